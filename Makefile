@@ -1,21 +1,38 @@
 # mcp-interposer: every target carries its line of help; `make help` prints them.
+#
+# One build directory for each way of compiling, so that objects never mix:
+#   build/  build-asan/  build-fuzz/  build-cov/  ...   (`make BUILD=elsewhere` works too)
+# and a stamp of the flags in each of them: another CFLAGS in the same directory rebuilds it.
 
 VERSION := 0.1.0
 BUILD   ?= build
 PREFIX  ?= /usr/local
+DESTDIR ?=
 CC      ?= cc
-PKGS    := sqlite3
+CLANG   ?= clang
 
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wwrite-strings -Wcast-qual -Wvla -Wundef
+
+# Hardening, for every build that optimizes (_FORTIFY_SOURCE needs it) and is not instrumented.
+# -U first: Ubuntu's gcc defines _FORTIFY_SOURCE by itself, and two definitions are a warning.
+HARDEN_CFLAGS  := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+HARDEN_LDFLAGS := -pie -Wl,-z,relro,-z,now
+ifneq ($(filter -O0 -fsanitize=% --coverage,$(CFLAGS)),)
+HARDEN_CFLAGS  :=
+HARDEN_LDFLAGS :=
+endif
+
 # libev's macros type-pun its watchers: -fno-strict-aliasing.
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -fno-strict-aliasing \
-              -fno-common -MMD -MP $(CFLAGS) $(EXTRA_CFLAGS)
-LIBS    := -lev -lsqlite3 -linih
+ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -fno-strict-aliasing \
+               -fno-common $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
+LIBS        := -lev -lsqlite3 -linih
 
 ROOMS   := base wire vault proxy replay cli
 SRC     := $(wildcard $(ROOMS:%=%/*.c))
+HDR     := $(wildcard $(ROOMS:%=%/*.h))
 OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
 # Everything but main() is one archive, which the unit tests link as well.
@@ -24,34 +41,145 @@ LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ))
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT     := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+
+# Seconds that `make fuzz` gives each fuzz target.
+FUZZ_SECONDS ?= 60
+
+# What `make check` and `make asan` run, in this order: quick ones first.
+SUITES ?= house unit suite e2e sdk
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
 
+# Rewritten only when the compiler or a flag differs from the last run in this directory.
+STAMP := $(BUILD)/flags
+FLAGS_NOW := $(CC) | $(ALL_CFLAGS) | $(ALL_LDFLAGS) | $(LIBS)
+define newline
+
+
+endef
+ifneq ($(filter-out clean help fmt tidy uninstall hooks,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
+$(shell mkdir -p $(BUILD))
+$(file >$(STAMP),$(FLAGS_NOW))
+endif
+endif
+$(STAMP):
+
 $(BIN): $(BUILD)/cli/main.o $(LIB)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 $(LIB): $(LIBOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/unit/%: tests/unit/%.c $(LIB)
+# WRAP_test_x := malloc write   lets tests/unit/test_x.c define __wrap_malloc and __wrap_write.
+$(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) -lcmocka $(LIBS)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \
+	  -lcmocka $(LIBS)
 
--include $(OBJ:.o=.d) $(UNIT:%=%.d)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+
+-include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
-	@for t in $(UNIT); do $$t || exit 1; done
+	@scripts/run-tests $(BUILD) unit
+
+.PHONY: check
+check: $(BIN) $(UNIT) ## all tests; ends with "N passed, N failed"
+	@scripts/run-tests $(BUILD) $(SUITES)
+
+.PHONY: asan
+asan: ## all tests under AddressSanitizer and UBSan
+	$(MAKE) BUILD=$(BUILD)-asan TEST_UNDER=asan CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	  -fsanitize=address,undefined -fno-sanitize-recover=all' check
+
+# These end-to-end tests are short and look at what a process does with its memory and its files;
+# the rest would take long under valgrind and asan has them already.
+VALGRIND_E2E ?=
+
+.PHONY: valgrind
+valgrind: $(BIN) $(UNIT) ## unit tests and some end-to-end runs in valgrind
+	@TEST_UNDER=valgrind E2E_ONLY='$(VALGRIND_E2E)' scripts/run-tests $(BUILD) unit e2e
+
+.PHONY: tidy
+tidy: ## clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, format, layers
+	@BUILD=$(BUILD)-tidy scripts/tidy
+
+.PHONY: fmt
+fmt: ## format the C sources in place
+	clang-format -i $(SRC) $(HDR) $(wildcard tests/*/*.c tests/*/*.h)
+
+.PHONY: fuzz
+fuzz: ## fuzz each tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60)
+	@$(MAKE) BUILD=$(BUILD)-fuzz CC='$(CLANG)' CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-run
+
+# Seeds come from tests/fuzz/corpus/NAME; what a run finds stays in the build directory.
+.PHONY: fuzz-run
+fuzz-run: $(FUZZ)
+	@test -n '$(FUZZ)' || { echo 'fuzz: no tests/fuzz/fuzz_*.c' >&2; exit 1; }
+	@set -e; for f in $(FUZZ); do n=$${f##*/fuzz_}; \
+	  seeds=$$(ls -d tests/fuzz/corpus/$$n 2>/dev/null || :); \
+	  dict=$$(ls tests/fuzz/$$n.dict 2>/dev/null | sed 's/^/-dict=/' || :); \
+	  mkdir -p $(BUILD)/corpus/$$n; \
+	  echo "fuzz: $$n for $(FUZZ_SECONDS) s"; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 \
+	    -artifact_prefix=$(BUILD)/$$n- $$dict $(BUILD)/corpus/$$n $$seeds; \
+	done; echo 'fuzz: no finding'
+
+.PHONY: bench
+bench: $(BIN) ## measure against cat; needs a quiet machine
+	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench
+
+.PHONY: cov
+cov: ## line coverage of all tests, a line per source file
+	@$(MAKE) BUILD=$(BUILD)-cov TEST_UNDER=cov CFLAGS='-O0 -g --coverage' cov-run
+
+.PHONY: cov-run
+cov-run: $(BIN) $(UNIT)
+	@find $(BUILD) -name '*.gcda' -delete
+	@scripts/run-tests $(BUILD) $(SUITES)
+	@gcov -n $(OBJ) 2>/dev/null | awk -v rooms='$(ROOMS)' ' \
+	  BEGIN { n = split(rooms, r, " "); for (i = 1; i <= n; i++) room[r[i]] = 1 } \
+	  /^File / { gsub(/\x27/, "", $$2); split($$2, p, "/"); f = room[p[1]] ? $$2 : "" } \
+	  /^Lines executed:/ && f { sub(/.*executed:/, ""); pct = $$1 + 0; lines = $$3; \
+	    printf "%6.1f%% of %5d  %s\n", pct, lines, f; t += lines; h += pct * lines / 100; f = "" } \
+	  END { if (t) printf "%6.1f%% of %5d  all\n", 100 * h / t, t }'
+
+.PHONY: install
+install: $(BIN) ## copy the program and its man page below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
+	install -m 644 docs/mcp-interposer.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+
+.PHONY: uninstall
+uninstall: ## remove what install copied
+	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+
+.PHONY: hooks
+hooks: ## check each commit in this clone before it is made
+	ln -sf "$$(pwd)/scripts/pre-commit" "$$(git rev-parse --git-path hooks)/pre-commit"
+
+.PHONY: compdb
+compdb: ## compile_commands.json for editors, by bear
+	rm -rf $(BUILD)-compdb
+	bear -- $(MAKE) BUILD=$(BUILD)-compdb all
 
 .PHONY: clean
 clean: ## remove everything built
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tidy fuzz cov compdb)
 
 .PHONY: help
 help: ## this list
