@@ -89,7 +89,14 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+$(BUILD)/bench/%: tests/bench/%.c tests/bench/lines.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS)
+
 -include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d)
+
+.PHONY: units
+units: $(UNIT)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
