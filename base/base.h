@@ -1,0 +1,62 @@
+/* base.h - what every file uses: status codes, slices, attributes.
+ *
+ * Status    0 is success, negative is one of enum mi_status. Results are written only on success.
+ * Slices    a pointer and a length, borrowed, not NUL-ended. {NULL, 0} means "not there"; an empty
+ *           slice that is there has a pointer. */
+#ifndef MI_BASE_BASE_H
+#define MI_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MI_MUST __attribute__((warn_unused_result))
+#define MI_FORMAT(fmt, first) __attribute__((format(printf, fmt, first)))
+#define MI_UNUSED __attribute__((unused))
+#define MI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+enum mi_status {
+    MI_OK = 0,
+    MI_ENOMEM = -1, /* an allocation failed */
+    MI_EIO = -2,    /* a system call failed; errno is kept */
+    MI_EFULL = -3,  /* a bounded table or queue is full */
+    MI_EPROTO = -4, /* the peer's bytes break the protocol */
+    MI_ESTORE = -5, /* the store could not keep something */
+    MI_EINVAL = -6, /* an argument, option or file has a wrong form */
+    MI_ENOENT = -7, /* what was asked for does not exist */
+};
+
+struct slice {
+    const char *p; /* borrowed, not NUL-ended; NULL: not there */
+    size_t n;      /* bytes */
+};
+
+static inline struct slice slice_of(const char *s)
+{
+    return (struct slice){s, strlen(s)};
+}
+
+static inline bool slice_is(struct slice s, const char *text)
+{
+    size_t n = strlen(text);
+    return s.n == n && memcmp(s.p, text, n) == 0;
+}
+
+static inline bool slice_eq(struct slice a, struct slice b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool slice_begins(struct slice s, const char *text)
+{
+    size_t n = strlen(text);
+    return s.n >= n && memcmp(s.p, text, n) == 0;
+}
+
+static inline size_t size_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,108 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void buf_close(struct buf *b)
+{
+    free(b->p);
+    size_t max = b->max;
+    *b = (struct buf){.max = max};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->n = 0;
+    b->failed = false;
+}
+
+bool buf_room(struct buf *b, size_t n)
+{
+    if (b->failed)
+        return false;
+    if (b->cap - b->n >= n)
+        return true;
+    size_t limit = b->max != 0 ? b->max : SIZE_MAX / 2;
+    if (b->n > limit || n > limit - b->n) {
+        b->failed = true;
+        return false;
+    }
+    size_t cap = b->cap < 64 ? 64 : b->cap;
+    while (cap < b->n + n)
+        cap *= 2;
+    char *p = realloc(b->p, cap);
+    if (p == NULL) {
+        b->failed = true;
+        return false;
+    }
+    b->p = p;
+    b->cap = cap;
+    return true;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+    if (n == 0 || !buf_room(b, n))
+        return;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+void buf_addc(struct buf *b, char c)
+{
+    if (!buf_room(b, 1))
+        return;
+    b->p[b->n++] = c;
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+    buf_add(b, s, strlen(s));
+}
+
+void buf_slice_add(struct buf *b, struct slice s)
+{
+    buf_add(b, s.p, s.n);
+}
+
+void buf_int(struct buf *b, int64_t v)
+{
+    char d[24];
+    size_t i = sizeof d;
+    uint64_t u = v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v;
+    do {
+        d[--i] = (char)('0' + u % 10);
+        u /= 10;
+    } while (u != 0);
+    if (v < 0)
+        d[--i] = '-';
+    buf_add(b, d + i, sizeof d - i);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int need = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (need < 0 || !buf_room(b, (size_t)need + 1)) {
+        b->failed = true;
+        return;
+    }
+    va_start(ap, fmt);
+    int put = vsnprintf(b->p + b->n, (size_t)need + 1, fmt, ap);
+    va_end(ap);
+    if (put != need)
+        b->failed = true;
+    else
+        b->n += (size_t)need;
+}
+
+const char *buf_str(struct buf *b)
+{
+    if (b->n == 0 || !buf_room(b, 1))
+        return "";
+    b->p[b->n] = '\0';
+    return b->p;
+}

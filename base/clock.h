@@ -1,0 +1,22 @@
+/* clock.h - the two clocks. Waits and durations use the monotonic one; the wall clock is for people.
+ *
+ * Units     microseconds in int64_t. clock_mono_us() counts from an arbitrary start (CLOCK_MONOTONIC),
+ *           clock_wall_us() from the Unix epoch (CLOCK_REALTIME).
+ * Blocks    never. */
+#ifndef MI_BASE_CLOCK_H
+#define MI_BASE_CLOCK_H
+
+#include "base/base.h"
+
+#define CLOCK_TEXT_MAX 32
+
+int64_t clock_mono_us(void);
+int64_t clock_wall_us(void);
+/* "2026-01-31T23:59:59.123Z": RFC 3339, UTC, milliseconds. ret has CLOCK_TEXT_MAX bytes. */
+void clock_utc_text(int64_t wall_us, char *ret);
+/* "2026-01-31": the UTC day. ret has CLOCK_TEXT_MAX bytes. */
+void clock_utc_day(int64_t wall_us, char *ret);
+/* "2026-01-31 23:59:59" in the time zone of the person (TZ). ret has CLOCK_TEXT_MAX bytes. */
+void clock_local_text(int64_t wall_us, char *ret);
+
+#endif

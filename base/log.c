@@ -1,0 +1,59 @@
+#include "base/log.h"
+
+#include "base/buf.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static enum log_level most_level = LOG_WARN;
+static log_sink_fn sink_fn;
+static void *sink_ctx;
+
+void log_set_level(enum log_level most)
+{
+    most_level = most;
+}
+
+void log_set_sink(log_sink_fn sink, void *ctx)
+{
+    sink_fn = sink;
+    sink_ctx = ctx;
+}
+
+static void to_stderr(struct slice line)
+{
+    while (line.n > 0) {
+        ssize_t n = write(STDERR_FILENO, line.p, line.n);
+        if (n <= 0)
+            return; /* nobody is left to be told */
+        line.p += n;
+        line.n -= (size_t)n;
+    }
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    if (level > most_level)
+        return;
+    char raw[LOG_LINE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(raw, sizeof raw, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return;
+    struct buf b = {0};
+    buf_printf(&b, "mcp-interposer: %s: ", names[level]);
+    text_visible(&b, (struct slice){raw, size_min((size_t)n, sizeof raw - 1)});
+    buf_addc(&b, '\n');
+    if (!b.failed) {
+        if (sink_fn != NULL)
+            sink_fn(sink_ctx, buf_slice(&b));
+        else
+            to_stderr(buf_slice(&b));
+    }
+    buf_close(&b);
+}

@@ -1,0 +1,214 @@
+#include "base/opt.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+
+void opt_open(struct opt_set *s, const struct opt *table)
+{
+    *s = (struct opt_set){.table = table};
+    while (table[s->n].name != NULL)
+        s->n++;
+    assert(s->n <= OPT_MAX);
+    for (size_t i = 0; i < s->n; i++)
+        s->value[i] = table[i].def;
+}
+
+void opt_close(struct opt_set *s)
+{
+    buf_close(&s->error);
+}
+
+static size_t find(const struct opt_set *s, const char *name, size_t len)
+{
+    size_t i = 0;
+    while (i < s->n && (strlen(s->table[i].name) != len || memcmp(s->table[i].name, name, len) != 0))
+        i++;
+    return i;
+}
+
+static void set(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+{
+    if (from < s->from[i])
+        return;
+    s->value[i] = value;
+    s->from[i] = from;
+}
+
+static int fail(struct opt_set *s, const char *fmt, const char *a, const char *b)
+{
+    buf_clear(&s->error);
+    for (const char *p = fmt; *p != '\0'; p++) { /* $1 and $2 stand for a and b */
+        if (*p == '$' && (p[1] == '1' || p[1] == '2'))
+            buf_adds(&s->error, *++p == '1' ? a : b);
+        else
+            buf_addc(&s->error, *p);
+    }
+    return MI_EINVAL;
+}
+
+static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+{
+    static const char *const yes[] = {"yes", "true", "on", "1"};
+    static const char *const no[] = {"no", "false", "off", "0"};
+    for (size_t k = 0; k < MI_COUNT(yes); k++) {
+        if (strcmp(value, yes[k]) == 0)
+            return set(s, i, "yes", from), 0;
+        if (strcmp(value, no[k]) == 0)
+            return set(s, i, "no", from), 0;
+    }
+    return fail(s, "$1: '$2' is neither yes nor no", s->table[i].name, value);
+}
+
+static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
+{
+    const char *word = argv[*at] + 2;
+    const char *eq = strchr(word, '=');
+    size_t len = eq != NULL ? (size_t)(eq - word) : strlen(word);
+    size_t i = find(s, word, len);
+    if (i == s->n)
+        return fail(s, "unknown option $1", argv[*at], "");
+    if (s->table[i].arg == NULL) {
+        if (eq != NULL)
+            return fail(s, "option --$1 takes no value", s->table[i].name, "");
+        return set_flag(s, i, "yes", OPT_FLAG);
+    }
+    if (eq != NULL)
+        return set(s, i, eq + 1, OPT_FLAG), 0;
+    if (*at + 1 >= argc)
+        return fail(s, "option --$1 needs a value: --$1 $2", s->table[i].name, s->table[i].arg);
+    set(s, i, argv[++*at], OPT_FLAG);
+    return 0;
+}
+
+static int parse_letters(struct opt_set *s, int argc, char **argv, int *at)
+{
+    for (const char *p = argv[*at] + 1; *p != '\0'; p++) {
+        size_t i = 0;
+        while (i < s->n && s->table[i].letter != *p)
+            i++;
+        if (i == s->n)
+            return fail(s, "unknown option -$1", (char[]){*p, '\0'}, "");
+        if (s->table[i].arg == NULL) {
+            set(s, i, "yes", OPT_FLAG);
+            continue;
+        }
+        if (p[1] != '\0')
+            return set(s, i, p + 1, OPT_FLAG), 0;
+        if (*at + 1 >= argc)
+            return fail(s, "option -$1 needs a value: -$1 $2", (char[]){*p, '\0'}, s->table[i].arg);
+        set(s, i, argv[++*at], OPT_FLAG);
+        return 0;
+    }
+    return 0;
+}
+
+int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands, int *ret_next)
+{
+    int operands_n = 0;
+    int i = from;
+    for (; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (argv[i][0] != '-' || argv[i][1] == '\0') {
+            if (operands == NULL)
+                break;
+            operands[operands_n++] = argv[i];
+            continue;
+        }
+        int st = argv[i][1] == '-' ? parse_long(s, argc, argv, &i) : parse_letters(s, argc, argv, &i);
+        if (st < 0)
+            return st;
+    }
+    for (; operands != NULL && i < argc; i++)
+        operands[operands_n++] = argv[i];
+    *ret_next = operands != NULL ? operands_n : i;
+    return 0;
+}
+
+int opt_env(struct opt_set *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        char name[80] = "MCP_INTERPOSER_";
+        size_t n = strlen(name);
+        for (const char *p = s->table[i].name; *p != '\0' && n + 1 < sizeof name; p++)
+            name[n++] = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+        name[n] = '\0';
+        const char *value = getenv(name);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        if (s->table[i].arg != NULL) {
+            set(s, i, value, OPT_ENVIRONMENT);
+        } else {
+            int st = set_flag(s, i, value, OPT_ENVIRONMENT);
+            if (st < 0)
+                return st;
+        }
+    }
+    return 0;
+}
+
+int opt_config(struct opt_set *s, const char *name, const char *value)
+{
+    size_t i = find(s, name, strlen(name));
+    if (i == s->n)
+        return MI_ENOENT;
+    if (s->table[i].arg == NULL)
+        return set_flag(s, i, value, OPT_CONFIG);
+    set(s, i, value, OPT_CONFIG);
+    return 0;
+}
+
+static size_t must_find(const struct opt_set *s, const char *name)
+{
+    size_t i = find(s, name, strlen(name));
+    assert(i < s->n); /* our own spelling mistake */
+    return i;
+}
+
+const char *opt_get(const struct opt_set *s, const char *name)
+{
+    return s->value[must_find(s, name)];
+}
+
+bool opt_on(const struct opt_set *s, const char *name)
+{
+    const char *v = opt_get(s, name);
+    return v != NULL && strcmp(v, "yes") == 0;
+}
+
+enum opt_from opt_source(const struct opt_set *s, const char *name)
+{
+    return s->from[must_find(s, name)];
+}
+
+static void help_left(struct buf *b, const struct opt *o)
+{
+    buf_clear(b);
+    if (o->letter != 0)
+        buf_printf(b, "  -%c, --%s", o->letter, o->name);
+    else
+        buf_printf(b, "      --%s", o->name);
+    if (o->arg != NULL)
+        buf_printf(b, " %s", o->arg);
+}
+
+void opt_help(struct buf *b, const struct opt *table)
+{
+    struct buf left = {0};
+    size_t width = 0;
+    for (const struct opt *o = table; o->name != NULL; o++) {
+        help_left(&left, o);
+        width = left.n > width ? left.n : width;
+    }
+    for (const struct opt *o = table; o->name != NULL; o++) {
+        help_left(&left, o);
+        buf_printf(b, "%-*s  %s", (int)width, buf_str(&left), o->help);
+        if (o->def != NULL)
+            buf_printf(b, " [%s]", o->def);
+        buf_addc(b, '\n');
+    }
+    buf_close(&left);
+}

@@ -1,0 +1,54 @@
+/* opt.h - options of a command: one table feeds the parser, the environment, the configuration and the help.
+ *
+ * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
+ * Order     a flag beats the environment (MCP_INTERPOSER_NAME, dashes as underscores), which beats the
+ *           configuration file, which beats the table's default. Whoever sets last in the order
+ *           opt_config(), opt_env(), opt_parse() wins only over a weaker source.
+ * Owns      nothing: values point into argv, the environment, the table or what the caller keeps.
+ * Errors    MI_EINVAL with one sentence in `error`: the option, the reason and the remedy.
+ * Blocks    never. */
+#ifndef MI_BASE_OPT_H
+#define MI_BASE_OPT_H
+
+#include "base/buf.h"
+
+#define OPT_MAX 32
+
+struct opt {
+    char letter;      /* 0: none */
+    const char *name; /* long name; NULL ends a table */
+    const char *arg;  /* what the help calls its value; NULL: a flag without one */
+    const char *def;  /* default, shown by the help; NULL: none */
+    const char *help;
+};
+
+enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
+
+struct opt_set {
+    const struct opt *table; /* borrowed */
+    size_t n;
+    const char *value[OPT_MAX]; /* borrowed; NULL: not given and no default; flags: "yes" or "no" */
+    enum opt_from from[OPT_MAX];
+    struct buf error; /* owned; the sentence of the last MI_EINVAL */
+};
+
+void opt_open(struct opt_set *s, const struct opt *table);
+void opt_close(struct opt_set *s);
+
+/* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
+ * *ret_next is the index of what follows. Otherwise operands may stand between options: they are
+ * gathered in operands[*ret_next], which has room for argc entries. 0 or MI_EINVAL. */
+MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands, int *ret_next);
+/* Reads the environment. 0 or MI_EINVAL (a flag that is neither yes nor no). */
+MI_MUST int opt_env(struct opt_set *s);
+/* One `name = value` of a configuration file. 0, MI_ENOENT (no such option) or MI_EINVAL. */
+MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
+
+const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
+bool opt_on(const struct opt_set *s, const char *name);         /* of a flag */
+enum opt_from opt_source(const struct opt_set *s, const char *name);
+
+/* The table as lines of help, aligned, with the defaults. */
+void opt_help(struct buf *b, const struct opt *table);
+
+#endif

@@ -1,0 +1,144 @@
+#include "base/text.h"
+
+static bool cont(const char *p)
+{
+    return ((unsigned char)*p & 0xC0) == 0x80;
+}
+
+size_t text_utf8_len(const char *p, size_t n)
+{
+    unsigned char a = (unsigned char)p[0];
+    if (a < 0x80)
+        return 1;
+    if (a < 0xC2 || a > 0xF4)
+        return 0;
+    if (a < 0xE0)
+        return n >= 2 && cont(p + 1) ? 2 : 0;
+    if (n < 3 || !cont(p + 1) || !cont(p + 2))
+        return 0;
+    unsigned char b = (unsigned char)p[1];
+    if (a < 0xF0)
+        return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
+    if (n < 4 || !cont(p + 3))
+        return 0;
+    return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
+}
+
+uint32_t text_utf8_code(const char *p, size_t len)
+{
+    static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t c = (unsigned char)p[0] & first[len];
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | ((unsigned char)p[i] & 0x3F);
+    return c;
+}
+
+static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
+
+void text_utf8(struct buf *b, struct slice s)
+{
+    size_t from = 0; /* start of the run that is good as it is */
+    size_t i = 0;
+    while (i < s.n) {
+        size_t len = s.p[i] == '\0' ? 0 : text_utf8_len(s.p + i, s.n - i);
+        if (len == 0) {
+            buf_add(b, s.p + from, i - from);
+            buf_adds(b, replacement);
+            from = ++i;
+        } else {
+            i += len;
+        }
+    }
+    buf_add(b, s.p + from, s.n - from);
+}
+
+/* Characters that move the cursor, change colours, reorder or break the line. */
+static bool acts_on_terminal(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
+           (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
+}
+
+static void add_escape(struct buf *b, uint32_t c)
+{
+    if (c == '\n')
+        buf_adds(b, "\\n");
+    else if (c == '\t')
+        buf_adds(b, "\\t");
+    else if (c == '\r')
+        buf_adds(b, "\\r");
+    else if (c < 0x80)
+        buf_printf(b, "\\x%02x", (unsigned)c);
+    else
+        buf_printf(b, "\\u{%x}", (unsigned)c);
+}
+
+void text_visible(struct buf *b, struct slice s)
+{
+    size_t from = 0;
+    size_t i = 0;
+    while (i < s.n) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        uint32_t c = len != 0 ? text_utf8_code(s.p + i, len) : 0;
+        if (len != 0 && !acts_on_terminal(c)) {
+            i += len;
+            continue;
+        }
+        buf_add(b, s.p + from, i - from);
+        if (len == 0) {
+            buf_printf(b, "\\x%02x", (unsigned)(unsigned char)s.p[i]);
+            len = 1;
+        } else {
+            add_escape(b, c);
+        }
+        i += len;
+        from = i;
+    }
+    buf_add(b, s.p + from, s.n - from);
+}
+
+static void add_json_char(struct buf *b, const char *p, size_t len)
+{
+    unsigned char c = (unsigned char)*p;
+    if (len == 0)
+        buf_adds(b, replacement);
+    else if (c == '"' || c == '\\')
+        buf_add(b, (char[]){'\\', (char)c}, 2);
+    else if (c == '\n')
+        buf_adds(b, "\\n");
+    else if (c < 0x20 || c == 0x7F)
+        buf_printf(b, "\\u%04x", (unsigned)c);
+    else
+        buf_add(b, p, len);
+}
+
+void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
+{
+    size_t chars = 0;
+    buf_addc(b, '"');
+    for (size_t i = 0; i < s.n;) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        if (chars < max_chars)
+            add_json_char(b, s.p + i, len);
+        chars++;
+        i += len != 0 ? len : 1;
+    }
+    if (chars > max_chars)
+        buf_printf(b, "… [+%zu chars]", chars - max_chars);
+    buf_addc(b, '"');
+}
+
+void text_json(struct buf *b, struct slice s)
+{
+    text_json_cut(b, s, SIZE_MAX);
+}
+
+struct slice text_head(struct slice s, size_t max)
+{
+    if (s.n <= max)
+        return s;
+    while (max > 0 && cont(s.p + max))
+        max--;
+    return (struct slice){s.p, max};
+}

@@ -1,0 +1,84 @@
+#include "base/units.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+static const struct unit durations[] = {{"", 1e6},  {"us", 1.},    {"ms", 1e3},   {"s", 1e6},
+                                        {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
+static const struct unit sizes[] = {
+    {"", 1.},           {"B", 1.},           {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+    {"KiB", 1024.},     {"MiB", 1048576.},   {"GiB", 1073741824.},
+    {"k", 1024.},       {"K", 1024.},        {"M", 1048576.}, {"G", 1073741824.}};
+
+static int parse(const char *text, const struct unit *units, size_t units_n, double max, double *ret)
+{
+    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+        return MI_EINVAL; /* strtod also takes signs, blanks, inf and nan */
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return MI_EINVAL;
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || !isfinite(v))
+        return MI_EINVAL;
+    for (size_t i = 0; i < units_n; i++) {
+        if (strcmp(end, units[i].name) != 0)
+            continue;
+        v *= units[i].factor;
+        if (v > max)
+            return MI_EINVAL;
+        *ret = v;
+        return 0;
+    }
+    return MI_EINVAL;
+}
+
+int units_duration(const char *text, int64_t *ret_us)
+{
+    double v;
+    int st = parse(text, durations, MI_COUNT(durations), 10. * 366. * 86400e6, &v);
+    if (st == 0)
+        *ret_us = (int64_t)(v + 0.5);
+    return st;
+}
+
+int units_size(const char *text, size_t *ret_bytes)
+{
+    double v;
+    int st = parse(text, sizes, MI_COUNT(sizes), 4611686018427387904., &v);
+    if (st == 0)
+        *ret_bytes = (size_t)(v + 0.5);
+    return st;
+}
+
+void units_show_duration(struct buf *b, int64_t us)
+{
+    double v = (double)us;
+    if (us < 1000)
+        buf_printf(b, "%dus", (int)us);
+    else if (us < 1000000)
+        buf_printf(b, v < 10e3 ? "%.2fms" : v < 100e3 ? "%.1fms" : "%.0fms", v / 1e3);
+    else if (us < 60000000)
+        buf_printf(b, v < 10e6 ? "%.2fs" : "%.1fs", v / 1e6);
+    else if (us < 3600000000)
+        buf_printf(b, "%dm%02ds", (int)(us / 60000000), (int)(us / 1000000 % 60));
+    else
+        buf_printf(b, "%dh%02dm", (int)(us / 3600000000), (int)(us / 60000000 % 60));
+}
+
+void units_show_size(struct buf *b, int64_t bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    size_t i = 0;
+    while (v >= 1024. && i + 1 < MI_COUNT(names)) {
+        v /= 1024.;
+        i++;
+    }
+    buf_printf(b, i == 0 || v >= 100. ? "%.0f%s" : "%.1f%s", v, names[i]);
+}

@@ -1,0 +1,56 @@
+/* finding.h - what can be wrong or remarkable with a message, each under a stable name.
+ *
+ * A message has a set of findings, one bit each. The names are an interface: they stand in
+ * `messages.finding` of the vault, joined by commas, and in docs/findings.md.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_FINDING_H
+#define MI_WIRE_FINDING_H
+
+#include "base/buf.h"
+
+enum finding {
+    /* the line */
+    FIND_CRLF,
+    FIND_BOM,
+    FIND_BLANK_LINE,
+    FIND_GLUED_TEXT,
+    FIND_NOT_JSON,
+    FIND_INVALID_UTF8,
+    FIND_TOO_DEEP,
+    FIND_SEVERAL_VALUES,
+    FIND_TOO_LONG,
+    FIND_NO_NEWLINE,
+    FIND_CONTENT_LENGTH,
+    FIND_LARGE_MESSAGE,
+    /* the JSON-RPC message */
+    FIND_NOT_JSONRPC,
+    FIND_DUPLICATE_ENVELOPE_KEY,
+    FIND_DUPLICATE_KEY,
+    FIND_BATCH,
+    FIND_NULL_ID,
+    FIND_FRACTIONAL_ID,
+    FIND_NULL_PARAMS,
+    FIND_ARRAY_PARAMS,
+    FIND_NULL_BESIDE_ANSWER,
+    FIND_RESULT_NOT_OBJECT,
+    FIND_MALFORMED_ANSWER,
+    /* the conversation */
+    FIND_REUSED_ID,
+    FIND_ID_TYPE_CHANGED,
+    FIND_UNKNOWN_ANSWER,
+    FIND_LATE_ANSWER,
+    FIND_CANCELLED_INITIALIZE,
+    FIND_TOO_MANY_OPEN,
+    FIND_SERVER_GONE,
+    FIND_COUNT
+};
+_Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
+
+typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
+#define FINDING(f) ((findings)1 << (f))
+
+const char *finding_name(enum finding f);    /* "crlf" */
+const char *finding_meaning(enum finding f); /* one sentence */
+void finding_list(struct buf *b, findings set); /* names joined by commas, in the order above */
+
+#endif

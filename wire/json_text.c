@@ -1,0 +1,230 @@
+#include "wire/json_text.h"
+
+#include <stdlib.h>
+
+static unsigned hex4(const char *p)
+{
+    unsigned v = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        unsigned d = c <= '9' ? (unsigned)(c - '0') : ((unsigned)c | 0x20u) - 'a' + 10u;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+static size_t put_utf8(uint32_t c, char *ret)
+{
+    if (c < 0x80) {
+        ret[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        ret[0] = (char)(0xC0 | c >> 6);
+        ret[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        ret[0] = (char)(0xE0 | c >> 12);
+        ret[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        ret[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    ret[0] = (char)(0xF0 | c >> 18);
+    ret[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    ret[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    ret[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+/* One character of a string: *p moves behind it, its bytes go to ret (at most 4), their number comes
+ * back. An escape never has more bytes resolved than written. */
+static size_t take_char(const char **p, const char *end, char *ret)
+{
+    const char *s = *p;
+    if (*s != '\\') {
+        *ret = *s;
+        *p = s + 1;
+        return 1;
+    }
+    static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r',
+                                    ['t'] = '\t', ['"'] = '"',  ['\\'] = '\\', ['/'] = '/'};
+    if (s[1] != 'u') {
+        *ret = plain[(unsigned char)s[1]];
+        *p = s + 2;
+        return 1;
+    }
+    uint32_t c = hex4(s + 2);
+    *p = s + 6;
+    if (c >= 0xD800 && c < 0xDC00 && end - s >= 12 && s[6] == '\\' && s[7] == 'u') {
+        uint32_t low = hex4(s + 8);
+        if (low >= 0xDC00 && low < 0xE000) {
+            c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+            *p = s + 12;
+        }
+    }
+    if (c >= 0xD800 && c < 0xE000)
+        c = 0xFFFD;
+    return put_utf8(c, ret);
+}
+
+int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)
+{
+    const char *p = raw.p;
+    const char *end = raw.p + raw.n;
+    size_t n = 0;
+    while (p < end) {
+        char c[4];
+        size_t len = take_char(&p, end, c);
+        if (len > max - n)
+            return MI_EFULL;
+        memcpy(ret + n, c, len);
+        n += len;
+    }
+    *ret_n = n;
+    return 0;
+}
+
+void json_unescape(struct buf *b, struct slice raw)
+{
+    if (memchr(raw.p, '\\', raw.n) == NULL) {
+        buf_slice_add(b, raw);
+        return;
+    }
+    size_t n;
+    if (!buf_room(b, raw.n) || json_unescape_to(raw, b->p + b->n, raw.n, &n) < 0)
+        return; /* the buffer says so; the second cannot happen */
+    b->n += n;
+}
+
+struct slice json_string_raw(struct json_value v)
+{
+    if (v.type != JSON_STRING)
+        return (struct slice){0};
+    return (struct slice){v.text.p + 1, v.text.n - 2};
+}
+
+bool json_key_is(struct slice raw, const char *text)
+{
+    size_t n = strlen(text);
+    if (raw.n == n)
+        return memcmp(raw.p, text, n) == 0; /* with an escape in it, it would be shorter resolved */
+    if (raw.n < n || memchr(raw.p, '\\', raw.n) == NULL)
+        return false;
+    const char *p = raw.p;
+    const char *end = raw.p + raw.n;
+    while (p < end) {
+        char c[4];
+        size_t len = take_char(&p, end, c);
+        if (len > n || memcmp(c, text, len) != 0)
+            return false;
+        text += len;
+        n -= len;
+    }
+    return n == 0;
+}
+
+static const char *skip_space(const char *p)
+{
+    while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
+        p++;
+    return p;
+}
+
+static const char *skip_string(const char *p)
+{
+    for (p++;;) {
+        while (*p != '"' && *p != '\\')
+            p++;
+        if (*p == '"')
+            return p + 1;
+        p += 2;
+    }
+}
+
+static const char *skip_value(const char *p, const char *end)
+{
+    if (*p == '"')
+        return skip_string(p);
+    if (*p != '{' && *p != '[') {
+        while (p < end && *p != ',' && *p != ']' && *p != '}' && *p != ' ' && *p != '\t' &&
+               *p != '\n' && *p != '\r')
+            p++;
+        return p;
+    }
+    int depth = 0;
+    do {
+        if (*p == '"') {
+            p = skip_string(p);
+            continue;
+        }
+        if (*p == '{' || *p == '[')
+            depth++;
+        else if (*p == '}' || *p == ']')
+            depth--;
+        p++;
+    } while (depth > 0);
+    return p;
+}
+
+struct json_walk json_walk_begin(struct json_value container)
+{
+    if (container.type != JSON_OBJECT && container.type != JSON_ARRAY)
+        return (struct json_walk){0};
+    return (struct json_walk){
+        .p = container.text.p + 1,
+        .end = container.text.p + container.text.n - 1, /* on the closing bracket */
+        .object = container.type == JSON_OBJECT,
+    };
+}
+
+bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value)
+{
+    if (w->p == NULL)
+        return false;
+    const char *p = skip_space(w->p);
+    if (p < w->end && *p == ',')
+        p = skip_space(p + 1);
+    if (p >= w->end)
+        return false;
+    *ret_key = (struct slice){0};
+    if (w->object) {
+        const char *after = skip_string(p);
+        *ret_key = (struct slice){p + 1, (size_t)(after - p) - 2};
+        p = skip_space(skip_space(after) + 1);
+    }
+    const char *after = skip_value(p, w->end);
+    *ret_value = (struct json_value){json_type_at(*p), {p, (size_t)(after - p)}};
+    w->p = after;
+    return true;
+}
+
+struct json_value json_get(struct json_value object, const char *name)
+{
+    struct json_value found = {0};
+    if (object.type != JSON_OBJECT)
+        return found;
+    struct json_walk w = json_walk_begin(object);
+    struct slice key;
+    struct json_value v;
+    while (json_walk_next(&w, &key, &v))
+        if (json_key_is(key, name))
+            found = v;
+    return found;
+}
+
+bool json_int(struct json_value v, int64_t *ret)
+{
+    char text[64];
+    if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
+        return false;
+    memcpy(text, v.text.p, v.text.n);
+    text[v.text.n] = '\0';
+    char *end;
+    double d = strtod(text, &end);
+    if (*end != '\0' || d < -9007199254740992. || d > 9007199254740992. || d != (double)(int64_t)d)
+        return false;
+    *ret = (int64_t)d;
+    return true;
+}
+

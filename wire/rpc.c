@@ -1,0 +1,239 @@
+#include "wire/rpc.h"
+
+#include "wire/json_text.h"
+
+/* Where a member of the envelope goes; `seen` has a bit for each. */
+enum env { ENV_JSONRPC, ENV_ID, ENV_METHOD, ENV_PARAMS, ENV_RESULT, ENV_ERROR, ENV_COUNT };
+
+struct reader {
+    struct rpc *m;
+    unsigned seen;
+    struct json_value jsonrpc, method;
+};
+
+static enum env env_key(struct slice key)
+{
+    static const char *const names[ENV_COUNT] = {"jsonrpc", "id", "method", "params", "result", "error"};
+    for (unsigned i = 0; i < ENV_COUNT; i++)
+        if (json_key_is(key, names[i]))
+            return (enum env)i;
+    return ENV_COUNT;
+}
+
+static void envelope_member(struct reader *r, const struct json_member *mb)
+{
+    enum env e = env_key(mb->key);
+    if (e == ENV_COUNT)
+        return;
+    if (r->seen & 1u << e)
+        r->m->findings |= FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
+    r->seen |= 1u << e;
+    struct json_value *const place[ENV_COUNT] = {&r->jsonrpc,   &r->m->id,     &r->method,
+                                                 &r->m->params, &r->m->result, &r->m->error};
+    *place[e] = mb->value;
+}
+
+/* The few members one level down that every message is looked at for. */
+static void inner_member(struct reader *r, const struct json_member *mb)
+{
+    struct rpc *m = r->m;
+    const struct {
+        const char *outer, *key;
+        struct json_value *place;
+    } wanted[] = {
+        {"params", "name", &m->name},
+        {"params", "uri", &m->uri},
+        {"params", "ref", &m->ref},
+        {"params", "taskId", &m->uri},
+        {"params", "arguments", &m->arguments},
+        {"params", "_meta", &m->meta},
+        {"params", "requestId", &m->request_id},
+        {"result", "isError", &m->is_error},
+        {"error", "code", &m->error_code},
+        {"error", "message", &m->error_message},
+    };
+    for (size_t i = 0; i < MI_COUNT(wanted); i++)
+        if (json_key_is(mb->key, wanted[i].key) && json_key_is(mb->outer, wanted[i].outer)) {
+            *wanted[i].place = mb->value;
+            return;
+        }
+}
+
+static void on_member(void *ctx, const struct json_member *mb)
+{
+    struct reader *r = ctx;
+    if (mb->depth == 1)
+        envelope_member(r, mb);
+    else
+        inner_member(r, mb);
+}
+
+static bool is_int(struct slice number)
+{
+    for (size_t i = number.p[0] == '-' ? 1 : 0; i < number.n; i++)
+        if (number.p[i] < '0' || number.p[i] > '9')
+            return false;
+    return true;
+}
+
+static bool fractional(struct json_value v)
+{
+    int64_t i;
+    return v.type == JSON_NUMBER && !is_int(v.text) && !json_int(v, &i);
+}
+
+static enum rpc_kind invalid(struct rpc *m, enum finding why)
+{
+    m->findings |= FINDING(why);
+    return RPC_INVALID;
+}
+
+static enum rpc_kind read_call(struct reader *r)
+{
+    struct rpc *m = r->m;
+    if (r->method.type != JSON_STRING)
+        return invalid(m, FIND_NOT_JSONRPC);
+    m->method = json_string_raw(r->method);
+    if (m->params.type == JSON_NULL)
+        m->findings |= FINDING(FIND_NULL_PARAMS);
+    else if (m->params.type == JSON_ARRAY)
+        m->findings |= FINDING(FIND_ARRAY_PARAMS);
+    else if (m->params.type != JSON_NONE && m->params.type != JSON_OBJECT)
+        return invalid(m, FIND_NOT_JSONRPC);
+    switch (m->id.type) {
+    case JSON_NONE:
+        return RPC_NOTIFICATION;
+    case JSON_NULL: /* some libraries write every field: nobody can answer it */
+        m->findings |= FINDING(FIND_NULL_ID);
+        return RPC_NOTIFICATION;
+    case JSON_NUMBER:
+    case JSON_STRING:
+        return RPC_REQUEST;
+    default:
+        return invalid(m, FIND_NOT_JSONRPC);
+    }
+}
+
+static bool good_error(const struct rpc *m)
+{
+    return m->error.type == JSON_OBJECT && m->error_code.type == JSON_NUMBER &&
+           m->error_message.type == JSON_STRING;
+}
+
+static enum rpc_kind read_answer(struct rpc *m)
+{
+    bool result = m->result.type != JSON_NONE;
+    bool error = m->error.type != JSON_NONE;
+    if (result && error && (m->result.type == JSON_NULL || m->error.type == JSON_NULL)) {
+        m->findings |= FINDING(FIND_NULL_BESIDE_ANSWER);
+        if (m->error.type == JSON_NULL)
+            error = false;
+        else
+            result = false;
+    }
+    if (m->id.type != JSON_NONE && m->id.type != JSON_NULL && m->id.type != JSON_NUMBER &&
+        m->id.type != JSON_STRING)
+        return invalid(m, FIND_MALFORMED_ANSWER);
+    if (m->id.type == JSON_NULL)
+        m->findings |= FINDING(FIND_NULL_ID);
+    if (result == error || (error && !good_error(m)))
+        return invalid(m, FIND_MALFORMED_ANSWER);
+    if (error)
+        return RPC_ERROR;
+    if (m->id.type == JSON_NONE)
+        return invalid(m, FIND_MALFORMED_ANSWER);
+    if (m->result.type != JSON_OBJECT)
+        m->findings |= FINDING(FIND_RESULT_NOT_OBJECT);
+    return RPC_RESULT;
+}
+
+static enum rpc_kind read_object(struct reader *r)
+{
+    struct rpc *m = r->m;
+    bool answer = r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR);
+    if (m->findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+        return RPC_INVALID;
+    if (!slice_is(r->jsonrpc.text, "\"2.0\"") &&
+        (r->jsonrpc.type != JSON_STRING || !json_key_is(json_string_raw(r->jsonrpc), "2.0"))) {
+        if (!(r->seen & 1u << ENV_METHOD) && m->id.type != JSON_NONE)
+            m->findings |= FINDING(FIND_MALFORMED_ANSWER);
+        return invalid(m, FIND_NOT_JSONRPC);
+    }
+    if (fractional(m->id))
+        m->findings |= FINDING(FIND_FRACTIONAL_ID);
+    if (r->seen & 1u << ENV_METHOD) /* a message with a method is a call, whatever else it has */
+        return read_call(r);
+    if (answer || m->id.type != JSON_NONE)
+        return read_answer(m);
+    return invalid(m, FIND_NOT_JSONRPC);
+}
+
+static findings fault_finding(enum json_fault_kind kind)
+{
+    switch (kind) {
+    case JSON_UTF8:
+        return FINDING(FIND_INVALID_UTF8);
+    case JSON_DEEP:
+        return FINDING(FIND_TOO_DEEP);
+    case JSON_TRAILING:
+        return FINDING(FIND_SEVERAL_VALUES);
+    default:
+        return FINDING(FIND_NOT_JSON);
+    }
+}
+
+int rpc_read(struct slice line, struct rpc *ret)
+{
+    *ret = (struct rpc){.kind = RPC_INVALID};
+    struct reader r = {.m = ret};
+    struct json_scan scan;
+    int st = json_scan(line, on_member, &r, &scan);
+    if (st < 0) {
+        findings why = fault_finding(scan.fault.kind);
+        *ret = (struct rpc){.kind = RPC_INVALID, .findings = why, .fault = scan.fault};
+        return st;
+    }
+    ret->text = scan.root;
+    if (scan.duplicate_key)
+        ret->findings |= FINDING(FIND_DUPLICATE_KEY);
+    if (scan.type == JSON_OBJECT)
+        ret->kind = read_object(&r);
+    else if (scan.type == JSON_ARRAY)
+        ret->kind = RPC_BATCH;
+    else
+        ret->kind = invalid(ret, FIND_NOT_JSONRPC);
+    return 0;
+}
+
+const char *rpc_kind_name(enum rpc_kind kind)
+{
+    static const char *const names[] = {
+        [RPC_INVALID] = "noise", [RPC_REQUEST] = "request", [RPC_NOTIFICATION] = "notification",
+        [RPC_RESULT] = "result", [RPC_ERROR] = "error",     [RPC_BATCH] = "batch",
+    };
+    return names[kind];
+}
+
+bool rpc_method_is(const struct rpc *m, const char *method)
+{
+    return m->method.p != NULL && json_key_is(m->method, method);
+}
+
+struct slice rpc_target(const struct rpc *m)
+{
+    if (m->kind != RPC_REQUEST && m->kind != RPC_NOTIFICATION)
+        return (struct slice){0};
+    if (m->ref.type == JSON_OBJECT) {
+        struct json_value v = json_get(m->ref, "name");
+        return json_string_raw(v.type == JSON_STRING ? v : json_get(m->ref, "uri"));
+    }
+    return json_string_raw(m->name.type == JSON_STRING ? m->name : m->uri);
+}
+
+bool rpc_is_modern(const struct rpc *m)
+{
+    static const char key[] = "io.modelcontextprotocol/protocolVersion";
+    if (m->meta.type != JSON_OBJECT || m->meta.text.n < sizeof key)
+        return false;
+    return json_get(m->meta, key).type == JSON_STRING;
+}

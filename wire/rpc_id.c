@@ -1,0 +1,92 @@
+#include "wire/rpc_id.h"
+
+#include "wire/json_text.h"
+
+static bool plain_int(struct slice s)
+{
+    size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
+    if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
+        return false; /* "-0" has another spelling; "007" is a string's text, not a number */
+    for (; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    return true;
+}
+
+/* Any spelling of a decimal number: its significant digits, and the power of ten of the last one. */
+static void canonical_number(struct buf *b, struct slice s)
+{
+    struct buf digits = {0};
+    int64_t exp10 = 0;
+    size_t i = 0;
+    bool minus = s.p[0] == '-';
+    bool fraction = false;
+    for (i = minus ? 1 : 0; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
+        if (s.p[i] == '.') {
+            fraction = true;
+            continue;
+        }
+        if (s.p[i] != '0' || digits.n > 0)
+            buf_addc(&digits, s.p[i]);
+        if (fraction)
+            exp10--;
+    }
+    if (i < s.n) {
+        int64_t e = 0;
+        bool negative = s.p[++i] == '-';
+        for (i += s.p[i] == '-' || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
+            e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e; /* far past any number a peer can hold */
+        exp10 += negative ? -e : e;
+    }
+    while (digits.n > 0 && digits.p[digits.n - 1] == '0') {
+        digits.n--;
+        exp10++;
+    }
+    if (digits.n == 0) {
+        buf_addc(b, '0');
+    } else {
+        if (minus)
+            buf_addc(b, '-');
+        buf_slice_add(b, buf_slice(&digits));
+        if (exp10 >= 0 && exp10 <= 18)
+            for (; exp10 > 0; exp10--)
+                buf_addc(b, '0'); /* 1e3 is 1000 */
+        else
+            buf_printf(b, "e%lld", (long long)exp10);
+    }
+    if (digits.failed)
+        b->failed = true;
+    buf_close(&digits);
+}
+
+void rpc_id_key(struct buf *b, struct json_value id)
+{
+    if (id.type == JSON_STRING) {
+        buf_addc(b, 's');
+        json_unescape(b, json_string_raw(id));
+    } else {
+        buf_addc(b, 'n');
+        if (plain_int(id.text))
+            buf_slice_add(b, id.text);
+        else
+            canonical_number(b, id.text);
+    }
+}
+
+bool rpc_id_other_type(struct buf *b, struct slice key)
+{
+    struct slice text = {key.p + 1, key.n - 1};
+    if (!plain_int(text))
+        return false;
+    buf_addc(b, key.p[0] == 's' ? 'n' : 's');
+    buf_slice_add(b, text);
+    return true;
+}
+
+uint64_t rpc_id_hash(struct slice key)
+{
+    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
+    for (size_t i = 0; i < key.n; i++)
+        h = (h ^ (unsigned char)key.p[i]) * 0x100000001B3u;
+    return h ^ h >> 29;
+}

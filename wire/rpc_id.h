@@ -1,0 +1,22 @@
+/* rpc_id.h - the id of a request as a key: what is equal, however it was written.
+ *
+ * Rules     `1`, `"1"`, `0` and `""` are four ids (mcp-wire.md 1.3). A peer parses the id and writes it
+ *           anew, so the spelling does not count: `"\u0061"` is `"a"`, `1.0` and `1e0` are `1`.
+ * Owns      a key owns its bytes; rpc_id_close() frees them.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_RPC_ID_H
+#define MI_WIRE_RPC_ID_H
+
+#include "base/buf.h"
+#include "wire/json.h"
+
+#define RPC_ID_MAX 4096 /* longest id, as a key, that is kept */
+
+/* Writes the key of an id (a number or a string): a type letter and the canonical text. The buffer
+ * says so when it failed. */
+void rpc_id_key(struct buf *b, struct json_value id);
+/* The key that the same id would have with the other JSON type: 7 for "7". false: there is none. */
+bool rpc_id_other_type(struct buf *b, struct slice key);
+uint64_t rpc_id_hash(struct slice key);
+
+#endif
