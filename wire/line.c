@@ -1,0 +1,133 @@
+#include "wire/line.h"
+
+#include <assert.h>
+
+void line_open(struct line_reader *r, size_t max_len)
+{
+    *r = (struct line_reader){.max_len = max_len};
+}
+
+void line_close(struct line_reader *r)
+{
+    chunk_drop(r->chunk);
+    r->chunk = NULL;
+    r->head = r->scan = r->tail = 0;
+}
+
+/* A chunk with room behind the partial line [head, tail). A chunk that nobody else holds is used
+ * again; one that is held stays with its holders, and the partial line moves to a new one. */
+static bool fresh_chunk(struct line_reader *r)
+{
+    size_t part = r->tail - r->head;
+    if (r->chunk->refs == 1 && part <= r->chunk->cap / 2) {
+        memmove(r->chunk->data, r->chunk->data + r->head, part);
+    } else if (r->chunk->refs == 1 && r->head == 0) {
+        if (chunk_grow(&r->chunk, r->chunk->cap * 2) < 0)
+            return false;
+        return true;
+    } else {
+        size_t cap = LINE_CHUNK;
+        while (cap < part * 2)
+            cap *= 2;
+        struct chunk *c = chunk_new(cap);
+        if (c == NULL)
+            return false;
+        memcpy(c->data, r->chunk->data + r->head, part);
+        chunk_drop(r->chunk);
+        r->chunk = c;
+    }
+    r->scan -= r->head;
+    r->head = 0;
+    r->tail = part;
+    return true;
+}
+
+char *line_room(struct line_reader *r, size_t *ret_n)
+{
+    if (r->chunk == NULL) {
+        r->chunk = chunk_new(LINE_CHUNK);
+        if (r->chunk == NULL)
+            return NULL;
+    }
+    if (r->head == r->tail && r->chunk->refs == 1) {
+        if (r->chunk->cap > LINE_CHUNK) { /* it grew for a long line that has gone */
+            struct chunk *c = chunk_new(LINE_CHUNK);
+            if (c != NULL) {
+                chunk_drop(r->chunk);
+                r->chunk = c;
+            }
+        }
+        r->head = r->scan = r->tail = 0;
+    }
+    /* One byte stays free behind the data, for the '\n' of a last line that has none. */
+    if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r)) {
+        if (r->head > 0 || r->tail == 0)
+            return NULL;
+        r->skipping = true; /* no memory for a line this long: it is given up */
+        r->skipped += r->tail;
+        r->scan = r->tail = 0;
+    }
+    *ret_n = r->chunk->cap - r->tail - 1;
+    return r->chunk->data + r->tail;
+}
+
+void line_filled(struct line_reader *r, size_t n)
+{
+    assert(n < r->chunk->cap - r->tail);
+    r->tail += n;
+}
+
+/* The bytes of a line that is too long are dropped as they come. */
+static enum line_result skip_line(struct line_reader *r, const char *nl, struct line *ret)
+{
+    size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
+    r->skipped += end - r->head;
+    r->skipping = nl == NULL;
+    r->head = r->scan = nl != NULL ? end + 1 : end;
+    if (nl == NULL)
+        return LINE_NEED_MORE;
+    *ret = (struct line){.dropped = r->skipped};
+    r->skipped = 0;
+    return LINE_TOO_LONG;
+}
+
+enum line_result line_next(struct line_reader *r, struct line *ret)
+{
+    if (r->scan == r->tail && !r->skipping)
+        return LINE_NEED_MORE;
+    char *nl = r->scan == r->tail
+                   ? NULL
+                   : memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
+    size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
+    if (r->skipping || len > r->max_len)
+        return skip_line(r, nl, ret);
+    if (nl == NULL) {
+        r->scan = r->tail;
+        return LINE_NEED_MORE;
+    }
+    *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
+    r->head = r->scan = r->head + len + 1;
+    return LINE_READY;
+}
+
+enum line_result line_last(struct line_reader *r, struct line *ret)
+{
+    size_t len = r->tail - r->head;
+    if (r->skipping) {
+        *ret = (struct line){.dropped = r->skipped + len};
+        r->skipping = false;
+        r->skipped = 0;
+        r->head = r->scan = r->tail;
+        return LINE_TOO_LONG;
+    }
+    if (len == 0)
+        return LINE_NEED_MORE;
+    *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
+    r->head = r->scan = r->tail;
+    return LINE_READY;
+}
+
+size_t line_partial(const struct line_reader *r)
+{
+    return r->skipped + (r->tail - r->head);
+}
