@@ -60,13 +60,8 @@ char *line_room(struct line_reader *r, size_t *ret_n)
         r->head = r->scan = r->tail = 0;
     }
     /* One byte stays free behind the data, for the '\n' of a last line that has none. */
-    if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r)) {
-        if (r->head > 0 || r->tail == 0)
-            return NULL;
-        r->skipping = true; /* no memory for a line this long: it is given up */
-        r->skipped += r->tail;
-        r->scan = r->tail = 0;
-    }
+    if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r))
+        return NULL;
     *ret_n = r->chunk->cap - r->tail - 1;
     return r->chunk->data + r->tail;
 }
@@ -77,57 +72,57 @@ void line_filled(struct line_reader *r, size_t n)
     r->tail += n;
 }
 
-/* The bytes of a line that is too long are dropped as they come. */
-static enum line_result skip_line(struct line_reader *r, const char *nl, struct line *ret)
+/* A line past its limit is told of once, with its head; the rest is dropped as it comes. */
+static enum line_result too_long(struct line_reader *r, const char *nl, struct line *ret)
 {
     size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
-    r->skipped += end - r->head;
+    *ret = (struct line){.p = r->chunk->data + r->head, .n = end - r->head, .chunk = r->chunk};
     r->skipping = nl == NULL;
     r->head = r->scan = nl != NULL ? end + 1 : end;
-    if (nl == NULL)
-        return LINE_NEED_MORE;
-    *ret = (struct line){.dropped = r->skipped};
-    r->skipped = 0;
     return LINE_TOO_LONG;
 }
 
 enum line_result line_next(struct line_reader *r, struct line *ret)
 {
-    if (r->scan == r->tail && !r->skipping)
-        return LINE_NEED_MORE;
-    char *nl = r->scan == r->tail
-                   ? NULL
-                   : memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
-    size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
-    if (r->skipping || len > r->max_len)
-        return skip_line(r, nl, ret);
-    if (nl == NULL) {
-        r->scan = r->tail;
-        return LINE_NEED_MORE;
+    while (r->scan < r->tail) {
+        char *nl = memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
+        size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
+        if (r->skipping) { /* its end, or none of it, is worth keeping */
+            r->skipping = nl == NULL;
+            r->head = r->scan = r->head + len + (nl != NULL ? 1 : 0);
+            continue;
+        }
+        if (len > r->max_len)
+            return too_long(r, nl, ret);
+        if (nl == NULL) {
+            r->scan = r->tail;
+            break;
+        }
+        *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
+        r->head = r->scan = r->head + len + 1;
+        return LINE_READY;
     }
-    *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
-    r->head = r->scan = r->head + len + 1;
-    return LINE_READY;
+    return LINE_NEED_MORE;
 }
 
 enum line_result line_last(struct line_reader *r, struct line *ret)
 {
     size_t len = r->tail - r->head;
-    if (r->skipping) {
-        *ret = (struct line){.dropped = r->skipped + len};
-        r->skipping = false;
-        r->skipped = 0;
-        r->head = r->scan = r->tail;
-        return LINE_TOO_LONG;
-    }
-    if (len == 0)
+    if (len == 0 || r->skipping)
         return LINE_NEED_MORE;
     *ret = (struct line){.p = r->chunk->data + r->head, .n = len, .chunk = r->chunk};
     r->head = r->scan = r->tail;
     return LINE_READY;
 }
 
+enum line_result line_give_up(struct line_reader *r, struct line *ret)
+{
+    if (line_partial(r) == 0 || r->skipping)
+        return LINE_NEED_MORE;
+    return too_long(r, NULL, ret);
+}
+
 size_t line_partial(const struct line_reader *r)
 {
-    return r->skipped + (r->tail - r->head);
+    return r->tail - r->head;
 }

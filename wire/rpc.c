@@ -205,6 +205,18 @@ int rpc_read(struct slice line, struct rpc *ret)
     return 0;
 }
 
+void rpc_read_head(struct slice head, struct rpc *ret)
+{
+    *ret = (struct rpc){.kind = RPC_INVALID};
+    struct reader r = {.m = ret};
+    struct json_scan scan;
+    if (json_scan(head, on_member, &r, &scan) < 0)
+        ret->fault = scan.fault;
+    ret->method = json_string_raw(r.method);
+    if (ret->id.type != JSON_NUMBER && ret->id.type != JSON_STRING)
+        ret->id = (struct json_value){0};
+}
+
 const char *rpc_kind_name(enum rpc_kind kind)
 {
     static const char *const names[] = {

@@ -41,6 +41,10 @@ struct rpc {
  * it is not (ret->fault, ret->findings and kind RPC_INVALID are set). */
 MI_MUST int rpc_read(struct slice line, struct rpc *ret);
 
+/* What can be read of a message whose end is missing: id and method, if they stand in this head of the
+ * line. For an answer to a line that was too long to keep. */
+void rpc_read_head(struct slice head, struct rpc *ret);
+
 /* "request", "notification", "result", "error", "batch", "noise": the names of messages.kind. */
 const char *rpc_kind_name(enum rpc_kind kind);
 /* "notifications/cancelled" and the like: compares the method, escapes resolved. */
