@@ -32,6 +32,7 @@ static const struct {
     [FIND_LATE_ANSWER] = {"late-answer", "An answer to a request that had been cancelled or answered before."},
     [FIND_CANCELLED_INITIALIZE] = {"cancelled-initialize", "The client cancelled initialize, which it must not."},
     [FIND_TOO_MANY_OPEN] = {"too-many-open", "More requests were open at once than the interposer keeps."},
+    [FIND_TOOL_ERROR] = {"tool-error", "The tool says that it failed (isError)."},
     [FIND_SERVER_GONE] = {"server-gone", "The server could not take the message any more."},
 };
 

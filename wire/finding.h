@@ -42,6 +42,7 @@ enum finding {
     FIND_CANCELLED_INITIALIZE,
     FIND_TOO_MANY_OPEN,
     FIND_SERVER_GONE,
+    FIND_TOOL_ERROR,
     FIND_COUNT
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");

@@ -1,0 +1,111 @@
+#include "vault/schema.h"
+
+static const char version_1[] =
+    "CREATE TABLE sessions ("
+    " id INTEGER PRIMARY KEY,"
+    " uid TEXT NOT NULL UNIQUE,"
+    " name TEXT NOT NULL,"
+    " command TEXT NOT NULL,"
+    " client_name TEXT, client_version TEXT,"
+    " server_name TEXT, server_version TEXT,"
+    " protocol_version TEXT,"
+    " started_at_us INTEGER NOT NULL,"
+    " ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER,"
+    " pid INTEGER NOT NULL,"
+    " host TEXT NOT NULL,"
+    " record_level TEXT NOT NULL,"
+    " interposer_version TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE messages ("
+    " id INTEGER PRIMARY KEY,"
+    " session_id INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL,"
+    " t_us INTEGER NOT NULL,"
+    " direction TEXT NOT NULL,"
+    " origin TEXT NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " rpc_id TEXT, method TEXT, target TEXT,"
+    " body TEXT, body_offset INTEGER, body_length INTEGER,"
+    " size INTEGER NOT NULL,"
+    " redactions INTEGER NOT NULL,"
+    " action TEXT NOT NULL,"
+    " request_seq INTEGER,"
+    " batch_seq INTEGER,"
+    " finding TEXT"
+    ") STRICT;"
+    "CREATE TABLE events ("
+    " id INTEGER PRIMARY KEY,"
+    " session_id INTEGER NOT NULL,"
+    " t_us INTEGER NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " detail TEXT"
+    ") STRICT;"
+    "CREATE INDEX events_by_session ON events (session_id, id);"
+    /* What closes a request: its answer, ours or the server's, or the client's cancellation. */
+    "CREATE VIEW closings AS"
+    " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
+    " (direction = 's2c' AND kind IN ('result', 'error')"
+    " OR direction = 'c2s' AND kind = 'notification');"
+    "CREATE VIEW invocations AS"
+    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
+    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
+    " q.method AS method, q.target AS target,"
+    " CASE WHEN q.action = 'refused' THEN 'refused'"
+    " WHEN c.kind = 'notification' THEN 'cancelled'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
+    " WHEN c.kind = 'error' THEN 'error'"
+    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
+    " ELSE 'ok' END AS status,"
+    " CASE WHEN c.kind = 'error' AND json_valid(c.body)"
+    " THEN json_extract(c.body, '$.error.code') END AS error_code,"
+    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
+    " q.size AS request_size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
+    " FROM closings c"
+    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
+    " JOIN sessions s ON s.id = c.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
+    " s.started_at_us + q.t_us, NULL, q.size, NULL"
+    " FROM messages q JOIN sessions s ON s.id = q.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.action = 'forwarded'"
+    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
+    "PRAGMA user_version = 1;";
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
+
+static int read_version(sqlite3 *db, int *ret)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &q, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    int rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int(q, 0);
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+}
+
+int schema_ready(sqlite3 *db)
+{
+    int version;
+    int st = read_version(db, &version);
+    if (st < 0)
+        return st;
+    if (version > SCHEMA_VERSION)
+        return MI_EINVAL;
+    if (version == SCHEMA_VERSION)
+        return 0;
+    /* Two proxies may meet a new vault at once: the second finds the work done. */
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    st = read_version(db, &version);
+    if (st == 0 && version == 0 && sqlite3_exec(db, version_1, NULL, NULL, NULL) != SQLITE_OK)
+        st = MI_ESTORE;
+    if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    if (!sqlite3_get_autocommit(db))
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL); /* the first error is the one to tell */
+    return MI_ESTORE;
+}

@@ -1,0 +1,24 @@
+/* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes it.
+ *
+ * PRAGMA user_version is its version. schema_ready() makes a new database or upgrades an old one. */
+#ifndef MI_VAULT_SCHEMA_H
+#define MI_VAULT_SCHEMA_H
+
+#include "base/base.h"
+
+#include <sqlite3.h>
+
+#define SCHEMA_VERSION 1
+/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, and
+ * the writer pays for no other index. */
+#define SCHEMA_SEQ_BITS 36
+
+static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
+{
+    return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
+}
+
+/* 0, MI_ESTORE (sqlite3_errmsg() says why) or MI_EINVAL: a newer program made this database. */
+MI_MUST int schema_ready(sqlite3 *db);
+
+#endif
