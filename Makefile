@@ -89,21 +89,30 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-$(BUILD)/bench/%: tests/bench/%.c tests/bench/lines.h
+# Fake servers, fake clients and the load generator: programs of one file, without our library and
+# without sanitizers, so that they are quick and a report is always about the interposer.
+HELPER := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fakes/*.c tests/bench/*.c))
+HELPER_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(EXTRA_CFLAGS)
+
+$(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS)
+	$(CC) $(HELPER_CFLAGS) -MMD -MP -o $@ $<
 
--include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d)
+.PHONY: fakes
+fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
-.PHONY: units
-units: $(UNIT)
+-include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(HELPER:%=%.d)
+
+# All that is compiled for tests, run or not.
+.PHONY: tests
+tests: $(UNIT) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
 	@scripts/run-tests $(BUILD) unit
 
 .PHONY: check
-check: $(BIN) $(UNIT) ## all tests; ends with "N passed, N failed"
+check: $(BIN) tests ## all tests; ends with "N passed, N failed"
 	@scripts/run-tests $(BUILD) $(SUITES)
 
 .PHONY: asan
@@ -116,7 +125,7 @@ asan: ## all tests under AddressSanitizer and UBSan
 VALGRIND_E2E ?=
 
 .PHONY: valgrind
-valgrind: $(BIN) $(UNIT) ## unit tests and some end-to-end runs in valgrind
+valgrind: $(BIN) tests ## unit tests and some end-to-end runs in valgrind
 	@TEST_UNDER=valgrind E2E_ONLY='$(VALGRIND_E2E)' scripts/run-tests $(BUILD) unit e2e
 
 .PHONY: tidy
@@ -146,7 +155,7 @@ fuzz-run: $(FUZZ)
 	done; echo 'fuzz: no finding'
 
 .PHONY: bench
-bench: $(BIN) ## measure against cat; needs a quiet machine
+bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench
 
 .PHONY: cov
@@ -154,7 +163,7 @@ cov: ## line coverage of all tests, a line per source file
 	@$(MAKE) BUILD=$(BUILD)-cov TEST_UNDER=cov CFLAGS='-O0 -g --coverage' cov-run
 
 .PHONY: cov-run
-cov-run: $(BIN) $(UNIT)
+cov-run: $(BIN) tests
 	@find $(BUILD) -name '*.gcda' -delete
 	@scripts/run-tests $(BUILD) $(SUITES)
 	@gcov -n $(OBJ) 2>/dev/null | awk -v rooms='$(ROOMS)' ' \
