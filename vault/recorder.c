@@ -1,0 +1,468 @@
+#include "vault/recorder.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LOOK_US 1000000      /* how often a commit looks whether the vault is still there */
+#define BROKEN_RETRY_US 250000 /* between two tries after an error that is no held lock */
+
+/* A row that waits: the row and its bytes in one block. */
+struct waiting {
+    struct waiting *next;
+    size_t cost;
+    struct row row; /* its slices point behind this struct */
+    char data[];
+};
+
+struct recorder {
+    struct recorder_config cfg; /* strings owned */
+    struct vault_dir dir;
+    struct store *store; /* NULL while the vault cannot be opened */
+    char uid[UID_LEN + 1];
+    char host[256];
+    int64_t started_mono_us, started_wall_us;
+    int64_t session_id; /* 0: not in the database yet */
+    uint64_t seq;       /* of the last row */
+
+    struct row *turn; /* owned: the rows of this turn; slices and holds borrowed from the traffic */
+    size_t turn_n, turn_cap;
+    struct waiting *first, **last; /* owned: rows that an earlier commit could not write */
+    size_t waiting_bytes;
+
+    struct store_update learnt; /* text owned by learnt_text[] */
+    struct buf learnt_text[6];
+    bool learnt_some;
+
+    bool failing;           /* the last commit did not write everything */
+    bool only_busy;         /* because another process held the lock */
+    int64_t failing_since_us, next_try_us, looked_us;
+    uint64_t lost_n, lost_first, lost_last; /* rows dropped since the last gap event */
+    char reason[200];       /* why it fails */
+};
+
+static char *copy(const char *s)
+{
+    return s != NULL ? strdup(s) : NULL;
+}
+
+static void close_store(struct recorder *r)
+{
+    store_close(r->store);
+    r->store = NULL;
+    vault_dir_close(&r->dir);
+}
+
+static int open_store(struct recorder *r)
+{
+    struct buf error = {0};
+    int st = vault_dir_open(&r->dir, r->cfg.vault, true, &error);
+    if (st == 0) {
+        st = store_open(&r->store, &r->dir, r->cfg.sync_full, &error);
+        if (st < 0)
+            vault_dir_close(&r->dir);
+    }
+    if (st < 0)
+        snprintf(r->reason, sizeof r->reason, "%s", error.n > 0 ? buf_str(&error) : "out of memory");
+    buf_close(&error);
+    return st;
+}
+
+int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
+{
+    struct recorder *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return MI_ENOMEM;
+    r->dir.fd = -1;
+    r->last = &r->first;
+    r->cfg = *cfg;
+    r->cfg.vault = copy(cfg->vault);
+    r->cfg.name = copy(cfg->name);
+    r->cfg.command = copy(cfg->command);
+    r->started_mono_us = clock_mono_us();
+    r->started_wall_us = clock_wall_us();
+    int st = 0;
+    if (r->cfg.vault == NULL || r->cfg.name == NULL || r->cfg.command == NULL)
+        st = MI_ENOMEM;
+    if (st == 0)
+        st = uid_make(r->started_wall_us, r->uid);
+    if (gethostname(r->host, sizeof r->host - 1) != 0)
+        snprintf(r->host, sizeof r->host, "unknown");
+    if (st == 0) {
+        st = open_store(r);
+        if (st < 0 && cfg->stop_on_error)
+            log_error("%s", r->reason);
+        else
+            st = 0; /* the first commit tries again, and says what is wrong */
+    }
+    if (st < 0) {
+        recorder_close(r);
+        return st;
+    }
+    *ret = r;
+    return 0;
+}
+
+static void drop_waiting(struct recorder *r)
+{
+    while (r->first != NULL) {
+        struct waiting *w = r->first;
+        r->first = w->next;
+        free(w);
+    }
+    r->last = &r->first;
+    r->waiting_bytes = 0;
+}
+
+void recorder_close(struct recorder *r)
+{
+    if (r == NULL)
+        return;
+    if (r->turn_n > 0 || r->first != NULL || r->learnt_some || r->lost_n > 0) {
+        r->next_try_us = 0;
+        if (recorder_commit(r) != RECORDER_STORED)
+            log_error("not everything is recorded: lost=%llu reason=\"%s\"",
+                      (unsigned long long)r->lost_n, r->reason);
+    }
+    drop_waiting(r);
+    close_store(r);
+    for (size_t i = 0; i < MI_COUNT(r->learnt_text); i++)
+        buf_close(&r->learnt_text[i]);
+    free(r->turn);
+    free((void *)(uintptr_t)r->cfg.vault);
+    free((void *)(uintptr_t)r->cfg.name);
+    free((void *)(uintptr_t)r->cfg.command);
+    free(r);
+}
+
+static void lose(struct recorder *r, uint64_t seq)
+{
+    if (r->lost_n++ == 0)
+        r->lost_first = seq;
+    r->lost_last = seq;
+}
+
+/* ---- what waits ---------------------------------------------------------------------------- */
+
+static struct slice move_slice(char **to, struct slice s)
+{
+    if (s.p == NULL)
+        return s;
+    memcpy(*to, s.p, s.n);
+    struct slice moved = {*to, s.n};
+    *to += s.n;
+    return moved;
+}
+
+static void wait_row(struct recorder *r, const struct row *row)
+{
+    size_t bytes = row->rpc_id.n + row->method.n + row->target.n + row->body.n;
+    size_t cost = sizeof(struct waiting) + bytes;
+    struct waiting *w = NULL;
+    if (cost <= RECORDER_QUEUE_MAX - r->waiting_bytes)
+        w = malloc(cost);
+    if (w == NULL) {
+        lose(r, row->seq);
+        return;
+    }
+    *w = (struct waiting){.cost = cost, .row = *row};
+    char *to = w->data;
+    w->row.rpc_id = move_slice(&to, row->rpc_id);
+    w->row.method = move_slice(&to, row->method);
+    w->row.target = move_slice(&to, row->target);
+    w->row.body = move_slice(&to, row->body);
+    w->row.hold = NULL;
+    *r->last = w;
+    r->last = &w->next;
+    r->waiting_bytes += cost;
+}
+
+static void end_turn(struct recorder *r, bool keep)
+{
+    for (size_t i = 0; i < r->turn_n; i++) {
+        if (keep)
+            wait_row(r, &r->turn[i]);
+        chunk_drop(r->turn[i].hold);
+    }
+    r->turn_n = 0;
+}
+
+/* ---- appending ----------------------------------------------------------------------------- */
+
+static struct row *turn_place(struct recorder *r)
+{
+    if (r->turn_n == r->turn_cap) {
+        size_t cap = r->turn_cap == 0 ? 64 : r->turn_cap * 2;
+        struct row *more = realloc(r->turn, cap * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        r->turn = more;
+        r->turn_cap = cap;
+    }
+    return &r->turn[r->turn_n];
+}
+
+uint64_t recorder_add(struct recorder *r, const struct row *row)
+{
+    struct row *place = turn_place(r);
+    uint64_t seq = ++r->seq;
+    if (place == NULL) {
+        lose(r, seq);
+        return seq;
+    }
+    *place = *row;
+    place->seq = seq;
+    place->t_us = recorder_now_us(r);
+    if (place->hold != NULL)
+        chunk_hold(place->hold);
+    r->turn_n++;
+    return seq;
+}
+
+void recorder_event(struct recorder *r, const char *kind, const char *detail)
+{
+    size_t n = detail != NULL ? strlen(detail) : 0;
+    struct chunk *c = chunk_new(n + 1);
+    struct row *place = c != NULL ? turn_place(r) : NULL;
+    if (place == NULL) {
+        chunk_drop(c);
+        log_warn("event not recorded, out of memory: kind=%s", kind);
+        return;
+    }
+    if (n > 0)
+        memcpy(c->data, detail, n);
+    *place = (struct row){.kind = kind, .is_event = true, .t_us = recorder_now_us(r), .hold = c};
+    if (detail != NULL)
+        place->body = (struct slice){c->data, n};
+    r->turn_n++; /* the row has the only reference to c */
+}
+
+static void learn_text(struct recorder *r, size_t i, struct slice *column, struct slice text)
+{
+    if (text.p == NULL)
+        return;
+    struct buf *b = &r->learnt_text[i];
+    buf_clear(b);
+    buf_slice_add(b, text);
+    if (!b->failed)
+        *column = buf_slice(b);
+}
+
+void recorder_learn(struct recorder *r, const struct store_update *u)
+{
+    struct store_update *l = &r->learnt;
+    learn_text(r, 0, &l->client_name, u->client_name);
+    learn_text(r, 1, &l->client_version, u->client_version);
+    learn_text(r, 2, &l->server_name, u->server_name);
+    learn_text(r, 3, &l->server_version, u->server_version);
+    learn_text(r, 4, &l->protocol_version, u->protocol_version);
+    learn_text(r, 5, &l->end_reason, u->end_reason);
+    if (u->has_exit_status) {
+        l->has_exit_status = true;
+        l->exit_status = u->exit_status;
+    }
+    if (u->ended_at_us != 0)
+        l->ended_at_us = u->ended_at_us;
+    r->learnt_some = true;
+}
+
+/* ---- committing ---------------------------------------------------------------------------- */
+
+static int write_session(struct recorder *r)
+{
+    struct store_session s = {
+        .uid = r->uid,
+        .name = r->cfg.name,
+        .command = r->cfg.command,
+        .host = r->host,
+        .record_level = "full",
+        .started_at_us = r->started_wall_us,
+        .pid = getpid(),
+    };
+    return store_session_add(r->store, &s, &r->session_id);
+}
+
+static int write_gap(struct recorder *r)
+{
+    struct buf detail = {0};
+    buf_printf(&detail, "{\"reason\":\"%s\",\"lost\":%llu", r->only_busy ? "locked" : "error",
+               (unsigned long long)r->lost_n);
+    if (r->lost_n > 0)
+        buf_printf(&detail, ",\"first_seq\":%llu,\"last_seq\":%llu", (unsigned long long)r->lost_first,
+                   (unsigned long long)r->lost_last);
+    buf_addc(&detail, '}');
+    struct row row = {.kind = "gap", .is_event = true, .t_us = recorder_now_us(r), .body = buf_slice(&detail)};
+    int st = detail.failed ? MI_ENOMEM : store_add(r->store, r->session_id, r->uid, &row);
+    buf_close(&detail);
+    return st;
+}
+
+static int write_rows(struct recorder *r)
+{
+    for (const struct waiting *w = r->first; w != NULL; w = w->next)
+        if (store_add(r->store, r->session_id, r->uid, &w->row) < 0)
+            return MI_ESTORE;
+    for (size_t i = 0; i < r->turn_n; i++)
+        if (store_add(r->store, r->session_id, r->uid, &r->turn[i]) < 0)
+            return MI_ESTORE;
+    return 0;
+}
+
+/* Everything there is, in one transaction. */
+static int write_all(struct recorder *r)
+{
+    int64_t session_before = r->session_id;
+    int st = store_begin(r->store, r->failing ? 0 : RECORDER_WAIT_US);
+    if (st < 0)
+        return st;
+    if (r->session_id == 0)
+        st = write_session(r);
+    if (st == 0)
+        st = write_rows(r);
+    if (st == 0 && r->lost_n > 0)
+        st = write_gap(r);
+    if (st == 0 && (r->learnt_some || session_before == 0))
+        st = store_session_update(r->store, r->session_id, &r->learnt);
+    if (st == 0)
+        st = store_commit(r->store);
+    if (st < 0) {
+        store_rollback(r->store);
+        r->session_id = session_before;
+    }
+    return st;
+}
+
+/* Somebody may remove the vault under us; SQLite would go on writing into the removed file. */
+static void look_after_vault(struct recorder *r, int64_t now)
+{
+    if (r->store == NULL || now - r->looked_us < LOOK_US)
+        return;
+    r->looked_us = now;
+    if (!store_vanished(r->store))
+        return;
+    log_warn("the vault was removed, making it anew: vault=%s", r->cfg.vault);
+    close_store(r);
+    r->session_id = 0;
+    recorder_event(r, "gap", "{\"reason\":\"vault removed\"}");
+}
+
+static int try_write(struct recorder *r)
+{
+    if (r->store == NULL) {
+        int st = open_store(r);
+        if (st < 0) {
+            r->only_busy = false;
+            return st;
+        }
+    }
+    int st = write_all(r);
+    if (st == 0)
+        return 0;
+    snprintf(r->reason, sizeof r->reason, "%s", store_error(r->store));
+    r->only_busy = store_busy(r->store);
+    if (!r->only_busy && !store_full(r->store))
+        close_store(r); /* the next try opens it anew; the session stays the same */
+    return st;
+}
+
+static void recovered(struct recorder *r)
+{
+    if (r->failing && (r->lost_n > 0 || !r->only_busy))
+        log_warn("recording again: lost=%llu", (unsigned long long)r->lost_n);
+    r->failing = false;
+    r->lost_n = 0;
+    r->learnt_some = false;
+    drop_waiting(r);
+    end_turn(r, false);
+}
+
+static void failed(struct recorder *r)
+{
+    int64_t now = clock_mono_us();
+    r->next_try_us = now + (r->only_busy ? RECORDER_RETRY_US : BROKEN_RETRY_US);
+    if (r->failing)
+        return;
+    r->failing = true;
+    r->failing_since_us = now;
+    if (!r->only_busy)
+        log_warn("cannot record%s: %s", r->cfg.stop_on_error ? "" : ", going on without", r->reason);
+}
+
+/* The rows of this turn cannot be written now: what becomes of them, and of the bytes they stand for. */
+static enum recorder_result put_off(struct recorder *r, int64_t now)
+{
+    bool patient = r->only_busy && now - r->failing_since_us < RECORDER_PAUSE_US;
+    if (r->cfg.stop_on_error)
+        return patient ? RECORDER_HOLD : RECORDER_FAILED;
+    /* A full queue holds the traffic up for a while before anything is lost. */
+    size_t turn_bytes = 0;
+    for (size_t i = 0; i < r->turn_n; i++)
+        turn_bytes += sizeof(struct waiting) + r->turn[i].body.n + r->turn[i].method.n +
+                      r->turn[i].target.n + r->turn[i].rpc_id.n;
+    if (patient && turn_bytes <= RECORDER_QUEUE_MAX && turn_bytes > RECORDER_QUEUE_MAX - r->waiting_bytes)
+        return RECORDER_HOLD;
+    end_turn(r, true);
+    return RECORDER_BEHIND;
+}
+
+enum recorder_result recorder_commit(struct recorder *r)
+{
+    if (r->turn_n == 0 && r->first == NULL && !r->learnt_some && r->lost_n == 0)
+        return RECORDER_STORED;
+    int64_t now = clock_mono_us();
+    look_after_vault(r, now);
+    if (r->failing && now < r->next_try_us)
+        return put_off(r, now);
+    if (try_write(r) < 0) {
+        failed(r);
+        return put_off(r, clock_mono_us());
+    }
+    recovered(r);
+    return RECORDER_STORED;
+}
+
+bool recorder_behind(const struct recorder *r)
+{
+    return r->failing;
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+int64_t recorder_now_us(const struct recorder *r)
+{
+    return clock_mono_us() - r->started_mono_us;
+}
+
+int64_t recorder_started_us(const struct recorder *r)
+{
+    return r->started_wall_us;
+}
+
+const char *recorder_uid(const struct recorder *r)
+{
+    return r->uid;
+}
+
+const char *recorder_vault(const struct recorder *r)
+{
+    return r->dir.path;
+}
+
+int recorder_dir_fd(const struct recorder *r)
+{
+    return r->dir.fd;
+}
+
+int64_t recorder_wal_pages(const struct recorder *r)
+{
+    return r->store != NULL ? store_wal_pages(r->store) : 0;
+}
+
+void recorder_checkpoint(struct recorder *r)
+{
+    if (r->store != NULL && store_checkpoint(r->store, false) < 0)
+        log_debug("checkpoint put off: %s", store_error(r->store));
+}

@@ -1,0 +1,68 @@
+/* recorder.h - record before forward: gathers the rows of a loop turn and commits them together.
+ *
+ * The traffic appends rows as it reads; at the end of the turn recorder_commit() writes them in one
+ * transaction, and only then may the bytes go on. What happens when the database cannot take them:
+ *
+ *   on_error = pass   the traffic goes on. Rows wait in memory, up to RECORDER_QUEUE_MAX bytes; while
+ *                     another process merely holds the lock, a full queue first stops the readers for
+ *                     RECORDER_PAUSE_US. What does not fit is lost, and said: a `gap` event.
+ *   on_error = stop   nothing goes on unrecorded. A held lock is waited for, RECORDER_PAUSE_US at most;
+ *                     any other error ends the session.
+ *
+ * Owns      the vault's directory, the store, copies of the rows that wait, its session.
+ * Lifetime  a row's slices must stay good until the next recorder_commit(); row.hold is held until then.
+ * Blocks    for a held lock 250 ms at most, at the first commit that meets it; otherwise on disk I/O. */
+#ifndef MI_VAULT_RECORDER_H
+#define MI_VAULT_RECORDER_H
+
+#include "vault/row.h"
+#include "vault/store.h"
+#include "vault/uid.h"
+
+#define RECORDER_QUEUE_MAX ((size_t)16 << 20)
+#define RECORDER_WAIT_US 250000
+#define RECORDER_PAUSE_US 10000000
+
+enum recorder_result {
+    RECORDER_STORED, /* everything appended so far is committed */
+    RECORDER_BEHIND, /* rows wait or were lost; go on (pass) */
+    RECORDER_HOLD,   /* rows wait; send nothing, read nothing, call again soon */
+    RECORDER_FAILED, /* stop serving (stop) */
+};
+
+struct recorder_config {
+    const char *vault;     /* directory */
+    const char *name;      /* of the server */
+    const char *command;   /* JSON array of its argv */
+    bool sync_full;
+    bool stop_on_error;
+};
+
+struct recorder;
+
+/* Never fails for want of a vault: under `pass` the first commit tries again. Strings are copied.
+ * 0, MI_ENOMEM; under stop_on_error MI_ESTORE when the vault cannot be opened, told on stderr. */
+MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
+/* Commits what it can and closes. NULL is fine. */
+void recorder_close(struct recorder *r);
+
+/* Appends a message; gives it its seq and time. The seq is what answers refer to. */
+uint64_t recorder_add(struct recorder *r, const struct row *row);
+/* Appends an event; detail is JSON or NULL, and copied. */
+void recorder_event(struct recorder *r, const char *kind, const char *detail);
+/* Learns something about the session; written with the next commit. Text is copied. */
+void recorder_learn(struct recorder *r, const struct store_update *u);
+
+enum recorder_result recorder_commit(struct recorder *r);
+bool recorder_behind(const struct recorder *r); /* call recorder_commit() again in RECORDER_RETRY_US */
+#define RECORDER_RETRY_US 20000
+
+int64_t recorder_now_us(const struct recorder *r); /* since the session's start */
+int64_t recorder_started_us(const struct recorder *r); /* wall clock */
+const char *recorder_uid(const struct recorder *r);
+const char *recorder_vault(const struct recorder *r); /* absolute path; NULL while it is not open */
+int recorder_dir_fd(const struct recorder *r);        /* of the vault; -1 while it is not open */
+int64_t recorder_wal_pages(const struct recorder *r);
+void recorder_checkpoint(struct recorder *r);
+
+#endif

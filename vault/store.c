@@ -1,0 +1,361 @@
+#include "vault/store.h"
+
+#include "base/clock.h"
+#include "vault/bodies.h"
+#include "vault/keep.h"
+#include "vault/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum query { Q_BEGIN, Q_COMMIT, Q_MESSAGE, Q_EVENT, Q_SESSION, Q_UPDATE, Q_COUNT };
+
+static const char *const sql[Q_COUNT] = {
+    [Q_BEGIN] = "BEGIN IMMEDIATE",
+    [Q_COMMIT] = "COMMIT",
+    [Q_MESSAGE] = "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id,"
+                  " method, target, body, body_offset, body_length, size, redactions, action,"
+                  " request_seq, batch_seq, finding)"
+                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18)",
+    [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
+    [Q_SESSION] = "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
+                  " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
+                 " client_version = coalesce(?3, client_version),"
+                 " server_name = coalesce(?4, server_name),"
+                 " server_version = coalesce(?5, server_version),"
+                 " protocol_version = coalesce(?6, protocol_version),"
+                 " end_reason = coalesce(?7, end_reason),"
+                 " exit_status = coalesce(?8, exit_status),"
+                 " ended_at_us = coalesce(?9, ended_at_us) WHERE id = ?1",
+};
+
+struct store {
+    sqlite3 *db;              /* owned */
+    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
+    struct keep keep;
+    struct bodies bodies;
+    int dir_fd;           /* borrowed from the vault_dir */
+    dev_t dev;            /* of the database file when it was opened */
+    ino_t ino;
+    int64_t busy_until_us; /* the busy handler gives up then */
+    int64_t wal_pages;
+    int rc;               /* SQLite's extended code of the last failed call; 0: not SQLite's */
+    char error[200];
+};
+
+/* SQLite's own handler sleeps up to 100 ms at a time and starves; short sleeps keep every waiter near. */
+static int on_busy(void *ctx, int times)
+{
+    const struct store *s = ctx;
+    if (clock_mono_us() >= s->busy_until_us)
+        return 0;
+    long us = 50 + 10L * times;
+    struct timespec t = {0, (us < 250 ? us : 250) * 1000};
+    nanosleep(&t, NULL);
+    return 1;
+}
+
+static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    (void)db, (void)name;
+    struct store *s = ctx;
+    s->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static int fail_sql(struct store *s)
+{
+    s->rc = sqlite3_extended_errcode(s->db);
+    snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->db));
+    return MI_ESTORE;
+}
+
+static int fail_body(struct store *s)
+{
+    s->rc = errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
+    return MI_ESTORE;
+}
+
+/* For a statement without rows. Reset on every path: it keeps no lock. */
+static int run(struct store *s, enum query i)
+{
+    int rc = sqlite3_step(s->q[i]);
+    int st = rc == SQLITE_DONE ? 0 : fail_sql(s);
+    sqlite3_reset(s->q[i]);
+    return st;
+}
+
+static void bind_text(sqlite3_stmt *q, int i, struct slice text)
+{
+    if (text.p != NULL)
+        sqlite3_bind_text64(q, i, text.p, text.n, SQLITE_STATIC, SQLITE_UTF8);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
+{
+    if (n != 0)
+        sqlite3_bind_int64(q, i, (int64_t)n);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+/* The database file is made by us, so that it is 0600 (its -wal and -shm take its mode) and no link. */
+static int make_file(struct store *s, const struct vault_dir *dir, struct buf *error)
+{
+    struct stat st;
+    int fd = vault_dir_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault", dir->path,
+                   strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return MI_ESTORE;
+    }
+    close(fd); /* before SQLite has locks on it: POSIX drops a process's locks at any close */
+    s->dev = st.st_dev;
+    s->ino = st.st_ino;
+    return 0;
+}
+
+static int prepare_all(struct store *s)
+{
+    for (int i = 0; i < Q_COUNT; i++)
+        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) != SQLITE_OK)
+            return fail_sql(s);
+    return 0;
+}
+
+static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return MI_EINVAL;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+        return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
+    sqlite3_extended_result_codes(s->db, 1);
+    s->busy_until_us = clock_mono_us() + 250000;
+    sqlite3_busy_handler(s->db, on_busy, s);
+    if (sqlite3_exec(s->db,
+                     sync_full ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"
+                               : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512", NULL, NULL, NULL) !=
+            SQLITE_OK)
+        return fail_sql(s);
+    sqlite3_wal_hook(s->db, on_wal, s);
+    int st = schema_ready(s->db);
+    return st == MI_ESTORE ? fail_sql(s) : st;
+}
+
+int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, struct buf *error)
+{
+    buf_clear(error);
+    struct store *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->dir_fd = dir->fd;
+    bodies_open(&s->bodies, dir->fd, sync_full);
+    int st = make_file(s, dir, error);
+    if (st == 0)
+        st = open_db(s, dir, sync_full);
+    if (st == 0)
+        st = prepare_all(s);
+    if (st == 0) {
+        *ret = s;
+        return 0;
+    }
+    if (st == MI_EINVAL)
+        buf_printf(error, "%s/" VAULT_DB " was made by a newer mcp-interposer; use that one, or another --vault",
+                   dir->path);
+    else if (error->n == 0)
+        buf_printf(error, "cannot open %s/" VAULT_DB ": %s", dir->path,
+                   s->error[0] != '\0' ? s->error : "out of memory");
+    store_close(s);
+    return st == MI_ENOMEM ? st : MI_ESTORE;
+}
+
+void store_close(struct store *s)
+{
+    if (s == NULL)
+        return;
+    for (int i = 0; i < Q_COUNT; i++)
+        sqlite3_finalize(s->q[i]);
+    sqlite3_close(s->db);
+    bodies_close(&s->bodies);
+    keep_close(&s->keep);
+    free(s);
+}
+
+int store_begin(struct store *s, int64_t wait_us)
+{
+    s->busy_until_us = clock_mono_us() + wait_us;
+    return run(s, Q_BEGIN);
+}
+
+int store_commit(struct store *s)
+{
+    return run(s, Q_COMMIT);
+}
+
+void store_rollback(struct store *s)
+{
+    /* A full disk makes SQLite roll back by itself; other errors leave the transaction open. */
+    if (!sqlite3_get_autocommit(s->db))
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int store_session_add(struct store *s, const struct store_session *n, int64_t *ret_id)
+{
+    sqlite3_stmt *q = s->q[Q_SESSION];
+    bind_text(q, 1, slice_of(n->uid));
+    bind_text(q, 2, slice_of(n->name));
+    bind_text(q, 3, slice_of(n->command));
+    sqlite3_bind_int64(q, 4, n->started_at_us);
+    sqlite3_bind_int64(q, 5, n->pid);
+    bind_text(q, 6, slice_of(n->host));
+    bind_text(q, 7, slice_of(n->record_level));
+    bind_text(q, 8, slice_of(MI_VERSION));
+    int st = run(s, Q_SESSION);
+    sqlite3_clear_bindings(q);
+    if (st == 0)
+        *ret_id = sqlite3_last_insert_rowid(s->db);
+    return st;
+}
+
+int store_session_update(struct store *s, int64_t id, const struct store_update *u)
+{
+    sqlite3_stmt *q = s->q[Q_UPDATE];
+    sqlite3_bind_int64(q, 1, id);
+    bind_text(q, 2, u->client_name);
+    bind_text(q, 3, u->client_version);
+    bind_text(q, 4, u->server_name);
+    bind_text(q, 5, u->server_version);
+    bind_text(q, 6, u->protocol_version);
+    bind_text(q, 7, u->end_reason);
+    if (u->has_exit_status)
+        sqlite3_bind_int64(q, 8, u->exit_status);
+    else
+        sqlite3_bind_null(q, 8);
+    bind_count(q, 9, (uint64_t)u->ended_at_us);
+    int st = run(s, Q_UPDATE);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+static int add_event(struct store *s, int64_t session_id, const struct row *r)
+{
+    sqlite3_stmt *q = s->q[Q_EVENT];
+    sqlite3_bind_int64(q, 1, session_id);
+    sqlite3_bind_int64(q, 2, r->t_us);
+    bind_text(q, 3, slice_of(r->kind));
+    bind_text(q, 4, r->body);
+    int st = run(s, Q_EVENT);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+/* The body goes into the row, or, when it is long, to the file of bodies. */
+static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body)
+{
+    if (body.n <= STORE_BODY_MAX) {
+        bind_text(q, 11, body);
+        sqlite3_bind_null(q, 12);
+        sqlite3_bind_null(q, 13);
+        return 0;
+    }
+    int64_t offset;
+    if (bodies_add(&s->bodies, uid, body, &offset) < 0)
+        return fail_body(s);
+    sqlite3_bind_null(q, 11);
+    sqlite3_bind_int64(q, 12, offset);
+    sqlite3_bind_int64(q, 13, (int64_t)body.n);
+    return 0;
+}
+
+int store_add(struct store *s, int64_t session_id, const char *uid, const struct row *r)
+{
+    static const struct slice directions[] = {{"c2s", 3}, {"s2c", 3}};
+    static const struct slice origins[] = {{"peer", 4}, {"interposer", 10}};
+    static const struct slice actions[] = {{"forwarded", 9}, {"refused", 7}, {"swallowed", 9}};
+    if (r->is_event)
+        return add_event(s, session_id, r);
+    struct kept k;
+    if (keep_row(&s->keep, r, &k) < 0) {
+        s->rc = SQLITE_NOMEM;
+        snprintf(s->error, sizeof s->error, "out of memory");
+        return MI_ESTORE;
+    }
+    char names[512];
+    struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
+    finding_list(&found, r->findings);
+    sqlite3_stmt *q = s->q[Q_MESSAGE];
+    sqlite3_bind_int64(q, 1, schema_message_id(session_id, r->seq));
+    sqlite3_bind_int64(q, 2, session_id);
+    sqlite3_bind_int64(q, 3, (int64_t)r->seq);
+    sqlite3_bind_int64(q, 4, r->t_us);
+    bind_text(q, 5, directions[r->direction]);
+    bind_text(q, 6, origins[r->origin]);
+    bind_text(q, 7, slice_of(r->kind));
+    bind_text(q, 8, k.rpc_id);
+    bind_text(q, 9, k.method);
+    bind_text(q, 10, k.target);
+    int st = bind_body(s, q, uid, k.body);
+    sqlite3_bind_int64(q, 14, (int64_t)r->size);
+    bind_text(q, 15, actions[r->action]);
+    bind_count(q, 16, r->request_seq);
+    bind_count(q, 17, r->batch_seq);
+    bind_text(q, 18, r->findings != 0 ? buf_slice(&found) : (struct slice){0});
+    /* bindings are not cleared here: each is bound anew for the next row, before it is looked at */
+    return st < 0 ? st : run(s, Q_MESSAGE);
+}
+
+const char *store_error(const struct store *s)
+{
+    return s->error;
+}
+
+bool store_busy(const struct store *s)
+{
+    return (s->rc & 0xFF) == SQLITE_BUSY || (s->rc & 0xFF) == SQLITE_LOCKED;
+}
+
+bool store_full(const struct store *s)
+{
+    return (s->rc & 0xFF) == SQLITE_FULL || (s->rc & 0xFF) == SQLITE_NOMEM;
+}
+
+bool store_vanished(const struct store *s)
+{
+    struct stat st;
+    return fstatat(s->dir_fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_ino != s->ino ||
+           st.st_dev != s->dev;
+}
+
+int64_t store_wal_pages(const struct store *s)
+{
+    return s->wal_pages;
+}
+
+int store_checkpoint(struct store *s, bool wait)
+{
+    int left = 0, moved = 0;
+    s->busy_until_us = clock_mono_us() + (wait ? 1000000 : 0);
+    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, wait ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
+                                       &left, &moved);
+    if (rc != SQLITE_OK)
+        return fail_sql(s);
+    if (left == moved)
+        s->wal_pages = 0; /* the next commit starts the log anew and tells its length */
+    return 0;
+}

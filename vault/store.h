@@ -1,0 +1,55 @@
+/* store.h - the database: one connection, statements prepared once, one writing transaction at a time.
+ *
+ * Owns      the connection, its statements and the file of large bodies.
+ * Errors    MI_ESTORE; store_error() says why, store_busy() whether another process held the lock.
+ *           After a failed call inside a transaction the transaction is over: store_rollback().
+ * Blocks    store_begin() waits for the write lock at most as long as told; otherwise on disk I/O only.
+ *           Automatic checkpoints are off: store_checkpoint() is somebody's decision. */
+#ifndef MI_VAULT_STORE_H
+#define MI_VAULT_STORE_H
+
+#include "vault/dir.h"
+#include "vault/row.h"
+
+#define STORE_BODY_MAX ((size_t)64 << 10) /* longer bodies lie in VAULT/Bodies */
+
+struct store;
+
+/* A session as it begins. Borrowed for the call. */
+struct store_session {
+    const char *uid, *name, *command, *host, *record_level;
+    int64_t started_at_us, pid;
+};
+
+/* What is learnt of a session later; {NULL, 0} and has_* false leave the column as it is. */
+struct store_update {
+    struct slice client_name, client_version, server_name, server_version, protocol_version;
+    struct slice end_reason;
+    bool has_exit_status;
+    int exit_status;
+    int64_t ended_at_us; /* 0: not ended */
+};
+
+/* sync_full: every commit survives a power cut. 0, MI_ENOMEM or MI_ESTORE with a sentence in error. */
+MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, struct buf *error);
+void store_close(struct store *s); /* NULL is fine */
+
+MI_MUST int store_begin(struct store *s, int64_t wait_us);
+MI_MUST int store_commit(struct store *s);
+void store_rollback(struct store *s);
+
+MI_MUST int store_session_add(struct store *s, const struct store_session *n, int64_t *ret_id);
+MI_MUST int store_session_update(struct store *s, int64_t id, const struct store_update *u);
+/* uid names the file of large bodies. */
+MI_MUST int store_add(struct store *s, int64_t session_id, const char *uid, const struct row *r);
+
+const char *store_error(const struct store *s); /* of the last failed call */
+bool store_busy(const struct store *s);
+bool store_full(const struct store *s); /* no space left, or a quota: the connection is fine */
+bool store_vanished(const struct store *s); /* the database file is no longer under its name */
+int64_t store_wal_pages(const struct store *s); /* in the write-ahead log after the last commit */
+/* Moves what it can from the write-ahead log into the database. With `wait` it also waits for writers
+ * (a second at most) so that the log can start anew. 0 or MI_ESTORE. */
+MI_MUST int store_checkpoint(struct store *s, bool wait);
+
+#endif
