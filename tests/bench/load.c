@@ -44,9 +44,7 @@
 #define BATCH_BYTES ((size_t)64 << 10) /* requests written at once: what a pipe holds */
 #define ID_DIGITS 8
 #define FIRST_ID 10000000 /* all ids have ID_DIGITS digits, so all requests one length */
-#define COMPARE_ALL                                                                                \
-    ((size_t)64 << 10) /* of longer answers both ends of this length are compared                  \
-                        */
+#define COMPARE_ALL ((size_t)64 << 10) /* of longer answers each end this long is compared */
 
 struct options {
     size_t count;   /* requests measured */
