@@ -1,0 +1,50 @@
+/* command.h - what a command of the program is.
+ *
+ * A command's run() gets argv like a main(): argv[0] is a name, options begin at argv[1], argv[argc] is
+ * NULL. It begins with settings_read() (cli/config.h) and returns the exit status. */
+#ifndef MI_CLI_COMMAND_H
+#define MI_CLI_COMMAND_H
+
+#include "base/opt.h"
+
+/* Exit status of all commands; `proxy` otherwise ends with the server's own. */
+enum {
+    EXIT_FINE = 0,
+    EXIT_FOUND = 1,   /* a finding or a mismatch */
+    EXIT_USAGE = 2,   /* wrong options, arguments or configuration */
+    EXIT_TROUBLE = 3, /* our own failure */
+};
+
+/* Every command's table ends with these two; the first is left out by commands without a vault. */
+#define COMMAND_OPT_VAULT                                                                          \
+    {                                                                                              \
+        'V', "vault", "DIR", NULL, "where everything is stored (see below)"                        \
+    }
+#define COMMAND_OPTS                                                                               \
+    {0, "config", "FILE", NULL, "configuration file (see below)"},                                 \
+        {'h', "help", NULL, NULL, "show this help"},                                               \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+struct command {
+    const char *name;
+    const char *summary;     /* what it does, in a few words: a line of the list of commands */
+    const char *usage;       /* what follows the name: "[OPTIONS] [SESSION]" */
+    const char *about;       /* more for its own help, whole lines; NULL: nothing */
+    const struct opt *table; /* ends with COMMAND_OPTS */
+    int operands_max;        /* most operands it takes; ignored with server_command */
+    bool server_command; /* what follows the options is a server's command line, left untouched */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_proxy; /* cmd_proxy.c */
+
+extern const struct command *const commands[]; /* all of them, ended by NULL */
+
+const struct command *command_find(const char *name); /* NULL: there is none */
+/* The help of one command, and of the program. */
+void command_help(struct buf *b, const struct command *c);
+void command_help_all(struct buf *b);
+
+#endif
