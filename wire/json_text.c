@@ -1,7 +1,5 @@
 #include "wire/json_text.h"
 
-#include <stdlib.h>
-
 static unsigned hex4(const char *p)
 {
     unsigned v = 0;
@@ -47,7 +45,7 @@ static size_t take_char(const char **p, const char *end, char *ret)
         *p = s + 1;
         return 1;
     }
-    static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r',
+    static const char plain[256] = {['b'] = '\b', ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r',
                                     ['t'] = '\t', ['"'] = '"',  ['\\'] = '\\', ['/'] = '/'};
     if (s[1] != 'u') {
         *ret = plain[(unsigned char)s[1]];
@@ -107,8 +105,8 @@ struct slice json_string_raw(struct json_value v)
 bool json_key_is(struct slice raw, const char *text)
 {
     size_t n = strlen(text);
-    if (raw.n == n)
-        return memcmp(raw.p, text, n) == 0; /* with an escape in it, it would be shorter resolved */
+    if (raw.n == n) /* with an escape in it, it would be shorter resolved */
+        return memcmp(raw.p, text, n) == 0 && memchr(raw.p, '\\', n) == NULL;
     if (raw.n < n || memchr(raw.p, '\\', raw.n) == NULL)
         return false;
     const char *p = raw.p;
@@ -213,18 +211,64 @@ struct json_value json_get(struct json_value object, const char *name)
     return found;
 }
 
-bool json_int(struct json_value v, int64_t *ret)
+/* A number without the zeros at its end: what is left of its digits, with the point still among
+ * them, and the power of ten of the last one. Zero has no digits left. */
+struct decimal {
+    struct slice digits;
+    int64_t exp10;
+    bool minus;
+};
+
+static struct decimal decimal_of(struct slice s)
 {
-    char text[64];
-    if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
-        return false;
-    memcpy(text, v.text.p, v.text.n);
-    text[v.text.n] = '\0';
-    char *end;
-    double d = strtod(text, &end);
-    if (*end != '\0' || d < -9007199254740992. || d > 9007199254740992. || d != (double)(int64_t)d)
-        return false;
-    *ret = (int64_t)d;
-    return true;
+    struct decimal d = {.minus = s.p[0] == '-'};
+    size_t from = d.minus ? 1 : 0;
+    size_t i = from;
+    bool point = false;
+    for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
+        if (s.p[i] == '.')
+            point = true;
+        else if (point)
+            d.exp10--;
+    }
+    size_t to = i;
+    if (i < s.n) {
+        int64_t e = 0;
+        bool negative = s.p[++i] == '-';
+        for (i += negative || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
+            e = e < INT64_C(1000000000000000) ? e * 10 + (s.p[i] - '0')
+                                              : e; /* 10^15 zeros will do */
+        d.exp10 += negative ? -e : e;
+    }
+    for (; to > from && (s.p[to - 1] == '0' || s.p[to - 1] == '.'); to--)
+        d.exp10 += s.p[to - 1] == '0';
+    d.digits = (struct slice){s.p + from, to - from};
+    return d;
 }
 
+bool json_is_integer(struct json_value v)
+{
+    if (v.type != JSON_NUMBER)
+        return false;
+    struct decimal d = decimal_of(v.text);
+    return d.digits.n == 0 || d.exp10 >= 0;
+}
+
+bool json_int(struct json_value v, int64_t *ret)
+{
+    if (!json_is_integer(v))
+        return false;
+    struct decimal d = decimal_of(v.text);
+    int64_t i = 0; /* below zero, where INT64_MIN fits */
+    for (size_t k = 0; k < d.digits.n; k++)
+        if (d.digits.p[k] != '.' && (__builtin_mul_overflow(i, 10, &i) ||
+                                     __builtin_sub_overflow(i, d.digits.p[k] - '0', &i)))
+            return false;
+    for (; i != 0 && d.exp10 > 0; d.exp10--)
+        if (__builtin_mul_overflow(i, 10, &i))
+            return false;
+    if (!d.minus && __builtin_sub_overflow(0, i, &i))
+        return false;
+    *ret = i;
+    return true;
+}

@@ -31,7 +31,9 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
 
 /* The last member of this name (as most parsers do), or type JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
-/* An integer number (also 1.0, 1e3) that fits. false otherwise. */
+/* A number without a fraction, however written (1.0, 1e3) and however large. */
+bool json_is_integer(struct json_value v);
+/* The same when it fits, exactly. false otherwise. */
 bool json_int(struct json_value v, int64_t *ret);
 
 #endif

@@ -68,20 +68,6 @@ static void on_member(void *ctx, const struct json_member *mb)
         inner_member(r, mb);
 }
 
-static bool is_int(struct slice number)
-{
-    for (size_t i = number.p[0] == '-' ? 1 : 0; i < number.n; i++)
-        if (number.p[i] < '0' || number.p[i] > '9')
-            return false;
-    return true;
-}
-
-static bool fractional(struct json_value v)
-{
-    int64_t i;
-    return v.type == JSON_NUMBER && !is_int(v.text) && !json_int(v, &i);
-}
-
 static enum rpc_kind invalid(struct rpc *m, enum finding why)
 {
     m->findings |= FINDING(why);
@@ -159,7 +145,7 @@ static enum rpc_kind read_object(struct reader *r)
             m->findings |= FINDING(FIND_MALFORMED_ANSWER);
         return invalid(m, FIND_NOT_JSONRPC);
     }
-    if (fractional(m->id))
+    if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
     if (r->seen & 1u << ENV_METHOD) /* a message with a method is a call, whatever else it has */
         return read_call(r);

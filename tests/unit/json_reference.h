@@ -342,7 +342,7 @@ static bool ref_value(struct ref_json *r, bool in_watched_object)
 }
 
 /* r->fault is JSON_OK or what is wrong, r->at where. */
-static void ref_open(struct ref_json *r, const char *text, size_t n)
+static inline void ref_open(struct ref_json *r, const char *text, size_t n)
 {
     *r = (struct ref_json){.text = text, .n = n};
     ref_space(r);
@@ -359,7 +359,7 @@ static void ref_open(struct ref_json *r, const char *text, size_t n)
         r->fault = JSON_TRAILING;
 }
 
-static void ref_close(struct ref_json *r)
+static inline void ref_close(struct ref_json *r)
 {
     free(r->members);
 }
@@ -393,7 +393,7 @@ static void ref_on_member(void *ctx, const struct json_member *m)
 typedef int (*ref_scan_fn)(struct slice, json_member_fn, void *, struct json_scan *);
 
 /* NULL when `scan` decides the text as the reference does; else what differs. */
-static const char *ref_compare(struct ref_json *r, ref_scan_fn scan)
+static inline const char *ref_compare(struct ref_json *r, ref_scan_fn scan)
 {
     struct ref_seen seen = {.ref = r};
     struct json_scan got;
