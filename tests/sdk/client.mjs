@@ -1,0 +1,229 @@
+// One run of a scenario: the SDK's own client and stdio transport on one server, directly or
+// through the interposer, and a record of all that the client saw.
+//
+//   transcript  what the client's API gave: results, errors, notifications, requests of the server
+//   lines       the raw bytes of every line, each way, in order: what the vault has to hold
+//   stderr      what came out on the other side's stderr
+
+import { once } from "node:events";
+import { constants } from "node:os";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+// Sanitizers and valgrind make the interposer slow; then every deadline is longer.
+const slowness = { asan: 4, valgrind: 10 }[process.env.TEST_UNDER] ?? 1;
+export const deadline = (ms) => ms * slowness;
+const REQUEST_MS = deadline(30_000); // for each request the client makes
+const UNTIL_MS = deadline(15_000); // for each thing a scenario waits for
+
+// The SDK's transport, with an ear on both pipes. Taking the bytes from the pipes, and not from
+// the transport's parsed messages, is what makes a comparison byte for byte possible.
+class TappedTransport extends StdioClientTransport {
+  constructor(parameters, onLine) {
+    super(parameters);
+    this.onLine = onLine;
+    this.parts = [];
+  }
+
+  async start() {
+    await super.start();
+    const child = this._process;
+    this.exited = once(child, "close");
+    child.stdout.prependListener("data", (chunk) => this.feed(chunk));
+    child.stdin.setMaxListeners(0); // the SDK listens once for every call that waits for the pipe
+    const write = child.stdin.write.bind(child.stdin);
+    child.stdin.write = (text, ...rest) => {
+      this.onLine("c2s", Buffer.from(text.slice(0, -1)), text.endsWith("\n"));
+      return write(text, ...rest);
+    };
+  }
+
+  feed(chunk) {
+    for (let from = 0; ; ) {
+      const end = chunk.indexOf(10, from);
+      if (end < 0) {
+        this.parts.push(chunk.subarray(from));
+        return;
+      }
+      this.parts.push(chunk.subarray(from, end));
+      const line = Buffer.concat(this.parts);
+      this.parts = [];
+      from = end + 1;
+      this.onLine("s2c", line, true);
+    }
+  }
+}
+
+export class Session {
+  constructor({ command, args, env, cwd, capabilities = {}, options = {}, dir }) {
+    this.dir = dir; // this run's own directory; named <dir> in transcripts
+    this.argv = [command, ...args];
+    this.lines = { c2s: [], s2c: [] };
+    this.wire = []; // what came from the server, in order, as short words
+    this.transcript = { calls: [], progress: {}, notifications: {}, requests: {}, errors: [] };
+    this.stderr = "";
+    this.waiters = new Set();
+
+    this.transport = new TappedTransport({ command, args, env, cwd, stderr: "pipe" }, (way, bytes, whole) => {
+      this.lines[way].push(bytes);
+      if (!whole) this.transcript.errors.push(`a write that is not one line: ${bytes}`);
+      if (way === "s2c") this.received(bytes);
+      this.poke();
+    });
+    this.transport.stderr.setEncoding("utf8").on("data", (text) => {
+      this.stderr += text;
+      this.poke();
+    });
+
+    this.client = new Client({ name: "sdk-test", version: "1.2.3" }, { capabilities, ...options });
+    this.client.fallbackNotificationHandler = async ({ method, params }) => {
+      this.record("notifications", method, params);
+    };
+    this.client.onerror = (error) => {
+      // Two lines that arrive together: the SDK forgets the call before it looks at the report.
+      if (!/progress notification for an unknown token/.test(error.message)) this.transcript.errors.push(error.message);
+      this.poke();
+    };
+  }
+
+  // Connects, plays the scenario, closes. The result of closing is part of what is compared.
+  async run(scenario) {
+    try {
+      const entry = { call: "connect" };
+      this.transcript.calls.push(entry);
+      try {
+        await this.client.connect(this.transport, { timeout: REQUEST_MS });
+        entry.result = {
+          server: this.client.getServerVersion(),
+          capabilities: this.client.getServerCapabilities(),
+          instructions: this.client.getInstructions(),
+        };
+      } catch (error) {
+        entry.error = plain(error);
+      }
+      await scenario(this);
+    } finally {
+      await this.close();
+    }
+  }
+
+  async close() {
+    const before = Date.now();
+    await this.client.close();
+    const [code, signal] = this.transport.exited ? await within(deadline(10_000), "the server's end", this.transport.exited) : [];
+    // As a shell would have it: 128 and the signal's number.
+    this.exit = { code: code ?? 128 + (constants.signals[signal] ?? 0), ms: Date.now() - before };
+  }
+
+  // Reports of progress are taken from the wire: whether the SDK still hands over the last one
+  // depends on whether the answer came in the same read.
+  received(bytes) {
+    let message;
+    try {
+      message = JSON.parse(bytes);
+    } catch {
+      this.wire.push(`not JSON: ${bytes}`);
+      return;
+    }
+    this.wire.push(`${kindOf(message)} ${message.method ?? message.id}`);
+    if (message.method !== "notifications/progress") return;
+    const { progressToken, ...report } = message.params;
+    (this.transcript.progress[progressToken] ??= []).push(report);
+  }
+
+  // One call of the client's API, put down under a label whatever comes of it.
+  async call(label, make, options = {}) {
+    const entry = { call: label };
+    this.transcript.calls.push(entry);
+    if (options.onprogress) {
+      const { onprogress } = options;
+      entry.reports = "none";
+      options = { ...options, onprogress: (report) => ((entry.reports = "some"), onprogress(report)) };
+    }
+    try {
+      entry.result = await make(this.client, { timeout: REQUEST_MS, ...options });
+      return entry.result;
+    } catch (error) {
+      entry.error = plain(error);
+      return undefined;
+    }
+  }
+
+  tool(name, args, options) {
+    return this.call(`${name} ${brief(args, this.dir)}`, (c, o) => c.callTool({ name, arguments: args }, undefined, o), options);
+  }
+
+  // Answers a request of the server, which is recorded as well.
+  serve(schema, handler) {
+    this.client.setRequestHandler(schema, async (request, extra) => {
+      this.record("requests", request.method, request.params);
+      return handler(request, extra);
+    });
+  }
+
+  record(what, method, params) {
+    (this.transcript[what][method] ??= []).push(params ?? null);
+    this.poke();
+  }
+
+  notified(method) {
+    return this.transcript.notifications[method] ?? [];
+  }
+
+  asked(method) {
+    return this.transcript.requests[method] ?? [];
+  }
+
+  // Waits for a fact, looked at again whenever something arrives; gives up at the deadline.
+  until(what, fact, ms = UNTIL_MS) {
+    if (fact()) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiter = () => {
+        if (!fact()) return;
+        clearTimeout(timer);
+        this.waiters.delete(waiter);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.waiters.delete(waiter);
+        reject(new Error(`waited ${ms} ms in vain for ${what}`));
+      }, ms);
+      this.waiters.add(waiter);
+    });
+  }
+
+  poke() {
+    for (const waiter of [...this.waiters]) waiter();
+  }
+
+  messages(way) {
+    return this.lines[way].map((bytes) => JSON.parse(bytes));
+  }
+}
+
+export function kindOf(message) {
+  if (message.method !== undefined) return message.id === undefined ? "notification" : "request";
+  return message.error === undefined ? "result" : "error";
+}
+
+function plain(error) {
+  const { name, code, message, data } = error;
+  return { name, code, message, data };
+}
+
+function brief(value, dir) {
+  const text = (JSON.stringify(value) ?? "").replaceAll(dir, "<dir>");
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+export async function within(ms, what, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,119 @@
+// The MCP Inspector's command line, which reads a file as clients have it (mcp.json): the same
+// entries twice, once with the interposer in front of the command.
+
+import { spawn } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { deadline } from "./client.mjs";
+import { same } from "./vault.mjs";
+
+const node = process.execPath;
+
+// what, the Inspector's arguments after --method, its exit status, the status of the invocation
+// (null: it never comes to a call of that method)
+const everything = [
+  ["initialize", ["initialize"], 0, "ok"],
+  ["tools/list", ["tools/list"], 0, "ok"],
+  ["tools/call", ["tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=40"], 0, "ok"],
+  ["tools/call with metadata", ["tools/call", "--tool-name", "echo", "--tool-args-json", '{"message":"ünï ✓ \\"q\\""}', "--tool-metadata", "who=me"], 0, "ok"],
+  ["tools/call with bad arguments", ["tools/call", "--tool-name", "get-structured-content", "--tool-arg", "location=Atlantis"], 5, "tool-error"],
+  ["tools/call of no tool", ["tools/call", "--tool-name", "no-such-tool"], 5, null],
+  ["resources/list", ["resources/list"], 0, "ok"],
+  ["resources/templates/list", ["resources/templates/list"], 0, "ok"],
+  ["resources/read", ["resources/read", "--uri", "demo://resource/static/document/features.md"], 0, "ok"],
+  ["resources/read of nothing", ["resources/read", "--uri", "demo://nowhere"], 1, "error"],
+  ["prompts/list", ["prompts/list"], 0, "ok"],
+  ["prompts/get", ["prompts/get", "--prompt-name", "args-prompt", "--prompt-args", "city=Paris", "state=Texas"], 0, "ok"],
+  ["prompts/get without its argument", ["prompts/get", "--prompt-name", "args-prompt"], 1, "error"],
+  ["logging/setLevel", ["logging/setLevel", "--log-level", "warning"], 0, "ok"],
+  // Asks with the newest protocol first (server/discover), and falls back or gives up.
+  ["tools/list in era auto", ["tools/list", "--protocol-era", "auto"], 0, "ok"],
+  ["tools/list in era modern", ["tools/list", "--protocol-era", "modern"], 1, null],
+];
+const filesystem = [
+  ["tools/list", ["tools/list"], 0, "ok"],
+  ["tools/call", ["tools/call", "--tool-name", "list_directory", "--tool-arg", "path=."], 0, "ok"],
+  ["tools/call of a write", ["tools/call", "--tool-name", "write_file", "--tool-args-json", '{"path":"x.txt","content":"a\\n\\"b\\""}'], 0, "ok"],
+  ["tools/call outside", ["tools/call", "--tool-name", "read_text_file", "--tool-arg", "path=/etc/passwd"], 5, "tool-error"],
+  ["resources/list", ["resources/list"], 0, null], // not in its capabilities, so it is not asked
+  ["prompts/list", ["prompts/list"], 0, null],
+];
+const memory = [
+  ["tools/list", ["tools/list"], 0, "ok"],
+  ["tools/call", ["tools/call", "--tool-name", "create_entities", "--tool-args-json", '{"entities":[{"name":"Ada","entityType":"person","observations":["x"]}]}'], 0, "ok"],
+  ["tools/call with bad arguments", ["tools/call", "--tool-name", "open_nodes", "--tool-args-json", '{"names":7}'], 5, "tool-error"],
+  ["resources/list", ["resources/list"], 0, "ok"],
+  ["resources/read", ["resources/read", "--uri", "memory://knowledge-graph"], 0, "ok"],
+  ["prompts/list", ["prompts/list"], 0, null],
+];
+
+function entry(server, packages, dir) {
+  const program = `${packages}/server-${server}/dist/index.js`;
+  if (server === "filesystem") return { command: node, args: [program, dir] };
+  if (server === "memory") return { command: node, args: [program], env: { MEMORY_FILE_PATH: join(dir, "memory.jsonl") } };
+  return { command: node, args: [program] };
+}
+
+export const inspector_cases = Object.entries({ everything, filesystem, memory }).flatMap(([server, list]) =>
+  list.map(([what, args, status, invocation]) => ({ name: `inspector ${server} ${what}`, server, args, status, invocation })),
+);
+
+export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault }) {
+  const outputs = {};
+  await Promise.all(
+    ["direct", "interposed"].map(async (via) => {
+      const at = join(dir, via);
+      await mkdir(at, { recursive: true });
+      const { command, args: rest, env: own } = entry(server, packages, at);
+      const behind = ["proxy", "--vault", vault.dir, "--name", name, "--", command, ...rest];
+      const it = via === "direct" ? { command, args: rest } : { command: interposer, args: behind };
+      await writeFile(join(at, "mcp.json"), JSON.stringify({ mcpServers: { it: { ...it, env: { ...env, ...own } } } }));
+      const argv = ["--cli", "--config", join(at, "mcp.json"), "--server", "it", "--quiet", "--method", ...args];
+      outputs[via] = await cli(`${packages}/inspector/clients/launcher/build/index.js`, argv, { ...env, HOME: dir, PATH: process.env.PATH });
+      for (const stream of ["stdout", "stderr"]) outputs[via][stream] = outputs[via][stream].replaceAll(at, "<dir>");
+    }),
+  );
+  const { direct, interposed } = outputs;
+  return {
+    async transcript() {
+      same("the exit status without the interposer", direct.code, status);
+      same("stdout", interposed.stdout.split("\n"), direct.stdout.split("\n"));
+      same("stderr", interposed.stderr.split("\n"), direct.stderr.split("\n"));
+      same("the exit status", interposed.code, direct.code);
+    },
+    async record() {
+      const session = await vault.session(name);
+      const calls = await vault.invocations(session);
+      const method = args[0];
+      const rows = calls.filter((c) => c.method === method);
+      same("the invocation's status", rows.at(-1)?.status ?? null, invocation);
+      same("the log's lines", (await vault.log()).filter((l) => l.session === session.uid).length, calls.filter((c) => c.status !== "open").length);
+      if (session.client_name !== null || method !== "tools/list") same("the client", session.client_name, "inspector-cli");
+      if (invocation !== "ok" || method === "logging/setLevel") return;
+      // What the Inspector printed is what is recorded.
+      const answer = (await vault.messages(session)).find((m) => m.request_seq === rows.at(-1).request_seq);
+      const { result } = JSON.parse(answer.body);
+      const printed = JSON.parse(interposed.stdout);
+      for (const key of Object.keys(printed)) same(`the recorded ${key}`, result[key], printed[key]);
+    },
+  };
+}
+
+// Runs the Inspector; one that hangs is ended and says so.
+function cli(program, args, env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const output = { stdout: "", stderr: "" };
+    for (const stream of ["stdout", "stderr"]) child[stream].setEncoding("utf8").on("data", (text) => (output[stream] += text));
+    const ms = deadline(40_000);
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new Error(`the Inspector did not end within ${ms} ms; stderr: ${output.stderr}`));
+    }, ms);
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      resolve({ ...output, code: code ?? signal });
+    });
+  });
+}

@@ -1,0 +1,258 @@
+// Plays every scenario twice, on the server itself and through the interposer, and compares.
+// Usage: main.mjs [WORD...]: only the cases whose names contain one of the words.
+
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Session, deadline, within } from "./client.mjs";
+import { everything_cases } from "./everything.mjs";
+import { filesystem_cases } from "./filesystem.mjs";
+import { inspect, inspector_cases } from "./inspector.mjs";
+import { memory_cases } from "./memory.mjs";
+import { difference, render } from "./transcript.mjs";
+import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const interposer = resolve(process.env.MCP_INTERPOSER ?? join(here, "../../build/mcp-interposer"));
+const packages = join(here, "node_modules/@modelcontextprotocol");
+const AT_ONCE = 3; // cases; each is two servers, which mostly wait
+
+let passed = 0;
+let failed = 0;
+async function test(name, check) {
+  try {
+    await check();
+    passed++;
+    console.log(`ok - ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`not ok - ${name}\n${String(error.message ?? error).replace(/^/gm, "#   ")}`);
+  }
+}
+function fail(text) {
+  throw new Error(text);
+}
+
+const root = await mkdtemp(join(tmpdir(), "mcp-interposer-sdk-"));
+const token = randomBytes(8).toString("hex");
+const vault = new Vault(join(root, "vault"));
+const played = []; // the interposed sessions, for the look at all of them at the end
+
+// Every process that a run starts carries the run's mark in its environment.
+const markOf = (n, via) => `${token}-${n}-${via}`;
+async function processes(mark) {
+  const found = [];
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    if (!environment.includes(`MCP_SDK_TEST=${mark}`)) continue;
+    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (command !== "") found.push({ pid: Number(pid), command: command.replaceAll("\0", " ").trim() });
+  }
+  return found;
+}
+async function noneLeft(mark) {
+  const end = Date.now() + deadline(3_000);
+  for (;;) {
+    const left = await processes(mark);
+    if (left.length === 0) return;
+    if (Date.now() > end) fail(`still running: ${left.map((p) => `${p.pid} ${p.command}`).join("; ")}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+async function endAll(mark) {
+  for (const { pid } of await processes(mark)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {} // gone by itself
+  }
+}
+
+// What a run inherits beyond the SDK's own few variables.
+const settings = {
+  npm_config_cache: join(root, "npm"),
+  npm_config_update_notifier: "false",
+  npm_config_offline: "true",
+  ...Object.fromEntries(["ASAN_OPTIONS", "UBSAN_OPTIONS"].filter((k) => process.env[k]).map((k) => [k, process.env[k]])),
+};
+
+async function play(one, n, via) {
+  const dir = join(root, `${n}-${via === "direct" ? "a" : "b"}`); // of one length: some answers are cut
+  await mkdir(dir);
+  await one.prepare?.({ dir });
+  const { command, args, env } = one.server({ packages, dir });
+  const name = one.unnamed ? [] : ["--name", one.name];
+  const behind = ["proxy", "--vault", vault.dir, ...name, "--", command, ...args];
+  const session = new Session({
+    ...(via === "direct" ? { command, args } : { command: interposer, args: behind }),
+    env: { ...settings, ...env, MCP_SDK_TEST: markOf(n, via) },
+    cwd: here,
+    capabilities: one.capabilities,
+    options: one.options?.(),
+    dir,
+  });
+  try {
+    await within(deadline(60_000), `${one.name}, ${via}`, session.run(one.play));
+  } catch (error) {
+    session.failure = error;
+  }
+  return session;
+}
+
+const linesOf = (text) => text.split("\n").filter((line) => line !== "");
+
+async function sdkCase(one, n) {
+  const [direct, interposed] = await Promise.all([play(one, n, "direct"), play(one, n, "interposed")]);
+  played.push({ one, session: interposed });
+  const words = (s, via) => [[s.dir, "<dir>"], [markOf(n, via), "<mark>"]];
+  const own = linesOf(interposed.stderr).filter((line) => line.startsWith("mcp-interposer: "));
+
+  await test(`${one.name}: same transcript`, () => {
+    const trouble = [["direct", direct], ["interposed", interposed]]
+      .filter(([, s]) => s.failure)
+      .map(([via, s]) => `${via}: ${s.failure.message}\n  the end of its stderr:\n  ${linesOf(s.stderr).slice(-8).join("\n  ")}`);
+    if (one.dies) for (const s of [direct, interposed]) dead(s);
+    const parts = difference(render(direct, words(direct, "direct"), one), render(interposed, words(interposed, "interposed"), one));
+    if (parts) trouble.push(parts, ...own);
+    if (trouble.length > 0) fail(trouble.join("\n"));
+  });
+  await test(`${one.name}: same end and same stderr`, () => {
+    same("the exit status", interposed.exit?.code, direct.exit.code);
+    if (!(interposed.exit.ms < deadline(2_000))) fail(`the end took ${interposed.exit.ms} ms: clients kill after 2 s`);
+    same("words of the interposer", own, []);
+    const stderr = (s, via) => render({ transcript: { calls: linesOf(s.stderr), progress: {}, notifications: {}, requests: {}, errors: [] } }, words(s, via), {});
+    const parts = difference(stderr(direct, "direct"), stderr(interposed, "interposed"));
+    if (parts) fail(parts);
+  });
+  await test(`${one.name}: no process left`, () => noneLeft(markOf(n, "interposed")));
+  if (one.dies) {
+    await test(`${one.name}: recorded`, async () => {
+      const { exit_status, ended_at_us } = await vault.session(one.name);
+      same("the session", { exit_status, ended: ended_at_us > 0 }, { exit_status: direct.exit.code, ended: true });
+    });
+  } else {
+    let record;
+    await test(`${one.name}: recorded`, async () => {
+      record = await checkRecord(vault, one.name, interposed);
+    });
+    await test(`${one.name}: invocations`, () => checkInvocations(vault, record ?? fail("there is no record to look at")));
+    await test(`${one.name}: log directory`, () => checkLog(vault, record ?? fail("there is no record to look at")));
+  }
+  for (const via of ["direct", "interposed"]) await endAll(markOf(n, via));
+}
+
+// A server that ends before it has answered: what the SDK then says depends on what comes first,
+// the end of the pipe or the error of a write.
+function dead({ transcript }) {
+  transcript.errors = [];
+  transcript.calls = transcript.calls.map(({ call, error }) => ({ call, code: error?.code }));
+}
+
+async function inspectorCase(one, n) {
+  const mark = markOf(n, "interposed");
+  const env = { ...settings, MCP_SDK_TEST: mark };
+  const dir = join(root, `${n}`);
+  let result;
+  await test(`${one.name}: same output`, async () => {
+    result = await inspect(one, { packages, dir, env, interposer, vault });
+    await result.transcript();
+  });
+  await test(`${one.name}: recorded`, () => (result ?? fail("there is no record to look at")).record());
+  await test(`${one.name}: no process left`, () => noneLeft(mark));
+  await endAll(mark);
+}
+
+// What the sessions have to have contained for this to be a test of everything.
+const METHODS = {
+  "client requests": [
+    "completion/complete", "initialize", "logging/setLevel", "no/such-method", "ping", "prompts/get", "prompts/list", "resources/list",
+    "resources/read", "resources/subscribe", "resources/templates/list", "resources/unsubscribe", "tasks/cancel", "tasks/get", "tasks/list",
+    "tasks/result", "tools/call", "tools/list",
+  ],
+  "server requests": ["elicitation/create", "roots/list", "sampling/createMessage", "tasks/get", "tasks/result"],
+  "client notifications": [
+    "notifications/cancelled", "notifications/initialized", "notifications/no-such", "notifications/roots/list_changed",
+    "notifications/tasks/status",
+  ],
+  "server notifications": [
+    "notifications/message", "notifications/progress", "notifications/resources/list_changed", "notifications/resources/updated",
+    "notifications/tasks/status", "notifications/tools/list_changed",
+  ],
+};
+
+async function coverage() {
+  const all = played.filter(({ one }) => !one.dies).map(({ session }) => ({
+    server: session.client.getServerVersion()?.name,
+    c2s: session.messages("c2s"),
+    s2c: session.messages("s2c"),
+    calls: outcomes(session.lines),
+  }));
+  await test("every method of these servers and of the client was there", () => {
+    const methods = (way, request) =>
+      [...new Set(all.flatMap((s) => s[way]).filter((m) => m.method && (m.id !== undefined) === request).map((m) => m.method))].sort();
+    same("methods", {
+      "client requests": methods("c2s", true),
+      "server requests": methods("s2c", true),
+      "client notifications": methods("c2s", false),
+      "server notifications": methods("s2c", false),
+    }, METHODS);
+  });
+  for (const server of [...new Set(all.map((s) => s.server))]) {
+    const calls = all.filter((s) => s.server === server).flatMap((s) => s.calls);
+    const listed = (method, key, name) =>
+      [...new Set(calls.filter((c) => c.request.method === method).flatMap((c) => c.answer?.result?.[key] ?? []).map((x) => x[name]))].sort();
+    const went = (method, name, well) =>
+      [...new Set(calls.filter((c) => c.request.method === method && well === (c.status === "ok")).map((c) => c.request.params?.[name]))];
+    const missing = (what, names, seen) => names.filter((x) => !seen.includes(x)).map((x) => `${what}: ${x}`);
+    await test(`${server}: every tool went well and went wrong, everything listed was read`, () => {
+      const tools = listed("tools/list", "tools", "name");
+      const prompts = listed("prompts/list", "prompts", "name");
+      same("tools are listed", tools.length > 0, true);
+      same("not called", [
+        ...missing("tool with good arguments", tools, went("tools/call", "name", true)),
+        ...missing("tool with bad arguments", tools, went("tools/call", "name", false)),
+        ...missing("prompt with good arguments", prompts, went("prompts/get", "name", true)),
+        ...missing("prompt with bad arguments", prompts, went("prompts/get", "name", false)),
+        ...missing("resource", listed("resources/list", "resources", "uri"), went("resources/read", "uri", true)),
+      ], []);
+    });
+  }
+  await test("the database is sound", async () => {
+    same("integrity_check", await vault.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
+    same("open invocations", await vault.query("SELECT method, target FROM invocations WHERE status = 'open'"), []);
+  });
+}
+
+const words = process.argv.slice(2);
+const cases = [
+  ...[...everything_cases, ...filesystem_cases, ...memory_cases].map((one) => [one, sdkCase]),
+  ...inspector_cases.map((one) => [one, inspectorCase]),
+].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
+if (cases.length === 0) fail(`no case is named like ${words.join(" or ")}`);
+
+try {
+  await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
+  await promisify(execFile)("sqlite3", ["--version"], { timeout: 10_000 });
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (next < cases.length) {
+        const n = next++;
+        const [one, run] = cases[n];
+        await run(one, n).catch((error) => test(`${one.name}: ran`, () => fail(error.stack)));
+      }
+    }),
+  );
+  if (words.length === 0) await coverage();
+} catch (error) {
+  await test("the tests could run", () => fail(error.message));
+} finally {
+  await endAll(token);
+  await rm(root, { recursive: true, force: true });
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,262 @@
+// What the vault says of a session, held against the bytes that the client's side saw pass.
+// The database is read with the sqlite3 program, as anybody would.
+
+import { execFile } from "node:child_process";
+import { open, readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual, promisify } from "node:util";
+import { kindOf } from "./client.mjs";
+
+const run = promisify(execFile);
+const BODY_IN_DATABASE = 64 * 1024; // a longer one lies in Bodies/
+const TARGETS = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "resources/subscribe": "uri",
+  "resources/unsubscribe": "uri",
+};
+
+export class Vault {
+  constructor(dir) {
+    this.dir = dir;
+  }
+
+  async query(sql) {
+    const { stdout } = await run("sqlite3", ["-readonly", "-json", join(this.dir, "interposer.db"), sql], {
+      timeout: 30_000,
+      maxBuffer: 1 << 28,
+    });
+    return stdout.trim() === "" ? [] : JSON.parse(stdout);
+  }
+
+  // The only session of that name.
+  async session(name) {
+    const rows = await this.query(`SELECT * FROM sessions WHERE name = '${name.replaceAll("'", "''")}'`);
+    if (rows.length !== 1) throw new Error(`${rows.length} sessions are named '${name}', not one`);
+    return rows[0];
+  }
+
+  async messages(session) {
+    const rows = await this.query(
+      `SELECT id, seq, t_us, direction, origin, kind, rpc_id, method, target, hex(body) AS body, body IS NULL AS outside,
+              body_offset, body_length, size, action, request_seq, finding, redactions
+       FROM messages WHERE session_id = ${session.id} ORDER BY seq`,
+    );
+    let bodies;
+    try {
+      for (const row of rows) {
+        row.body = Buffer.from(row.body ?? "", "hex");
+        if (!row.outside) continue;
+        bodies ??= await open(join(this.dir, "Bodies", session.uid));
+        row.body = Buffer.alloc(row.body_length);
+        await bodies.read(row.body, 0, row.body_length, row.body_offset);
+      }
+    } finally {
+      await bodies?.close();
+    }
+    return rows;
+  }
+
+  invocations(session) {
+    return this.query(`SELECT * FROM invocations WHERE session_id = ${session.id} ORDER BY request_seq`);
+  }
+
+  // All lines of the log directory; each has to be a whole line of JSON.
+  async log() {
+    const dir = join(this.dir, "Logs", "MCP_Actions");
+    const lines = [];
+    for (const file of (await readdir(dir)).sort()) {
+      if (!/^\d{4}-\d\d-\d\d\.jsonl$/.test(file)) throw new Error(`a file with a strange name in the log directory: ${file}`);
+      const text = await readFile(join(dir, file), "utf8");
+      if (!text.endsWith("\n")) throw new Error(`${file} does not end with a newline`);
+      for (const line of text.slice(0, -1).split("\n")) lines.push(JSON.parse(line));
+    }
+    return lines;
+  }
+}
+
+// What each client request has come to, read off the wire alone.
+export function outcomes(lines) {
+  const parse = (bytes) => ({ message: JSON.parse(bytes), size: bytes.length });
+  const sent = lines.c2s.map(parse);
+  const answers = new Map();
+  for (const line of lines.s2c.map(parse)) {
+    if (line.message.method === undefined) answers.set(JSON.stringify(line.message.id), line);
+  }
+  const cancelled = new Set(
+    sent
+      .filter(({ message }) => message.method === "notifications/cancelled")
+      .map(({ message }) => JSON.stringify(message.params.requestId)),
+  );
+  return sent
+    .filter(({ message }) => kindOf(message) === "request")
+    .map(({ message: request, size }) => {
+      const id = JSON.stringify(request.id);
+      const answer = answers.get(id);
+      let status = cancelled.has(id) ? "cancelled" : "open";
+      if (answer) status = answer.message.error ? "error" : answer.message.result.isError === true ? "tool-error" : "ok";
+      return { id, request, size, answer: answer?.message, answerSize: answer?.size ?? null, status };
+    });
+}
+
+const targetOf = ({ method, params }) => (TARGETS[method] && params?.[TARGETS[method]]) ?? null;
+
+// Throws at the first row that is not what passed.
+export async function checkRecord(vault, name, run) {
+  const session = await vault.session(name);
+  const server = run.client.getServerVersion();
+  const sent = run.messages("c2s");
+  const received = run.messages("s2c");
+  const initialized = received.find((m) => m.id === 0)?.result;
+  same("the session", {
+    command: JSON.parse(session.command),
+    client_name: session.client_name,
+    client_version: session.client_version,
+    server_name: session.server_name,
+    server_version: session.server_version,
+    protocol_version: session.protocol_version,
+    exit_status: session.exit_status,
+    pid: session.pid > 1,
+    ended: session.ended_at_us >= session.started_at_us,
+    reason: typeof session.end_reason,
+  }, {
+    command: run.argv.slice(run.argv.indexOf("--") + 1),
+    client_name: "sdk-test",
+    client_version: "1.2.3",
+    server_name: server?.name ?? null,
+    server_version: server?.version ?? null,
+    protocol_version: initialized?.protocolVersion ?? null,
+    exit_status: run.exit.code,
+    pid: true,
+    ended: true,
+    reason: "string",
+  });
+
+  const rows = await vault.messages(session);
+  rows.forEach((row, i) => {
+    same(`seq of row ${i}`, [row.seq, row.id - session.id * 2 ** 36], [i + 1, i + 1]);
+    if (i > 0 && row.t_us < rows[i - 1].t_us) throw new Error(`seq ${row.seq} is earlier than the one before`);
+  });
+  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  for (const way of ["c2s", "s2c"]) {
+    const recorded = rows.filter((r) => r.direction === way && r.kind !== "stderr");
+    const passed = run.lines[way];
+    if (recorded.length !== passed.length) {
+      throw new Error(`${way}: ${passed.length} messages passed, ${recorded.length} are recorded: ${counts(way === "c2s" ? sent : received)}`);
+    }
+    recorded.forEach((row, i) => checkRow(row, passed[i], bySeq));
+  }
+  return { session, rows, calls: outcomes(run.lines) };
+}
+
+function checkRow(row, bytes, bySeq) {
+  const what = `seq ${row.seq} (${row.direction})`;
+  const message = JSON.parse(bytes);
+  const kind = kindOf(message);
+  const { origin, action, size, redactions, finding } = row;
+  same(what, { kind: row.kind, rpc_id: row.rpc_id, origin, action, size, redactions, finding, outside: row.outside }, {
+    kind,
+    rpc_id: message.id === undefined ? null : JSON.stringify(message.id),
+    origin: "peer",
+    action: "forwarded",
+    size: bytes.length,
+    redactions: 0,
+    finding: null,
+    outside: bytes.length > BODY_IN_DATABASE ? 1 : 0,
+  });
+  if (!row.body.equals(bytes)) {
+    let at = 0;
+    while (row.body[at] === bytes[at]) at++;
+    throw new Error(`${what}: body differs at byte ${at}: '${row.body.subarray(at, at + 60)}' is recorded, '${bytes.subarray(at, at + 60)}' passed`);
+  }
+  if (message.method !== undefined) {
+    same(`${what}: method`, row.method, message.method);
+    if (TARGETS[message.method]) same(`${what}: target`, row.target, targetOf(message));
+    return;
+  }
+  const request = bySeq.get(row.request_seq);
+  same(`${what}: its request`, request && [request.kind, request.rpc_id, request.direction !== row.direction, request.seq < row.seq], [
+    "request",
+    row.rpc_id,
+    true,
+    true,
+  ]);
+}
+
+// One row of the view for each request of the client, with what came of it.
+export async function checkInvocations(vault, { session, rows, calls }) {
+  const bySeq = new Map(rows.map((row) => [row.seq, row]));
+  const seen = (await vault.invocations(session)).map((row) => ({
+    id: bySeq.get(row.request_seq)?.rpc_id,
+    method: row.method,
+    target: TARGETS[row.method] ? row.target : null,
+    status: row.status,
+    answered_by: row.response_seq === null ? null : bySeq.get(row.response_seq)?.request_seq === row.request_seq,
+    code: row.error_code,
+    request_size: row.request_size,
+    response_size: row.response_size,
+    timed: row.response_seq === null || (row.duration_us >= 0 && row.started_at_us >= session.started_at_us),
+  }));
+  same("invocations", seen, calls.map(({ id, request, size, answer, answerSize, status }) => ({
+    id,
+    method: request.method,
+    target: targetOf(request),
+    status,
+    answered_by: answer ? true : null,
+    code: answer?.error?.code ?? null,
+    request_size: size,
+    response_size: answerSize,
+    timed: true,
+  })));
+}
+
+// One line for each finished invocation, with what was asked and what came of it.
+export async function checkLog(vault, { session, calls }) {
+  const lines = (await vault.log()).filter((line) => line.session === session.uid);
+  const key = (x) => JSON.stringify(x);
+  const seen = lines.map((line) => {
+    if (!(Date.parse(line.time) > 0)) throw new Error(`a log line without a time: ${key(line)}`);
+    if (!(line.duration_ms >= 0)) throw new Error(`a log line without a duration: ${key(line)}`);
+    const { server, method, tool = null, status, request_bytes, response_bytes = null } = line;
+    return key({ server, method, tool, status, request_bytes, response_bytes, arguments: line.arguments ?? null });
+  });
+  const expected = calls.filter((c) => c.status !== "open").map(({ request, size, answerSize, status }) => {
+    const { method, params } = request;
+    return key({
+      server: session.name,
+      method,
+      tool: method === "tools/call" ? params.name : null,
+      status,
+      request_bytes: size,
+      response_bytes: answerSize,
+      arguments: method === "tools/call" ? params.arguments ?? null : null,
+    });
+  });
+  same("the log's lines, sorted", seen.sort(), expected.sort());
+}
+
+function counts(messages) {
+  const n = {};
+  for (const m of messages) n[m.method ?? "answers"] = (n[m.method ?? "answers"] ?? 0) + 1;
+  return JSON.stringify(n);
+}
+
+export function same(what, got, wanted) {
+  if (isDeepStrictEqual(got, wanted)) return;
+  if (Array.isArray(got) && Array.isArray(wanted)) {
+    if (got.length !== wanted.length && wanted.length > 3) {
+      const extra = got.filter((g) => !wanted.some((w) => isDeepStrictEqual(g, w)));
+      const lost = wanted.filter((w) => !got.some((g) => isDeepStrictEqual(g, w)));
+      throw new Error(`${what}: ${got.length} instead of ${wanted.length}; too many ${short(extra)}; missing ${short(lost)}`);
+    }
+    const at = wanted.findIndex((w, i) => !isDeepStrictEqual(got[i], w));
+    if (at >= 0) throw new Error(`${what} [${at}]: ${short(got[at])} instead of ${short(wanted[at])}`);
+  }
+  throw new Error(`${what}: ${short(got)} instead of ${short(wanted)}`);
+}
+
+function short(value) {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 1200 ? `${text.slice(0, 1200)}…` : text;
+}
