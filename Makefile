@@ -191,7 +191,7 @@ hooks: ## check each commit in this clone before it is made
 .PHONY: compdb
 compdb: ## compile_commands.json for editors, by bear
 	rm -rf $(BUILD)-compdb
-	bear -- $(MAKE) BUILD=$(BUILD)-compdb all
+	bear -- $(MAKE) BUILD=$(BUILD)-compdb all tests
 
 .PHONY: clean
 clean: ## remove everything built
