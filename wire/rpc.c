@@ -48,6 +48,7 @@ static void inner_member(struct reader *r, const struct json_member *mb)
         {"params", "arguments", &m->arguments},
         {"params", "_meta", &m->meta},
         {"params", "requestId", &m->request_id},
+        {"result", "content", &m->content},
         {"result", "isError", &m->is_error},
         {"error", "code", &m->error_code},
         {"error", "message", &m->error_message},
@@ -154,15 +155,22 @@ static enum rpc_kind read_object(struct reader *r)
     return invalid(m, FIND_NOT_JSONRPC);
 }
 
-static findings fault_finding(enum json_fault_kind kind)
+/* `12:00 {}` and `{} done` are log lines; `{}{}` is two messages to a parser that reads a stream. */
+static bool two_containers(struct slice line, const struct json_scan *scan)
 {
-    switch (kind) {
+    char next = line.p[scan->fault.at];
+    return (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');
+}
+
+static findings fault_finding(struct slice line, const struct json_scan *scan)
+{
+    switch (scan->fault.kind) {
     case JSON_UTF8:
         return FINDING(FIND_INVALID_UTF8);
     case JSON_DEEP:
         return FINDING(FIND_TOO_DEEP);
     case JSON_TRAILING:
-        return FINDING(FIND_SEVERAL_VALUES);
+        return two_containers(line, scan) ? FINDING(FIND_SEVERAL_VALUES) : FINDING(FIND_NOT_JSON);
     default:
         return FINDING(FIND_NOT_JSON);
     }
@@ -175,7 +183,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     struct json_scan scan;
     int st = json_scan(line, on_member, &r, &scan);
     if (st < 0) {
-        findings why = fault_finding(scan.fault.kind);
+        findings why = fault_finding(line, &scan);
         *ret = (struct rpc){.kind = RPC_INVALID, .findings = why, .fault = scan.fault};
         return st;
     }

@@ -16,7 +16,7 @@ enum rpc_kind {
     RPC_NOTIFICATION, /* has a method and no id, or the id null */
     RPC_RESULT,
     RPC_ERROR,
-    RPC_BATCH, /* an array; its members are read one by one with rpc_walk */
+    RPC_BATCH, /* an array; its members are read one by one, with json_walk_next() */
 };
 
 struct rpc {
@@ -32,6 +32,7 @@ struct rpc {
     struct json_value arguments;            /* params.arguments */
     struct json_value meta;                 /* params._meta */
     struct json_value request_id;           /* params.requestId of notifications/cancelled */
+    struct json_value content;              /* result.content */
     struct json_value is_error;             /* result.isError */
     struct json_value error_code;           /* error.code */
     struct json_value error_message;        /* error.message */
