@@ -1,0 +1,711 @@
+#!/usr/bin/env python3
+"""Every row of the table of checks, at the default --validate wire: what goes on, what is refused or
+swallowed, what the client is told, and what the record says of it."""
+import json
+
+import lib
+from lib import case, check, eq, error, note, one_of, request, result
+
+PARSE, INVALID, INTERNAL = -32700, -32600, -32603
+
+
+def the_row(t, where, *args):
+    found = t.messages(where, *args)
+    eq(len(found), 1, f"rows with {where} {lib.short(args)}")
+    return found[0]
+
+
+def our_error(line, code, rid):
+    """The error that the client got from us, checked."""
+    m = json.loads(line)
+    check("error" in m, f"not an error: {lib.short(line)}")
+    eq(m.get("jsonrpc"), "2.0", "jsonrpc of our error")
+    eq(m["error"].get("code"), code, f"code in {lib.short(line)}")
+    check("id" in m, f"no id in {lib.short(line)}")
+    if isinstance(rid, tuple):
+        one_of(m["id"], rid, f"id in {lib.short(line)}")
+    else:
+        eq((type(m["id"]), m["id"]), (type(rid), rid), f"id in {lib.short(line)}")
+    check(isinstance(m["error"].get("message"), str) and m["error"]["message"], "no message")
+    data = m["error"].get("data")
+    check(isinstance(data, dict), f"no data in {lib.short(line)}")
+    eq(data.get("source"), "mcp-interposer", "source of our error")
+    check(data.get("cause"), "our error names no cause")
+    return m
+
+
+def refused(t, p, line, code, rid, kinds=("noise",)):
+    """The client's line stays with us and the client is told so."""
+    p.client.send(line)
+    answer = p.client.recv()
+    our_error(answer, code, rid)
+    p.round()
+    p.end()
+    row = the_row(t, "CAST(body AS BLOB) = ? AND direction = 'c2s'", line)
+    eq((row.action, row.origin), ("refused", "peer"), f"action and origin of {row}")
+    one_of(row.kind, kinds, f"kind of {row}")
+    check(row.finding, f"no finding at {row}")
+    ours = the_row(t, "origin = 'interposer'")
+    eq((ours.direction, ours.kind, ours.action), ("s2c", "error", "forwarded"), "our error's row")
+    eq(ours.body, answer, "our error's body")
+
+
+def repaired(t, p, sent, forwarded, from_client=True):
+    a, b = (p.client, p.server) if from_client else (p.server, p.client)
+    a.write(sent + b"\n")
+    b.expect(forwarded)
+    p.round()
+    p.end()
+    row = the_row(t, "CAST(body AS BLOB) = ?", forwarded)
+    eq((row.action, row.kind), ("forwarded", "notification"), f"action and kind of {row}")
+    check(row.finding, f"no finding at {row}")
+
+
+def swallowed(t, p, line, kind, finding=True, send=None):
+    """The server's line stays with us and the client sees nothing of it."""
+    p.server.send(send if send is not None else line)
+    p.round()
+    p.end()
+    row = the_row(t, "CAST(body AS BLOB) = ? AND direction = 's2c'", line)
+    eq((row.action, row.kind, row.origin), ("swallowed", kind, "peer"), f"{row}")
+    check(row.finding or not finding, f"no finding at {row}")
+    eq(t.messages("origin = 'interposer'"), [], "messages of our own")
+
+
+NOTE = note("notifications/message", {"level": "info", "data": "x"})
+
+# --- repaired -------------------------------------------------------------------------------------
+
+for side, from_client in (("client", True), ("server", False)):
+    for what, sent in (("CRLF", NOTE + b"\r"),
+                       ("a BOM", b"\xef\xbb\xbf" + NOTE),
+                       ("a BOM and CRLF", b"\xef\xbb\xbf" + NOTE + b"\r")):
+        @case(f"{side}: {what} is taken off")
+        def _(t, sent=sent, from_client=from_client):
+            repaired(t, t.proxy().initialize(), sent, NOTE, from_client)
+
+    for what, blank in (("a blank line", b""), ("a blank line ended by CRLF", b"\r")):
+        @case(f"{side}: {what} is dropped and noted")
+        def _(t, blank=blank, from_client=from_client):
+            p = t.proxy().initialize()
+            a, b = (p.client, p.server) if from_client else (p.server, p.client)
+            a.write(blank + b"\n" + NOTE + b"\n")
+            b.expect(NOTE)
+            p.round()
+            p.end()
+            check(t.messages("finding IS NOT NULL"), "the blank line is not noted")
+            eq(t.messages("origin = 'interposer'"), [], "messages of our own")
+
+    @case(f"{side}: spaces around a message are no reason to touch it")
+    def _(t, from_client=from_client):
+        p = t.proxy().initialize()
+        a, b = (p.client, p.server) if from_client else (p.server, p.client)
+        a.send(b" \t" + NOTE + b"  ")
+        b.expect(b" \t" + NOTE + b"  ")
+        p.end()
+
+for prefix in (b"INFO starting up ", b"2025-01-01 10:00:00 [x] {not json} ", b"\x1b[32mok\x1b[0m", b"[INFO] "):
+    @case(f"server: log text {prefix.decode('unicode_escape')!r} in front of a message is taken off")
+    def _(t, prefix=prefix):
+        repaired(t, t.proxy().initialize(), prefix + NOTE, NOTE, False)
+
+
+@case("server: log text in front of an answer is taken off, the answer is tied to its request")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(request(9, "tools/list"))
+    p.server.expect(request(9, "tools/list"))
+    p.server.send(b"DEBUG done: " + result(9, {"tools": []}))
+    p.client.expect(result(9, {"tools": []}))
+    p.end()
+    row = the_row(t, "body = ?", result(9, {"tools": []}).decode())
+    check(row.finding and row.request_seq, f"{row} request_seq={row.request_seq}")
+
+
+@case("client: log text in front of a message is not repaired")
+def _(t):
+    refused(t, t.proxy().initialize(), b"INFO " + NOTE, PARSE, None)
+
+
+# --- two values -----------------------------------------------------------------------------------
+
+for what, line in (("two messages", request(1) + request(2)), ("two messages and a space", request(1) + b" " + NOTE),
+                   ("a message and text", request(1) + b" done"), ("a message and a comma", NOTE + b","),
+                   ("a message and a brace", NOTE + b"}")):
+    @case(f"client: {what} on one line are refused")
+    def _(t, line=line):
+        refused(t, t.proxy().initialize(), line, PARSE, None)
+
+    @case(f"server: {what} on one line are kept away")
+    def _(t, line=line):
+        swallowed(t, t.proxy().initialize(), line, "noise")
+
+# --- not JSON -------------------------------------------------------------------------------------
+
+BAD_JSON = {
+    "text": b"hello there",
+    "a cut message": b'{"jsonrpc":"2.0","id":1,"method":"pi',
+    "a missing comma": b'{"jsonrpc":"2.0" "method":"x"}',
+    "a trailing comma": b'{"jsonrpc":"2.0","method":"x",}',
+    "a leading zero": b'{"jsonrpc":"2.0","id":01,"method":"x"}',
+    "a bare word": b'{"jsonrpc":"2.0","id":1,"method":x}',
+    "NaN": b'{"jsonrpc":"2.0","method":"x","params":{"a":NaN}}',
+    "single quotes": b"{'jsonrpc':'2.0','method':'x'}",
+    "a bad escape": b'{"jsonrpc":"2.0","method":"\\q"}',
+    "a short unicode escape": b'{"jsonrpc":"2.0","method":"\\u12"}',
+    "a raw control character": b'{"jsonrpc":"2.0","method":"x\x01"}',
+    "a raw tab in a string": b'{"jsonrpc":"2.0","method":"a\tb"}',
+    "a raw NUL": b'{"jsonrpc":"2.0","method":"a\x00b"}',
+    "a NUL after the message": NOTE + b"\x00",
+    "bad UTF-8": b'{"jsonrpc":"2.0","method":"\xff"}',
+    "overlong UTF-8": b'{"jsonrpc":"2.0","method":"\xc0\xaf"}',
+    "a UTF-8 surrogate": b'{"jsonrpc":"2.0","method":"\xed\xa0\x80"}',
+    "cut UTF-8": b'{"jsonrpc":"2.0","method":"\xe2\x82"}',
+    "UTF-16": '{"jsonrpc":"2.0"}'.encode("utf-16-le"),
+    "a comment": b'{"jsonrpc":"2.0",/* */"method":"x"}',
+    "two colons": b'{"jsonrpc"::"2.0","method":"x"}',
+    "a header": b"Content-Length: 52\r",
+}
+for what, line in BAD_JSON.items():
+    @case(f"client: {what} is not JSON and refused")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.client.send(line)
+        our_error(p.client.recv(), PARSE, None)
+        p.round()
+        p.end()
+        row = the_row(t, "direction = 'c2s' AND action = 'refused'")
+        eq((row.kind, row.origin), ("noise", "peer"), f"{row}")
+        check(row.finding, f"no finding at {row}")
+        one_of(row.size, (len(line), len(line) + 1), "size")
+        eq(len(t.messages("origin = 'interposer' AND kind = 'error' AND direction = 's2c'")), 1,
+           "errors of our own")
+
+    @case(f"server: {what} is noise")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.server.send(line)
+        p.round()
+        p.end()
+        row = the_row(t, "direction = 's2c' AND kind = 'noise'")
+        eq((row.action, row.origin), ("swallowed", "peer"), f"{row}")
+        check(row.finding, f"no finding at {row}")
+        eq(t.messages("origin = 'interposer'"), [], "messages of our own")
+
+
+@case("server: a banner of many lines is kept away, recorded and shown on stderr")
+def _(t):
+    p = t.proxy()
+    banner = [b"> my-server@1.0.0 start", b"> node index.js", b"Listening on stdio... \xe2\x9c\x93",
+              b'{"level":30,"msg":"pino says hello"}', b"[", b"  1", b"]", b"42"]
+    p.server.send(*banner)
+    p.initialize()
+    p.end()
+    rows = t.messages("kind = 'noise'")
+    eq([m.body for m in rows], banner, "noise in the record")
+    eq({(m.direction, m.action, m.origin) for m in rows}, {("s2c", "swallowed", "peer")}, "noise")
+    shown = p.stderr()
+    for text in (b"my-server@1.0.0", b"node index.js", b"Listening on stdio", b"pino says hello"):
+        check(text in shown, f"{text!r} is not shown on stderr")
+
+
+@case("server: endless noise does not stop the session, nor flood stderr without bound")
+def _(t):
+    p = t.proxy().initialize()
+    with lib.Background(p.server.send, *[b"noise %d" % i for i in range(20000)]):
+        pass
+    p.round()
+    p.end()
+    eq(len(t.messages("kind = 'noise'")), 20000, "noise rows")
+
+
+# --- too deep -------------------------------------------------------------------------------------
+
+DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}"
+
+
+@case("client: 513 levels are refused")
+def _(t):
+    refused(t, t.proxy().initialize(), DEEP, PARSE, None, ("noise", "request"))
+
+
+@case("client: 100,000 levels are refused")
+def _(t):
+    line = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 100000
+    p = t.proxy().initialize()
+    p.client.send(line)
+    our_error(p.client.recv(), PARSE, None)
+    p.round()
+    p.end()
+
+
+@case("server: 513 levels are kept away")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.send(DEEP)
+    p.round()
+    p.end()
+    row = the_row(t, "CAST(body AS BLOB) = ?", DEEP)
+    eq(row.action, "swallowed", f"{row}")
+    check(row.finding, f"no finding at {row}")
+
+
+# --- JSON, but no JSON-RPC ------------------------------------------------------------------------
+
+NOT_RPC = {
+    "a number": (b"42", None),
+    "a string": (b'"hi"', None),
+    "null": (b"null", None),
+    "an empty object": (b"{}", None),
+    "no jsonrpc": (b'{"id":1,"method":"x"}', 1),
+    "jsonrpc 1.0": (b'{"jsonrpc":"1.0","id":"a","method":"x"}', "a"),
+    "jsonrpc as a number": (b'{"jsonrpc":2.0,"id":3,"method":"x"}', 3),
+    "Jsonrpc in another case": (b'{"JSONRPC":"2.0","id":4,"method":"x"}', 4),
+    "a method that is a number": (b'{"jsonrpc":"2.0","id":5,"method":7}', 5),
+    "a method that is null": (b'{"jsonrpc":"2.0","id":"q","method":null}', "q"),
+    "params that are text": (b'{"jsonrpc":"2.0","id":6,"method":"x","params":"p"}', 6),
+    "params that are a number": (b'{"jsonrpc":"2.0","id":8,"method":"x","params":1}', 8),
+    "an id that is true": (b'{"jsonrpc":"2.0","id":true,"method":"x"}', None),
+    "an id that is an object": (b'{"jsonrpc":"2.0","id":{"a":1},"method":"x"}', None),
+    "an id that is an array": (b'{"jsonrpc":"2.0","id":[1],"method":"x"}', None),
+    "only a version": (b'{"jsonrpc":"2.0"}', None),
+    "a log line": (b'{"level":30,"time":1,"msg":"x"}', None),
+    "an envelope with a wrong key": (b'{"jsonrpc":"2.0","id":9,"Method":"x"}', (9, None)),
+}
+for what, (line, rid) in NOT_RPC.items():
+    @case(f"client: {what} is no JSON-RPC message and refused")
+    def _(t, line=line, rid=rid):
+        refused(t, t.proxy().initialize(), line, INVALID, rid,
+                ("noise", "request", "notification", "result", "error"))
+
+for what in ("a number", "a string", "null", "an empty object", "no jsonrpc", "jsonrpc 1.0",
+             "a method that is a number", "an id that is an object", "only a version", "a log line"):
+    @case(f"server: {what} is noise")
+    def _(t, line=NOT_RPC[what][0]):
+        swallowed(t, t.proxy().initialize(), line, "noise")
+
+
+@case("client: a method with id null is a notification")
+def _(t):
+    p = t.proxy().initialize()
+    line = b'{"jsonrpc":"2.0","id":null,"method":"notifications/x"}'
+    p.client.send(line)
+    p.server.expect(line)
+    p.end()
+    row = the_row(t, "body = ?", line.decode())
+    eq((row.kind, row.action), ("notification", "forwarded"), f"{row}")
+    check(row.finding, f"no finding at {row}")
+
+
+@case("client: a malformed answer is refused without touching the client's own request of that id")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(request(5, "tools/list"))
+    p.server.expect(request(5, "tools/list"))
+    p.server.send(request(5, "roots/list"))
+    p.client.expect(request(5, "roots/list"))
+    p.client.send(b'{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"m"}}')
+    our_error(p.client.recv(), INVALID, None)
+    p.server.send(result(5, {"tools": []}))
+    p.client.expect(result(5, {"tools": []}))
+    p.round()
+    p.end()
+
+
+# --- too long -------------------------------------------------------------------------------------
+
+@case("client: a line over --max-message is refused and the session goes on")
+def _(t):
+    p = t.proxy("--max-message", "4KiB").initialize()
+    fits = lib.dump({"jsonrpc": "2.0", "method": "x", "params": {"a": "b" * 10}})
+    fits = fits[:-3] + b"c" * (4096 - len(fits)) + fits[-3:]
+    eq(len(fits), 4096, "length of the longest line")
+    p.client.send(fits)
+    p.server.expect(fits)
+    p.client.send(fits[:-3] + b"d" + fits[-3:])
+    our_error(p.client.recv(), INVALID, None)
+    p.client.send(lib.call(3, "e" * 100000))
+    our_error(p.client.recv(), INVALID, (None, 3))
+    p.round()
+    p.end()
+    rows = t.messages("action = 'refused'")
+    eq(len(rows), 2, "refused lines")
+    for m, size in zip(rows, (4097, len(lib.call(3, "e" * 100000)))):
+        eq((m.kind, m.direction), ("noise", "c2s"), f"{m}")
+        check(m.finding, f"no finding at {m}")
+        one_of(m.size, (size, size + 1), f"size of {m}")
+
+
+@case("server: a line over --max-message is kept away and the session goes on")
+def _(t):
+    p = t.proxy("--max-message", "4KiB").initialize()
+    p.server.send(note("y", {"a": "e" * 100000}))
+    p.round()
+    p.end()
+    row = the_row(t, "direction = 's2c' AND action = 'swallowed'")
+    check(row.finding, f"no finding at {row}")
+    check(p.own_lines("(warn|error)"), "nothing is said on stderr")
+
+
+# --- answers nobody waits for ---------------------------------------------------------------------
+
+@case("server: an answer to an unknown id is swallowed")
+def _(t):
+    swallowed(t, t.proxy().initialize(), result(4711, {"a": 1}), "result")
+
+
+@case("server: an error for an unknown id is swallowed")
+def _(t):
+    swallowed(t, t.proxy().initialize(), error("nobody"), "error")
+
+
+@case("server: a second answer is swallowed")
+def _(t):
+    p = t.proxy().initialize()
+    p.round("once")
+    p.server.send(result("once", {"again": 1}), error("once"))
+    p.round()
+    p.end()
+    rows = t.messages("rpc_id = '\"once\"' AND direction = 's2c'")
+    eq([(m.kind, m.action) for m in rows],
+       [("result", "forwarded"), ("result", "swallowed"), ("error", "swallowed")], "answers")
+    check(all(m.finding for m in rows[1:]), "no finding")
+    eq(rows[0].finding, None, "finding of the first answer")
+
+
+@case("server: an answer to a cancelled request is swallowed")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(lib.call("c", "slow"))
+    p.server.recv()
+    cancel = note("notifications/cancelled", {"requestId": "c", "reason": "user"})
+    p.client.send(cancel)
+    p.server.expect(cancel)
+    p.server.send(lib.text_result("c", "late"))
+    p.round()
+    p.end()
+    row = the_row(t, "rpc_id = '\"c\"' AND kind = 'result'")
+    eq(row.action, "swallowed", f"{row}")
+    check(row.finding, f"no finding at {row}")
+    eq(t.rows("SELECT status FROM invocations WHERE method = 'tools/call'"), [(b"cancelled",)],
+       "status of the invocation")
+
+
+@case("a cancellation of something else takes nothing away")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(lib.call(1, "a"), note("notifications/cancelled", {"requestId": "1"}),
+                  note("notifications/cancelled", {"requestId": 2}), note("notifications/cancelled", {}),
+                  note("notifications/cancelled", {"requestId": {"a": 1}}))
+    for _ in range(5):
+        p.server.recv()
+    p.server.send(lib.text_result(1, "here"))
+    p.client.expect(lib.text_result(1, "here"))
+    p.end()
+
+
+@case("the server's cancellation of its own request leaves the client's of the same id alone")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(request(1, "tools/list"))
+    p.server.recv()
+    cancel = note("notifications/cancelled", {"requestId": 1})
+    p.server.send(request(1, "roots/list"), cancel)
+    p.client.expect(request(1, "roots/list"), cancel)
+    p.server.send(result(1, {"tools": []}))
+    p.client.expect(result(1, {"tools": []}))
+    p.end()
+
+
+@case("an id used again after its answer is a new request")
+def _(t):
+    p = t.proxy().initialize()
+    for _ in range(3):
+        p.round("same")
+    p.end()
+    eq(len(t.messages("rpc_id = '\"same\"' AND action = 'forwarded'")), 6, "forwarded")
+
+
+for what, line in (("a result", b'{"jsonrpc":"2.0","id":null,"result":{}}'),
+                   ("an error", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}')):
+    @case(f"server: {what} with id null is swallowed")
+    def _(t, line=line):
+        swallowed(t, t.proxy().initialize(), line, "error" if b"error" in line else "result")
+
+
+# --- malformed answers ----------------------------------------------------------------------------
+
+MALFORMED = {
+    "neither result nor error": b'{"jsonrpc":"2.0","id":"m"}',
+    "result and error": b'{"jsonrpc":"2.0","id":"m","result":{},"error":{"code":1,"message":"x"}}',
+    "an error that is text": b'{"jsonrpc":"2.0","id":"m","error":"boom"}',
+    "an error without a code": b'{"jsonrpc":"2.0","id":"m","error":{"message":"x"}}',
+    "an error with a code that is text": b'{"jsonrpc":"2.0","id":"m","error":{"code":"1","message":"x"}}',
+    "an error without a message": b'{"jsonrpc":"2.0","id":"m","error":{"code":1}}',
+    "an error with a message that is a number": b'{"jsonrpc":"2.0","id":"m","error":{"code":1,"message":2}}',
+    "two results": b'{"jsonrpc":"2.0","id":"m","result":{},"result":{"a":1}}',
+    "two results, one escaped": b'{"jsonrpc":"2.0","id":"m","result":{},"r\\u0065sult":{"a":1}}',
+    "two errors": b'{"jsonrpc":"2.0","id":"m","error":{"code":1,"message":"x"},"error":{"code":2,"message":"y"}}',
+    "two versions": b'{"jsonrpc":"2.0","jsonrpc":"2.0","id":"m","result":{}}',
+}
+for what, line in MALFORMED.items():
+    @case(f"server: an answer with {what} becomes -32603")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.client.send(lib.call("m", "broken"))
+        p.server.recv()
+        p.server.send(line)
+        our_error(p.client.recv(), INTERNAL, "m")
+        # The id is done with: a good answer after that is one too many.
+        p.server.send(result("m"))
+        p.round()
+        p.end()
+        row = the_row(t, "CAST(body AS BLOB) = ?", line)
+        eq(row.direction, "s2c", f"{row}")
+        one_of(row.action, ("refused", "swallowed"), f"action of {row}")
+        check(row.finding, f"no finding at {row}")
+        ours = the_row(t, "origin = 'interposer'")
+        eq((ours.kind, ours.direction, ours.action), ("error", "s2c", "forwarded"), "our error")
+        ask = the_row(t, "method = 'tools/call'")
+        eq(ours.request_seq, ask.seq, "request of our error")
+        eq(t.rows("SELECT status, error_code, response_seq FROM invocations WHERE request_seq = ?",
+                  ask.seq), [(b"error", INTERNAL, ours.seq)], "invocation")
+        eq(the_row(t, "body = ?", result("m").decode()).action, "swallowed", "the second answer")
+
+
+for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id":"m","result":{"a":1},"error":null}'),
+                   ("a result of null beside the error",
+                    b'{"jsonrpc":"2.0","id":"m","result":null,"error":{"code":1,"message":"x"}}')):
+    @case(f"server: {what} counts as absent")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.client.send(lib.call("m", "fine"))
+        p.server.recv()
+        p.server.send(line)
+        p.client.expect(line)
+        p.end()
+        row = the_row(t, "body = ?", line.decode())
+        eq((row.kind, row.action), ("result" if b'"a"' in line else "error", "forwarded"), f"{row}")
+
+
+for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an array", b'{"jsonrpc":"2.0","id":"m","result":[]}'),
+                   ("null", b'{"jsonrpc":"2.0","id":"m","result":null}')):
+    @case(f"server: a result that is {what} is JSON-RPC: it goes on, with a finding")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.client.send(lib.call("m", "odd"))
+        p.server.recv()
+        p.server.send(line)
+        p.client.expect(line)
+        p.end()
+        row = the_row(t, "body = ?", line.decode())
+        eq((row.kind, row.action), ("result", "forwarded"), f"{row}")
+        check(row.finding and row.request_seq, f"{row} request_seq={row.request_seq}")
+
+
+@case("server: a malformed answer to an unknown id is swallowed")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.send(MALFORMED["result and error"])
+    p.round()
+    p.end()
+    row = the_row(t, "CAST(body AS BLOB) = ?", MALFORMED["result and error"])
+    one_of(row.action, ("swallowed", "refused"), f"{row}")
+    eq(t.messages("origin = 'interposer'"), [], "messages of our own")
+
+
+# --- envelope keys twice --------------------------------------------------------------------------
+
+TWICE = {
+    "method": (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', 1),
+    "method, escaped": (b'{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}', 1),
+    "method, fully escaped": (b'{"jsonrpc":"2.0","id":1,"\\u006d\\u0065\\u0074\\u0068\\u006F\\u0064":"a","method":"b"}', 1),
+    "method, first escaped": (b'{"m\\u0065thod":"ping","jsonrpc":"2.0","id":1,"method":"ping"}', 1),
+    "params": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":"a"},"params":{"name":"b"}}', 1),
+    "params, escaped": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{},"par\\u0061ms":{}}', 1),
+    "id": (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}', None),
+    "id, escaped": (b'{"jsonrpc":"2.0","id":1,"\\u0069d":1,"method":"x"}', None),
+    "jsonrpc": (b'{"jsonrpc":"2.0","jsonrpc":"1.0","id":1,"method":"x"}', 1),
+    "jsonrpc, escaped": (b'{"jsonrpc":"2.0","jsonrp\\u0063":"2.0","id":1,"method":"x"}', 1),
+    "method in a notification": (b'{"jsonrpc":"2.0","method":"a","method":"b"}', None),
+    "result": (b'{"jsonrpc":"2.0","id":1,"method":"a","result":1,"result":2}', (1, None)),
+}
+for what, (line, rid) in TWICE.items():
+    @case(f"client: {what} twice is refused")
+    def _(t, line=line, rid=rid):
+        refused(t, t.proxy().initialize(), line, INVALID, rid,
+                ("noise", "request", "notification", "result"))
+
+    @case(f"server: {what} twice is kept away")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.server.send(line)
+        p.round()
+        p.end()
+        row = the_row(t, "CAST(body AS BLOB) = ?", line)
+        one_of(row.action, ("swallowed", "refused"), f"{row}")
+        check(row.finding, f"no finding at {row}")
+
+
+@case("a key that only looks like one of the envelope is another key")
+def _(t):
+    p = t.proxy().initialize()
+    for line in (b'{"jsonrpc":"2.0","id":1,"method":"x","Method":"y","METHOD":"z"}',
+                 b'{"jsonrpc":"2.0","method":"x","ID":1,"Id":2,"id ":3,"\\u0130d":4}'):
+        p.client.send(line)
+        p.server.expect(line)
+    p.end()
+
+
+@case("deeper duplicates go on, with a finding")
+def _(t):
+    p = t.proxy().initialize()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","n\\u0061me":"b"}}'
+    p.client.send(line)
+    p.server.expect(line)
+    p.end()
+    row = the_row(t, "body = ?", line.decode())
+    eq(row.action, "forwarded", f"{row}")
+    check(row.finding, f"no finding at {row}")
+
+
+@case("a plain message has no finding")
+def _(t):
+    p = t.proxy().initialize()
+    p.round()
+    p.client.send(lib.call(1, "a", {"b": [1, {"c": None}]}))
+    p.server.recv()
+    p.server.send(lib.text_result(1, "ok"))
+    p.client.recv()
+    p.end()
+    eq([m for m in t.messages("finding IS NOT NULL")], [], "findings")
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+ASK = b'[{"jsonrpc":"2.0","id":"b1","method":"ping"}, {"jsonrpc":"2.0","method":"notifications/x"}]'
+ANSWER = b'[{"jsonrpc":"2.0","id":"b1","result":{}}]'
+OFFER = b'[{"jsonrpc":"2.0","method":"notifications/y"},{"jsonrpc":"2.0","id":1,"method":"ping"}]'
+
+
+@case("arrays are forwarded whole under 2025-03-26, their members recorded and tied")
+def _(t):
+    p = t.proxy().initialize("2025-03-26")
+    p.client.send(ASK)
+    p.server.expect(ASK)
+    p.server.send(OFFER, ANSWER)
+    p.client.expect(OFFER, ANSWER)
+    p.round()
+    p.end()
+    rows = t.messages("seq > 3 AND coalesce(rpc_id, '') != '\"fence\"'")
+    seen = [(m.direction, m.kind, m.rpc_id, m.action) for m in rows]
+    eq(seen, [("c2s", "batch", None, "forwarded"), ("c2s", "request", b'"b1"', "forwarded"),
+              ("c2s", "notification", None, "forwarded"),
+              ("s2c", "batch", None, "forwarded"), ("s2c", "notification", None, "forwarded"),
+              ("s2c", "request", b"1", "forwarded"),
+              ("s2c", "batch", None, "forwarded"), ("s2c", "result", b'"b1"', "forwarded")], "rows")
+    eq([m.batch_seq for m in rows],
+       [None, rows[0].seq, rows[0].seq, None, rows[3].seq, rows[3].seq, None, rows[6].seq], "batch_seq")
+    eq(rows[7].request_seq, rows[1].seq, "request of the answer")
+    eq(rows[0].body, ASK, "body of the batch")
+    eq(t.rows("SELECT status FROM invocations WHERE request_seq = ?", rows[1].seq), [(b"ok",)], "status")
+
+
+@case("2025-03-26: answers to a batch may come one by one")
+def _(t):
+    p = t.proxy().initialize("2025-03-26")
+    ask = b"[" + lib.call(1, "a") + b"," + lib.call(2, "b") + b"]"
+    p.client.send(ask)
+    p.server.expect(ask)
+    p.server.send(lib.text_result(2, "b"), lib.text_result(1, "a"))
+    p.client.expect(lib.text_result(2, "b"), lib.text_result(1, "a"))
+    p.end()
+
+
+for revision in ("2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28", None):
+    name = revision or "no revision yet"
+
+    @case(f"client: an array is refused under {name}")
+    def _(t, revision=revision):
+        p = t.proxy()
+        if revision:
+            p.initialize(revision)
+        refused(t, p, ASK, INVALID, None, ("batch",))
+
+    @case(f"server: an array is kept away under {name}")
+    def _(t, revision=revision):
+        p = t.proxy()
+        if revision:
+            p.initialize(revision)
+        p.server.send(OFFER)
+        p.round()
+        p.end()
+        row = the_row(t, "CAST(body AS BLOB) = ?", OFFER)
+        eq((row.action, row.direction), ("swallowed", "s2c"), f"{row}")
+        one_of(row.kind, ("batch", "noise"), f"kind of {row}")
+        check(row.finding, f"no finding at {row}")
+
+for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
+                   ("an array with a bad member", b'[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0"}]'),
+                   ("an array in an array", b'[[{"jsonrpc":"2.0","method":"x"}]]'),
+                   ("a member with method twice",
+                    b'[{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}]')):
+    @case(f"client: {what} is refused under 2025-03-26")
+    def _(t, line=line):
+        refused(t, t.proxy().initialize("2025-03-26"), line, INVALID, (None, 1), ("batch", "noise"))
+
+    @case(f"server: {what} is kept away under 2025-03-26")
+    def _(t, line=line):
+        p = t.proxy().initialize("2025-03-26")
+        p.server.send(line)
+        p.round()
+        p.end()
+        row = the_row(t, "CAST(body AS BLOB) = ? AND batch_seq IS NULL", line)
+        one_of(row.action, ("swallowed", "refused"), f"{row}")
+        check(row.finding, f"no finding at {row}")
+
+
+# --- the last line --------------------------------------------------------------------------------
+
+@case("client: a last message without a newline is forwarded with one")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.write(NOTE)
+    p.client.close_write()
+    eq(p.server.rest(), NOTE + b"\n", "what the server gets")
+    p.server.exit(0)
+    eq(p.wait(), 0, "exit status")
+    eq(the_row(t, "body = ?", NOTE.decode()).action, "forwarded", "action")
+
+
+@case("server: a last message without a newline is forwarded with one")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.write(NOTE)
+    p.server.exit(0)
+    eq(p.client.rest(), NOTE + b"\n", "what the client gets")
+    eq(p.wait(), 0, "exit status")
+
+
+@case("server: a message cut by its end is not forwarded")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.write(NOTE[:20])
+    p.server.exit(0)
+    p.client.expect_eof()
+    eq(p.wait(), 0, "exit status")
+    row = the_row(t, "kind = 'noise'")
+    eq((row.action, row.body), ("swallowed", NOTE[:20]), f"{row}")
+
+
+@case("unknown methods and fields go on")
+def _(t):
+    p = t.proxy().initialize()
+    for line in (request(1, "no/such/method", {"x": 1}), note("no/such/notification"),
+                 b'{"jsonrpc":"2.0","method":"x","future":{"a":[1]},"trace":"t"}'):
+        p.client.send(line)
+        p.server.expect(line)
+    p.end()
+
+
+lib.main()

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""How a session ends: who leaves first, what is still delivered, and the exit status."""
+import signal
+import time
+
+import lib
+from lib import case, check, eq, fake, note, one_of, request, result
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def session_row(t):
+    rows = t.rows("SELECT ended_at_us, end_reason, exit_status, started_at_us FROM sessions")
+    eq(len(rows), 1, "sessions")
+    ended, reason, status, started = rows[0]
+    check(ended is not None and ended >= started, "the session's end is not recorded")
+    check(reason, "the session's end has no reason")
+    return reason.decode(), status
+
+
+@case("the client closes stdin: the server gets it, its last answers arrive, its status is ours")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(*(request(i, "tools/list") for i in range(3)))
+    p.client.close_write()
+    for i in range(3):
+        p.server.expect(request(i, "tools/list"))
+    p.server.expect_eof()
+    p.server.send(*(result(i) for i in range(3)), note("bye"))
+    p.server.exit(0)
+    p.client.expect(*(result(i) for i in range(3)), note("bye"))
+    p.client.expect_eof()
+    eq(p.wait(), 0, "exit status")
+    eq(session_row(t)[1], 0, "recorded exit status")
+    kinds = [k.decode() for k, in t.rows("SELECT kind FROM events ORDER BY id")]
+    check("spawn" in kinds and "exit" in kinds, f"events: {kinds}")
+
+
+for number in SIGNALS:
+    name = number.name
+
+    @case(f"{name}: the server's stdin is closed, its last answer arrives")
+    def _(t, number=number):
+        p = t.proxy().initialize()
+        p.client.send(request("last", "tools/list"))
+        p.server.expect(request("last", "tools/list"))
+        p.proc.send_signal(number)
+        p.server.expect_eof()
+        p.server.send(result("last"))
+        p.server.exit(0)
+        p.client.expect(result("last"))
+        p.client.expect_eof()
+        eq(p.wait(), 0, "exit status")
+        session_row(t)
+
+
+@case("what the client had written before SIGTERM is not torn")
+def _(t):
+    p = t.proxy().initialize()
+    lines = [lib.call(i, "x" * 100) for i in range(200)]
+    p.client.send(*lines)
+    p.proc.send_signal(signal.SIGTERM)
+    got = p.server.rest()
+    check(got == b"" or got.endswith(b"\n"), f"a torn line: {lib.short(got[-200:])}")
+    eq(got.split(b"\n")[:-1], lines[:got.count(b"\n")], "lines at the server")
+    p.server.exit(0)
+    p.wait()
+
+
+for status in (0, 1, 7, 255):
+    @case(f"the server exits with {status}: so do we, at once")
+    def _(t, status=status):
+        p = t.proxy("--grace", "20s").initialize()
+        start = time.monotonic()
+        p.server.exit(status)
+        p.client.expect_eof()
+        eq(p.wait(), status, "exit status")
+        check(time.monotonic() - start < 1.0 * lib.SLOW, "that took a second")
+        eq(session_row(t)[1], status, "recorded exit status")
+
+for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGABRT):
+    @case(f"the server dies by {number.name}: we say 128+{int(number)}")
+    def _(t, number=number):
+        p = t.proxy("--grace", "20s").initialize()
+        p.server.kill(number)
+        p.client.expect_eof()
+        eq(p.wait(), 128 + number, "exit status")
+        eq(session_row(t)[1], 128 + number, "recorded exit status")
+
+
+@case("the server dies with a request open: the invocation is not left looking fine")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(lib.call(1, "crash"))
+    p.server.recv()
+    p.server.kill(signal.SIGSEGV)
+    p.client.rest()
+    eq(p.wait(), 139, "exit status")
+    got = t.rows("SELECT status FROM invocations WHERE method = 'tools/call'")
+    one_of(got, ([(b"server-gone",)], [(b"open",)]), "status")
+
+
+@case("the server leaves before it was asked anything")
+def _(t):
+    p = t.proxy()
+    p.server.exit(3)
+    p.client.expect_eof()
+    eq(p.wait(), 3, "exit status")
+
+
+@case("the client leaves before it said anything")
+def _(t):
+    p = t.proxy()
+    p.end(0)
+    eq(t.messages(), [], "messages")
+    eq(session_row(t)[1], 0, "recorded exit status")
+
+
+@case("a command that exists nowhere: 127, and PATH is named")
+def _(t):
+    for command in ("no-such-server-here", "/nowhere/at/all"):
+        p = t.proxy(server=[command, "--flag"])
+        p.client.expect_eof()
+        eq(p.wait(), 127, f"exit status for {command}")
+        said = p.stderr().decode()
+        check(command in said, f"the command is not named: {said!r}")
+        check("/" in command or "PATH" in said, f"PATH is not named: {said!r}")
+
+
+@case("a command that cannot be run: 126, and it is named")
+def _(t):
+    plain = t.tmp / "plain-file"
+    plain.write_text("#!/bin/sh\nexit 0\n")
+    plain.chmod(0o644)
+    empty = t.tmp / "no-program"
+    empty.write_bytes(b"\x00\x01\x02")
+    empty.chmod(0o755)
+    for command in (plain, t.tmp, empty):
+        p = t.proxy(server=[command])
+        p.client.expect_eof()
+        eq(p.wait(), 126, f"exit status for {command}")
+        check(str(command) in p.stderr().decode(), f"the command is not named: {p.stderr()!r}")
+
+
+@case("a command that cannot be started is in the record")
+def _(t):
+    p = t.proxy(server=["no-such-server-here"])
+    eq(p.wait(), 127, "exit status")
+    rows = t.rows("SELECT command, exit_status, ended_at_us IS NOT NULL FROM sessions")
+    eq(rows, [(b'["no-such-server-here"]', 127, 1)], "the session")
+
+
+@case("a command found in PATH alone is started")
+def _(t):
+    folder = t.tmp / "bin"
+    folder.mkdir()
+    (folder / "my-answer").symlink_to(fake("answer"))
+    p = t.proxy(server=["my-answer"], env={"PATH": f"/nowhere:{folder}"})
+    p.client.send(request(1))
+    eq(p.client.recv_json()["id"], 1, "id of the answer")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+
+
+@case("a wrong use is 2 and says how to go on, with nothing on stdout")
+def _(t):
+    for args in (["proxy"], ["proxy", "--"], ["proxy", "--no-such-option", "--", "true"],
+                 ["proxy", "--validate", "maybe", "--", "true"], ["proxy", "--grace", "soon", "--", "true"],
+                 ["proxy", "--max-message", "big", "--", "true"], ["proxy", "--vault"],
+                 ["proxy", "--on-record-error", "shrug", "--", "true"], ["no-such-command"]):
+        r = t.run(*args)
+        eq((r.returncode, r.stdout), (2, b""), f"status and stdout of {args}")
+        check(r.stderr.strip(), f"nothing is said about {args}")
+
+
+@case("last words: what the server writes right before it exits arrives, all of it")
+def _(t):
+    words = [note("last", {"n": i, "pad": "w" * 5000}) for i in range(60)]   # 300 KB
+    p = t.proxy().initialize()
+    with lib.Background(lambda: (p.server.send(*words), p.server.exit(4))):
+        p.client.expect(*words)
+    p.client.expect_eof()
+    eq(p.wait(), 4, "exit status")
+    eq(len(t.messages("method = 'last'")), 60, "recorded last words")
+
+
+@case("last words of a server that is killed arrive")
+def _(t):
+    words = [note("last", {"n": i, "pad": "w" * 1000}) for i in range(60)]   # what one pipe holds
+    p = t.proxy().initialize()
+    p.server.send(*words)
+    p.server.kill(signal.SIGKILL)
+    p.client.expect(*words)
+    p.client.expect_eof()
+    eq(p.wait(), 137, "exit status")
+
+
+@case("last words wait for a client that reads late")
+def _(t):
+    words = [note("last", {"n": i, "pad": "w" * 5000}) for i in range(100)]
+    p = t.proxy("--grace", "10s").initialize()
+    with lib.Background(lambda: (p.server.send(*words), p.server.exit(0))):
+        # The client begins to read when the pipes between are full.
+        lib.wait_until(lambda: len(t.messages("method = 'last'")) > 20, 5, "20 notes in the record")
+        p.client.expect(*words)
+    p.client.expect_eof()
+    eq(p.wait(), 0, "exit status")
+
+
+@case("the server closes stdout but stays: the client sees the end, the server has to go")
+def _(t):
+    p = t.proxy("--grace", "600ms").initialize()
+    p.server.send(note("closing"))
+    p.server.close_write()
+    p.client.expect(note("closing"))
+    start = time.monotonic()
+    p.client.expect_eof()
+    p.wait()
+    check(time.monotonic() - start < 2 * lib.SLOW, "that took two seconds")
+    check(not lib.alive(p.server.pid), "the server is still there")
+
+
+@case("the server closes its stdin but goes on talking: it is heard")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.close_read()
+    p.client.send(lib.call(1, "into the void"))
+    for i in range(3):
+        p.server.send(note("still", {"n": i}))
+        p.client.expect(note("still", {"n": i}))
+    check(p.proc.poll() is None, "the interposer has left")
+    p.server.exit(5)
+    p.client.rest()
+    eq(p.wait(), 5, "exit status")
+
+
+@case("the client closes its reading side: the session ends, no SIGPIPE")
+def _(t):
+    p = t.proxy("--grace", "600ms").initialize()
+    p.client.close_read()
+    p.server.send(*(note("n", {"i": i}) for i in range(10)))
+    p.server.expect_eof()
+    p.server.exit(0)
+    eq(p.wait(), 0, "exit status")
+    session_row(t)
+
+
+@case("the client vanishes altogether")
+def _(t):
+    p = t.proxy("--grace", "600ms").initialize()
+    p.client.send(request("x", "tools/list"))
+    p.client.close()
+    p.server.expect(request("x", "tools/list"))
+    p.server.expect_eof()
+    p.server.send(result("x"))
+    p.server.exit(0)
+    one_of(p.wait(), (0, 128 + signal.SIGTERM), "exit status")
+
+
+@case("a request that arrives while the session ends is not answered twice nor torn")
+def _(t):
+    p = t.proxy("--grace", "5s").initialize()
+    p.proc.send_signal(signal.SIGTERM)
+    p.server.expect_eof()
+    p.client.write(request(1, "tools/list") + b"\n")
+    p.server.exit(0)
+    lines = p.client.rest().split(b"\n")[:-1]
+    check(len(lines) <= 1, f"lines: {lines}")
+    eq(p.wait(), 0, "exit status")
+
+
+@case("the end of stdin needs no time when the server goes by itself")
+def _(t):
+    p = t.proxy("--grace", "20s", server=[fake("answer")])
+    p.client.send(request(1))
+    p.client.recv()
+    start = time.monotonic()
+    p.client.close_write()
+    p.client.expect_eof()
+    eq(p.wait(), 0, "exit status")
+    check(time.monotonic() - start < 1.0 * lib.SLOW, "that took a second")
+
+
+@case("the short form without `proxy` works the same")
+def _(t):
+    r = t.run("--vault", t.vault, "--", fake("answer"), input=request("short") + b"\n")
+    eq(r.returncode, 0, "exit status")
+    check(r.stdout.startswith(b'{"jsonrpc":"2.0","id":"short","result"'), f"stdout: {r.stdout!r}")
+    eq(len(t.messages("rpc_id = '\"short\"'")), 2, "recorded")
+
+
+@case("the vault is taken from the environment, a flag beats it")
+def _(t):
+    env = {"MCP_INTERPOSER_VAULT": str(t.tmp / "from-env")}
+    t.run("proxy", "--", fake("answer"), input=request(1) + b"\n", env=env)
+    check((t.tmp / "from-env/interposer.db").exists(), "no database where the environment says")
+    t.run("proxy", "--vault", t.tmp / "from-flag", "--", fake("answer"), input=request(1) + b"\n", env=env)
+    check((t.tmp / "from-flag/interposer.db").exists(), "no database where the flag says")
+    t.run("proxy", "--", fake("answer"), input=request(1) + b"\n")
+    check((t.home / ".local/state/mcp-interposer/interposer.db").exists(), "no database at home")
+    for path in (t.tmp / "from-env", t.home / ".local/state/mcp-interposer"):
+        eq(path.stat().st_mode & 0o777, 0o700, f"mode of {path}")
+        for f in path.rglob("*"):
+            eq(f.stat().st_mode & 0o077, 0, f"what others may do with {f}")
+
+
+lib.main()

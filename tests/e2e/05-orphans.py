@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Nobody outlives us: servers and grandchildren that will not go, and our own sudden death."""
+import os
+import re
+import signal
+import time
+
+import lib
+from lib import alive, case, check, eq, fake, one_of, wait_until
+
+
+def processes(path, wanted, seconds=5):
+    """{name: pid} once the fake has written `wanted` of them."""
+    def read():
+        found = re.findall(r"(\w+) (\d+)\n", path.read_text()) if path.exists() else []
+        return [(n, int(pid)) for n, pid in found] if len(found) >= wanted else None
+    return wait_until(read, seconds, f"{wanted} processes in {path.name}")
+
+
+def none_left(found, seconds=0.5):
+    wait_until(lambda: not any(alive(pid) for _, pid in found), seconds,
+               f"all gone of {[(n, pid) for n, pid in found if alive(pid)]}")
+
+
+def timed_end(p, how, found, least, most):
+    start = time.monotonic()
+    how()
+    status = p.wait(10)
+    took = time.monotonic() - start
+    left = [n for n, pid in found if alive(pid)]
+    eq(left, [], "processes left when the interposer is gone")
+    check(took >= least - 0.05, f"gone after {took:.2f} s, before {least} s")
+    check(took <= most + 0.5 * lib.SLOW, f"gone after {took:.2f} s, later than {most} s")
+    return status
+
+
+ENDS = {"the end of stdin": lambda p: p.client.close_write(),
+        "SIGTERM": lambda p: p.proc.send_signal(signal.SIGTERM),
+        "SIGINT": lambda p: p.proc.send_signal(signal.SIGINT),
+        "SIGHUP": lambda p: p.proc.send_signal(signal.SIGHUP)}
+
+for end, how in ENDS.items():
+    @case(f"{end}: a server that ignores it and SIGTERM is gone at the grace")
+    def _(t, how=how):
+        p = t.proxy("--grace", "600ms", server=[fake("stubborn"), t.tmp / "pids", "term", "eof"])
+        found = processes(t.tmp / "pids", 1)
+        eq(timed_end(p, lambda: how(p), found, 0.55, 0.6), 137, "exit status")
+        reason = t.rows("SELECT end_reason, exit_status FROM sessions")
+        eq(reason[0][1], 137, "recorded exit status")
+
+
+@case("the default grace is over before clients lose patience")
+def _(t):
+    p = t.proxy(server=[fake("stubborn"), t.tmp / "pids", "term", "eof"])
+    found = processes(t.tmp / "pids", 1)
+    timed_end(p, p.client.close_write, found, 1.4, 1.5)
+
+
+@case("a server that ignores the end of stdin gets SIGTERM half-way")
+def _(t):
+    p = t.proxy("--grace", "1s", server=[fake("stubborn"), t.tmp / "pids", "eof"])
+    found = processes(t.tmp / "pids", 1)
+    eq(timed_end(p, p.client.close_write, found, 0.45, 0.6), 143, "exit status")
+    kinds = [k.decode() for k, in t.rows("SELECT kind FROM events")]
+    check("kill" in kinds, f"events: {kinds}")
+
+
+for kind, what in (("group", "in the group"), ("session", "in a session of its own"),
+                   ("pipes", "in a session of its own, holding our pipes")):
+    for stubborn in (["term", "eof"], ["eof"]):
+        @case(f"a grandchild {what} that ignores {' and '.join(stubborn)} goes too")
+        def _(t, kind=kind, stubborn=stubborn):
+            p = t.proxy("--grace", "600ms", server=[fake("stubborn"), t.tmp / "pids", *stubborn,
+                                                    f"child={kind}", "child=group"])
+            found = processes(t.tmp / "pids", 3)
+            timed_end(p, p.client.close_write, found, 0, 1.2)
+
+    @case(f"a launcher `sh -c` with a stubborn grandchild {what}")
+    def _(t, kind=kind):
+        script = f"{fake('stubborn')} {t.tmp / 'pids'} term eof child={kind}; exit 0"
+        p = t.proxy("--grace", "600ms", server=["sh", "-c", script])
+        found = processes(t.tmp / "pids", 2)
+        timed_end(p, p.client.close_write, found, 0, 1.2)
+
+    @case(f"the server exits by itself and leaves a process {what}")
+    def _(t, kind=kind):
+        p = t.proxy("--grace", "600ms", server=[fake("stubborn"), t.tmp / "pids", "term", "eof",
+                                                f"child={kind}", "leave=6"])
+        found = processes(t.tmp / "pids", 2)
+        p.client.expect_eof()
+        eq(p.wait(10), 6, "exit status")
+        none_left(found)
+
+
+@case("a server that is stopped (SIGSTOP) is ended as well")
+def _(t):
+    p = t.proxy("--grace", "600ms").initialize()
+    os.kill(p.server.pid, signal.SIGSTOP)
+    start = time.monotonic()
+    p.client.close_write()
+    p.server.close()
+    one_of(p.wait(10), (137, 143), "exit status")
+    check(time.monotonic() - start < 2 * lib.SLOW, "that took too long")
+    check(not alive(p.server.pid), "the server is still there")
+
+
+@case("kill -9 of the interposer: a stubborn server is gone within 3 s")
+def _(t):
+    p = t.proxy(server=[fake("stubborn"), t.tmp / "pids", "term", "eof"])
+    found = processes(t.tmp / "pids", 1)
+    p.die()
+    none_left(found, 3)
+
+
+@case("kill -9 of the interposer: launcher and well-behaved server are gone within 3 s")
+def _(t):
+    p = t.proxy(server=["sh", "-c", f"{fake('stubborn')} {t.tmp / 'pids'}; exit 0"])
+    found = processes(t.tmp / "pids", 1)
+    p.die()
+    none_left(found, 3)
+
+
+@case("kill -9 of the interposer in the middle of traffic: nobody is left")
+def _(t):
+    p = t.proxy(server=[fake("answer"), "-n", "5"])
+    p.client.send(*(lib.call(i) for i in range(2000)))
+    p.client.recv()
+    kids = [int(k) for k in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()]
+    if lib.UNDER != "valgrind":
+        eq(len(kids), 1, "children of the interposer")
+    p.die()
+    none_left([("child", k) for k in kids], 3)
+
+
+@case("no zombie while a session lasts: a server's orphans are reaped")
+def _(t):
+    script = "i=0; while [ $i -lt 20 ]; do (sh -c 'exit 0 &' </dev/null >/dev/null 2>&1); i=$((i+1)); done; cat >/dev/null"
+    p = t.proxy(server=["sh", "-c", script])
+    me = f"/proc/{p.pid}/task/{p.pid}/children"
+
+    def zombies():
+        out = []
+        for kid in open(me).read().split():
+            try:
+                if open(f"/proc/{kid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z":
+                    out.append(kid)
+            except FileNotFoundError:
+                pass
+        return out
+    # Idle only after all twenty have come and gone.
+    wait_until(lambda: any("cat" in open(f"/proc/{k}/comm").read() or
+                           "cat" in " ".join(open(f"/proc/{c}/comm").read() for c in
+                                             open(f"/proc/{k}/task/{k}/children").read().split())
+                           for k in open(me).read().split() if alive(int(k))), 10, "cat runs")
+    wait_until(lambda: not zombies(), 3, f"no zombie below {p.pid}")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+
+
+lib.main()

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Large messages go through and lie beside the database; too large ones are refused in small memory."""
+import json
+import os
+
+import lib
+from lib import Background, case, check, eq, note, request
+
+MIB = 1 << 20
+BIG = 64 * MIB if lib.SLOW == 1 else 8 * MIB
+
+
+def padded(size):
+    """A call whose line has `size` bytes."""
+    empty = lib.call("big", "x", {"a": ""})
+    return lib.call("big", "x", {"a": "p" * (size - len(empty))})
+
+
+def padded_result(size):
+    empty = lib.text_result("big", "")
+    return lib.text_result("big", "r" * (size - len(empty)))
+
+
+def stored(t, m):
+    if m.body is not None:
+        return m.body
+    uid = t.rows("SELECT uid FROM sessions WHERE id = ?", m.session_id)[0][0].decode()
+    with open(t.vault / "Bodies" / uid, "rb") as f:
+        f.seek(m.body_offset)
+        return f.read(m.body_length)
+
+
+@case(f"{BIG // MIB} MiB each way, byte for byte, in Bodies", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    ask, answer = padded(BIG), padded_result(BIG)
+    with Background(lambda: p.client.send(ask, seconds=60)):
+        eq(p.server.recv(60) == ask, True, "the request is what was sent")
+    with Background(lambda: p.server.send(answer, seconds=60)):
+        eq(p.client.recv(60) == answer, True, "the answer is what was sent")
+    if not lib.SIZES_MEAN_NOTHING:
+        hwm = lib.kib(p.pid, "VmHWM")
+        check(hwm < (BIG >> 10) * 2.5 + 16384, f"{hwm} KiB at the most for messages of {BIG >> 10} KiB")
+    p.round()
+    p.end()
+    for line, direction in ((ask, "c2s"), (answer, "s2c")):
+        m = t.messages("size = ? AND direction = ?", BIG, direction)[0]
+        eq((m.body, m.body_length, m.action), (None, BIG, "forwarded"), "row of the large message")
+        eq(stored(t, m) == line, True, "body in Bodies is what was sent")
+    eq(os.listdir(t.vault / "Bodies"), [t.rows("SELECT uid FROM sessions")[0][0].decode()], "files in Bodies")
+    eq((t.vault / "Bodies").stat().st_mode & 0o777, 0o700, "mode of Bodies")
+
+
+@case("bodies around 64 KiB: none is lost between the database and Bodies")
+def _(t):
+    p = t.proxy().initialize()
+    sizes = [65534, 65535, 65536, 65537, 65538, 70000, 131072, 200001, 65536, 100]
+    for i, size in enumerate(sizes):
+        line = note("n", {"a": ""})
+        line = note("n", {"a": chr(97 + i) * (size - len(line))})
+        p.client.send(line)
+        p.server.expect(line)
+    p.end()
+    rows = t.messages("method = 'n'")
+    eq([m.size for m in rows], sizes, "sizes")
+    for i, m in enumerate(rows):
+        body = stored(t, m)
+        eq(len(body), sizes[i], f"length of the body of {sizes[i]} bytes")
+        check(body.count(bytes([97 + i])) >= sizes[i] - 60, f"body of {sizes[i]} bytes is another's")
+        eq(m.body is None, sizes[i] > 65536, f"a body of {sizes[i]} bytes lies in Bodies")
+
+
+def refusal(p, rid=(None, "big")):
+    m = p.client.recv_json(30)
+    eq(m["error"]["code"], -32600, f"code in {m}")
+    check(m["id"] in rid, f"id in {m}")
+    eq(m["error"]["data"]["source"], "mcp-interposer", "source")
+    return m
+
+
+@case("a 64 MiB line over a limit of 1 MiB is refused in small memory, and the session goes on", limit=120)
+def _(t):
+    p = t.proxy("--max-message", "1MiB").initialize()
+    with Background(lambda: p.client.send(padded(64 * MIB), seconds=60)):
+        m = refusal(p)
+    check("1" in m["error"]["message"] or "data" in m["error"], "the error does not say what the limit is")
+    with Background(lambda: p.server.send(padded_result(64 * MIB), seconds=60)):
+        pass
+    p.round()
+    if not lib.SIZES_MEAN_NOTHING:
+        hwm = lib.kib(p.pid, "VmHWM")
+        check(hwm < 16 << 10, f"{hwm} KiB at the most")
+    fits = padded(MIB)
+    with Background(p.client.send, fits):
+        eq(p.server.recv() == fits, True, "a line as long as the limit goes on")
+    p.end()
+    for direction in ("c2s", "s2c"):
+        rows = t.messages("direction = ? AND action != 'forwarded'", direction)
+        eq(len(rows), 1, f"rows of the long line {direction}")
+        check(rows[0].finding, "no finding")
+        eq(rows[0].size // MIB, 64, "size of the long line")
+        check(rows[0].body is None or len(rows[0].body) <= MIB, "the long line is stored")
+
+
+@case("an endless line from the client: told at once, small memory, the session goes on after it", limit=120)
+def _(t):
+    p = t.proxy("--max-message", "1MiB").initialize()
+    block = b"x" * MIB
+    p.client.write(b'{"jsonrpc":"2.0","id":"big","method":"')
+    for _ in range(3):
+        p.client.write(block)
+    refusal(p)          # the line has not ended yet
+    with Background(lambda: [p.client.write(block) for _ in range(300)]):
+        for i in range(20):
+            p.server.send(note("meanwhile", {"i": i}))
+            p.client.expect(note("meanwhile", {"i": i}), seconds=2)
+    if not lib.SIZES_MEAN_NOTHING:
+        hwm = lib.kib(p.pid, "VmHWM")
+        check(hwm < 16 << 10, f"{hwm} KiB at the most")
+    p.client.write(b'"}\n')
+    p.round()
+    p.end()
+    eq(len(t.messages("direction = 's2c' AND origin = 'interposer'")), 1, "errors of our own")
+
+
+@case("an endless line from the server: small memory, the session goes on after it", limit=120)
+def _(t):
+    p = t.proxy("--max-message", "1MiB").initialize()
+    block = b"x" * MIB
+    with Background(lambda: [p.server.write(block) for _ in range(300)]):
+        for i in range(20):
+            p.client.send(note("meanwhile", {"i": i}))
+            p.server.expect(note("meanwhile", {"i": i}), seconds=2)
+    if not lib.SIZES_MEAN_NOTHING:
+        hwm = lib.kib(p.pid, "VmHWM")
+        check(hwm < 16 << 10, f"{hwm} KiB at the most")
+    p.server.write(b"\n")
+    p.round()
+    p.end()
+
+
+@case("an endless line that never ends: the end of stdin is still the end")
+def _(t):
+    p = t.proxy("--max-message", "64KiB").initialize()
+    p.client.write(b"y" * MIB)
+    refusal(p)
+    p.end()
+
+
+@case("the answer to a pending request that is over the limit does not leave the client without one")
+def _(t):
+    p = t.proxy("--max-message", "64KiB").initialize()
+    p.client.send(lib.call("big", "x"))
+    p.server.recv()
+    with Background(lambda: p.server.send(padded_result(MIB), seconds=30)):
+        m = p.client.recv_json(5)
+    eq((m["id"], m["error"]["code"]), ("big", -32603), f"what the client is told: {m}")
+    p.round()
+    p.end()
+
+
+@case("memory comes back after large messages")
+def _(t):
+    if lib.SIZES_MEAN_NOTHING:
+        raise lib.Skip(f"sizes under {lib.UNDER} say nothing")
+    p = t.proxy().initialize()
+    ask = padded(16 * MIB)
+    for _ in range(3):
+        with Background(lambda: p.client.send(ask, seconds=30)):
+            check(p.server.recv(30) == ask, "the request is what was sent")
+        p.server.send(lib.result("big"))
+        p.client.recv()
+    hwm = lib.kib(p.pid, "VmHWM")
+    check(hwm < 60 << 10, f"{hwm} KiB at the most for messages of 16 MiB")
+    for i in range(100):
+        p.round(f"f{i}")
+    lib.wait_until(lambda: lib.kib(p.pid, "VmRSS") < 16 << 10, 3, "less than 16 MiB resident")
+    p.end()
+
+
+@case("50 messages of 1 MiB in flight arrive in order", limit=90)
+def _(t):
+    p = t.proxy().initialize()
+    lines = [note("n", {"i": i, "a": "z" * MIB}) for i in range(50)]
+    with Background(lambda: p.server.send(*lines, seconds=60)):
+        for line in lines:
+            check(p.client.recv(20) == line, "a line is not what was sent")
+    p.end()
+    rows = t.messages("method = 'n'")
+    eq([json.loads(stored(t, m))["params"]["i"] for m in rows], list(range(50)), "recorded, in order")
+
+
+lib.main()

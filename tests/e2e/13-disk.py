@@ -1,0 +1,448 @@
+#!/usr/bin/env python3
+"""A disk that fails: full and freed again, read-only, gone, or something else where the vault should be."""
+import datetime
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import lib
+from lib import Skip, case, check, eq, fake, request
+
+PAD = 8000
+
+
+def mount(t, size):
+    """A small file system of our own."""
+    if not lib.ROOT_USER:
+        raise Skip("mounting needs root")
+    folder = t.tmp / "disk"
+    folder.mkdir()
+    r = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "e2e", folder],
+                       capture_output=True, text=True)
+    if r.returncode != 0:
+        raise Skip(f"no tmpfs can be mounted here: {r.stderr.strip()}")
+    t.closing.callback(lambda: subprocess.run(["umount", "-l", folder], check=True))
+    return folder
+
+
+def fill(folder):
+    """Use up every byte of it."""
+    path = folder / "ballast"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    size = 1 << 16
+    while size:
+        try:
+            os.write(fd, b"\0" * size)
+        except OSError:
+            size //= 2
+    os.close(fd)
+    return path
+
+
+class Calls:
+    """Calls one after the other, each answered by the server within a second."""
+
+    def __init__(self, p):
+        self.p, self.n = p, 0
+
+    def make(self, count, pad=PAD):
+        for _ in range(count):
+            self.p.client.send(lib.call(self.n, "load", {"pad": "p" * pad}))
+            eq(self.p.client.recv_json(1).get("result", {}).get("n"), self.n + 1, f"answer to call {self.n}")
+            self.n += 1
+
+
+def lost_by_events(t, vault):
+    """What the gap events say was lost."""
+    lost = 0
+    for detail, in t.rows("SELECT detail FROM events WHERE kind = 'gap'", vault=vault):
+        lost += json.loads(detail).get("lost", 0)
+    return lost
+
+
+def few_lines(p, least=1, most=6):
+    said = p.own_lines("(warn|error)")
+    check(least <= len(said) <= most, f"{len(said)} warnings, wanted {least} to {most}: {lib.short(said, 1500)}")
+    return said
+
+
+@case("pass: the disk is full and freed again: calls go on, the loss is said and counted", limit=120)
+def _(t):
+    disk = mount(t, "12m")
+    vault = disk / "vault"
+    p = t.proxy(vault=vault, server=[fake("answer"), "-s", PAD])
+    calls = Calls(p)
+    calls.make(20)
+    ballast = fill(disk)
+    calls.make(2000)           # 32 MB: more than can wait in memory
+    if not lib.SIZES_MEAN_NOTHING:
+        check(lib.kib(p.pid, "VmHWM") < 48 << 10, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
+    few_lines(p)
+    os.unlink(ballast)
+
+    def back():
+        # The disk holds less than what waits: recording comes back when the vault has room again.
+        calls.make(1, 10)
+        return t.rows("SELECT count(*) FROM messages WHERE rpc_id = ?", str(calls.n - 1), vault=vault)[0][0] == 2
+    lib.wait_until(back, 10, "recording comes back")
+    calls.make(20)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p, 2, 8)
+    eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+    count, high = t.rows("SELECT count(*), max(seq) FROM messages", vault=vault)[0]
+    eq(high, 2 * calls.n, "last seq")
+    check(high > count, "nothing was lost: the case does not show what it should")
+    eq(lost_by_events(t, vault), high - count, "messages lost, as the gap events say")
+    seqs = [s for s, in t.rows("SELECT seq FROM messages ORDER BY id", vault=vault)]
+    eq(seqs, sorted(set(seqs)), "seq in order, none twice")
+
+
+@case("pass: a full disk that is freed before memory is full loses nothing")
+def _(t):
+    disk = mount(t, "24m")
+    vault = disk / "vault"
+    p = t.proxy(vault=vault, server=[fake("answer"), "-s", "500"])
+    calls = Calls(p)
+    calls.make(20, 500)
+    ballast = fill(disk)
+    calls.make(300, 500)
+    os.unlink(ballast)
+    lib.wait_until(lambda: calls.make(1, 10) or t.rows(
+        "SELECT count(*) FROM messages WHERE rpc_id = ?", str(calls.n - 1), vault=vault)[0][0] == 2,
+        5, "recording comes back")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    count, high = t.rows("SELECT count(*), max(seq) FROM messages", vault=vault)[0]
+    eq((count, high), (2 * calls.n, 2 * calls.n), "messages and last seq")
+    eq(lost_by_events(t, vault), 0, "messages lost, as the gap events say")
+    eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+    few_lines(p)
+
+
+@case("pass: recording comes back by itself, without another message")
+def _(t):
+    disk = mount(t, "24m")
+    vault = disk / "vault"
+    p = t.proxy(vault=vault, server=[fake("answer"), "-s", "500"])
+    calls = Calls(p)
+    calls.make(5, 500)
+    ballast = fill(disk)
+    calls.make(50, 500)
+    os.unlink(ballast)
+    lib.wait_until(lambda: t.rows("SELECT count(*) FROM messages", vault=vault)[0][0] == 2 * calls.n, 5,
+                   "what waited is recorded")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+
+
+@case("pass: the disk is full when the session starts and stays full")
+def _(t):
+    disk = mount(t, "1m")
+    fill(disk)
+    p = t.proxy(vault=disk / "vault", server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(200, 100)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p)
+
+
+@case("pass: large bodies on a full disk do not stop the calls")
+def _(t):
+    disk = mount(t, "12m")
+    vault = disk / "vault"
+    p = t.proxy(vault=vault, server=[fake("answer"), "-s", "100000"])
+    calls = Calls(p)
+    calls.make(2, 100000)
+    ballast = fill(disk)
+    calls.make(20, 100000)
+    os.unlink(ballast)
+    lib.wait_until(lambda: calls.make(1, 10) or t.rows(
+        "SELECT count(*) FROM messages WHERE rpc_id = ? AND kind = 'request'", str(calls.n - 1), vault=vault)[0][0] == 1,
+        5, "recording comes back")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p)
+    uid = t.rows("SELECT uid FROM sessions", vault=vault)[0][0].decode()
+    bodies = (vault / "Bodies" / uid).read_bytes()
+    for off, n, direction in t.rows("SELECT body_offset, body_length, direction FROM messages WHERE body IS NULL", vault=vault):
+        v = json.loads(bodies[off:off + n])
+        eq(("method" in v), direction == b"c2s", "a body in Bodies is that of its row")
+    eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+
+
+@case("stop: the disk gets full: nothing is forwarded unrecorded, the client is told, status 3", limit=90)
+def _(t):
+    disk = mount(t, "4m")
+    vault = disk / "vault"
+    log = t.tmp / "server.log"
+    p = t.proxy("--on-record-error", "stop", vault=vault, server=[fake("answer"), "-l", log, "-s", PAD])
+    calls = Calls(p)
+    calls.make(5)
+    fill(disk)
+    told = None
+    for n in range(5, 1500):
+        try:
+            p.client.send(lib.call(n, "load", {"pad": "p" * PAD}))
+            m = p.client.recv_json(5)
+        except (lib.Failure, BrokenPipeError) as e:
+            raise lib.Failure(f"call {n} was left without an answer: {e}") from None
+        if "error" in m:
+            told = m
+            eq(m["id"], n, "id of the error")
+            break
+    check(told, "the full disk was never noticed")
+    eq(told["error"]["data"]["source"], "mcp-interposer", "source of the error")
+    check("record" in json.dumps(told["error"]), f"the error does not say what is wrong: {told}")
+    p.client.rest(5)
+    eq(p.wait(), 3, "exit status")
+    few_lines(p)
+    received = [x for x in log.read_bytes().split(b"\n") if x]
+    recorded = {m.body for m in t.messages("direction = 'c2s'", vault=vault)}
+    for line in received:
+        check(line in recorded, f"the server has received what is not recorded: {lib.short(line)}")
+    eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+
+
+@case("stop: a vault that cannot be opened: status 3 before the server is asked anything")
+def _(t):
+    (t.tmp / "file").write_text("not a folder")
+    log = t.tmp / "server.log"
+    p = t.proxy("--on-record-error", "stop", vault=t.tmp / "file", server=[fake("answer"), "-l", log])
+    try:
+        p.client.send(request(1, "tools/list"))
+        p.client.rest(5)
+    except BrokenPipeError:
+        pass
+    eq(p.wait(), 3, "exit status")
+    check(not log.exists() or log.read_bytes() == b"", "the server has received something")
+    check(str(t.tmp / "file") in p.stderr().decode(), f"the vault is not named: {p.stderr()!r}")
+
+
+@case("stop: somebody holds the database for two seconds: held up, nothing lost, no error", limit=60)
+def _(t):
+    p = t.proxy("--on-record-error", "stop", server=[fake("answer")])
+    p.client.send(lib.call(0))
+    p.client.recv()
+    db = sqlite3.connect(t.vault / "interposer.db", isolation_level=None, timeout=10)
+    db.execute("BEGIN EXCLUSIVE")
+    p.client.send(lib.call(1))
+    end = time.monotonic() + 2
+    while time.monotonic() < end:      # nothing may come in this time
+        check(not p.client.fill(end), "something was forwarded unrecorded")
+    db.execute("ROLLBACK")
+    db.close()
+    eq(p.client.recv_json()["id"], 1, "id of the answer")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    eq(p.own_lines("error"), [], "errors")
+    eq(len(t.messages()), 4, "messages")
+
+
+def goes_on(t, vault, least=1):
+    p = t.proxy(vault=vault, server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(100, 100)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    said = few_lines(p, least, 6)
+    return "\n".join(said)
+
+
+@case("pass: a vault on a read-only file system: calls go on, it is said once")
+def _(t):
+    disk = mount(t, "8m")
+    p = t.proxy(vault=disk / "vault", server=[fake("answer")])
+    Calls(p).make(3)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    goes_on(t, disk / "vault")
+    goes_on(t, disk / "new-vault")
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    eq(lib.integrity(disk / "vault"), [(b"ok",)], "integrity_check")
+    eq(t.rows("SELECT count(*) FROM messages", vault=disk / "vault"), [(6,)], "messages")
+
+
+@case("pass: the file system turns read-only in mid-session and comes back")
+def _(t):
+    disk = mount(t, "24m")
+    p = t.proxy(vault=disk / "vault", server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(10, 100)
+    # A busy file system refuses; lazily it is told by force.
+    r = subprocess.run(["mount", "-o", "remount,ro", disk], capture_output=True)
+    if r.returncode != 0:
+        r = subprocess.run(["mount", "-o", "remount,size=4k", disk], capture_output=True)
+        p.client.close_write()
+        eq(p.wait(), 0, "exit status")
+        raise Skip("a file system in use cannot be made read-only here")
+    calls.make(100, 100)
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    lib.wait_until(lambda: calls.make(1) or t.rows("SELECT max(seq) FROM messages", vault=disk / "vault")[0][0] == 2 * calls.n,
+                   5, "recording comes back")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    eq(t.rows("SELECT count(*) FROM messages", vault=disk / "vault"), [(2 * calls.n,)], "messages")
+
+
+@case("pass: the vault is a file: calls go on, and it is named")
+def _(t):
+    (t.tmp / "file").write_text("keep me")
+    said = goes_on(t, t.tmp / "file")
+    check(str(t.tmp / "file") in said, f"the vault is not named: {said}")
+    eq((t.tmp / "file").read_text(), "keep me", "the file")
+
+
+@case("pass: the vault lies below a file")
+def _(t):
+    (t.tmp / "file").write_text("keep me")
+    goes_on(t, t.tmp / "file/deeper/vault")
+    eq((t.tmp / "file").read_text(), "keep me", "the file")
+
+
+@case("pass: the database is no database: calls go on, the file is left alone")
+def _(t):
+    t.vault.mkdir(mode=0o700)
+    (t.vault / "interposer.db").write_bytes(b"this is no database, whatever its name\n" * 100)
+    goes_on(t, t.vault)
+    eq((t.vault / "interposer.db").read_bytes(), b"this is no database, whatever its name\n" * 100, "the file")
+
+
+@case("pass: a database of a newer version is left alone")
+def _(t):
+    t.vault.mkdir(mode=0o700)
+    db = sqlite3.connect(t.vault / "interposer.db")
+    db.execute("CREATE TABLE future (x)")
+    db.execute("PRAGMA user_version = 4000")
+    db.commit()
+    db.close()
+    goes_on(t, t.vault)
+    eq(t.rows("SELECT name FROM sqlite_schema"), [(b"future",)], "tables")
+
+
+@case("pass: a vault nobody may write to")
+def _(t):
+    if lib.ROOT_USER:
+        raise Skip("root may write anywhere")
+    t.vault.mkdir(mode=0o500)
+    goes_on(t, t.vault)
+
+
+@case("a vault that others may read is not trusted blindly: it is private afterwards, or it is said")
+def _(t):
+    t.vault.mkdir()
+    t.vault.chmod(0o755)
+    p = t.proxy().initialize()
+    p.end()
+    private = t.vault.stat().st_mode & 0o077 == 0
+    check(private or p.own_lines("(warn|error)"), "the vault stays open to others and nothing is said")
+    for f in t.vault.rglob("*"):
+        eq(f.stat().st_mode & 0o077, 0, f"what others may do with {f.name}")
+
+
+def outside(t):
+    folder = t.tmp / "outside"
+    folder.mkdir()
+    (folder / "victim").write_text("untouched\n")
+    return folder
+
+
+@case("a vault that is a symbolic link: recorded behind it or refused aloud, in no case silently lost")
+def _(t):
+    folder = t.tmp / "real"
+    folder.mkdir(mode=0o700)
+    (t.tmp / "link").symlink_to(folder)
+    p = t.proxy(vault=t.tmp / "link", server=[fake("answer")])
+    Calls(p).make(5, 10)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    recorded = (folder / "interposer.db").exists() and t.rows("SELECT count(*) FROM messages", vault=folder) == [(10,)]
+    check(recorded or p.own_lines("(warn|error)"), "neither recorded nor said")
+
+
+for name, where in (("the database", "interposer.db"), ("the database's WAL", "interposer.db-wal"),
+                    ("the log directory", "Logs"), ("the actions directory", "Logs/MCP_Actions"), ("Bodies", "Bodies")):
+    @case(f"a symbolic link in place of {name} is not followed")
+    def _(t, where=where):
+        folder = outside(t)
+        target = folder / "victim" if "db" in where else folder
+        t.vault.mkdir(mode=0o700)
+        (t.vault / where).parent.mkdir(exist_ok=True, mode=0o700)
+        (t.vault / where).symlink_to(target)
+        p = t.proxy(server=[fake("answer"), "-s", "100000"])
+        Calls(p).make(5, 100000)
+        p.client.close_write()
+        eq(p.wait(), 0, "exit status")
+        eq(sorted(x.name for x in folder.iterdir()), ["victim"], "files outside the vault")
+        eq((folder / "victim").read_text(), "untouched\n", "the file outside the vault")
+        check(p.own_lines("(warn|error)"), "nothing is said")
+
+
+@case("a symbolic link in place of today's log file is not followed")
+def _(t):
+    folder = outside(t)
+    day = datetime.datetime.now(datetime.timezone.utc)
+    (t.vault / "Logs/MCP_Actions").mkdir(parents=True, mode=0o700)
+    for d in (day, day + datetime.timedelta(days=1)):
+        (t.vault / f"Logs/MCP_Actions/{d:%Y-%m-%d}.jsonl").symlink_to(folder / "victim")
+    p = t.proxy(server=[fake("answer")])
+    Calls(p).make(5, 10)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    eq((folder / "victim").read_text(), "untouched\n", "the file outside the vault")
+
+
+@case("pass: the vault is removed in mid-session: calls go on, the loss is said, a new vault has the rest")
+def _(t):
+    p = t.proxy(server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(10, 100)
+    shutil.rmtree(t.vault)
+    end = time.monotonic() + 10 * lib.SLOW
+
+    def noticed():
+        calls.make(5, 100)
+        return p.own_lines("(warn|error)")
+    lib.wait_until(noticed, 5, "the removed vault is noticed")
+    lib.wait_until(lambda: calls.make(1) or (t.vault / "interposer.db").exists() and
+                   t.rows("SELECT count(*) FROM messages WHERE rpc_id = ?", str(calls.n - 1))[0][0] == 2,
+                   max(1, end - time.monotonic()), "recording comes back in a new vault")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p)
+    eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
+    check(t.rows("SELECT detail FROM events WHERE kind = 'gap'"), "no gap event")
+    eq(t.rows("SELECT count(*) FROM sessions"), [(1,)], "sessions in the new vault")
+
+
+@case("pass: the vault is renamed away in mid-session")
+def _(t):
+    p = t.proxy(server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(10, 100)
+    os.rename(t.vault, t.tmp / "moved")
+    lib.wait_until(lambda: calls.make(5, 100) or p.own_lines("(warn|error)"), 5, "the moved vault is noticed")
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    eq(lib.integrity(t.tmp / "moved"), [(b"ok",)], "integrity_check of the moved vault")
+    few_lines(p)
+
+
+@case("pass: the log directory cannot be written: calls and database go on, it is said")
+def _(t):
+    t.vault.mkdir(mode=0o700)
+    (t.vault / "Logs").write_text("in the way")
+    p = t.proxy(server=[fake("answer")])
+    Calls(p).make(50, 100)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p)
+    eq(t.rows("SELECT count(*) FROM messages"), [(100,)], "messages")
+
+
+lib.main()

@@ -1,0 +1,695 @@
+"""What the end-to-end tests share: the interposer between two ends that the test holds, a vault of
+its own for each case, deadlines instead of sleeps, and cases that show what happened when they fail.
+
+A test file declares cases with @case("name") and ends with lib.main(). It runs alone:
+
+    tests/e2e/02-checks.py [PATTERN]      only cases whose name holds PATTERN
+
+MCP_INTERPOSER names the program (default build/mcp-interposer), TEST_BUILD the build directory (its
+folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov).
+"""
+import array
+import contextlib
+import datetime
+import fcntl
+import itertools
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.path.abspath(os.environ.get("MCP_INTERPOSER") or ROOT / "build/mcp-interposer")
+BUILD = Path(os.environ.get("TEST_BUILD") or os.path.dirname(PROGRAM)).resolve()
+UNDER = os.environ.get("TEST_UNDER", "")
+# How much longer than on a plain build anything may take, and whether its size means anything.
+SLOW = {"asan": 4.0, "valgrind": 15.0, "cov": 2.0}.get(UNDER, 1.0)
+SIZES_MEAN_NOTHING = UNDER in ("asan", "valgrind")
+ROOT_USER = os.geteuid() == 0
+
+_cases = []
+
+
+class Failure(Exception):
+    """The product did not do what it promises."""
+
+
+class Skip(Exception):
+    """The machine cannot show this."""
+
+
+def case(name, limit=60):
+    """Declare a case; it may take `limit` seconds (times SLOW)."""
+    def note(fn):
+        _cases.append((name, fn, limit * SLOW))
+        return fn
+    return note
+
+
+def check(fact, what):
+    if not fact:
+        raise Failure(what() if callable(what) else what)
+
+
+def short(value, limit=300):
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
+
+
+def eq(got, want, what="value"):
+    if got != want:
+        raise Failure(f"{what}: got {short(got)}, wanted {short(want)}")
+
+
+def one_of(got, wanted, what="value"):
+    if got not in wanted:
+        raise Failure(f"{what}: got {short(got)}, wanted one of {short(wanted)}")
+
+
+def wait_until(condition, seconds, what):
+    """What condition() returns once it is true; it is asked until then, `seconds` at most."""
+    end = time.monotonic() + seconds * SLOW
+    while True:
+        got = condition()
+        if got:
+            return got
+        if time.monotonic() > end:
+            raise Failure(f"not within {seconds * SLOW:g} s: {what}")
+        time.sleep(0.005)
+
+
+def fake(name):
+    """The path of a compiled fake server."""
+    path = BUILD / "fakes" / name
+    source = ROOT / "tests/fakes" / f"{name}.c"
+    if not path.exists() or path.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["make", "-s", "-C", ROOT, f"BUILD={BUILD}", "fakes"], check=True,
+                       stdout=sys.stderr)
+    return str(path)
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+def dump(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def request(id, method="ping", params=None):
+    m = {"jsonrpc": "2.0", "id": id, "method": method}
+    if params is not None:
+        m["params"] = params
+    return dump(m)
+
+
+def call(id, tool="echo", arguments=None):
+    return request(id, "tools/call", {"name": tool, "arguments": arguments or {}})
+
+
+def note(method="notifications/message", params=None):
+    m = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        m["params"] = params
+    return dump(m)
+
+
+def result(id, value=None):
+    return dump({"jsonrpc": "2.0", "id": id, "result": {} if value is None else value})
+
+
+def text_result(id, text, **more):
+    return result(id, {"content": [{"type": "text", "text": text}], **more})
+
+
+def error(id, code=-32602, message="no"):
+    return dump({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+
+
+# --- one side of the interposer -------------------------------------------------------------------
+
+class End:
+    """A reading and a writing descriptor, lines with deadlines. Descriptors are owned."""
+
+    def __init__(self, name, read_fd, write_fd):
+        self.name, self.read_fd, self.write_fd = name, read_fd, write_fd
+        self.buf, self.scanned, self.eof = bytearray(), 0, False
+        for fd in {read_fd, write_fd} - {None}:
+            os.set_blocking(fd, False)
+
+    def write(self, data, seconds=10):
+        """All of data, though the other side may be slow to take it."""
+        left, end = memoryview(data), time.monotonic() + seconds * SLOW
+        while left:
+            n = self.try_write(left)
+            left = left[n:]
+            if left and not self._ready(self.write_fd, select.POLLOUT, end):
+                raise Failure(f"{self.name}: {len(left)} of {len(data)} bytes not taken "
+                              f"within {seconds * SLOW:g} s")
+
+    def try_write(self, data):
+        """How many bytes were taken at once."""
+        try:
+            return os.write(self.write_fd, data)
+        except BlockingIOError:
+            return 0
+
+    def send(self, *lines, seconds=10):
+        self.write(b"".join(line + b"\n" for line in lines), seconds)
+
+    def send_until_full(self, data, most, quiet=1.0):
+        """Write data over and over until nothing was taken for `quiet` seconds, or `most` bytes
+        were. Returns the number of bytes taken."""
+        taken, at = 0, 0
+        while taken < most:
+            if not self._ready(self.write_fd, select.POLLOUT, time.monotonic() + quiet * SLOW):
+                return taken
+            n = self.try_write(memoryview(data)[at:])
+            taken += n
+            at = (at + n) % len(data)
+        return taken
+
+    def fill(self, end):
+        """Read once; False when nothing came until the time `end`."""
+        if self.eof:
+            return True
+        if not self._ready(self.read_fd, select.POLLIN, end):
+            return False
+        try:
+            data = os.read(self.read_fd, 1 << 20)
+        except BlockingIOError:
+            return True
+        except OSError as e:  # a pty whose other side is closed says EIO
+            if e.errno != 5:
+                raise
+            data = b""
+        self.buf += data
+        self.eof = not data
+        return True
+
+    def take_line(self):
+        i = self.buf.find(b"\n", self.scanned)
+        if i < 0:
+            self.scanned = len(self.buf)
+            return None
+        line = bytes(memoryview(self.buf)[:i])
+        del self.buf[:i + 1]
+        self.scanned = 0
+        return line
+
+    def recv(self, seconds=5):
+        """The next line without its newline."""
+        end = time.monotonic() + seconds * SLOW
+        while True:
+            line = self.take_line()
+            if line is not None:
+                return line
+            if self.eof:
+                raise Failure(f"{self.name}: end of file instead of a line; "
+                              f"unfinished: {short(bytes(self.buf))}")
+            if not self.fill(end):
+                raise Failure(f"{self.name}: no line within {seconds * SLOW:g} s; "
+                              f"unfinished: {short(bytes(self.buf))}")
+
+    def recv_json(self, seconds=5):
+        return json.loads(self.recv(seconds))
+
+    def expect(self, *lines, seconds=5):
+        for line in lines:
+            eq(self.recv(seconds), line, f"line at the {self.name}")
+
+    def rest(self, seconds=5):
+        """Everything up to the end of file."""
+        end = time.monotonic() + seconds * SLOW
+        while not self.eof:
+            if not self.fill(end):
+                raise Failure(f"{self.name}: no end of file within {seconds * SLOW:g} s; "
+                              f"so far: {short(bytes(self.buf))}")
+        data = bytes(self.buf)
+        self.buf.clear()
+        self.scanned = 0
+        return data
+
+    def expect_eof(self, seconds=5):
+        eq(self.rest(seconds), b"", f"what the {self.name} gets before the end of file")
+
+    def close_write(self):
+        if self.write_fd is not None:
+            fd, self.write_fd = self.write_fd, None
+            if fd != self.read_fd:
+                os.close(fd)
+            else:
+                socket.socket(fileno=os.dup(fd)).shutdown(socket.SHUT_WR)
+
+    def close_read(self):
+        if self.read_fd is not None:
+            fd, self.read_fd = self.read_fd, None
+            if fd != self.write_fd:
+                os.close(fd)
+
+    def close(self):
+        for fd in {self.read_fd, self.write_fd} - {None}:
+            os.close(fd)
+        self.read_fd = self.write_fd = None
+
+    @staticmethod
+    def _ready(fd, event, end):
+        p = select.poll()
+        p.register(fd, event)
+        return bool(p.poll(max(0, end - time.monotonic()) * 1000))
+
+
+class Server(End):
+    """The server's side, held through the puppet."""
+
+    def __init__(self, connection, fds, pid):
+        super().__init__("server", fds[0], fds[1])
+        self.connection, self.err_fd, self.pid = connection, fds[2], pid
+
+    def exit(self, status=0):
+        """Let go of everything and exit."""
+        self.close()
+        self._order(f"exit {status}\n")
+
+    def kill(self, number):
+        self.close()
+        self._order(f"kill {int(number)}\n")
+
+    def _order(self, text):
+        with contextlib.suppress(OSError):
+            self.connection.sendall(text.encode())
+
+    def close(self):
+        super().close()
+        if self.err_fd is not None:
+            os.close(self.err_fd)
+            self.err_fd = None
+
+    def say_err(self, data, seconds=10):
+        """On the server's stderr."""
+        os.set_blocking(self.err_fd, False)
+        left, end = memoryview(data), time.monotonic() + seconds * SLOW
+        while left:
+            try:
+                left = left[os.write(self.err_fd, left):]
+            except BlockingIOError:
+                check(self._ready(self.err_fd, select.POLLOUT, end),
+                      f"the server's stderr takes nothing, {len(left)} bytes left")
+
+
+# --- the interposer -------------------------------------------------------------------------------
+
+class Proxy:
+    """One `mcp-interposer proxy`. `client` is what its client holds, `server` what its server holds
+    (None when the server is a program of its own)."""
+
+    def __init__(self, t, *options, server=None, puppet=(), client="pipe", err="file", vault=None,
+                 env=None, cwd=None, prefix=(), record=True, preexec=None):
+        self.t, self.server, self.client = t, None, None
+        number = next(t.numbers)
+        self.err_path = t.tmp / f"stderr-{number}"
+        listener = None
+        if server is None:
+            listener = socket.socket(socket.AF_UNIX)
+            path = str(t.tmp / f"s{number}")
+            listener.bind(path)
+            listener.listen(1)
+            server = [fake("puppet"), path, *puppet]
+        self.command = [str(a) for a in server]
+        args = [*prefix, PROGRAM, "proxy"]
+        if record:
+            args += ["--vault", str(vault or t.vault)]
+        self.args = [*args, *(str(o) for o in options), "--", *self.command]
+
+        with contextlib.ExitStack() as ours:
+            def open_for(fd):
+                ours.callback(os.close, fd)
+                return fd
+            if client == "pipe":
+                (in_r, in_w), (out_r, out_w) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+                stdin, stdout = open_for(in_r), open_for(out_w)
+                self.client = End("client", out_r, in_w)
+            elif client == "socket":
+                a, b = socket.socketpair()
+                fd = a.detach()
+                stdin = stdout = open_for(b.detach())
+                self.client = End("client", fd, fd)
+            else:
+                stdin, stdout = client  # the caller's own, and he closes them
+            if err == "file":
+                fd = os.open(self.err_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+                             0o600)
+                err = open_for(fd)
+            self.proc = subprocess.Popen(self.args, stdin=stdin, stdout=stdout, stderr=err,
+                                         env=t.environ(env), cwd=cwd, preexec_fn=preexec)
+        t.proxies.append(self)
+        if listener is not None:
+            with listener:
+                self._meet(listener)
+
+    def _meet(self, listener):
+        end = time.monotonic() + 10 * SLOW
+        while True:
+            if End._ready(listener.fileno(), select.POLLIN, min(end, time.monotonic() + 0.02)):
+                break
+            if self.proc.poll() is not None:
+                raise Failure(f"the interposer left with {self.proc.returncode} and no server")
+            check(time.monotonic() < end, "the server was not started")
+        connection, _ = listener.accept()
+        self.t.closing.callback(connection.close)
+        text, control, _, _ = connection.recvmsg(64, socket.CMSG_SPACE(3 * 4))
+        fds = array.array("i")
+        fds.frombytes(control[0][2])
+        for fd in fds:
+            os.set_inheritable(fd, False)
+        self.server = Server(connection, list(fds), int(text))
+
+    @property
+    def pid(self):
+        return self.proc.pid
+
+    def stderr(self):
+        return self.err_path.read_bytes() if self.err_path.exists() else b""
+
+    def own_lines(self, level=r"\w+"):
+        """What the interposer itself has to say on stderr."""
+        pattern = re.compile(rb"^mcp-interposer: " + level.encode() + rb":.*$", re.M)
+        return [m.group().decode("utf-8", "replace") for m in pattern.finditer(self.stderr())]
+
+    def initialize(self, version="2025-11-25", client=None, server=None, capabilities=None):
+        """The handshake, and the number of messages it took."""
+        self.client.send(request("init", "initialize", {
+            "protocolVersion": version, "capabilities": {},
+            "clientInfo": client or {"name": "test client", "version": "1.0"}}))
+        ask = json.loads(self.server.recv())
+        self.server.send(result(ask["id"], {
+            "protocolVersion": version, "capabilities": capabilities or {"tools": {}},
+            "serverInfo": server or {"name": "test server", "version": "2.0"}}))
+        eq(self.client.recv_json().get("id"), "init", "answer to initialize")
+        self.client.send(note("notifications/initialized"))
+        self.server.expect(note("notifications/initialized"))
+        return self
+
+    def round(self, id="fence", seconds=5):
+        """One request and its answer: whatever came before has been dealt with."""
+        self.client.send(request(id))
+        self.server.expect(request(id), seconds=seconds)
+        self.server.send(result(id))
+        self.client.expect(result(id), seconds=seconds)
+
+    def wait(self, seconds=5):
+        """The exit status, as a shell would say it."""
+        try:
+            status = self.proc.wait(seconds * SLOW)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"the interposer is still there after {seconds * SLOW:g} s") from None
+        return status if status >= 0 else 128 - status
+
+    def end(self, status=0, seconds=5):
+        """The client closes its side, the server sees it and leaves."""
+        self.client.close_write()
+        if self.server is not None:
+            self.server.expect_eof(seconds)
+            self.server.exit(status)
+        self.client.expect_eof(seconds)
+        eq(self.wait(seconds), status, "exit status")
+
+    def die(self):
+        """kill -9, for whoever asks for it."""
+        self.proc.kill()
+        self.proc.wait()
+
+    def release(self):
+        if self.client is not None:
+            self.client.close()
+        if self.server is not None:
+            self.server.exit(0)
+        if self.proc.poll() is None:
+            try:
+                self.proc.wait(4 * SLOW)
+            except subprocess.TimeoutExpired:
+                self.die()
+                return f"the interposer {self.pid} had to be killed at the end of the case"
+        return None
+
+
+# --- one case -------------------------------------------------------------------------------------
+
+class Test:
+    def __init__(self, name):
+        self.name = name
+        self.tmp = Path(tempfile.mkdtemp(prefix="e2e-"))
+        self.vault = self.tmp / "vault"
+        self.home = self.tmp / "home"
+        self.home.mkdir()
+        self.numbers = itertools.count(1)
+        self.proxies = []
+        self.closing = contextlib.ExitStack()
+
+    def environ(self, more=None):
+        """The environment of this process without what would configure the interposer."""
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
+        env["HOME"] = str(self.home)
+        env.update(more or {})
+        return env
+
+    def proxy(self, *options, **more):
+        return Proxy(self, *options, **more)
+
+    def run(self, *args, env=None, seconds=20, input=b""):
+        """A command of the interposer that ends by itself."""
+        return subprocess.run([PROGRAM, *(str(a) for a in args)], input=input,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environ(env), timeout=seconds * SLOW)
+
+    def rows(self, sql, *args, vault=None):
+        return rows(vault or self.vault, sql, *args)
+
+    def messages(self, where="1", *args, vault=None):
+        """Recorded messages as objects, in order; bodies and ids as bytes."""
+        return messages(vault or self.vault, where, *args)
+
+    def log_lines(self, vault=None):
+        """The lines of the log directory as they are."""
+        folder = (vault or self.vault) / "Logs/MCP_Actions"
+        return [line for path in sorted(folder.glob("*.jsonl"))
+                for line in path.read_bytes().split(b"\n")[:-1]]
+
+    def close(self):
+        problems = [p for p in [x.release() for x in self.proxies] if p]
+        self.closing.close()
+        shutil.rmtree(self.tmp, ignore_errors=True)
+        return problems
+
+    def show(self):
+        for x in self.proxies:
+            text = x.stderr()
+            print(f"# $ {short(' '.join(x.args), 400)}")
+            print(f"# stderr of the interposer, {len(text)} bytes, status {x.proc.poll()}:")
+            for line in text[-4000:].decode("utf-8", "backslashreplace").splitlines():
+                print(f"#   {line.encode('unicode_escape').decode()}")
+
+
+@contextlib.contextmanager
+def database(vault):
+    """The vault's database, read only; text as bytes."""
+    db = sqlite3.connect(f"file:{vault}/interposer.db?mode=ro", uri=True, timeout=10)
+    db.text_factory = bytes
+    db.row_factory = sqlite3.Row
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def rows(vault, sql, *args):
+    with database(vault) as db:
+        return [tuple(r) for r in db.execute(sql, args)]
+
+
+class Message:
+    def __init__(self, row):
+        for k in row.keys():
+            v = row[k]
+            setattr(self, k, v.decode() if isinstance(v, bytes) and k in (
+                "direction", "origin", "kind", "action") else v)
+
+    def __repr__(self):
+        return (f"<{self.seq} {self.direction} {self.origin} {self.kind} {self.action} "
+                f"id={self.rpc_id} finding={self.finding} {short(self.body, 80)}>")
+
+
+def messages(vault, where="1", *args):
+    with database(vault) as db:
+        return [Message(r) for r in db.execute(
+            f"SELECT * FROM messages WHERE {where} ORDER BY session_id, seq", args)]
+
+
+def integrity(vault):
+    return rows(vault, "PRAGMA integrity_check")
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+def alive(pid):
+    """True for a process that is there and no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def status_of(pid):
+    text = Path(f"/proc/{pid}/status").read_text()
+    return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+
+
+def kib(pid, what):
+    """VmRSS, VmHWM, RssAnon of a process in KiB."""
+    return int(status_of(pid)[what].split()[0])
+
+
+def cpu_ticks(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def switches(pid):
+    s = status_of(pid)
+    return int(s["voluntary_ctxt_switches"]) + int(s["nonvoluntary_ctxt_switches"])
+
+
+def descriptors(pid):
+    return sorted(os.listdir(f"/proc/{pid}/fd"), key=int)
+
+
+def at_rest(pid, quiet=0.5, seconds=10):
+    """Wait until the process has not run for `quiet` seconds."""
+    state = {"at": time.monotonic(), "n": switches(pid)}
+
+    def still():
+        n = switches(pid)
+        if n != state["n"]:
+            state.update(at=time.monotonic(), n=n)
+        return time.monotonic() - state["at"] >= quiet
+    wait_until(still, seconds, "the interposer comes to rest")
+
+
+class Background:
+    """fn(*args) in a thread; leaving the block waits for it and passes its failure on."""
+
+    def __init__(self, fn, *args, seconds=60):
+        self.fn, self.args, self.seconds = fn, args, seconds * SLOW
+        self.value = self.problem = None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        try:
+            self.value = self.fn(*self.args)
+        except BaseException as e:
+            self.problem = e
+
+    def join(self):
+        self.thread.join(self.seconds)
+        check(not self.thread.is_alive(), f"{self.fn.__name__} is still busy")
+        if self.problem is not None:
+            raise self.problem
+        return self.value
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.join()
+
+
+def fill_pipe(fd):
+    """Write into a pipe that nobody reads until it is full."""
+    os.set_blocking(fd, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(fd, b"x" * 4096)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(fd, b"x")
+    os.set_blocking(fd, True)
+
+
+def nonblocking(fd):
+    return bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK)
+
+
+# --- running --------------------------------------------------------------------------------------
+
+def _on_alarm(*_):
+    raise Failure("the case takes too long")
+
+
+def run_case(name, fn, limit):
+    t = Test(name)
+    signal.signal(signal.SIGALRM, _on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    problem = None
+    try:
+        fn(t)
+        for x in t.proxies:
+            bad = re.search(rb"AddressSanitizer|runtime error:|Assertion|LeakSanitizer", x.stderr())
+            check(bad is None, lambda: f"the interposer complains: {bad.group().decode()}")
+    except Skip as e:
+        print(f"skip - {name}: {e}")
+        t.close()
+        return True
+    except BaseException as e:
+        problem = e
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if problem is None:
+        left = t.close()
+        if not left:
+            print(f"ok - {name}", flush=True)
+            return True
+        problem = Failure("; ".join(left))
+        print(f"not ok - {name}\n# {problem}", flush=True)
+        return False
+    print(f"not ok - {name}")
+    if isinstance(problem, (Failure, AssertionError)):
+        frames = [f for f in traceback.extract_tb(problem.__traceback__)
+                  if Path(f.filename).name != "lib.py"]
+        where = ", ".join(f"{Path(f.filename).name}:{f.lineno}" for f in frames)
+        print(f"# {problem}")
+        print(f"# at {where}")
+    else:
+        for line in "".join(traceback.format_exception(problem)).splitlines():
+            print(f"# {line}")
+    t.show()
+    t.close()
+    sys.stdout.flush()
+    if isinstance(problem, KeyboardInterrupt):
+        raise problem
+    return False
+
+
+def main():
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    if not os.access(PROGRAM, os.X_OK):
+        print(f"not ok - {Path(sys.argv[0]).name}: {PROGRAM} is not built")
+        sys.exit(1)
+    os.umask(0o022)
+    good = True
+    for name, fn, limit in _cases:
+        if pattern in name:
+            good &= run_case(name, fn, limit)
+    sys.exit(0 if good else 1)
