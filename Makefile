@@ -60,7 +60,7 @@ define newline
 
 
 endef
-ifneq ($(filter-out clean help fmt tidy uninstall hooks,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help fmt tidy uninstall hooks fakes,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
