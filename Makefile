@@ -56,10 +56,6 @@ all: $(BIN) ## build build/mcp-interposer
 # Rewritten only when the compiler or a flag differs from the last run in this directory.
 STAMP := $(BUILD)/flags
 FLAGS_NOW := $(CC) | $(ALL_CFLAGS) | $(ALL_LDFLAGS) | $(LIBS)
-define newline
-
-
-endef
 ifneq ($(filter-out clean help fmt tidy uninstall hooks fakes,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
@@ -80,6 +76,8 @@ $(BUILD)/%.o: %.c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # WRAP_test_x := malloc write   lets tests/unit/test_x.c define __wrap_malloc and __wrap_write.
+WRAP_test_buf  := realloc
+WRAP_test_line := malloc realloc
 $(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \
