@@ -17,19 +17,18 @@ void buf_clear(struct buf *b)
     b->failed = false;
 }
 
+/* There is always one byte more than asked for: the NUL of buf_str() and vsnprintf(). */
 bool buf_room(struct buf *b, size_t n)
 {
-    if (b->failed)
-        return false;
-    if (b->cap - b->n >= n)
-        return true;
-    size_t limit = b->max != 0 ? b->max : SIZE_MAX / 2;
-    if (b->n > limit || n > limit - b->n) {
+    size_t limit = b->max != 0 ? b->max : SIZE_MAX / 4;
+    if (b->failed || b->n > limit || n > limit - b->n) {
         b->failed = true;
         return false;
     }
+    if (b->cap - b->n > n)
+        return true;
     size_t cap = b->cap < 64 ? 64 : b->cap;
-    while (cap < b->n + n)
+    while (cap <= b->n + n)
         cap *= 2;
     char *p = realloc(b->p, cap);
     if (p == NULL) {
@@ -86,7 +85,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_start(ap, fmt);
     int need = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (need < 0 || !buf_room(b, (size_t)need + 1)) {
+    if (need < 0 || !buf_room(b, (size_t)need)) {
         b->failed = true;
         return;
     }
@@ -101,7 +100,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 
 const char *buf_str(struct buf *b)
 {
-    if (b->n == 0 || !buf_room(b, 1))
+    if (b->n == 0 || !buf_room(b, 0))
         return "";
     b->p[b->n] = '\0';
     return b->p;

@@ -1,0 +1,380 @@
+/* Lines out of a byte stream: any split gives the same lines, in bounded memory. */
+#include "wire/line.h"
+
+#include "tests/unit/unit.h"
+
+/* What came out of a reader, written down: "text|" for a line, "text!" for one that is too long,
+ * "text$" for a last one without its end. */
+struct log {
+    char text[1024];
+    size_t n;
+};
+
+static void note(struct log *l, const struct line *line, char mark)
+{
+    assert_true(l->n + line->n + 2 < sizeof l->text);
+    memcpy(l->text + l->n, line->p, line->n);
+    l->n += line->n;
+    l->text[l->n++] = mark;
+    l->text[l->n] = '\0';
+}
+
+static void drain(struct line_reader *r, struct log *l)
+{
+    struct line line;
+    enum line_result got;
+    while ((got = line_next(r, &line)) != LINE_NEED_MORE)
+        note(l, &line, got == LINE_READY ? '|' : '!');
+}
+
+static void feed(struct line_reader *r, const char *p, size_t n)
+{
+    while (n > 0) {
+        size_t room;
+        char *at = line_room(r, &room);
+        assert_non_null(at);
+        assert_true(room > 0);
+        size_t some = size_min(n, room);
+        memcpy(at, p, some);
+        line_filled(r, some);
+        p += some;
+        n -= some;
+    }
+}
+
+static void finish(struct line_reader *r, struct log *l)
+{
+    struct line line;
+    if (line_last(r, &line) == LINE_READY)
+        note(l, &line, '$');
+    assert_int_equal(line_last(r, &line), LINE_NEED_MORE); /* once */
+    assert_int_equal(line_next(r, &line), LINE_NEED_MORE);
+}
+
+static const struct {
+    const char *text;
+    size_t n;
+    size_t max_len;
+    const char *lines;
+} streams[] = {
+#define ROW(text, max_len, lines)                                                                  \
+    {                                                                                              \
+        text, sizeof text - 1, max_len, lines                                                      \
+    }
+    ROW("", 10, ""),
+    ROW("\n", 10, "|"),
+    ROW("\n\n\n", 10, "|||"),
+    ROW("a", 10, "a$"),
+    ROW("a\n", 10, "a|"),
+    ROW("a\nb", 10, "a|b$"),
+    ROW("{\"a\":1}\n{\"b\":2}\n", 10, "{\"a\":1}|{\"b\":2}|"),
+    ROW("a\r\nb\rc\r\n", 10, "a\r|b\rc\r|"), /* only 0x0A ends a line */
+    ROW("a\xe2\x80\xa8"
+        "b\xc2\x85"
+        "c\n",
+        10,
+        "a\xe2\x80\xa8"
+        "b\xc2\x85"
+        "c|"),
+    ROW("\v\f\n\x1e\n", 10, "\v\f|\x1e|"),
+    /* at the limit, and a byte over it */
+    ROW("12345\n", 5, "12345|"),
+    ROW("12345", 5, "12345$"),
+    ROW("1234\n12345\n1\n", 5, "1234|12345|1|"),
+    ROW("a\n\n", 0, "!|"),
+#undef ROW
+};
+
+static void test_line_stream_split_anywhere_gives_the_same_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(streams); i++) {
+        size_t n = streams[i].n;
+        for (size_t a = 0; a <= n; a++)
+            for (size_t b = a; b <= n; b++) {
+                struct line_reader r;
+                struct log l = {"", 0};
+                line_open(&r, streams[i].max_len);
+                feed(&r, streams[i].text, a);
+                drain(&r, &l);
+                feed(&r, streams[i].text + a, b - a);
+                drain(&r, &l);
+                feed(&r, streams[i].text + b, n - b);
+                drain(&r, &l);
+                finish(&r, &l);
+                if (streams[i].max_len > 0) /* with 0 the head told of depends on the split */
+                    assert_string_equal(l.text, streams[i].lines);
+                line_close(&r);
+                line_close(&r); /* safe to call twice */
+            }
+    }
+}
+
+static void test_line_longer_than_the_limit_is_told_once_and_the_next_reads_normally(void **state)
+{
+    (void)state;
+    const char *text = "ok\n123456789012345\nafter\n123456\n";
+    size_t n = strlen(text);
+    for (size_t step = 1; step <= n; step++) {
+        struct line_reader r;
+        struct line line;
+        int ready = 0, too_long = 0;
+        line_open(&r, 5);
+        for (size_t at = 0; at < n; at += step) {
+            feed(&r, text + at, size_min(step, n - at));
+            enum line_result got;
+            while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
+                if (got == LINE_TOO_LONG) {
+                    assert_true(line.n > 5); /* its head, as much as is there */
+                    assert_memory_equal(line.p, too_long == 0 ? "123456" : "123456", 6);
+                    too_long++;
+                } else {
+                    assert_true(
+                        slice_is((struct slice){line.p, line.n}, ready == 0 ? "ok" : "after"));
+                    assert_int_equal(too_long, ready); /* in order */
+                    ready++;
+                }
+            }
+            if (r.skipping)
+                assert_int_equal(line_partial(&r), 0); /* what is dropped takes no room */
+        }
+        assert_int_equal(ready, 2);
+        assert_int_equal(too_long, 2);
+        assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+        line_close(&r);
+    }
+}
+
+static void test_line_end_of_stream_inside_a_long_line_gives_nothing_more(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, 5);
+    feed(&r, "1234567", 7);
+    assert_int_equal(line_next(&r, &line), LINE_TOO_LONG);
+    feed(&r, "89", 2);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+    line_close(&r);
+}
+
+static void test_line_endless_line_is_refused_in_bounded_memory(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    size_t max_len = (size_t)1 << 20;
+    line_open(&r, max_len);
+    int told = 0;
+    size_t most = 0;
+    for (size_t fed = 0; fed < (size_t)64 << 20;) {
+        size_t room;
+        char *at = line_room(&r, &room);
+        assert_non_null(at);
+        memset(at, 'x', room);
+        line_filled(&r, room);
+        fed += room;
+        enum line_result got;
+        while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
+            assert_int_equal(got, LINE_TOO_LONG);
+            told++;
+        }
+        most = r.chunk->cap > most ? r.chunk->cap : most;
+    }
+    assert_int_equal(told, 1);
+    assert_true(most <= 4 * max_len);
+    feed(&r, "\nnext\n", 6);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "next"));
+    /* and the memory that the long line took is given back */
+    size_t room;
+    assert_non_null(line_room(&r, &room));
+    assert_int_equal(r.chunk->cap, LINE_CHUNK);
+    line_close(&r);
+}
+
+static void test_line_long_line_is_whole_and_its_memory_given_back(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)16 << 20);
+    size_t len = 3 * LINE_CHUNK + 17;
+    char *text = malloc(len);
+    assert_non_null(text);
+    for (size_t i = 0; i < len; i++)
+        text[i] = (char)('a' + i % 23);
+    feed(&r, "first\n", 6);
+    feed(&r, text, len);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_int_equal(line_partial(&r), len);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    feed(&r, "\nlast\n", 6);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_int_equal(line.n, len);
+    assert_memory_equal(line.p, text, len);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "last"));
+    size_t room;
+    assert_non_null(line_room(&r, &room));
+    assert_int_equal(r.chunk->cap, LINE_CHUNK);
+    free(text);
+    line_close(&r);
+}
+
+/* Somebody who holds a chunk keeps its lines, whatever is read afterwards. */
+static void test_line_held_chunk_keeps_its_lines(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)1 << 20);
+    struct {
+        struct line line;
+        char text[32];
+    } held[64];
+    struct unit_random rnd = {5};
+    char part[8192];
+    memset(part, 'p', sizeof part);
+    for (size_t i = 0; i < MI_COUNT(held); i++) {
+        int n = snprintf(held[i].text, sizeof held[i].text, "line %zu", i);
+        feed(&r, held[i].text, (size_t)n);
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &held[i].line), LINE_READY);
+        chunk_hold(held[i].line.chunk);
+        held[i].line.p[held[i].line.n] = '\n'; /* the byte behind a line belongs to it */
+        size_t some = unit_random(&rnd, sizeof part);
+        feed(&r, part, some);
+        assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+        assert_int_equal(line_partial(&r), some);
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_int_equal(line.n, some);
+    }
+    for (size_t i = 0; i < MI_COUNT(held); i++) {
+        assert_true(slice_is((struct slice){held[i].line.p, held[i].line.n}, held[i].text));
+        assert_int_equal(held[i].line.p[held[i].line.n], '\n');
+        chunk_drop(held[i].line.chunk);
+    }
+    line_close(&r);
+}
+
+static void test_line_last_line_has_room_for_its_newline(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)1 << 20);
+    size_t room;
+    char *at = line_room(&r, &room);
+    assert_non_null(at);
+    memset(at, 'x', room); /* as much as fits */
+    line_filled(&r, room);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_last(&r, &line), LINE_READY);
+    assert_int_equal(line.n, room);
+    line.p[line.n] = '\n';
+    assert_true(line.p + line.n < line.chunk->data + line.chunk->cap);
+    line_close(&r);
+}
+
+static void test_line_given_up_is_told_once_and_the_next_reads_normally(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, 1000);
+    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE); /* there is no line */
+    feed(&r, "half", 4);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_give_up(&r, &line), LINE_TOO_LONG);
+    assert_true(slice_is((struct slice){line.p, line.n}, "half"));
+    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE);
+    feed(&r, " and the rest\nnext\n", 19);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "next"));
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    line_close(&r);
+}
+
+/* The N-th allocation fails, for every N: what was read stays, and reading goes on afterwards. */
+static int fail_after = -1;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+
+static bool fails_now(void)
+{
+    return fail_after >= 0 && fail_after-- == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return fails_now() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails_now() ? NULL : __real_realloc(p, n);
+}
+
+static void test_line_allocation_that_fails_loses_nothing(void **state)
+{
+    (void)state;
+    size_t len = 5 * LINE_CHUNK;
+    char *text = malloc(len);
+    assert_non_null(text);
+    memset(text, 'x', len);
+    int failures = 0;
+    for (int n = 0;; n++) {
+        struct line_reader r;
+        struct line line;
+        line_open(&r, len);
+        bool failed = false;
+        fail_after = n;
+        for (size_t at = 0; at < len;) {
+            size_t room;
+            char *to = line_room(&r, &room);
+            if (to == NULL) {
+                assert_false(failed); /* one failure, then it goes on */
+                failed = true;
+                continue;
+            }
+            size_t some = size_min(room, len - at);
+            memcpy(to, text + at, some);
+            line_filled(&r, some);
+            at += some;
+            assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+        }
+        bool through = fail_after >= 0; /* the N-th never came */
+        fail_after = -1;
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_int_equal(line.n, len);
+        assert_memory_equal(line.p, text, len);
+        line_close(&r);
+        failures += failed;
+        if (through)
+            break;
+    }
+    assert_true(failures >= 3);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_line_stream_split_anywhere_gives_the_same_lines),
+        cmocka_unit_test(test_line_longer_than_the_limit_is_told_once_and_the_next_reads_normally),
+        cmocka_unit_test(test_line_end_of_stream_inside_a_long_line_gives_nothing_more),
+        cmocka_unit_test(test_line_endless_line_is_refused_in_bounded_memory),
+        cmocka_unit_test(test_line_long_line_is_whole_and_its_memory_given_back),
+        cmocka_unit_test(test_line_held_chunk_keeps_its_lines),
+        cmocka_unit_test(test_line_last_line_has_room_for_its_newline),
+        cmocka_unit_test(test_line_given_up_is_told_once_and_the_next_reads_normally),
+        cmocka_unit_test(test_line_allocation_that_fails_loses_nothing),
+    };
+    return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}
