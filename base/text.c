@@ -98,6 +98,18 @@ void text_visible(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
+/* What would act on a terminal, or end a line for some reader, is escaped. */
+static void add_json_code(struct buf *b, const char *p, size_t len)
+{
+    uint32_t c = text_utf8_code(p, len);
+    if (!acts_on_terminal(c))
+        buf_add(b, p, len);
+    else if (c < 0x10000)
+        buf_printf(b, "\\u%04x", (unsigned)c);
+    else
+        buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)), (unsigned)(0xDC00 | (c & 0x3FF)));
+}
+
 static void add_json_char(struct buf *b, const char *p, size_t len)
 {
     unsigned char c = (unsigned char)*p;
@@ -107,10 +119,10 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
         buf_add(b, (char[]){'\\', (char)c}, 2);
     else if (c == '\n')
         buf_adds(b, "\\n");
-    else if (c < 0x20 || c == 0x7F)
-        buf_printf(b, "\\u%04x", (unsigned)c);
+    else if (c >= 0x20 && c < 0x7F)
+        buf_addc(b, (char)c);
     else
-        buf_add(b, p, len);
+        add_json_code(b, p, len);
 }
 
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
@@ -127,6 +139,34 @@ void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
     if (chars > max_chars)
         buf_printf(b, "… [+%zu chars]", chars - max_chars);
     buf_addc(b, '"');
+}
+
+void text_json_again(struct buf *b, struct slice valid)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < valid.n;) {
+        unsigned char c = (unsigned char)valid.p[i];
+        size_t len = c < 0x7F ? 1 : text_utf8_len(valid.p + i, valid.n - i);
+        if (c >= 0x7F && len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len))) {
+            buf_add(b, valid.p + from, i - from);
+            add_json_code(b, valid.p + i, len);
+            from = i + len;
+        }
+        i += len > 0 ? len : 1;
+    }
+    buf_add(b, valid.p + from, valid.n - from);
+}
+
+void text_json_head(struct buf *b, struct slice s, size_t max_chars)
+{
+    size_t i = 0;
+    buf_addc(b, '"');
+    for (size_t chars = 0; i < s.n && chars < max_chars; chars++) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        add_json_char(b, s.p + i, len);
+        i += len != 0 ? len : 1;
+    }
+    buf_adds(b, i < s.n ? "…\"" : "\"");
 }
 
 void text_json(struct buf *b, struct slice s)

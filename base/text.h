@@ -18,10 +18,15 @@ void text_utf8(struct buf *b, struct slice s);
 /* One line that a terminal shows and does not obey: control characters (C0, DEL, C1), line and
  * paragraph separators, bidirectional overrides and bad bytes become \n, \t, \xHH or \u{HHHH}. */
 void text_visible(struct buf *b, struct slice s);
-/* A JSON string with its quotes. Bad bytes become U+FFFD, control characters escapes. */
+/* A JSON string with its quotes. Bad bytes become U+FFFD; control characters, and the others that
+ * text_visible() would not let through, become escapes. */
 void text_json(struct buf *b, struct slice s);
 /* The same, but no more than max_chars characters, then "… [+N chars]" when some were left out. */
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
+/* The first max_chars characters, then "…" when there are more: looks at no byte behind them. */
+void text_json_head(struct buf *b, struct slice s, size_t max_chars);
+/* Valid JSON text as it is, but for the same characters, which become escapes: one line for everybody. */
+void text_json_again(struct buf *b, struct slice valid);
 /* The longest head of s that has at most max bytes and ends between two characters. */
 struct slice text_head(struct slice s, size_t max);
 

@@ -122,9 +122,8 @@ int vault_dir_file(int fd, const char *name, int flags)
     return file < 0 ? MI_EIO : file;
 }
 
-bool vault_dir_same(int dirfd, const char *name, int fd)
+bool vault_dir_linked(int fd)
 {
-    struct stat a, b;
-    return fstatat(dirfd, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &b) == 0 &&
-           a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }

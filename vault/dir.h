@@ -30,7 +30,7 @@ void vault_dir_close(struct vault_dir *d); /* safe to call twice */
 MI_MUST int vault_dir_sub(int fd, const char *name, bool create);
 /* Opens a file 0600 inside a directory. `flags` as in open(2). A descriptor, or MI_EIO. */
 MI_MUST int vault_dir_file(int fd, const char *name, int flags);
-/* The file that an open descriptor has is still the one under this name. */
-bool vault_dir_same(int dirfd, const char *name, int fd);
+/* The file of this descriptor still has a name: nobody has removed it. */
+bool vault_dir_linked(int fd);
 
 #endif

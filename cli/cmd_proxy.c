@@ -1,0 +1,73 @@
+/* cmd_proxy.c - `mcp-interposer proxy -- SERVER…`: what a client's mcp.json calls. */
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/config.h"
+#include "cli/server_name.h"
+#include "proxy/proxy.h"
+
+#include <stdlib.h>
+
+static const struct opt proxy_opts[] = {
+    {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
+    {0, "validate", "none|wire", "wire", "what is refused: nothing, or what is no JSON-RPC message"},
+    {0, "on-record-error", "pass|stop", "pass", "when recording fails: go on with a gap, or stop serving"},
+    {0, "sync", "normal|full", "normal", "what a record survives: our death, or a power cut as well"},
+    {0, "max-message", "SIZE", "128MiB", "longer messages are refused"},
+    {0, "grace", "DURATION", "1.5s", "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+    {'v', "verbose", NULL, NULL, "say more on stderr"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static int run_proxy(const struct settings *s)
+{
+    char name[SERVER_NAME_MAX];
+    char *vault = settings_vault(s);
+    if (vault == NULL)
+        return EXIT_TROUBLE;
+    server_name(settings_text(s, "name"), s->operands, name);
+    struct proxy_config cfg = {
+        .argv = s->operands,
+        .vault = vault,
+        .name = name,
+        .validate = settings_is(s, "validate", "none") ? VALIDATE_NONE : VALIDATE_WIRE,
+        .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
+        .sync_full = settings_is(s, "sync", "full"),
+        .max_message = settings_size(s, "max-message"),
+        .grace_us = settings_duration_us(s, "grace"),
+    };
+    if (settings_on(s, "verbose"))
+        log_set_level(LOG_INFO);
+    int status = proxy_run(&cfg);
+    free(vault);
+    return status;
+}
+
+static int cmd_proxy(int argc, char **argv)
+{
+    struct settings s;
+    if (!settings_read(&s, &command_proxy, argc, argv))
+        return s.exit_status;
+    int status;
+    if (s.operands_n == 0)
+        status = settings_usage(&command_proxy, "no server given: name its command after --");
+    else if (settings_size(&s, "max-message") < 1024)
+        status = settings_usage(&command_proxy, "--max-message: at least 1KiB");
+    else
+        status = run_proxy(&s);
+    settings_close(&s);
+    return status;
+}
+
+const struct command command_proxy = {
+    .name = "proxy",
+    .summary = "run an MCP server behind the interposer: forward, check, record",
+    .usage = "[OPTIONS] [--] SERVER [ARG...]",
+    .about = "Put this as the command of a server into a client's mcp.json. Messages pass between the\n"
+             "client (stdin, stdout) and SERVER byte for byte, each recorded before it goes on.\n"
+             "Exit status: the server's own (128+N when signal N ended it); 2 usage; 3 our own\n"
+             "failure; 126 the server could not be started; 127 it was not found.\n",
+    .table = proxy_opts,
+    .server_command = true,
+    .run = cmd_proxy,
+};

@@ -1,0 +1,16 @@
+/* server_name.h - what to call a server in records when nobody says: made from its command.
+ *
+ * `npx -y @scope/server-x@1.2 /dir` is `server-x`, `python3 tools/mail.py` is `mail`, `/opt/bin/s` is `s`.
+ * A name is one short line without control characters or slashes.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_SERVER_NAME_H
+#define MI_CLI_SERVER_NAME_H
+
+#include "base/base.h"
+
+#define SERVER_NAME_MAX 65
+
+/* given: the user's wish, or NULL. ret has SERVER_NAME_MAX bytes. */
+void server_name(const char *given, char *const *argv, char *ret);
+
+#endif

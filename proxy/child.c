@@ -1,0 +1,267 @@
+#include "proxy/child.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    unsigned next; /* the states it may move to, as bits */
+} child_states[CHILD_NSTATES] = {
+    [CHILD_IDLE] = {"idle", 1u << CHILD_RUNNING},
+    [CHILD_RUNNING] = {"running", 1u << CHILD_STOPPING | 1u << CHILD_GONE},
+    [CHILD_STOPPING] = {"stopping", 1u << CHILD_GONE},
+    [CHILD_GONE] = {"gone", 1u << CHILD_RUNNING},
+};
+
+static void child_move(struct child *c, enum child_state to)
+{
+    assert(child_states[c->state].next & 1u << to);
+    log_info("server %s -> %s: pid=%d", child_states[c->state].name, child_states[to].name, (int)c->group);
+    c->state = to;
+}
+
+static void gone_if_done(struct child *c)
+{
+    if (!c->reaped || !c->output_ended || c->state == CHILD_GONE)
+        return;
+    ev_timer_stop(c->loop, &c->kill_timer);
+    child_move(c, CHILD_GONE);
+    if (c->on_gone != NULL)
+        c->on_gone(c);
+}
+
+static void send_signal(struct child *c, int sig)
+{
+    if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
+        kill(c->pid, sig); /* it left its group, or has not made it yet */
+    c->last_signal = sig;
+    if (c->on_kill != NULL)
+        c->on_kill(c, sig);
+}
+
+static void arm(struct child *c)
+{
+    ev_timer_set(&c->kill_timer, (double)c->grace_us / 2e6, 0.);
+    ev_timer_start(c->loop, &c->kill_timer);
+}
+
+static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct child *c = w->data;
+    if (c->last_signal != SIGTERM && c->last_signal != SIGKILL) {
+        send_signal(c, SIGTERM);
+        arm(c);
+        return;
+    }
+    send_signal(c, SIGKILL);
+    if (c->reaped)
+        child_output_ended(c); /* what still holds the pipe is not the server */
+}
+
+static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
+{
+    (void)revents;
+    struct child *c = w->data;
+    ev_child_stop(loop, w);
+    c->status = w->rstatus;
+    c->reaped = true;
+    c->pid = 0;
+    if (c->on_exit != NULL)
+        c->on_exit(c);
+    /* After a crash, what it started may hold its output open for ever; after a clean exit it may be
+     * the real server, left behind by a launcher. */
+    if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
+        child_stop(c);
+    gone_if_done(c);
+}
+
+void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us)
+{
+    *c = (struct child){.loop = loop, .grace_us = grace_us};
+    ev_init(&c->exit_watch, on_exit_event);
+    ev_init(&c->kill_timer, on_kill_timer);
+    c->exit_watch.data = c->kill_timer.data = c;
+}
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+enum { IN_R, IN_W, OUT_R, OUT_W, ERR_R, ERR_W, FD_COUNT };
+
+static int make_pipes(int fd[FD_COUNT])
+{
+    for (int i = 0; i < FD_COUNT; i++)
+        fd[i] = -1;
+    for (int i = 0; i < FD_COUNT; i += 2)
+        if (pipe2(fd + i, O_CLOEXEC) != 0)
+            return MI_EIO;
+    static const int ours[] = {IN_W, OUT_R, ERR_R};
+    for (size_t i = 0; i < MI_COUNT(ours); i++)
+        if (fcntl(fd[ours[i]], F_SETFL, O_NONBLOCK) != 0)
+            return MI_EIO;
+    return 0;
+}
+
+static void close_pipes(int fd[FD_COUNT], bool all)
+{
+    static const bool theirs[FD_COUNT] = {[IN_R] = true, [OUT_W] = true, [ERR_W] = true};
+    int e = errno;
+    for (int i = 0; i < FD_COUNT; i++)
+        if (fd[i] >= 0 && (all || theirs[i]))
+            close(fd[i]);
+    errno = e;
+}
+
+/* In the child, between vfork and exec: system calls only, on memory that is the parent's. */
+static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t parent, const sigset_t *mask,
+                          volatile int *ret_errno)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127); /* the parent died before the line above */
+    if (dup2(fd[IN_R], 0) < 0 || dup2(fd[OUT_W], 1) < 0 || dup2(fd[ERR_W], 2) < 0) {
+        *ret_errno = errno;
+        _exit(127);
+    }
+    static const int ours[] = {SIGPIPE, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < MI_COUNT(ours); i++) {
+        struct sigaction now;
+        /* what is ignored since before us (nohup) stays so; SIGPIPE it is we who ignore */
+        if (ours[i] == SIGPIPE || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
+            sigaction(ours[i], &dfl, NULL);
+    }
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+    *ret_errno = errno;
+    _exit(127);
+}
+
+static pid_t spawn(char *const argv[], const int fd[FD_COUNT], int *ret_errno)
+{
+    /* vfork, because it costs the same however large we are; no handler of ours may run in between */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    volatile int error = 0;
+    pid_t pid = vfork();
+    if (pid == 0)
+        become_server(argv, fd, parent, &before, &error);
+    *ret_errno = pid < 0 ? errno : error;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
+{
+    int fd[FD_COUNT];
+    int error = 0;
+    if (make_pipes(fd) < 0) {
+        close_pipes(fd, true);
+        return MI_EIO;
+    }
+    pid_t pid = spawn(argv, fd, &error);
+    if (pid < 0 || error != 0) {
+        if (pid > 0)
+            waitpid(pid, NULL, 0);
+        close_pipes(fd, true);
+        errno = error;
+        return MI_EIO;
+    }
+    close_pipes(fd, false);
+    c->pid = c->group = pid;
+    c->reaped = c->output_ended = false;
+    c->last_signal = 0;
+    ev_child_set(&c->exit_watch, pid, 0);
+    ev_child_start(c->loop, &c->exit_watch);
+    child_move(c, CHILD_RUNNING);
+    *ret = (struct child_pipes){.in = fd[IN_W], .out = fd[OUT_R], .err = fd[ERR_R]};
+    return 0;
+}
+
+/* ---- ending --------------------------------------------------------------------------------- */
+
+void child_stop(struct child *c)
+{
+    if (c->state != CHILD_RUNNING)
+        return;
+    child_move(c, CHILD_STOPPING);
+    arm(c);
+}
+
+void child_output_ended(struct child *c)
+{
+    c->output_ended = true;
+    gone_if_done(c);
+}
+
+/* Our children, as the kernel lists them; grandchildren become ours when their parent ends
+ * (PR_SET_CHILD_SUBREAPER). Signals all but one of them; how many there were. */
+static int signal_children(pid_t spare, int sig)
+{
+    char path[64];
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    for (int pid; fscanf(f, "%d", &pid) == 1;) {
+        if (pid == spare)
+            continue;
+        kill(pid, sig);
+        n++;
+    }
+    fclose(f);
+    return n;
+}
+
+static void reap_all(pid_t spare)
+{
+    siginfo_t si;
+    for (;;) {
+        si.si_pid = 0;
+        if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid == 0)
+            return;
+        if (si.si_pid == spare)
+            return; /* it ended first: the rest is of no interest any more */
+        waitpid(si.si_pid, NULL, WNOHANG);
+    }
+}
+
+void child_sweep(struct child *c, int64_t wait_us, pid_t spare)
+{
+    int64_t start = clock_mono_us();
+    bool first = true;
+    for (;;) {
+        int64_t used = clock_mono_us() - start;
+        bool late = used >= wait_us / 2;
+        reap_all(spare);
+        /* Polite once, then not: a process that ignores SIGTERM, or was adopted since, is killed. */
+        int sig = late ? SIGKILL : first ? SIGTERM : 0;
+        bool group = c->group > 0 && kill(-c->group, sig) == 0;
+        int left = signal_children(spare, sig);
+        first = false;
+        if ((!group && left == 0) || used >= wait_us)
+            return;
+        struct timespec t = {0, 1000000};
+        nanosleep(&t, NULL);
+    }
+}
+
+int child_exit_status(const struct child *c)
+{
+    return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}

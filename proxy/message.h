@@ -1,0 +1,45 @@
+/* message.h - one message under way: its row, its request, its place in the outbox.
+ *
+ * The inner half of traffic.h, split off by what it does: traffic.c decides about lines, message.c about
+ * messages, batch.c about arrays of them.
+ * Blocks    never. */
+#ifndef MI_PROXY_MESSAGE_H
+#define MI_PROXY_MESSAGE_H
+
+#include "proxy/reply.h"
+#include "proxy/traffic.h"
+
+struct message {
+    enum row_direction dir;
+    struct line *line;  /* where it lies */
+    struct slice text;  /* what goes on, without its newline: the line less what was repaired */
+    size_t size;        /* bytes as received */
+    findings repairs;   /* of the line */
+    uint64_t batch_seq; /* the line it is a member of; 0: it is a line of its own */
+    struct rpc m;
+};
+
+/* A valid message or batch: record it, correlate it, stage it (a batch's member is not staged). */
+void message_handle(struct traffic *t, struct message *x);
+/* Puts the message's text and a newline into the outbox. */
+void message_stage(struct traffic *t, const struct message *x);
+/* Stage the line as it is and record it under this kind; its seq. */
+uint64_t message_pass(struct traffic *t, struct message *x, const char *kind);
+/* Record what goes nowhere; its seq. */
+uint64_t message_drop(struct traffic *t, struct message *x, const char *kind, enum row_action action);
+/* Record a client's line as refused and answer with an error. */
+void message_refuse(struct traffic *t, struct message *x, int code, const char *why, const char *cause);
+/* An error with the id null, for what has no id of its own. */
+void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why, const char *cause);
+/* Answers an open request of the client in the server's place, and closes it. */
+void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why);
+/* If a broken line of the server answers an open request, the client gets an error for it, the line is
+ * recorded, and true comes back. */
+bool message_malformed_answer(struct traffic *t, struct message *x);
+/* Records one valid message: the row, the table of open requests, the log. False: it must not go on. */
+bool message_note(struct traffic *t, struct message *x);
+
+/* batch.c: an array line (2025-03-26 only). */
+void batch_handle(struct traffic *t, struct message *x);
+
+#endif

@@ -1,0 +1,163 @@
+#include "proxy/outbox.h"
+
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#define IOV_MOST 64
+#define DISCARD_MIN ((size_t)256 << 10) /* give memory back in pieces worth a system call */
+
+void outbox_open(struct outbox *o)
+{
+    *o = (struct outbox){0};
+}
+
+static struct segment *segment_at(const struct outbox *o, size_t i)
+{
+    return &o->ring[(o->head + i) & (o->cap - 1)];
+}
+
+static void drop_first(struct outbox *o)
+{
+    chunk_drop(segment_at(o, 0)->chunk);
+    o->head = (o->head + 1) & (o->cap - 1);
+    o->count--;
+    o->spent = NULL;
+}
+
+void outbox_break(struct outbox *o)
+{
+    while (o->count > 0)
+        drop_first(o);
+    o->written = o->released = o->staged;
+    o->broken = true;
+}
+
+void outbox_close(struct outbox *o)
+{
+    outbox_break(o);
+    free(o->ring);
+    *o = (struct outbox){.broken = true};
+}
+
+static int grow(struct outbox *o)
+{
+    size_t cap = o->cap == 0 ? 16 : o->cap * 2;
+    struct segment *ring = malloc(cap * sizeof *ring);
+    if (ring == NULL)
+        return MI_ENOMEM;
+    for (size_t i = 0; i < o->count; i++)
+        ring[i] = *segment_at(o, i);
+    free(o->ring);
+    o->ring = ring;
+    o->cap = cap;
+    o->head = 0;
+    return 0;
+}
+
+int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
+{
+    if (o->broken || n == 0)
+        return 0;
+    if (o->count > 0) {
+        struct segment *last = segment_at(o, o->count - 1);
+        if (last->chunk == c && last->p + last->n == p) {
+            last->n += n;
+            o->staged += n;
+            return 0;
+        }
+    }
+    if (o->count == o->cap && grow(o) < 0)
+        return MI_ENOMEM;
+    *segment_at(o, o->count++) = (struct segment){chunk_hold(c), p, n};
+    o->staged += n;
+    return 0;
+}
+
+int outbox_add_copy(struct outbox *o, struct slice s)
+{
+    struct chunk *c = chunk_new(s.n);
+    if (c == NULL)
+        return MI_ENOMEM;
+    memcpy(c->data, s.p, s.n);
+    int st = outbox_add(o, c, c->data, s.n);
+    chunk_drop(c);
+    return st;
+}
+
+void outbox_release(struct outbox *o)
+{
+    o->released = o->staged;
+}
+
+void outbox_drop_staged(struct outbox *o)
+{
+    while (o->staged > o->released) {
+        struct segment *last = segment_at(o, o->count - 1);
+        size_t extra = size_min(last->n, (size_t)(o->staged - o->released));
+        last->n -= extra;
+        o->staged -= extra;
+        if (last->n == 0) {
+            chunk_drop(last->chunk);
+            o->count--;
+        }
+    }
+}
+
+/* A large message gives its memory back as it leaves. Called before a write, so that bytes written in
+ * one loop turn are still there for whoever looks at them at the end of that turn. */
+static void give_back(struct outbox *o)
+{
+    if (o->count == 0 || o->spent == NULL)
+        return;
+    struct segment *s = segment_at(o, 0);
+    if ((size_t)(s->p - o->spent) < DISCARD_MIN)
+        return;
+    chunk_discard(s->chunk, (size_t)(o->spent - s->chunk->data), (size_t)(s->p - s->chunk->data));
+    o->spent = s->p;
+}
+
+static size_t gather(const struct outbox *o, struct iovec *v)
+{
+    uint64_t left = o->released - o->written;
+    size_t n = 0;
+    for (; n < o->count && n < IOV_MOST && left > 0; n++) {
+        const struct segment *s = segment_at(o, n);
+        size_t len = s->n < left ? s->n : (size_t)left;
+        v[n] = (struct iovec){.iov_base = (void *)(uintptr_t)s->p, .iov_len = len};
+        left -= len;
+    }
+    return n;
+}
+
+static void advance(struct outbox *o, size_t n)
+{
+    o->written += n;
+    while (n > 0) {
+        struct segment *s = segment_at(o, 0);
+        if (n >= s->n) {
+            n -= s->n;
+            drop_first(o);
+            continue;
+        }
+        if (o->spent == NULL)
+            o->spent = s->p;
+        s->p += n;
+        s->n -= n;
+        return;
+    }
+}
+
+int outbox_flush(struct outbox *o, const struct stream *to)
+{
+    give_back(o);
+    while (o->written < o->released) {
+        struct iovec v[IOV_MOST];
+        ssize_t n = stream_write(to, v, (int)gather(o, v));
+        if (n < 0)
+            return (int)n;
+        if (n == 0)
+            return 1;
+        advance(o, (size_t)n);
+    }
+    return 0;
+}

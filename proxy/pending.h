@@ -1,0 +1,55 @@
+/* pending.h - the requests of one peer that have no answer yet.
+ *
+ * Keys      the id as rpc_id.h makes it comparable; an id may be open twice (a peer's mistake): the
+ *           oldest is found first.
+ * Owns      the entries, each one block of memory with copies of what will be needed when it ends.
+ * Errors    MI_EFULL past PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_ENOMEM.
+ * Lifetime  an entry is good until pending_remove() or pending_close().
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_PENDING_H
+#define MI_PROXY_PENDING_H
+
+#include "wire/rpc.h"
+
+#define PENDING_MAX 65536
+#define PENDING_BYTES_MAX ((size_t)32 << 20)
+#define PENDING_TEXT_MAX 1024      /* of a method or target kept for the log */
+#define PENDING_ARGUMENTS_MAX 4096 /* of arguments kept for the log */
+
+struct pending {
+    struct pending *chain;       /* next in the hash bucket */
+    struct pending *prev, *next; /* by age */
+    uint64_t hash;
+    uint64_t request_seq;
+    uint64_t written_at; /* the outbox total after its last byte: past it, the server has the request */
+    int64_t t_us;        /* since the session's start */
+    size_t size;         /* bytes of the request */
+    size_t cost;         /* bytes of this block */
+    bool modern;         /* a request of 2026-07-28 */
+    bool cancelled;      /* by its sender: an answer may still come, and goes nowhere */
+    struct slice key;    /* in this block, like the rest */
+    struct slice id;     /* as written */
+    struct slice method, target; /* between the quotes, escapes as written */
+    struct slice arguments;      /* JSON; {NULL, 0}: none */
+    size_t arguments_n;          /* bytes they had; more than arguments.n: only their head is here */
+    char data[];
+};
+
+struct pending_table {
+    struct pending **bucket; /* owned */
+    size_t buckets;          /* a power of two; 0 before the first add */
+    size_t count, bytes;
+    struct pending *oldest, *newest;
+    struct buf scratch; /* owned: for keys that are looked up */
+};
+
+void pending_open(struct pending_table *t);
+void pending_close(struct pending_table *t);
+/* request_seq, t_us and written_at are the caller's to fill in. */
+MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, struct pending **ret);
+/* The oldest request with this id that is not cancelled, else the oldest that is; NULL: none.
+ * *ret_type_changed: found only under the other JSON type. */
+struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
+void pending_remove(struct pending_table *t, struct pending *p);
+
+#endif

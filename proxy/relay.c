@@ -1,0 +1,167 @@
+#include "proxy/relay.h"
+
+static void watch(struct relay *r, ev_io *w, bool on)
+{
+    if (on && !ev_is_active(w))
+        ev_io_start(r->loop, w);
+    else if (!on && ev_is_active(w))
+        ev_io_stop(r->loop, w);
+}
+
+static void set_reading(struct relay *r)
+{
+    watch(r, &r->read_watch, r->in.fd >= 0 && !r->ended && !r->held && !r->full);
+}
+
+static void end_input(struct relay *r)
+{
+    struct line line;
+    relay_stop_reading(r);
+    if (line_last(&r->lines, &line) == LINE_READY)
+        r->calls->last_line(r, &line);
+    r->calls->ended(r);
+}
+
+static void take_lines(struct relay *r)
+{
+    for (;;) {
+        struct line line;
+        switch (line_next(&r->lines, &line)) {
+        case LINE_READY:
+            r->calls->line(r, &line);
+            break;
+        case LINE_TOO_LONG:
+            r->calls->too_long(r, &line);
+            break;
+        case LINE_NEED_MORE:
+            return;
+        }
+    }
+}
+
+/* Where to read to; without memory the long line that wants it is given up. */
+static char *room(struct relay *r, size_t *ret_n)
+{
+    char *p = line_room(&r->lines, ret_n);
+    struct line line;
+    if (p != NULL || line_give_up(&r->lines, &line) != LINE_TOO_LONG)
+        return p;
+    r->calls->too_long(r, &line);
+    return line_room(&r->lines, ret_n);
+}
+
+/* Read until the pipe is empty, or the turn is long enough. */
+static void read_turn(struct relay *r)
+{
+    size_t turn = 0;
+    while (!r->ended) {
+        size_t n;
+        char *p = room(r, &n);
+        if (p == NULL)
+            return; /* no memory: the loop comes back here, the watcher stays on */
+        ssize_t got = stream_read(&r->in, p, n);
+        if (got == 0)
+            return;
+        if (got < 0) {
+            end_input(r);
+            return;
+        }
+        line_filled(&r->lines, (size_t)got);
+        if (r->calls->read_bytes != NULL)
+            r->calls->read_bytes(r, p, (size_t)got);
+        take_lines(r);
+        turn += (size_t)got;
+        if (r->in.shared || (size_t)got < n)
+            return; /* very likely empty; a shared descriptor would block us */
+        if (turn >= RELAY_TURN && line_partial(&r->lines) < turn)
+            return;
+        if (outbox_bytes(r->box) >= RELAY_HIGH)
+            return;
+    }
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct relay *r = w->data;
+    read_turn(r);
+    if (outbox_bytes(r->box) >= RELAY_HIGH && !r->full) {
+        r->full = true;
+        set_reading(r);
+    }
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    relay_flush(w->data);
+}
+
+void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
+                struct outbox *box, size_t max_line)
+{
+    *r = (struct relay){.loop = loop, .calls = calls, .data = data, .box = box};
+    r->in.fd = r->out.fd = -1;
+    line_open(&r->lines, max_line);
+    ev_init(&r->read_watch, on_readable);
+    ev_init(&r->write_watch, on_writable);
+    r->read_watch.data = r->write_watch.data = r;
+}
+
+void relay_close(struct relay *r)
+{
+    relay_stop_reading(r);
+    relay_close_out(r);
+    line_close(&r->lines);
+}
+
+void relay_read_from(struct relay *r, struct stream in)
+{
+    r->in = in;
+    r->ended = false;
+    ev_io_set(&r->read_watch, in.fd, EV_READ);
+    set_reading(r);
+}
+
+void relay_write_to(struct relay *r, struct stream out)
+{
+    r->out = out;
+    ev_io_set(&r->write_watch, out.fd, EV_WRITE);
+}
+
+void relay_stop_reading(struct relay *r)
+{
+    r->ended = true;
+    set_reading(r);
+    stream_close(&r->in);
+}
+
+void relay_close_out(struct relay *r)
+{
+    watch(r, &r->write_watch, false);
+    stream_close(&r->out);
+}
+
+void relay_hold(struct relay *r, bool hold)
+{
+    r->held = hold;
+    set_reading(r);
+}
+
+void relay_flush(struct relay *r)
+{
+    if (r->out.fd < 0)
+        return;
+    int st = outbox_flush(r->box, &r->out);
+    if (st < 0) {
+        outbox_break(r->box);
+        relay_close_out(r);
+        r->calls->broken(r);
+    } else {
+        watch(r, &r->write_watch, st == 1);
+    }
+    if (r->full && outbox_bytes(r->box) <= RELAY_LOW) {
+        r->full = false;
+        set_reading(r);
+    }
+}

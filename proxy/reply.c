@@ -1,0 +1,29 @@
+#include "proxy/reply.h"
+
+#include "base/text.h"
+
+void reply_write(struct buf *b, const struct reply *r)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    if (r->id.p != NULL)
+        buf_slice_add(b, r->id);
+    else
+        buf_adds(b, "null");
+    buf_printf(b, ",\"error\":{\"code\":%d,\"message\":", r->code);
+    text_json(b, slice_of(r->message));
+    buf_printf(b, ",\"data\":{\"source\":\"mcp-interposer\",\"cause\":\"%s\"", r->cause);
+    if (r->method.p != NULL) {
+        buf_adds(b, ",\"method\":\"");
+        buf_slice_add(b, r->method);
+        buf_addc(b, '"');
+    }
+    if (r->target.p != NULL) {
+        buf_adds(b, ",\"target\":\"");
+        buf_slice_add(b, r->target);
+        buf_addc(b, '"');
+    }
+    buf_printf(b, ",\"session\":\"%s\"", r->session);
+    if (r->seq != 0)
+        buf_printf(b, ",\"seq\":%llu", (unsigned long long)r->seq);
+    buf_adds(b, "}}}");
+}

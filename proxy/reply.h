@@ -1,0 +1,32 @@
+/* reply.h - the errors that we answer with, in the server's place.
+ *
+ * Every one says whose it is: error.data = {"source":"mcp-interposer","cause":…, …}.
+ * Codes: mcp-wire.md 4; -32000 becomes -31000 for a request of 2026-07-28, whose revision closes the
+ * range -32000 to -32019.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_REPLY_H
+#define MI_PROXY_REPLY_H
+
+#include "base/buf.h"
+
+enum {
+    REPLY_PARSE_ERROR = -32700,
+    REPLY_INVALID_REQUEST = -32600,
+    REPLY_INTERNAL_ERROR = -32603,
+    REPLY_SERVER_GONE = -32000,
+    REPLY_SERVER_GONE_MODERN = -31000,
+};
+
+struct reply {
+    struct slice id;     /* JSON text; {NULL, 0}: null */
+    int code;
+    const char *message; /* one sentence: the thing, the reason, the remedy */
+    const char *cause;   /* a stable word: "not-json", "server-exited", … */
+    struct slice method, target;  /* between the quotes, as written; {NULL, 0}: not known */
+    const char *session; /* uid */
+    uint64_t seq;        /* of the message it answers; 0: none */
+};
+
+void reply_write(struct buf *b, const struct reply *r); /* without a newline */
+
+#endif

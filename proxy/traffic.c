@@ -1,0 +1,248 @@
+#include "proxy/traffic.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "proxy/message.h"
+#include "wire/json_text.h"
+
+#define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
+#define GLUED_TRIES 8                    /* places in a line where a message may begin */
+#define NOISE_SHOWN 300                  /* bytes of a stray line that stderr shows */
+
+void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,
+                  size_t max_message)
+{
+    *t = (struct traffic){.recorder = r, .server = server, .validate = v, .max_message = max_message};
+    for (int i = 0; i < 2; i++) {
+        outbox_open(&t->out[i]);
+        pending_open(&t->open[i]);
+    }
+    actions_open(&t->actions, recorder_uid(r), server);
+}
+
+void traffic_close(struct traffic *t)
+{
+    for (int i = 0; i < 2; i++) {
+        outbox_close(&t->out[i]);
+        pending_close(&t->open[i]);
+    }
+    actions_close(&t->actions);
+    buf_close(&t->scratch);
+}
+
+/* ---- the server's stray output ------------------------------------------------------------- */
+
+static void noise(struct traffic *t, const struct message *x, struct slice text, findings why)
+{
+    struct row row = {
+        .kind = "noise",
+        .direction = ROW_S2C,
+        .action = t->validate == VALIDATE_NONE ? ROW_FORWARDED : ROW_REFUSED,
+        .body = text,
+        .not_json = true,
+        .size = text.n,
+        .findings = why,
+        .hold = x->line->chunk,
+    };
+    recorder_add(t->recorder, &row);
+    struct slice head = text_head(text, NOISE_SHOWN);
+    log_warn("kept from the client, no message: server=%s bytes=%zu text=\"%.*s%s\"%s", t->server, text.n,
+             (int)head.n, head.p, head.n < text.n ? "…" : "",
+             slice_begins(text, "Content-Length:") ? " (LSP framing; MCP wants one message a line)" : "");
+}
+
+/* "received: {…}": a server that logs what the client sent has not sent it. */
+static bool is_echo(struct traffic *t, const struct rpc *m)
+{
+    bool type_changed;
+    struct pending *p = NULL;
+    if (m->kind == RPC_NOTIFICATION)
+        return rpc_method_is(m, "notifications/initialized") ||
+               rpc_method_is(m, "notifications/roots/list_changed");
+    if (m->kind == RPC_REQUEST)
+        p = pending_find(&t->open[ROW_C2S], m->id, &type_changed);
+    return p != NULL && slice_eq(p->method, m->method);
+}
+
+/* Log text glued in front of a message: the message is what parses from some `{` to the end of the line
+ * (mcp-wire.md 7.1). The text in front is noise. Text that begins like a message is not log text: there
+ * two parsers could see two messages. */
+static bool glued(struct traffic *t, struct message *x)
+{
+    const char *p = x->text.p;
+    if (*p == '{' || (*p == '[' && x->m.fault.kind == JSON_TRAILING))
+        return false;
+    const char *end = p + x->text.n;
+    for (int i = 0; i < GLUED_TRIES && p < end; i++) {
+        p = memchr(p + 1, '{', (size_t)(end - p) - 1);
+        if (p == NULL)
+            return false;
+        struct slice rest = {p, (size_t)(end - p)};
+        struct rpc m;
+        if (rpc_read(rest, &m) < 0 || m.kind == RPC_INVALID || m.kind == RPC_BATCH ||
+            is_echo(t, &m))
+            continue;
+        noise(t, x, (struct slice){x->text.p, (size_t)(p - x->text.p)}, FINDING(FIND_NOT_JSON));
+        m.findings |= FINDING(FIND_GLUED_TEXT);
+        x->text = rest;
+        x->m = m;
+        return true;
+    }
+    return false;
+}
+
+static void bad_server_line(struct traffic *t, struct message *x)
+{
+    if (x->m.fault.kind != JSON_OK && glued(t, x)) {
+        message_handle(t, x);
+        return;
+    }
+    findings why = x->m.findings | x->repairs;
+    if (slice_begins(x->text, "Content-Length:"))
+        why |= FINDING(FIND_CONTENT_LENGTH);
+    if (x->m.fault.kind == JSON_OK && message_malformed_answer(t, x))
+        return;
+    noise(t, x, x->text, why);
+}
+
+/* ---- the client's ------------------------------------------------------------------------- */
+
+static void bad_client_line(struct traffic *t, struct message *x)
+{
+    bool json = x->m.fault.kind == JSON_OK;
+    struct buf why = {0};
+    if (json)
+        buf_adds(&why, x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY)
+                           ? "Invalid Request: an envelope key stands twice"
+                           : "Invalid Request: not a JSON-RPC 2.0 message");
+    else
+        buf_printf(&why, "Parse error: %s, at byte %zu of the line", json_fault_text(x->m.fault.kind),
+                   x->m.fault.at);
+    if (slice_begins(x->text, "Content-Length:")) {
+        x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
+        buf_adds(&why, "; Content-Length framing is LSP's, MCP wants one message a line");
+    }
+    message_refuse(t, x, json ? REPLY_INVALID_REQUEST : REPLY_PARSE_ERROR, buf_str(&why),
+                   json ? "not-jsonrpc" : "not-json");
+    buf_close(&why);
+}
+
+/* ---- any line ------------------------------------------------------------------------------- */
+
+/* Takes off what stands around a message and hurts some readers (mcp-wire.md 7.2). */
+static void repair(struct message *x)
+{
+    if (x->text.n > 0 && x->text.p[x->text.n - 1] == '\r') {
+        x->text.n--;
+        x->repairs |= FINDING(FIND_CRLF);
+    }
+    while (slice_begins(x->text, "\xEF\xBB\xBF")) {
+        x->text.p += 3;
+        x->text.n -= 3;
+        x->repairs |= FINDING(FIND_BOM);
+    }
+}
+
+static bool is_blank(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+            return false;
+    return true;
+}
+
+static void blank_line(struct traffic *t, const struct message *x)
+{
+    struct row row = {
+        .kind = "noise",
+        .direction = x->dir,
+        .action = ROW_SWALLOWED,
+        .body = x->text,
+        .not_json = true,
+        .size = x->size,
+        .findings = FINDING(FIND_BLANK_LINE) | x->repairs,
+        .hold = x->line->chunk,
+    };
+    recorder_add(t->recorder, &row);
+}
+
+static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
+{
+    struct message x = {
+        .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
+    if (t->validate != VALIDATE_NONE) {
+        repair(&x);
+        if (is_blank(x.text)) {
+            blank_line(t, &x);
+            return;
+        }
+    }
+    if (line->n > LARGE_MESSAGE)
+        x.repairs |= FINDING(FIND_LARGE_MESSAGE);
+    if (rpc_read(x.text, &x.m) == 0 && x.m.kind != RPC_INVALID)
+        message_handle(t, &x);
+    else if (t->validate == VALIDATE_NONE)
+        message_pass(t, &x, "noise");
+    else if (dir == ROW_C2S)
+        bad_client_line(t, &x);
+    else
+        bad_server_line(t, &x);
+}
+
+void traffic_line(struct traffic *t, enum row_direction dir, struct line *line)
+{
+    any_line(t, dir, line, 0);
+}
+
+void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line)
+{
+    any_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
+}
+
+void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
+{
+    struct line head = *line;
+    struct message x = {
+        .dir = dir, .line = &head, .size = line->n, .text = {line->p, size_min(line->n, 4096)}};
+    rpc_read_head((struct slice){line->p, line->n}, &x.m);
+    x.m.findings = FINDING(FIND_TOO_LONG);
+    x.m.fault.kind = JSON_CUT; /* the head alone is stored, and it is not JSON */
+    struct buf why = {0};
+    buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
+               t->max_message);
+    log_warn("refused, too long: from=%s server=%s bytes>%zu; raise --max-message",
+             dir == ROW_C2S ? "client" : "server", t->server, t->max_message);
+    if (dir == ROW_C2S)
+        message_refuse(t, &x, REPLY_INVALID_REQUEST, buf_str(&why), "too-long");
+    else if (!message_malformed_answer(t, &x))
+        message_drop(t, &x, "noise", ROW_REFUSED);
+    buf_close(&why);
+}
+
+void traffic_stderr(struct traffic *t, const struct line *line)
+{
+    struct row row = {
+        .kind = "stderr",
+        .direction = ROW_S2C,
+        .action = ROW_FORWARDED,
+        .body = {line->p, line->n},
+        .not_json = true,
+        .size = line->n,
+        .hold = line->chunk,
+    };
+    recorder_add(t->recorder, &row);
+}
+
+void traffic_server_gone(struct traffic *t, const char *cause, const char *why)
+{
+    while (t->open[ROW_C2S].oldest != NULL)
+        message_answer_for_server(t, t->open[ROW_C2S].oldest, cause, why);
+}
+
+void traffic_drop_unrecorded(struct traffic *t, const char *cause, const char *why)
+{
+    outbox_drop_staged(&t->out[ROW_S2C]);
+    while (t->open[ROW_C2S].oldest != NULL)
+        message_answer_for_server(t, t->open[ROW_C2S].oldest, cause, why);
+    outbox_release(&t->out[ROW_S2C]);
+}

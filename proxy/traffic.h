@@ -1,0 +1,54 @@
+/* traffic.h - what becomes of each line: checked, correlated, recorded, staged; or refused, or kept back.
+ *
+ * Both directions run the same way: line -> JSON check -> JSON-RPC view -> pending table -> row -> outbox.
+ * Nothing leaves here: bytes are staged in two outboxes and rows appended to the recorder, and the
+ * owner of both commits and releases at the end of the loop turn.
+ *
+ * Rules     mcp-wire.md 1 and 6; which line is repaired, refused or swallowed stands in docs/findings.md.
+ * Owns      the two outboxes, the two tables of open requests, the lines for the log directory.
+ * Errors    want of memory never ends the session: a line that cannot be staged is refused.
+ * Blocks    never. No I/O, no loop: a test feeds lines and looks at the outboxes. */
+#ifndef MI_PROXY_TRAFFIC_H
+#define MI_PROXY_TRAFFIC_H
+
+#include "proxy/outbox.h"
+#include "proxy/pending.h"
+#include "vault/actions.h"
+#include "vault/recorder.h"
+#include "wire/line.h"
+
+enum validate { VALIDATE_NONE, VALIDATE_WIRE };
+
+struct traffic {
+    struct recorder *recorder; /* borrowed */
+    const char *server;        /* borrowed; its name in records */
+    enum validate validate;
+    size_t max_message;        /* bytes; for the words of an error */
+    struct outbox out[2];      /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    struct actions actions;
+    struct buf scratch;        /* owned: replies under construction */
+    char version[32];          /* negotiated by initialize; "" before */
+    bool knows_client;         /* the session has the client's name */
+};
+
+void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,
+                  size_t max_message);
+void traffic_close(struct traffic *t);
+
+/* One line of a peer, as line_next() gave it. The byte behind it may be overwritten. */
+void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
+/* A line that was too long to keep; `line` has its head. */
+void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
+/* The stream ended inside this line. */
+void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
+/* A line that the server wrote to stderr. */
+void traffic_stderr(struct traffic *t, const struct line *line);
+/* The server can answer no more: every open request of the client gets an error that says why.
+ * `cause` is a stable word, `why` a sentence. */
+void traffic_server_gone(struct traffic *t, const char *cause, const char *why);
+/* Recording has failed for good and was not to be done without: what is staged for the client and not
+ * released is dropped, its open requests are answered with an error, and that is released. */
+void traffic_drop_unrecorded(struct traffic *t, const char *cause, const char *why);
+
+#endif

@@ -1,0 +1,174 @@
+#include "vault/actions.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "vault/dir.h"
+#include "wire/json_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define GATHER_MAX ((size_t)1 << 20) /* lines are written early when they come to more */
+#define LOOK_US 1000000
+
+void actions_open(struct actions *a, const char *session, const char *server)
+{
+    *a = (struct actions){.session = session, .server = server, .fd = -1};
+}
+
+void actions_close(struct actions *a)
+{
+    buf_close(&a->lines);
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+}
+
+static void add_string(struct buf *b, const char *name, struct slice raw)
+{
+    buf_printf(b, ",\"%s\":\"", name);
+    text_json_again(b, raw);
+    buf_addc(b, '"');
+}
+
+static void add_arguments(struct buf *b, const struct action *x)
+{
+    buf_adds(b, ",\"arguments\":");
+    if (x->arguments.n == x->arguments_n) {
+        text_json_again(b, x->arguments);
+        return;
+    }
+    struct slice head = x->arguments;
+    size_t chars = 0, at = 0;
+    while (at < head.n && chars < ACTIONS_CUT) {
+        size_t len = text_utf8_len(head.p + at, head.n - at);
+        at += len > 0 ? len : 1;
+        chars++;
+    }
+    struct buf cut = {0};
+    buf_add(&cut, head.p, at);
+    buf_printf(&cut, "… [+%zu bytes]", x->arguments_n - at);
+    text_json(b, buf_slice(&cut));
+    if (cut.failed)
+        b->failed = true;
+    buf_close(&cut);
+}
+
+static void add_error(struct buf *b, const struct action *x)
+{
+    buf_adds(b, ",\"error\":{\"code\":");
+    buf_slice_add(b, x->error_code);
+    buf_adds(b, ",\"message\":");
+    text_json_again(b, x->error_message);
+    buf_addc(b, '}');
+}
+
+void actions_add(struct actions *a, const struct action *x)
+{
+    struct buf *b = &a->lines;
+    size_t before = b->n;
+    char time[CLOCK_TEXT_MAX];
+    clock_utc_text(x->wall_us, time);
+    buf_printf(b, "{\"time\":\"%s\",\"session\":\"%s\",\"server\":", time, a->session);
+    text_json(b, slice_of(a->server));
+    buf_printf(b, ",\"seq\":%llu", (unsigned long long)x->seq);
+    add_string(b, "method", x->method);
+    if (x->target.p != NULL)
+        add_string(b, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
+    if (x->arguments.p != NULL)
+        add_arguments(b, x);
+    buf_printf(b, ",\"status\":\"%s\"", x->status);
+    if (x->error_code.p != NULL)
+        add_error(b, x);
+    buf_printf(b, ",\"duration_ms\":%lld.%03d,\"request_bytes\":%zu,\"response_bytes\":%zu",
+               (long long)(x->duration_us / 1000), (int)(x->duration_us % 1000), x->request_bytes,
+               x->response_bytes);
+    if (x->result.p != NULL) {
+        buf_adds(b, ",\"result\":");
+        text_json_head(b, x->result, ACTIONS_CUT);
+    }
+    buf_adds(b, "}\n");
+    if (b->failed) { /* no memory for this one line: the earlier ones are whole */
+        b->failed = false;
+        b->n = before;
+        log_warn("a line of the log directory was dropped: out of memory");
+    }
+}
+
+static int open_day(struct actions *a, int vault_fd, const char *day)
+{
+    char name[64];
+    size_t n = strlen(day);
+    memcpy(name, day, n);
+    memcpy(name + n, ".jsonl", sizeof ".jsonl");
+    int logs = vault_dir_sub(vault_fd, VAULT_LOGS, true);
+    int dir = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, true) : -1;
+    int fd = -1;
+    if (dir >= 0)
+        fd = vault_dir_file(dir, name, O_WRONLY | O_APPEND | O_CREAT);
+    int e = errno;
+    if (logs >= 0)
+        close(logs);
+    if (dir >= 0)
+        close(dir);
+    errno = e;
+    if (fd < 0)
+        return MI_EIO;
+    a->fd = fd;
+    memcpy(a->day, day, n + 1);
+    return 0;
+}
+
+/* The file of today, which somebody may have removed. */
+static int ready(struct actions *a, int vault_fd, int64_t wall_us)
+{
+    char day[CLOCK_TEXT_MAX];
+    clock_utc_day(wall_us, day);
+    bool look = wall_us - a->looked_us >= LOOK_US || wall_us < a->looked_us;
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && !look)
+        return 0;
+    a->looked_us = wall_us;
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_linked(a->fd))
+        return 0;
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+    return open_day(a, vault_fd, day);
+}
+
+static int write_lines(struct actions *a, struct slice lines)
+{
+    if (a->torn && write(a->fd, "\n", 1) != 1)
+        return MI_EIO;
+    a->torn = false;
+    while (lines.n > 0) {
+        ssize_t n = write(a->fd, lines.p, lines.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return MI_EIO;
+        a->torn = (size_t)n < lines.n && lines.p[n - 1] != '\n';
+        lines.p += n;
+        lines.n -= (size_t)n;
+    }
+    return 0;
+}
+
+void actions_flush(struct actions *a, int vault_fd)
+{
+    if (a->lines.n == 0)
+        return;
+    int st = vault_fd >= 0 ? ready(a, vault_fd, clock_wall_us()) : MI_ENOENT;
+    if (st == 0)
+        st = write_lines(a, buf_slice(&a->lines));
+    if (st < 0 && !a->failing)
+        log_warn("cannot write the log directory, its lines are dropped: %s",
+                 st == MI_ENOENT ? "the vault is not open" : strerror(errno));
+    a->failing = st < 0;
+    if (a->lines.cap > GATHER_MAX)
+        buf_close(&a->lines);
+    else
+        buf_clear(&a->lines);
+}

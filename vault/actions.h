@@ -1,0 +1,44 @@
+/* actions.h - the log directory: one JSON line for each finished invocation, a file for each UTC day.
+ *
+ * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. Lines gather during a loop turn and leave in one
+ * write of whole lines; docs/vault.md describes their fields. The log is a convenience: the database is
+ * the record. When it cannot be written, that is said once and the lines are dropped.
+ *
+ * Owns      the gathered lines and the descriptor of the day's file.
+ * Blocks    on the disk only. */
+#ifndef MI_VAULT_ACTIONS_H
+#define MI_VAULT_ACTIONS_H
+
+#include "base/buf.h"
+
+#define ACTIONS_CUT 50 /* characters of a result, or of arguments that are too long */
+
+struct action {
+    int64_t wall_us;       /* when it finished */
+    uint64_t seq;          /* of the request */
+    const char *status;    /* as in the view `invocations` */
+    struct slice method, target; /* between the quotes, escapes as written; target may be {NULL, 0} */
+    struct slice arguments;      /* JSON; {NULL, 0}: none */
+    size_t arguments_n;          /* more than arguments.n: a head of them */
+    struct slice error_code, error_message; /* JSON; {NULL, 0}: none */
+    int64_t duration_us;
+    size_t request_bytes, response_bytes;
+    struct slice result; /* text of which the head is shown; {NULL, 0}: none */
+};
+
+struct actions {
+    const char *session, *server; /* borrowed */
+    struct buf lines;             /* owned: whole lines, not yet written */
+    int fd;                       /* -1: not open */
+    char day[32];                 /* of fd */
+    int64_t looked_us;            /* when it was last seen that the file is still there */
+    bool failing, torn;           /* the last write failed; it left half a line */
+};
+
+void actions_open(struct actions *a, const char *session, const char *server);
+void actions_close(struct actions *a);
+void actions_add(struct actions *a, const struct action *x);
+/* Writes what has gathered. vault_fd: the vault's directory, -1 while there is none. */
+void actions_flush(struct actions *a, int vault_fd);
+
+#endif

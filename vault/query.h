@@ -1,0 +1,94 @@
+/* query.h - reading what was recorded: sessions, their messages and events, and large bodies.
+ *
+ * Rules     the vault is never changed: the database is opened read-only, while proxies may write to it.
+ *           (SQLite keeps two helper files beside it, -wal and -shm, where it may.)
+ *           Rows are read in pages of about QUERY_PAGE_BYTES and handed out between two transactions,
+ *           so a reader that stops at a pager never keeps a writer from checkpointing.
+ * Owns      the connection; what the callbacks get is borrowed for the call.
+ * Errors    MI_ESTORE with one sentence in query_error(); MI_ENOENT when something is not there.
+ * Blocks    on the disk, and up to 2 s for a locked database. */
+#ifndef MI_VAULT_QUERY_H
+#define MI_VAULT_QUERY_H
+
+#include "base/buf.h"
+
+#define QUERY_PAGE_BYTES ((size_t)1 << 20)
+#define QUERY_PAGE_ROWS 512
+
+struct query;
+
+/* Text is {NULL, 0} where the column is NULL. */
+struct query_session {
+    int64_t id;
+    struct slice uid, name, command, client_name, client_version, server_name, server_version;
+    struct slice protocol_version, end_reason, host, record_level, interposer_version;
+    int64_t started_at_us;
+    int64_t ended_at_us; /* 0: NULL */
+    bool has_exit_status;
+    int64_t exit_status;
+    int64_t pid;
+    size_t uid_unique; /* characters of uid that no other session begins with */
+};
+
+struct query_message {
+    int64_t seq, t_us;
+    struct slice direction, origin, kind, action;
+    struct slice rpc_id, method, target, body, finding;
+    bool is_large; /* the body lies in VAULT/Bodies: body_offset, body_length */
+    int64_t body_offset, body_length;
+    int64_t size, redactions;
+    int64_t request_seq, batch_seq; /* 0: NULL */
+    /* Of the request that request_seq names, when it is there: */
+    bool has_request;
+    int64_t request_t_us;
+    struct slice request_method, request_target;
+};
+
+struct query_event {
+    int64_t id, t_us;
+    struct slice kind, detail;
+};
+
+/* The client's requests of one session, with the statuses of the view `invocations`. */
+struct query_summary {
+    int64_t last_seq; /* 0: no messages */
+    int64_t last_t_us;
+    int64_t calls;
+    int64_t ok, tool_errors, errors, refused, cancelled, server_gone, open;
+    uint64_t *waiting; /* owned; bit seq: a request that has got no answer. NULL: not asked for */
+    size_t waiting_n;  /* words */
+};
+
+/* A callback says false to end the reading. */
+typedef bool (*query_session_fn)(void *ctx, const struct query_session *s);
+typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
+typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
+
+/* 0, MI_ENOENT (nothing was ever recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
+MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
+void query_close(struct query *q); /* NULL is fine */
+const char *query_error(const struct query *q);
+const char *query_vault(const struct query *q); /* absolute path */
+
+/* Newest first, at most `limit`; 0: all of them. */
+MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
+/* The id or the beginning of the uid (any case) of a session; NULL: the newest that has a message, else
+ * the newest. *ret is good until the next call. MI_ENOENT and MI_EINVAL (several) leave a sentence. */
+MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
+/* With `waiting`, summary_waits() can be asked; query_summary_close() frees what that takes. */
+MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
+                          struct query_summary *ret);
+void query_summary_close(struct query_summary *s);
+bool query_summary_waits(const struct query_summary *s, int64_t seq);
+
+/* Messages with from <= seq <= to, in order. With on_event, the session's events stand between them
+ * where they happened. */
+MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                           query_message_fn on_message, query_event_fn on_event, void *ctx);
+
+/* The first `max` bytes of a large body are appended to b. MI_EIO with a sentence in query_error(): the
+ * file is missing, too short or no plain file. */
+MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
+                       struct buf *b);
+
+#endif
