@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-const struct command *const commands[] = {&command_proxy, NULL};
+const struct command *const commands[] = {&command_proxy, &command_sessions, &command_show, NULL};
 
 const struct command *command_find(const char *name)
 {

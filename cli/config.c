@@ -17,8 +17,8 @@
 
 #define NUMBER_MAX 1000000000
 
-struct kept {
-    struct kept *next;
+struct config_value {
+    struct config_value *next;
     char text[];
 };
 
@@ -155,11 +155,11 @@ static int apply(struct reading *r, const struct command *c, const struct opt *o
     struct opt_set *set = mine ? &r->s->set : &scratch;
     if (!mine)
         opt_open(&scratch, c->table);
-    struct kept *k = malloc(sizeof *k + strlen(value) + 1);
+    struct config_value *k = malloc(sizeof *k + strlen(value) + 1);
     if (k != NULL) {
         memcpy(k->text, value, strlen(value) + 1);
-        k->next = r->s->kept;
-        r->s->kept = k;
+        k->next = r->s->values;
+        r->s->values = k;
     }
     if (k == NULL || opt_config(set, o->name, k->text) < 0) {
         r->error_line = r->line;
@@ -364,10 +364,10 @@ void settings_close(struct settings *s)
     free(s->gathered);
     s->gathered = NULL;
     s->operands = NULL;
-    while (s->kept != NULL) {
-        struct kept *next = s->kept->next;
-        free(s->kept);
-        s->kept = next;
+    while (s->values != NULL) {
+        struct config_value *next = s->values->next;
+        free(s->values);
+        s->values = next;
     }
 }
 

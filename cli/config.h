@@ -23,9 +23,9 @@ struct settings {
     struct opt_set set;
     char **operands; /* ended by NULL. With server_command: the server's argv, within our own */
     int operands_n;
-    int exit_status;   /* when settings_read() says false */
-    char **gathered;   /* owned; what operands points to otherwise */
-    struct kept *kept; /* owned; values from the file */
+    int exit_status;             /* when settings_read() says false */
+    char **gathered;             /* owned; what operands points to otherwise */
+    struct config_value *values; /* owned; from the file */
 };
 
 /* Reads everything. false: the command must not run but return s->exit_status; either the help was

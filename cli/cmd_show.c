@@ -1,0 +1,255 @@
+#include "base/log.h"
+#include "cli/config.h"
+#include "cli/record_json.h"
+#include "cli/timeline.h"
+#include "wire/json_text.h"
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPT_VAULT,
+    {'b', "bodies", NULL, NULL, "every body in full, as it was recorded"},
+    {'p', "pretty", NULL, NULL, "every body in full, indented"},
+    {'s', "seq", "N", NULL, "one call: request N, what belongs to it, its answer"},
+    {0, "json", NULL, NULL, "a JSON object on a line for each row, bodies included"},
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "SESSION is an ID or the beginning of a UID as `sessions` shows them; without it, the newest\n"
+    "session that has a message.\n"
+    "The arrow points to the server or to the client. TOOK is the time from a request to its\n"
+    "answer. What follows SIZE is the arguments, the result or the error, as far as it fits,\n"
+    "after what is remarkable [in brackets].\n";
+
+struct showing {
+    struct query *q;
+    struct query_session session;
+    struct session_view view;
+    struct out out;
+    struct timeline timeline;
+    bool json;
+    int64_t seq;      /* of the call that was asked for; 0: all */
+    struct buf token; /* owned; its progress token as JSON text; empty: none */
+    struct buf body;  /* owned; a large body */
+    int64_t closed;   /* seq of what closed the call; 0: nothing yet */
+};
+
+/* ---- --json ---- */
+
+static bool json_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    struct slice body = m->body;
+    const char *error = NULL;
+    if (m->is_large) {
+        buf_clear(&s->body);
+        int st = query_body(s->q, s->session.uid, m, SIZE_MAX, &s->body);
+        error = st < 0 ? query_error(s->q) : NULL;
+        body = st < 0 ? (struct slice){0} : buf_slice(&s->body);
+    }
+    record_json_message(&s->out.b, &s->session, m, body, error);
+    out_end_line(&s->out);
+    return !out_ended(&s->out);
+}
+
+static bool json_event(void *ctx, const struct query_event *e)
+{
+    struct showing *s = ctx;
+    record_json_event(&s->out.b, &s->session, e);
+    out_end_line(&s->out);
+    return !out_ended(&s->out);
+}
+
+/* ---- for people ---- */
+
+static bool text_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    timeline_message(&s->timeline, m);
+    return !out_ended(&s->out);
+}
+
+static bool text_event(void *ctx, const struct query_event *e)
+{
+    struct showing *s = ctx;
+    timeline_event(&s->timeline, e);
+    return !out_ended(&s->out);
+}
+
+#define MEASURED 500 /* the first so many messages decide how wide the columns are */
+
+static bool measure(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    timeline_measure(&s->timeline, m);
+    return true;
+}
+
+static int show_all(struct showing *s)
+{
+    int64_t last = s->view.summary.last_seq;
+    if (s->json) {
+        record_json_session(&s->out.b, &s->session, &s->view);
+        out_end_line(&s->out);
+        return query_timeline(s->q, s->session.id, 0, last, json_message, json_event, s);
+    }
+    int st =
+        query_timeline(s->q, s->session.id, 0, last < MEASURED ? last : MEASURED, measure, NULL, s);
+    if (st < 0)
+        return st;
+    timeline_header(&s->timeline);
+    if (last > 0)
+        timeline_columns(&s->timeline);
+    return query_timeline(s->q, s->session.id, 0, last, text_message, text_event, s);
+}
+
+/* ---- --seq ---- */
+
+/* The JSON text of params.NAME, or params._meta.NAME. {NULL, 0}: there is none. */
+static struct slice param(struct slice body, bool in_meta, const char *name)
+{
+    struct json_scan scan;
+    if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return (struct slice){0};
+    struct json_value v = json_get((struct json_value){scan.type, scan.root}, "params");
+    if (in_meta && v.type == JSON_OBJECT)
+        v = json_get(v, "_meta");
+    if (v.type == JSON_OBJECT)
+        v = json_get(v, name);
+    else
+        return (struct slice){0};
+    return v.type != JSON_NONE ? v.text : (struct slice){0};
+}
+
+struct target {
+    int64_t seq;
+    bool found;
+    int64_t request_seq;
+};
+
+static bool find_target(void *ctx, const struct query_message *m)
+{
+    struct target *t = ctx;
+    t->found = true;
+    t->request_seq = m->request_seq;
+    return false;
+}
+
+static bool belongs(struct showing *s, const struct query_message *m)
+{
+    if (m->seq == s->seq || m->request_seq == s->seq || m->batch_seq == s->seq)
+        return true;
+    if (s->token.n == 0 || s->closed != 0 || !slice_is(m->kind, "notification") ||
+        m->method.p == NULL || !slice_is(m->method, "notifications/progress"))
+        return false;
+    return slice_eq(param(m->body, false, "progressToken"), buf_slice(&s->token));
+}
+
+static bool call_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    if (!belongs(s, m))
+        return true;
+    if (m->seq == s->seq && slice_is(m->kind, "request"))
+        buf_slice_add(&s->token, param(m->body, true, "progressToken"));
+    else if (m->request_seq == s->seq && slice_is(m->action, "forwarded"))
+        s->closed = m->seq;
+    return s->json ? json_message(s, m) : text_message(s, m);
+}
+
+static bool call_measure(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    if (belongs(s, m))
+        timeline_measure(&s->timeline, m);
+    return true;
+}
+
+static int show_call(struct showing *s)
+{
+    struct target t = {.seq = s->seq};
+    int64_t last = s->view.summary.last_seq;
+    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, find_target, NULL, &t);
+    if (st < 0)
+        return st;
+    if (!t.found) {
+        log_error("session %lld has no message %lld; it has 1 to %lld", (long long)s->session.id,
+                  (long long)s->seq, (long long)last);
+        return MI_ENOENT;
+    }
+    if (t.request_seq > 0)
+        s->seq = t.request_seq; /* an answer was named: start at its request */
+    if (!s->json) {
+        int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
+        st = query_timeline(s->q, s->session.id, s->seq, near, call_measure, NULL, s);
+        if (st < 0)
+            return st;
+        timeline_title(&s->timeline);
+        timeline_columns(&s->timeline);
+    }
+    return query_timeline(s->q, s->session.id, s->seq, last, call_message, NULL, s);
+}
+
+/* ---- the command ---- */
+
+static int show(struct showing *s, const struct settings *settings)
+{
+    enum timeline_bodies bodies = settings_on(settings, "pretty")   ? BODIES_PRETTY
+                                  : settings_on(settings, "bodies") ? BODIES_RAW
+                                                                    : BODIES_SHORT;
+    if (s->seq > 0 && bodies == BODIES_SHORT)
+        bodies = BODIES_PRETTY;
+    int st = session_look(s->q, &s->session, true, &s->view);
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
+        return EXIT_TROUBLE;
+    }
+    out_open(&s->out);
+    timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
+    st = s->seq > 0 ? show_call(s) : show_all(s);
+    timeline_close(&s->timeline);
+    buf_close(&s->token);
+    buf_close(&s->body);
+    session_close(&s->view);
+    int status = out_close(&s->out);
+    if (st < 0 && st != MI_ENOENT)
+        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings settings;
+    if (!settings_read(&settings, &command_show, argc, argv))
+        return settings.exit_status;
+    struct showing s = {.json = settings_on(&settings, "json")};
+    int status = EXIT_FINE;
+    if (settings_text(&settings, "seq") != NULL) {
+        s.seq = settings_number(&settings, "seq");
+        if (s.seq == 0)
+            status = settings_usage(&command_show, "--seq: messages are counted from 1");
+    }
+    if (status == EXIT_FINE)
+        status = session_vault_open(&settings, &s.q);
+    if (status == EXIT_FINE) {
+        int st = query_session(s.q, settings.operands[0], &s.session);
+        if (st == 0) {
+            status = show(&s, &settings);
+        } else {
+            log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s.q));
+            status = EXIT_TROUBLE;
+        }
+        query_close(s.q);
+    }
+    settings_close(&settings);
+    return status;
+}
+
+const struct command command_show = {
+    .name = "show",
+    .summary = "show what was said in a session",
+    .usage = "[OPTIONS] [SESSION]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

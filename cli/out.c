@@ -1,0 +1,200 @@
+#include "cli/out.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define BLOCK ((size_t)32 << 10)
+
+static bool has(const char *variable)
+{
+    const char *v = getenv(variable);
+    return v != NULL && v[0] != '\0';
+}
+
+static size_t terminal_columns(void)
+{
+    struct winsize w;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    const char *v = getenv("COLUMNS");
+    int n = v != NULL ? atoi(v) : 0;
+    return n > 0 ? (size_t)n : 80;
+}
+
+void out_open(struct out *o)
+{
+    *o = (struct out){0};
+    (void)signal(SIGPIPE, SIG_IGN); /* a write tells it as well */
+    o->utf8 = setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    /* wcwidth() must know UTF-8 characters whatever the locale: a record may hold them. */
+    if (!o->utf8)
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    o->is_terminal = isatty(STDOUT_FILENO) == 1;
+    const char *term = getenv("TERM");
+    o->coloured = o->is_terminal && !has("NO_COLOR") && term != NULL && strcmp(term, "dumb") != 0;
+    o->columns = o->is_terminal ? terminal_columns() : OUT_COLUMNS_PIPED;
+}
+
+static void write_out(struct out *o)
+{
+    size_t done = 0;
+    while (done < o->b.n && !out_ended(o)) {
+        ssize_t n = write(STDOUT_FILENO, o->b.p + done, o->b.n - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno == EPIPE)
+            o->closed = true;
+        else if (n < 0 && errno != EINTR)
+            o->error = errno;
+    }
+    if (o->b.failed && o->error == 0)
+        o->error = ENOMEM;
+    buf_clear(&o->b);
+}
+
+int out_close(struct out *o)
+{
+    write_out(o);
+    buf_close(&o->b);
+    buf_close(&o->text);
+    if (o->error == 0)
+        return EXIT_FINE;
+    log_error("cannot write to stdout: %s", strerror(o->error));
+    return EXIT_TROUBLE;
+}
+
+bool out_ended(const struct out *o)
+{
+    return o->closed || o->error != 0;
+}
+
+void out_raw(struct out *o, const char *text)
+{
+    buf_adds(&o->b, text);
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        buf_add(&o->b, text, size_min((size_t)n, sizeof text - 1));
+}
+
+void out_text(struct out *o, struct slice text)
+{
+    if (text.p != NULL)
+        text_visible(&o->b, text);
+}
+
+void out_style(struct out *o, enum out_style style)
+{
+    static const char *const codes[] = {"0", "2", "1", "31", "32", "33", "36"};
+    if (o->coloured) {
+        buf_adds(&o->b, "\033[");
+        buf_adds(&o->b, codes[style]);
+        buf_addc(&o->b, 'm');
+    }
+}
+
+void out_end_line(struct out *o)
+{
+    buf_addc(&o->b, '\n');
+    if (o->b.n >= BLOCK || o->b.failed)
+        write_out(o);
+}
+
+static size_t width_of(const char *p, size_t len)
+{
+    if (len == 1)
+        return 1;
+    int w = wcwidth((wchar_t)text_utf8_code(p, len));
+    return w >= 0 ? (size_t)w : 1;
+}
+
+/* Bytes of visible text that take at most `max` columns; *ret_width is what they take. */
+static size_t fit(struct slice s, size_t max, size_t *ret_width)
+{
+    size_t i = 0, width = 0;
+    while (i < s.n) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        size_t w = width_of(s.p + i, len);
+        if (width + w > max)
+            break;
+        width += w;
+        i += len;
+    }
+    *ret_width = width;
+    return i;
+}
+
+/* The text made visible, in o->text. */
+static struct slice visible(struct out *o, struct slice text)
+{
+    buf_clear(&o->text);
+    if (text.p != NULL)
+        text_visible(&o->text, text);
+    return buf_slice(&o->text);
+}
+
+static void fill(struct out *o, size_t n)
+{
+    for (; n > 0; n--)
+        buf_addc(&o->b, ' ');
+}
+
+static void add_cell(struct out *o, struct slice text, size_t width, bool padded, bool right)
+{
+    const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
+    size_t dots_width = o->utf8 ? 1 : 3;
+    struct slice head =
+        text.p != NULL ? text_head(text, 8 * width + 64) : text; /* the rest cannot matter */
+    struct slice v = visible(o, head);
+    size_t taken;
+    size_t n = fit(v, width, &taken);
+    bool cut = n < v.n || head.n < text.n;
+    if (cut) {
+        n = fit(v, width > dots_width ? width - dots_width : 0, &taken);
+        taken += dots_width;
+    }
+    size_t blanks = padded && taken < width ? width - taken : 0;
+    if (right)
+        fill(o, blanks);
+    buf_add(&o->b, v.p, n);
+    if (cut)
+        buf_add(&o->b, dots, width >= dots_width ? strlen(dots) : 0);
+    if (!right)
+        fill(o, blanks);
+}
+
+void out_cell(struct out *o, struct slice text, size_t width, bool right)
+{
+    add_cell(o, text, width, true, right);
+}
+
+void out_fit(struct out *o, struct slice text, size_t width)
+{
+    add_cell(o, text, width, false, false);
+}
+
+size_t out_width(struct out *o, struct slice text)
+{
+    size_t width;
+    (void)fit(visible(o, text), SIZE_MAX, &width);
+    return width;
+}

@@ -1,0 +1,129 @@
+#include "cli/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A process that began this much later than the session has only inherited its number. Generous, as
+ * the wall clock may have been set in between. */
+#define PID_REUSE_US (60 * (int64_t)1000000)
+
+/* When the process began, by the wall clock; 0: not known. */
+static int64_t began_us(int64_t pid)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "/proc/%lld/stat", (long long)pid);
+    FILE *f = fopen(text, "re");
+    if (f == NULL)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *p = strrchr(text, ')'); /* the name before it may hold anything */
+    for (int field = 2; p != NULL && field < 22; field++) {
+        p = strchr(p + 1, ' ');
+    }
+    struct timespec boot;
+    long hz = sysconf(_SC_CLK_TCK);
+    if (p == NULL || hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+        return 0;
+    int64_t since_boot_us = (int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000;
+    return clock_wall_us() - since_boot_us + strtoll(p, NULL, 10) * (1000000 / hz);
+}
+
+static enum session_state find_state(const struct query_session *s)
+{
+    if (s->ended_at_us != 0)
+        return SESSION_ENDED;
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || !slice_is(s->host, host))
+        return SESSION_ELSEWHERE;
+    if (s->pid <= 0 || s->pid > INT_MAX || (kill((pid_t)s->pid, 0) != 0 && errno == ESRCH))
+        return SESSION_DIED;
+    return began_us(s->pid) > s->started_at_us + PID_REUSE_US ? SESSION_DIED : SESSION_LIVE;
+}
+
+int session_vault_open(const struct settings *s, struct query **ret)
+{
+    char *path = settings_vault(s);
+    if (path == NULL)
+        return EXIT_TROUBLE;
+    struct buf error = {0};
+    int st = query_open(ret, path, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "no memory" : buf_str(&error));
+    buf_close(&error);
+    free(path);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+int session_look(struct query *q, const struct query_session *s, bool waiting,
+                 struct session_view *ret)
+{
+    struct session_view v = {.state = find_state(s)};
+    int st = query_summary(q, s->id, waiting, &v.summary);
+    if (st < 0)
+        return st;
+    if (v.state == SESSION_ENDED)
+        v.lasted_us = s->ended_at_us - s->started_at_us;
+    else if (v.state == SESSION_LIVE)
+        v.lasted_us = clock_wall_us() - s->started_at_us;
+    else
+        v.lasted_us = v.summary.last_t_us;
+    if (v.lasted_us < 0)
+        v.lasted_us = 0; /* the wall clock was set back */
+    *ret = v;
+    return 0;
+}
+
+void session_close(struct session_view *v)
+{
+    query_summary_close(&v->summary);
+}
+
+const char *session_state_name(enum session_state state)
+{
+    static const char *const names[] = {"ended", "live", "died", "elsewhere"};
+    return names[state];
+}
+
+void session_end_text(struct buf *b, const struct query_session *s, enum session_state state)
+{
+    if (state == SESSION_ENDED && s->end_reason.p != NULL)
+        buf_slice_add(b, s->end_reason);
+    else
+        buf_adds(b, session_state_name(state));
+    if (s->has_exit_status && s->exit_status != 0)
+        buf_printf(b, " %lld", (long long)s->exit_status);
+}
+
+int64_t session_errors(const struct query_summary *s)
+{
+    return s->tool_errors + s->errors + s->refused + s->server_gone;
+}
+
+bool session_is_answer(const struct query_message *m)
+{
+    return slice_is(m->kind, "result") || slice_is(m->kind, "error");
+}
+
+static bool finds(const struct query_message *m, const char *name)
+{
+    return m->finding.p != NULL && memmem(m->finding.p, m->finding.n, name, strlen(name)) != NULL;
+}
+
+const char *session_answer_status(const struct query_message *m)
+{
+    if (slice_is(m->origin, "interposer") && finds(m, "server-gone"))
+        return "server-gone";
+    if (slice_is(m->kind, "error"))
+        return "error";
+    return finds(m, "tool-error") ? "tool-error" : "ok";
+}

@@ -1,0 +1,41 @@
+/* session.h - what can be told of a session beyond its row: is it running, how long, how did it go.
+ *
+ * Blocks    on /proc only. */
+#ifndef MI_CLI_SESSION_H
+#define MI_CLI_SESSION_H
+
+#include "cli/config.h"
+#include "vault/query.h"
+
+enum session_state {
+    SESSION_ENDED,
+    SESSION_LIVE,      /* no end in the record, and its process runs on this machine */
+    SESSION_DIED,      /* no end in the record, and no such process */
+    SESSION_ELSEWHERE, /* no end in the record; it ran on another machine */
+};
+
+struct session_view {
+    enum session_state state;
+    int64_t lasted_us; /* until its end, until now, or until its last message */
+    struct query_summary summary;
+};
+
+/* Opens the vault of a command to be read. EXIT_FINE, or the status to exit with; stderr is told. */
+MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
+
+MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
+                         struct session_view *ret);
+void session_close(struct session_view *v);
+
+const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
+/* "client-closed", "server-exited 1", "live", "died": the state, or the reason with a status but 0. */
+void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
+/* Calls that did not end well. */
+int64_t session_errors(const struct query_summary *s);
+
+/* How an answer answers, in the words of the view `invocations`: "ok", "tool-error", "error",
+ * "server-gone". */
+const char *session_answer_status(const struct query_message *m);
+bool session_is_answer(const struct query_message *m); /* a result or an error */
+
+#endif

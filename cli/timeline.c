@@ -1,0 +1,536 @@
+#include "cli/timeline.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/pretty.h"
+#include "cli/preview.h"
+#include "wire/json_text.h"
+
+#include <stdio.h>
+
+#define WHAT_COLUMNS 11 /* server-gone, the longest */
+#define TOOK_COLUMNS 7
+#define SIZE_COLUMNS 7
+#define METHOD_MIN 12
+#define METHOD_MAX(columns) ((columns) < 112 ? 28 : (columns) / 4)
+#define ID_MIN 2
+#define ID_MAX 8
+#define DETAIL_MIN 12 /* less tells nothing */
+#define PREVIEW_BYTES 2048
+#define LARGE_HEAD 4096 /* bytes of a large body that are read for its preview */
+
+void timeline_open(struct timeline *t, struct out *o, struct query *q,
+                   const struct query_session *s, const struct session_view *v,
+                   enum timeline_bodies bodies)
+{
+    *t = (struct timeline){.out = o, .q = q, .session = s, .view = v, .bodies = bodies};
+    t->method_width = METHOD_MIN;
+    t->id_width = ID_MIN;
+    t->seq_width = 3;
+    for (int64_t n = v->summary.last_seq; n >= 1000; n /= 10)
+        t->seq_width++;
+    t->time_width =
+        v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12; /* 999.999, 12:34:56.789 */
+}
+
+void timeline_close(struct timeline *t)
+{
+    buf_close(&t->text);
+    buf_close(&t->body);
+}
+
+/* ---- the header ---- */
+
+static void field(struct timeline *t, const char *name)
+{
+    out_style(t->out, OUT_DIM);
+    out_printf(t->out, "%-10s", name);
+    out_style(t->out, OUT_PLAIN);
+}
+
+static void name_and_version(struct timeline *t, struct slice name, struct slice version)
+{
+    out_text(t->out, name);
+    if (version.p != NULL) {
+        out_raw(t->out, " ");
+        out_text(t->out, version);
+    }
+}
+
+/* The words as a shell would take them. */
+static void command_line(struct timeline *t, struct slice command)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,";
+    struct json_scan scan;
+    if (json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY) {
+        out_text(t->out, command);
+        return;
+    }
+    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
+    struct slice key;
+    struct json_value v;
+    for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
+        buf_clear(&t->text);
+        json_unescape(&t->text, v.type == JSON_STRING ? json_string_raw(v) : v.text);
+        const char *word = buf_str(&t->text);
+        if (!first)
+            out_raw(t->out, " ");
+        bool quoted = t->text.n == 0 || strspn(word, plain) != t->text.n;
+        out_raw(t->out, quoted ? "'" : "");
+        out_text(t->out, buf_slice(&t->text));
+        out_raw(t->out, quoted ? "'" : "");
+    }
+}
+
+static void count(struct timeline *t, int64_t n, const char *what, enum out_style style)
+{
+    if (n == 0)
+        return;
+    out_raw(t->out, ", ");
+    out_style(t->out, style);
+    out_printf(t->out, "%lld %s", (long long)n, what);
+    out_style(t->out, OUT_PLAIN);
+}
+
+static void traffic_line(struct timeline *t)
+{
+    const struct query_summary *s = &t->view->summary;
+    field(t, "traffic");
+    out_printf(t->out, "%lld message%s, %lld call%s", (long long)s->last_seq,
+               s->last_seq == 1 ? "" : "s", (long long)s->calls, s->calls == 1 ? "" : "s");
+    if (s->calls > 0) {
+        out_raw(t->out, ": ");
+        out_printf(t->out, "%lld ok", (long long)s->ok);
+        count(t, s->tool_errors, "tool-error", OUT_RED);
+        count(t, s->errors, "error", OUT_RED);
+        count(t, s->refused, "refused", OUT_RED);
+        count(t, s->server_gone, "server-gone", OUT_RED);
+        count(t, s->cancelled, "cancelled", OUT_YELLOW);
+        count(t, s->open, "without an answer", OUT_YELLOW);
+    }
+    out_end_line(t->out);
+}
+
+static void end_line(struct timeline *t)
+{
+    const struct query_session *s = t->session;
+    field(t, "ended");
+    if (t->view->state == SESSION_LIVE) {
+        out_style(t->out, OUT_GREEN);
+        out_printf(t->out, "no, it is live (process %lld)", (long long)s->pid);
+    } else if (t->view->state == SESSION_DIED) {
+        out_style(t->out, OUT_RED);
+        out_printf(t->out, "died: process %lld is gone and recorded no end", (long long)s->pid);
+    } else if (t->view->state == SESSION_ELSEWHERE) {
+        out_raw(t->out, "no end is recorded; it ran on ");
+        out_text(t->out, s->host);
+    } else {
+        out_text(t->out, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));
+        if (s->has_exit_status)
+            out_printf(t->out, ", exit status %lld", (long long)s->exit_status);
+        if (s->has_exit_status && s->exit_status > 128 && s->exit_status < 128 + 65)
+            out_printf(t->out, " (signal %d)", (int)(s->exit_status - 128));
+    }
+    out_style(t->out, OUT_PLAIN);
+    out_end_line(t->out);
+}
+
+void timeline_header(struct timeline *t)
+{
+    struct out *o = t->out;
+    const struct query_session *s = t->session;
+    char started[CLOCK_TEXT_MAX];
+    clock_local_text(s->started_at_us, started);
+
+    field(t, "session");
+    out_style(o, OUT_BOLD);
+    out_printf(o, "%lld", (long long)s->id);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, "  ");
+    out_text(o, s->uid);
+    out_end_line(o);
+
+    field(t, "server");
+    out_style(o, OUT_CYAN);
+    out_text(o, s->name);
+    out_style(o, OUT_PLAIN);
+    if (s->server_name.p != NULL) {
+        out_raw(o, " (");
+        name_and_version(t, s->server_name, s->server_version);
+        out_raw(o, ")");
+    }
+    out_end_line(o);
+
+    field(t, "command");
+    command_line(t, s->command);
+    out_end_line(o);
+
+    field(t, "client");
+    name_and_version(t,
+                     s->client_name.p != NULL ? s->client_name : slice_of("did not say its name"),
+                     s->client_version);
+    if (s->protocol_version.p != NULL) {
+        out_raw(o, ", protocol ");
+        out_text(o, s->protocol_version);
+    }
+    out_end_line(o);
+
+    buf_clear(&t->text);
+    units_show_duration(&t->text, t->view->lasted_us);
+    field(t, "started");
+    out_printf(o, "%s, %s %s", started, t->view->state == SESSION_LIVE ? "so far" : "lasted",
+               buf_str(&t->text));
+    out_end_line(o);
+    end_line(t);
+    traffic_line(t);
+    out_end_line(o);
+}
+
+void timeline_title(struct timeline *t)
+{
+    char started[CLOCK_TEXT_MAX];
+    clock_local_text(t->session->started_at_us, started);
+    out_style(t->out, OUT_DIM);
+    out_printf(t->out, "session %lld  ", (long long)t->session->id);
+    out_text(t->out, t->session->name);
+    out_printf(t->out, "  %s", started);
+    out_style(t->out, OUT_PLAIN);
+    out_end_line(t->out);
+}
+
+/* ---- a line ---- */
+
+static bool is(struct slice s, const char *word)
+{
+    return s.p != NULL && slice_is(s, word);
+}
+
+/* Lines that are no messages: their text stands where others have a method. */
+static bool is_text(const struct query_message *m)
+{
+    return is(m->kind, "stderr") || is(m->kind, "noise");
+}
+
+static void method_text(struct timeline *t, const struct query_message *m)
+{
+    bool answer = session_is_answer(m);
+    struct slice method = answer ? m->request_method : m->method;
+    struct slice target = answer ? m->request_target : m->target;
+    buf_clear(&t->text);
+    if (method.p != NULL)
+        buf_slice_add(&t->text, method);
+    if (target.p != NULL) {
+        buf_addc(&t->text, ' ');
+        buf_slice_add(&t->text, target);
+    }
+}
+
+static size_t between(size_t least, size_t n, size_t most)
+{
+    return n < least ? least : n > most ? most : n;
+}
+
+void timeline_measure(struct timeline *t, const struct query_message *m)
+{
+    if (is_text(m))
+        return;
+    method_text(t, m);
+    size_t most = METHOD_MAX(t->out->columns);
+    t->method_width = between(t->method_width, out_width(t->out, buf_slice(&t->text)), most);
+    if (m->rpc_id.p != NULL)
+        t->id_width = between(t->id_width, out_width(t->out, m->rpc_id), ID_MAX);
+}
+
+static void time_text(struct timeline *t, int64_t t_us)
+{
+    long long ms = t_us / 1000;
+    buf_clear(&t->text);
+    if (t->time_width <= 7)
+        buf_printf(&t->text, "%lld.%03lld", ms / 1000, ms % 1000);
+    else
+        buf_printf(&t->text, "%lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60,
+                   ms / 1000 % 60, ms % 1000);
+}
+
+static void add_cell(struct timeline *t, size_t width, bool right, enum out_style style)
+{
+    if (style != OUT_PLAIN)
+        out_style(t->out, style);
+    out_cell(t->out, buf_slice(&t->text), width, right);
+    if (style != OUT_PLAIN)
+        out_style(t->out, OUT_PLAIN);
+}
+
+static void set_cell(struct timeline *t, struct slice text)
+{
+    buf_clear(&t->text);
+    if (text.p != NULL)
+        buf_slice_add(&t->text, text);
+}
+
+void timeline_columns(struct timeline *t)
+{
+    struct out *o = t->out;
+    out_style(o, OUT_BOLD);
+    out_cell(o, slice_of("SEQ"), t->seq_width, true);
+    out_raw(o, "  ");
+    out_cell(o, slice_of("TIME"), t->time_width, true);
+    out_raw(o, o->utf8 ? "     " : "      ");
+    out_cell(o, slice_of("WHAT"), WHAT_COLUMNS, false);
+    out_raw(o, " ");
+    out_cell(o, slice_of("METHOD"), t->method_width, false);
+    out_raw(o, "  ");
+    out_cell(o, slice_of("ID"), t->id_width, true);
+    out_raw(o, "  ");
+    out_cell(o, slice_of("TOOK"), TOOK_COLUMNS, true);
+    out_raw(o, "  ");
+    out_cell(o, slice_of("SIZE"), SIZE_COLUMNS, true);
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+}
+
+/* SEQ, TIME and the arrow; returns the columns that were taken. */
+static size_t begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
+                         enum out_style arrow_style)
+{
+    struct out *o = t->out;
+    buf_clear(&t->text);
+    if (seq > 0)
+        buf_int(&t->text, seq);
+    add_cell(t, t->seq_width, true, OUT_DIM);
+    out_raw(o, "  ");
+    time_text(t, t_us);
+    add_cell(t, t->time_width, true, OUT_DIM);
+    out_raw(o, "  ");
+    out_style(o, arrow_style);
+    out_raw(o, arrow);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, "  ");
+    return t->seq_width + t->time_width + 6 + (o->utf8 ? 1 : 2);
+}
+
+static const char *what_of(const struct query_message *m, enum out_style *ret_style)
+{
+    *ret_style = OUT_PLAIN;
+    if (session_is_answer(m)) {
+        const char *status = session_answer_status(m);
+        *ret_style = strcmp(status, "ok") == 0 ? OUT_GREEN : OUT_RED;
+        return status;
+    }
+    if (is(m->kind, "notification")) {
+        *ret_style = OUT_DIM;
+        return "notify";
+    }
+    static const char *const same[] = {"request", "batch", "stderr", "noise"};
+    for (size_t i = 0; i < MI_COUNT(same); i++) {
+        if (is(m->kind, same[i])) {
+            *ret_style = i < 2 ? OUT_BOLD : OUT_YELLOW;
+            return same[i];
+        }
+    }
+    return "?";
+}
+
+/* The findings, but for those that the column WHAT has told. */
+static void add_findings(struct buf *b, const struct query_message *m)
+{
+    const char *told = session_is_answer(m) ? session_answer_status(m) : "";
+    const char *gap = b->n > 0 ? ": " : "";
+    for (struct slice rest = m->finding; rest.n > 0;) {
+        const char *comma = memchr(rest.p, ',', rest.n);
+        struct slice name = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.n};
+        rest.p += size_min(rest.n, name.n + 1);
+        rest.n -= size_min(rest.n, name.n + 1);
+        if (slice_is(name, told))
+            continue;
+        buf_adds(b, gap);
+        buf_slice_add(b, name);
+        gap = ",";
+    }
+}
+
+static void add_note(struct buf *b, const char *what, int64_t seq)
+{
+    buf_adds(b, b->n > 0 ? ", " : "");
+    buf_adds(b, what);
+    if (seq > 0)
+        buf_int(b, seq);
+}
+
+/* What is remarkable: `refused: not-json`. */
+static void add_notes(struct timeline *t, const struct query_message *m)
+{
+    struct buf *b = &t->text;
+    buf_clear(b);
+    if (is(m->action, "refused"))
+        add_note(b, "refused", 0);
+    else if (is(m->action, "swallowed") && !is(m->kind, "stderr"))
+        add_note(b, "swallowed", 0);
+    if (is(m->origin, "interposer"))
+        add_note(b, "by interposer", 0);
+    if (query_summary_waits(&t->view->summary, m->seq))
+        add_note(b, "no answer", 0);
+    if (m->batch_seq > 0)
+        add_note(b, "in batch ", m->batch_seq);
+    if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
+        add_note(b, "to ", m->request_seq);
+    add_findings(b, m);
+}
+
+/* The content of a message in whatever room is left. */
+static void add_detail(struct timeline *t, const struct query_message *m, struct slice body,
+                       size_t room)
+{
+    struct out *o = t->out;
+    const char *gap = is_text(m) ? "" : "  ";
+    add_notes(t, m);
+    if (t->text.n > 0) {
+        out_raw(o, gap);
+        gap = " ";
+        out_style(o, OUT_YELLOW);
+        out_raw(o, "[");
+        out_text(o, buf_slice(&t->text)); /* whole, if it breaks the line or not */
+        out_raw(o, "]");
+        out_style(o, OUT_PLAIN);
+        size_t taken = out_width(o, buf_slice(&t->text)) + 3;
+        room = taken < room ? room - taken : 0;
+    }
+    if (t->bodies != BODIES_SHORT || room < DETAIL_MIN)
+        return;
+    buf_clear(&t->text);
+    preview_add(&t->text, m, body, PREVIEW_BYTES);
+    if (t->text.n == 0)
+        return;
+    out_raw(o, gap);
+    out_style(o, OUT_DIM);
+    out_fit(o, buf_slice(&t->text), room);
+    out_style(o, OUT_PLAIN);
+}
+
+/* The body, or the head of a large one; {NULL, 0} when there is none, with *ret_error saying why. */
+static struct slice body_of(struct timeline *t, const struct query_message *m,
+                            const char **ret_error)
+{
+    *ret_error = NULL;
+    if (!m->is_large)
+        return m->body;
+    buf_clear(&t->body);
+    size_t max = t->bodies == BODIES_SHORT ? LARGE_HEAD : SIZE_MAX;
+    int st = query_body(t->q, t->session->uid, m, max, &t->body);
+    if (st < 0) {
+        *ret_error = query_error(t->q);
+        return (struct slice){0};
+    }
+    return buf_slice(&t->body);
+}
+
+static void print_body(struct timeline *t, struct slice body)
+{
+    struct json_scan scan;
+    if (body.p == NULL)
+        return;
+    if (t->bodies == BODIES_PRETTY && json_scan(body, NULL, NULL, &scan) == 0) {
+        pretty_print(t->out, scan.root, 4);
+        return;
+    }
+    out_raw(t->out, "    ");
+    out_text(t->out, body);
+    out_end_line(t->out);
+}
+
+static void print_text_line(struct timeline *t, const struct query_message *m, struct slice body,
+                            size_t room)
+{
+    if (t->bodies == BODIES_SHORT) {
+        add_detail(t, m, body, room);
+        return;
+    }
+    add_detail(t, m, (struct slice){0}, 0);
+    if (t->text.n > 0)
+        out_raw(t->out, " ");
+    out_text(t->out, body);
+}
+
+static size_t print_columns(struct timeline *t, const struct query_message *m)
+{
+    struct out *o = t->out;
+    bool answered = session_is_answer(m) && m->has_request;
+    method_text(t, m);
+    add_cell(t, t->method_width, false, session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
+    out_raw(o, "  ");
+    set_cell(t, m->rpc_id);
+    add_cell(t, t->id_width, true, OUT_PLAIN);
+    out_raw(o, "  ");
+    buf_clear(&t->text);
+    if (answered)
+        units_show_duration(&t->text, m->t_us - m->request_t_us);
+    add_cell(t, TOOK_COLUMNS, true, OUT_PLAIN);
+    out_raw(o, "  ");
+    buf_clear(&t->text);
+    units_show_size(&t->text, m->size);
+    add_cell(t, SIZE_COLUMNS, true, OUT_DIM);
+    return t->method_width + t->id_width + TOOK_COLUMNS + SIZE_COLUMNS + 8;
+}
+
+void timeline_message(struct timeline *t, const struct query_message *m)
+{
+    struct out *o = t->out;
+    bool to_server = is(m->direction, "c2s");
+    const char *arrow =
+        to_server ? (o->utf8 ? "\xE2\x86\x92" : "->") : (o->utf8 ? "\xE2\x86\x90" : "<-");
+    const char *error;
+    struct slice body = body_of(t, m, &error);
+    size_t taken = begin_line(t, m->seq, m->t_us, arrow, to_server ? OUT_CYAN : OUT_GREEN);
+    enum out_style style;
+    const char *what = what_of(m, &style);
+    out_style(o, style);
+    out_cell(o, slice_of(what), WHAT_COLUMNS, false);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, " ");
+    taken += WHAT_COLUMNS + 1;
+    if (!is_text(m))
+        taken += print_columns(t, m);
+    size_t room = o->columns > taken ? o->columns - taken : 0;
+    if (is_text(m))
+        print_text_line(t, m, body, room);
+    else
+        add_detail(t, m, body, room);
+    if (error != NULL) {
+        out_style(o, OUT_RED);
+        out_raw(o, "  (no body: ");
+        out_text(o, slice_of(error));
+        out_raw(o, ")");
+        out_style(o, OUT_PLAIN);
+    }
+    out_end_line(o);
+    if (t->bodies != BODIES_SHORT && !is_text(m))
+        print_body(t, body);
+}
+
+void timeline_event(struct timeline *t, const struct query_event *e)
+{
+    struct out *o = t->out;
+    struct json_scan scan;
+    begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "* ", OUT_YELLOW);
+    out_style(o, OUT_YELLOW);
+    out_cell(o, e->kind, WHAT_COLUMNS, false);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, " ");
+    if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0 ||
+        scan.type != JSON_OBJECT) {
+        out_text(o, e->detail);
+        out_end_line(o);
+        return;
+    }
+    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
+    struct slice key;
+    struct json_value v;
+    for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
+        out_raw(o, first ? "" : " ");
+        out_text(o, key);
+        out_raw(o, "=");
+        out_text(o, v.type == JSON_STRING ? json_string_raw(v) : v.text);
+    }
+    out_end_line(o);
+}
