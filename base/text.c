@@ -145,9 +145,12 @@ void text_json_again(struct buf *b, struct slice valid)
 {
     size_t from = 0;
     for (size_t i = 0; i < valid.n;) {
-        unsigned char c = (unsigned char)valid.p[i];
-        size_t len = c < 0x7F ? 1 : text_utf8_len(valid.p + i, valid.n - i);
-        if (c >= 0x7F && len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len))) {
+        if ((unsigned char)valid.p[i] < 0x7F) { /* nearly every byte; valid JSON has no raw C0 */
+            i++;
+            continue;
+        }
+        size_t len = text_utf8_len(valid.p + i, valid.n - i);
+        if (len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len))) {
             buf_add(b, valid.p + from, i - from);
             add_json_code(b, valid.p + i, len);
             from = i + len;

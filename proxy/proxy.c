@@ -33,6 +33,7 @@ struct proxy {
     ev_signal signals[3];
     ev_timer retry_timer;  /* active while the recorder is behind */
     ev_timer idle_timer;   /* runs out when the pipes have been silent */
+    ev_timer log_timer;    /* active while lines for the log directory wait */
     ev_timer linger_timer; /* the client's last chance to read its answers */
     bool holding;          /* the recorder lets nothing through */
     bool finishing;        /* the server is gone; last answers are on their way */
@@ -273,6 +274,30 @@ static void checkpoint_when_due(struct proxy *p)
         ev_timer_again(p->loop, &p->idle_timer);
 }
 
+static void write_log(struct proxy *p)
+{
+    ev_timer_stop(p->loop, &p->log_timer);
+    actions_flush(&p->traffic.actions, recorder_dir_fd(p->recorder));
+}
+
+/* Log lines are no part of the promise to record before forwarding: they leave a moment later, many in
+ * one write, and off the way of a message. */
+static void write_log_when_due(struct proxy *p)
+{
+    if (actions_due(&p->traffic.actions)) {
+        write_log(p);
+    } else if (p->traffic.actions.lines.n > 0 && !ev_is_active(&p->log_timer)) {
+        ev_timer_set(&p->log_timer, ACTIONS_DELAY_US / 1e6, 0.);
+        ev_timer_start(p->loop, &p->log_timer);
+    }
+}
+
+static void on_log_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    write_log(w->data);
+}
+
 /* Commit what the turn has read; then, and only then, let it go on. */
 static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
@@ -293,7 +318,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
             outbox_release(&p->traffic.out[i]);
             relay_flush(&p->relay[i]);
         }
-        actions_flush(&p->traffic.actions, recorder_dir_fd(p->recorder));
+        write_log_when_due(p);
         checkpoint_when_due(p);
         if (p->relay[ROW_C2S].ended && outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
@@ -321,8 +346,9 @@ static void open_watchers(struct proxy *p)
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->retry_timer, on_retry);
     ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
+    ev_init(&p->log_timer, on_log_timer);
     ev_init(&p->linger_timer, on_linger);
-    p->turn_end.data = p->retry_timer.data = p->idle_timer.data = p->linger_timer.data = p;
+    p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->idle_timer.data = p->linger_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define GATHER_MAX ((size_t)1 << 20) /* lines are written early when they come to more */
+#define GATHER_MAX ((size_t)1 << 20) /* a buffer that grew past this is given back */
 #define LOOK_US 1000000
 
 void actions_open(struct actions *a, const char *session, const char *server)
@@ -26,11 +26,47 @@ void actions_close(struct actions *a)
     a->fd = -1;
 }
 
+/* Each line costs a fraction of a message: no printf here. */
+static void add_key(struct buf *b, const char *name)
+{
+    buf_adds(b, ",\"");
+    buf_adds(b, name);
+    buf_adds(b, "\":");
+}
+
 static void add_string(struct buf *b, const char *name, struct slice raw)
 {
-    buf_printf(b, ",\"%s\":\"", name);
+    add_key(b, name);
+    buf_addc(b, '"');
     text_json_again(b, raw);
     buf_addc(b, '"');
+}
+
+static void add_number(struct buf *b, const char *name, uint64_t v)
+{
+    add_key(b, name);
+    buf_int(b, (int64_t)v);
+}
+
+static void add_3_digits(struct buf *b, int64_t v)
+{
+    buf_add(b, (char[]){'.', (char)('0' + v / 100 % 10), (char)('0' + v / 10 % 10), (char)('0' + v % 10)}, 4);
+}
+
+/* The time to the second is made once a second. */
+static void add_time(struct actions *a, int64_t wall_us)
+{
+    if (wall_us / 1000000 != a->second) {
+        a->second = wall_us / 1000000;
+        clock_utc_text(wall_us, a->second_text);
+        a->second_text[sizeof "2026-01-31T23:59:59" - 1] = '\0';
+    }
+    buf_adds(&a->lines, "{\"time\":\"");
+    buf_adds(&a->lines, a->second_text);
+    add_3_digits(&a->lines, wall_us / 1000 % 1000);
+    buf_adds(&a->lines, "Z\",\"session\":\"");
+    buf_adds(&a->lines, a->session);
+    buf_addc(&a->lines, '"');
 }
 
 static void add_arguments(struct buf *b, const struct action *x)
@@ -69,24 +105,27 @@ void actions_add(struct actions *a, const struct action *x)
 {
     struct buf *b = &a->lines;
     size_t before = b->n;
-    char time[CLOCK_TEXT_MAX];
-    clock_utc_text(x->wall_us, time);
-    buf_printf(b, "{\"time\":\"%s\",\"session\":\"%s\",\"server\":", time, a->session);
+    add_time(a, x->wall_us);
+    add_key(b, "server");
     text_json(b, slice_of(a->server));
-    buf_printf(b, ",\"seq\":%llu", (unsigned long long)x->seq);
+    add_number(b, "seq", x->seq);
     add_string(b, "method", x->method);
     if (x->target.p != NULL)
         add_string(b, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
     if (x->arguments.p != NULL)
         add_arguments(b, x);
-    buf_printf(b, ",\"status\":\"%s\"", x->status);
+    add_key(b, "status");
+    buf_addc(b, '"');
+    buf_adds(b, x->status);
+    buf_addc(b, '"');
     if (x->error_code.p != NULL)
         add_error(b, x);
-    buf_printf(b, ",\"duration_ms\":%lld.%03d,\"request_bytes\":%zu,\"response_bytes\":%zu",
-               (long long)(x->duration_us / 1000), (int)(x->duration_us % 1000), x->request_bytes,
-               x->response_bytes);
+    add_number(b, "duration_ms", (uint64_t)x->duration_us / 1000);
+    add_3_digits(b, x->duration_us % 1000);
+    add_number(b, "request_bytes", x->request_bytes);
+    add_number(b, "response_bytes", x->response_bytes);
     if (x->result.p != NULL) {
-        buf_adds(b, ",\"result\":");
+        add_key(b, "result");
         text_json_head(b, x->result, ACTIONS_CUT);
     }
     buf_adds(b, "}\n");
@@ -154,6 +193,11 @@ static int write_lines(struct actions *a, struct slice lines)
         lines.n -= (size_t)n;
     }
     return 0;
+}
+
+bool actions_due(const struct actions *a)
+{
+    return a->lines.n >= ACTIONS_GATHER;
 }
 
 void actions_flush(struct actions *a, int vault_fd)

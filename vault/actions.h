@@ -1,8 +1,9 @@
 /* actions.h - the log directory: one JSON line for each finished invocation, a file for each UTC day.
  *
- * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. Lines gather during a loop turn and leave in one
- * write of whole lines; docs/vault.md describes their fields. The log is a convenience: the database is
- * the record. When it cannot be written, that is said once and the lines are dropped.
+ * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. Lines gather for a moment and leave in one
+ * write of whole lines, at most ACTIONS_DELAY_US later; docs/vault.md describes their fields. The log is a
+ * convenience: the database is the record. When it cannot be written, that is said once and the lines
+ * are dropped.
  *
  * Owns      the gathered lines and the descriptor of the day's file.
  * Blocks    on the disk only. */
@@ -11,6 +12,8 @@
 
 #include "base/buf.h"
 
+#define ACTIONS_DELAY_US 50000       /* a line need not wait longer than this */
+#define ACTIONS_GATHER ((size_t)32 << 10) /* bytes of lines that wait no longer at all */
 #define ACTIONS_CUT 50 /* characters of a result, or of arguments that are too long */
 
 struct action {
@@ -32,12 +35,15 @@ struct actions {
     int fd;                       /* -1: not open */
     char day[32];                 /* of fd */
     int64_t looked_us;            /* when it was last seen that the file is still there */
+    int64_t second;               /* that second_text is of, since the Unix epoch */
+    char second_text[32];
     bool failing, torn;           /* the last write failed; it left half a line */
 };
 
 void actions_open(struct actions *a, const char *session, const char *server);
 void actions_close(struct actions *a);
 void actions_add(struct actions *a, const struct action *x);
+bool actions_due(const struct actions *a); /* so much has gathered that it should be written now */
 /* Writes what has gathered. vault_fd: the vault's directory, -1 while there is none. */
 void actions_flush(struct actions *a, int vault_fd);
 

@@ -134,12 +134,25 @@ static int prepare_all(struct store *s)
     return 0;
 }
 
+/* One thread, and nobody asks SQLite how much memory it uses: both cost on every call. Does nothing when
+ * SQLite is already running. */
+static void configure_once(void)
+{
+    static bool done;
+    if (!done) {
+        (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    }
+    done = true;
+}
+
 static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
 {
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
     if (n < 0 || (size_t)n >= sizeof path)
         return MI_EINVAL;
+    configure_once();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
         return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
