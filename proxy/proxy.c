@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "proxy/attendant.h"
 #include "proxy/child.h"
 #include "proxy/relay.h"
 #include "proxy/voice.h"
@@ -16,9 +17,8 @@
 #include <unistd.h>
 
 #define STDERR_LINE_MAX ((size_t)8 << 10) /* longer lines of the server's stderr are recorded by their head */
-#define IDLE_S 0.2                        /* pipes that were silent so long are idle */
-#define CHECKPOINT_PAGES 1000             /* a write-ahead log worth a checkpoint when idle */
-#define CHECKPOINT_FORCED_PAGES 16384     /* one that waits for no idle moment: 64 MiB */
+#define CHECKPOINT_PAGES 4096     /* a write-ahead log worth a checkpoint: 16 MiB */
+#define CHECKPOINT_OWN_PAGES 65536 /* one that we checkpoint ourselves, if there is no attendant */
 
 struct proxy {
     const struct proxy_config *cfg;
@@ -29,10 +29,10 @@ struct proxy {
     struct relay err;      /* the server's stderr */
     struct voice voice;    /* our stderr */
     struct child child;
+    struct attendant attendant;
     ev_prepare turn_end;
     ev_signal signals[3];
     ev_timer retry_timer;  /* active while the recorder is behind */
-    ev_timer idle_timer;   /* runs out when the pipes have been silent */
     ev_timer log_timer;    /* active while lines for the log directory wait */
     ev_timer linger_timer; /* the client's last chance to read its answers */
     bool holding;          /* the recorder lets nothing through */
@@ -268,10 +268,8 @@ static void give_up_recording(struct proxy *p)
 static void checkpoint_when_due(struct proxy *p)
 {
     int64_t pages = recorder_wal_pages(p->recorder);
-    if (pages >= CHECKPOINT_FORCED_PAGES)
+    if (pages >= CHECKPOINT_PAGES && !attendant_checkpoint(&p->attendant) && pages >= CHECKPOINT_OWN_PAGES)
         recorder_checkpoint(p->recorder);
-    else if (pages >= CHECKPOINT_PAGES)
-        ev_timer_again(p->loop, &p->idle_timer);
 }
 
 static void write_log(struct proxy *p)
@@ -331,24 +329,15 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)w, (void)revents; /* the end of this turn tries again */
 }
 
-static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
-{
-    (void)revents;
-    struct proxy *p = w->data;
-    ev_timer_stop(loop, w);
-    recorder_checkpoint(p->recorder);
-}
-
 /* ---- the beginning -------------------------------------------------------------------------- */
 
 static void open_watchers(struct proxy *p)
 {
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->retry_timer, on_retry);
-    ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
     ev_init(&p->log_timer, on_log_timer);
     ev_init(&p->linger_timer, on_linger);
-    p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->idle_timer.data = p->linger_timer.data = p;
+    p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->linger_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;
@@ -393,6 +382,7 @@ static int start_server(struct proxy *p)
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
     }
+    attendant_guard(&p->attendant, p->child.group);
     relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
     relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
     relay_read_from(&p->err, stream_own(pipes.err));
@@ -456,7 +446,8 @@ static void run(struct proxy *p, struct stream in, struct stream out)
     /* The client sees the end of its stream before we tidy up. */
     for (int i = 0; i < 2; i++)
         relay_close(&p->relay[i]);
-    child_sweep(&p->child, p->cfg->grace_us / 2, 0);
+    child_sweep(&p->child, p->cfg->grace_us / 2, p->attendant.pid);
+    attendant_guard(&p->attendant, 0);
 }
 
 int proxy_run(const struct proxy_config *cfg)
@@ -465,6 +456,7 @@ int proxy_run(const struct proxy_config *cfg)
     struct stream in, out;
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    attendant_open(&p.attendant, cfg->vault); /* before there is anything that it would inherit */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot make an event loop: %s", strerror(errno));
@@ -488,6 +480,7 @@ int proxy_run(const struct proxy_config *cfg)
         run(&p, in, out);
     }
     close_session(&p);
+    attendant_close(&p.attendant);
     relay_close(&p.err);
     voice_close(&p.voice);
     traffic_close(&p.traffic);

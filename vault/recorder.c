@@ -463,6 +463,6 @@ int64_t recorder_wal_pages(const struct recorder *r)
 
 void recorder_checkpoint(struct recorder *r)
 {
-    if (r->store != NULL && store_checkpoint(r->store, false) < 0)
+    if (r->store != NULL && store_checkpoint(r->store) < 0)
         log_debug("checkpoint put off: %s", store_error(r->store));
 }

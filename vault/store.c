@@ -360,13 +360,11 @@ int64_t store_wal_pages(const struct store *s)
     return s->wal_pages;
 }
 
-int store_checkpoint(struct store *s, bool wait)
+int store_checkpoint(struct store *s)
 {
     int left = 0, moved = 0;
-    s->busy_until_us = clock_mono_us() + (wait ? 1000000 : 0);
-    int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, wait ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
-                                       &left, &moved);
-    if (rc != SQLITE_OK)
+    s->busy_until_us = 0;
+    if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &left, &moved) != SQLITE_OK)
         return fail_sql(s);
     if (left == moved)
         s->wal_pages = 0; /* the next commit starts the log anew and tells its length */

@@ -48,8 +48,8 @@ bool store_busy(const struct store *s);
 bool store_full(const struct store *s); /* no space left, or a quota: the connection is fine */
 bool store_vanished(const struct store *s); /* the database file is no longer under its name */
 int64_t store_wal_pages(const struct store *s); /* in the write-ahead log after the last commit */
-/* Moves what it can from the write-ahead log into the database. With `wait` it also waits for writers
- * (a second at most) so that the log can start anew. 0 or MI_ESTORE. */
-MI_MUST int store_checkpoint(struct store *s, bool wait);
+/* Moves what it can from the write-ahead log into the database, in the calling process: it syncs
+ * files. vault/checkpoint.h is for another process. 0 or MI_ESTORE. */
+MI_MUST int store_checkpoint(struct store *s);
 
 #endif

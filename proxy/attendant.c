@@ -1,0 +1,126 @@
+#include "proxy/attendant.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "vault/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the proxy says: one datagram each (SOCK_SEQPACKET keeps them apart and tells of the end). */
+struct order {
+    enum { ORDER_GUARD, ORDER_CHECKPOINT } what;
+    pid_t group;
+};
+
+/* ---- the attendant's side ------------------------------------------------------------------- */
+
+/* The client's pipes must close when the proxy closes them, a Ctrl-C or a kill of the client's process
+ * group must not reach us, and nobody else's descriptor is ours to keep. */
+static void leave_the_proxy(int fd)
+{
+    static const int deaf_to[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+    for (size_t i = 0; i < MI_COUNT(deaf_to); i++)
+        signal(deaf_to[i], SIG_IGN);
+    setsid();
+    prctl(PR_SET_NAME, "mcp-attendant");
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i <= 2 && null >= 0; i++)
+        dup2(null, i);
+    if (fd != 3 && dup2(fd, 3) < 0)
+        _exit(1);
+    if (close_range(4, ~0u, 0) != 0)
+        for (int i = 4; i < 1024; i++)
+            close(i);
+}
+
+static void attend(int fd, const char *vault)
+{
+    pid_t group = 0;
+    for (;;) {
+        struct order o;
+        ssize_t n = recv(fd, &o, sizeof o, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n != (ssize_t)sizeof o)
+            break; /* the proxy is gone */
+        if (o.what == ORDER_GUARD) {
+            group = o.group;
+            continue;
+        }
+        char done = checkpoint_vault(vault) == 0 ? 'y' : 'n';
+        if (send(fd, &done, 1, MSG_NOSIGNAL) != 1)
+            break;
+    }
+    if (group > 0)
+        kill(-group, SIGKILL);
+    _exit(0);
+}
+
+/* ---- the proxy's side ----------------------------------------------------------------------- */
+
+void attendant_open(struct attendant *a, const char *vault)
+{
+    int fd[2];
+    *a = (struct attendant){.fd = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        leave_the_proxy(fd[1]);
+        attend(3, vault);
+    }
+    close(fd[1]);
+    if (pid < 0) {
+        log_warn("no attendant process: %s", strerror(errno));
+        close(fd[0]);
+        return;
+    }
+    *a = (struct attendant){.pid = pid, .fd = fd[0]};
+}
+
+static bool tell(struct attendant *a, struct order o)
+{
+    if (a->fd < 0)
+        return false;
+    if (send(a->fd, &o, sizeof o, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof o)
+        return true;
+    if (errno != EAGAIN && errno != ENOBUFS) { /* it died; nobody else would have */
+        log_warn("the attendant process is gone: %s", strerror(errno));
+        close(a->fd);
+        a->fd = -1;
+    }
+    return false;
+}
+
+void attendant_guard(struct attendant *a, pid_t group)
+{
+    (void)tell(a, (struct order){.what = ORDER_GUARD, .group = group});
+}
+
+bool attendant_checkpoint(struct attendant *a)
+{
+    char done;
+    if (a->busy && recv(a->fd, &done, 1, MSG_DONTWAIT) == 1)
+        a->busy = false;
+    if (!a->busy)
+        a->busy = tell(a, (struct order){.what = ORDER_CHECKPOINT});
+    return a->fd >= 0;
+}
+
+void attendant_close(struct attendant *a)
+{
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+    int64_t until = clock_mono_us() + ATTENDANT_END_US;
+    while (a->pid > 0 && waitpid(a->pid, NULL, WNOHANG) == 0 && clock_mono_us() < until)
+        nanosleep(&(struct timespec){0, 200000}, NULL);
+    a->pid = 0;
+}

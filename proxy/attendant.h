@@ -1,0 +1,33 @@
+/* attendant.h - a small process of ours beside the proxy, for the two things it must not do itself.
+ *
+ * Guard       when the proxy dies in a way that it cannot handle (SIGKILL), the attendant ends the
+ *             server's process group. (PR_SET_PDEATHSIG reaches the server itself, but not what a
+ *             launcher like npx or sh has started.)
+ * Checkpoint  it moves the write-ahead log into the database, and may wait for the disk meanwhile.
+ *
+ * It is forked before anything is open, leaves the client's descriptors at once, sleeps in read(2), and
+ * ends when the proxy does. Without it (fork failed) the proxy works, less well.
+ * Owns      the process and our end of a socket pair.
+ * Blocks    never, but attendant_close(): until it has ended, ATTENDANT_END_US at most. */
+#ifndef MI_PROXY_ATTENDANT_H
+#define MI_PROXY_ATTENDANT_H
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+#define ATTENDANT_END_US 100000
+
+struct attendant {
+    pid_t pid; /* 0: there is none */
+    int fd;    /* our end; non-blocking; -1: there is none */
+    bool busy; /* asked for a checkpoint and not told yet that it is done */
+};
+
+void attendant_open(struct attendant *a, const char *vault);
+void attendant_close(struct attendant *a); /* safe to call twice */
+void attendant_guard(struct attendant *a, pid_t group); /* 0: nobody */
+/* Asks for a checkpoint. false: there is no attendant to do it. While one is under way, does nothing. */
+bool attendant_checkpoint(struct attendant *a);
+
+#endif
