@@ -125,6 +125,8 @@ export class Session {
       this.wire.push(`not JSON: ${bytes}`);
       return;
     }
+    // These servers write as JSON.stringify does; a line that does not has been written anew.
+    if (JSON.stringify(message) !== bytes.toString()) this.transcript.errors.push(`spelt anew: ${bytes}`);
     this.wire.push(`${kindOf(message)} ${message.method ?? message.id}`);
     if (message.method !== "notifications/progress") return;
     const { progressToken, ...report } = message.params;

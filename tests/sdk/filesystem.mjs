@@ -115,5 +115,11 @@ export const filesystem_cases = [
   { name: "filesystem large files", server: filesystem("files"), prepare: folder, play: large },
   { name: "filesystem roots", server: filesystem(), prepare: folder, capabilities: { roots: { listChanged: true } }, ordered: true, play: roots },
   // The server says why on stderr and ends with status 1; there is no session to record.
-  { name: "filesystem without its directory", server: filesystem("nowhere"), dies: true, play: nothing },
+  {
+    name: "filesystem without its directory",
+    server: filesystem("nowhere"),
+    dies: true,
+    says: ["the server closed its stdout"],
+    play: nothing,
+  },
 ];

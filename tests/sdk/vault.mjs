@@ -5,17 +5,12 @@ import { execFile } from "node:child_process";
 import { open, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
-import { kindOf } from "./client.mjs";
+import { deadline, kindOf } from "./client.mjs";
 
 const run = promisify(execFile);
-const BODY_IN_DATABASE = 64 * 1024; // a longer one lies in Bodies/
-const TARGETS = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "resources/subscribe": "uri",
-  "resources/unsubscribe": "uri",
-};
+const BODY_IN_DATABASE = 64 * 1024; // bytes; a longer one lies in Bodies/
+const ARGUMENTS_IN_LOG = 4096; // bytes; of longer ones the log has a head
+const HEAD = 50; // characters
 
 export class Vault {
   constructor(dir) {
@@ -23,16 +18,18 @@ export class Vault {
   }
 
   async query(sql) {
-    const { stdout } = await run("sqlite3", ["-readonly", "-json", join(this.dir, "interposer.db"), sql], {
-      timeout: 30_000,
+    // Others are writing: a reader waits for the moment in which the last of them tidies up.
+    const args = ["-readonly", "-json", "-cmd", ".timeout 10000", join(this.dir, "interposer.db"), sql];
+    const { stdout } = await run("sqlite3", args, {
+      timeout: deadline(30_000),
       maxBuffer: 1 << 28,
     });
     return stdout.trim() === "" ? [] : JSON.parse(stdout);
   }
 
-  // The only session of that name.
+  // The only session of that name, in which a slash would not be kept: it names files.
   async session(name) {
-    const rows = await this.query(`SELECT * FROM sessions WHERE name = '${name.replaceAll("'", "''")}'`);
+    const rows = await this.query(`SELECT * FROM sessions WHERE name = '${name.replaceAll("/", "_").replaceAll("'", "''")}'`);
     if (rows.length !== 1) throw new Error(`${rows.length} sessions are named '${name}', not one`);
     return rows[0];
   }
@@ -100,7 +97,11 @@ export function outcomes(lines) {
     });
 }
 
-const targetOf = ({ method, params }) => (TARGETS[method] && params?.[TARGETS[method]]) ?? null;
+// What a request or notification is about: a tool, a prompt, a resource, a task.
+function targetOf({ params }) {
+  const names = isObject(params?.ref) ? [params.ref.name, params.ref.uri] : [params?.name, params?.uri, params?.taskId];
+  return names.find((name) => typeof name === "string") ?? null;
+}
 
 // Throws at the first row that is not what passed.
 export async function checkRecord(vault, name, run) {
@@ -162,7 +163,7 @@ function checkRow(row, bytes, bySeq) {
     action: "forwarded",
     size: bytes.length,
     redactions: 0,
-    finding: null,
+    finding: message.result?.isError === true ? "tool-error" : null,
     outside: bytes.length > BODY_IN_DATABASE ? 1 : 0,
   });
   if (!row.body.equals(bytes)) {
@@ -172,7 +173,7 @@ function checkRow(row, bytes, bySeq) {
   }
   if (message.method !== undefined) {
     same(`${what}: method`, row.method, message.method);
-    if (TARGETS[message.method]) same(`${what}: target`, row.target, targetOf(message));
+    same(`${what}: target`, row.target, targetOf(message));
     return;
   }
   const request = bySeq.get(row.request_seq);
@@ -190,7 +191,7 @@ export async function checkInvocations(vault, { session, rows, calls }) {
   const seen = (await vault.invocations(session)).map((row) => ({
     id: bySeq.get(row.request_seq)?.rpc_id,
     method: row.method,
-    target: TARGETS[row.method] ? row.target : null,
+    target: row.target,
     status: row.status,
     answered_by: row.response_seq === null ? null : bySeq.get(row.response_seq)?.request_seq === row.request_seq,
     code: row.error_code,
@@ -213,27 +214,38 @@ export async function checkInvocations(vault, { session, rows, calls }) {
 
 // One line for each finished invocation, with what was asked and what came of it.
 export async function checkLog(vault, { session, calls }) {
-  const lines = (await vault.log()).filter((line) => line.session === session.uid);
-  const key = (x) => JSON.stringify(x);
-  const seen = lines.map((line) => {
-    if (!(Date.parse(line.time) > 0)) throw new Error(`a log line without a time: ${key(line)}`);
-    if (!(line.duration_ms >= 0)) throw new Error(`a log line without a duration: ${key(line)}`);
-    const { server, method, tool = null, status, request_bytes, response_bytes = null } = line;
-    return key({ server, method, tool, status, request_bytes, response_bytes, arguments: line.arguments ?? null });
+  const seen = (await vault.log()).filter((line) => line.session === session.uid).map((line) => {
+    if (!(Date.parse(line.time) > 0)) throw new Error(`a log line without a time: ${short(line)}`);
+    if (!(line.duration_ms >= 0)) throw new Error(`a log line without a duration: ${short(line)}`);
+    const { time, session: uid, seq, duration_ms, result, ...rest } = line;
+    return JSON.stringify({ ...rest, result: result === undefined ? "none" : [...result].length <= HEAD + 20 });
   });
-  const expected = calls.filter((c) => c.status !== "open").map(({ request, size, answerSize, status }) => {
+  const expected = calls.filter((c) => c.status !== "open").map(({ request, size, answer, answerSize, status }) => {
     const { method, params } = request;
-    return key({
+    const target = targetOf(request);
+    return JSON.stringify({
       server: session.name,
       method,
-      tool: method === "tools/call" ? params.name : null,
+      ...(target !== null && { [method === "tools/call" ? "tool" : "target"]: target }),
+      ...(isObject(params?.arguments) && { arguments: logged(params.arguments) }),
       status,
+      ...(answer?.error && { error: { code: answer.error.code, message: answer.error.message } }),
       request_bytes: size,
-      response_bytes: answerSize,
-      arguments: method === "tools/call" ? params.arguments ?? null : null,
+      response_bytes: answerSize ?? 0,
+      result: answer?.result === undefined ? "none" : true,
     });
   });
   same("the log's lines, sorted", seen.sort(), expected.sort());
+}
+
+const isObject = (x) => x !== null && typeof x === "object" && !Array.isArray(x);
+
+function logged(args) {
+  const text = JSON.stringify(args);
+  const length = Buffer.byteLength(text);
+  if (length <= ARGUMENTS_IN_LOG) return args;
+  const head = [...text].slice(0, HEAD).join("");
+  return `${head}… [+${length - Buffer.byteLength(head)} bytes]`;
 }
 
 function counts(messages) {
