@@ -2,8 +2,10 @@
 #include "cli/command.h"
 #include "cli/nearest.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int print(struct buf *b)
 {
@@ -56,8 +58,20 @@ static int short_form(int argc, char **argv)
     return command_proxy.run(argc, argv); /* it also tells of a wrong option */
 }
 
+/* Somebody may start us with stdin, stdout or stderr closed: no file of ours shall take their place. */
+static void open_stdio(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    open_stdio();
     /* Blocks of this size are mapped by themselves and go back to the system when they are freed. The
      * C library would raise its threshold after the first large message, and keep all later ones. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LAST_WORDS_S 0.02 /* to read what a killed server still had in its pipe */
+
 static const struct {
     const char *name;
     unsigned next; /* the states it may move to, as bits */
@@ -50,10 +52,16 @@ static void send_signal(struct child *c, int sig)
         c->on_kill(c, sig);
 }
 
-static void arm(struct child *c)
+static void arm(struct child *c, double in_s)
 {
-    ev_timer_set(&c->kill_timer, (double)c->grace_us / 2e6, 0.);
+    ev_timer_stop(c->loop, &c->kill_timer);
+    ev_timer_set(&c->kill_timer, in_s, 0.);
     ev_timer_start(c->loop, &c->kill_timer);
+}
+
+static double half_grace(const struct child *c)
+{
+    return (double)c->grace_us / 2e6;
 }
 
 static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
@@ -62,7 +70,7 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
     struct child *c = w->data;
     if (c->last_signal != SIGTERM && c->last_signal != SIGKILL) {
         send_signal(c, SIGTERM);
-        arm(c);
+        arm(c, half_grace(c));
         return;
     }
     send_signal(c, SIGKILL);
@@ -84,12 +92,15 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
      * the real server, left behind by a launcher. */
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
+    /* What holds its output open after the SIGKILL is out of the group's reach. */
+    if (c->last_signal == SIGKILL && !c->output_ended)
+        arm(c, LAST_WORDS_S);
     gone_if_done(c);
 }
 
-void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us)
+void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask)
 {
-    *c = (struct child){.loop = loop, .grace_us = grace_us};
+    *c = (struct child){.loop = loop, .grace_us = grace_us, .mask = *mask};
     ev_init(&c->exit_watch, on_exit_event);
     ev_init(&c->kill_timer, on_kill_timer);
     c->exit_watch.data = c->kill_timer.data = c;
@@ -149,7 +160,7 @@ static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t pare
     _exit(127);
 }
 
-static pid_t spawn(char *const argv[], const int fd[FD_COUNT], int *ret_errno)
+static pid_t spawn(char *const argv[], const int fd[FD_COUNT], const sigset_t *mask, int *ret_errno)
 {
     /* vfork, because it costs the same however large we are; no handler of ours may run in between */
     sigset_t all, before;
@@ -159,7 +170,7 @@ static pid_t spawn(char *const argv[], const int fd[FD_COUNT], int *ret_errno)
     volatile int error = 0;
     pid_t pid = vfork();
     if (pid == 0)
-        become_server(argv, fd, parent, &before, &error);
+        become_server(argv, fd, parent, mask, &error);
     *ret_errno = pid < 0 ? errno : error;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return pid;
@@ -173,7 +184,7 @@ int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
         close_pipes(fd, true);
         return MI_EIO;
     }
-    pid_t pid = spawn(argv, fd, &error);
+    pid_t pid = spawn(argv, fd, &c->mask, &error);
     if (pid < 0 || error != 0) {
         if (pid > 0)
             waitpid(pid, NULL, 0);
@@ -199,7 +210,7 @@ void child_stop(struct child *c)
     if (c->state != CHILD_RUNNING)
         return;
     child_move(c, CHILD_STOPPING);
-    arm(c);
+    arm(c, half_grace(c));
 }
 
 void child_output_ended(struct child *c)

@@ -14,6 +14,7 @@
 #include "base/base.h"
 
 #include <ev.h>
+#include <signal.h>
 #include <sys/types.h>
 
 enum child_state {
@@ -32,6 +33,7 @@ struct child {
     bool reaped, output_ended;
     int status;             /* as waitpid(2) gives it; once reaped */
     int64_t grace_us;
+    sigset_t mask;          /* of the server's process */
     int last_signal;        /* that we sent; 0: none */
     ev_child exit_watch;
     ev_timer kill_timer;    /* active only while something is to be killed */
@@ -46,7 +48,8 @@ struct child_pipes {
     int in, out, err; /* ours, non-blocking: to its stdin, from its stdout and stderr */
 };
 
-void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us);
+/* mask: the signals that are blocked in the server, as they were in whoever started us. */
+void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
 /* Runs argv (found through PATH). 0; MI_EIO with errno kept: it could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct child_pipes *ret);
 void child_stop(struct child *c);         /* begins the ladder of signals; once */

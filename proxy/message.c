@@ -106,12 +106,11 @@ static void log_reply(struct traffic *t, struct action *a, int code, const char 
 
 void message_refuse(struct traffic *t, struct message *x, int code, const char *why, const char *cause)
 {
-    bool answerable = x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING;
-    bool request = answerable && x->m.method.p != NULL;
+    /* an id without a method is the client's answer to a request of the server: not ours to answer */
+    bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
     struct reply r = {.code = code, .message = why, .cause = cause, .session = t->actions.session};
-    if (answerable)
-        r.id = x->m.id.text;
     if (request) {
+        r.id = x->m.id.text;
         r.method = x->m.method;
         r.target = rpc_target(&x->m);
     }
@@ -303,6 +302,8 @@ static bool note_notification(struct traffic *t, struct message *x)
     struct pending *p = NULL;
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
         p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
+    if (p != NULL && type_changed)
+        p = NULL; /* "7" cancels no request 7 */
     if (p != NULL && json_key_is(p->method, "initialize")) {
         row.findings |= FINDING(FIND_CANCELLED_INITIALIZE); /* which it must not; the answer goes through */
         p = NULL;

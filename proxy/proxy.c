@@ -454,7 +454,10 @@ int proxy_run(const struct proxy_config *cfg)
 {
     struct proxy p = {.cfg = cfg, .exit_status = PROXY_FAILED};
     struct stream in, out;
+    sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&none); /* a client may have blocked what we must hear; its server gets its mask back */
+    sigprocmask(SIG_SETMASK, &none, &inherited);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     attendant_open(&p.attendant, cfg->vault); /* before there is anything that it would inherit */
     p.loop = ev_default_loop(EVFLAG_AUTO);
@@ -469,7 +472,7 @@ int proxy_run(const struct proxy_config *cfg)
     relay_open(&p.relay[ROW_C2S], p.loop, &client_calls, &p, &p.traffic.out[ROW_C2S], cfg->max_message);
     relay_open(&p.relay[ROW_S2C], p.loop, &server_calls, &p, &p.traffic.out[ROW_S2C], cfg->max_message);
     relay_open(&p.err, p.loop, &stderr_calls, &p, &p.voice.box, STDERR_LINE_MAX);
-    child_open(&p.child, p.loop, cfg->grace_us);
+    child_open(&p.child, p.loop, cfg->grace_us, &inherited);
     p.child.data = &p;
     p.child.on_exit = on_server_exit;
     p.child.on_kill = on_server_kill;

@@ -170,7 +170,11 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
 {
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
-    if (t->validate != VALIDATE_NONE) {
+    if (t->validate == VALIDATE_NONE) {
+        struct message looked_at = x; /* noted, not mended */
+        repair(&looked_at);
+        x.repairs = looked_at.repairs;
+    } else {
         repair(&x);
         if (is_blank(x.text)) {
             blank_line(t, &x);

@@ -7,21 +7,24 @@
 #include <emmintrin.h>
 #endif
 
-/* The state of one scan. The stack of open containers is a bit each (object or array). */
+/* The state of one scan. The stack of open containers is a bit each (object or array). Where the scan
+ * stands is no part of it: every function takes the next byte and gives back what comes after what
+ * it has read, or NULL after a fault. */
 struct scanner {
-    const char *p;     /* next byte */
     const char *end;
-    const char *start; /* of the text */
+    const char *fault_at;
     enum json_fault_kind fault;
-    int depth;         /* open containers */
+    int depth; /* open containers */
     uint64_t is_object[JSON_MAX_DEPTH / 64];
     json_member_fn on_member;
     void *ctx;
-    struct slice key[3];      /* key of the member being read at depth 1 and 2 */
-    const char *value_at[3];  /* where the value of that member begins */
+    struct slice key[3];     /* key of the member being read at depth 1 and 2 */
+    const char *value_at[3]; /* where the value of that member begins */
+    bool escaped;            /* the string read last has an escape in it */
     bool duplicate;
-    uint32_t keys_n;                         /* hashes in use */
-    uint16_t keys_from[JSON_MAX_DEPTH + 1];  /* the first hash of the object at this depth */
+    uint32_t keys_n;                        /* hashes in use */
+    uint16_t keys_from[JSON_MAX_DEPTH + 1]; /* the first hash of the object at this depth */
+    uint64_t keys_seen[JSON_MAX_DEPTH + 1]; /* a bit for some bits of each hash of that object */
     uint32_t keys[JSON_KEYS_MAX];
 };
 
@@ -35,16 +38,18 @@ static const char hex[256] = {['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] 
 static const char escape[256] = {['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1,
                                  ['n'] = 1, ['r'] = 1, ['t'] = 1};
 
-static bool fail(struct scanner *s, enum json_fault_kind kind)
+static const char *fail(struct scanner *s, const char *p, enum json_fault_kind kind)
 {
-    s->fault = s->p >= s->end && kind == JSON_SYNTAX ? JSON_CUT : kind;
-    return false;
+    s->fault = p >= s->end && kind == JSON_SYNTAX ? JSON_CUT : kind;
+    s->fault_at = p;
+    return NULL;
 }
 
-static inline void skip_space(struct scanner *s)
+static inline const char *skip_space(const char *p, const char *end)
 {
-    while (s->p < s->end && space[(unsigned char)*s->p])
-        s->p++;
+    while (p < end && space[(unsigned char)*p])
+        p++;
+    return p;
 }
 
 /* To the next byte of a string that needs a look: a quote, a backslash, a control character or the
@@ -71,136 +76,143 @@ static inline const char *skip_plain(const char *p, const char *end)
     return p;
 }
 
-static bool scan_escape(struct scanner *s)
+/* p stands on the backslash. */
+static const char *scan_escape(struct scanner *s, const char *p)
 {
-    s->p++;
-    if (s->p < s->end && escape[(unsigned char)*s->p]) {
-        s->p++;
-        return true;
-    }
-    if (s->p >= s->end || *s->p != 'u')
-        return fail(s, JSON_SYNTAX);
-    s->p++;
-    for (int i = 0; i < 4; i++, s->p++)
-        if (s->p >= s->end || !hex[(unsigned char)*s->p])
-            return fail(s, JSON_SYNTAX);
-    return true;
+    p++;
+    if (p < s->end && escape[(unsigned char)*p])
+        return p + 1;
+    if (p >= s->end || *p != 'u')
+        return fail(s, p, JSON_SYNTAX);
+    p++;
+    for (int i = 0; i < 4; i++, p++)
+        if (p >= s->end || !hex[(unsigned char)*p])
+            return fail(s, p, JSON_SYNTAX);
+    return p;
 }
 
-/* s->p stands on the opening quote; afterwards behind the closing one. */
-static bool scan_string(struct scanner *s)
+/* A run of characters beyond ASCII. */
+static const char *scan_wide(struct scanner *s, const char *p)
 {
-    s->p++;
-    for (;;) {
-        s->p = skip_plain(s->p, s->end);
-        if (s->p >= s->end)
-            return fail(s, JSON_SYNTAX);
-        unsigned char c = (unsigned char)*s->p;
-        if (c == '"') {
-            s->p++;
-            return true;
-        }
-        if (c == '\\') {
-            if (!scan_escape(s))
-                return false;
-        } else if (c < 0x20) {
-            return fail(s, JSON_CONTROL);
+    do {
+        size_t len = text_utf8_len(p, (size_t)(s->end - p));
+        if (len == 0)
+            return fail(s, p, JSON_UTF8);
+        p += len;
+    } while (p < s->end && (unsigned char)*p >= 0x80);
+    return p;
+}
+
+/* p stands on the opening quote. */
+static const char *scan_string(struct scanner *s, const char *p)
+{
+    s->escaped = false;
+    p++;
+    do {
+        p = skip_plain(p, s->end);
+        if (p >= s->end)
+            return fail(s, p, JSON_SYNTAX);
+        if (*p == '"')
+            return p + 1;
+        if (*p == '\\') {
+            s->escaped = true;
+            p = scan_escape(s, p);
+        } else if ((unsigned char)*p < 0x20) {
+            return fail(s, p, JSON_CONTROL);
         } else {
-            do { /* a run of characters beyond ASCII */
-                size_t len = text_utf8_len(s->p, (size_t)(s->end - s->p));
-                if (len == 0)
-                    return fail(s, JSON_UTF8);
-                s->p += len;
-            } while (s->p < s->end && (unsigned char)*s->p >= 0x80);
+            p = scan_wide(s, p);
         }
+    } while (p != NULL);
+    return NULL;
+}
+
+static const char *scan_digits(struct scanner *s, const char *p)
+{
+    if (p >= s->end || !digit[(unsigned char)*p])
+        return fail(s, p, JSON_SYNTAX);
+    do
+        p++;
+    while (p < s->end && digit[(unsigned char)*p]);
+    return p;
+}
+
+static const char *scan_number(struct scanner *s, const char *p)
+{
+    if (*p == '-')
+        p++;
+    if (p < s->end && *p == '0')
+        p++;
+    else if ((p = scan_digits(s, p)) == NULL)
+        return NULL;
+    if (p < s->end && *p == '.' && (p = scan_digits(s, p + 1)) == NULL)
+        return NULL;
+    if (p < s->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < s->end && (*p == '+' || *p == '-'))
+            p++;
+        return scan_digits(s, p);
     }
+    return p;
 }
 
-static bool scan_digits(struct scanner *s)
+static const char *scan_word(struct scanner *s, const char *p, const char *word)
 {
-    if (s->p >= s->end || !digit[(unsigned char)*s->p])
-        return fail(s, JSON_SYNTAX);
-    while (s->p < s->end && digit[(unsigned char)*s->p])
-        s->p++;
-    return true;
+    for (; *word != '\0'; word++, p++)
+        if (p >= s->end || *p != *word)
+            return fail(s, p, JSON_SYNTAX);
+    return p;
 }
 
-static bool scan_number(struct scanner *s)
+/* A value that is no container. p < s->end. */
+static const char *scan_scalar(struct scanner *s, const char *p)
 {
-    if (*s->p == '-')
-        s->p++;
-    if (s->p < s->end && *s->p == '0')
-        s->p++;
-    else if (!scan_digits(s))
-        return false;
-    if (s->p < s->end && *s->p == '.') {
-        s->p++;
-        if (!scan_digits(s))
-            return false;
-    }
-    if (s->p < s->end && (*s->p == 'e' || *s->p == 'E')) {
-        s->p++;
-        if (s->p < s->end && (*s->p == '+' || *s->p == '-'))
-            s->p++;
-        return scan_digits(s);
-    }
-    return true;
-}
-
-static bool scan_word(struct scanner *s, const char *word, size_t n)
-{
-    for (size_t i = 0; i < n; i++, s->p++)
-        if (s->p >= s->end || *s->p != word[i])
-            return fail(s, JSON_SYNTAX);
-    return true;
-}
-
-/* A value that is no container. */
-static bool scan_scalar(struct scanner *s)
-{
-    if (s->p >= s->end)
-        return fail(s, JSON_SYNTAX);
-    switch (*s->p) {
+    switch (*p) {
     case '"':
-        return scan_string(s);
+        return scan_string(s, p);
     case 't':
-        return scan_word(s, "true", 4);
+        return scan_word(s, p, "true");
     case 'f':
-        return scan_word(s, "false", 5);
+        return scan_word(s, p, "false");
     case 'n':
-        return scan_word(s, "null", 4);
+        return scan_word(s, p, "null");
     default:
-        if (*s->p != '-' && !digit[(unsigned char)*s->p])
-            return fail(s, JSON_SYNTAX);
-        return scan_number(s);
+        return scan_number(s, p);
     }
+}
+
+static inline uint64_t load(const char *p, size_t n)
+{
+    uint64_t w = 0;
+    memcpy(&w, p, n);
+    return w;
+}
+
+/* Both halves of the product: in the upper one alone, counted keys would collide. */
+static inline uint64_t mix(uint64_t h, uint64_t w)
+{
+    __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
 /* Equal keys have equal hashes. Keys with escapes are compared after unescaping; the few that are
  * too long to be unescaped on the stack take no part. */
-static bool hash_key(struct slice key, uint32_t *ret)
+static bool hash_key(struct slice key, bool escaped, uint32_t *ret)
 {
     char plain[256];
-    if (memchr(key.p, '\\', key.n) != NULL) {
+    if (escaped) {
         size_t n;
         if (key.n > sizeof plain || json_unescape_to(key, plain, sizeof plain, &n) < 0)
             return false;
         key = (struct slice){plain, n};
     }
-    uint64_t h = 0x9E3779B97F4A7C15u ^ key.n;
-    while (key.n >= 8) {
-        uint64_t w;
-        memcpy(&w, key.p, 8);
-        h = (h ^ w) * 0xFF51AFD7ED558CCDu;
-        h ^= h >> 32;
-        key.p += 8;
-        key.n -= 8;
-    }
-    uint64_t w = 0;
-    for (size_t i = 0; i < key.n; i++)
-        w = w << 8 | (unsigned char)key.p[i];
-    h = (h ^ w) * 0xFF51AFD7ED558CCDu;
-    *ret = (uint32_t)(h >> 32);
+    uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
+    for (; key.n > 8; key.p += 8, key.n -= 8)
+        h = mix(h, load(key.p, 8));
+    if (key.n >= 4) /* the two may overlap */
+        h = mix(h, load(key.p, 4) | load(key.p + key.n - 4, 4) << 32);
+    else if (key.n > 0)
+        h = mix(h, load(key.p, 1) | load(key.p + key.n / 2, 1) << 8 | load(key.p + key.n - 1, 1) << 16);
+    *ret = (uint32_t)h;
     return true;
 }
 
@@ -212,11 +224,14 @@ static void note_key(struct scanner *s, struct slice key)
     uint32_t h;
     uint32_t from = s->keys_from[s->depth];
     if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX ||
-        !hash_key(key, &h))
+        !hash_key(key, s->escaped, &h))
         return;
-    for (uint32_t i = from; i < s->keys_n; i++)
-        if (s->keys[i] == h)
-            s->duplicate = true;
+    uint64_t bit = (uint64_t)1 << (h % 64);
+    if (s->keys_seen[s->depth] & bit)
+        for (uint32_t i = from; i < s->keys_n; i++)
+            if (s->keys[i] == h)
+                s->duplicate = true;
+    s->keys_seen[s->depth] |= bit;
     s->keys[s->keys_n++] = h;
 }
 
@@ -229,12 +244,12 @@ static inline bool in_object(const struct scanner *s)
 static bool open_container(struct scanner *s, bool object)
 {
     if (s->depth == JSON_MAX_DEPTH)
-        return fail(s, JSON_DEEP);
+        return false;
     unsigned i = (unsigned)s->depth++;
     uint64_t bit = (uint64_t)1 << (i % 64);
     s->is_object[i / 64] = object ? s->is_object[i / 64] | bit : s->is_object[i / 64] & ~bit;
     s->keys_from[s->depth] = (uint16_t)s->keys_n;
-    s->p++;
+    s->keys_seen[s->depth] = 0;
     return true;
 }
 
@@ -245,13 +260,13 @@ static inline bool watched(const struct scanner *s)
            (s->depth == 1 || (s->is_object[0] & 2) != 0);
 }
 
-static void member_ended(struct scanner *s)
+static void member_ended(struct scanner *s, const char *p)
 {
     const char *at = s->value_at[s->depth];
     struct json_member m = {
         .depth = s->depth,
         .key = s->key[s->depth],
-        .value = {json_type_at(*at), {at, (size_t)(s->p - at)}},
+        .value = {json_type_at(*at), {at, (size_t)(p - at)}},
     };
     if (s->depth == 2)
         m.outer = s->key[1];
@@ -259,84 +274,77 @@ static void member_ended(struct scanner *s)
 }
 
 /* The key of a member and its colon. */
-static bool scan_key(struct scanner *s)
+static const char *scan_key(struct scanner *s, const char *p)
 {
-    skip_space(s);
-    if (s->p >= s->end || *s->p != '"')
-        return fail(s, JSON_SYNTAX);
-    const char *at = s->p + 1;
-    if (!scan_string(s))
-        return false;
-    struct slice key = {at, (size_t)(s->p - at) - 1};
+    p = skip_space(p, s->end);
+    if (p >= s->end || *p != '"')
+        return fail(s, p, JSON_SYNTAX);
+    struct slice key = {p + 1, 0};
+    if ((p = scan_string(s, p)) == NULL)
+        return NULL;
+    key.n = (size_t)(p - key.p) - 1;
     note_key(s, key);
-    skip_space(s);
-    if (s->p >= s->end || *s->p != ':')
-        return fail(s, JSON_SYNTAX);
-    s->p++;
-    skip_space(s);
+    p = skip_space(p, s->end);
+    if (p >= s->end || *p != ':')
+        return fail(s, p, JSON_SYNTAX);
+    p = skip_space(p + 1, s->end);
     if (s->depth <= 2) {
         s->key[s->depth] = key;
-        s->value_at[s->depth] = s->p;
+        s->value_at[s->depth] = p;
     }
-    return true;
+    return p;
 }
 
 /* After a value: close what ends here, stop behind the comma (and key) of what goes on.
  * s->depth is 0 when the root value is complete. */
-static bool after_value(struct scanner *s)
+static const char *after_value(struct scanner *s, const char *p)
 {
     while (s->depth > 0) {
         bool object = in_object(s);
         if (object && watched(s))
-            member_ended(s);
-        skip_space(s);
-        if (s->p >= s->end)
-            return fail(s, JSON_SYNTAX);
-        if (*s->p == ',') {
-            s->p++;
-            return object ? scan_key(s) : (skip_space(s), true);
-        }
-        if (*s->p != (object ? '}' : ']'))
-            return fail(s, JSON_SYNTAX);
-        s->p++;
+            member_ended(s, p);
+        p = skip_space(p, s->end);
+        if (p >= s->end)
+            return fail(s, p, JSON_SYNTAX);
+        if (*p == ',')
+            return object ? scan_key(s, p + 1) : skip_space(p + 1, s->end);
+        if (*p != (object ? '}' : ']'))
+            return fail(s, p, JSON_SYNTAX);
+        p++;
         s->keys_n = s->keys_from[s->depth];
         s->depth--;
     }
-    return true;
+    return p;
 }
 
-/* s->p stands on the root value; afterwards behind it. */
-static bool scan_root(struct scanner *s)
+/* p stands on the root value; the result is behind it. */
+static const char *scan_root(struct scanner *s, const char *p)
 {
     do {
-        if (s->p < s->end && (*s->p == '{' || *s->p == '[')) {
-            bool object = *s->p == '{';
+        if (p >= s->end)
+            return fail(s, p, JSON_SYNTAX);
+        if (*p == '{' || *p == '[') {
+            bool object = *p == '{';
             if (!open_container(s, object))
-                return false;
-            skip_space(s);
-            if (s->p < s->end && *s->p == (object ? '}' : ']')) {
-                s->p++;
+                return fail(s, p, JSON_DEEP);
+            p = skip_space(p + 1, s->end);
+            if (p < s->end && *p == (object ? '}' : ']')) {
+                p++;
                 s->depth--;
+                p = after_value(s, p);
             } else if (object) {
-                if (!scan_key(s))
-                    return false;
-                continue;
-            } else {
-                continue;
+                p = scan_key(s, p);
             }
-        } else if (!scan_scalar(s)) {
-            return false;
+        } else if ((p = scan_scalar(s, p)) != NULL) {
+            p = after_value(s, p);
         }
-        if (!after_value(s))
-            return false;
-    } while (s->depth > 0);
-    return true;
+    } while (p != NULL && s->depth > 0);
+    return p;
 }
 
 int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)
 {
     struct scanner s; /* not zeroed whole: the arrays are written before they are read */
-    s.p = s.start = text.p;
     s.end = text.p + text.n;
     s.fault = JSON_OK;
     s.depth = 0;
@@ -347,22 +355,22 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
     s.keys_n = 0;
     *ret = (struct json_scan){0};
 
-    skip_space(&s);
-    if (s.p >= s.end) {
+    const char *root = skip_space(text.p, s.end);
+    if (root >= s.end) {
         ret->fault = (struct json_fault){JSON_EMPTY, text.n};
         return MI_EPROTO;
     }
-    const char *root = s.p;
-    if (scan_root(&s)) {
+    const char *p = scan_root(&s, root);
+    if (p != NULL) {
         ret->type = json_type_at(*root);
-        ret->root = (struct slice){root, (size_t)(s.p - root)};
+        ret->root = (struct slice){root, (size_t)(p - root)};
         ret->duplicate_key = s.duplicate;
-        skip_space(&s);
-        if (s.p == s.end)
+        p = skip_space(p, s.end);
+        if (p == s.end)
             return 0;
-        s.fault = JSON_TRAILING;
+        fail(&s, p, JSON_TRAILING);
     }
-    ret->fault = (struct json_fault){s.fault, (size_t)(s.p - s.start)};
+    ret->fault = (struct json_fault){s.fault, (size_t)(s.fault_at - text.p)};
     return MI_EPROTO;
 }
 

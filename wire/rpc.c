@@ -3,61 +3,98 @@
 #include "wire/json_text.h"
 
 /* Where a member of the envelope goes; `seen` has a bit for each. */
-enum env { ENV_JSONRPC, ENV_ID, ENV_METHOD, ENV_PARAMS, ENV_RESULT, ENV_ERROR, ENV_COUNT };
+enum env { ENV_JSONRPC, ENV_ID, ENV_METHOD, ENV_PARAMS, ENV_RESULT, ENV_ERROR, ENV_OTHER };
 
 struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
+    const char *outer_at; /* the outer key looked up last, and what it is */
+    enum env outer;
 };
+
+#define KEY_MAX 9 /* longest of the names below */
+
+/* Is the key this name, a string literal? The compiler makes one or two compares of it. */
+#define KEY_IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
+
+static enum env env_plain(struct slice key)
+{
+    return KEY_IS(key, "jsonrpc")  ? ENV_JSONRPC
+           : KEY_IS(key, "id")     ? ENV_ID
+           : KEY_IS(key, "method") ? ENV_METHOD
+           : KEY_IS(key, "params") ? ENV_PARAMS
+           : KEY_IS(key, "result") ? ENV_RESULT
+           : KEY_IS(key, "error")  ? ENV_ERROR
+                                   : ENV_OTHER;
+}
+
+/* The few members one level down that every message is looked at for. */
+static struct json_value *inner_place(struct rpc *m, enum env outer, struct slice key)
+{
+    switch (outer) {
+    case ENV_PARAMS:
+        return KEY_IS(key, "name")        ? &m->name
+               : KEY_IS(key, "uri")       ? &m->uri
+               : KEY_IS(key, "ref")       ? &m->ref
+               : KEY_IS(key, "taskId")    ? &m->uri
+               : KEY_IS(key, "arguments") ? &m->arguments
+               : KEY_IS(key, "_meta")     ? &m->meta
+               : KEY_IS(key, "requestId") ? &m->request_id
+                                          : NULL;
+    case ENV_RESULT:
+        return KEY_IS(key, "content") ? &m->content : KEY_IS(key, "isError") ? &m->is_error : NULL;
+    case ENV_ERROR:
+        return KEY_IS(key, "code")      ? &m->error_code
+               : KEY_IS(key, "message") ? &m->error_message
+                                        : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* A key with escapes in it, resolved, if it can be one of the names; else as it is. */
+static struct slice resolved(struct slice key, char *place)
+{
+    size_t n;
+    if (key.n > 0 && memchr(key.p, '\\', key.n) != NULL &&
+        json_unescape_to(key, place, KEY_MAX, &n) == 0)
+        return (struct slice){place, n};
+    return key;
+}
 
 static enum env env_key(struct slice key)
 {
-    static const char *const names[ENV_COUNT] = {"jsonrpc", "id", "method", "params", "result", "error"};
-    for (unsigned i = 0; i < ENV_COUNT; i++)
-        if (json_key_is(key, names[i]))
-            return (enum env)i;
-    return ENV_COUNT;
+    char place[KEY_MAX];
+    enum env e = env_plain(key);
+    return e != ENV_OTHER ? e : env_plain(resolved(key, place));
 }
 
 static void envelope_member(struct reader *r, const struct json_member *mb)
 {
     enum env e = env_key(mb->key);
-    if (e == ENV_COUNT)
+    if (e == ENV_OTHER)
         return;
     if (r->seen & 1u << e)
         r->m->findings |= FINDING(FIND_DUPLICATE_ENVELOPE_KEY);
     r->seen |= 1u << e;
-    struct json_value *const place[ENV_COUNT] = {&r->jsonrpc,   &r->m->id,     &r->method,
-                                                 &r->m->params, &r->m->result, &r->m->error};
+    struct json_value *const place[] = {&r->jsonrpc,   &r->m->id,     &r->method,
+                                        &r->m->params, &r->m->result, &r->m->error};
     *place[e] = mb->value;
 }
 
-/* The few members one level down that every message is looked at for. */
 static void inner_member(struct reader *r, const struct json_member *mb)
 {
-    struct rpc *m = r->m;
-    const struct {
-        const char *outer, *key;
-        struct json_value *place;
-    } wanted[] = {
-        {"params", "name", &m->name},
-        {"params", "uri", &m->uri},
-        {"params", "ref", &m->ref},
-        {"params", "taskId", &m->uri},
-        {"params", "arguments", &m->arguments},
-        {"params", "_meta", &m->meta},
-        {"params", "requestId", &m->request_id},
-        {"result", "content", &m->content},
-        {"result", "isError", &m->is_error},
-        {"error", "code", &m->error_code},
-        {"error", "message", &m->error_message},
-    };
-    for (size_t i = 0; i < MI_COUNT(wanted); i++)
-        if (json_key_is(mb->key, wanted[i].key) && json_key_is(mb->outer, wanted[i].outer)) {
-            *wanted[i].place = mb->value;
-            return;
-        }
+    char name[KEY_MAX];
+    if (r->outer_at != mb->outer.p) { /* its members come one after the other */
+        r->outer_at = mb->outer.p;
+        r->outer = env_key(mb->outer);
+    }
+    struct json_value *place = inner_place(r->m, r->outer, mb->key);
+    if (place == NULL)
+        place = inner_place(r->m, r->outer, resolved(mb->key, name));
+    if (place != NULL)
+        *place = mb->value;
 }
 
 static void on_member(void *ctx, const struct json_member *mb)
@@ -188,6 +225,7 @@ int rpc_read(struct slice line, struct rpc *ret)
         return st;
     }
     ret->text = scan.root;
+    ret->is_call = r.seen & 1u << ENV_METHOD;
     if (scan.duplicate_key)
         ret->findings |= FINDING(FIND_DUPLICATE_KEY);
     if (scan.type == JSON_OBJECT)
@@ -206,6 +244,7 @@ void rpc_read_head(struct slice head, struct rpc *ret)
     struct json_scan scan;
     if (json_scan(head, on_member, &r, &scan) < 0)
         ret->fault = scan.fault;
+    ret->is_call = r.seen & 1u << ENV_METHOD;
     ret->method = json_string_raw(r.method);
     if (ret->id.type != JSON_NUMBER && ret->id.type != JSON_STRING)
         ret->id = (struct json_value){0};

@@ -25,6 +25,7 @@ struct rpc {
     struct json_fault fault; /* when the line is not JSON */
     struct slice text;       /* the message without white space around it */
     struct json_value id;    /* as written */
+    bool is_call;            /* it has a member `method`, be it a good one or not */
     struct slice method;     /* between its quotes, escapes as written */
     struct json_value params, result, error;
     /* Members of params, result or error that are looked at for every message: */
