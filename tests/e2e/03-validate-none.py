@@ -50,7 +50,10 @@ def _(t):
     p.server.recv()
     p.server.send(S2C["an answer with result and error"])
     p.client.expect(S2C["an answer with result and error"])
-    p.end()
+    p.client.close_write()
+    p.server.exit(0)
+    p.client.rest()
+    eq(p.wait(), 0, "exit status")
 
 
 @case("a late answer to a cancelled request goes through")

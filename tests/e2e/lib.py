@@ -415,14 +415,27 @@ class Proxy:
             raise Failure(f"the interposer is still there after {seconds * SLOW:g} s") from None
         return status if status >= 0 else 128 - status
 
-    def end(self, status=0, seconds=5):
-        """The client closes its side, the server sees it and leaves."""
+    def end(self, status=0, seconds=5, gone=()):
+        """The client closes its side, the server sees it and leaves. `gone` are the ids (JSON text)
+        of the requests that are open then: each gets an error that says so, and nothing else comes."""
         self.client.close_write()
         if self.server is not None:
             self.server.expect_eof(seconds)
             self.server.exit(status)
-        self.client.expect_eof(seconds)
+        self.expect_gone(gone, seconds)
         eq(self.wait(seconds), status, "exit status")
+
+    def expect_gone(self, ids, seconds=5):
+        """What the client gets up to the end: an error for each of these requests."""
+        lines = self.client.rest(seconds).split(b"\n")
+        eq(lines.pop(), b"", "an unfinished line at the end")
+        told = []
+        for line in lines:
+            m = re.match(rb'\{"jsonrpc":"2\.0","id":(.*?),"error":\{"code":-32000,', line)
+            check(m, lambda: f"a line after the end of the session: {short(line)}")
+            told.append(m.group(1))
+            eq(json.loads(line)["error"]["data"]["source"], "mcp-interposer", "source of the error")
+        eq(sorted(told), sorted(ids), "requests that were told that the server is gone")
 
     def die(self):
         """kill -9, for whoever asks for it."""
@@ -504,6 +517,7 @@ class Test:
 @contextlib.contextmanager
 def database(vault):
     """The vault's database, read only; text as bytes."""
+    check((vault / "interposer.db").exists(), f"there is no database in {vault.name}")
     db = sqlite3.connect(f"file:{vault}/interposer.db?mode=ro", uri=True, timeout=10)
     db.text_factory = bytes
     db.row_factory = sqlite3.Row
