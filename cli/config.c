@@ -73,7 +73,8 @@ static const char *refuse(const struct opt *o, const char *value)
         return read_number(value, &n) ? NULL : "is no number from 0 to 1000000000";
     if (is_choice(o->arg))
         return is_one_of(o->arg, value) ? NULL : "is none of";
-    return value[0] != '\0' ? NULL : "is empty";
+    bool is_path = strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "FILE") == 0;
+    return is_path && value[0] == '\0' ? "is no path" : NULL;
 }
 
 static void tell_refusal(struct buf *b, const struct opt *o, const char *value, const char *why)

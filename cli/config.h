@@ -7,7 +7,7 @@
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
  * Values    are checked by what the table calls the argument, wherever they came from: `SIZE` and
  *           `DURATION` as in base/units.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
- *           words. Anything else is text. So the getters below cannot fail.
+ *           words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
  * Owns      what it read; settings_close() frees it. Values are borrowed until then.
  * Errors    are told on stderr, with the hint: option, variable, or file and line.
  * Blocks    on the file system only. */

@@ -1,0 +1,420 @@
+/* settings_read() with two commands of its own, a home of its own and files that it writes there. */
+#include "cli/config.h"
+#include "cli/nearest.h"
+#include "cli/paths.h"
+
+#include "base/log.h"
+#include "tests/unit/unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct opt alpha_opts[] = {
+    {'s', "size", "SIZE", "64KiB", "a size"},
+    {'t', "time", "DURATION", "1.5s", "a duration"},
+    {0, "mode", "fast|slow", "fast", "one of two words"},
+    {'n', "count", "N", "3", "a number"},
+    {0, "title", "NAME", NULL, "text"},
+    {'l', "loud", NULL, NULL, "a flag"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+static const struct opt beta_opts[] = {
+    {0, "depth", "N", "1", "a number that alpha does not have"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+static const struct command alpha = {.name = "alpha", .table = alpha_opts, .server_command = true};
+static const struct command beta = {.name = "beta", .table = beta_opts, .operands_max = 2};
+
+/* In place of the program's own (cli/command.c). */
+const struct command *const commands[] = {&alpha, &beta, NULL};
+const struct command *command_find(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+void command_help(struct buf *b, const struct command *c)
+{
+    buf_adds(b, c->name);
+}
+void command_help_all(struct buf *b)
+{
+    buf_clear(b);
+}
+
+static char home[] = "/tmp/test_config.XXXXXX";
+static char config_path[160];
+static struct buf told; /* what went to the log since the last reading */
+
+static void on_log(void *ctx, struct slice line)
+{
+    (void)ctx;
+    buf_slice_add(&told, line);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const char *const unset[] = {
+        "MCP_INTERPOSER_SIZE",  "MCP_INTERPOSER_MODE",  "MCP_INTERPOSER_TITLE",
+        "MCP_INTERPOSER_LOUD",  "MCP_INTERPOSER_HELP",  "MCP_INTERPOSER_CONFIG",
+        "MCP_INTERPOSER_VAULT", "XDG_CONFIG_HOME",      "XDG_STATE_HOME",
+        "MCP_INTERPOSER_COUNT", "MCP_INTERPOSER_DEPTH", "MCP_INTERPOSER_TIME"};
+    for (size_t i = 0; i < MI_COUNT(unset); i++)
+        unsetenv(unset[i]);
+    setenv("HOME", home, 1);
+    unlink(config_path);
+    buf_clear(&told);
+    log_set_sink(on_log, NULL);
+    return 0;
+}
+
+static void write_config(const void *text, size_t n)
+{
+    FILE *f = fopen(config_path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void config_is(const char *text)
+{
+    write_config(text, strlen(text));
+}
+
+#define ARGV_MAX 16
+
+/* Words separated by single blanks, the first being argv[0]. */
+static bool read_words(struct settings *s, const struct command *c, const char *words)
+{
+    static char copy[512];
+    static char *argv[ARGV_MAX];
+    int argc = 0;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *save = NULL, *w = strtok_r(copy, " ", &save); w != NULL;
+         w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    assert_in_range(argc, 1, ARGV_MAX - 1);
+    argv[argc] = NULL;
+    buf_clear(&told);
+    return settings_read(s, c, argc, argv);
+}
+
+static void fails_with(const struct command *c, const char *words, const char *part)
+{
+    struct settings s;
+    assert_false(read_words(&s, c, words));
+    assert_int_equal(s.exit_status, EXIT_USAGE);
+    if (strstr(buf_str(&told), part) == NULL)
+        fail_msg("'%s' is not in: %s", part, buf_str(&told));
+}
+
+static void test_settings_nothing_given_gives_the_defaults(void **state)
+{
+    (void)state;
+    struct settings s;
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_int_equal(settings_size(&s, "size"), 65536);
+    assert_int_equal(settings_duration_us(&s, "time"), 1500000);
+    assert_int_equal(settings_number(&s, "count"), 3);
+    assert_true(settings_is(&s, "mode", "fast"));
+    assert_false(settings_is(&s, "mode", "slow"));
+    assert_null(settings_text(&s, "title"));
+    assert_false(settings_on(&s, "loud"));
+    settings_close(&s);
+    assert_int_equal(told.n, 0);
+}
+
+static void test_settings_flag_beats_environment_beats_file_beats_default(void **state)
+{
+    (void)state;
+    struct settings s;
+    config_is("[alpha]\nsize = 2KiB\ntitle = file\nmode = slow\nloud = yes\n");
+    setenv("MCP_INTERPOSER_SIZE", "3KiB", 1);
+    setenv("MCP_INTERPOSER_TITLE", "environment", 1);
+    assert_true(read_words(&s, &alpha, "alpha --size 4KiB server"));
+    assert_int_equal(settings_size(&s, "size"), 4096);
+    assert_string_equal(settings_text(&s, "title"), "environment");
+    assert_true(settings_is(&s, "mode", "slow"));
+    assert_true(settings_on(&s, "loud"));
+    assert_int_equal(settings_number(&s, "count"), 3);
+    settings_close(&s);
+}
+
+static void test_settings_key_of_a_section_beats_one_before_any(void **state)
+{
+    (void)state;
+    struct settings s;
+    config_is("vault = /all\nsize=1KiB\ndepth = 9\n[beta]\nvault = /beta\n");
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_string_equal(settings_text(&s, "vault"), "/all");
+    assert_int_equal(settings_size(&s, "size"), 1024);
+    settings_close(&s);
+    assert_true(read_words(&s, &beta, "beta"));
+    assert_string_equal(settings_text(&s, "vault"), "/beta");
+    assert_int_equal(settings_number(&s, "depth"), 9);
+    settings_close(&s);
+}
+
+static void test_settings_file_forms_are_read(void **state)
+{
+    (void)state;
+    struct settings s;
+    config_is(
+        "\xEF\xBB\xBF# comment\r\n; comment\r\n\r\n  [alpha]\r\n  title =  two words  ; said so\r\n"
+        "    count=5\r\n\tloud = on\r\nmode: slow");
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_string_equal(settings_text(&s, "title"), "two words");
+    assert_int_equal(settings_number(&s, "count"), 5); /* indented, and no more of the title */
+    assert_true(settings_on(&s, "loud"));
+    assert_true(settings_is(&s, "mode", "slow"));
+    settings_close(&s);
+}
+
+static void test_settings_fault_in_the_file_names_file_and_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {"[alpha]\nsize = 1KiB\ntitel = x\n",
+         "config.ini:3: unknown key 'titel'; did you mean 'title'?"},
+        {"[alpha]\ndepth = 1\n", "config.ini:2: unknown key 'depth'"},
+        {"zzzzzz = 1\n", "config.ini:1: unknown key 'zzzzzz'\n"},
+        {"\n\n[gamma]\nsize = 1\n", "config.ini:4: there is no command for section 'gamma'"},
+        {"[alfa]\nsize = 1\n", "did you mean 'alpha'?"},
+        {"[alpha]\nsize = much\n", "config.ini:2: size: 'much' is no size"},
+        {"[alpha]\ntime = soon\n", "config.ini:2: time: 'soon' is no duration"},
+        {"[alpha]\ncount = -1\n", "config.ini:2: count: '-1' is no number"},
+        {"[alpha]\ncount = 1000000001\n", "config.ini:2: count: '1000000001' is no number"},
+        {"[alpha]\nmode = fas\n", "config.ini:2: mode: 'fas' is none of fast|slow"},
+        {"[alpha]\nmode = fast|slow\n", "config.ini:2: mode: 'fast|slow' is none of"},
+        {"[alpha]\nmode =\n", "config.ini:2: mode: '' is none of"},
+        {"[alpha]\nvault =\n", "config.ini:2: vault: '' is no path"},
+        {"[alpha]\nloud = perhaps\n", "config.ini:2: loud: 'perhaps' is neither yes nor no"},
+        {"[alpha]\nloud\n", "config.ini:2: neither 'key = value' nor '[section]'"},
+        {"[alpha\nsize = 1\n", "config.ini:1: neither"},
+        {"config = /x\n", "config.ini:1: unknown key 'config'"},
+        {"help = yes\n", "config.ini:1: unknown key 'help'"},
+        /* a fault in another command's section is a fault of the file */
+        {"[beta]\ndepth = deep\n", "config.ini:2: depth: 'deep' is no number"},
+        {"[beta]\nsize = 1\n", "config.ini:2: unknown key 'size'"},
+        /* the first of two faults, whichever of the two readers found it */
+        {"[alpha]\nloud\nmode = x\n", "config.ini:2: neither"},
+        {"[alpha]\nmode = x\nloud\n", "config.ini:2: mode"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        config_is(rows[i].text);
+        fails_with(&alpha, "alpha server", rows[i].says);
+    }
+}
+
+static void test_settings_unreadable_file_is_refused(void **state)
+{
+    (void)state;
+    static char text[CONFIG_FILE_MAX + 2];
+    memset(text, '\n', sizeof text);
+    write_config(text, sizeof text);
+    fails_with(&alpha, "alpha server", "File too large");
+    write_config("count = 1\0\n", 11);
+    fails_with(&alpha, "alpha server", "NUL");
+    memset(text, 'x', 1000);
+    memcpy(text, "title = ", 8);
+    write_config(text, 1001);
+    fails_with(&alpha, "alpha server", "config.ini:1: the line is longer than");
+    fails_with(&alpha, "alpha --config /nonexistent/config server",
+               "/nonexistent/config: No such file");
+    fails_with(&alpha, "alpha --config / server", "Is a directory");
+}
+
+static void test_settings_file_at_its_limit_is_read(void **state)
+{
+    (void)state;
+    static char text[CONFIG_FILE_MAX];
+    struct settings s;
+    memset(text, '\n', sizeof text);
+    memcpy(text + sizeof text - 9, "count = 8", 9);
+    write_config(text, sizeof text);
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_int_equal(settings_number(&s, "count"), 8);
+    settings_close(&s);
+}
+
+static void test_settings_named_file_is_read_instead_of_the_default(void **state)
+{
+    (void)state;
+    struct settings s;
+    char other[160], words[256];
+    config_is("this is not read");
+    snprintf(other, sizeof other, "%s/other.ini", home);
+    FILE *f = fopen(other, "w");
+    assert_non_null(f);
+    fputs("count = 7\n", f);
+    assert_int_equal(fclose(f), 0);
+    snprintf(words, sizeof words, "alpha --config=%s server", other);
+    assert_true(read_words(&s, &alpha, words));
+    assert_int_equal(settings_number(&s, "count"), 7);
+    settings_close(&s);
+    setenv("MCP_INTERPOSER_CONFIG", "~/other.ini", 1);
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_int_equal(settings_number(&s, "count"), 7);
+    settings_close(&s);
+    unlink(other);
+}
+
+static void test_settings_wrong_flag_or_variable_is_named(void **state)
+{
+    (void)state;
+    fails_with(&alpha, "alpha --size big server", "--size: 'big' is no size");
+    fails_with(&alpha, "alpha -t x server", "--time: 'x' is no duration");
+    fails_with(&alpha, "alpha --mode=medium server", "--mode: 'medium' is none of fast|slow");
+    fails_with(&alpha, "alpha --nothing server", "unknown option --nothing");
+    setenv("MCP_INTERPOSER_COUNT", "many", 1);
+    fails_with(&alpha, "alpha server", "MCP_INTERPOSER_COUNT: 'many' is no number");
+}
+
+static void test_settings_server_command_stays_untouched(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "alpha -s 1KiB -- server --size 2 -- -x",
+        "alpha -s 1KiB server --size 2 -- -x",
+    };
+    struct settings s;
+    for (size_t i = 0; i < MI_COUNT(lines); i++) {
+        assert_true(read_words(&s, &alpha, lines[i]));
+        assert_int_equal(settings_size(&s, "size"), 1024);
+        assert_int_equal(s.operands_n, 5);
+        assert_string_equal(s.operands[0], "server");
+        assert_string_equal(s.operands[1], "--size");
+        assert_string_equal(s.operands[3], "--");
+        assert_string_equal(s.operands[4], "-x");
+        assert_null(s.operands[5]);
+        settings_close(&s);
+    }
+}
+
+static void test_settings_operands_stand_between_options_up_to_a_number(void **state)
+{
+    (void)state;
+    struct settings s;
+    assert_true(read_words(&s, &beta, "beta one --depth 4 two"));
+    assert_int_equal(s.operands_n, 2);
+    assert_string_equal(s.operands[0], "one");
+    assert_string_equal(s.operands[1], "two");
+    assert_null(s.operands[2]);
+    assert_int_equal(settings_number(&s, "depth"), 4);
+    settings_close(&s);
+    fails_with(&beta, "beta one two three", "'three' is one argument too many");
+}
+
+static void test_settings_help_in_the_environment_is_not_help(void **state)
+{
+    (void)state;
+    struct settings s;
+    setenv("MCP_INTERPOSER_HELP", "yes", 1);
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    settings_close(&s);
+}
+
+static void path_is(char *path, const char *want)
+{
+    assert_non_null(path);
+    assert_string_equal(path, want);
+    free(path);
+}
+
+static void test_paths_follow_the_base_directory_specification(void **state)
+{
+    (void)state;
+    char want[160];
+    snprintf(want, sizeof want, "%s/.local/state/mcp-interposer", home);
+    path_is(path_vault(NULL), want);
+    path_is(path_config(NULL), config_path);
+    setenv("XDG_STATE_HOME", "relative/path", 1); /* the specification: ignore it */
+    path_is(path_vault(NULL), want);
+    setenv("XDG_STATE_HOME", "", 1);
+    path_is(path_vault(NULL), want);
+    setenv("XDG_STATE_HOME", "/state/", 1);
+    path_is(path_vault(NULL), "/state/mcp-interposer");
+    setenv("XDG_CONFIG_HOME", "/etc/xdg", 1);
+    path_is(path_config(NULL), "/etc/xdg/mcp-interposer/config.ini");
+    path_is(path_vault("given"), "given");
+    snprintf(want, sizeof want, "%s/given", home);
+    path_is(path_vault("~/given"), want);
+    path_is(path_vault("~given"), "~given");
+}
+
+static void test_paths_without_home_ask_the_user_database(void **state)
+{
+    (void)state;
+    unsetenv("HOME");
+    char *path = path_vault(NULL);
+    assert_non_null(path);
+    assert_int_equal(path[0], '/');
+    assert_non_null(strstr(path, "/.local/state/mcp-interposer"));
+    free(path);
+}
+
+static const char *near(const char *word)
+{
+    static const char *const names[] = {"proxy", "sessions", "show", "help"};
+    struct nearest n = nearest_to(word);
+    for (size_t i = 0; i < MI_COUNT(names); i++)
+        nearest_try(&n, names[i]);
+    return n.best != NULL ? n.best : "";
+}
+
+static void test_nearest_misspelt_word_is_found_and_another_is_not(void **state)
+{
+    (void)state;
+    assert_string_equal(near("sesions"), "sessions");
+    assert_string_equal(near("session"), "sessions");
+    assert_string_equal(near("sess"), "sessions");
+    assert_string_equal(near("shwo"), "show");
+    assert_string_equal(near("shows"), "show");
+    assert_string_equal(near("prxy"), "proxy");
+    assert_string_equal(near("npx"), "");
+    assert_string_equal(near("x"), "");
+    assert_string_equal(near(""), "");
+    assert_string_equal(near("an-unknown-word-that-is-longer-than-any"), "");
+}
+
+int main(void)
+{
+    char dir[128];
+    if (mkdtemp(home) == NULL)
+        return 1;
+    snprintf(dir, sizeof dir, "%s/.config", home);
+    mkdir(dir, 0700);
+    snprintf(dir, sizeof dir, "%s/.config/mcp-interposer", home);
+    mkdir(dir, 0700);
+    snprintf(config_path, sizeof config_path, "%s/config.ini", dir);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_settings_nothing_given_gives_the_defaults, set_up),
+        cmocka_unit_test_setup(test_settings_flag_beats_environment_beats_file_beats_default,
+                               set_up),
+        cmocka_unit_test_setup(test_settings_key_of_a_section_beats_one_before_any, set_up),
+        cmocka_unit_test_setup(test_settings_file_forms_are_read, set_up),
+        cmocka_unit_test_setup(test_settings_fault_in_the_file_names_file_and_line, set_up),
+        cmocka_unit_test_setup(test_settings_unreadable_file_is_refused, set_up),
+        cmocka_unit_test_setup(test_settings_file_at_its_limit_is_read, set_up),
+        cmocka_unit_test_setup(test_settings_named_file_is_read_instead_of_the_default, set_up),
+        cmocka_unit_test_setup(test_settings_wrong_flag_or_variable_is_named, set_up),
+        cmocka_unit_test_setup(test_settings_server_command_stays_untouched, set_up),
+        cmocka_unit_test_setup(test_settings_operands_stand_between_options_up_to_a_number, set_up),
+        cmocka_unit_test_setup(test_settings_help_in_the_environment_is_not_help, set_up),
+        cmocka_unit_test_setup(test_paths_follow_the_base_directory_specification, set_up),
+        cmocka_unit_test_setup(test_paths_without_home_ask_the_user_database, set_up),
+        cmocka_unit_test_setup(test_nearest_misspelt_word_is_found_and_another_is_not, set_up),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    buf_close(&told);
+    unlink(config_path);
+    rmdir(dir);
+    *strrchr(dir, '/') = '\0';
+    rmdir(dir);
+    rmdir(home);
+    return failed;
+}
