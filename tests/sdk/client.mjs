@@ -198,10 +198,22 @@ export class Session {
     for (const waiter of [...this.waiters]) waiter();
   }
 
+  // The lines of stderr that are the server's, and those of the interposer.
+  serverStderr() {
+    return linesOf(this.stderr).filter((line) => !isOwn(line));
+  }
+
+  ownStderr() {
+    return linesOf(this.stderr).filter(isOwn);
+  }
+
   messages(way) {
     return this.lines[way].map((bytes) => JSON.parse(bytes));
   }
 }
+
+const linesOf = (text) => text.split("\n").filter((line) => line !== "");
+const isOwn = (line) => line.startsWith("mcp-interposer: ");
 
 export function kindOf(message) {
   if (message.method !== undefined) return message.id === undefined ? "notification" : "request";

@@ -346,7 +346,7 @@ async function tasks(s) {
   await Promise.all(streams);
   const done = () => s.notified("notifications/tasks/status").filter((n) => n.status === "completed").length;
   await s.until("all tasks but the cancelled one to be completed", () => done() === 22);
-  await s.until("the cancelled one to be given up", () => s.stderr.includes("Research task"));
+  await s.until("the cancelled one to be given up", () => /to "failed"[^]*\n}\n$/.test(s.stderr));
   await t("result of a completed one", (x, o) => x.getTaskResult(ids[1], undefined, o));
 }
 

@@ -103,21 +103,19 @@ async function play(one, n, via) {
   return session;
 }
 
-const linesOf = (text) => text.split("\n").filter((line) => line !== "");
-const isOwn = (line) => line.startsWith("mcp-interposer: ");
-// Node itself complains of a full pipe, or does not: that is a matter of time.
-const isNode = (line) => /^\(node:\d+\) |^\(Use `node --trace-warnings/.test(line);
+// Whether Node complains of a full pipe, and through which timers a stack came, is a matter of time.
+const isNode = (line) => /^\(node:\d+\) |^\(Use `node --trace-warnings|^ +at /.test(line);
 
 async function sdkCase(one, n) {
   const [direct, interposed] = await Promise.all([play(one, n, "direct"), play(one, n, "interposed")]);
   played.push({ one, session: interposed });
   const words = (s, via) => [[s.dir, "<dir>"], [markOf(n, via), "<mark>"]];
-  const own = linesOf(interposed.stderr).filter(isOwn);
+  const own = interposed.ownStderr();
 
   await test(`${one.name}: same transcript`, () => {
     const trouble = [["direct", direct], ["interposed", interposed]]
       .filter(([, s]) => s.failure)
-      .map(([via, s]) => `${via}: ${s.failure.message}\n  the end of its stderr:\n  ${linesOf(s.stderr).slice(-8).join("\n  ")}`);
+      .map(([via, s]) => `${via}: ${s.failure.message}\n  the end of its stderr:\n  ${s.stderr.split("\n").slice(-9).join("\n  ")}`);
     if (one.dies) for (const s of [direct, interposed]) dead(s);
     const parts = difference(render(direct, words(direct, "direct"), one), render(interposed, words(interposed, "interposed"), one));
     if (parts) trouble.push(parts, ...own);
@@ -129,7 +127,7 @@ async function sdkCase(one, n) {
     same("words of the interposer", own.filter((line) => !(one.says ?? []).some((word) => line.includes(word))), []);
     const stderr = (s, via) => {
       const normal = new Normaliser(words(s, via));
-      return linesOf(s.stderr).filter((line) => !isOwn(line) && !isNode(line)).map((line) => normal.text(line));
+      return s.serverStderr().filter((line) => !isNode(line)).map((line) => normal.text(line));
     };
     const parts = difference(stderr(direct, "direct"), stderr(interposed, "interposed"));
     if (parts) fail(parts);

@@ -148,6 +148,9 @@ export async function checkRecord(vault, name, run) {
     }
     recorded.forEach((row, i) => checkRow(row, passed[i], bySeq));
   }
+  same("stderr", rows.filter((r) => r.kind === "stderr").map((r) => String(r.body)), run.serverStderr());
+  const events = await vault.query(`SELECT kind FROM events WHERE session_id = ${session.id} ORDER BY id`);
+  same("the first and the last event", [events.at(0)?.kind, events.at(-1)?.kind], ["spawn", "exit"]);
   return { session, rows, calls: outcomes(run.lines) };
 }
 
@@ -264,6 +267,11 @@ export function same(what, got, wanted) {
     }
     const at = wanted.findIndex((w, i) => !isDeepStrictEqual(got[i], w));
     if (at >= 0) throw new Error(`${what} [${at}]: ${short(got[at])} instead of ${short(wanted[at])}`);
+  }
+  if (isObject(got) && isObject(wanted)) {
+    const keys = [...new Set([...Object.keys(got), ...Object.keys(wanted)])].filter((k) => !isDeepStrictEqual(got[k], wanted[k]));
+    const part = (x) => Object.fromEntries(keys.map((k) => [k, x[k]]));
+    throw new Error(`${what}: ${short(part(got))} instead of ${short(part(wanted))}`);
   }
   throw new Error(`${what}: ${short(got)} instead of ${short(wanted)}`);
 }
