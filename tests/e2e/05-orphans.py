@@ -125,11 +125,44 @@ def _(t):
     p = t.proxy(server=[fake("answer"), "-n", "5"])
     p.client.send(*(lib.call(i) for i in range(2000)))
     p.client.recv()
-    kids = [int(k) for k in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()]
-    if lib.UNDER != "valgrind":
-        eq(len(kids), 1, "children of the interposer")
+    kids = p.children()
+    check("answer" in kids.values(), f"the server is not among the children: {kids}")
     p.die()
-    none_left([("child", k) for k in kids], 3)
+    none_left([(name, pid) for pid, name in kids.items()], 3)
+
+
+@case("kill -9 of the interposer: a launcher's stubborn server is gone within 3 s")
+def _(t):
+    p = t.proxy(server=["sh", "-c", f"{fake('stubborn')} {t.tmp / 'pids'} term eof child=group; exit 0"])
+    found = processes(t.tmp / "pids", 2)
+    p.die()
+    none_left(found, 3)
+
+
+@case("kill -9 of everything of the interposer: the server itself is gone within 3 s")
+def _(t):
+    p = t.proxy(server=[fake("stubborn"), t.tmp / "pids", "term", "eof"])
+    found = processes(t.tmp / "pids", 1)
+    kids = p.children()
+    p.die(all_of_it=True)
+    none_left(found + [(name, pid) for pid, name in kids.items()], 3)
+
+
+@case("what the interposer runs beside the server goes with it, and when it dies the session goes on")
+def _(t):
+    p = t.proxy().initialize()
+    kids = p.children()
+    beside = [pid for pid, name in kids.items() if name.startswith("mcp-")]
+    for pid in beside:
+        os.kill(pid, signal.SIGKILL)
+    for i in range(50):
+        p.round(f"r{i}")
+    p.end()
+    eq(len(t.messages("kind = 'result'")), 51, "results in the record")
+    q = t.proxy().initialize()
+    kids = q.children()
+    q.end()
+    none_left([(name, pid) for pid, name in kids.items()], 1)
 
 
 @case("no zombie while a session lasts: a server's orphans are reaped")

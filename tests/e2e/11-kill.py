@@ -64,7 +64,7 @@ def one_kill(t, r, n, vault, load):
     end = time.monotonic() + r.choice((0.005, 0.02, 0.05, 0.1)) * r.uniform(0.1, 1.5)
     while p.client.fill(end) and not p.client.eof and time.monotonic() < end:
         pass
-    p.die()
+    p.die(all_of_it=r.random() < 0.5)
     stop.set()
     writer.join()
     got_client = p.client.rest(10)
@@ -79,7 +79,7 @@ def one_kill(t, r, n, vault, load):
                 if lib.UNDER != "valgrind" else lib.rows(vault, "SELECT max(id) FROM sessions")
             session = found[0][0] if found else None
         except lib.sqlite3.OperationalError as e:
-            check("no such table" in str(e), f"the database: {e}")
+            check("no such table" in str(e), f"the database after kill {n}: {e}")
     if session is None:
         eq((got_server, got_client), (b"", b""), "received without a session in the record")
         return 0

@@ -437,9 +437,22 @@ class Proxy:
             eq(json.loads(line)["error"]["data"]["source"], "mcp-interposer", "source of the error")
         eq(sorted(told), sorted(ids), "requests that were told that the server is gone")
 
-    def die(self):
-        """kill -9, for whoever asks for it."""
+    def children(self):
+        """The processes that the interposer has started and that are still there, with their names."""
+        found = {}
+        with contextlib.suppress(OSError):
+            for kid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
+                with contextlib.suppress(OSError):
+                    found[int(kid)] = Path(f"/proc/{kid}/comm").read_text().strip()
+        return found
+
+    def die(self, all_of_it=False):
+        """kill -9; with all_of_it also whatever the interposer runs beside the server."""
+        own = [pid for pid, name in self.children().items() if name.startswith("mcp-")] if all_of_it else []
         self.proc.kill()
+        for pid in own:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.proc.wait()
 
     def release(self):
@@ -514,11 +527,27 @@ class Test:
                 print(f"#   {line.encode('unicode_escape').decode()}")
 
 
+def _open_read_only(path):
+    """SQLite tells a read-only reader that it cannot write when it comes in the very moment in which
+    somebody removes the write-ahead log: then the reader asks again."""
+    end = time.monotonic() + 3 * SLOW
+    while True:
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        try:
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            return db
+        except sqlite3.OperationalError as e:
+            db.close()
+            if "readonly" not in str(e) and "unable to open" not in str(e) or time.monotonic() > end:
+                raise
+            time.sleep(0.005)
+
+
 @contextlib.contextmanager
 def database(vault):
     """The vault's database, read only; text as bytes."""
     check((vault / "interposer.db").exists(), f"there is no database in {vault.name}")
-    db = sqlite3.connect(f"file:{vault}/interposer.db?mode=ro", uri=True, timeout=10)
+    db = _open_read_only(vault / "interposer.db")
     db.text_factory = bytes
     db.row_factory = sqlite3.Row
     try:
