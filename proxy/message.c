@@ -153,7 +153,7 @@ static struct action action_of(const struct traffic *t, const struct pending *p)
 static void answer_open(struct traffic *t, struct pending *p, int code, const char *why, const char *cause,
                         const char *status, findings f)
 {
-    if (!p->cancelled) { /* nobody waits for the others */
+    if (!p->cancelled) { /* nobody waits for the answer of a cancelled one */
         struct reply r = {.id = p->id, .code = code, .message = why, .cause = cause, .method = p->method,
                           .target = p->target, .session = t->actions.session, .seq = p->request_seq};
         (void)send_reply(t, &r, p->request_seq, f);
@@ -251,6 +251,19 @@ static void learn_from_result(struct traffic *t, const struct pending *p, const 
 
 /* ---- the four kinds ------------------------------------------------------------------------- */
 
+/* A request that cannot be kept cannot be answered for, nor its answer known. */
+static void refuse_unkept(struct traffic *t, struct message *x, int st)
+{
+    if (st == MI_EFULL) {
+        x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
+        message_refuse(t, x, REPLY_INTERNAL_ERROR, "too many requests are open at once", "too-many-open");
+    } else if (st == MI_EINVAL) {
+        message_refuse(t, x, REPLY_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB", "long-id");
+    } else {
+        message_refuse(t, x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
+    }
+}
+
 static bool note_request(struct traffic *t, struct message *x)
 {
     bool type_changed;
@@ -268,11 +281,8 @@ static bool note_request(struct traffic *t, struct message *x)
     }
     int st = pending_add(table, &x->m, &p);
     if (st < 0) {
-        x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
         if (refusable) {
-            message_refuse(t, x, REPLY_INTERNAL_ERROR,
-                           st == MI_EFULL ? "too many requests are open at once" : "out of memory",
-                           st == MI_EFULL ? "too-many-open" : "out-of-memory");
+            refuse_unkept(t, x, st);
             return false;
         }
         message_drop(t, x, "request", ROW_FORWARDED); /* it goes on, uncorrelated */
@@ -309,10 +319,10 @@ static bool note_notification(struct traffic *t, struct message *x)
         p = NULL;
     }
     if (p != NULL && !p->cancelled) {
-        p->cancelled = true;
         row.request_seq = p->request_seq;
         if (x->dir == ROW_C2S)
             log_cancelled(t, p);
+        pending_cancel(&t->open[x->dir], p);
     }
     recorder_add(t->recorder, &row);
     return true;

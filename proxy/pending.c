@@ -12,11 +12,53 @@ void pending_open(struct pending_table *t)
 
 void pending_close(struct pending_table *t)
 {
-    while (t->oldest != NULL)
-        pending_remove(t, t->oldest);
+    while (t->open.oldest != NULL)
+        pending_remove(t, t->open.oldest);
+    while (t->cancelled.oldest != NULL)
+        pending_remove(t, t->cancelled.oldest);
     free(t->bucket);
     buf_close(&t->scratch);
     *t = (struct pending_table){0};
+}
+
+static size_t entries(const struct pending_table *t)
+{
+    return t->open.count + t->cancelled.count;
+}
+
+static void list_add(struct pending_list *l, struct pending *p)
+{
+    p->prev = l->newest;
+    p->next = NULL;
+    if (l->newest != NULL)
+        l->newest->next = p;
+    else
+        l->oldest = p;
+    l->newest = p;
+    l->count++;
+}
+
+static void list_take(struct pending_list *l, struct pending *p)
+{
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else
+        l->oldest = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    else
+        l->newest = p->prev;
+    l->count--;
+}
+
+/* Into its bucket, behind older ones. */
+static void chain_add(struct pending **bucket, size_t buckets, struct pending *p)
+{
+    struct pending **end = &bucket[p->hash & (buckets - 1)];
+    while (*end != NULL)
+        end = &(*end)->chain;
+    p->chain = NULL;
+    *end = p;
 }
 
 static int grow(struct pending_table *t)
@@ -25,11 +67,10 @@ static int grow(struct pending_table *t)
     struct pending **bucket = calloc(n, sizeof *bucket);
     if (bucket == NULL)
         return MI_ENOMEM;
-    /* from the youngest to the oldest: each chain then begins with its oldest */
-    for (struct pending *p = t->newest; p != NULL; p = p->prev) {
-        p->chain = bucket[p->hash & (n - 1)];
-        bucket[p->hash & (n - 1)] = p;
-    }
+    for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
+        chain_add(bucket, n, p);
+    for (struct pending *p = t->open.oldest; p != NULL; p = p->next)
+        chain_add(bucket, n, p);
     free(t->bucket);
     t->bucket = bucket;
     t->buckets = n;
@@ -46,22 +87,6 @@ static struct slice put(struct pending *p, size_t *at, struct slice s)
     return copy;
 }
 
-static void link_in(struct pending_table *t, struct pending *p)
-{
-    struct pending **end = &t->bucket[p->hash & (t->buckets - 1)];
-    while (*end != NULL)
-        end = &(*end)->chain;
-    *end = p;
-    p->prev = t->newest;
-    if (t->newest != NULL)
-        t->newest->next = p;
-    else
-        t->oldest = p;
-    t->newest = p;
-    t->count++;
-    t->bytes += p->cost;
-}
-
 /* What of a request is kept for the line of the log. */
 static struct slice kept_arguments(const struct rpc *m)
 {
@@ -72,20 +97,20 @@ static struct slice kept_arguments(const struct rpc *m)
 
 int pending_add(struct pending_table *t, const struct rpc *m, struct pending **ret)
 {
-    if (t->count >= t->buckets && grow(t) < 0)
+    if (entries(t) >= t->buckets && grow(t) < 0)
         return MI_ENOMEM;
     buf_clear(&t->scratch);
     rpc_id_key(&t->scratch, m->id);
     if (t->scratch.failed)
         return MI_ENOMEM;
     struct slice key = buf_slice(&t->scratch);
-    if (key.n > RPC_ID_MAX || m->id.text.n > RPC_ID_MAX)
-        return MI_EFULL;
+    if (m->id.text.n > RPC_ID_MAX)
+        return MI_EINVAL;
     struct slice method = text_head(m->method, PENDING_TEXT_MAX);
     struct slice target = text_head(rpc_target(m), PENDING_TEXT_MAX);
     struct slice arguments = kept_arguments(m);
     size_t cost = sizeof(struct pending) + key.n + m->id.text.n + method.n + target.n + arguments.n;
-    if (t->count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
+    if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
     struct pending *p = malloc(cost);
     if (p == NULL)
@@ -99,7 +124,9 @@ int pending_add(struct pending_table *t, const struct rpc *m, struct pending **r
     p->arguments = put(p, &at, arguments);
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
-    link_in(t, p);
+    chain_add(t->bucket, t->buckets, p);
+    list_add(&t->open, p);
+    t->bytes += cost;
     *ret = p;
     return 0;
 }
@@ -122,7 +149,7 @@ static struct pending *find_key(const struct pending_table *t, struct slice key)
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
 {
     *ret_type_changed = false;
-    if (t->count == 0 || (id.type != JSON_NUMBER && id.type != JSON_STRING))
+    if (entries(t) == 0 || (id.type != JSON_NUMBER && id.type != JSON_STRING))
         return NULL;
     buf_clear(&t->scratch);
     rpc_id_key(&t->scratch, id);
@@ -139,21 +166,24 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
     return p;
 }
 
+void pending_cancel(struct pending_table *t, struct pending *p)
+{
+    if (p->cancelled)
+        return;
+    list_take(&t->open, p);
+    p->cancelled = true;
+    list_add(&t->cancelled, p);
+    if (t->cancelled.count > PENDING_CANCELLED_MAX)
+        pending_remove(t, t->cancelled.oldest);
+}
+
 void pending_remove(struct pending_table *t, struct pending *p)
 {
     struct pending **at = &t->bucket[p->hash & (t->buckets - 1)];
     while (*at != p)
         at = &(*at)->chain;
     *at = p->chain;
-    if (p->prev != NULL)
-        p->prev->next = p->next;
-    else
-        t->oldest = p->next;
-    if (p->next != NULL)
-        p->next->prev = p->prev;
-    else
-        t->newest = p->prev;
-    t->count--;
+    list_take(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);
 }

@@ -3,7 +3,10 @@
  * Keys      the id as rpc_id.h makes it comparable; an id may be open twice (a peer's mistake): the
  *           oldest is found first.
  * Owns      the entries, each one block of memory with copies of what will be needed when it ends.
- * Errors    MI_EFULL past PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_ENOMEM.
+ *           A cancelled request usually has no answer (mcp-wire.md 5.2): of those the last
+ *           PENDING_CANCELLED_MAX are remembered, apart from the open ones.
+ * Errors    MI_EFULL past PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id
+ *           over RPC_ID_MAX; MI_ENOMEM.
  * Lifetime  an entry is good until pending_remove() or pending_close().
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_PENDING_H
@@ -12,13 +15,14 @@
 #include "wire/rpc.h"
 
 #define PENDING_MAX 65536
+#define PENDING_CANCELLED_MAX 1024
 #define PENDING_BYTES_MAX ((size_t)32 << 20)
 #define PENDING_TEXT_MAX 1024      /* of a method or target kept for the log */
 #define PENDING_ARGUMENTS_MAX 4096 /* of arguments kept for the log */
 
 struct pending {
     struct pending *chain;       /* next in the hash bucket */
-    struct pending *prev, *next; /* by age */
+    struct pending *prev, *next; /* in its list, by age */
     uint64_t hash;
     uint64_t request_seq;
     uint64_t written_at; /* the outbox total after its last byte: past it, the server has the request */
@@ -35,11 +39,16 @@ struct pending {
     char data[];
 };
 
+struct pending_list {
+    struct pending *oldest, *newest;
+    size_t count;
+};
+
 struct pending_table {
     struct pending **bucket; /* owned */
     size_t buckets;          /* a power of two; 0 before the first add */
-    size_t count, bytes;
-    struct pending *oldest, *newest;
+    size_t bytes;            /* of all entries */
+    struct pending_list open, cancelled;
     struct buf scratch; /* owned: for keys that are looked up */
 };
 
@@ -47,9 +56,11 @@ void pending_open(struct pending_table *t);
 void pending_close(struct pending_table *t);
 /* request_seq, t_us and written_at are the caller's to fill in. */
 MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, struct pending **ret);
-/* The oldest request with this id that is not cancelled, else the oldest that is; NULL: none.
+/* The oldest request with this id that is open, else the oldest that was cancelled; NULL: none.
  * *ret_type_changed: found only under the other JSON type. */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
+/* The sender wants no answer any more. May remove the oldest entry that was cancelled before. */
+void pending_cancel(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);
 
 #endif

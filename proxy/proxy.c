@@ -121,7 +121,7 @@ static void on_server_gone(struct child *c)
     struct proxy *p = c->data;
     struct buf why = {0};
     int status = child_exit_status(c);
-    size_t open = p->traffic.open[ROW_C2S].count;
+    size_t open = p->traffic.open[ROW_C2S].open.count;
     if (status >= 128)
         buf_printf(&why, "the server %s was ended by signal %d before it answered", p->cfg->name, status - 128);
     else

@@ -239,14 +239,14 @@ void traffic_stderr(struct traffic *t, const struct line *line)
 
 void traffic_server_gone(struct traffic *t, const char *cause, const char *why)
 {
-    while (t->open[ROW_C2S].oldest != NULL)
-        message_answer_for_server(t, t->open[ROW_C2S].oldest, cause, why);
+    while (t->open[ROW_C2S].open.oldest != NULL)
+        message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
 }
 
 void traffic_drop_unrecorded(struct traffic *t, const char *cause, const char *why)
 {
     outbox_drop_staged(&t->out[ROW_S2C]);
-    while (t->open[ROW_C2S].oldest != NULL)
-        message_answer_for_server(t, t->open[ROW_C2S].oldest, cause, why);
+    while (t->open[ROW_C2S].open.oldest != NULL)
+        message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
     outbox_release(&t->out[ROW_S2C]);
 }

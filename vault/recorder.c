@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define LOOK_US 1000000      /* how often a commit looks whether the vault is still there */
+#define PORTION ((size_t)512 << 10) /* bytes of waiting rows that one transaction writes */
 #define BROKEN_RETRY_US 250000 /* between two tries after an error that is no held lock */
 
 /* A row that waits: the row and its bytes in one block. */
@@ -26,12 +27,14 @@ struct recorder {
     char host[256];
     int64_t started_mono_us, started_wall_us;
     int64_t session_id; /* 0: not in the database yet */
+    bool session_written; /* and what was learnt about it, too */
     uint64_t seq;       /* of the last row */
 
     struct row *turn; /* owned: the rows of this turn; slices and holds borrowed from the traffic */
     size_t turn_n, turn_cap;
     struct waiting *first, **last; /* owned: rows that an earlier commit could not write */
     size_t waiting_bytes;
+    size_t portion_n; /* of the first that wait: in the open transaction */
 
     struct store_update learnt; /* text owned by learnt_text[] */
     struct buf learnt_text[6];
@@ -106,15 +109,14 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     return 0;
 }
 
-static void drop_waiting(struct recorder *r)
+static void drop_first_waiting(struct recorder *r)
 {
-    while (r->first != NULL) {
-        struct waiting *w = r->first;
-        r->first = w->next;
-        free(w);
-    }
-    r->last = &r->first;
-    r->waiting_bytes = 0;
+    struct waiting *w = r->first;
+    r->first = w->next;
+    if (r->first == NULL)
+        r->last = &r->first;
+    r->waiting_bytes -= w->cost;
+    free(w);
 }
 
 void recorder_close(struct recorder *r)
@@ -127,7 +129,8 @@ void recorder_close(struct recorder *r)
             log_error("not everything is recorded: lost=%llu reason=\"%s\"",
                       (unsigned long long)r->lost_n, r->reason);
     }
-    drop_waiting(r);
+    while (r->first != NULL)
+        drop_first_waiting(r);
     close_store(r);
     for (size_t i = 0; i < MI_COUNT(r->learnt_text); i++)
         buf_close(&r->learnt_text[i]);
@@ -162,7 +165,8 @@ static void wait_row(struct recorder *r, const struct row *row)
     size_t bytes = row->rpc_id.n + row->method.n + row->target.n + row->body.n;
     size_t cost = sizeof(struct waiting) + bytes;
     struct waiting *w = NULL;
-    if (cost <= RECORDER_QUEUE_MAX - r->waiting_bytes)
+    size_t limit = r->only_busy ? RECORDER_QUEUE_MAX : RECORDER_BROKEN_MAX;
+    if (r->waiting_bytes < limit && cost <= limit - r->waiting_bytes)
         w = malloc(cost);
     if (w == NULL) {
         lose(r, row->seq);
@@ -302,17 +306,13 @@ static int write_gap(struct recorder *r)
 
 static int write_rows(struct recorder *r)
 {
-    for (const struct waiting *w = r->first; w != NULL; w = w->next)
-        if (store_add(r->store, r->session_id, r->uid, &w->row) < 0)
-            return MI_ESTORE;
     for (size_t i = 0; i < r->turn_n; i++)
         if (store_add(r->store, r->session_id, r->uid, &r->turn[i]) < 0)
             return MI_ESTORE;
     return 0;
 }
 
-/* Everything there is, in one transaction. */
-static int write_all(struct recorder *r)
+static int in_transaction(struct recorder *r, int (*write)(struct recorder *))
 {
     int64_t session_before = r->session_id;
     int st = store_begin(r->store, r->failing ? 0 : RECORDER_WAIT_US);
@@ -321,11 +321,7 @@ static int write_all(struct recorder *r)
     if (r->session_id == 0)
         st = write_session(r);
     if (st == 0)
-        st = write_rows(r);
-    if (st == 0 && r->lost_n > 0)
-        st = write_gap(r);
-    if (st == 0 && (r->learnt_some || session_before == 0))
-        st = store_session_update(r->store, r->session_id, &r->learnt);
+        st = write(r);
     if (st == 0)
         st = store_commit(r->store);
     if (st < 0) {
@@ -335,17 +331,60 @@ static int write_all(struct recorder *r)
     return st;
 }
 
+/* Some of the rows that wait; how many stands in r->portion_n. */
+static int write_portion(struct recorder *r)
+{
+    size_t bytes = 0;
+    r->portion_n = 0;
+    for (const struct waiting *w = r->first; w != NULL && bytes < PORTION; w = w->next) {
+        if (store_add(r->store, r->session_id, r->uid, &w->row) < 0)
+            return MI_ESTORE;
+        bytes += w->cost;
+        r->portion_n++;
+    }
+    return 0;
+}
+
+static int write_turn(struct recorder *r)
+{
+    bool fresh = !r->session_written;
+    int st = write_rows(r);
+    if (st == 0 && r->lost_n > 0)
+        st = write_gap(r);
+    if (st == 0 && (r->learnt_some || fresh))
+        st = store_session_update(r->store, r->session_id, &r->learnt);
+    return st;
+}
+
+/* What waits goes first, in portions: a disk that was full may not have room for all of it at once, nor
+ * the log start anew within one transaction. Then the rows of this turn. */
+static int write_all(struct recorder *r)
+{
+    while (r->first != NULL) {
+        int st = in_transaction(r, write_portion);
+        if (st < 0)
+            return st;
+        for (; r->portion_n > 0; r->portion_n--)
+            drop_first_waiting(r);
+    }
+    int st = in_transaction(r, write_turn);
+    if (st == 0)
+        r->session_written = true;
+    return st;
+}
+
 /* Somebody may remove the vault under us; SQLite would go on writing into the removed file. */
 static void look_after_vault(struct recorder *r, int64_t now)
 {
     if (r->store == NULL || now - r->looked_us < LOOK_US)
         return;
     r->looked_us = now;
-    if (!store_vanished(r->store))
+    if (!store_vanished(r->store, r->cfg.vault))
         return;
     log_warn("the vault was removed, making it anew: vault=%s", r->cfg.vault);
     close_store(r);
     r->session_id = 0;
+    r->session_written = false;
     recorder_event(r, "gap", "{\"reason\":\"vault removed\"}");
 }
 
@@ -363,7 +402,9 @@ static int try_write(struct recorder *r)
         return 0;
     snprintf(r->reason, sizeof r->reason, "%s", store_error(r->store));
     r->only_busy = store_busy(r->store);
-    if (!r->only_busy && !store_full(r->store))
+    if (store_full(r->store))
+        recorder_checkpoint(r); /* the log's space can be used again then */
+    else if (!r->only_busy)
         close_store(r); /* the next try opens it anew; the session stays the same */
     return st;
 }
@@ -375,7 +416,6 @@ static void recovered(struct recorder *r)
     r->failing = false;
     r->lost_n = 0;
     r->learnt_some = false;
-    drop_waiting(r);
     end_turn(r, false);
 }
 

@@ -3,9 +3,11 @@
  * The traffic appends rows as it reads; at the end of the turn recorder_commit() writes them in one
  * transaction, and only then may the bytes go on. What happens when the database cannot take them:
  *
- *   on_error = pass   the traffic goes on. Rows wait in memory, up to RECORDER_QUEUE_MAX bytes; while
- *                     another process merely holds the lock, a full queue first stops the readers for
- *                     RECORDER_PAUSE_US. What does not fit is lost, and said: a `gap` event.
+ *   on_error = pass   the traffic goes on. Rows wait in memory, up to RECORDER_QUEUE_MAX bytes while
+ *                     another process merely holds the lock, and a full queue first stops the readers
+ *                     for RECORDER_PAUSE_US; up to RECORDER_BROKEN_MAX bytes after any other error, so
+ *                     that they fit into what little room comes back. What does not fit is lost, and
+ *                     said: a `gap` event.
  *   on_error = stop   nothing goes on unrecorded. A held lock is waited for, RECORDER_PAUSE_US at most;
  *                     any other error ends the session.
  *
@@ -20,6 +22,7 @@
 #include "vault/uid.h"
 
 #define RECORDER_QUEUE_MAX ((size_t)16 << 20)
+#define RECORDER_BROKEN_MAX ((size_t)4 << 20)
 #define RECORDER_WAIT_US 250000
 #define RECORDER_PAUSE_US 10000000
 

@@ -40,7 +40,6 @@ struct store {
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
     struct keep keep;
     struct bodies bodies;
-    int dir_fd;           /* borrowed from the vault_dir */
     dev_t dev;            /* of the database file when it was opened */
     ino_t ino;
     int64_t busy_until_us; /* the busy handler gives up then */
@@ -146,6 +145,15 @@ static void configure_once(void)
     done = true;
 }
 
+/* SQLite answers with the mode it could get, and calls that no error. */
+static int is_wal(void *ctx, int n, char **value, char **name)
+{
+    (void)name;
+    bool *wal = ctx;
+    *wal = n == 1 && value[0] != NULL && strcmp(value[0], "wal") == 0;
+    return 0;
+}
+
 static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
 {
     char path[4096];
@@ -159,13 +167,18 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     sqlite3_extended_result_codes(s->db, 1);
     s->busy_until_us = clock_mono_us() + 250000;
     sqlite3_busy_handler(s->db, on_busy, s);
-    if (sqlite3_exec(s->db,
-                     sync_full ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"
-                               : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
-                     NULL, NULL, NULL) != SQLITE_OK ||
+    bool wal = false;
+    if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, NULL,
+                     NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512", NULL, NULL, NULL) !=
             SQLITE_OK)
         return fail_sql(s);
+    if (!wal) {
+        snprintf(s->error, sizeof s->error,
+                 "no write-ahead log can be made beside it (a link, or a file system without shared memory)");
+        return MI_ESTORE;
+    }
     sqlite3_wal_hook(s->db, on_wal, s);
     int st = schema_ready(s->db);
     return st == MI_ESTORE ? fail_sql(s) : st;
@@ -177,7 +190,6 @@ int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, 
     struct store *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
-    s->dir_fd = dir->fd;
     bodies_open(&s->bodies, dir->fd, sync_full);
     int st = make_file(s, dir, error);
     if (st == 0)
@@ -348,10 +360,12 @@ bool store_full(const struct store *s)
     return (s->rc & 0xFF) == SQLITE_FULL || (s->rc & 0xFF) == SQLITE_NOMEM;
 }
 
-bool store_vanished(const struct store *s)
+bool store_vanished(const struct store *s, const char *vault)
 {
     struct stat st;
-    return fstatat(s->dir_fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_ino != s->ino ||
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", vault, VAULT_DB);
+    return n < 0 || (size_t)n >= sizeof path || lstat(path, &st) != 0 || st.st_ino != s->ino ||
            st.st_dev != s->dev;
 }
 

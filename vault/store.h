@@ -46,7 +46,8 @@ MI_MUST int store_add(struct store *s, int64_t session_id, const char *uid, cons
 const char *store_error(const struct store *s); /* of the last failed call */
 bool store_busy(const struct store *s);
 bool store_full(const struct store *s); /* no space left, or a quota: the connection is fine */
-bool store_vanished(const struct store *s); /* the database file is no longer under its name */
+/* The database that is open is no longer what the vault's path leads to. */
+bool store_vanished(const struct store *s, const char *vault);
 int64_t store_wal_pages(const struct store *s); /* in the write-ahead log after the last commit */
 /* Moves what it can from the write-ahead log into the database, in the calling process: it syncs
  * files. vault/checkpoint.h is for another process. 0 or MI_ESTORE. */

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "wire/json.h"
 
-#define RPC_ID_MAX 4096 /* longest id, as a key, that is kept */
+#define RPC_ID_MAX ((size_t)64 << 10) /* bytes of the longest id that a request may have */
 
 /* Writes the key of an id (a number or a string): a type letter and the canonical text. The buffer
  * says so when it failed. */
