@@ -168,16 +168,17 @@ static void add_cell(struct out *o, struct slice text, size_t width, bool padded
     size_t taken;
     size_t n = fit(v, width, &taken);
     bool cut = n < v.n || head.n < text.n;
-    if (cut) {
-        n = fit(v, width > dots_width ? width - dots_width : 0, &taken);
+    bool dotted = cut && width >= dots_width;
+    if (dotted) {
+        n = fit(v, width - dots_width, &taken);
         taken += dots_width;
     }
     size_t blanks = padded && taken < width ? width - taken : 0;
     if (right)
         fill(o, blanks);
     buf_add(&o->b, v.p, n);
-    if (cut)
-        buf_add(&o->b, dots, width >= dots_width ? strlen(dots) : 0);
+    if (dotted)
+        buf_adds(&o->b, dots);
     if (!right)
         fill(o, blanks);
 }
