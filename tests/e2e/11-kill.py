@@ -129,6 +129,33 @@ def _(t):
     check(empty < KILLS / 2, f"nothing was received in {empty} of {KILLS} runs: this shows little")
 
 
+@case("kills while a new vault is being made: it can be read, and used by the next session")
+def _(t):
+    r = random.Random(SEED)
+    made = 0
+    for n in range(40):
+        vault = t.tmp / f"new-{n}"
+        p = t.proxy(vault=vault, server=[fake("answer")])
+        p.client.send(lib.call(n))
+        end = time.monotonic() + r.uniform(0, 0.012) * lib.SLOW
+        while time.monotonic() < end:      # the moment of death, to the microsecond
+            pass
+        p.die(all_of_it=r.random() < 0.7)
+        made += (vault / "interposer.db").exists()
+        shown = t.run("sessions", "--vault", vault)
+        check(shown.returncode == 0 or b"nothing has been recorded" in shown.stderr or not vault.exists(),
+              f"sessions after kill {n}: {shown.returncode} {shown.stderr!r}")
+        q = t.proxy(vault=vault, server=[fake("answer")])
+        q.client.send(lib.call(n))
+        eq(q.client.recv_json()["id"], n, "id of the answer")
+        q.client.close_write()
+        eq(q.wait(), 0, "exit status")
+        eq(q.own_lines("(warn|error)"), [], f"warnings and errors after kill {n}")
+        eq(len(t.messages("session_id = (SELECT max(id) FROM sessions)", vault=vault)), 2, "messages of the next session")
+        eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+    check(made > 5, f"only {made} of 40 got as far as a database")
+
+
 @case("after a kill the next session goes on in the same vault, and the old one can be shown")
 def _(t):
     p = t.proxy("--name", "killed").initialize()
