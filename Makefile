@@ -78,6 +78,7 @@ $(BUILD)/%.o: %.c $(STAMP)
 # WRAP_test_x := malloc write   lets tests/unit/test_x.c define __wrap_malloc and __wrap_write.
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
+WRAP_test_outbox  := malloc
 $(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \

@@ -99,6 +99,8 @@ void outbox_drop_staged(struct outbox *o)
         if (last->n == 0) {
             chunk_drop(last->chunk);
             o->count--;
+            if (o->count == 0)
+                o->spent = NULL; /* its segment is gone */
         }
     }
 }

@@ -1,0 +1,164 @@
+/* vault_unit.h - what the unit tests of vault/ and proxy/ share: a folder of a test's own, and
+ * questions to a database in it. */
+#ifndef MI_TESTS_VAULT_UNIT_H
+#define MI_TESTS_VAULT_UNIT_H
+
+#include "tests/unit/unit.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A folder below TMPDIR, and the path of a vault in it that is not there yet. */
+struct temp {
+    char root[128];
+    char vault[160];
+};
+
+static inline void temp_make(struct temp *t)
+{
+    const char *dir = getenv("TMPDIR");
+    snprintf(t->root, sizeof t->root, "%s/mi-unit-XXXXXX", dir != NULL ? dir : "/tmp");
+    assert_non_null(mkdtemp(t->root));
+    char *real = realpath(t->root, NULL);
+    assert_non_null(real);
+    snprintf(t->root, sizeof t->root, "%s", real);
+    free(real);
+    snprintf(t->vault, sizeof t->vault, "%s/vault", t->root);
+}
+
+static inline int temp_remove_one(const char *path, const struct stat *st, int what, struct FTW *f)
+{
+    (void)st, (void)what, (void)f;
+    return remove(path);
+}
+
+static inline void temp_remove(struct temp *t)
+{
+    nftw(t->root, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* "root/name"; good until the call after the next three. */
+static inline const char *temp_path(const struct temp *t, const char *name)
+{
+    static char path[4][512];
+    static unsigned at;
+    at = (at + 1) % MI_COUNT(path);
+    snprintf(path[at], sizeof path[at], "%s/%s", t->root, name);
+    return path[at];
+}
+
+static inline MI_UNUSED unsigned mode_of(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        fail_msg("%s is not there", path);
+    return st.st_mode & 07777u;
+}
+
+static inline MI_UNUSED bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* The whole file; free() it. NUL-ended. */
+static inline MI_UNUSED char *slurp(const char *path, size_t *ret_n)
+{
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        fail_msg("%s cannot be read", path);
+    struct buf b = {0};
+    char part[4096];
+    for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
+        buf_add(&b, part, n);
+    fclose(f);
+    buf_addc(&b, '\0');
+    assert_false(b.failed);
+    if (ret_n != NULL)
+        *ret_n = b.n - 1;
+    return b.p;
+}
+
+/* What an SQL statement gives: columns joined by `|`, rows by `;`, NULL as `-`. From a connection of
+ * its own, so only what is committed. Good until the next call. */
+static inline const char *ask_file(const char *db_path, const char *sql)
+{
+    static struct buf b;
+    sqlite3 *db = NULL;
+    sqlite3_stmt *q = NULL;
+    int rc;
+    buf_close(&b);
+    if (sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", db_path, sqlite3_errmsg(db));
+    sqlite3_busy_timeout(db, 5000);
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        if (b.n > 0)
+            buf_addc(&b, ';');
+        for (int i = 0; i < sqlite3_column_count(q); i++) {
+            const void *text = sqlite3_column_blob(q, i);
+            if (i > 0)
+                buf_addc(&b, '|');
+            if (sqlite3_column_type(q, i) == SQLITE_NULL)
+                buf_addc(&b, '-');
+            else
+                buf_add(&b, text, (size_t)sqlite3_column_bytes(q, i));
+        }
+    }
+    if (rc != SQLITE_DONE)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return buf_str(&b);
+}
+
+static inline MI_UNUSED const char *ask(const struct temp *t, const char *sql)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/interposer.db", t->vault);
+    return ask_file(path, sql);
+}
+
+/* Lines that base/log.h was given, while they are kept. */
+static struct buf said;
+
+static inline void on_said(void *ctx, struct slice line)
+{
+    (void)ctx;
+    buf_slice_add(&said, line);
+}
+
+static inline MI_UNUSED void said_begin(void)
+{
+    buf_close(&said);
+    log_set_sink(on_said, NULL);
+}
+
+static inline MI_UNUSED bool said_holds(const char *text)
+{
+    return strstr(buf_str(&said), text) != NULL;
+}
+
+static inline MI_UNUSED size_t said_lines(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < said.n; i++)
+        n += said.p[i] == '\n';
+    return n;
+}
+
+static inline MI_UNUSED void said_end(void)
+{
+    log_set_sink(NULL, NULL);
+    buf_close(&said);
+}
+
+#endif
