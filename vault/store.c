@@ -4,6 +4,7 @@
 #include "vault/bodies.h"
 #include "vault/keep.h"
 #include "vault/schema.h"
+#include "vault/wal_vfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +163,7 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
         return MI_EINVAL;
     configure_once();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &s->db, flags, wal_vfs()) != SQLITE_OK)
         return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
     sqlite3_extended_result_codes(s->db, 1);
     s->busy_until_us = clock_mono_us() + 250000;
