@@ -120,7 +120,10 @@ void attendant_close(struct attendant *a)
         close(a->fd);
     a->fd = -1;
     int64_t until = clock_mono_us() + ATTENDANT_END_US;
-    while (a->pid > 0 && waitpid(a->pid, NULL, WNOHANG) == 0 && clock_mono_us() < until)
+    while (a->pid > 0 && waitpid(a->pid, NULL, WNOHANG) == 0) {
+        if (clock_mono_us() >= until)
+            kill(a->pid, SIGKILL); /* in the middle of a checkpoint: somebody else's will do it */
         nanosleep(&(struct timespec){0, 200000}, NULL);
+    }
     a->pid = 0;
 }

@@ -8,7 +8,7 @@
  * It is forked before anything is open, leaves the client's descriptors at once, sleeps in read(2), and
  * ends when the proxy does. Without it (fork failed) the proxy works, less well.
  * Owns      the process and our end of a socket pair.
- * Blocks    never, but attendant_close(): until it has ended, ATTENDANT_END_US at most. */
+ * Blocks    never, but attendant_close(): until it has ended; after ATTENDANT_END_US it is killed. */
 #ifndef MI_PROXY_ATTENDANT_H
 #define MI_PROXY_ATTENDANT_H
 
@@ -16,7 +16,7 @@
 
 #include <sys/types.h>
 
-#define ATTENDANT_END_US 100000
+#define ATTENDANT_END_US 50000
 
 struct attendant {
     pid_t pid; /* 0: there is none */

@@ -24,6 +24,8 @@ static struct row row_of(const struct message *x, const char *kind, enum row_act
     };
     if (x->m.id.type != JSON_NONE)
         row.rpc_id = x->m.id.text;
+    if (x->m.kind == RPC_ERROR)
+        row.has_error_code = json_int(x->m.error_code, &row.error_code);
     return row;
 }
 
@@ -76,6 +78,8 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
         .body = {c->data, n},
         .size = n,
         .request_seq = request_seq,
+        .has_error_code = true,
+        .error_code = r->code,
         .findings = f,
         .hold = c,
     };

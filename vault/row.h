@@ -27,6 +27,8 @@ struct row {
     bool not_json;         /* body is any bytes: made valid UTF-8 before it is stored */
     size_t size;           /* bytes as received */
     uint64_t request_seq;  /* of an answer; 0: none */
+    bool has_error_code;
+    int64_t error_code;    /* of an error */
     uint64_t batch_seq;    /* of a batch's member; 0: none */
     findings findings;
     struct chunk *hold;    /* where body lies; NULL: nowhere that could go away in this turn */

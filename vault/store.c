@@ -21,8 +21,8 @@ static const char *const sql[Q_COUNT] = {
     [Q_COMMIT] = "COMMIT",
     [Q_MESSAGE] = "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id,"
                   " method, target, body, body_offset, body_length, size, redactions, action,"
-                  " request_seq, batch_seq, finding)"
-                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18)",
+                  " request_seq, error_code, batch_seq, finding)"
+                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
     [Q_SESSION] = "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
                   " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
@@ -340,8 +340,12 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     sqlite3_bind_int64(q, 14, (int64_t)r->size);
     bind_text(q, 15, actions[r->action]);
     bind_count(q, 16, r->request_seq);
-    bind_count(q, 17, r->batch_seq);
-    bind_text(q, 18, r->findings != 0 ? buf_slice(&found) : (struct slice){0});
+    if (r->has_error_code)
+        sqlite3_bind_int64(q, 17, r->error_code);
+    else
+        sqlite3_bind_null(q, 17);
+    bind_count(q, 18, r->batch_seq);
+    bind_text(q, 19, r->findings != 0 ? buf_slice(&found) : (struct slice){0});
     /* bindings are not cleared here: each is bound anew for the next row, before it is looked at */
     return st < 0 ? st : run(s, Q_MESSAGE);
 }
