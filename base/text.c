@@ -1,29 +1,5 @@
 #include "base/text.h"
 
-static bool cont(const char *p)
-{
-    return ((unsigned char)*p & 0xC0) == 0x80;
-}
-
-size_t text_utf8_len(const char *p, size_t n)
-{
-    unsigned char a = (unsigned char)p[0];
-    if (a < 0x80)
-        return 1;
-    if (a < 0xC2 || a > 0xF4)
-        return 0;
-    if (a < 0xE0)
-        return n >= 2 && cont(p + 1) ? 2 : 0;
-    if (n < 3 || !cont(p + 1) || !cont(p + 2))
-        return 0;
-    unsigned char b = (unsigned char)p[1];
-    if (a < 0xF0)
-        return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
-    if (n < 4 || !cont(p + 3))
-        return 0;
-    return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
-}
-
 uint32_t text_utf8_code(const char *p, size_t len)
 {
     static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -107,7 +83,8 @@ static void add_json_code(struct buf *b, const char *p, size_t len)
     else if (c < 0x10000)
         buf_printf(b, "\\u%04x", (unsigned)c);
     else
-        buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)), (unsigned)(0xDC00 | (c & 0x3FF)));
+        buf_printf(b, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)),
+                   (unsigned)(0xDC00 | (c & 0x3FF)));
 }
 
 static void add_json_char(struct buf *b, const char *p, size_t len)
@@ -181,7 +158,7 @@ struct slice text_head(struct slice s, size_t max)
 {
     if (s.n <= max)
         return s;
-    while (max > 0 && cont(s.p + max))
+    while (max > 0 && text_utf8_cont(s.p + max))
         max--;
     return (struct slice){s.p, max};
 }

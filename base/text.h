@@ -7,9 +7,33 @@
 
 #include "base/buf.h"
 
+/* Is this one of the bytes behind the first of a character? */
+static inline bool text_utf8_cont(const char *p)
+{
+    return ((unsigned char)*p & 0xC0) == 0x80;
+}
+
 /* Length in bytes of the well-formed UTF-8 character at p (RFC 3629: no surrogates, no overlong
  * forms, at most U+10FFFF), or 0 when the bytes there are not one. n > 0. */
-size_t text_utf8_len(const char *p, size_t n);
+static inline size_t text_utf8_len(const char *p, size_t n)
+{
+    unsigned char a = (unsigned char)p[0];
+    if (a < 0x80)
+        return 1;
+    if (a < 0xC2 || a > 0xF4)
+        return 0;
+    if (a < 0xE0)
+        return n >= 2 && text_utf8_cont(p + 1) ? 2 : 0;
+    if (n < 3 || !text_utf8_cont(p + 1) || !text_utf8_cont(p + 2))
+        return 0;
+    unsigned char b = (unsigned char)p[1];
+    if (a < 0xF0)
+        return (a == 0xE0 && b < 0xA0) || (a == 0xED && b > 0x9F) ? 0 : 3;
+    if (n < 4 || !text_utf8_cont(p + 3))
+        return 0;
+    return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
+}
+
 /* The code point of a character whose length text_utf8_len() gave. */
 uint32_t text_utf8_code(const char *p, size_t len);
 

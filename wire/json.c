@@ -31,12 +31,12 @@ struct scanner {
 static const char space[256] = {[' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\r'] = 1};
 static const char digit[256] = {['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1,
                                 ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1};
-static const char hex[256] = {['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1,
-                              ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1, ['a'] = 1, ['b'] = 1,
-                              ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1, ['A'] = 1, ['B'] = 1,
-                              ['C'] = 1, ['D'] = 1, ['E'] = 1, ['F'] = 1};
-static const char escape[256] = {['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1,
-                                 ['n'] = 1, ['r'] = 1, ['t'] = 1};
+static const char hex[256] = {
+    ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1,
+    ['8'] = 1, ['9'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1,
+    ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1, ['F'] = 1};
+static const char escape[256] = {
+    ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1, ['n'] = 1, ['r'] = 1, ['t'] = 1};
 
 static const char *fail(struct scanner *s, const char *p, enum json_fault_kind kind)
 {
@@ -63,15 +63,17 @@ static inline const char *skip_plain(const char *p, const char *end)
     while (end - p >= 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
         /* a signed compare with 0x20 finds control characters and all bytes from 0x80 up at once */
-        __m128i hit = _mm_or_si128(_mm_cmplt_epi8(v, blank),
-                                   _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+        __m128i hit =
+            _mm_or_si128(_mm_cmplt_epi8(v, blank),
+                         _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
         unsigned mask = (unsigned)_mm_movemask_epi8(hit);
         if (mask != 0)
             return p + __builtin_ctz(mask);
         p += 16;
     }
 #endif
-    while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
+    while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
+           *p != '\\')
         p++;
     return p;
 }
@@ -180,39 +182,55 @@ static const char *scan_scalar(struct scanner *s, const char *p)
     }
 }
 
-static inline uint64_t load(const char *p, size_t n)
+static inline uint64_t load8(const char *p)
 {
-    uint64_t w = 0;
-    memcpy(&w, p, n);
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
     return w;
 }
 
-/* Both halves of the product: in the upper one alone, counted keys would collide. */
+static inline uint64_t load4(const char *p)
+{
+    uint32_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+static inline uint64_t load1(const char *p)
+{
+    return (unsigned char)*p;
+}
+
+/* Both halves of the product: in the upper one alone, keys that count up would collide. */
 static inline uint64_t mix(uint64_t h, uint64_t w)
 {
     __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-/* Equal keys have equal hashes. Keys with escapes are compared after unescaping; the few that are
- * too long to be unescaped on the stack take no part. */
-static bool hash_key(struct slice key, bool escaped, uint32_t *ret)
+/* Equal keys have equal hashes. */
+static inline uint32_t hash_key(struct slice key)
 {
-    char plain[256];
-    if (escaped) {
-        size_t n;
-        if (key.n > sizeof plain || json_unescape_to(key, plain, sizeof plain, &n) < 0)
-            return false;
-        key = (struct slice){plain, n};
-    }
     uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
     for (; key.n > 8; key.p += 8, key.n -= 8)
-        h = mix(h, load(key.p, 8));
+        h = mix(h, load8(key.p));
+    const char *last = key.p + key.n - 1;
     if (key.n >= 4) /* the two may overlap */
-        h = mix(h, load(key.p, 4) | load(key.p + key.n - 4, 4) << 32);
+        h = mix(h, load4(key.p) | load4(last - 3) << 32);
     else if (key.n > 0)
-        h = mix(h, load(key.p, 1) | load(key.p + key.n / 2, 1) << 8 | load(key.p + key.n - 1, 1) << 16);
-    *ret = (uint32_t)h;
+        h = mix(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
+    return (uint32_t)h;
+}
+
+/* Keys with escapes are compared after unescaping; the few that are too long for that on the stack
+ * take no part. */
+static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_t *ret)
+{
+    char plain[256];
+    size_t n;
+    if (key.n > sizeof plain || json_unescape_to(key, plain, sizeof plain, &n) < 0)
+        return false;
+    *ret = hash_key((struct slice){plain, n});
     return true;
 }
 
@@ -221,10 +239,13 @@ static bool hash_key(struct slice key, bool escaped, uint32_t *ret)
  * costs at most JSON_OBJECT_KEYS_MAX comparisons a key. */
 static void note_key(struct scanner *s, struct slice key)
 {
-    uint32_t h;
     uint32_t from = s->keys_from[s->depth];
-    if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX ||
-        !hash_key(key, s->escaped, &h))
+    if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX)
+        return;
+    uint32_t h;
+    if (!s->escaped)
+        h = hash_key(key);
+    else if (!hash_escaped_key(key, &h))
         return;
     uint64_t bit = (uint64_t)1 << (h % 64);
     if (s->keys_seen[s->depth] & bit)
@@ -253,6 +274,12 @@ static bool open_container(struct scanner *s, bool object)
     return true;
 }
 
+static void close_container(struct scanner *s)
+{
+    s->keys_n = s->keys_from[s->depth];
+    s->depth--;
+}
+
 /* Depth-2 members are those of an object inside the root object. */
 static inline bool watched(const struct scanner *s)
 {
@@ -273,10 +300,9 @@ static void member_ended(struct scanner *s, const char *p)
     s->on_member(s->ctx, &m);
 }
 
-/* The key of a member and its colon. */
-static const char *scan_key(struct scanner *s, const char *p)
+/* A key and its colon; the result is where its value begins. */
+static inline const char *scan_key(struct scanner *s, const char *p)
 {
-    p = skip_space(p, s->end);
     if (p >= s->end || *p != '"')
         return fail(s, p, JSON_SYNTAX);
     struct slice key = {p + 1, 0};
@@ -295,51 +321,54 @@ static const char *scan_key(struct scanner *s, const char *p)
     return p;
 }
 
-/* After a value: close what ends here, stop behind the comma (and key) of what goes on.
- * s->depth is 0 when the root value is complete. */
-static const char *after_value(struct scanner *s, const char *p)
-{
-    while (s->depth > 0) {
-        bool object = in_object(s);
-        if (object && watched(s))
-            member_ended(s, p);
-        p = skip_space(p, s->end);
-        if (p >= s->end)
-            return fail(s, p, JSON_SYNTAX);
-        if (*p == ',')
-            return object ? scan_key(s, p + 1) : skip_space(p + 1, s->end);
-        if (*p != (object ? '}' : ']'))
-            return fail(s, p, JSON_SYNTAX);
-        p++;
-        s->keys_n = s->keys_from[s->depth];
-        s->depth--;
-    }
-    return p;
-}
-
-/* p stands on the root value; the result is behind it. */
+/* p stands on the root value; the result is behind it. One jump from each thing to what may follow:
+ * a loop over tokens would ask before each of them what the last one was. */
 static const char *scan_root(struct scanner *s, const char *p)
 {
-    do {
-        if (p >= s->end)
-            return fail(s, p, JSON_SYNTAX);
-        if (*p == '{' || *p == '[') {
-            bool object = *p == '{';
-            if (!open_container(s, object))
-                return fail(s, p, JSON_DEEP);
-            p = skip_space(p + 1, s->end);
-            if (p < s->end && *p == (object ? '}' : ']')) {
-                p++;
-                s->depth--;
-                p = after_value(s, p);
-            } else if (object) {
-                p = scan_key(s, p);
-            }
-        } else if ((p = scan_scalar(s, p)) != NULL) {
-            p = after_value(s, p);
-        }
-    } while (p != NULL && s->depth > 0);
-    return p;
+    bool object = false; /* the innermost open container is one */
+
+value:
+    if (p >= s->end)
+        return fail(s, p, JSON_SYNTAX);
+    if (*p == '{' || *p == '[') {
+        object = *p == '{';
+        if (!open_container(s, object))
+            return fail(s, p, JSON_DEEP);
+        p = skip_space(p + 1, s->end);
+        if (p < s->end && *p == (object ? '}' : ']'))
+            goto close;
+        if (object)
+            goto key;
+        goto value;
+    }
+    if ((p = scan_scalar(s, p)) == NULL || s->depth == 0)
+        return p;
+
+ended:
+    if (object && watched(s))
+        member_ended(s, p);
+    p = skip_space(p, s->end);
+    if (p < s->end && *p == ',') {
+        p = skip_space(p + 1, s->end);
+        if (object)
+            goto key;
+        goto value;
+    }
+    if (p >= s->end || *p != (object ? '}' : ']'))
+        return fail(s, p, JSON_SYNTAX);
+
+close:
+    p++;
+    close_container(s);
+    if (s->depth == 0)
+        return p;
+    object = in_object(s);
+    goto ended;
+
+key:
+    if ((p = scan_key(s, p)) == NULL)
+        return NULL;
+    goto value;
 }
 
 int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)

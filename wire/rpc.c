@@ -16,7 +16,8 @@ struct reader {
 #define KEY_MAX 9 /* longest of the names below */
 
 /* Is the key this name, a string literal? The compiler makes one or two compares of it. */
-#define KEY_IS(key, name) ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
+#define KEY_IS(key, name)                                                                          \
+    ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
 static enum env env_plain(struct slice key)
 {
