@@ -247,7 +247,8 @@ def _(t):
     alone, behind = through(t, 'grep "^Sig[BI]" /proc/self/status >"$1"')
     for line in behind.splitlines():
         name, value = line.split()
-        eq(int(value, 16), 0, f"{name.decode()} in the server")
+        # make starts us with posix_spawn, and that ignores the C library's own signals 32 and 33.
+        eq(int(value, 16) & ~(3 << 31), 0, f"{name.decode()} in the server")
 
 
 @case("a client that ignores SIGHUP (nohup) has a server that ignores it")
