@@ -332,21 +332,33 @@ static bool note_notification(struct traffic *t, struct message *x)
     return true;
 }
 
+/* The text of a block of content, as far as it is shown. Blocks may be long: nothing behind is looked at. */
+static bool block_text(struct buf *b, const char *block)
+{
+    struct slice key;
+    const char *at;
+    struct json_value v;
+    struct json_walk w = json_walk_at(block);
+    while (json_walk_peek(&w, &key, &at)) {
+        if (json_key_is(key, "text") && *at == '"') {
+            json_unescape(b, json_string_head(at, (ACTIONS_CUT + 1) * 6));
+            return true;
+        }
+        if (!json_walk_next(&w, &key, &v))
+            return false;
+    }
+    return false;
+}
+
 /* The head of a result, as a person would want to see it: the first text of its content. */
 static struct slice preview(struct buf *b, const struct rpc *m)
 {
     struct slice key;
-    struct json_value first = {0};
-    if (m->content.type == JSON_ARRAY) {
-        struct json_walk w = json_walk_begin(m->content);
-        if (json_walk_next(&w, &key, &first)) {
-            struct json_value text = json_get(first, "text");
-            if (text.type == JSON_STRING) {
-                json_unescape(b, text_head(json_string_raw(text), ACTIONS_CUT * 6));
-                return b->failed ? (struct slice){0} : buf_slice(b);
-            }
-        }
-    }
+    const char *first;
+    struct json_walk w = json_walk_begin(m->content);
+    if (m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) && *first == '{' &&
+        block_text(b, first))
+        return b->failed ? (struct slice){0} : buf_slice(b);
     return text_head(m->result.text, ACTIONS_CUT * 8);
 }
 

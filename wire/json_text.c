@@ -129,24 +129,32 @@ static const char *skip_space(const char *p)
     return p;
 }
 
+/* From the opening quote to behind the closing one: the first quote that no odd run of backslashes
+ * precedes. */
 static const char *skip_string(const char *p)
 {
-    for (p++;;) {
-        while (*p != '"' && *p != '\\')
-            p++;
-        if (*p == '"')
+    for (;;) {
+        p = rawmemchr(p + 1, '"');
+        size_t slashes = 0;
+        while (p[-1 - (ptrdiff_t)slashes] == '\\')
+            slashes++;
+        if (slashes % 2 == 0)
             return p + 1;
-        p += 2;
     }
 }
 
-static const char *skip_value(const char *p, const char *end)
+static bool ends_word(char c)
+{
+    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* A value inside a container: something always follows it. */
+static const char *skip_value(const char *p)
 {
     if (*p == '"')
         return skip_string(p);
     if (*p != '{' && *p != '[') {
-        while (p < end && *p != ',' && *p != ']' && *p != '}' && *p != ' ' && *p != '\t' &&
-               *p != '\n' && *p != '\r')
+        while (!ends_word(*p))
             p++;
         return p;
     }
@@ -165,25 +173,26 @@ static const char *skip_value(const char *p, const char *end)
     return p;
 }
 
+struct json_walk json_walk_at(const char *bracket)
+{
+    return (struct json_walk){.p = bracket + 1, .object = *bracket == '{'};
+}
+
 struct json_walk json_walk_begin(struct json_value container)
 {
     if (container.type != JSON_OBJECT && container.type != JSON_ARRAY)
         return (struct json_walk){0};
-    return (struct json_walk){
-        .p = container.text.p + 1,
-        .end = container.text.p + container.text.n - 1, /* on the closing bracket */
-        .object = container.type == JSON_OBJECT,
-    };
+    return json_walk_at(container.text.p);
 }
 
-bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value)
+bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value)
 {
     if (w->p == NULL)
         return false;
     const char *p = skip_space(w->p);
-    if (p < w->end && *p == ',')
+    if (*p == ',')
         p = skip_space(p + 1);
-    if (p >= w->end)
+    if (*p == '}' || *p == ']')
         return false;
     *ret_key = (struct slice){0};
     if (w->object) {
@@ -191,10 +200,27 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
         *ret_key = (struct slice){p + 1, (size_t)(after - p) - 2};
         p = skip_space(skip_space(after) + 1);
     }
-    const char *after = skip_value(p, w->end);
-    *ret_value = (struct json_value){json_type_at(*p), {p, (size_t)(after - p)}};
-    w->p = after;
+    *ret_value = p;
     return true;
+}
+
+bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value)
+{
+    const char *p;
+    if (!json_walk_peek(w, ret_key, &p))
+        return false;
+    w->p = skip_value(p);
+    *ret_value = (struct json_value){json_type_at(*p), {p, (size_t)(w->p - p)}};
+    return true;
+}
+
+struct slice json_string_head(const char *quote, size_t max)
+{
+    const char *p = quote + 1;
+    const char *stop = p;
+    while (*stop != '"' && (size_t)(stop - p) < max)
+        stop += *stop == '\\' ? (stop[1] == 'u' ? 6 : 2) : 1; /* never half an escape */
+    return (struct slice){p, (size_t)(stop - p)};
 }
 
 struct json_value json_get(struct json_value object, const char *name)

@@ -20,14 +20,19 @@ struct slice json_string_raw(struct json_value v);
 /* Is the text between the quotes, escapes resolved, exactly this? */
 bool json_key_is(struct slice raw, const char *text);
 
-/* Walk an object or array: *at starts as {text.p + 1, …} by json_walk_begin(). false at the end. */
+/* Walk an object or array. A peek tells where the next value begins and does not look for its end, so
+ * that the head of a long value costs nothing; a step goes past it. false: there are no more. Keys are
+ * {NULL, 0} in an array. */
 struct json_walk {
-    const char *p;
-    const char *end;
+    const char *p; /* behind the last value, or the opening bracket; NULL: no container */
     bool object;
 };
 struct json_walk json_walk_begin(struct json_value container);
+struct json_walk json_walk_at(const char *bracket); /* on the first byte of an object or array */
+bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
+/* Text between the quotes of the string that begins here, no further than max bytes. */
+struct slice json_string_head(const char *quote, size_t max);
 
 /* The last member of this name (as most parsers do), or type JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
