@@ -4,6 +4,7 @@ import datetime
 import json
 import re
 import socket
+import sqlite3
 import time
 
 import lib
@@ -205,18 +206,24 @@ def _(t):
     check("�" not in shown, f"a character was cut in two: {shown!r}")
 
 
-@case("a message is in the record before the other side has it")
+@case("while the record cannot be written for a moment, nothing goes on")
 def _(t):
     p = t.proxy().initialize()
-    for i in range(30):
-        line = lib.call(i, "before")
-        p.client.send(line)
-        p.server.expect(line)
-        eq(len(t.messages("body = ?", line.decode())), 1, "rows when the server has the request")
-        p.server.send(text_result(i, f"t{i}"))
-        p.client.expect(text_result(i, f"t{i}"))
-        eq(len(t.messages("body = ?", text_result(i, f"t{i}").decode())), 1, "rows when the client has the answer")
+    for end, other, line in ((p.client, p.server, request(1, "tools/list")), (p.server, p.client, result(1))):
+        # What is not committed must not be seen: hold the database, for less than the patience of 250 ms.
+        db = sqlite3.connect(t.vault / "interposer.db", isolation_level=None, timeout=10)
+        db.execute("BEGIN EXCLUSIVE")
+        started = time.monotonic()
+        end.send(line)
+        seen = other.fill(started + 0.1)
+        held = time.monotonic() - started
+        db.execute("ROLLBACK")
+        db.close()
+        check(not seen, f"the {other.name} was sent something {held * 1000:.0f} ms later, with nothing committed")
+        other.expect(line)
+        eq(len(t.messages("CAST(body AS BLOB) = ?", line)), 1, "rows of the line")
     p.end()
+    eq(t.rows("SELECT count(*) FROM events WHERE kind = 'gap'"), [(0,)], "gaps")
 
 
 @case("the name of a server comes from its command when none is given")

@@ -377,6 +377,8 @@ for name, where in (("the database", "interposer.db"), ("the database's WAL", "i
         eq(p.wait(), 0, "exit status")
         eq(sorted(x.name for x in folder.iterdir()), ["victim"], "files outside the vault")
         eq((folder / "victim").read_text(), "untouched\n", "the file outside the vault")
+        if "Logs" in where:
+            eq(t.rows("SELECT count(*) FROM messages"), [(10,)], "messages")
         recorded = t.vault / "interposer.db"
         if recorded.is_symlink() or t.rows("SELECT count(*) FROM messages") != [(10,)] or "db" not in where:
             check(p.own_lines("(warn|error)"), "something is not recorded and nothing is said")
@@ -386,7 +388,8 @@ for name, where in (("the database", "interposer.db"), ("the database's WAL", "i
 def _(t):
     folder = outside(t)
     day = datetime.datetime.now(datetime.timezone.utc)
-    (t.vault / "Logs/MCP_Actions").mkdir(parents=True, mode=0o700)
+    for path in (t.vault, t.vault / "Logs", t.vault / "Logs/MCP_Actions"):
+        path.mkdir(mode=0o700)
     for d in (day, day + datetime.timedelta(days=1)):
         (t.vault / f"Logs/MCP_Actions/{d:%Y-%m-%d}.jsonl").symlink_to(folder / "victim")
     p = t.proxy(server=[fake("answer")])
@@ -394,6 +397,8 @@ def _(t):
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
     eq((folder / "victim").read_text(), "untouched\n", "the file outside the vault")
+    eq(t.rows("SELECT count(*) FROM messages"), [(10,)], "messages")
+    check(p.own_lines("(warn|error)"), "nothing is said")
 
 
 @case("pass: the vault is removed in mid-session: calls go on, the loss is said, a new vault has the rest")
