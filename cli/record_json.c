@@ -115,6 +115,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
     add_number(b, "redactions", m->redactions);
     add_text(b, "action", m->action);
     add_count(b, "request_seq", m->request_seq != 0, m->request_seq);
+    add_count(b, "error_code", m->has_error_code, m->error_code);
     add_count(b, "batch_seq", m->batch_seq != 0, m->batch_seq);
     add_text(b, "finding", m->finding);
     if (session_is_answer(m) && m->has_request) {

@@ -56,7 +56,8 @@ static const char *const sql[Q_COUNT] = {
                   " OR direction = 'c2s' AND kind IN ('request', 'notification')) ORDER BY id",
     [Q_MESSAGES] =
         "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size, m.redactions,"
-        " m.request_seq, m.batch_seq, r.t_us, m.direction, m.origin, m.kind, m.action,"
+        " m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction, m.origin, m.kind, "
+        "m.action,"
         " m.rpc_id, m.method, m.target, m.body, m.finding, r.method, r.target"
         " FROM messages m"
         " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
@@ -147,6 +148,12 @@ static int connect_unchanging(struct query *q)
     return rc;
 }
 
+/* The -wal or the -shm could not be made: SQLite says the one or the other. */
+static bool lacks_room(int rc)
+{
+    return (rc & 0xFF) == SQLITE_CANTOPEN || (rc & 0xFF) == SQLITE_READONLY;
+}
+
 static int open_db(struct query *q)
 {
     struct stat st;
@@ -159,12 +166,11 @@ static int open_db(struct query *q)
     buf_close(&path);
     if (rc == SQLITE_OK)
         rc = read_version(q, &version);
-    if ((rc & 0xFF) == SQLITE_CANTOPEN && faccessat(q->dir_fd, ".", W_OK, AT_EACCESS) != 0) {
+    if (lacks_room(rc) && faccessat(q->dir_fd, ".", W_OK, AT_EACCESS) != 0) {
         rc = connect_unchanging(q);
         if (rc == SQLITE_OK)
             rc = read_version(q, &version);
-        if ((rc & 0xFF) == SQLITE_CANTOPEN &&
-            faccessat(q->dir_fd, VAULT_DB, R_OK, AT_EACCESS) == 0) {
+        if (lacks_room(rc) && faccessat(q->dir_fd, VAULT_DB, R_OK, AT_EACCESS) == 0) {
             buf_printf(&q->error,
                        "cannot read %s/" VAULT_DB
                        ": it was not closed properly, and its folder cannot be "
@@ -616,7 +622,7 @@ bool query_summary_waits(const struct query_summary *s, int64_t seq)
 
 static struct held *hold_message(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct held *h = hold(st, 9, ret_bytes);
+    struct held *h = hold(st, 10, ret_bytes);
     if (h == NULL)
         return NULL;
     struct query_message *m = &h->message;
@@ -631,15 +637,17 @@ static struct held *hold_message(sqlite3_stmt *st, size_t *ret_bytes)
         .redactions = sqlite3_column_int64(st, 5),
         .request_seq = sqlite3_column_int64(st, 6),
         .batch_seq = sqlite3_column_int64(st, 7),
-        .has_request = sqlite3_column_type(st, 8) != SQLITE_NULL,
-        .request_t_us = sqlite3_column_int64(st, 8),
+        .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(st, 8),
+        .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
+        .request_t_us = sqlite3_column_int64(st, 9),
     };
     struct slice *const texts[] = {
         &m->direction, &m->origin, &m->kind,    &m->action,         &m->rpc_id,         &m->method,
         &m->target,    &m->body,   &m->finding, &m->request_method, &m->request_target,
     };
     for (size_t i = 0; i < MI_COUNT(texts); i++)
-        *texts[i] = take(st, 9 + (int)i, &at);
+        *texts[i] = take(st, 10 + (int)i, &at);
     return h;
 }
 

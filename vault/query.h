@@ -38,6 +38,8 @@ struct query_message {
     int64_t body_offset, body_length;
     int64_t size, redactions;
     int64_t request_seq, batch_seq; /* 0: NULL */
+    bool has_error_code;
+    int64_t error_code;
     /* Of the request that request_seq names, when it is there: */
     bool has_request;
     int64_t request_t_us;

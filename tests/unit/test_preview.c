@@ -234,6 +234,8 @@ static void test_record_json_message_is_one_line_that_no_terminal_obeys(void **s
                               .rpc_id = slice_of("\"a\""),
                               .size = 9,
                               .request_seq = 1,
+                              .has_error_code = true,
+                              .error_code = -5,
                               .has_request = true,
                               .request_t_us = 20,
                               .request_method = slice_of("x\x1b\xE2\x80\xAE"),
@@ -246,7 +248,7 @@ static void test_record_json_message_is_one_line_that_no_terminal_obeys(void **s
         "\"s2c\","
         "\"origin\":\"peer\",\"kind\":\"result\",\"rpc_id\":\"a\",\"method\":null,\"target\":null,"
         "\"size\":9,"
-        "\"redactions\":0,\"action\":\"forwarded\",\"request_seq\":1,\"batch_seq\":null,"
+        "\"redactions\":0,\"action\":\"forwarded\",\"request_seq\":1,\"error_code\":-5,\"batch_seq\":null,"
         "\"finding\":\"tool-error\",\"request_method\":\"x\\u001b\\u202e\",\"request_target\":null,"
         "\"status\":\"tool-error\",\"duration_us\":30,\"body_offset\":null,\"body_length\":null,"
         "\"body\":{ \"a\": \"\\u007f\\u009b\\u202e\"}}");
