@@ -14,7 +14,7 @@
 #define MI_VAULT_WAL_VFS_H
 
 #define WAL_VFS_NAME "mcp-interposer"
-#define WAL_VFS_BUFFER (32 * (24 + 4096))
+#define WAL_VFS_BUFFER (31 * (24 + 4096)) /* unixWrite() of SQLite cuts sizes to 17 bits: 131,071 */
 
 /* Registers the VFS; may be called again. Its name, or NULL (SQLite's own): there was no memory. */
 const char *wal_vfs(void);
