@@ -120,16 +120,21 @@ void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
 
 void text_json_again(struct buf *b, struct slice valid)
 {
-    size_t from = 0;
+    size_t from = 0; /* start of the run that is good as it is */
     for (size_t i = 0; i < valid.n;) {
-        if ((unsigned char)valid.p[i] < 0x7F) { /* nearly every byte; valid JSON has no raw C0 */
+        unsigned char c = (unsigned char)valid.p[i];
+        if (c >= 0x20 && c < 0x7F) { /* nearly every byte */
             i++;
             continue;
         }
-        size_t len = text_utf8_len(valid.p + i, valid.n - i);
-        if (len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len))) {
+        size_t len = c < 0x20 ? 1 : text_utf8_len(valid.p + i, valid.n - i);
+        bool space = c < 0x20; /* in valid JSON it stands outside strings */
+        if (space || (len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len)))) {
             buf_add(b, valid.p + from, i - from);
-            add_json_code(b, valid.p + i, len);
+            if (space)
+                buf_addc(b, ' ');
+            else
+                add_json_code(b, valid.p + i, len);
             from = i + len;
         }
         i += len > 0 ? len : 1;
@@ -137,14 +142,31 @@ void text_json_again(struct buf *b, struct slice valid)
     buf_add(b, valid.p + from, valid.n - from);
 }
 
+/* Bytes of s, up to max of them, that stand for themselves in a JSON string and are one character each. */
+static size_t plain_run(struct slice s, size_t max)
+{
+    size_t n = 0;
+    while (n < s.n && n < max && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
+}
+
 void text_json_head(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t i = 0;
+    size_t chars = 0;
     buf_addc(b, '"');
-    for (size_t chars = 0; i < s.n && chars < max_chars; chars++) {
+    while (i < s.n && chars < max_chars) {
+        size_t run = plain_run((struct slice){s.p + i, s.n - i}, max_chars - chars);
+        buf_add(b, s.p + i, run);
+        i += run;
+        chars += run;
+        if (i == s.n || chars == max_chars)
+            break;
         size_t len = text_utf8_len(s.p + i, s.n - i);
         add_json_char(b, s.p + i, len);
         i += len != 0 ? len : 1;
+        chars++;
     }
     buf_adds(b, i < s.n ? "…\"" : "\"");
 }

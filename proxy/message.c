@@ -112,7 +112,7 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
 {
     /* an id without a method is the client's answer to a request of the server: not ours to answer */
     bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
-    struct reply r = {.code = code, .message = why, .cause = cause, .session = t->actions.session};
+    struct reply r = {.code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder)};
     if (request) {
         r.id = x->m.id.text;
         r.method = x->m.method;
@@ -135,7 +135,7 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
 
 void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why, const char *cause)
 {
-    struct reply r = {.code = code, .message = why, .cause = cause, .session = t->actions.session, .seq = seq};
+    struct reply r = {.code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder), .seq = seq};
     (void)send_reply(t, &r, seq, 0);
 }
 
@@ -159,7 +159,7 @@ static void answer_open(struct traffic *t, struct pending *p, int code, const ch
 {
     if (!p->cancelled) { /* nobody waits for the answer of a cancelled one */
         struct reply r = {.id = p->id, .code = code, .message = why, .cause = cause, .method = p->method,
-                          .target = p->target, .session = t->actions.session, .seq = p->request_seq};
+                          .target = p->target, .session = recorder_uid(t->recorder), .seq = p->request_seq};
         (void)send_reply(t, &r, p->request_seq, f);
         struct action a = action_of(t, p);
         a.status = status;

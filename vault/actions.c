@@ -15,12 +15,16 @@
 
 void actions_open(struct actions *a, const char *session, const char *server)
 {
-    *a = (struct actions){.session = session, .server = server, .fd = -1};
+    *a = (struct actions){.fd = -1};
+    buf_printf(&a->who, "Z\",\"session\":\"%s\",\"server\":", session);
+    text_json(&a->who, slice_of(server));
+    buf_adds(&a->who, ",\"seq\":");
 }
 
 void actions_close(struct actions *a)
 {
     buf_close(&a->lines);
+    buf_close(&a->who);
     if (a->fd >= 0)
         close(a->fd);
     a->fd = -1;
@@ -64,9 +68,7 @@ static void add_time(struct actions *a, int64_t wall_us)
     buf_adds(&a->lines, "{\"time\":\"");
     buf_adds(&a->lines, a->second_text);
     add_3_digits(&a->lines, wall_us / 1000 % 1000);
-    buf_adds(&a->lines, "Z\",\"session\":\"");
-    buf_adds(&a->lines, a->session);
-    buf_addc(&a->lines, '"');
+    buf_slice_add(&a->lines, buf_slice(&a->who));
 }
 
 static void add_arguments(struct buf *b, const struct action *x)
@@ -106,9 +108,7 @@ void actions_add(struct actions *a, const struct action *x)
     struct buf *b = &a->lines;
     size_t before = b->n;
     add_time(a, x->wall_us);
-    add_key(b, "server");
-    text_json(b, slice_of(a->server));
-    add_number(b, "seq", x->seq);
+    buf_int(b, (int64_t)x->seq);
     add_string(b, "method", x->method);
     if (x->target.p != NULL)
         add_string(b, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
@@ -129,7 +129,7 @@ void actions_add(struct actions *a, const struct action *x)
         text_json_head(b, x->result, ACTIONS_CUT);
     }
     buf_adds(b, "}\n");
-    if (b->failed) { /* no memory for this one line: the earlier ones are whole */
+    if (b->failed || a->who.failed) { /* no memory for this one line: the earlier ones are whole */
         b->failed = false;
         b->n = before;
         log_warn("a line of the log directory was dropped: out of memory");

@@ -30,7 +30,7 @@ struct action {
 };
 
 struct actions {
-    const char *session, *server; /* borrowed */
+    struct buf who;               /* owned: session and server, as every line has them */
     struct buf lines;             /* owned: whole lines, not yet written */
     int fd;                       /* -1: not open */
     char day[32];                 /* of fd */
@@ -40,6 +40,7 @@ struct actions {
     bool failing, torn;           /* the last write failed; it left half a line */
 };
 
+/* session: its uid. Both are copied. */
 void actions_open(struct actions *a, const char *session, const char *server);
 void actions_close(struct actions *a);
 void actions_add(struct actions *a, const struct action *x);

@@ -356,6 +356,13 @@ static int write_turn(struct recorder *r)
     return st;
 }
 
+/* The commonest turn: one message, which is a transaction without being told so. Saves two statements. */
+static int write_one(struct recorder *r)
+{
+    store_wait(r->store, r->failing ? 0 : RECORDER_WAIT_US);
+    return store_add(r->store, r->session_id, r->uid, r->turn);
+}
+
 /* What waits goes first, in portions: a disk that was full may not have room for all of it at once, nor
  * the log start anew within one transaction. Then the rows of this turn. */
 static int write_all(struct recorder *r)
@@ -367,6 +374,8 @@ static int write_all(struct recorder *r)
         for (; r->portion_n > 0; r->portion_n--)
             drop_first_waiting(r);
     }
+    if (r->session_written && r->turn_n == 1 && r->lost_n == 0 && !r->learnt_some)
+        return write_one(r);
     int st = in_transaction(r, write_turn);
     if (st == 0)
         r->session_written = true;

@@ -43,7 +43,8 @@ struct store {
     struct bodies bodies;
     dev_t dev;            /* of the database file when it was opened */
     ino_t ino;
-    int64_t busy_until_us; /* the busy handler gives up then */
+    int64_t wait_us;       /* how long the busy handler may wait */
+    int64_t busy_until_us; /* it gives up then; 0: it has not been called yet */
     int64_t wal_pages;
     int rc;               /* SQLite's extended code of the last failed call; 0: not SQLite's */
     char error[200];
@@ -52,8 +53,11 @@ struct store {
 /* SQLite's own handler sleeps up to 100 ms at a time and starves; short sleeps keep every waiter near. */
 static int on_busy(void *ctx, int times)
 {
-    const struct store *s = ctx;
-    if (clock_mono_us() >= s->busy_until_us)
+    struct store *s = ctx;
+    int64_t now = clock_mono_us();
+    if (s->busy_until_us == 0)
+        s->busy_until_us = now + s->wait_us; /* the wait begins where the lock is met */
+    if (now >= s->busy_until_us)
         return 0;
     long us = 50 + 10L * times;
     struct timespec t = {0, (us < 250 ? us : 250) * 1000};
@@ -166,7 +170,7 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     if (sqlite3_open_v2(path, &s->db, flags, wal_vfs()) != SQLITE_OK)
         return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
     sqlite3_extended_result_codes(s->db, 1);
-    s->busy_until_us = clock_mono_us() + 250000;
+    store_wait(s, 250000);
     sqlite3_busy_handler(s->db, on_busy, s);
     bool wal = false;
     if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, NULL,
@@ -223,9 +227,15 @@ void store_close(struct store *s)
     free(s);
 }
 
+void store_wait(struct store *s, int64_t wait_us)
+{
+    s->wait_us = wait_us;
+    s->busy_until_us = 0;
+}
+
 int store_begin(struct store *s, int64_t wait_us)
 {
-    s->busy_until_us = clock_mono_us() + wait_us;
+    store_wait(s, wait_us);
     return run(s, Q_BEGIN);
 }
 
@@ -324,7 +334,8 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     }
     char names[512];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
-    finding_list(&found, r->findings);
+    if (r->findings != 0)
+        finding_list(&found, r->findings);
     sqlite3_stmt *q = s->q[Q_MESSAGE];
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, r->seq));
     sqlite3_bind_int64(q, 2, session_id);
@@ -382,7 +393,7 @@ int64_t store_wal_pages(const struct store *s)
 int store_checkpoint(struct store *s)
 {
     int left = 0, moved = 0;
-    s->busy_until_us = 0;
+    store_wait(s, 0);
     if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &left, &moved) != SQLITE_OK)
         return fail_sql(s);
     if (left == moved)

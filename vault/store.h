@@ -34,6 +34,8 @@ struct store_update {
 MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, struct buf *error);
 void store_close(struct store *s); /* NULL is fine */
 
+/* How long the next call may wait for the lock. For a row added outside a transaction, which is one. */
+void store_wait(struct store *s, int64_t wait_us);
 MI_MUST int store_begin(struct store *s, int64_t wait_us);
 MI_MUST int store_commit(struct store *s);
 void store_rollback(struct store *s);
