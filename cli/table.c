@@ -8,7 +8,7 @@
 
 void table_open(struct table *t, const struct table_column *columns, size_t n)
 {
-    assert(n <= COLUMNS_MAX);
+    assert(n > 0 && n <= COLUMNS_MAX);
     *t = (struct table){.columns = columns, .columns_n = n};
 }
 
@@ -97,7 +97,8 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
 
 bool table_print(struct table *t, struct out *o)
 {
-    size_t width[COLUMNS_MAX];
+    size_t width[COLUMNS_MAX] = {0};
+    assert(t->columns_n > 0);
     if (t->failed || t->text.failed)
         return false;
     measure(t, o, width);

@@ -272,8 +272,8 @@ static void set_cell(struct timeline *t, struct slice text)
 /* On a narrow terminal METHOD gives way, so that all columns stay on the line. */
 static void fit_columns(struct timeline *t)
 {
-    size_t others = t->seq_width + t->time_width + (t->out->utf8 ? 7 : 8) + WHAT_COLUMNS + 1 + t->id_width +
-                    TOOK_COLUMNS + SIZE_COLUMNS + 6;
+    size_t others = t->seq_width + t->time_width + (t->out->utf8 ? 7 : 8) + WHAT_COLUMNS + 1 +
+                    t->id_width + TOOK_COLUMNS + SIZE_COLUMNS + 6;
     size_t left = t->out->columns > others ? t->out->columns - others : 0;
     t->method_width = between(METHOD_MIN, size_min(t->method_width, left), t->method_width);
 }

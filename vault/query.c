@@ -440,7 +440,7 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
 {
     char prefix[UID_LEN + 1];
     size_t n = 0;
-    for (; ref[n] != '\0' && n < UID_LEN && isalnum((unsigned char)ref[n]); n++)
+    for (; n < UID_LEN && isalnum((unsigned char)ref[n]); n++)
         prefix[n] = (char)toupper((unsigned char)ref[n]);
     prefix[n] = '\0';
     if (ref[n] != '\0' || n == 0)
@@ -506,7 +506,7 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
             buf_printf(&q->error, "there is no session in %s yet; name another vault with --vault",
                        q->path);
     }
-    if (st < 0)
+    if (st != 0)
         return st;
     drop(q->session);
     q->session = found;

@@ -248,7 +248,8 @@ static void test_record_json_message_is_one_line_that_no_terminal_obeys(void **s
         "\"s2c\","
         "\"origin\":\"peer\",\"kind\":\"result\",\"rpc_id\":\"a\",\"method\":null,\"target\":null,"
         "\"size\":9,"
-        "\"redactions\":0,\"action\":\"forwarded\",\"request_seq\":1,\"error_code\":-5,\"batch_seq\":null,"
+        "\"redactions\":0,\"action\":\"forwarded\",\"request_seq\":1,\"error_code\":-5,\"batch_"
+        "seq\":null,"
         "\"finding\":\"tool-error\",\"request_method\":\"x\\u001b\\u202e\",\"request_target\":null,"
         "\"status\":\"tool-error\",\"duration_us\":30,\"body_offset\":null,\"body_length\":null,"
         "\"body\":{ \"a\": \"\\u007f\\u009b\\u202e\"}}");
