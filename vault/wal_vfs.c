@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #define FRAME_HEADER 24
+_Static_assert(WAL_VFS_BUFFER <= 0x1ffff, "more than SQLite's unix VFS writes in one call");
 
 /* An open write-ahead log; the file of the VFS below lies behind it. */
 struct wal_file {
