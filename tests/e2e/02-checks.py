@@ -17,6 +17,13 @@ def the_row(t, where, *args):
     return found[0]
 
 
+def found(row, *names):
+    """The row has these findings."""
+    have = (row.finding or b"").decode().split(",")
+    for name in names:
+        check(name in have, f"no finding {name} at {row}")
+
+
 def our_error(line, code, rid):
     """The error that the client got from us, checked."""
     m = json.loads(line)
@@ -36,7 +43,7 @@ def our_error(line, code, rid):
     return m
 
 
-def refused(t, p, line, code, rid, kinds=("noise",)):
+def refused(t, p, line, code, rid, finding, kinds=("noise",)):
     """The client's line stays with us and the client is told so."""
     p.client.send(line)
     answer = p.client.recv()
@@ -46,13 +53,13 @@ def refused(t, p, line, code, rid, kinds=("noise",)):
     row = the_row(t, "CAST(body AS BLOB) = ? AND direction = 'c2s'", line)
     eq((row.action, row.origin), ("refused", "peer"), f"action and origin of {row}")
     one_of(row.kind, kinds, f"kind of {row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, finding)
     ours = the_row(t, "origin = 'interposer'")
     eq((ours.direction, ours.kind, ours.action), ("s2c", "error", "forwarded"), "our error's row")
     eq(ours.body, answer, "our error's body")
 
 
-def repaired(t, p, sent, forwarded, from_client=True):
+def repaired(t, p, sent, forwarded, from_client, *findings):
     a, b = (p.client, p.server) if from_client else (p.server, p.client)
     a.write(sent + b"\n")
     b.expect(forwarded)
@@ -60,26 +67,26 @@ def repaired(t, p, sent, forwarded, from_client=True):
     p.end()
     row = the_row(t, "CAST(body AS BLOB) = ?", forwarded)
     eq((row.action, row.kind), ("forwarded", "notification"), f"action and kind of {row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, *findings)
 
 
-def kept(t, p, line, kind, action):
+def kept(t, p, line, kind, action, finding):
     """The server's line stays with us, the client sees nothing of it and is told nothing."""
     p.server.send(line)
     p.round()
     p.end()
     row = the_row(t, "CAST(body AS BLOB) = ? AND direction = 's2c'", line)
     eq((row.action, row.kind, row.origin), (action, kind, "peer"), f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, finding)
     eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
-def noise(t, p, line):
-    kept(t, p, line, "noise", "refused")
+def noise(t, p, line, finding):
+    kept(t, p, line, "noise", "refused", finding)
 
 
-def swallowed(t, p, line, kind):
-    kept(t, p, line, kind, "swallowed")
+def swallowed(t, p, line, kind, finding="unknown-answer"):
+    kept(t, p, line, kind, "swallowed", finding)
 
 
 NOTE = note("notifications/message", {"level": "info", "data": "x"})
@@ -87,12 +94,12 @@ NOTE = note("notifications/message", {"level": "info", "data": "x"})
 # --- repaired -------------------------------------------------------------------------------------
 
 for side, from_client in (("client", True), ("server", False)):
-    for what, sent in (("CRLF", NOTE + b"\r"),
-                       ("a BOM", b"\xef\xbb\xbf" + NOTE),
-                       ("a BOM and CRLF", b"\xef\xbb\xbf" + NOTE + b"\r")):
+    for what, sent, findings in (("CRLF", NOTE + b"\r", ["crlf"]),
+                                 ("a BOM", b"\xef\xbb\xbf" + NOTE, ["bom"]),
+                                 ("a BOM and CRLF", b"\xef\xbb\xbf" + NOTE + b"\r", ["bom", "crlf"])):
         @case(f"{side}: {what} is taken off")
-        def _(t, sent=sent, from_client=from_client):
-            repaired(t, t.proxy().initialize(), sent, NOTE, from_client)
+        def _(t, sent=sent, from_client=from_client, findings=findings):
+            repaired(t, t.proxy().initialize(), sent, NOTE, from_client, *findings)
 
     for what, blank in (("a blank line", b""), ("a blank line ended by CRLF", b"\r")):
         @case(f"{side}: {what} is dropped and noted")
@@ -103,7 +110,9 @@ for side, from_client in (("client", True), ("server", False)):
             b.expect(NOTE)
             p.round()
             p.end()
-            check(t.messages("finding IS NOT NULL"), "the blank line is not noted")
+            row = the_row(t, "finding IS NOT NULL")
+            found(row, "blank-line")
+            eq((row.action, row.kind), ("swallowed", "noise"), f"{row}")
             eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
     @case(f"{side}: spaces around a message are no reason to touch it")
@@ -117,7 +126,7 @@ for side, from_client in (("client", True), ("server", False)):
 for prefix in (b"INFO starting up ", b"2025-01-01 10:00:00 [x] {not json} ", b"\x1b[32mok\x1b[0m", b"[INFO] "):
     @case(f"server: log text {prefix.decode('unicode_escape')!r} in front of a message is taken off")
     def _(t, prefix=prefix):
-        repaired(t, t.proxy().initialize(), prefix + NOTE, NOTE, False)
+        repaired(t, t.proxy().initialize(), prefix + NOTE, NOTE, False, "glued-text")
 
 
 @case("server: log text in front of an answer is taken off, the answer is tied to its request")
@@ -129,26 +138,31 @@ def _(t):
     p.client.expect(result(9, {"tools": []}))
     p.end()
     row = the_row(t, "body = ?", result(9, {"tools": []}).decode())
-    check(row.finding and row.request_seq, f"{row} request_seq={row.request_seq}")
+    found(row, "glued-text")
+    check(row.request_seq, f"{row} request_seq={row.request_seq}")
+    text = the_row(t, "kind = 'noise'")
+    eq((text.body, text.action), (b"DEBUG done: ", "refused"), "the text in front")
 
 
 @case("client: log text in front of a message is not repaired")
 def _(t):
-    refused(t, t.proxy().initialize(), b"INFO " + NOTE, PARSE, None)
+    refused(t, t.proxy().initialize(), b"INFO " + NOTE, PARSE, None, "not-json")
 
 
 # --- two values -----------------------------------------------------------------------------------
 
-for what, line in (("two messages", request(1) + request(2)), ("two messages and a space", request(1) + b" " + NOTE),
-                   ("a message and text", request(1) + b" done"), ("a message and a comma", NOTE + b","),
-                   ("a message and a brace", NOTE + b"}")):
+for what, line, name in (("two messages", request(1) + request(2), "several-values"),
+                         ("two messages and a space", request(1) + b" " + NOTE, "several-values"),
+                         ("a message and text", request(1) + b" done", "not-json"),
+                         ("a message and a comma", NOTE + b",", "not-json"),
+                         ("a message and a brace", NOTE + b"}", "not-json")):
     @case(f"client: {what} on one line are refused")
-    def _(t, line=line):
-        refused(t, t.proxy().initialize(), line, PARSE, None)
+    def _(t, line=line, name=name):
+        refused(t, t.proxy().initialize(), line, PARSE, None, name)
 
     @case(f"server: {what} on one line are kept away")
-    def _(t, line=line):
-        noise(t, t.proxy().initialize(), line)
+    def _(t, line=line, name=name):
+        noise(t, t.proxy().initialize(), line, name)
 
 # --- not JSON -------------------------------------------------------------------------------------
 
@@ -177,8 +191,10 @@ BAD_JSON = {
     "a header": b"Content-Length: 52\r",
 }
 for what, line in BAD_JSON.items():
+    name = "invalid-utf8" if "UTF-8" in what else "content-length" if what == "a header" else "not-json"
+
     @case(f"client: {what} is not JSON and refused")
-    def _(t, line=line):
+    def _(t, line=line, name=name):
         p = t.proxy().initialize()
         p.client.send(line)
         our_error(p.client.recv(), PARSE, None)
@@ -186,20 +202,20 @@ for what, line in BAD_JSON.items():
         p.end()
         row = the_row(t, "direction = 'c2s' AND action = 'refused'")
         eq((row.kind, row.origin), ("noise", "peer"), f"{row}")
-        check(row.finding, f"no finding at {row}")
+        found(row, name)
         one_of(row.size, (len(line), len(line) + 1), "size")
         eq(len(t.messages("origin = 'interposer' AND kind = 'error' AND direction = 's2c'")), 1,
            "errors of our own")
 
     @case(f"server: {what} is noise")
-    def _(t, line=line):
+    def _(t, line=line, name=name):
         p = t.proxy().initialize()
         p.server.send(line)
         p.round()
         p.end()
         row = the_row(t, "direction = 's2c' AND kind = 'noise'")
         eq((row.action, row.origin), ("refused", "peer"), f"{row}")
-        check(row.finding, f"no finding at {row}")
+        found(row, name)
         eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
@@ -236,7 +252,7 @@ DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 511 + b"
 
 @case("client: 513 levels are refused")
 def _(t):
-    refused(t, t.proxy().initialize(), DEEP, PARSE, None, ("noise", "request"))
+    refused(t, t.proxy().initialize(), DEEP, PARSE, None, "too-deep")
 
 
 @case("client: 100,000 levels are refused")
@@ -257,7 +273,7 @@ def _(t):
     p.end()
     row = the_row(t, "CAST(body AS BLOB) = ?", DEEP)
     eq((row.action, row.kind), ("refused", "noise"), f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, "too-deep")
 
 
 # --- JSON, but no JSON-RPC ------------------------------------------------------------------------
@@ -282,17 +298,18 @@ NOT_RPC = {
     "a log line": (b'{"level":30,"time":1,"msg":"x"}', None),
     "an envelope with a wrong key": (b'{"jsonrpc":"2.0","id":9,"Method":"x"}', (9, None)),
 }
+what_of = {line: what for what, (line, _) in NOT_RPC.items()}
 for what, (line, rid) in NOT_RPC.items():
     @case(f"client: {what} is no JSON-RPC message and refused")
     def _(t, line=line, rid=rid):
-        refused(t, t.proxy().initialize(), line, INVALID, rid,
-                ("noise", "request", "notification", "result", "error"))
+        name = "malformed-answer" if "envelope" in what_of[line] else "not-jsonrpc"
+        refused(t, t.proxy().initialize(), line, INVALID, rid, name, ("noise", "request"))
 
 for what in ("a number", "a string", "null", "an empty object", "no jsonrpc", "jsonrpc 1.0",
              "a method that is a number", "an id that is an object", "only a version", "a log line"):
     @case(f"server: {what} is noise")
     def _(t, line=NOT_RPC[what][0]):
-        noise(t, t.proxy().initialize(), line)
+        noise(t, t.proxy().initialize(), line, "not-jsonrpc")
 
 
 @case("client: a method with id null is a notification")
@@ -304,7 +321,7 @@ def _(t):
     p.end()
     row = the_row(t, "body = ?", line.decode())
     eq((row.kind, row.action), ("notification", "forwarded"), f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, "null-id")
 
 
 @case("client: a malformed answer is refused without touching the client's own request of that id")
@@ -343,7 +360,7 @@ def _(t):
     for m, size in zip(rows, (4097, len(lib.call(3, "e" * 100000)))):
         eq(m.direction, "c2s", f"{m}")
         one_of(m.kind, ("noise", "request"), f"{m}")
-        check(m.finding, f"no finding at {m}")
+        found(m, "too-long")
         check(4096 < m.size <= size + 1, f"size {m.size} of {m}")      # told before its end has come
 
 
@@ -355,7 +372,7 @@ def _(t):
     p.end()
     row = the_row(t, "direction = 's2c' AND action != 'forwarded'")
     eq((row.action, row.kind), ("refused", "noise"), f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, "too-long")
     check(p.own_lines("(warn|error)"), "nothing is said on stderr")
 
 
@@ -381,7 +398,8 @@ def _(t):
     rows = t.messages("rpc_id = '\"once\"' AND direction = 's2c'")
     eq([(m.kind, m.action) for m in rows],
        [("result", "forwarded"), ("result", "swallowed"), ("error", "swallowed")], "answers")
-    check(all(m.finding for m in rows[1:]), "no finding")
+    for m in rows[1:]:
+        found(m, "unknown-answer")
     eq(rows[0].finding, None, "finding of the first answer")
 
 
@@ -398,7 +416,7 @@ def _(t):
     p.end()
     row = the_row(t, "rpc_id = '\"c\"' AND kind = 'result'")
     eq(row.action, "swallowed", f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, "late-answer")
     eq(t.rows("SELECT status FROM invocations WHERE method = 'tools/call'"), [(b"cancelled",)],
        "status of the invocation")
 
@@ -441,7 +459,7 @@ for what, line in (("a result", b'{"jsonrpc":"2.0","id":null,"result":{}}'),
                    ("an error", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}')):
     @case(f"server: {what} with id null is swallowed")
     def _(t, line=line):
-        swallowed(t, t.proxy().initialize(), line, "error" if b"error" in line else "result")
+        swallowed(t, t.proxy().initialize(), line, "error" if b"error" in line else "result", "null-id")
 
 
 # --- malformed answers ----------------------------------------------------------------------------
@@ -461,7 +479,7 @@ MALFORMED = {
 }
 for what, line in MALFORMED.items():
     @case(f"server: an answer with {what} becomes -32603")
-    def _(t, line=line):
+    def _(t, line=line, what=what):
         p = t.proxy().initialize()
         p.client.send(lib.call("m", "broken"))
         p.server.recv()
@@ -473,8 +491,8 @@ for what, line in MALFORMED.items():
         p.end()
         row = the_row(t, "CAST(body AS BLOB) = ?", line)
         eq(row.direction, "s2c", f"{row}")
-        one_of(row.action, ("refused", "swallowed"), f"action of {row}")
-        check(row.finding, f"no finding at {row}")
+        eq((row.action, row.kind), ("refused", "noise"), f"action and kind of {row}")
+        found(row, "duplicate-envelope-key" if "two" in what else "malformed-answer")
         ours = the_row(t, "origin = 'interposer'")
         eq((ours.kind, ours.direction, ours.action), ("error", "s2c", "forwarded"), "our error")
         ask = the_row(t, "method = 'tools/call'")
@@ -497,6 +515,7 @@ for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id
         p.end()
         row = the_row(t, "body = ?", line.decode())
         eq((row.kind, row.action), ("result" if b'"a"' in line else "error", "forwarded"), f"{row}")
+        found(row, "null-beside-answer")
 
 
 for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an array", b'{"jsonrpc":"2.0","id":"m","result":[]}'),
@@ -511,7 +530,8 @@ for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an a
         p.end()
         row = the_row(t, "body = ?", line.decode())
         eq((row.kind, row.action), ("result", "forwarded"), f"{row}")
-        check(row.finding and row.request_seq, f"{row} request_seq={row.request_seq}")
+        found(row, "result-not-object")
+        check(row.request_seq, f"{row} request_seq={row.request_seq}")
 
 
 @case("server: a malformed answer to an unknown id is swallowed")
@@ -521,7 +541,8 @@ def _(t):
     p.round()
     p.end()
     row = the_row(t, "CAST(body AS BLOB) = ?", MALFORMED["result and error"])
-    one_of(row.action, ("swallowed", "refused"), f"{row}")
+    eq((row.action, row.kind), ("refused", "noise"), f"{row}")
+    found(row, "malformed-answer")
     eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
@@ -544,8 +565,7 @@ TWICE = {
 for what, (line, rid) in TWICE.items():
     @case(f"client: {what} twice is refused")
     def _(t, line=line, rid=rid):
-        refused(t, t.proxy().initialize(), line, INVALID, rid,
-                ("noise", "request", "notification", "result"))
+        refused(t, t.proxy().initialize(), line, INVALID, rid, "duplicate-envelope-key", ("noise", "request"))
 
     @case(f"server: {what} twice is kept away")
     def _(t, line=line):
@@ -554,8 +574,8 @@ for what, (line, rid) in TWICE.items():
         p.round()
         p.end()
         row = the_row(t, "CAST(body AS BLOB) = ?", line)
-        one_of(row.action, ("swallowed", "refused"), f"{row}")
-        check(row.finding, f"no finding at {row}")
+        eq((row.action, row.kind), ("refused", "noise"), f"{row}")
+        found(row, "duplicate-envelope-key")
 
 
 @case("a key that only looks like one of the envelope is another key")
@@ -577,7 +597,7 @@ def _(t):
     p.end(gone=[b"1"])
     row = the_row(t, "body = ?", line.decode())
     eq(row.action, "forwarded", f"{row}")
-    check(row.finding, f"no finding at {row}")
+    found(row, "duplicate-key")
 
 
 @case("a plain message has no finding")
@@ -641,7 +661,7 @@ for revision in ("2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28", None):
         p = t.proxy()
         if revision:
             p.initialize(revision)
-        refused(t, p, ASK, INVALID, "b1", ("batch",))
+        refused(t, p, ASK, INVALID, "b1", "batch", ("batch",))
 
     @case(f"server: an array is kept away under {name}")
     def _(t, revision=revision):
@@ -653,7 +673,7 @@ for revision in ("2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28", None):
         p.end()
         row = the_row(t, "CAST(body AS BLOB) = ?", OFFER)
         eq((row.action, row.direction, row.kind), ("refused", "s2c", "batch"), f"{row}")
-        check(row.finding, f"no finding at {row}")
+        found(row, "batch")
 
 for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
                    ("an array with a bad member", b'[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0"}]'),
@@ -662,7 +682,7 @@ for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
                     b'[{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}]')):
     @case(f"client: {what} is refused under 2025-03-26")
     def _(t, line=line):
-        refused(t, t.proxy().initialize("2025-03-26"), line, INVALID, (None, 1), ("batch", "noise"))
+        refused(t, t.proxy().initialize("2025-03-26"), line, INVALID, (None, 1), "batch", ("batch",))
 
     @case(f"server: {what} is kept away under 2025-03-26")
     def _(t, line=line):
@@ -671,8 +691,8 @@ for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
         p.round()
         p.end()
         row = the_row(t, "CAST(body AS BLOB) = ? AND batch_seq IS NULL", line)
-        one_of(row.action, ("swallowed", "refused"), f"{row}")
-        check(row.finding, f"no finding at {row}")
+        eq((row.action, row.kind), ("refused", "batch"), f"{row}")
+        found(row, "batch")
 
 
 # --- the last line --------------------------------------------------------------------------------
@@ -685,7 +705,9 @@ def _(t):
     eq(p.server.rest(), NOTE + b"\n", "what the server gets")
     p.server.exit(0)
     eq(p.wait(), 0, "exit status")
-    eq(the_row(t, "body = ?", NOTE.decode()).action, "forwarded", "action")
+    row = the_row(t, "body = ?", NOTE.decode())
+    eq(row.action, "forwarded", "action")
+    found(row, "no-newline")
 
 
 @case("server: a last message without a newline is forwarded with one")
@@ -706,6 +728,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
     row = the_row(t, "kind = 'noise'")
     eq((row.action, row.body), ("refused", NOTE[:20]), f"{row}")
+    found(row, "not-json", "no-newline")
 
 
 @case("unknown methods and fields go on")

@@ -4,32 +4,34 @@ import lib
 from lib import case, check, eq, error, note, request, result
 
 NOTE = note("notifications/x")
+# What is sent, and the name of what is odd about it.
 C2S = {
-    "text": b"hello",
-    "CRLF": NOTE + b"\r",
-    "a BOM": b"\xef\xbb\xbf" + NOTE,
-    "two values": NOTE + NOTE,
-    "bad UTF-8": b'{"jsonrpc":"2.0","method":"\xff"}',
-    "no JSON-RPC": b'{"a":1}',
-    "method twice": b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}',
-    "513 levels": b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}",
-    "an array": b"[" + NOTE + b"]",
-    "an empty array": b"[]",
-    "a bad id": b'{"jsonrpc":"2.0","id":{},"method":"x"}',
+    "text": (b"hello", "not-json"),
+    "CRLF": (NOTE + b"\r", "crlf"),
+    "a BOM": (b"\xef\xbb\xbf" + NOTE, "bom"),
+    "two values": (NOTE + NOTE, "several-values"),
+    "bad UTF-8": (b'{"jsonrpc":"2.0","method":"\xff"}', "invalid-utf8"),
+    "no JSON-RPC": (b'{"a":1}', "not-jsonrpc"),
+    "method twice": (b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}', "duplicate-envelope-key"),
+    "513 levels": (b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}", "too-deep"),
+    "an array": (b"[" + NOTE + b"]", "batch"),
+    "an empty array": (b"[]", "batch"),
+    "a bad id": (b'{"jsonrpc":"2.0","id":{},"method":"x"}', "not-jsonrpc"),
 }
+BOTH = b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}'
 S2C = {
     **C2S,
-    "log text and a message": b"INFO " + NOTE,
-    "an unknown answer": result("nobody"),
-    "an error for an unknown id": error("nobody"),
-    "an answer with id null": b'{"jsonrpc":"2.0","id":null,"result":{}}',
-    "an answer with result and error": b'{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}',
+    "log text and a message": (b"INFO " + NOTE, "not-json"),
+    "an unknown answer": (result("nobody"), "unknown-answer"),
+    "an error for an unknown id": (error("nobody"), "unknown-answer"),
+    "an answer with id null": (b'{"jsonrpc":"2.0","id":null,"result":{}}', "null-id"),
+    "an answer with result and error": (BOTH, "malformed-answer"),
 }
 
 for side, lines in (("client", C2S), ("server", S2C)):
-    for what, line in lines.items():
+    for what, (line, name) in lines.items():
         @case(f"{side}: {what} goes through untouched, with a finding")
-        def _(t, line=line, from_client=side == "client"):
+        def _(t, line=line, name=name, from_client=side == "client"):
             p = t.proxy("--validate", "none").initialize()
             a, b = (p.client, p.server) if from_client else (p.server, p.client)
             a.write(line + b"\n")
@@ -39,7 +41,7 @@ for side, lines in (("client", C2S), ("server", S2C)):
             rows = t.messages("seq > 3 AND batch_seq IS NULL AND coalesce(rpc_id, '') != '\"fence\"'")
             eq(len(rows), 1, f"rows of the line: {rows}")
             eq((rows[0].action, rows[0].direction), ("forwarded", "c2s" if from_client else "s2c"), f"{rows[0]}")
-            check(rows[0].finding, f"no finding at {rows[0]}")
+            check(name in (rows[0].finding or b"").decode().split(","), f"no finding {name} at {rows[0]}")
             eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
@@ -48,8 +50,8 @@ def _(t):
     p = t.proxy("--validate", "none").initialize()
     p.client.send(request(1, "tools/list"))
     p.server.recv()
-    p.server.send(S2C["an answer with result and error"])
-    p.client.expect(S2C["an answer with result and error"])
+    p.server.send(BOTH)
+    p.client.expect(BOTH)
     p.client.close_write()
     p.server.exit(0)
     p.client.rest()
