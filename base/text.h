@@ -49,7 +49,8 @@ void text_json(struct buf *b, struct slice s);
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
 /* The first max_chars characters, then "…" when there are more: looks at no byte behind them. */
 void text_json_head(struct buf *b, struct slice s, size_t max_chars);
-/* Valid JSON text as it is, but for the same characters, which become escapes: one line for everybody. */
+/* Valid JSON text as it is, but for the same characters, which become escapes, and other white space,
+ * which becomes blanks: a raw CR is the end of a line for some readers. One line for everybody. */
 void text_json_again(struct buf *b, struct slice valid);
 /* The longest head of s that has at most max bytes and ends between two characters. */
 struct slice text_head(struct slice s, size_t max);

@@ -9,14 +9,15 @@ struct unit {
     double factor;
 };
 
-static const struct unit durations[] = {{"", 1e6},  {"us", 1.},    {"ms", 1e3},   {"s", 1e6},
+static const struct unit durations[] = {{"", 1e6},   {"us", 1.},    {"ms", 1e3},   {"s", 1e6},
                                         {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
 static const struct unit sizes[] = {
-    {"", 1.},           {"B", 1.},           {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
-    {"KiB", 1024.},     {"MiB", 1048576.},   {"GiB", 1073741824.},
-    {"k", 1024.},       {"K", 1024.},        {"M", 1048576.}, {"G", 1073741824.}};
+    {"", 1.},     {"B", 1.},      {"kB", 1e3},       {"MB", 1e6},
+    {"GB", 1e9},  {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.},
+    {"k", 1024.}, {"K", 1024.},   {"M", 1048576.},   {"G", 1073741824.}};
 
-static int parse(const char *text, const struct unit *units, size_t units_n, double max, double *ret)
+static int parse(const char *text, const struct unit *units, size_t units_n, double max,
+                 double *ret)
 {
     if (!isdigit((unsigned char)text[0]) && text[0] != '.')
         return MI_EINVAL; /* strtod also takes signs, blanks, inf and nan */
@@ -56,19 +57,21 @@ int units_size(const char *text, size_t *ret_bytes)
     return st;
 }
 
+/* The bounds lie where rounding would give one digit more: 999.6ms is shown as 1.00s. */
 void units_show_duration(struct buf *b, int64_t us)
 {
-    double v = (double)us;
+    double ms = (double)us / 1e3;
+    int64_t s = (us + 500000) / 1000000;
     if (us < 1000)
         buf_printf(b, "%dus", (int)us);
-    else if (us < 1000000)
-        buf_printf(b, v < 10e3 ? "%.2fms" : v < 100e3 ? "%.1fms" : "%.0fms", v / 1e3);
-    else if (us < 60000000)
-        buf_printf(b, v < 10e6 ? "%.2fs" : "%.1fs", v / 1e6);
-    else if (us < 3600000000)
-        buf_printf(b, "%dm%02ds", (int)(us / 60000000), (int)(us / 1000000 % 60));
+    else if (ms < 999.5)
+        buf_printf(b, ms < 9.995 ? "%.2fms" : ms < 99.95 ? "%.1fms" : "%.0fms", ms);
+    else if (ms < 59950.)
+        buf_printf(b, ms < 9995. ? "%.2fs" : "%.1fs", ms / 1e3);
+    else if (s < 3600)
+        buf_printf(b, "%dm%02ds", (int)(s / 60), (int)(s % 60));
     else
-        buf_printf(b, "%dh%02dm", (int)(us / 3600000000), (int)(us / 60000000 % 60));
+        buf_printf(b, "%dh%02dm", (int)(s / 3600), (int)(s / 60 % 60));
 }
 
 void units_show_size(struct buf *b, int64_t bytes)
@@ -76,9 +79,9 @@ void units_show_size(struct buf *b, int64_t bytes)
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double v = (double)bytes;
     size_t i = 0;
-    while (v >= 1024. && i + 1 < MI_COUNT(names)) {
+    while (v >= (i == 0 ? 1024. : 1023.5) && i + 1 < MI_COUNT(names)) {
         v /= 1024.;
         i++;
     }
-    buf_printf(b, i == 0 || v >= 100. ? "%.0f%s" : "%.1f%s", v, names[i]);
+    buf_printf(b, i == 0 || v >= 99.95 ? "%.0f%s" : "%.1f%s", v, names[i]);
 }
