@@ -69,7 +69,7 @@ typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
 /* 0, MI_ENOENT (nothing was ever recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
 void query_close(struct query *q); /* NULL is fine */
-const char *query_error(const struct query *q);
+const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path */
 
 /* Newest first, at most `limit`; 0: all of them. */

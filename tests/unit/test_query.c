@@ -1,7 +1,13 @@
 /* Reading a vault, on databases that are made here from the schema. */
-#include "vault/query.c" /* its statements are looked at */
+#include "vault/query_inner.h" /* its statements are looked at */
+
+#include "vault/dir.h"
+#include "vault/uid.h"
 
 #include "tests/unit/unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct vault {
     char dir[64];
@@ -509,12 +515,12 @@ static void test_query_timeline_pages_are_bounded_by_bytes(void **state)
     run_sql(v, "COMMIT");
     struct query *q = open_it(v);
     struct held *page = NULL;
-    assert_int_equal(load_messages(q, schema_message_id(1, 0), schema_message_id(1, 100), &page),
-                     0);
+    assert_int_equal(
+        query_load_messages(q, schema_message_id(1, 0), schema_message_id(1, 100), &page), 0);
     size_t rows = 0;
     for (struct held *h = page; h != NULL; h = h->next)
         rows++;
-    drop(page);
+    query_drop(page);
     assert_in_range(rows, 1, QUERY_PAGE_BYTES / (sizeof big - 1) + 1);
     struct story s = {.v = v, .big = big};
     assert_int_equal(query_timeline(q, 1, 0, INT64_MAX, on_message, NULL, &s), 0);
@@ -626,14 +632,14 @@ static void test_query_statements_never_scan_messages(void **state)
     for (int i = 0; i < Q_COUNT; i++) {
         char text[2048];
         sqlite3_stmt *st;
-        snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", sql[i]);
+        snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", query_sql[i]);
         assert_int_equal(sqlite3_prepare_v2(v->db, text, -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
             const char *plan = (const char *)sqlite3_column_text(st, 3);
             /* A table goes by its name or by its alias: m and r are messages. */
             if (strncmp(plan, "SCAN m", 6) == 0 || strncmp(plan, "SCAN r", 6) == 0 ||
                 strncmp(plan, "SCAN events", 11) == 0)
-                fail_msg("%s: %s", sql[i], plan);
+                fail_msg("%s: %s", query_sql[i], plan);
         }
         sqlite3_finalize(st);
     }
