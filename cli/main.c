@@ -49,7 +49,10 @@ static int short_form(int argc, char **argv)
     int next = 1;
     opt_open(&s, command_proxy.table);
     int st = opt_parse(&s, argc, argv, 1, NULL, &next);
+    bool asks_help = st == 0 && opt_on(&s, "help");
     opt_close(&s);
+    if (asks_help)
+        return help(NULL);
     if (st == 0 && strcmp(argv[next - 1], "--") != 0) {
         log_error("options stand after the command, or a server's command after '--'");
         fputs("try: mcp-interposer --help\n", stderr);

@@ -119,12 +119,13 @@ def story(t, *options):
 def _(t):
     texts = {}
     for args in (["--help"], ["-h"], ["help"], ["proxy", "--help"], ["sessions", "-h"], ["show", "--help"],
-                 ["help", "proxy"], ["help", "sessions"], ["help", "show"], ["proxy", "--help", "--", "server"]):
+                 ["help", "proxy"], ["help", "sessions"], ["help", "show"], ["proxy", "--help", "--", "server"], ["--vault", "x", "--help"]):
         r = t.run(*args)
         eq((r.returncode, r.stderr), (0, b""), f"{args}")
         texts[" ".join(args)] = r.stdout.decode()
         check(all(len(x) <= 110 for x in r.stdout.decode().splitlines()), f"{args}: a line of more than 110 characters")
     eq(texts["help proxy"], texts["proxy --help"], "help of proxy")
+    eq(texts["--vault x --help"], texts["help"], "help after an option")
     for word in ("proxy", "sessions", "show", "help", "--version"):
         check(word in texts["--help"], f"--help does not name {word}")
     check("--limit N" in texts["help sessions"] and "[20]" in texts["help sessions"], "the default of --limit")
