@@ -118,7 +118,8 @@ int vault_dir_sub(int fd, const char *name, bool create)
 
 int vault_dir_file(int fd, const char *name, int flags)
 {
-    int file = openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+    /* O_NONBLOCK: somebody may have put a fifo there, and nobody may be at its other end */
+    int file = openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     return file < 0 ? MI_EIO : file;
 }
 
