@@ -79,6 +79,8 @@ $(BUILD)/%.o: %.c $(STAMP)
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
 WRAP_test_outbox  := malloc
+WRAP_test_pending := malloc calloc
+WRAP_test_keep    := realloc
 $(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \
