@@ -118,7 +118,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
     add_count(b, "error_code", m->has_error_code, m->error_code);
     add_count(b, "batch_seq", m->batch_seq != 0, m->batch_seq);
     add_text(b, "finding", m->finding);
-    if (session_is_answer(m) && m->has_request) {
+    if (session_is_answer(m) && m->has_request && slice_is(m->action, "forwarded")) {
         add_text(b, "request_method", m->request_method);
         add_text(b, "request_target", m->request_target);
         add_text(b, "status", slice_of(session_answer_status(m)));

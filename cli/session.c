@@ -121,6 +121,8 @@ static bool finds(const struct query_message *m, const char *name)
 
 const char *session_answer_status(const struct query_message *m)
 {
+    if (m->request_action.p != NULL && slice_is(m->request_action, "refused"))
+        return "refused";
     if (slice_is(m->origin, "interposer") && finds(m, "server-gone"))
         return "server-gone";
     if (slice_is(m->kind, "error"))

@@ -39,7 +39,7 @@ const char *const query_sql[Q_COUNT] = {
     [Q_MESSAGES] = "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size,"
                    " m.redactions, m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction,"
                    " m.origin, m.kind, m.action, m.rpc_id, m.method, m.target, m.body, m.finding,"
-                   " r.method, r.target FROM messages m"
+                   " r.method, r.target, r.action FROM messages m"
                    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
                    " WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3",
     [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"

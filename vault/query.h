@@ -43,7 +43,7 @@ struct query_message {
     /* Of the request that request_seq names, when it is there: */
     bool has_request;
     int64_t request_t_us;
-    struct slice request_method, request_target;
+    struct slice request_method, request_target, request_action;
 };
 
 struct query_event {

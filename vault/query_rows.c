@@ -34,8 +34,9 @@ static struct held *hold_message(sqlite3_stmt *st, size_t *ret_bytes)
         .request_t_us = sqlite3_column_int64(st, 9),
     };
     struct slice *const texts[] = {
-        &m->direction, &m->origin, &m->kind,    &m->action,         &m->rpc_id,         &m->method,
-        &m->target,    &m->body,   &m->finding, &m->request_method, &m->request_target,
+        &m->direction, &m->origin,         &m->kind,           &m->action,
+        &m->rpc_id,    &m->method,         &m->target,         &m->body,
+        &m->finding,   &m->request_method, &m->request_target, &m->request_action,
     };
     for (size_t i = 0; i < MI_COUNT(texts); i++)
         *texts[i] = query_take(st, 10 + (int)i, &at);
