@@ -323,7 +323,7 @@ def _(t):
     (noise,) = lines_of(text, "noise")
     check(noise.endswith("→  noise       [refused: not-json] this is no JSON"), noise)
     check("[by interposer] -32700 Parse error" in text, "our own error")
-    check(re.search(r"→  request .*\[refused: duplicate-envelope-key\]", text), "a refused request")
+    check(re.search(r"→  request .*\[refused: duplicate-envelope-key", text), "a refused request")
     check(re.search(r"←  refused .*\[by interposer\] -32600", text), "its answer")
     check(any("sampling/createMessage" in x and "←  request" in x for x in lines), "a request of the server")
     check(any("sampling/createMessage" in x and "→  ok" in x for x in lines), "the client's answer")
