@@ -1,5 +1,7 @@
 #include "wire/json_text.h"
 
+#include "base/text.h"
+
 static unsigned hex4(const char *p)
 {
     unsigned v = 0;
@@ -214,13 +216,17 @@ bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_valu
     return true;
 }
 
+static size_t char_len(const char *p)
+{
+    return *p != '\\' ? text_utf8_len(p, 4) : p[1] == 'u' ? 6 : 2;
+}
+
 struct slice json_string_head(const char *quote, size_t max)
 {
-    const char *p = quote + 1;
-    const char *stop = p;
-    while (*stop != '"' && (size_t)(stop - p) < max)
-        stop += *stop == '\\' ? (stop[1] == 'u' ? 6 : 2) : 1; /* never half an escape */
-    return (struct slice){p, (size_t)(stop - p)};
+    struct slice head = {quote + 1, 0};
+    while (head.p[head.n] != '"' && char_len(head.p + head.n) <= max - head.n)
+        head.n += char_len(head.p + head.n);
+    return head;
 }
 
 struct json_value json_get(struct json_value object, const char *name)

@@ -31,7 +31,8 @@ struct json_walk json_walk_begin(struct json_value container);
 struct json_walk json_walk_at(const char *bracket); /* on the first byte of an object or array */
 bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
 bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
-/* Text between the quotes of the string that begins here, no further than max bytes. */
+/* The head, of at most max bytes, of the text between the quotes of the string that begins here. It ends
+ * between two characters and never inside an escape. */
 struct slice json_string_head(const char *quote, size_t max);
 
 /* The last member of this name (as most parsers do), or type JSON_NONE. */

@@ -247,7 +247,10 @@ void rpc_read_head(struct slice head, struct rpc *ret)
         ret->fault = scan.fault;
     ret->is_call = r.seen & 1u << ENV_METHOD;
     ret->method = json_string_raw(r.method);
-    if (ret->id.type != JSON_NUMBER && ret->id.type != JSON_STRING)
+    bool number = ret->id.type == JSON_NUMBER;
+    if (number && ret->id.text.p + ret->id.text.n == head.p + head.n)
+        number = false; /* 7, or the first digit of 78 */
+    if (!number && ret->id.type != JSON_STRING)
         ret->id = (struct json_value){0};
 }
 

@@ -241,6 +241,8 @@ static void test_json_text_walk_gives_every_member_in_order(void **state)
         /* brackets, commas and quotes in strings are text */
         {"[\"]\",\"}\",\",\",\"\\\"\",\"\\\\\",\"\\\\\\\"\"]",
          "=5:\"]\";=5:\"}\";=5:\",\";=5:\"\\\"\";=5:\"\\\\\";=5:\"\\\\\\\"\";"},
+        {"[\"\\\\\\\"\\\\\",\"\\\\\",[\"\\\"\"]]",
+         "=5:\"\\\\\\\"\\\\\";=5:\"\\\\\";=6:[\"\\\"\"];"},
         {"{\"}\\\"\":{\"]\":[\"}\\\\\"]},\"x\":0}", "}\\\"=7:{\"]\":[\"}\\\\\"]};x=4:0;"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
@@ -258,6 +260,75 @@ static void test_json_text_walk_gives_every_member_in_order(void **state)
         walk(&b, s.v);
         assert_int_equal(b.n, 0);
         buf_close(&b);
+        free(s.copy);
+    }
+}
+
+/* A peek stays where it is, however often; a step goes on from there. */
+static void test_json_text_walk_peek_tells_where_the_next_value_begins(void **state)
+{
+    (void)state;
+    struct valid s = valid("{ \"a\" : [1, 2] ,\"b\":{\"c\":\"}\"}, \"\":null }");
+    static const char *const keys[] = {"a", "b", ""};
+    static const char *const values[] = {"[1, 2]", "{\"c\":\"}\"}", "null"};
+    struct json_walk w = json_walk_at(s.v.text.p);
+    struct slice key;
+    const char *p;
+    struct json_value v;
+    for (size_t i = 0; i < MI_COUNT(keys); i++) {
+        for (int again = 0; again < 3; again++) {
+            assert_true(json_walk_peek(&w, &key, &p));
+            assert_true(slice_is(key, keys[i]));
+            assert_memory_equal(p, values[i], strlen(values[i]));
+        }
+        assert_true(json_walk_next(&w, &key, &v));
+        assert_true(slice_is(key, keys[i]));
+        assert_ptr_equal(v.text.p, p);
+        assert_true(slice_is(v.text, values[i]));
+    }
+    assert_false(json_walk_peek(&w, &key, &p));
+    assert_false(json_walk_next(&w, &key, &v));
+    free(s.copy);
+    s = valid("[ 7 ]");
+    w = json_walk_at(s.v.text.p);
+    assert_true(json_walk_peek(&w, &key, &p));
+    assert_null(key.p);
+    assert_int_equal(*p, '7');
+    free(s.copy);
+    static const char *const nothing[] = {"[]", "{}", "[ ]", "{\n}"};
+    for (size_t i = 0; i < MI_COUNT(nothing); i++) {
+        s = valid(nothing[i]);
+        w = json_walk_at(s.v.text.p);
+        assert_false(json_walk_peek(&w, &key, &p));
+        free(s.copy);
+    }
+    w = json_walk_begin((struct json_value){0});
+    assert_false(json_walk_peek(&w, &key, &p));
+}
+
+static void test_json_text_string_head_cuts_no_escape_and_no_character(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *heads[12]; /* for max = 0, 1, 2, … */
+    } rows[] = {
+        {"\"\"", {"", "", ""}},
+        {"\"abc\"", {"", "a", "ab", "abc", "abc"}},
+        {"\"a\\nb\"", {"", "a", "a", "a\\n", "a\\nb", "a\\nb"}},
+        {"\"\\\"\\\\\"", {"", "", "\\\"", "\\\"", "\\\"\\\\", "\\\"\\\\"}},
+        {"\"\\u00e9x\"", {"", "", "", "", "", "", "\\u00e9", "\\u00e9x", "\\u00e9x"}},
+        {"\"a\xe4\xbd\xa0\xc3\xa9\"",
+         {"", "a", "a", "a", "a\xe4\xbd\xa0", "a\xe4\xbd\xa0", "a\xe4\xbd\xa0\xc3\xa9"}},
+        {"\"\xf0\x9f\x98\x80\"", {"", "", "", "", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct valid s = valid(rows[i].text);
+        for (size_t max = 0; rows[i].heads[max] != NULL; max++) {
+            struct slice head = json_string_head(s.v.text.p, max);
+            assert_ptr_equal(head.p, s.v.text.p + 1);
+            assert_true(slice_is(head, rows[i].heads[max]));
+        }
+        assert_true(slice_eq(json_string_head(s.v.text.p, SIZE_MAX), json_string_raw(s.v)));
         free(s.copy);
     }
 }
@@ -401,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_json_text_key_is_compared_after_unescaping),
         cmocka_unit_test(test_json_text_string_raw_is_between_the_quotes),
         cmocka_unit_test(test_json_text_walk_gives_every_member_in_order),
+        cmocka_unit_test(test_json_text_walk_peek_tells_where_the_next_value_begins),
+        cmocka_unit_test(test_json_text_string_head_cuts_no_escape_and_no_character),
         cmocka_unit_test(test_json_text_get_finds_the_last_of_that_name),
         cmocka_unit_test(test_json_text_integer_is_read_exactly_or_not_at_all),
         cmocka_unit_test(test_json_text_random_string_is_unescaped_like_reference),

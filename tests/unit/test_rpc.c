@@ -461,6 +461,42 @@ static void test_rpc_id_of_an_invalid_message_is_told_when_it_could_be_read(void
     }
 }
 
+static void test_rpc_head_of_a_long_message_gives_its_id_and_method(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head, *id, *method; /* NULL: not known */
+    } rows[] = {
+        {"{" J "\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"a\":\"aaaa", "7",
+         "tools/call"},
+        {"{" J "\"id\":\"a\\u0062\",\"result\":{\"content\":[{\"type\":\"te", "\"a\\u0062\"", NULL},
+        {"{" J "\"result\":{\"content\":[{\"type\":\"te", NULL, NULL},
+        {"{\"params\":{\"id\":7,\"method\":\"m\",\"x\":\"", NULL, NULL},
+        {"{" J "\"method\":\"m\",\"id\":7,\"x\":", "7", "m"},
+        {"{" J "\"method\":\"m\",\"id\":7", NULL, "m"}, /* perhaps 78: nothing follows it */
+        {"{" J "\"id\":\"cut he", NULL, NULL},
+        {"{" J "\"id\":null,\"method\":7,\"x\":\"", NULL, NULL},
+        {"{" J "\"id\":[1],\"method\":\"m\",\"x\":\"", NULL, "m"},
+        {"[{" J "\"id\":7,\"method\":\"m\"},{\"", NULL, NULL},
+        {"{" J "\"id\":7,\"method\":\"m\"}", "7", "m"},
+        {"plain text", NULL, NULL},
+        {"", NULL, NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct line_read r = {.n = strlen(rows[i].head)};
+        r.copy = unit_copy(rows[i].head, r.n);
+        memset(&r.m, 0xA5, sizeof r.m);
+        rpc_read_head((struct slice){r.copy, r.n}, &r.m);
+        assert_int_equal(r.m.kind, RPC_INVALID);
+        expect_text(&r, r.m.id, rows[i].id);
+        if (rows[i].method == NULL)
+            assert_null(r.m.method.p);
+        else
+            assert_true(slice_is(r.m.method, rows[i].method));
+        free(r.copy);
+    }
+}
+
 static void test_rpc_target_of_each_request_is_found(void **state)
 {
     (void)state;
@@ -580,7 +616,7 @@ static const struct {
      "\"total\":1}}",
      RPC_NOTIFICATION},
     {"{" J "\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"ok \\u00e9 "
-           "\xe4\xbd\xa0\"}]}}",
+     "\xe4\xbd\xa0\"}]}}",
      RPC_RESULT},
     {"{" J
      "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2,\"reason\":\"user\"}}",
@@ -659,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_rpc_inner_member_is_taken_from_its_object_alone),
         cmocka_unit_test(test_rpc_envelope_key_with_any_letter_changed_is_another_key),
         cmocka_unit_test(test_rpc_id_of_an_invalid_message_is_told_when_it_could_be_read),
+        cmocka_unit_test(test_rpc_head_of_a_long_message_gives_its_id_and_method),
         cmocka_unit_test(test_rpc_target_of_each_request_is_found),
         cmocka_unit_test(test_rpc_modern_request_is_known_by_its_meta),
         cmocka_unit_test(test_rpc_kind_of_each_value_has_the_name_of_the_record),
