@@ -88,6 +88,7 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
     uint64_t seq = recorder_add(t->recorder, &row);
     if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0)
         outbox_break(&t->out[ROW_S2C]);
+    t->own_bytes += b->n;
     chunk_drop(c);
     return seq;
 }

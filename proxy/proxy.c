@@ -217,7 +217,13 @@ static const struct relay_calls server_calls = {
 static void on_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    traffic_stderr(&p->traffic, line);
+    traffic_stderr(&p->traffic, line, 0);
+}
+
+static void on_long_stderr_line(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    traffic_stderr(&p->traffic, line, FINDING(FIND_TOO_LONG));
 }
 
 static void on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
@@ -233,7 +239,7 @@ static void on_stderr_end(struct relay *r)
 
 static const struct relay_calls stderr_calls = {
     .line = on_stderr_line,
-    .too_long = on_stderr_line,
+    .too_long = on_long_stderr_line,
     .last_line = on_stderr_line,
     .ended = on_stderr_end,
     .broken = on_stderr_end,
@@ -244,11 +250,9 @@ static const struct relay_calls stderr_calls = {
 
 static void hold(struct proxy *p, bool on)
 {
-    if (p->holding == on)
-        return;
     p->holding = on;
-    for (int i = 0; i < 2; i++)
-        relay_hold(&p->relay[i], on);
+    relay_hold(&p->relay[ROW_C2S], on || traffic_must_wait(&p->traffic));
+    relay_hold(&p->relay[ROW_S2C], on);
     relay_hold(&p->err, on);
 }
 

@@ -152,7 +152,7 @@ void relay_flush(struct relay *r)
 {
     if (r->out.fd < 0)
         return;
-    int st = outbox_flush(r->box, &r->out);
+    int st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
     if (st < 0) {
         outbox_break(r->box);
         relay_close_out(r);

@@ -24,7 +24,7 @@ struct relay_calls {
     void (*too_long)(struct relay *, struct line *);  /* the head of one over the limit */
     void (*last_line)(struct relay *, struct line *); /* the stream ended inside it */
     void (*ended)(struct relay *);                    /* end of the stream read; once */
-    void (*broken)(struct relay *);                   /* the writer's peer takes no more; once */
+    void (*broken)(struct relay *);                   /* the outbox or its peer takes no more; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* as they come; may be NULL */
 };
 

@@ -6,6 +6,7 @@
 #include "wire/json_text.h"
 
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
+#define OWN_BYTES_MAX ((size_t)1 << 20)  /* of our answers, while the client does not read */
 #define GLUED_TRIES 8                    /* places in a line where a message may begin */
 #define NOISE_SHOWN 300                  /* bytes of a stray line that stderr shows */
 
@@ -223,7 +224,14 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     buf_close(&why);
 }
 
-void traffic_stderr(struct traffic *t, const struct line *line)
+bool traffic_must_wait(struct traffic *t)
+{
+    if (outbox_bytes(&t->out[ROW_S2C]) == 0)
+        t->own_bytes = 0;
+    return t->own_bytes >= OWN_BYTES_MAX;
+}
+
+void traffic_stderr(struct traffic *t, const struct line *line, findings found)
 {
     struct row row = {
         .kind = "stderr",
@@ -232,6 +240,7 @@ void traffic_stderr(struct traffic *t, const struct line *line)
         .body = {line->p, line->n},
         .not_json = true,
         .size = line->n,
+        .findings = found,
         .hold = line->chunk,
     };
     recorder_add(t->recorder, &row);

@@ -25,6 +25,7 @@ struct traffic {
     enum validate validate;
     size_t max_message;        /* bytes; for the words of an error */
     struct outbox out[2];      /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    size_t own_bytes;          /* of errors of ours staged since the client's outbox was last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct actions actions;
     struct buf scratch;        /* owned: replies under construction */
@@ -42,8 +43,11 @@ void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
 void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* The stream ended inside this line. */
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
-/* A line that the server wrote to stderr. */
-void traffic_stderr(struct traffic *t, const struct line *line);
+/* A line that the server wrote to stderr; `found` is what is to be noted of it. */
+void traffic_stderr(struct traffic *t, const struct line *line, findings found);
+/* The client sends what we answer ourselves, and does not read the answers: it must be read no further
+ * for now, for the server's reader cannot hold it up. */
+bool traffic_must_wait(struct traffic *t);
 /* The server can answer no more: every open request of the client gets an error that says why.
  * `cause` is a stable word, `why` a sentence. */
 void traffic_server_gone(struct traffic *t, const char *cause, const char *why);

@@ -82,6 +82,23 @@ def _(t):
     p.end()
 
 
+@case("a client that sends garbage and never reads our errors: it is held back, memory stays small", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    block = b"garbage\n" * 10000
+    taken = p.client.send_until_full(block, OFFERED)
+    check(taken < OFFERED, f"all of {OFFERED} bytes were taken though nobody reads the answers")
+    small(p, "after the client was held back")
+    p.server.send(note("still", {"here": 1}))
+    rest = -taken % len(b"garbage\n")
+    with Background(p.client.write, b"garbage\n"[len(b"garbage\n") - rest:], 30):
+        for _ in range((taken + rest) // len(b"garbage\n") + 1):
+            got = p.client.recv_json()
+            check(got.get("method") == "still" or got["error"]["code"] == -32700, f"an odd line: {got}")
+    p.round()
+    p.end()
+
+
 @case("held back in large messages: what is in flight stays within the marks", limit=120)
 def _(t):
     p = t.proxy().initialize()
