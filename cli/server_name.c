@@ -72,6 +72,35 @@ static struct slice without_version(struct slice s)
     return s;
 }
 
+/* Names that every project has: what tells servers apart is the folder they lie in. */
+static bool tells_nothing(struct slice name)
+{
+    static const char *const common[] = {"index", "main", "__main__", "dist", "build",
+                                         "src",   "lib",  "bin",      "out",  "."};
+    for (size_t i = 0; i < MI_COUNT(common); i++)
+        if (slice_is(name, common[i]))
+            return true;
+    return false;
+}
+
+/* The last part of a path that says something, else simply the last. */
+static struct slice telling_part(struct slice path)
+{
+    struct slice last = {0};
+    while (path.n > 0) {
+        size_t at = path.n;
+        while (at > 0 && path.p[at - 1] != '/')
+            at--;
+        struct slice part = without_version((struct slice){path.p + at, path.n - at});
+        if (part.n > 0 && last.p == NULL)
+            last = part;
+        if (part.n > 0 && !tells_nothing(part))
+            return part;
+        path.n = at > 0 ? at - 1 : 0;
+    }
+    return last;
+}
+
 /* What is shown and put into file names later: visible, short, no slash. */
 static void clean(struct slice name, char *ret)
 {
@@ -97,10 +126,6 @@ void server_name(const char *given, char *const *argv, char *ret)
         clean(without_version(base_name(argv[0])), ret);
         return;
     }
-    char head[512]; /* of `sh -c 'server --flag x/y'` the command's own word only */
-    size_t n = strcspn(word, " ");
-    n = size_min(n, sizeof head - 1);
-    memcpy(head, word, n);
-    head[n] = '\0';
-    clean(without_version(base_name(head)), ret);
+    /* of `sh -c 'server --flag x/y'` the command's own word only */
+    clean(telling_part((struct slice){word, strcspn(word, " ")}), ret);
 }

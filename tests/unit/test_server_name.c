@@ -29,7 +29,9 @@ static const struct {
     {"npm", {"npm", "start"}},
     {"server-x", {"pnpm", "dlx", "server-x"}},
     {"server-x", {"bunx", "server-x"}},
-    {"index", {"node", "/srv/index.js"}},
+    {"srv", {"node", "/srv/index.js"}},
+    {"mail-server", {"node", "/opt/mail-server/dist/index.js"}},
+    {"index", {"node", "index.js"}},
     {"index", {"node", "--enable-source-maps", "build/index.mjs"}},
     {"index", {"bun", "run", "index.ts"}},
     /* python */
