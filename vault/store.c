@@ -176,8 +176,8 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, NULL,
                      NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
-        sqlite3_exec(s->db, "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512", NULL, NULL, NULL) !=
-            SQLITE_OK)
+        sqlite3_exec(s->db, "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512; PRAGMA cache_spill = OFF",
+                     NULL, NULL, NULL) != SQLITE_OK) /* no spilling: see wal_vfs.h */
         return fail_sql(s);
     if (!wal) {
         snprintf(s->error, sizeof s->error,

@@ -8,6 +8,9 @@
  *           frame's page returns, and an error is that write's error: SQLite never makes a commit known
  *           whose frames are not in the file. A read, sync, truncation or any other write to the file
  *           writes what has gathered first.
+ *           A transaction that is given up must not have gathered anything, for it would be written where
+ *           another process's frames may stand by then: needs PRAGMA cache_spill = OFF, so that frames
+ *           come with the commit alone.
  * Owns      for each open log a buffer of WAL_VFS_BUFFER bytes.
  * Blocks    as the VFS below. */
 #ifndef MI_VAULT_WAL_VFS_H
