@@ -10,7 +10,7 @@ import time
 import lib
 from lib import case, check, eq, fake
 
-KILLS = int(os.environ.get("E2E_KILLS", "200" if lib.SLOW == 1 else "30"))
+KILLS = int(os.environ.get("E2E_KILLS", "200" if lib.SLOW == 1 else "40"))
 PER_VAULT = 10
 SEED = int(os.environ.get("E2E_SEED", str(random.SystemRandom().randrange(10**6))))
 
@@ -61,7 +61,7 @@ def one_kill(t, r, n, vault, load):
             pass     # the interposer has gone
     writer = threading.Thread(target=write)
     writer.start()
-    end = time.monotonic() + r.choice((0.005, 0.02, 0.05, 0.1)) * r.uniform(0.1, 1.5)
+    end = time.monotonic() + r.choice((0.005, 0.02, 0.05, 0.1)) * r.uniform(0.1, 1.5) * lib.SLOW
     while p.client.fill(end) and not p.client.eof and time.monotonic() < end:
         pass
     p.die(all_of_it=r.random() < 0.5)

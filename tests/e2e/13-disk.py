@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """A disk that fails: full and freed again, read-only, gone, or something else where the vault should be."""
+import ctypes
 import datetime
 import json
 import os
+import resource
 import shutil
 import sqlite3
 import subprocess
@@ -14,10 +16,26 @@ from lib import Skip, case, check, eq, fake, request
 PAD = 8000
 
 
-def mount(t, size):
-    """A small file system of our own."""
+_private = []
+
+
+def private_mounts():
+    """Mounts that nobody else sees and that end with this process, whatever ends it."""
     if not lib.ROOT_USER:
         raise Skip("mounting needs root")
+    if not _private:
+        new_namespace = 0x00020000      # CLONE_NEWNS
+        if ctypes.CDLL(None, use_errno=True).unshare(new_namespace) != 0:
+            raise Skip(f"no mounts of our own here: {os.strerror(ctypes.get_errno())}")
+        r = subprocess.run(["mount", "--make-rprivate", "/"], capture_output=True, text=True)
+        if r.returncode != 0:
+            raise Skip(f"no mounts of our own here: {r.stderr.strip()}")
+        _private.append(True)
+
+
+def mount(t, size):
+    """A small file system of our own."""
+    private_mounts()
     folder = t.tmp / "disk"
     folder.mkdir()
     r = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "e2e", folder],
@@ -192,6 +210,18 @@ def _(t):
         v = json.loads(bodies[off:off + n])
         eq(("method" in v), direction == b"c2s", "a body in Bodies is that of its row")
     eq(lib.integrity(vault), [(b"ok",)], "integrity_check")
+
+
+@case("pass: a limit on the size of files (ulimit -f) is a full disk, not the end")
+def _(t):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))
+    p = t.proxy(server=[fake("answer"), "-s", PAD], preexec=limit)
+    Calls(p).make(300)
+    p.client.close_write()
+    eq(p.wait(), 0, "exit status")
+    few_lines(p)
+    eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
 
 
 @case("stop: the disk gets full: nothing is forwarded unrecorded, the client is told, status 3", limit=90)

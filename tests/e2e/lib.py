@@ -519,7 +519,7 @@ class Test:
         return problems
 
     def show(self):
-        for x in self.proxies:
+        for x in self.proxies[-3:]:
             text = x.stderr()
             print(f"# $ {short(' '.join(x.args), 400)}")
             print(f"# stderr of the interposer, {len(text)} bytes, status {x.proc.poll()}:")
