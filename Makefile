@@ -166,13 +166,13 @@ cov: ## line coverage of all tests, a line per source file
 .PHONY: cov-run
 cov-run: $(BIN) tests
 	@find $(BUILD) -name '*.gcda' -delete
-	@scripts/run-tests $(BUILD) $(SUITES)
-	@gcov -n $(OBJ) 2>/dev/null | awk -v rooms='$(ROOMS)' ' \
+	@rc=0; scripts/run-tests $(BUILD) $(SUITES) || rc=$$?; \
+	gcov -n $(OBJ) 2>/dev/null | awk -v rooms='$(ROOMS)' ' \
 	  BEGIN { n = split(rooms, r, " "); for (i = 1; i <= n; i++) room[r[i]] = 1 } \
 	  /^File / { gsub(/\x27/, "", $$2); split($$2, p, "/"); f = room[p[1]] ? $$2 : "" } \
 	  /^Lines executed:/ && f { sub(/.*executed:/, ""); pct = $$1 + 0; lines = $$3; \
 	    printf "%6.1f%% of %5d  %s\n", pct, lines, f; t += lines; h += pct * lines / 100; f = "" } \
-	  END { if (t) printf "%6.1f%% of %5d  all\n", 100 * h / t, t }'
+	  END { if (t) printf "%6.1f%% of %5d  all\n", 100 * h / t, t }'; exit $$rc
 
 .PHONY: install
 install: $(BIN) ## copy the program and its man page below PREFIX
