@@ -90,6 +90,11 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+JUDGE := $(BUILD)/suite/judge
+$(JUDGE): tests/suite/judge.c $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+
 # Fake servers, fake clients and the load generator: programs of one file, without our library and
 # without sanitizers, so that they are quick and a report is always about the interposer.
 HELPER := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fakes/*.c tests/bench/*.c))
@@ -102,11 +107,11 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(HELPER:%=%.d)
+-include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests
-tests: $(UNIT) $(HELPER)
+tests: $(UNIT) $(JUDGE) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
