@@ -4,7 +4,7 @@ import json
 import os
 
 import lib
-from lib import Background, case, check, eq, note, request
+from lib import Background, case, check, eq, note
 
 MIB = 1 << 20
 BIG = 64 * MIB if lib.SLOW == 1 else 8 * MIB

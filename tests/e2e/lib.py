@@ -10,7 +10,6 @@ folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov).
 """
 import array
 import contextlib
-import datetime
 import fcntl
 import itertools
 import json
@@ -21,7 +20,6 @@ import shutil
 import signal
 import socket
 import sqlite3
-import struct
 import subprocess
 import sys
 import tempfile
