@@ -147,11 +147,11 @@ static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t pare
         *ret_errno = errno;
         _exit(127);
     }
-    static const int ours[] = {SIGPIPE, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     for (size_t i = 0; i < MI_COUNT(ours); i++) {
         struct sigaction now;
-        /* what is ignored since before us (nohup) stays so; SIGPIPE it is we who ignore */
-        if (ours[i] == SIGPIPE || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
+        /* what is ignored since before us (nohup) stays so; the first two it is we who ignore */
+        if (i < 2 || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
             sigaction(ours[i], &dfl, NULL);
     }
     sigprocmask(SIG_SETMASK, mask, NULL);

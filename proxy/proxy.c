@@ -371,10 +371,10 @@ static int take_stdio(struct stream *in, struct stream *out)
     return 0;
 }
 
-static int start_server(struct proxy *p)
+/* The server starts before the vault is opened, so that both take their time at once. */
+static int start_server(struct proxy *p, struct child_pipes *ret)
 {
-    struct child_pipes pipes;
-    if (child_start(&p->child, p->cfg->argv, &pipes) < 0) {
+    if (child_start(&p->child, p->cfg->argv, ret) < 0) {
         int e = errno;
         const char *path = getenv("PATH");
         if (e == ENOENT)
@@ -387,9 +387,6 @@ static int start_server(struct proxy *p)
         return MI_EIO;
     }
     attendant_guard(&p->attendant, p->child.group);
-    relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
-    relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
-    relay_read_from(&p->err, stream_own(pipes.err));
     return 0;
 }
 
@@ -442,14 +439,41 @@ static void close_session(struct proxy *p)
     recorder_close(p->recorder);
 }
 
-static void run(struct proxy *p, struct stream in, struct stream out)
+static void run(struct proxy *p, struct stream in, struct stream out, struct child_pipes pipes)
 {
+    note_spawn(p);
+    relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
+    relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
+    relay_read_from(&p->err, stream_own(pipes.err));
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
     ev_run(p->loop, 0);
     /* The client sees the end of its stream before we tidy up. */
     for (int i = 0; i < 2; i++)
         relay_close(&p->relay[i]);
+}
+
+static void open_parts(struct proxy *p)
+{
+    size_t max = p->cfg->max_message;
+    traffic_open(&p->traffic, p->recorder, p->cfg->name, p->cfg->validate, max);
+    voice_open(&p->voice, p->loop);
+    relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);
+    relay_open(&p->relay[ROW_S2C], p->loop, &server_calls, p, &p->traffic.out[ROW_S2C], max);
+    relay_open(&p->err, p->loop, &stderr_calls, p, &p->voice.box, STDERR_LINE_MAX);
+}
+
+static void open_child(struct proxy *p, const sigset_t *mask)
+{
+    child_open(&p->child, p->loop, p->cfg->grace_us, mask);
+    p->child.data = p;
+    p->child.on_exit = on_server_exit;
+    p->child.on_kill = on_server_kill;
+    p->child.on_gone = on_server_gone;
+}
+
+static void end_server(struct proxy *p)
+{
     child_sweep(&p->child, p->cfg->grace_us / 2, p->attendant.pid);
     attendant_guard(&p->attendant, 0);
 }
@@ -458,8 +482,10 @@ int proxy_run(const struct proxy_config *cfg)
 {
     struct proxy p = {.cfg = cfg, .exit_status = PROXY_FAILED};
     struct stream in, out;
+    struct child_pipes pipes;
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, not the end */
     sigemptyset(&none); /* a client may have blocked what we must hear; its server gets its mask back */
     sigprocmask(SIG_SETMASK, &none, &inherited);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -469,23 +495,20 @@ int proxy_run(const struct proxy_config *cfg)
         log_error("cannot make an event loop: %s", strerror(errno));
         return PROXY_FAILED;
     }
-    if (take_stdio(&in, &out) < 0 || open_recorder(&p) < 0)
+    if (take_stdio(&in, &out) < 0)
         return PROXY_FAILED;
-    traffic_open(&p.traffic, p.recorder, cfg->name, cfg->validate, cfg->max_message);
-    voice_open(&p.voice, p.loop);
-    relay_open(&p.relay[ROW_C2S], p.loop, &client_calls, &p, &p.traffic.out[ROW_C2S], cfg->max_message);
-    relay_open(&p.relay[ROW_S2C], p.loop, &server_calls, &p, &p.traffic.out[ROW_S2C], cfg->max_message);
-    relay_open(&p.err, p.loop, &stderr_calls, &p, &p.voice.box, STDERR_LINE_MAX);
-    child_open(&p.child, p.loop, cfg->grace_us, &inherited);
-    p.child.data = &p;
-    p.child.on_exit = on_server_exit;
-    p.child.on_kill = on_server_kill;
-    p.child.on_gone = on_server_gone;
-    open_watchers(&p);
-    if (start_server(&p) == 0) {
-        note_spawn(&p);
-        run(&p, in, out);
+    open_watchers(&p); /* a signal that comes from here on ends the server as well as us */
+    open_child(&p, &inherited);
+    bool started = start_server(&p, &pipes) == 0;
+    if (open_recorder(&p) < 0) {
+        end_server(&p);
+        attendant_close(&p.attendant);
+        return PROXY_FAILED;
     }
+    open_parts(&p);
+    if (started)
+        run(&p, in, out, pipes);
+    end_server(&p);
     close_session(&p);
     attendant_close(&p.attendant);
     relay_close(&p.err);

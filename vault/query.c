@@ -114,6 +114,20 @@ static bool lacks_room(int rc)
     return (rc & 0xFF) == SQLITE_CANTOPEN || (rc & 0xFF) == SQLITE_READONLY;
 }
 
+/* A proxy was killed while it made this database, and left a journal that has to be rolled back before
+ * anybody can read. SQLite does that for whoever may write; nothing that was recorded changes. */
+static int roll_back(struct query *q, const char *path)
+{
+    sqlite3 *db = NULL;
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_busy_timeout(db, BUSY_MS);
+        rc = sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
+    }
+    sqlite3_close(db);
+    return rc == SQLITE_OK ? connect_to(q, path, 0) : rc;
+}
+
 static int open_db(struct query *q)
 {
     struct stat st;
@@ -123,9 +137,14 @@ static int open_db(struct query *q)
     int64_t version = 0;
     buf_printf(&path, "%s/" VAULT_DB, q->path);
     int rc = path.failed ? SQLITE_NOMEM : connect_to(q, buf_str(&path), 0);
-    buf_close(&path);
     if (rc == SQLITE_OK)
         rc = read_version(q, &version);
+    if (q->db != NULL && sqlite3_extended_errcode(q->db) == SQLITE_READONLY_ROLLBACK) {
+        rc = roll_back(q, buf_str(&path));
+        if (rc == SQLITE_OK)
+            rc = read_version(q, &version);
+    }
+    buf_close(&path);
     if (lacks_room(rc) && faccessat(q->dir_fd, ".", W_OK, AT_EACCESS) != 0) {
         rc = connect_unchanging(q);
         if (rc == SQLITE_OK)

@@ -119,6 +119,8 @@ static void drop_first_waiting(struct recorder *r)
     free(w);
 }
 
+static void end_turn(struct recorder *r, bool keep);
+
 void recorder_close(struct recorder *r)
 {
     if (r == NULL)
@@ -129,6 +131,7 @@ void recorder_close(struct recorder *r)
             log_error("not everything is recorded: lost=%llu reason=\"%s\"",
                       (unsigned long long)r->lost_n, r->reason);
     }
+    end_turn(r, false);
     while (r->first != NULL)
         drop_first_waiting(r);
     close_store(r);

@@ -1,6 +1,7 @@
 #include "vault/store.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "vault/bodies.h"
 #include "vault/keep.h"
 #include "vault/schema.h"
@@ -46,6 +47,7 @@ struct store {
     int64_t wait_us;       /* how long the busy handler may wait */
     int64_t busy_until_us; /* it gives up then; 0: it has not been called yet */
     int64_t wal_pages;
+    bool body_lost;       /* the last long body could not be written, and that has been said */
     int rc;               /* SQLite's extended code of the last failed call; 0: not SQLite's */
     char error[200];
 };
@@ -82,7 +84,7 @@ static int fail_sql(struct store *s)
 
 static int fail_body(struct store *s)
 {
-    s->rc = errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+    s->rc = SQLITE_FULL;
     snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
     return MI_ESTORE;
 }
@@ -301,8 +303,9 @@ static int add_event(struct store *s, int64_t session_id, const struct row *r)
     return st;
 }
 
-/* The body goes into the row, or, when it is long, to the file of bodies. */
-static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body)
+/* The body goes into the row, or, when it is long, to the file of bodies. Where that cannot be written at
+ * all, the row is kept without it: it must not hold up all others. */
+static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body, findings *found)
 {
     if (body.n <= STORE_BODY_MAX) {
         bind_text(q, 11, body);
@@ -311,9 +314,20 @@ static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct s
         return 0;
     }
     int64_t offset;
-    if (bodies_add(&s->bodies, uid, body, &offset) < 0)
-        return fail_body(s);
     sqlite3_bind_null(q, 11);
+    if (bodies_add(&s->bodies, uid, body, &offset) < 0) {
+        if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+            return fail_body(s);
+        if (!s->body_lost)
+            log_warn("cannot write to " VAULT_BODIES ", long messages are recorded without their text: %s",
+                     strerror(errno));
+        s->body_lost = true;
+        *found |= FINDING(FIND_BODY_LOST);
+        sqlite3_bind_null(q, 12);
+        sqlite3_bind_null(q, 13);
+        return 0;
+    }
+    s->body_lost = false;
     sqlite3_bind_int64(q, 12, offset);
     sqlite3_bind_int64(q, 13, (int64_t)body.n);
     return 0;
@@ -334,8 +348,7 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     }
     char names[512];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
-    if (r->findings != 0)
-        finding_list(&found, r->findings);
+    findings set = r->findings;
     sqlite3_stmt *q = s->q[Q_MESSAGE];
     sqlite3_bind_int64(q, 1, schema_message_id(session_id, r->seq));
     sqlite3_bind_int64(q, 2, session_id);
@@ -347,7 +360,9 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     bind_text(q, 8, k.rpc_id);
     bind_text(q, 9, k.method);
     bind_text(q, 10, k.target);
-    int st = bind_body(s, q, uid, k.body);
+    int st = bind_body(s, q, uid, k.body, &set);
+    if (set != 0)
+        finding_list(&found, set);
     sqlite3_bind_int64(q, 14, (int64_t)r->size);
     bind_text(q, 15, actions[r->action]);
     bind_count(q, 16, r->request_seq);
@@ -356,7 +371,7 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     else
         sqlite3_bind_null(q, 17);
     bind_count(q, 18, r->batch_seq);
-    bind_text(q, 19, r->findings != 0 ? buf_slice(&found) : (struct slice){0});
+    bind_text(q, 19, set != 0 ? buf_slice(&found) : (struct slice){0});
     /* bindings are not cleared here: each is bound anew for the next row, before it is looked at */
     return st < 0 ? st : run(s, Q_MESSAGE);
 }

@@ -33,6 +33,7 @@ static const struct {
     [FIND_CANCELLED_INITIALIZE] = {"cancelled-initialize", "The client cancelled initialize, which it must not."},
     [FIND_TOO_MANY_OPEN] = {"too-many-open", "More requests were open at once than the interposer keeps."},
     [FIND_TOOL_ERROR] = {"tool-error", "The tool says that it failed (isError)."},
+    [FIND_BODY_LOST] = {"body-lost", "The body is over 64 KiB and could not be written to Bodies/: only its row is kept."},
     [FIND_SERVER_GONE] = {"server-gone", "The server could not take the message any more."},
 };
 

@@ -43,6 +43,7 @@ enum finding {
     FIND_TOO_MANY_OPEN,
     FIND_SERVER_GONE,
     FIND_TOOL_ERROR,
+    FIND_BODY_LOST,
     FIND_COUNT
 };
 _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
