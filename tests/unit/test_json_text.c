@@ -75,6 +75,8 @@ static const struct {
     ROW("\\ud800\\u0041", "\xef\xbf\xbd"
                           "A"),
     ROW("\\udc00\\ud800", "\xef\xbf\xbd\xef\xbf\xbd"),
+    ROW("\\udc00\\udc00", "\xef\xbf\xbd\xef\xbf\xbd"),
+    ROW("\\ud800\\ue000", "\xef\xbf\xbd\xee\x80\x80"),
     ROW("\\ud800\\ud800\\udc00", "\xef\xbf\xbd\xf0\x90\x80\x80"),
     ROW("\\ud83d\xf0\x9f\x98\x80", "\xef\xbf\xbd\xf0\x9f\x98\x80"),
     /* text beyond ASCII stays */
@@ -232,6 +234,7 @@ static void test_json_text_walk_gives_every_member_in_order(void **state)
         {"[1]", "=4:1;"},
         {"[1,2,3]", "=4:1;=4:2;=4:3;"},
         {" [ 1 , \"2\" ,\n[3] ,\t{} ] ", "=4:1;=5:\"2\";=6:[3];=7:{};"},
+        {"[1\t,2\n,3\r,4 ,true\t]", "=4:1;=4:2;=4:3;=4:4;=3:true;"},
         {"[null,true,false,-1.5e+3]", "=1:null;=3:true;=2:false;=4:-1.5e+3;"},
         {"[[],[[]],[[],[]]]", "=6:[];=6:[[]];=6:[[],[]];"},
         {"{\"a\":1}", "a=4:1;"},

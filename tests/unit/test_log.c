@@ -79,7 +79,9 @@ static void test_log_line_too_long_is_cut_and_ended(void **state)
     log_warn("%s", text);
     assert_true(b->n > LOG_LINE_MAX / 2 && b->n <= LOG_LINE_MAX + 32);
     assert_int_equal(b->p[b->n - 1], '\n');
-    assert_ptr_equal(memchr(b->p, '\n', b->n), b->p + b->n - 1);
+    size_t prefix = strlen("mcp-interposer: warn: ");
+    for (size_t i = prefix; i + 1 < b->n; i++)
+        assert_int_equal(b->p[i], 'x');
 }
 
 static void test_log_line_without_a_sink_goes_to_stderr(void **state)

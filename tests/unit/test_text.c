@@ -100,6 +100,7 @@ static void test_text_visible_shows_what_would_act(void **state)
         ROW("\xe2\x80\xa8\xe2\x80\xa9", "\\u{2028}\\u{2029}"), /* ends of a line for some */
         ROW("\xe2\x80\xaa\xe2\x80\xae", "\\u{202a}\\u{202e}"), /* bidirectional overrides */
         ROW("\xe2\x81\xa6\xe2\x81\xa9", "\\u{2066}\\u{2069}"),
+        ROW("\xe2\x81\xa0\xe2\x81\xaf\xe2\x81\xb0", "\\u{2060}\\u{206f}\xe2\x81\xb0"),
         ROW("\xef\xbb\xbf", "\\u{feff}"),
         ROW("\xef\xbf\xb9", "\\u{fff9}"),
         ROW("\xef\xbf\xbd", "\xef\xbf\xbd"),
@@ -243,6 +244,7 @@ static void test_text_json_again_is_the_same_value_on_one_visible_line(void **st
         /* white space may be a line's end for the one who reads the file: it becomes a blank */
         ROW("[1,\r2,\n3,\t4]", "[1, 2, 3, 4]"),
         ROW("{\r\n\"a\"\t:\r1}", "{  \"a\" : 1}"),
+        ROW("\n[1]\r", " [1] "),
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         expect(text_json_again, rows[i].in, rows[i].n, rows[i].want);
