@@ -376,6 +376,7 @@ int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct jso
     struct scanner s; /* not zeroed whole: the arrays are written before they are read */
     s.end = text.p + text.n;
     s.fault = JSON_OK;
+    s.fault_at = text.p;
     s.depth = 0;
     s.is_object[0] = 0;
     s.on_member = on_member;

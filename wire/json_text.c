@@ -107,6 +107,8 @@ struct slice json_string_raw(struct json_value v)
 bool json_key_is(struct slice raw, const char *text)
 {
     size_t n = strlen(text);
+    if (raw.p == NULL)
+        return false;
     if (raw.n == n) /* with an escape in it, it would be shorter resolved */
         return memcmp(raw.p, text, n) == 0 && memchr(raw.p, '\\', n) == NULL;
     if (raw.n < n || memchr(raw.p, '\\', raw.n) == NULL)

@@ -17,7 +17,7 @@ MI_MUST int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *re
 void json_unescape(struct buf *b, struct slice raw);
 /* Between the quotes of a string value; {NULL, 0} for anything else. Escapes stand as written. */
 struct slice json_string_raw(struct json_value v);
-/* Is the text between the quotes, escapes resolved, exactly this? */
+/* Is the text between the quotes, escapes resolved, exactly this? {NULL, 0} is nothing. */
 bool json_key_is(struct slice raw, const char *text);
 
 /* Walk an object or array. A peek tells where the next value begins and does not look for its end, so

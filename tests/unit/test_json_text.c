@@ -186,6 +186,13 @@ static void test_json_text_key_is_compared_after_unescaping(void **state)
     }
 }
 
+static void test_json_text_key_that_is_not_there_is_no_text(void **state)
+{
+    (void)state;
+    assert_false(json_key_is((struct slice){0}, ""));
+    assert_false(json_key_is((struct slice){0}, "a"));
+}
+
 static void test_json_text_string_raw_is_between_the_quotes(void **state)
 {
     (void)state;
@@ -473,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_json_text_escape_of_each_kind_is_resolved),
         cmocka_unit_test(test_json_text_unescape_into_a_full_buffer_fails_the_buffer),
         cmocka_unit_test(test_json_text_key_is_compared_after_unescaping),
+        cmocka_unit_test(test_json_text_key_that_is_not_there_is_no_text),
         cmocka_unit_test(test_json_text_string_raw_is_between_the_quotes),
         cmocka_unit_test(test_json_text_walk_gives_every_member_in_order),
         cmocka_unit_test(test_json_text_walk_peek_tells_where_the_next_value_begins),
