@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define PAGE 4096u /* where pages are larger the kernel refuses, and the memory stays until the end */
+#define PAGE                                                                                       \
+    4096u /* where pages are larger the kernel refuses, and the memory stays until the end */
 
 struct chunk *chunk_new(size_t cap)
 {

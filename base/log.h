@@ -15,8 +15,8 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n' */
 
-void log_set_level(enum log_level most);           /* lines above it are dropped; starts at LOG_WARN */
-void log_set_sink(log_sink_fn sink, void *ctx);    /* NULL: back to stderr */
+void log_set_level(enum log_level most);        /* lines above it are dropped; starts at LOG_WARN */
+void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: back to stderr */
 void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

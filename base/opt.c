@@ -22,7 +22,8 @@ void opt_close(struct opt_set *s)
 static size_t find(const struct opt_set *s, const char *name, size_t len)
 {
     size_t i = 0;
-    while (i < s->n && (strlen(s->table[i].name) != len || memcmp(s->table[i].name, name, len) != 0))
+    while (i < s->n &&
+           (strlen(s->table[i].name) != len || memcmp(s->table[i].name, name, len) != 0))
         i++;
     return i;
 }
@@ -118,7 +119,8 @@ int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operand
             operands[operands_n++] = argv[i];
             continue;
         }
-        int st = argv[i][1] == '-' ? parse_long(s, argc, argv, &i) : parse_letters(s, argc, argv, &i);
+        int st =
+            argv[i][1] == '-' ? parse_long(s, argc, argv, &i) : parse_letters(s, argc, argv, &i);
         if (st < 0)
             return st;
     }

@@ -38,7 +38,8 @@ void opt_close(struct opt_set *s);
 /* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
  * *ret_next is the index of what follows. Otherwise operands may stand between options: they are
  * gathered in operands[*ret_next], which has room for argc entries. 0 or MI_EINVAL. */
-MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands, int *ret_next);
+MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
+                      int *ret_next);
 /* Reads the environment. 0 or MI_EINVAL (a flag that is neither yes nor no). */
 MI_MUST int opt_env(struct opt_set *s);
 /* One `name = value` of a configuration file. 0, MI_ENOENT (no such option) or MI_EINVAL. */

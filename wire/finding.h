@@ -51,8 +51,8 @@ _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
 typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
 #define FINDING(f) ((findings)1 << (f))
 
-const char *finding_name(enum finding f);    /* "crlf" */
-const char *finding_meaning(enum finding f); /* one sentence */
+const char *finding_name(enum finding f);       /* "crlf" */
+const char *finding_meaning(enum finding f);    /* one sentence */
 void finding_list(struct buf *b, findings set); /* names joined by commas, in the order above */
 
 #endif

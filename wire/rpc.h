@@ -11,8 +11,8 @@
 #include "wire/json.h"
 
 enum rpc_kind {
-    RPC_INVALID,      /* not a JSON-RPC message; `findings` say why, `id` is set if it could be read */
-    RPC_REQUEST,      /* has a method and an id */
+    RPC_INVALID, /* not a JSON-RPC message; `findings` say why, `id` is set if it could be read */
+    RPC_REQUEST, /* has a method and an id */
     RPC_NOTIFICATION, /* has a method and no id, or the id null */
     RPC_RESULT,
     RPC_ERROR,
@@ -29,14 +29,14 @@ struct rpc {
     struct slice method;     /* between its quotes, escapes as written */
     struct json_value params, result, error;
     /* Members of params, result or error that are looked at for every message: */
-    struct json_value name, uri, ref;       /* params.name, .uri, .ref: the target of a request */
-    struct json_value arguments;            /* params.arguments */
-    struct json_value meta;                 /* params._meta */
-    struct json_value request_id;           /* params.requestId of notifications/cancelled */
-    struct json_value content;              /* result.content */
-    struct json_value is_error;             /* result.isError */
-    struct json_value error_code;           /* error.code */
-    struct json_value error_message;        /* error.message */
+    struct json_value name, uri, ref; /* params.name, .uri, .ref: the target of a request */
+    struct json_value arguments;      /* params.arguments */
+    struct json_value meta;           /* params._meta */
+    struct json_value request_id;     /* params.requestId of notifications/cancelled */
+    struct json_value content;        /* result.content */
+    struct json_value is_error;       /* result.isError */
+    struct json_value error_code;     /* error.code */
+    struct json_value error_message;  /* error.message */
 };
 
 /* Reads one line. 0 when it is JSON and one value, be it a good message or RPC_INVALID; MI_EPROTO when
