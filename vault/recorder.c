@@ -95,7 +95,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     if (gethostname(r->host, sizeof r->host - 1) != 0)
         snprintf(r->host, sizeof r->host, "unknown");
     if (st == 0) {
-        st = open_store(r);
+        st = open_store(r) < 0 ? MI_ESTORE : 0;
         if (st < 0 && cfg->stop_on_error)
             log_error("%s", r->reason);
         else
@@ -121,6 +121,14 @@ static void drop_first_waiting(struct recorder *r)
 
 static void end_turn(struct recorder *r, bool keep);
 
+static uint64_t unwritten(const struct recorder *r)
+{
+    uint64_t n = r->turn_n;
+    for (const struct waiting *w = r->first; w != NULL; w = w->next)
+        n++;
+    return n;
+}
+
 void recorder_close(struct recorder *r)
 {
     if (r == NULL)
@@ -129,7 +137,7 @@ void recorder_close(struct recorder *r)
         r->next_try_us = 0;
         if (recorder_commit(r) != RECORDER_STORED)
             log_error("not everything is recorded: lost=%llu reason=\"%s\"",
-                      (unsigned long long)r->lost_n, r->reason);
+                      (unsigned long long)(r->lost_n + unwritten(r)), r->reason);
     }
     end_turn(r, false);
     while (r->first != NULL)
@@ -472,8 +480,9 @@ enum recorder_result recorder_commit(struct recorder *r)
         failed(r);
         return put_off(r, clock_mono_us());
     }
+    bool lost = r->lost_n > 0;
     recovered(r);
-    return RECORDER_STORED;
+    return lost && r->cfg.stop_on_error ? RECORDER_FAILED : RECORDER_STORED; /* there was no memory for some */
 }
 
 bool recorder_behind(const struct recorder *r)
