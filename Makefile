@@ -53,10 +53,13 @@ SUITES ?= house unit suite e2e sdk
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
 
-# Rewritten only when the compiler or a flag differs from the last run in this directory.
+# Rewritten only when the compiler or a flag differs from the last run in this directory, and not by
+# `make -n` or `make -q`.
 STAMP := $(BUILD)/flags
 FLAGS_NOW := $(CC) | $(ALL_CFLAGS) | $(ALL_LDFLAGS) | $(LIBS)
-ifneq ($(filter-out clean help fmt tidy uninstall hooks fakes,$(or $(MAKECMDGOALS),all)),)
+LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
+DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
+ifneq ($(if $(DRY),,$(filter-out clean help fmt tidy uninstall hooks fakes,$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
