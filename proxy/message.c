@@ -95,13 +95,13 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
 
 static void log_reply(struct traffic *t, struct action *a, int code, const char *why, size_t bytes)
 {
-    char digits[16];
-    struct buf b = {.p = digits, .cap = sizeof digits, .max = sizeof digits};
     struct buf text = {0};
-    buf_int(&b, code);
+    buf_int(&text, code);
+    size_t digits = text.n;
     text_json(&text, slice_of(why));
-    a->error_code = buf_slice(&b);
-    a->error_message = buf_slice(&text);
+    struct slice all = buf_slice(&text);
+    a->error_code = (struct slice){all.p, digits};
+    a->error_message = (struct slice){all.p + digits, all.n - digits};
     a->response_bytes = bytes;
     a->wall_us = clock_wall_us();
     if (!text.failed)
@@ -175,6 +175,19 @@ void message_answer_for_server(struct traffic *t, struct pending *p, const char 
                 FINDING(FIND_SERVER_GONE));
 }
 
+static const char *malformed_because(const struct message *x)
+{
+    if (x->m.findings & FINDING(FIND_TOO_LONG))
+        return "the server's answer is longer than --max-message";
+    if (x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+        return "the server's answer has an envelope key twice";
+    if (x->m.findings & FINDING(FIND_NOT_JSONRPC))
+        return "the server's answer is no JSON-RPC 2.0 message";
+    if (x->batch_seq != 0)
+        return "the server answered in a batch that cannot be passed on";
+    return "the server's answer is malformed: it must have a result or an error, not both";
+}
+
 bool message_malformed_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
@@ -187,10 +200,7 @@ bool message_malformed_answer(struct traffic *t, struct message *x)
     struct row row = row_of(x, "noise", ROW_REFUSED);
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
-    const char *why = x->m.findings & FINDING(FIND_TOO_LONG)
-                          ? "the server's answer is longer than --max-message"
-                          : "the server's answer is malformed: it must have a result or an error, not both";
-    answer_open(t, p, REPLY_INTERNAL_ERROR, why, "malformed-answer", "error", FINDING(FIND_MALFORMED_ANSWER));
+    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error", FINDING(FIND_MALFORMED_ANSWER));
     return true;
 }
 
