@@ -232,11 +232,13 @@ static void learn_peer(struct traffic *t, struct json_value info, bool client)
 
 static void learn_version(struct traffic *t, struct json_value version)
 {
+    char text[sizeof t->version];
     size_t n;
     if (version.type != JSON_STRING ||
-        json_unescape_to(json_string_raw(version), t->version, sizeof t->version - 1, &n) < 0)
+        json_unescape_to(json_string_raw(version), text, sizeof text - 1, &n) < 0)
         return;
-    t->version[n] = '\0';
+    text[n] = '\0';
+    memcpy(t->version, text, n + 1);
     struct store_update u = {.protocol_version = {t->version, n}};
     recorder_learn(t->recorder, &u);
 }
@@ -352,7 +354,7 @@ static bool block_text(struct buf *b, const char *block)
     struct json_walk w = json_walk_at(block);
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
-            json_unescape(b, json_string_head(at, (ACTIONS_CUT + 1) * 6));
+            json_unescape(b, json_string_head(at, (ACTIONS_CUT + 1) * 12)); /* \uXXXX\uXXXX is one */
             return true;
         }
         if (!json_walk_next(&w, &key, &v))

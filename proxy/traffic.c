@@ -130,18 +130,19 @@ static void bad_client_line(struct traffic *t, struct message *x)
 
 /* ---- any line ------------------------------------------------------------------------------- */
 
-/* Takes off what stands around a message and hurts some readers (mcp-wire.md 7.2). */
-static void repair(struct message *x)
+/* The message without what stands around it and hurts some readers (mcp-wire.md 7.2). */
+static struct slice mended(struct slice text, findings *found)
 {
-    if (x->text.n > 0 && x->text.p[x->text.n - 1] == '\r') {
-        x->text.n--;
-        x->repairs |= FINDING(FIND_CRLF);
+    if (text.n > 0 && text.p[text.n - 1] == '\r') {
+        text.n--;
+        *found |= FINDING(FIND_CRLF);
     }
-    while (slice_begins(x->text, "\xEF\xBB\xBF")) {
-        x->text.p += 3;
-        x->text.n -= 3;
-        x->repairs |= FINDING(FIND_BOM);
+    while (slice_begins(text, "\xEF\xBB\xBF")) {
+        text.p += 3;
+        text.n -= 3;
+        *found |= FINDING(FIND_BOM);
     }
+    return text;
 }
 
 static bool is_blank(struct slice s)
@@ -152,39 +153,27 @@ static bool is_blank(struct slice s)
     return true;
 }
 
-static void blank_line(struct traffic *t, const struct message *x)
+static void blank_line(struct traffic *t, struct message *x)
 {
-    struct row row = {
-        .kind = "noise",
-        .direction = x->dir,
-        .action = ROW_SWALLOWED,
-        .body = x->text,
-        .not_json = true,
-        .size = x->size,
-        .findings = FINDING(FIND_BLANK_LINE) | x->repairs,
-        .hold = x->line->chunk,
-    };
-    recorder_add(t->recorder, &row);
+    x->repairs |= FINDING(FIND_BLANK_LINE);
+    if (t->validate == VALIDATE_NONE)
+        message_pass(t, x, "noise");
+    else
+        message_drop(t, x, "noise", ROW_SWALLOWED);
 }
 
 static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
 {
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
-    if (t->validate == VALIDATE_NONE) {
-        struct message looked_at = x; /* noted, not mended */
-        repair(&looked_at);
-        x.repairs = looked_at.repairs;
-    } else {
-        repair(&x);
-        if (is_blank(x.text)) {
-            blank_line(t, &x);
-            return;
-        }
-    }
+    struct slice text = mended(x.text, &x.repairs);
+    if (t->validate != VALIDATE_NONE)
+        x.text = text; /* else it is only noted: the message is read, the line goes on */
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
-    if (rpc_read(x.text, &x.m) == 0 && x.m.kind != RPC_INVALID)
+    if (is_blank(text))
+        blank_line(t, &x);
+    else if (rpc_read(text, &x.m) == 0 && x.m.kind != RPC_INVALID)
         message_handle(t, &x);
     else if (t->validate == VALIDATE_NONE)
         message_pass(t, &x, "noise");

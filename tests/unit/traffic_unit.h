@@ -1,0 +1,216 @@
+/* traffic_unit.h - lines in, bytes and rows out: what the tests of traffic and batches share.
+ *
+ * Messages here have 'single' quotes, for the eye; a line is told of by what it is and who said it:
+ *   "C {...}"   the client   "S {...}"   the server   "E ..."  its stderr
+ *   "c ...", "s ..."         the last line of a stream, without its newline
+ * What went to a peer is written with '|' for each newline; an error of ours as <id code cause>. Rows are
+ *   seq direction kind action id method target request_seq error_code batch_seq finding
+ * with '-' for NULL, a '*' behind the direction when it is our own, and ';' between them. */
+#ifndef MI_TESTS_TRAFFIC_UNIT_H
+#define MI_TESTS_TRAFFIC_UNIT_H
+
+#include "tests/unit/vault_unit.h"
+
+#include "base/text.h"
+#include "proxy/traffic.h"
+#include "wire/json_text.h"
+
+#include <sys/mman.h>
+
+struct fixture {
+    struct temp t;
+    struct recorder *r;
+    struct traffic traffic;
+    struct stream peer[2]; /* memory files: what each outbox wrote */
+    struct buf got[2];     /* what the peers have got since traffic_begin() */
+    uint64_t base;         /* the last seq before traffic_begin() */
+    uint64_t seq;          /* the last one */
+};
+
+static inline int traffic_set_up(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){0};
+    temp_make(&f.t);
+    said_begin();
+    struct recorder_config cfg = {.vault = f.t.vault, .name = "srv", .command = "[\"srv\"]"};
+    *state = &f;
+    for (int i = 0; i < 2; i++) {
+        f.peer[i] = stream_own(memfd_create("peer", MFD_CLOEXEC));
+        if (f.peer[i].fd < 0)
+            return -1;
+    }
+    return recorder_open(&f.r, &cfg);
+}
+
+static inline int traffic_tear_down(void **state)
+{
+    struct fixture *f = *state;
+    recorder_close(f->r);
+    for (int i = 0; i < 2; i++) {
+        stream_close(&f->peer[i]);
+        buf_close(&f->got[i]);
+    }
+    temp_remove(&f->t);
+    said_end();
+    return 0;
+}
+
+/* A new conversation in the same session. */
+static inline void traffic_begin(struct fixture *f, enum validate v, size_t max_message)
+{
+    f->base = f->seq;
+    traffic_open(&f->traffic, f->r, "srv", v, max_message);
+    for (int i = 0; i < 2; i++)
+        buf_clear(&f->got[i]);
+    buf_clear(&said);
+}
+
+static inline void traffic_end(struct fixture *f)
+{
+    traffic_close(&f->traffic);
+}
+
+/* The end of a turn, as the proxy has it: commit, then release and write. */
+static inline void traffic_turn(struct fixture *f)
+{
+    assert_int_equal(recorder_commit(f->r), RECORDER_STORED);
+    for (int i = 0; i < 2; i++) {
+        char part[65536];
+        outbox_release(&f->traffic.out[i]);
+        assert_int_equal(outbox_flush(&f->traffic.out[i], &f->peer[i]), 0);
+        assert_int_equal(lseek(f->peer[i].fd, 0, SEEK_SET), 0);
+        for (ssize_t n; (n = read(f->peer[i].fd, part, sizeof part)) > 0;)
+            buf_add(&f->got[i], part, (size_t)n);
+        assert_int_equal(ftruncate(f->peer[i].fd, 0), 0);
+        assert_int_equal(lseek(f->peer[i].fd, 0, SEEK_SET), 0);
+    }
+    f->seq = strtoull(ask(&f->t, "SELECT coalesce(max(seq), 0) FROM messages"), NULL, 10);
+}
+
+/* 'single' to "double" quotes. */
+static inline void traffic_quotes(char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] == '\'')
+            p[i] = '"';
+}
+
+/* One line, in a chunk that has the byte behind it and no more. */
+static inline void traffic_feed(struct fixture *f, char who, const char *text, size_t n)
+{
+    struct chunk *c = chunk_new(n + 1);
+    assert_non_null(c);
+    memcpy(c->data, text, n);
+    c->data[n] = '?';
+    struct line line = {c->data, n, c};
+    enum row_direction dir = who == 'C' || who == 'c' ? ROW_C2S : ROW_S2C;
+    if (who == 'E')
+        traffic_stderr(&f->traffic, &line, 0);
+    else if (who == 'c' || who == 's')
+        traffic_last_line(&f->traffic, dir, &line);
+    else if (n > f->traffic.max_message)
+        traffic_too_long(&f->traffic, dir, &line);
+    else
+        traffic_line(&f->traffic, dir, &line);
+    chunk_drop(c);
+}
+
+static inline void traffic_say(struct fixture *f, const char *step)
+{
+    size_t n = strlen(step) - 2;
+    char *text = unit_copy(step + 2, n);
+    traffic_quotes(text, n);
+    traffic_feed(f, step[0], text, n);
+    free(text);
+}
+
+/* What a peer has got, written as above. Good until the next call but one. */
+static inline const char *traffic_got(struct fixture *f, enum row_direction dir)
+{
+    static struct buf out[2];
+    struct buf *b = &out[dir];
+    buf_close(b);
+    struct slice all = buf_slice(&f->got[dir]);
+    while (all.n > 0) {
+        const char *nl = memchr(all.p, '\n', all.n);
+        if (nl == NULL)
+            fail_msg("no newline at the end of: %.*s", (int)all.n, all.p);
+        struct slice line = {all.p, (size_t)(nl - all.p)};
+        struct rpc m;
+        if (rpc_read(line, &m) == 0 && m.kind == RPC_ERROR &&
+            slice_is(json_get(json_get(m.error, "data"), "source").text, "\"mcp-interposer\"")) {
+            struct json_value data = json_get(m.error, "data");
+            struct slice uid = json_string_raw(json_get(data, "session"));
+            assert_true(slice_is(uid, recorder_uid(f->r)));
+            assert_int_equal(m.findings & ~FINDING(FIND_NULL_ID), 0);
+            buf_addc(b, '<');
+            buf_slice_add(b, m.id.text);
+            buf_addc(b, ' ');
+            buf_slice_add(b, m.error_code.text);
+            buf_addc(b, ' ');
+            buf_slice_add(b, json_string_raw(json_get(data, "cause")));
+            buf_addc(b, '>');
+        } else {
+            buf_slice_add(b, line);
+            buf_addc(b, '|');
+        }
+        all.p = nl + 1;
+        all.n -= line.n + 1;
+    }
+    for (size_t i = 0; i < b->n; i++)
+        if (b->p[i] == '"')
+            b->p[i] = '\'';
+    return buf_str(b);
+}
+
+static inline const char *traffic_rows(struct fixture *f)
+{
+    char sql[1000];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT (seq - %llu) || ' ' || direction || iif(origin = 'peer', '', '*') || ' ' || kind ||"
+        " ' ' || action || ' ' || coalesce(replace(rpc_id, '\"', ''''), '-') || ' ' ||"
+        " coalesce(method, '-') || ' ' || coalesce(target, '-') || ' ' ||"
+        " coalesce(request_seq - %llu, '-') || ' ' || coalesce(error_code, '-') || ' ' ||"
+        " coalesce(batch_seq - %llu, '-') || ' ' || coalesce(finding, '-')"
+        " FROM messages WHERE seq > %llu ORDER BY id",
+        (unsigned long long)f->base, (unsigned long long)f->base, (unsigned long long)f->base,
+        (unsigned long long)f->base);
+    return ask(&f->t, sql);
+}
+
+struct conversation {
+    const char *say[8];
+    const char *to_server, *to_client; /* NULL: nothing */
+    const char *rows;
+};
+
+static inline void traffic_expect(size_t row, const char *what, const char *got, const char *want)
+{
+    if (strcmp(got, want != NULL ? want : "") != 0)
+        fail_msg("row %zu, %s:\n  got    %s\n  wanted %s", row, what, got,
+                 want != NULL ? want : "");
+}
+
+/* Each conversation twice: all of it in one turn, and each line in one of its own. */
+static inline void traffic_play(struct fixture *f, const struct conversation *c, size_t n,
+                                enum validate v, size_t max_message)
+{
+    for (size_t i = 0; i < 2 * n; i++) {
+        const struct conversation *x = &c[i / 2];
+        traffic_begin(f, v, max_message);
+        for (size_t k = 0; k < MI_COUNT(x->say) && x->say[k] != NULL; k++) {
+            traffic_say(f, x->say[k]);
+            if (i % 2 == 1)
+                traffic_turn(f);
+        }
+        traffic_turn(f);
+        traffic_expect(i / 2, "to the server", traffic_got(f, ROW_C2S), x->to_server);
+        traffic_expect(i / 2, "to the client", traffic_got(f, ROW_S2C), x->to_client);
+        traffic_expect(i / 2, "rows", traffic_rows(f), x->rows);
+        traffic_end(f);
+    }
+}
+
+#endif
