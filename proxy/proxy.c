@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #define STDERR_LINE_MAX ((size_t)8 << 10) /* longer lines of the server's stderr are recorded by their head */
-#define CHECKPOINT_PAGES 4096     /* a write-ahead log worth a checkpoint: 16 MiB */
+#define IDLE_S 0.5                 /* without a commit for so long, the pipes are idle */
+#define CHECKPOINT_IDLE_PAGES 1000 /* a write-ahead log worth a checkpoint when they are: 4 MiB */
+#define CHECKPOINT_PAGES 16384     /* one that waits for no idle moment: 64 MiB */
 #define CHECKPOINT_OWN_PAGES 65536 /* one that we checkpoint ourselves, if there is no attendant */
 
 struct proxy {
@@ -33,6 +35,8 @@ struct proxy {
     ev_prepare turn_end;
     ev_signal signals[3];
     ev_timer retry_timer;  /* active while the recorder is behind */
+    ev_timer idle_timer;   /* active while the log is worth a checkpoint and the pipes may be busy */
+    int64_t idle_pages;    /* in the log at the end of the last turn */
     ev_timer log_timer;    /* active while lines for the log directory wait */
     ev_timer linger_timer; /* the client's last chance to read its answers */
     bool holding;          /* the recorder lets nothing through */
@@ -269,11 +273,29 @@ static void give_up_recording(struct proxy *p)
     finish(p);
 }
 
+static void checkpoint(struct proxy *p, int64_t pages)
+{
+    if (!attendant_checkpoint(&p->attendant) && pages >= CHECKPOINT_OWN_PAGES)
+        recorder_checkpoint(p->recorder);
+}
+
+/* A burst of messages is over before the disk is troubled, unless it is a long one. */
 static void checkpoint_when_due(struct proxy *p)
 {
     int64_t pages = recorder_wal_pages(p->recorder);
-    if (pages >= CHECKPOINT_PAGES && !attendant_checkpoint(&p->attendant) && pages >= CHECKPOINT_OWN_PAGES)
-        recorder_checkpoint(p->recorder);
+    if (pages >= CHECKPOINT_PAGES)
+        checkpoint(p, pages);
+    else if (pages >= CHECKPOINT_IDLE_PAGES && pages != p->idle_pages)
+        ev_timer_again(p->loop, &p->idle_timer);
+    p->idle_pages = pages;
+}
+
+static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)revents;
+    struct proxy *p = w->data;
+    ev_timer_stop(loop, w);
+    checkpoint(p, p->idle_pages);
 }
 
 static void write_log(struct proxy *p)
@@ -339,9 +361,10 @@ static void open_watchers(struct proxy *p)
 {
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->retry_timer, on_retry);
+    ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
     ev_init(&p->log_timer, on_log_timer);
     ev_init(&p->linger_timer, on_linger);
-    p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->linger_timer.data = p;
+    p->idle_timer.data = p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->linger_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;
