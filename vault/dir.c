@@ -10,6 +10,10 @@
 /* mkdir -p: every missing directory on the way is made 0700. */
 static int make_path(const char *path)
 {
+    if (path[0] == '\0') {
+        errno = ENOENT;
+        return MI_EIO;
+    }
     char *p = strdup(path);
     if (p == NULL)
         return MI_ENOMEM;
