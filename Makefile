@@ -86,6 +86,7 @@ WRAP_test_pending := malloc calloc
 WRAP_test_keep    := realloc
 WRAP_test_actions := realloc clock_wall_us
 WRAP_test_recorder := malloc realloc clock_mono_us
+WRAP_test_relay := malloc realloc
 $(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \

@@ -1,0 +1,466 @@
+/* One direction: lines come out as they went in, and who does not read is not written over. */
+#include "proxy/relay.h"
+
+#include "tests/unit/unit.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Allocations of this size and more fail while it is not 0. */
+static size_t no_memory_from;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n)
+{
+    return no_memory_from != 0 && n >= no_memory_from ? NULL : __real_malloc(n);
+}
+void *__wrap_realloc(void *p, size_t n)
+{
+    return no_memory_from != 0 && n >= no_memory_from ? NULL : __real_realloc(p, n);
+}
+
+/* A relay from one pipe to another, whose lines go on as they are, at once. */
+struct fixture {
+    struct ev_loop *loop;
+    struct relay r;
+    struct outbox box;
+    int in_w, out_r; /* the test's ends */
+    struct buf got;  /* what came out */
+    struct buf log;  /* which calls were made: line, Long, last, end, broken */
+    uint64_t bytes;  /* that read_bytes was told of */
+    size_t lines;
+    bool stage; /* lines go to the outbox */
+};
+
+static void forward(struct fixture *f, const struct line *line)
+{
+    if (!f->stage)
+        return;
+    line->p[line->n] = '\n';
+    assert_int_equal(outbox_add(&f->box, line->chunk, line->p, line->n + 1), 0);
+    outbox_release(&f->box);
+}
+
+static void on_line(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    f->lines++;
+    forward(f, line);
+}
+
+static void on_long(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    assert_true(line->n > 0);
+    buf_addc(&f->log, 'L');
+}
+
+static void on_last(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    buf_addc(&f->log, 'l');
+    forward(f, line);
+}
+
+static void on_ended(struct relay *r)
+{
+    struct fixture *f = r->data;
+    assert_int_equal(r->in.fd, -1);
+    buf_addc(&f->log, 'e');
+}
+
+static void on_broken(struct relay *r)
+{
+    struct fixture *f = r->data;
+    assert_int_equal(r->out.fd, -1);
+    buf_addc(&f->log, 'b');
+}
+
+static void on_bytes(struct relay *r, const char *p, size_t n)
+{
+    struct fixture *f = r->data;
+    assert_non_null(p);
+    f->bytes += n;
+}
+
+static const struct relay_calls calls = {on_line, on_long, on_last, on_ended, on_broken, on_bytes};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    int in[2], out[2];
+    f = (struct fixture){.stage = true};
+    signal(SIGPIPE, SIG_IGN);
+    f.loop = ev_loop_new(EVFLAG_AUTO);
+    if (f.loop == NULL || pipe2(in, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 || fcntl(out[1], F_SETPIPE_SZ, 4096) < 0)
+        return -1;
+    f.in_w = in[1];
+    f.out_r = out[0];
+    outbox_open(&f.box);
+    relay_open(&f.r, f.loop, &calls, &f, &f.box, (size_t)8 << 20);
+    relay_read_from(&f.r, stream_own(in[0]));
+    relay_write_to(&f.r, stream_own(out[1]));
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    no_memory_from = 0;
+    relay_close(&f->r);
+    relay_close(&f->r);
+    outbox_close(&f->box);
+    if (f->in_w >= 0)
+        close(f->in_w);
+    if (f->out_r >= 0)
+        close(f->out_r);
+    buf_close(&f->got);
+    buf_close(&f->log);
+    ev_loop_destroy(f->loop);
+    return 0;
+}
+
+static void turn(struct fixture *f)
+{
+    ev_run(f->loop, EVRUN_NOWAIT);
+    relay_flush(&f->r);
+}
+
+static size_t put(struct fixture *f, const char *p, size_t n)
+{
+    ssize_t done = write(f->in_w, p, n);
+    return done > 0 ? (size_t)done : 0;
+}
+
+static size_t take(struct fixture *f, size_t most)
+{
+    char part[4096];
+    ssize_t n = read(f->out_r, part, size_min(most, sizeof part));
+    if (n > 0)
+        buf_add(&f->got, part, (size_t)n);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* All of the text goes in and the loop turns until it has come out again. */
+static void through(struct fixture *f, const char *text, size_t n)
+{
+    int64_t until = clock_mono_us() + 20000000;
+    size_t at = 0, want = f->got.n + n;
+    while (f->got.n < want) {
+        at += put(f, text + at, n - at);
+        turn(f);
+        take(f, 4096);
+        assert_true(clock_mono_us() < until);
+    }
+}
+
+static void turn_until(struct fixture *f, const char *log)
+{
+    int64_t until = clock_mono_us() + 20000000;
+    while (strcmp(buf_str(&f->log), log) != 0) {
+        turn(f);
+        take(f, 4096);
+        if (clock_mono_us() > until)
+            fail_msg("the calls were %s, wanted %s", buf_str(&f->log), log);
+    }
+}
+
+static void test_relay_lines_come_out_as_they_went_in(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = {0};
+    struct unit_random rnd = {41};
+    size_t lines = 0;
+    while (text.n < (unit_slow() ? (size_t)300 << 10 : (size_t)6 << 20)) {
+        size_t n = unit_random(&rnd, unit_random(&rnd, 50) == 0 ? 200000 : 300);
+        for (size_t i = 0; i < n; i++)
+            buf_addc(&text, (char)('a' + (text.n + i) % 26));
+        buf_addc(&text, '\n');
+        lines++;
+    }
+    through(f, text.p, text.n);
+    assert_int_equal(f->got.n, text.n);
+    assert_memory_equal(f->got.p, text.p, text.n);
+    assert_int_equal(f->lines, lines);
+    assert_int_equal(f->bytes, text.n);
+    assert_string_equal(buf_str(&f->log), "");
+    buf_close(&text);
+}
+
+static void test_relay_end_of_the_stream_comes_once_after_its_last_line(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\ntwo", 7);
+    turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "le");
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "le");
+    take(f, 100);
+    assert_string_equal(buf_str(&f->got), "one\ntwo\n");
+    assert_true(f->r.ended);
+}
+
+static void test_relay_end_of_a_whole_stream_has_no_last_line(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\n", 4);
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "e");
+    assert_int_equal(f->lines, 1);
+}
+
+static void test_relay_too_long_line_is_told_and_the_next_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    char lots[4096];
+    memset(lots, 'x', sizeof lots);
+    for (size_t done = 0; done <= (size_t)8 << 20;) {
+        done += put(f, lots, sizeof lots);
+        turn(f);
+    }
+    put(f, "\nnext\n", 6);
+    turn_until(f, "L");
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 5 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "next\n");
+}
+
+/* The peer does not read: reading stops near the mark, and goes on when it has read. */
+static void test_relay_reader_stands_still_while_too_much_is_unsent(void **state)
+{
+    struct fixture *f = *state;
+    char line[1000];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    size_t in = 0, idle = 0;
+    while (idle < 50) {
+        size_t n =
+            put(f, line, sizeof line); /* a pipe takes less than a page whole, or not at all */
+        in += n;
+        idle = n == 0 ? idle + 1 : 0;
+        turn(f);
+    }
+    assert_true(f->r.full);
+    assert_false(ev_is_active(&f->r.read_watch));
+    assert_in_range(outbox_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
+    uint64_t read_before = f->bytes;
+    /* until it has shrunk */
+    while (outbox_bytes(&f->box) > RELAY_LOW) {
+        assert_int_equal(f->bytes, read_before);
+        assert_true(f->r.full);
+        take(f, 4096);
+        turn(f);
+    }
+    assert_false(f->r.full);
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < in) {
+        take(f, 4096);
+        turn(f);
+        assert_true(clock_mono_us() < until);
+    }
+    assert_int_equal(f->got.n, in);
+}
+
+static void test_relay_held_reader_reads_nothing_until_it_is_let_go(void **state)
+{
+    struct fixture *f = *state;
+    relay_hold(&f->r, true);
+    put(f, "one\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_int_equal(f->bytes, 0);
+    relay_hold(&f->r, true);
+    relay_hold(&f->r, false);
+    through(f, "two\n", 4);
+    take(f, 100);
+    while (f->got.n < 8) {
+        turn(f);
+        take(f, 100);
+    }
+    assert_string_equal(buf_str(&f->got), "one\ntwo\n");
+}
+
+static void test_relay_peer_that_takes_no_more_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    close(f->out_r);
+    f->out_r = -1;
+    put(f, "one\n", 4);
+    turn_until(f, "b");
+    assert_true(f->box.broken);
+    put(f, "two\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "b");
+    assert_int_equal(f->lines, 2); /* the other side is still heard */
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "be");
+}
+
+/* Nothing more can be staged: whoever waits for it must learn that. */
+static void test_relay_broken_outbox_closes_the_stream_to_the_peer(void **state)
+{
+    struct fixture *f = *state;
+    outbox_break(&f->box);
+    turn_until(f, "b");
+    char c;
+    assert_int_equal(read(f->out_r, &c, 1), 0);
+}
+
+static void test_relay_slow_peer_is_written_to_when_it_reads_again(void **state)
+{
+    struct fixture *f = *state;
+    char line[20000];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    put(f, line, sizeof line);
+    turn(f);
+    assert_true(ev_is_active(&f->r.write_watch));
+    size_t n = 0;
+    while (n < sizeof line) { /* by the watcher alone */
+        n += take(f, 4096);
+        ev_run(f->loop, EVRUN_NOWAIT);
+    }
+    assert_memory_equal(f->got.p, line, sizeof line);
+    assert_false(ev_is_active(&f->r.write_watch)); /* idle costs no wake-up */
+}
+
+static void test_relay_stopped_reader_reads_no_more_and_says_nothing(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\n", 4);
+    relay_stop_reading(&f->r);
+    assert_true(f->r.ended);
+    assert_int_equal(write(f->in_w, "x", 1), -1); /* nobody is there */
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+    assert_int_equal(f->bytes, 0);
+    relay_stop_reading(&f->r);
+}
+
+static void test_relay_closed_writer_shows_the_peer_the_end(void **state)
+{
+    struct fixture *f = *state;
+    char c;
+    relay_close_out(&f->r);
+    assert_int_equal(read(f->out_r, &c, 1), 0);
+    relay_close_out(&f->r);
+    put(f, "one\n", 4);
+    turn(f);
+    relay_flush(&f->r);
+    assert_int_equal(f->lines, 1);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
+static void test_relay_without_a_stream_waits_for_it(void **state)
+{
+    struct fixture *f = *state;
+    struct relay r;
+    int fd[2];
+    relay_open(&r, f->loop, &calls, f, &f->box, 1000);
+    relay_flush(&r);
+    assert_int_equal(pipe2(fd, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(write(fd[1], "one\n", 4), 4);
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_int_equal(f->lines, 0);
+    relay_read_from(&r, stream_own(fd[0]));
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_int_equal(f->lines, 1);
+    close(fd[1]);
+    relay_close(&r);
+}
+
+/* The line that wants the memory is given up; smaller ones go on. */
+static void test_relay_without_memory_a_long_line_is_given_up_and_the_next_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    char lots[4096];
+    memset(lots, 'x', sizeof lots);
+    no_memory_from = 100000;
+    for (size_t done = 0; done < 200000;) {
+        done += put(f, lots, sizeof lots);
+        turn(f);
+    }
+    put(f, "\nnext\n", 6);
+    turn_until(f, "L");
+    no_memory_from = 0;
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 5 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "next\n");
+}
+
+static void test_relay_without_any_memory_waits_and_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    no_memory_from = 1;
+    put(f, "one\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_int_equal(f->bytes, 0);
+    no_memory_from = 0;
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 4 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "one\n");
+}
+
+/* A flood in one direction leaves the loop now and then, so that the other one has its turn. */
+static void test_relay_flood_does_not_keep_the_loop(void **state)
+{
+    struct fixture *f = *state;
+    f->stage = false; /* nothing stops it on the other side */
+    assert_true(fcntl(f->in_w, F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
+    char lots[65536];
+    for (size_t i = 0; i < sizeof lots; i++)
+        lots[i] = i % 100 == 99 ? '\n' : 'x';
+    while (put(f, lots, sizeof lots) > 0)
+        continue;
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_in_range(f->bytes, LINE_CHUNK, RELAY_TURN + LINE_CHUNK);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_relay_lines_come_out_as_they_went_in),
+        T(test_relay_end_of_the_stream_comes_once_after_its_last_line),
+        T(test_relay_end_of_a_whole_stream_has_no_last_line),
+        T(test_relay_too_long_line_is_told_and_the_next_goes_on),
+        T(test_relay_reader_stands_still_while_too_much_is_unsent),
+        T(test_relay_held_reader_reads_nothing_until_it_is_let_go),
+        T(test_relay_peer_that_takes_no_more_is_told_once),
+        T(test_relay_broken_outbox_closes_the_stream_to_the_peer),
+        T(test_relay_slow_peer_is_written_to_when_it_reads_again),
+        T(test_relay_stopped_reader_reads_no_more_and_says_nothing),
+        T(test_relay_closed_writer_shows_the_peer_the_end),
+        T(test_relay_without_a_stream_waits_for_it),
+        T(test_relay_without_memory_a_long_line_is_given_up_and_the_next_goes_on),
+        T(test_relay_without_any_memory_waits_and_goes_on),
+        T(test_relay_flood_does_not_keep_the_loop),
+    };
+    return cmocka_run_group_tests_name("relay", tests, NULL, NULL);
+}
