@@ -286,7 +286,7 @@ static void sum_up(struct query_summary *s, sqlite3_stmt *st)
 int query_summary(struct query *q, int64_t session_id, bool waiting, struct query_summary *ret)
 {
     struct query_summary s = {0};
-    sqlite3_stmt *st;
+    sqlite3_stmt *st = NULL;
     int status = last_message(q, session_id, &s);
     if (status == 0)
         status = query_prepare(q, Q_SUMMARY, &st);
@@ -305,9 +305,10 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone;
     if (!waiting || status < 0)
         query_summary_close(&s);
-    if (status == 0)
-        *ret = s;
-    return status;
+    if (status < 0)
+        return status;
+    *ret = s;
+    return 0;
 }
 
 void query_summary_close(struct query_summary *s)
