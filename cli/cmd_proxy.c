@@ -9,11 +9,15 @@
 
 static const struct opt proxy_opts[] = {
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
-    {0, "validate", "none|wire", "wire", "what is refused: nothing, or what is no JSON-RPC message"},
-    {0, "on-record-error", "pass|stop", "pass", "when recording fails: go on with a gap, or stop serving"},
-    {0, "sync", "normal|full", "normal", "what a record survives: our death, or a power cut as well"},
+    {0, "validate", "none|wire", "wire",
+     "what is refused: nothing, or what is no JSON-RPC message"},
+    {0, "on-record-error", "pass|stop", "pass",
+     "when recording fails: go on with a gap, or stop serving"},
+    {0, "sync", "normal|full", "normal",
+     "what a record survives: our death, or a power cut as well"},
     {0, "max-message", "SIZE", "128MiB", "longer messages are refused"},
-    {0, "grace", "DURATION", "1.5s", "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+    {0, "grace", "DURATION", "1.5s",
+     "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
     {'v', "verbose", NULL, NULL, "say more on stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -63,10 +67,11 @@ const struct command command_proxy = {
     .name = "proxy",
     .summary = "run an MCP server behind the interposer: forward, check, record",
     .usage = "[OPTIONS] [--] SERVER [ARG...]",
-    .about = "Put this as the command of a server into a client's mcp.json. Messages pass between the\n"
-             "client (stdin, stdout) and SERVER byte for byte, each recorded before it goes on.\n"
-             "Exit status: the server's own (128+N when signal N ended it); 2 usage; 3 our own\n"
-             "failure; 126 the server could not be started; 127 it was not found.\n",
+    .about =
+        "Put this as the command of a server into a client's mcp.json. Messages pass between the\n"
+        "client (stdin, stdout) and SERVER byte for byte, each recorded before it goes on.\n"
+        "Exit status: the server's own (128+N when signal N ended it); 2 usage; 3 our own\n"
+        "failure; 126 the server could not be started; 127 it was not found.\n",
     .table = proxy_opts,
     .server_command = true,
     .run = cmd_proxy,

@@ -6,17 +6,18 @@
 static const struct {
     const char *program, *word;
 } launchers[] = {
-    {"npx", NULL},      {"bunx", NULL},    {"uvx", NULL},     {"pipx", "run"},   {"npm", "exec"},
-    {"pnpm", "dlx"},    {"yarn", "dlx"},   {"bun", "run"},    {"uv", "run"},     {"deno", "run"},
-    {"docker", "run"},  {"podman", "run"}, {"node", NULL},    {"bun", NULL},     {"deno", NULL},
-    {"python", NULL},   {"python3", NULL}, {"ruby", NULL},    {"perl", NULL},    {"php", NULL},
-    {"dotnet", "run"},  {"dotnet", NULL},  {"java", "-jar"},  {"env", NULL},     {"sh", NULL},
+    {"npx", NULL},     {"bunx", NULL},    {"uvx", NULL},    {"pipx", "run"}, {"npm", "exec"},
+    {"pnpm", "dlx"},   {"yarn", "dlx"},   {"bun", "run"},   {"uv", "run"},   {"deno", "run"},
+    {"docker", "run"}, {"podman", "run"}, {"node", NULL},   {"bun", NULL},   {"deno", NULL},
+    {"python", NULL},  {"python3", NULL}, {"ruby", NULL},   {"perl", NULL},  {"php", NULL},
+    {"dotnet", "run"}, {"dotnet", NULL},  {"java", "-jar"}, {"env", NULL},   {"sh", NULL},
     {"bash", NULL},
 };
 
 /* Options of launchers whose value is the next word. */
-static const char *const with_value[] = {"-e", "--env", "-v", "--volume", "--mount", "-p", "--package",
-                                         "--name", "--network", "-w", "-u", "--from", "--with", "--cwd"};
+static const char *const with_value[] = {"-e", "--env",     "-v",     "--volume",  "--mount",
+                                         "-p", "--package", "--name", "--network", "-w",
+                                         "-u", "--from",    "--with", "--cwd"};
 
 static struct slice base_name(const char *path)
 {
@@ -60,7 +61,8 @@ static const char *launched(char *const *argv)
 /* name@1.2, name:tag, name.py: the name. A scope's own @ stands first. */
 static struct slice without_version(struct slice s)
 {
-    static const char *const endings[] = {".py", ".js", ".mjs", ".cjs", ".ts", ".jar", ".rb", ".sh", ".php"};
+    static const char *const endings[] = {".py",  ".js", ".mjs", ".cjs", ".ts",
+                                          ".jar", ".rb", ".sh",  ".php"};
     for (size_t i = 1; i < s.n; i++)
         if (s.p[i] == '@' || s.p[i] == ':' || s.p[i] == ' ')
             s.n = i;

@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ATTENDANT_NICE 10 /* a checkpoint gives way to messages, and still gets done on a busy core */
+#define ATTENDANT_NICE                                                                             \
+    10 /* a checkpoint gives way to messages, and still gets done on a busy core */
 
 /* What the proxy says: one datagram each (SOCK_SEQPACKET keeps them apart and tells of the end). */
 struct order {

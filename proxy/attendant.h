@@ -25,7 +25,7 @@ struct attendant {
 };
 
 void attendant_open(struct attendant *a, const char *vault);
-void attendant_close(struct attendant *a); /* safe to call twice */
+void attendant_close(struct attendant *a);              /* safe to call twice */
 void attendant_guard(struct attendant *a, pid_t group); /* 0: nobody */
 /* Asks for a checkpoint. false: there is no attendant to do it. While one is under way, does nothing. */
 bool attendant_checkpoint(struct attendant *a);

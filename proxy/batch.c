@@ -13,7 +13,8 @@ struct member_walk {
 static struct member_walk members(const struct message *batch)
 {
     struct json_value array = {JSON_ARRAY, batch->m.text};
-    return (struct member_walk){.w = json_walk_begin(array), .x = {.dir = batch->dir, .line = batch->line}};
+    return (struct member_walk){.w = json_walk_begin(array),
+                                .x = {.dir = batch->dir, .line = batch->line}};
 }
 
 /* The members were checked as part of the line: what is read again here is their shape. */
@@ -85,8 +86,8 @@ static void refuse_server_batch(struct traffic *t, struct message *batch)
     uint64_t seq = message_drop(t, batch, "batch", ROW_REFUSED);
     struct member_walk mw = members(batch);
     mw.x.batch_seq = seq;
-    log_warn("kept from the client, a batch: server=%s bytes=%zu version=%s", t->server, batch->size,
-             t->version[0] != '\0' ? t->version : "none");
+    log_warn("kept from the client, a batch: server=%s bytes=%zu version=%s", t->server,
+             batch->size, t->version[0] != '\0' ? t->version : "none");
     while (next_member(&mw))
         if (mw.x.m.method.p == NULL)
             (void)message_malformed_answer(t, &mw.x);
@@ -100,14 +101,16 @@ void batch_handle(struct traffic *t, struct message *batch)
         batch->m.findings |= FINDING(FIND_BATCH);
     if ((!allowed || !whole) && t->validate != VALIDATE_NONE) {
         if (batch->dir == ROW_C2S)
-            refuse_client_batch(t, batch,
-                                allowed ? "Invalid Request: a batch is empty, or a member of it is no message"
-                                        : "Invalid Request: batches exist only in revision 2025-03-26");
+            refuse_client_batch(
+                t, batch,
+                allowed ? "Invalid Request: a batch is empty, or a member of it is no message"
+                        : "Invalid Request: batches exist only in revision 2025-03-26");
         else
             refuse_server_batch(t, batch);
         return;
     }
-    if (batch->dir == ROW_S2C && whole && t->validate != VALIDATE_NONE && !somebody_waits(t, batch)) {
+    if (batch->dir == ROW_S2C && whole && t->validate != VALIDATE_NONE &&
+        !somebody_waits(t, batch)) {
         batch->m.findings |= FINDING(FIND_UNKNOWN_ANSWER);
         message_drop(t, batch, "batch", ROW_SWALLOWED);
         return;

@@ -29,7 +29,8 @@ static const struct {
 static void child_move(struct child *c, enum child_state to)
 {
     assert(child_states[c->state].next & 1u << to);
-    log_info("server %s -> %s: pid=%d", child_states[c->state].name, child_states[to].name, (int)c->group);
+    log_info("server %s -> %s: pid=%d", child_states[c->state].name, child_states[to].name,
+             (int)c->group);
     c->state = to;
 }
 
@@ -135,8 +136,8 @@ static void close_pipes(int fd[FD_COUNT], bool all)
 }
 
 /* In the child, between vfork and exec: system calls only, on memory that is the parent's. */
-static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t parent, const sigset_t *mask,
-                          volatile int *ret_errno)
+static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t parent,
+                          const sigset_t *mask, volatile int *ret_errno)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     setpgid(0, 0);

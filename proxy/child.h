@@ -31,12 +31,12 @@ struct child {
     pid_t pid;              /* > 0 until reaped, then 0 */
     pid_t group;            /* of the last process; kept for the sweep */
     bool reaped, output_ended;
-    int status;             /* as waitpid(2) gives it; once reaped */
+    int status; /* as waitpid(2) gives it; once reaped */
     int64_t grace_us;
-    sigset_t mask;          /* of the server's process */
-    int last_signal;        /* that we sent; 0: none */
+    sigset_t mask;   /* of the server's process */
+    int last_signal; /* that we sent; 0: none */
     ev_child exit_watch;
-    ev_timer kill_timer;    /* active only while something is to be killed */
+    ev_timer kill_timer; /* active only while something is to be killed */
     /* All may be NULL. `gone` comes last and may start another child. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig);

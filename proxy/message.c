@@ -36,7 +36,8 @@ void message_stage(struct traffic *t, const struct message *x)
     *end = '\n';
     if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
         log_error("out of memory, the connection ends: server=%s", t->server);
-        outbox_break(&t->out[x->dir]); /* a message recorded as forwarded must not be left out silently */
+        outbox_break(
+            &t->out[x->dir]); /* a message recorded as forwarded must not be left out silently */
     }
 }
 
@@ -48,7 +49,8 @@ uint64_t message_pass(struct traffic *t, struct message *x, const char *kind)
     return seq;
 }
 
-uint64_t message_drop(struct traffic *t, struct message *x, const char *kind, enum row_action action)
+uint64_t message_drop(struct traffic *t, struct message *x, const char *kind,
+                      enum row_action action)
 {
     struct row row = row_of(x, kind, action);
     return recorder_add(t->recorder, &row);
@@ -56,7 +58,8 @@ uint64_t message_drop(struct traffic *t, struct message *x, const char *kind, en
 
 /* ---- answers of ours ------------------------------------------------------------------------ */
 
-static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq, findings f)
+static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq,
+                           findings f)
 {
     struct buf *b = &t->scratch;
     buf_clear(b);
@@ -109,11 +112,13 @@ static void log_reply(struct traffic *t, struct action *a, int code, const char 
     buf_close(&text);
 }
 
-void message_refuse(struct traffic *t, struct message *x, int code, const char *why, const char *cause)
+void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
+                    const char *cause)
 {
     /* an id without a method is the client's answer to a request of the server: not ours to answer */
     bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
-    struct reply r = {.code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder)};
+    struct reply r = {
+        .code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder)};
     if (request) {
         r.id = x->m.id.text;
         r.method = x->m.method;
@@ -134,9 +139,14 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
     log_reply(t, &a, code, why, t->scratch.n - 1);
 }
 
-void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why, const char *cause)
+void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why,
+                        const char *cause)
 {
-    struct reply r = {.code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder), .seq = seq};
+    struct reply r = {.code = code,
+                      .message = why,
+                      .cause = cause,
+                      .session = recorder_uid(t->recorder),
+                      .seq = seq};
     (void)send_reply(t, &r, seq, 0);
 }
 
@@ -155,12 +165,18 @@ static struct action action_of(const struct traffic *t, const struct pending *p)
 }
 
 /* Closes an open request with an error of ours. */
-static void answer_open(struct traffic *t, struct pending *p, int code, const char *why, const char *cause,
-                        const char *status, findings f)
+static void answer_open(struct traffic *t, struct pending *p, int code, const char *why,
+                        const char *cause, const char *status, findings f)
 {
     if (!p->cancelled) { /* nobody waits for the answer of a cancelled one */
-        struct reply r = {.id = p->id, .code = code, .message = why, .cause = cause, .method = p->method,
-                          .target = p->target, .session = recorder_uid(t->recorder), .seq = p->request_seq};
+        struct reply r = {.id = p->id,
+                          .code = code,
+                          .message = why,
+                          .cause = cause,
+                          .method = p->method,
+                          .target = p->target,
+                          .session = recorder_uid(t->recorder),
+                          .seq = p->request_seq};
         (void)send_reply(t, &r, p->request_seq, f);
         struct action a = action_of(t, p);
         a.status = status;
@@ -169,10 +185,11 @@ static void answer_open(struct traffic *t, struct pending *p, int code, const ch
     pending_remove(&t->open[ROW_C2S], p);
 }
 
-void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why)
+void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
+                               const char *why)
 {
-    answer_open(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause, "server-gone",
-                FINDING(FIND_SERVER_GONE));
+    answer_open(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
+                "server-gone", FINDING(FIND_SERVER_GONE));
 }
 
 static const char *malformed_because(const struct message *x)
@@ -200,7 +217,8 @@ bool message_malformed_answer(struct traffic *t, struct message *x)
     struct row row = row_of(x, "noise", ROW_REFUSED);
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
-    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error", FINDING(FIND_MALFORMED_ANSWER));
+    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
+                FINDING(FIND_MALFORMED_ANSWER));
     return true;
 }
 
@@ -273,9 +291,11 @@ static void refuse_unkept(struct traffic *t, struct message *x, int st)
 {
     if (st == MI_EFULL) {
         x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
-        message_refuse(t, x, REPLY_INTERNAL_ERROR, "too many requests are open at once", "too-many-open");
+        message_refuse(t, x, REPLY_INTERNAL_ERROR, "too many requests are open at once",
+                       "too-many-open");
     } else if (st == MI_EINVAL) {
-        message_refuse(t, x, REPLY_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB", "long-id");
+        message_refuse(t, x, REPLY_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB",
+                       "long-id");
     } else {
         message_refuse(t, x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
     }
@@ -332,7 +352,8 @@ static bool note_notification(struct traffic *t, struct message *x)
     if (p != NULL && type_changed)
         p = NULL; /* "7" cancels no request 7 */
     if (p != NULL && json_key_is(p->method, "initialize")) {
-        row.findings |= FINDING(FIND_CANCELLED_INITIALIZE); /* which it must not; the answer goes through */
+        row.findings |=
+            FINDING(FIND_CANCELLED_INITIALIZE); /* which it must not; the answer goes through */
         p = NULL;
     }
     if (p != NULL && !p->cancelled) {
@@ -354,7 +375,8 @@ static bool block_text(struct buf *b, const char *block)
     struct json_walk w = json_walk_at(block);
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
-            json_unescape(b, json_string_head(at, (ACTIONS_CUT + 1) * 12)); /* \uXXXX\uXXXX is one */
+            json_unescape(b,
+                          json_string_head(at, (ACTIONS_CUT + 1) * 12)); /* \uXXXX\uXXXX is one */
             return true;
         }
         if (!json_walk_next(&w, &key, &v))
@@ -375,7 +397,8 @@ static struct slice preview(struct buf *b, const struct rpc *m)
     return text_head(m->result.text, ACTIONS_CUT * 8);
 }
 
-static void log_answer(struct traffic *t, const struct message *x, const struct pending *p, bool tool_error)
+static void log_answer(struct traffic *t, const struct message *x, const struct pending *p,
+                       bool tool_error)
 {
     struct action a = action_of(t, p);
     struct buf text = {0};

@@ -26,13 +26,17 @@ void message_stage(struct traffic *t, const struct message *x);
 /* Stage the line as it is and record it under this kind; its seq. */
 uint64_t message_pass(struct traffic *t, struct message *x, const char *kind);
 /* Record what goes nowhere; its seq. */
-uint64_t message_drop(struct traffic *t, struct message *x, const char *kind, enum row_action action);
+uint64_t message_drop(struct traffic *t, struct message *x, const char *kind,
+                      enum row_action action);
 /* Record a client's line as refused and answer with an error. */
-void message_refuse(struct traffic *t, struct message *x, int code, const char *why, const char *cause);
+void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
+                    const char *cause);
 /* An error with the id null, for what has no id of its own. */
-void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why, const char *cause);
+void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why,
+                        const char *cause);
 /* Answers an open request of the client in the server's place, and closes it. */
-void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why);
+void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
+                               const char *why);
 /* If a broken line of the server answers an open request, the client gets an error for it, the line is
  * recorded, and true comes back. */
 bool message_malformed_answer(struct traffic *t, struct message *x);

@@ -25,17 +25,18 @@ struct pending {
     struct pending *prev, *next; /* in its list, by age */
     uint64_t hash;
     uint64_t request_seq;
-    uint64_t written_at; /* the outbox total after its last byte: past it, the server has the request */
-    int64_t t_us;        /* since the session's start */
-    size_t size;         /* bytes of the request */
-    size_t cost;         /* bytes of this block */
-    bool modern;         /* a request of 2026-07-28 */
-    bool cancelled;      /* by its sender: an answer may still come, and goes nowhere */
-    struct slice key;    /* in this block, like the rest */
-    struct slice id;     /* as written */
+    uint64_t
+        written_at; /* the outbox total after its last byte: past it, the server has the request */
+    int64_t t_us;   /* since the session's start */
+    size_t size;    /* bytes of the request */
+    size_t cost;    /* bytes of this block */
+    bool modern;    /* a request of 2026-07-28 */
+    bool cancelled; /* by its sender: an answer may still come, and goes nowhere */
+    struct slice key;            /* in this block, like the rest */
+    struct slice id;             /* as written */
     struct slice method, target; /* between the quotes, escapes as written */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
-    size_t arguments_n;          /* bytes they had; more than arguments.n: only their head is here */
+    size_t arguments_n; /* bytes they had; more than arguments.n: only their head is here */
     char data[];
 };
 

@@ -16,8 +16,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define STDERR_LINE_MAX ((size_t)8 << 10) /* longer lines of the server's stderr are recorded by their head */
-#define IDLE_S 0.5                 /* without a commit for so long, the pipes are idle */
+#define STDERR_LINE_MAX                                                                            \
+    ((size_t)8 << 10) /* longer lines of the server's stderr are recorded by their head */
+#define IDLE_S 0.5    /* without a commit for so long, the pipes are idle */
 #define CHECKPOINT_IDLE_PAGES 1000 /* a write-ahead log worth a checkpoint when they are: 4 MiB */
 #define CHECKPOINT_PAGES 16384     /* one that waits for no idle moment: 64 MiB */
 #define CHECKPOINT_OWN_PAGES 65536 /* one that we checkpoint ourselves, if there is no attendant */
@@ -34,10 +35,10 @@ struct proxy {
     struct attendant attendant;
     ev_prepare turn_end;
     ev_signal signals[3];
-    ev_timer retry_timer;  /* active while the recorder is behind */
-    ev_timer idle_timer;   /* active while the log is worth a checkpoint and the pipes may be busy */
-    int64_t idle_pages;    /* in the log at the end of the last turn */
-    ev_timer log_timer;    /* active while lines for the log directory wait */
+    ev_timer retry_timer; /* active while the recorder is behind */
+    ev_timer idle_timer;  /* active while the log is worth a checkpoint and the pipes may be busy */
+    int64_t idle_pages;   /* in the log at the end of the last turn */
+    ev_timer log_timer;   /* active while lines for the log directory wait */
     ev_timer linger_timer; /* the client's last chance to read its answers */
     bool holding;          /* the recorder lets nothing through */
     bool finishing;        /* the server is gone; last answers are on their way */
@@ -81,7 +82,8 @@ static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     if (outbox_bytes(&p->traffic.out[ROW_S2C]) > 0)
-        log_warn("the client did not read its last answers: bytes=%zu", outbox_bytes(&p->traffic.out[ROW_S2C]));
+        log_warn("the client did not read its last answers: bytes=%zu",
+                 outbox_bytes(&p->traffic.out[ROW_S2C]));
     finish(p);
 }
 
@@ -127,11 +129,14 @@ static void on_server_gone(struct child *c)
     int status = child_exit_status(c);
     size_t open = p->traffic.open[ROW_C2S].open.count;
     if (status >= 128)
-        buf_printf(&why, "the server %s was ended by signal %d before it answered", p->cfg->name, status - 128);
+        buf_printf(&why, "the server %s was ended by signal %d before it answered", p->cfg->name,
+                   status - 128);
     else
-        buf_printf(&why, "the server %s exited with status %d before it answered", p->cfg->name, status);
+        buf_printf(&why, "the server %s exited with status %d before it answered", p->cfg->name,
+                   status);
     if (p->end_reason == NULL && (status != 0 || open > 0))
-        log_warn("the server ended: server=%s status=%d open_requests=%zu", p->cfg->name, status, open);
+        log_warn("the server ended: server=%s status=%d open_requests=%zu", p->cfg->name, status,
+                 open);
     note_reason(p, "server-exited");
     traffic_server_gone(&p->traffic, "server-exited", buf_str(&why));
     buf_close(&why);
@@ -189,7 +194,8 @@ static void on_server_ended(struct relay *r)
     if (p->child.pid > 0 && p->end_reason == NULL) {
         log_warn("the server closed its stdout: server=%s", p->cfg->name);
         p->end_reason = "server-closed";
-        traffic_server_gone(&p->traffic, "server-closed", "the server closed its output before it answered");
+        traffic_server_gone(&p->traffic, "server-closed",
+                            "the server closed its output before it answered");
     }
     stop_server(p);
     child_output_ended(&p->child);
@@ -364,7 +370,8 @@ static void open_watchers(struct proxy *p)
     ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
     ev_init(&p->log_timer, on_log_timer);
     ev_init(&p->linger_timer, on_linger);
-    p->idle_timer.data = p->log_timer.data = p->turn_end.data = p->retry_timer.data = p->linger_timer.data = p;
+    p->idle_timer.data = p->log_timer.data = p->turn_end.data = p->retry_timer.data =
+        p->linger_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
     for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
         struct sigaction now;
@@ -401,8 +408,9 @@ static int start_server(struct proxy *p, struct child_pipes *ret)
         int e = errno;
         const char *path = getenv("PATH");
         if (e == ENOENT)
-            log_error("cannot find the server '%s'; give its full path, or add its directory to PATH=%s",
-                      p->cfg->argv[0], path != NULL ? path : "");
+            log_error(
+                "cannot find the server '%s'; give its full path, or add its directory to PATH=%s",
+                p->cfg->argv[0], path != NULL ? path : "");
         else
             log_error("cannot start the server '%s': %s", p->cfg->argv[0], strerror(e));
         p->end_reason = "server-failed";
@@ -509,7 +517,8 @@ int proxy_run(const struct proxy_config *cfg)
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, not the end */
-    sigemptyset(&none); /* a client may have blocked what we must hear; its server gets its mask back */
+    sigemptyset(
+        &none); /* a client may have blocked what we must hear; its server gets its mask back */
     sigprocmask(SIG_SETMASK, &none, &inherited);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     attendant_open(&p.attendant, cfg->vault); /* before there is anything that it would inherit */

@@ -13,9 +13,9 @@
 #include "proxy/traffic.h"
 
 struct proxy_config {
-    char *const *argv;  /* the server's command, NULL-ended */
-    const char *vault;  /* directory */
-    const char *name;   /* of the server in records */
+    char *const *argv; /* the server's command, NULL-ended */
+    const char *vault; /* directory */
+    const char *name;  /* of the server in records */
     enum validate validate;
     bool stop_on_record_error;
     bool sync_full;

@@ -13,9 +13,10 @@
 
 #include <ev.h>
 
-#define RELAY_HIGH ((size_t)1 << 20)    /* unsent bytes that stop the reader */
-#define RELAY_LOW ((size_t)256 << 10)   /* unsent bytes at which it goes on */
-#define RELAY_TURN ((size_t)256 << 10)  /* bytes read in one loop turn, unless they are one long line */
+#define RELAY_HIGH ((size_t)1 << 20)  /* unsent bytes that stop the reader */
+#define RELAY_LOW ((size_t)256 << 10) /* unsent bytes at which it goes on */
+#define RELAY_TURN                                                                                 \
+    ((size_t)256 << 10) /* bytes read in one loop turn, unless they are one long line */
 
 struct relay;
 
@@ -24,7 +25,7 @@ struct relay_calls {
     void (*too_long)(struct relay *, struct line *);  /* the head of one over the limit */
     void (*last_line)(struct relay *, struct line *); /* the stream ended inside it */
     void (*ended)(struct relay *);                    /* end of the stream read; once */
-    void (*broken)(struct relay *);                   /* the outbox or its peer takes no more; once */
+    void (*broken)(struct relay *); /* the outbox or its peer takes no more; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* as they come; may be NULL */
 };
 
@@ -36,9 +37,9 @@ struct relay {
     struct line_reader lines;
     struct outbox *box; /* borrowed: what goes to `out` */
     ev_io read_watch, write_watch;
-    bool ended;         /* nothing more is read */
-    bool held;          /* the reader stands still because it was told to */
-    bool full;          /* the reader stands still because too much is unsent */
+    bool ended; /* nothing more is read */
+    bool held;  /* the reader stands still because it was told to */
+    bool full;  /* the reader stands still because too much is unsent */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,
@@ -47,8 +48,8 @@ void relay_close(struct relay *r); /* safe to call twice */
 /* Either may come later than the other; a relay without one of them waits. */
 void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
-void relay_stop_reading(struct relay *r);      /* for good; `ended` is not called */
-void relay_close_out(struct relay *r);         /* the peer sees the end of its input */
+void relay_stop_reading(struct relay *r); /* for good; `ended` is not called */
+void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
 void relay_hold(struct relay *r, bool hold);
 /* Writes what has been released; called at the end of a turn, and by the watcher. */
 void relay_flush(struct relay *r);

@@ -13,7 +13,8 @@
 void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,
                   size_t max_message)
 {
-    *t = (struct traffic){.recorder = r, .server = server, .validate = v, .max_message = max_message};
+    *t = (struct traffic){
+        .recorder = r, .server = server, .validate = v, .max_message = max_message};
     for (int i = 0; i < 2; i++) {
         outbox_open(&t->out[i]);
         pending_open(&t->open[i]);
@@ -47,9 +48,10 @@ static void noise(struct traffic *t, const struct message *x, struct slice text,
     };
     recorder_add(t->recorder, &row);
     struct slice head = text_head(text, NOISE_SHOWN);
-    log_warn("kept from the client, no message: server=%s bytes=%zu text=\"%.*s%s\"%s", t->server, text.n,
-             (int)head.n, head.p, head.n < text.n ? "…" : "",
-             slice_begins(text, "Content-Length:") ? " (LSP framing; MCP wants one message a line)" : "");
+    log_warn("kept from the client, no message: server=%s bytes=%zu text=\"%.*s%s\"%s", t->server,
+             text.n, (int)head.n, head.p, head.n < text.n ? "…" : "",
+             slice_begins(text, "Content-Length:") ? " (LSP framing; MCP wants one message a line)"
+                                                   : "");
 }
 
 /* "received: {…}": a server that logs what the client sent has not sent it. */
@@ -117,8 +119,8 @@ static void bad_client_line(struct traffic *t, struct message *x)
                            ? "Invalid Request: an envelope key stands twice"
                            : "Invalid Request: not a JSON-RPC 2.0 message");
     else
-        buf_printf(&why, "Parse error: %s, at byte %zu of the line", json_fault_text(x->m.fault.kind),
-                   x->m.fault.at);
+        buf_printf(&why, "Parse error: %s, at byte %zu of the line",
+                   json_fault_text(x->m.fault.kind), x->m.fault.at);
     if (slice_begins(x->text, "Content-Length:")) {
         x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
         buf_adds(&why, "; Content-Length framing is LSP's, MCP wants one message a line");

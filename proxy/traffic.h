@@ -23,14 +23,14 @@ struct traffic {
     struct recorder *recorder; /* borrowed */
     const char *server;        /* borrowed; its name in records */
     enum validate validate;
-    size_t max_message;        /* bytes; for the words of an error */
-    struct outbox out[2];      /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
-    size_t own_bytes;          /* of errors of ours staged since the client's outbox was last empty */
+    size_t max_message;   /* bytes; for the words of an error */
+    struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    size_t own_bytes;     /* of errors of ours staged since the client's outbox was last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct actions actions;
-    struct buf scratch;        /* owned: replies under construction */
-    char version[32];          /* negotiated by initialize; "" before */
-    bool knows_client;         /* the session has the client's name */
+    struct buf scratch; /* owned: replies under construction */
+    char version[32];   /* negotiated by initialize; "" before */
+    bool knows_client;  /* the session has the client's name */
 };
 
 void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,

@@ -42,7 +42,8 @@ static void note_dropped(struct voice *v)
     char text[128];
     if (v->dropped == 0 || outbox_bytes(&v->box) > VOICE_MAX / 2)
         return;
-    int n = snprintf(text, sizeof text, "%smcp-interposer: warn: nobody read stderr: dropped_bytes=%llu\n",
+    int n = snprintf(text, sizeof text,
+                     "%smcp-interposer: warn: nobody read stderr: dropped_bytes=%llu\n",
                      v->in_line ? "\n" : "", (unsigned long long)v->dropped);
     v->dropped = 0;
     v->in_line = false;

@@ -24,7 +24,7 @@ struct voice {
 };
 
 void voice_open(struct voice *v, struct ev_loop *loop);
-void voice_close(struct voice *v); /* a last try to write what is left */
+void voice_close(struct voice *v);                    /* a last try to write what is left */
 void voice_pass(struct voice *v, struct slice bytes); /* of the server, as they are */
 
 #endif

@@ -54,7 +54,10 @@ static void add_number(struct buf *b, const char *name, uint64_t v)
 
 static void add_3_digits(struct buf *b, int64_t v)
 {
-    buf_add(b, (char[]){'.', (char)('0' + v / 100 % 10), (char)('0' + v / 10 % 10), (char)('0' + v % 10)}, 4);
+    buf_add(
+        b,
+        (char[]){'.', (char)('0' + v / 100 % 10), (char)('0' + v / 10 % 10), (char)('0' + v % 10)},
+        4);
 }
 
 /* The time to the second is made once a second. */

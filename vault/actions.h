@@ -12,17 +12,18 @@
 
 #include "base/buf.h"
 
-#define ACTIONS_DELAY_US 50000       /* a line need not wait longer than this */
+#define ACTIONS_DELAY_US 50000            /* a line need not wait longer than this */
 #define ACTIONS_GATHER ((size_t)32 << 10) /* bytes of lines that wait no longer at all */
 #define ACTIONS_CUT 50 /* characters of a result, or of arguments that are too long */
 
 struct action {
-    int64_t wall_us;       /* when it finished */
-    uint64_t seq;          /* of the request */
-    const char *status;    /* as in the view `invocations` */
-    struct slice method, target; /* between the quotes, escapes as written; target may be {NULL, 0} */
-    struct slice arguments;      /* JSON; {NULL, 0}: none */
-    size_t arguments_n;          /* more than arguments.n: a head of them */
+    int64_t wall_us;    /* when it finished */
+    uint64_t seq;       /* of the request */
+    const char *status; /* as in the view `invocations` */
+    struct slice method,
+        target;             /* between the quotes, escapes as written; target may be {NULL, 0} */
+    struct slice arguments; /* JSON; {NULL, 0}: none */
+    size_t arguments_n;     /* more than arguments.n: a head of them */
     struct slice error_code, error_message; /* JSON; {NULL, 0}: none */
     int64_t duration_us;
     size_t request_bytes, response_bytes;
@@ -30,14 +31,14 @@ struct action {
 };
 
 struct actions {
-    struct buf who;               /* owned: session and server, as every line has them */
-    struct buf lines;             /* owned: whole lines, not yet written */
-    int fd;                       /* -1: not open */
-    char day[32];                 /* of fd */
-    int64_t looked_us;            /* when it was last seen that the file is still there */
-    int64_t second;               /* that second_text is of, since the Unix epoch */
+    struct buf who;    /* owned: session and server, as every line has them */
+    struct buf lines;  /* owned: whole lines, not yet written */
+    int fd;            /* -1: not open */
+    char day[32];      /* of fd */
+    int64_t looked_us; /* when it was last seen that the file is still there */
+    int64_t second;    /* that second_text is of, since the Unix epoch */
     char second_text[32];
-    bool failing, torn;           /* the last write failed; it left half a line */
+    bool failing, torn; /* the last write failed; it left half a line */
 };
 
 /* session: its uid. Both are copied. */

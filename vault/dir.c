@@ -63,15 +63,20 @@ static int make_private(int fd, const char *path, struct buf *error)
     if (fstat(fd, &st) != 0)
         return MI_EIO;
     if (st.st_uid != geteuid() && st.st_uid != 0) {
-        buf_printf(error, "vault %s belongs to another user; choose a directory of your own with --vault", path);
+        buf_printf(error,
+                   "vault %s belongs to another user; choose a directory of your own with --vault",
+                   path);
         errno = EPERM;
         return MI_EIO;
     }
     if ((st.st_mode & 077) == 0)
         return 0;
     if (faccessat(fd, VAULT_DB, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && !is_empty(fd)) {
-        buf_printf(error, "vault %s is a directory with other files that others may enter; choose an empty "
-                          "one with --vault, or chmod 700 it", path);
+        buf_printf(
+            error,
+            "vault %s is a directory with other files that others may enter; choose an empty "
+            "one with --vault, or chmod 700 it",
+            path);
         errno = EPERM;
         return MI_EIO;
     }
@@ -83,18 +88,21 @@ int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct bu
     *d = (struct vault_dir){.fd = -1};
     buf_clear(error);
     if (create && make_path(path) < 0) {
-        buf_printf(error, "cannot make vault %s: %s; choose another with --vault", path, strerror(errno));
+        buf_printf(error, "cannot make vault %s: %s; choose another with --vault", path,
+                   strerror(errno));
         return MI_EIO;
     }
     d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->fd < 0) {
         int st = errno == ENOENT ? MI_ENOENT : MI_EIO;
-        buf_printf(error, "cannot open vault %s: %s; choose another with --vault", path, strerror(errno));
+        buf_printf(error, "cannot open vault %s: %s; choose another with --vault", path,
+                   strerror(errno));
         return st;
     }
     if (make_private(d->fd, path, error) < 0) {
         if (error->n == 0)
-            buf_printf(error, "cannot make vault %s private: %s; choose another with --vault", path, strerror(errno));
+            buf_printf(error, "cannot make vault %s private: %s; choose another with --vault", path,
+                       strerror(errno));
         vault_dir_close(d);
         return MI_EIO;
     }

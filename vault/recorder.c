@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOOK_US 1000000      /* how often a commit looks whether the vault is still there */
+#define LOOK_US 1000000             /* how often a commit looks whether the vault is still there */
 #define PORTION ((size_t)512 << 10) /* bytes of waiting rows that one transaction writes */
-#define BROKEN_RETRY_US 250000 /* between two tries after an error that is no held lock */
+#define BROKEN_RETRY_US 250000      /* between two tries after an error that is no held lock */
 
 /* A row that waits: the row and its bytes in one block. */
 struct waiting {
@@ -26,9 +26,9 @@ struct recorder {
     char uid[UID_LEN + 1];
     char host[256];
     int64_t started_mono_us, started_wall_us;
-    int64_t session_id; /* 0: not in the database yet */
+    int64_t session_id;   /* 0: not in the database yet */
     bool session_written; /* and what was learnt about it, too */
-    uint64_t seq;       /* of the last row */
+    uint64_t seq;         /* of the last row */
 
     struct row *turn; /* owned: the rows of this turn; slices and holds borrowed from the traffic */
     size_t turn_n, turn_cap;
@@ -40,11 +40,11 @@ struct recorder {
     struct buf learnt_text[6];
     bool learnt_some;
 
-    bool failing;           /* the last commit did not write everything */
-    bool only_busy;         /* because another process held the lock */
+    bool failing;   /* the last commit did not write everything */
+    bool only_busy; /* because another process held the lock */
     int64_t failing_since_us, next_try_us, looked_us;
     uint64_t lost_n, lost_first, lost_last; /* rows dropped since the last gap event */
-    char reason[200];       /* why it fails */
+    char reason[200];                       /* why it fails */
 };
 
 static char *copy(const char *s)
@@ -69,7 +69,8 @@ static int open_store(struct recorder *r)
             vault_dir_close(&r->dir);
     }
     if (st < 0)
-        snprintf(r->reason, sizeof r->reason, "%s", error.n > 0 ? buf_str(&error) : "out of memory");
+        snprintf(r->reason, sizeof r->reason, "%s",
+                 error.n > 0 ? buf_str(&error) : "out of memory");
     buf_close(&error);
     return st;
 }
@@ -306,10 +307,11 @@ static int write_gap(struct recorder *r)
     buf_printf(&detail, "{\"reason\":\"%s\",\"lost\":%llu", r->only_busy ? "locked" : "error",
                (unsigned long long)r->lost_n);
     if (r->lost_n > 0)
-        buf_printf(&detail, ",\"first_seq\":%llu,\"last_seq\":%llu", (unsigned long long)r->lost_first,
-                   (unsigned long long)r->lost_last);
+        buf_printf(&detail, ",\"first_seq\":%llu,\"last_seq\":%llu",
+                   (unsigned long long)r->lost_first, (unsigned long long)r->lost_last);
     buf_addc(&detail, '}');
-    struct row row = {.kind = "gap", .is_event = true, .t_us = recorder_now_us(r), .body = buf_slice(&detail)};
+    struct row row = {
+        .kind = "gap", .is_event = true, .t_us = recorder_now_us(r), .body = buf_slice(&detail)};
     int st = detail.failed ? MI_ENOMEM : store_add(r->store, r->session_id, r->uid, &row);
     buf_close(&detail);
     return st;
@@ -448,7 +450,8 @@ static void failed(struct recorder *r)
     r->failing = true;
     r->failing_since_us = now;
     if (!r->only_busy)
-        log_warn("cannot record%s: %s", r->cfg.stop_on_error ? "" : ", going on without", r->reason);
+        log_warn("cannot record%s: %s", r->cfg.stop_on_error ? "" : ", going on without",
+                 r->reason);
 }
 
 /* The rows of this turn cannot be written now: what becomes of them, and of the bytes they stand for. */
@@ -462,7 +465,8 @@ static enum recorder_result put_off(struct recorder *r, int64_t now)
     for (size_t i = 0; i < r->turn_n; i++)
         turn_bytes += sizeof(struct waiting) + r->turn[i].body.n + r->turn[i].method.n +
                       r->turn[i].target.n + r->turn[i].rpc_id.n;
-    if (patient && turn_bytes <= RECORDER_QUEUE_MAX && turn_bytes > RECORDER_QUEUE_MAX - r->waiting_bytes)
+    if (patient && turn_bytes <= RECORDER_QUEUE_MAX &&
+        turn_bytes > RECORDER_QUEUE_MAX - r->waiting_bytes)
         return RECORDER_HOLD;
     end_turn(r, true);
     return RECORDER_BEHIND;
@@ -482,7 +486,8 @@ enum recorder_result recorder_commit(struct recorder *r)
     }
     bool lost = r->lost_n > 0;
     recovered(r);
-    return lost && r->cfg.stop_on_error ? RECORDER_FAILED : RECORDER_STORED; /* there was no memory for some */
+    return lost && r->cfg.stop_on_error ? RECORDER_FAILED
+                                        : RECORDER_STORED; /* there was no memory for some */
 }
 
 bool recorder_behind(const struct recorder *r)

@@ -34,9 +34,9 @@ enum recorder_result {
 };
 
 struct recorder_config {
-    const char *vault;     /* directory */
-    const char *name;      /* of the server */
-    const char *command;   /* JSON array of its argv */
+    const char *vault;   /* directory */
+    const char *name;    /* of the server */
+    const char *command; /* JSON array of its argv */
     bool sync_full;
     bool stop_on_error;
 };
@@ -57,10 +57,11 @@ void recorder_event(struct recorder *r, const char *kind, const char *detail);
 void recorder_learn(struct recorder *r, const struct store_update *u);
 
 enum recorder_result recorder_commit(struct recorder *r);
-bool recorder_behind(const struct recorder *r); /* call recorder_commit() again in RECORDER_RETRY_US */
+bool recorder_behind(
+    const struct recorder *r); /* call recorder_commit() again in RECORDER_RETRY_US */
 #define RECORDER_RETRY_US 20000
 
-int64_t recorder_now_us(const struct recorder *r); /* since the session's start */
+int64_t recorder_now_us(const struct recorder *r);     /* since the session's start */
 int64_t recorder_started_us(const struct recorder *r); /* wall clock */
 const char *recorder_uid(const struct recorder *r);
 const char *recorder_vault(const struct recorder *r); /* absolute path; NULL while it is not open */

@@ -20,13 +20,15 @@ enum query { Q_BEGIN, Q_COMMIT, Q_MESSAGE, Q_EVENT, Q_SESSION, Q_UPDATE, Q_COUNT
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
-    [Q_MESSAGE] = "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id,"
-                  " method, target, body, body_offset, body_length, size, redactions, action,"
-                  " request_seq, error_code, batch_seq, finding)"
-                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
+    [Q_MESSAGE] =
+        "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id,"
+        " method, target, body, body_offset, body_length, size, redactions, action,"
+        " request_seq, error_code, batch_seq, finding)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
-    [Q_SESSION] = "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-                  " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [Q_SESSION] =
+        "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
+        " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
                  " server_name = coalesce(?4, server_name),"
@@ -42,13 +44,13 @@ struct store {
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
     struct keep keep;
     struct bodies bodies;
-    dev_t dev;            /* of the database file when it was opened */
+    dev_t dev; /* of the database file when it was opened */
     ino_t ino;
     int64_t wait_us;       /* how long the busy handler may wait */
     int64_t busy_until_us; /* it gives up then; 0: it has not been called yet */
     int64_t wal_pages;
-    bool body_lost;       /* the last long body could not be written, and that has been said */
-    int rc;               /* SQLite's extended code of the last failed call; 0: not SQLite's */
+    bool body_lost; /* the last long body could not be written, and that has been said */
+    int rc;         /* SQLite's extended code of the last failed call; 0: not SQLite's */
     char error[200];
 };
 
@@ -120,8 +122,8 @@ static int make_file(struct store *s, const struct vault_dir *dir, struct buf *e
     struct stat st;
     int fd = vault_dir_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault", dir->path,
-                   strerror(errno));
+        buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
+                   dir->path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return MI_ESTORE;
@@ -135,7 +137,8 @@ static int make_file(struct store *s, const struct vault_dir *dir, struct buf *e
 static int prepare_all(struct store *s)
 {
     for (int i = 0; i < Q_COUNT; i++)
-        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) !=
+            SQLITE_OK)
             return fail_sql(s);
     return 0;
 }
@@ -175,15 +178,18 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     store_wait(s, 250000);
     sqlite3_busy_handler(s->db, on_busy, s);
     bool wal = false;
-    if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, NULL,
-                     NULL) != SQLITE_OK ||
+    if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+                     NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
-        sqlite3_exec(s->db, "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512; PRAGMA cache_spill = OFF",
-                     NULL, NULL, NULL) != SQLITE_OK) /* no spilling: see wal_vfs.h */
+        sqlite3_exec(
+            s->db,
+            "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512; PRAGMA cache_spill = OFF",
+            NULL, NULL, NULL) != SQLITE_OK) /* no spilling: see wal_vfs.h */
         return fail_sql(s);
     if (!wal) {
         snprintf(s->error, sizeof s->error,
-                 "no write-ahead log can be made beside it (a link, or a file system without shared memory)");
+                 "no write-ahead log can be made beside it (a link, or a file system without "
+                 "shared memory)");
         return MI_ESTORE;
     }
     sqlite3_wal_hook(s->db, on_wal, s);
@@ -208,7 +214,9 @@ int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, 
         return 0;
     }
     if (st == MI_EINVAL)
-        buf_printf(error, "%s/" VAULT_DB " was made by a newer mcp-interposer; use that one, or another --vault",
+        buf_printf(error,
+                   "%s/" VAULT_DB
+                   " was made by a newer mcp-interposer; use that one, or another --vault",
                    dir->path);
     else if (error->n == 0)
         buf_printf(error, "cannot open %s/" VAULT_DB ": %s", dir->path,
@@ -305,7 +313,8 @@ static int add_event(struct store *s, int64_t session_id, const struct row *r)
 
 /* The body goes into the row, or, when it is long, to the file of bodies. Where that cannot be written at
  * all, the row is kept without it: it must not hold up all others. */
-static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body, findings *found)
+static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body,
+                     findings *found)
 {
     if (body.n <= STORE_BODY_MAX) {
         bind_text(q, 11, body);
@@ -319,7 +328,8 @@ static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct s
         if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
             return fail_body(s);
         if (!s->body_lost)
-            log_warn("cannot write to " VAULT_BODIES ", long messages are recorded without their text: %s",
+            log_warn("cannot write to " VAULT_BODIES
+                     ", long messages are recorded without their text: %s",
                      strerror(errno));
         s->body_lost = true;
         *found |= FINDING(FIND_BODY_LOST);
@@ -409,7 +419,8 @@ int store_checkpoint(struct store *s)
 {
     int left = 0, moved = 0;
     store_wait(s, 0);
-    if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &left, &moved) != SQLITE_OK)
+    if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &left, &moved) !=
+        SQLITE_OK)
         return fail_sql(s);
     if (left == moved)
         s->wal_pages = 0; /* the next commit starts the log anew and tells its length */

@@ -31,7 +31,8 @@ struct store_update {
 };
 
 /* sync_full: every commit survives a power cut. 0, MI_ENOMEM or MI_ESTORE with a sentence in error. */
-MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full, struct buf *error);
+MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full,
+                       struct buf *error);
 void store_close(struct store *s); /* NULL is fine */
 
 /* How long the next call may wait for the lock. For a row added outside a transaction, which is one. */

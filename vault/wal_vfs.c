@@ -38,7 +38,8 @@ static int wal_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
         if (rc != SQLITE_OK)
             return rc;
     }
-    if (!header && f->gathered == 0) /* nothing of ours: the log's own header, or a page by itself */
+    if (!header &&
+        f->gathered == 0) /* nothing of ours: the log's own header, or a page by itself */
         return f->below->pMethods->xWrite(f->below, p, n, at);
     if (f->gathered == 0)
         f->at = at;
@@ -141,7 +142,8 @@ static const sqlite3_io_methods wal_methods = {
     .xDeviceCharacteristics = wal_device,
 };
 
-static int open_file(sqlite3_vfs *v, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+static int open_file(sqlite3_vfs *v, const char *name, sqlite3_file *file, int flags,
+                     int *ret_flags)
 {
     sqlite3_vfs *below = v->pAppData;
     if ((flags & SQLITE_OPEN_WAL) == 0)
@@ -171,7 +173,8 @@ const char *wal_vfs(void)
     sqlite3_vfs *below = sqlite3_vfs_find(NULL);
     if (below == NULL)
         return NULL;
-    vfs = *below; /* every call but xOpen is the one below, which takes no offence at another's name */
+    vfs =
+        *below; /* every call but xOpen is the one below, which takes no offence at another's name */
     vfs.pNext = NULL;
     vfs.pAppData = below;
     vfs.xOpen = open_file;

@@ -77,8 +77,8 @@ static void answer(const char *line, size_t n)
             "\"serverInfo\":{\"name\":\"answer\",\"version\":\"1\"}}}\n");
         return;
     }
-    snprintf(text, sizeof text, ",\"result\":{\"n\":%ld,\"content\":[{\"type\":\"text\",\"text\":\"",
-             served);
+    snprintf(text, sizeof text,
+             ",\"result\":{\"n\":%ld,\"content\":[{\"type\":\"text\",\"text\":\"", served);
     say(text);
     say(pad);
     say("\"}]}}\n");

@@ -8,8 +8,8 @@
 
 static struct temp temp;
 static char path[256];
-static sqlite3 *db;      /* through our layer */
-static sqlite3 *other;   /* through SQLite's own VFS */
+static sqlite3 *db;    /* through our layer */
+static sqlite3 *other; /* through SQLite's own VFS */
 static sqlite3_vfs *below;
 
 /* Every pwrite of SQLite's comes here: counted, and failed when told to. */
@@ -45,7 +45,8 @@ static int64_t ask_int(sqlite3 *d, const char *sql)
 static sqlite3 *open_through(const char *vfs)
 {
     sqlite3 *d;
-    assert_int_equal(sqlite3_open_v2(path, &d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path, &d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs),
+                     SQLITE_OK);
     run(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
     return d;
 }
@@ -65,7 +66,8 @@ static int setup(void **state)
     writes = 0;
     largest = 0;
     /* the cast is SQLite's interface: every system call is stored as the same type of function */
-    assert_int_equal(below->xSetSystemCall(below, "pwrite64", (sqlite3_syscall_ptr)counted_pwrite), SQLITE_OK);
+    assert_int_equal(below->xSetSystemCall(below, "pwrite64", (sqlite3_syscall_ptr)counted_pwrite),
+                     SQLITE_OK);
     return 0;
 }
 
@@ -100,7 +102,9 @@ static void test_wal_vfs_commit_is_seen_by_others_at_once(void **state)
         assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), i);
         assert_int_equal(ask_int(other, "SELECT length(b) FROM t ORDER BY a DESC LIMIT 1"), i * 80);
     }
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+    assert_int_equal(
+        ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        1);
 }
 
 static void test_wal_vfs_large_transaction_leaves_in_pieces_that_sqlite_can_write(void **state)
@@ -131,12 +135,16 @@ static void test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing(void **
     run(db, "INSERT INTO t (b) VALUES ('before')");
     for (int n = 0;; n++) {
         fail_at = n;
-        int rc = sqlite3_exec(db, "BEGIN; INSERT INTO t (b) VALUES (zeroblob(400000)); COMMIT", NULL, NULL, NULL);
+        int rc = sqlite3_exec(db, "BEGIN; INSERT INTO t (b) VALUES (zeroblob(400000)); COMMIT",
+                              NULL, NULL, NULL);
         bool reached = fail_at <= 0 && rc != SQLITE_OK;
         fail_at = -1;
         if (!sqlite3_get_autocommit(db))
             run(db, "ROLLBACK");
-        assert_int_equal(ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+        assert_int_equal(
+            ask_int(other,
+                    "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+            1);
         if (!reached) {
             assert_int_equal(rc, SQLITE_OK);
             assert_true(n > 1);
@@ -152,26 +160,31 @@ static void test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything(voi
 {
     (void)state;
     for (int i = 1; i <= 30; i++) {
-        run(db, "BEGIN; INSERT INTO t (b) VALUES (hex(randomblob(9000))); INSERT INTO t (b) VALUES ('x'); COMMIT");
+        run(db, "BEGIN; INSERT INTO t (b) VALUES (hex(randomblob(9000))); INSERT INTO t (b) VALUES "
+                "('x'); COMMIT");
         if (i % 3 == 0)
             run(i % 2 == 0 ? db : other, "PRAGMA wal_checkpoint(TRUNCATE)");
         assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 2 * i);
     }
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+    assert_int_equal(
+        ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_wal_vfs_one_row_is_one_write, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wal_vfs_commit_is_seen_by_others_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wal_vfs_large_transaction_leaves_in_pieces_that_sqlite_can_write, setup,
+        cmocka_unit_test_setup_teardown(test_wal_vfs_commit_is_seen_by_others_at_once, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_wal_vfs_spilled_pages_can_be_read_back_before_the_commit, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_large_transaction_leaves_in_pieces_that_sqlite_can_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_spilled_pages_can_be_read_back_before_the_commit, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything, setup, teardown),
     };
     return cmocka_run_group_tests_name("wal_vfs", tests, NULL, NULL);
 }
