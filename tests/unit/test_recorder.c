@@ -121,48 +121,33 @@ static enum recorder_result commit_later(struct fixture *f)
     return recorder_commit(f->r);
 }
 
-/* Another process holds the write lock, until it is told. */
-struct holder {
-    pid_t pid;
-    int done;
-};
-
-static struct holder lock_vault(struct fixture *f, int64_t for_us)
+/* Another process holds the write lock, until it is killed or for so long. */
+static pid_t lock_vault(struct fixture *f, int64_t for_us)
 {
-    int locked[2], done[2];
+    int locked[2];
     char path[512], c = 0;
     snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
     assert_int_equal(pipe(locked), 0);
-    assert_int_equal(pipe(done), 0);
-    struct holder h = {.pid = fork(), .done = done[1]};
-    if (h.pid == 0) {
+    pid_t pid = fork();
+    if (pid == 0) {
         sqlite3 *db = NULL;
-        close(done[1]);
         alarm(60);
-        if (sqlite3_open(path, &db) != SQLITE_OK ||
-            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK ||
-            write(locked[1], "x", 1) != 1)
-            _exit(1);
-        if (for_us > 0)
-            usleep((useconds_t)for_us);
-        else if (read(done[0], &c, 1) < 0)
-            _exit(2);
-        sqlite3_close(db);
-        _exit(0);
+        if (sqlite3_open(path, &db) == SQLITE_OK &&
+            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+            write(locked[1], "x", 1) == 1)
+            usleep((useconds_t)(for_us > 0 ? for_us : 60000000));
+        kill(getpid(), SIGKILL); /* the kernel lets the lock go */
     }
+    close(locked[1]);
     assert_int_equal(read(locked[0], &c, 1), 1);
     close(locked[0]);
-    close(locked[1]);
-    close(done[0]);
-    return h;
+    return pid;
 }
 
-static void unlock_vault(struct holder h)
+static void unlock_vault(pid_t pid)
 {
-    int status = -1;
-    close(h.done);
-    assert_int_equal(waitpid(h.pid, &status, 0), h.pid);
-    assert_int_equal(status, 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* Every row that is there is the one of its seq, whole and in place; how many. */
@@ -289,7 +274,7 @@ static void test_recorder_lock_held_for_a_moment_is_waited_for(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 60000);
+    pid_t h = lock_vault(f, 60000);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
     unlock_vault(h);
     assert_int_equal(rows_that_are_right(f), 2);
@@ -301,7 +286,7 @@ static void test_recorder_lock_held_for_long_lets_the_traffic_go_on_and_loses_no
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     int64_t start = __real_clock_mono_us();
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     assert_true(__real_clock_mono_us() - start >= RECORDER_WAIT_US);
@@ -330,7 +315,7 @@ static void test_recorder_full_queue_holds_the_traffic_before_it_loses_anything(
     const size_t pad = 100000;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     enum recorder_result result = RECORDER_BEHIND;
     struct chunk *c = NULL;
     while (result == RECORDER_BEHIND) {
@@ -360,7 +345,7 @@ static void test_recorder_after_the_pause_rows_are_lost_counted_and_said(void **
     const size_t pad = 100000;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     struct chunk *c;
     do {
         c = add(f, pad);
@@ -395,7 +380,7 @@ static void test_recorder_row_larger_than_the_queue_is_lost_at_once(void **state
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     assert_int_equal(add_and_commit(f, RECORDER_QUEUE_MAX), RECORDER_BEHIND);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     unlock_vault(h);
@@ -409,7 +394,7 @@ static void test_recorder_stop_holds_everything_while_the_lock_is_held(void **st
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, true), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     struct chunk *c = add(f, 0);
     assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     assert_true(recorder_behind(f->r));
@@ -429,7 +414,7 @@ static void test_recorder_stop_gives_up_after_the_pause(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, true), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     struct chunk *c = add(f, 0);
     assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     forward_us += RECORDER_PAUSE_US;
@@ -615,7 +600,7 @@ static void test_recorder_close_writes_what_waits(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     struct chunk *c = add(f, 0); /* of a turn that was never ended */
     struct store_update u = {.end_reason = slice_of("signal")};
@@ -634,7 +619,7 @@ static void test_recorder_close_that_cannot_write_says_so(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    struct holder h = lock_vault(f, 0);
+    pid_t h = lock_vault(f, 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     recorder_close(f->r);
     f->r = NULL;

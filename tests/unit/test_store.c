@@ -334,50 +334,33 @@ static void test_store_log_that_is_a_link_is_not_followed(void **state)
     }
 }
 
-struct holder {
-    pid_t pid;
-    int done; /* written to: the lock is let go */
-};
-
-/* Another process holds the write lock, until it is told or for so long. */
-static struct holder hold_lock(struct fixture *f, int64_t us)
+/* Another process holds the write lock, until it is killed or for so long. */
+static pid_t hold_lock(struct fixture *f, int64_t for_us)
 {
-    int locked[2], done[2];
+    int locked[2];
     char path[512], c = 0;
     snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
     assert_int_equal(pipe(locked), 0);
-    assert_int_equal(pipe(done), 0);
-    struct holder h = {.pid = fork(), .done = done[1]};
-    if (h.pid == 0) {
+    pid_t pid = fork();
+    if (pid == 0) {
         sqlite3 *db = NULL;
-        close(done[1]);
-        alarm(30);
-        if (sqlite3_open(path, &db) != SQLITE_OK ||
-            sqlite3_exec(db, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", NULL, NULL, NULL) !=
-                SQLITE_OK ||
-            write(locked[1], "x", 1) != 1)
-            _exit(1);
-        if (us >= 0)
-            usleep((useconds_t)us);
-        else if (read(done[0], &c, 1) < 0)
-            _exit(2);
-        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-        sqlite3_close(db);
-        _exit(0);
+        alarm(60);
+        if (sqlite3_open(path, &db) == SQLITE_OK &&
+            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+            write(locked[1], "x", 1) == 1)
+            usleep((useconds_t)(for_us > 0 ? for_us : 60000000));
+        kill(getpid(), SIGKILL); /* the kernel lets the lock go */
     }
+    close(locked[1]);
     assert_int_equal(read(locked[0], &c, 1), 1);
     close(locked[0]);
-    close(locked[1]);
-    close(done[0]);
-    return h;
+    return pid;
 }
 
-static void let_go(struct holder h)
+static void let_go(pid_t pid)
 {
-    int status = -1;
-    close(h.done);
-    assert_int_equal(waitpid(h.pid, &status, 0), h.pid);
-    assert_int_equal(status, 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void test_store_lock_of_another_is_waited_for_as_long_as_told(void **state)
@@ -386,7 +369,7 @@ static void test_store_lock_of_another_is_waited_for_as_long_as_told(void **stat
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    struct holder h = hold_lock(f, -1);
+    pid_t h = hold_lock(f, 0);
     static const int64_t waits[] = {0, 50000, 150000};
     for (size_t i = 0; i < MI_COUNT(waits); i++) {
         int64_t start = clock_mono_us();
@@ -413,7 +396,7 @@ static void test_store_lock_that_is_let_go_in_time_is_got(void **state)
 {
     struct fixture *f = *state;
     open_store(f, false);
-    struct holder h = hold_lock(f, 60000);
+    pid_t h = hold_lock(f, 60000);
     int64_t start = clock_mono_us();
     assert_int_equal(store_begin(f->s, 10000000), 0);
     assert_true(clock_mono_us() - start < 5000000); /* not a second longer than needed */
