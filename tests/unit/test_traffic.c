@@ -1107,12 +1107,11 @@ static void test_traffic_any_bytes_are_recorded_and_nothing_broken_goes_on(void 
     struct fixture *f = *state;
     struct unit_random rnd = {31};
     static const char *const seeds[] = {
-        PING("1"),      OK("1"),     NOTE,
-        CALL("2", "a"), CANCEL("1"), "{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m'}}",
-        "[" NOTE "]",   "log " NOTE,
+        PING("1"),      OK("1"),       NOTE,
+        CALL("2", "a"), CANCEL("1"),   "{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'m'}}",
+        ("[" NOTE "]"), ("log " NOTE),
     };
     traffic_begin(f, VALIDATE_WIRE, MAX);
-    size_t lines = 0;
     const size_t rounds = unit_slow() ? 2000 : 40000;
     for (size_t i = 0; i < rounds; i++) {
         char text[200];
@@ -1138,7 +1137,6 @@ static void test_traffic_any_bytes_are_recorded_and_nothing_broken_goes_on(void 
             if (text[k] == '\n')
                 text[k] = ' ';
         traffic_feed(f, i % 2 == 0 ? 'C' : 'S', text, n);
-        lines++;
         if (i % 1000 == 999) {
             traffic_turn(f);
             buf_clear(&said);
