@@ -13,9 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ATTENDANT_NICE                                                                             \
-    10 /* a checkpoint gives way to messages, and still gets done on a busy core */
-
 /* What the proxy says: one datagram each (SOCK_SEQPACKET keeps them apart and tells of the end). */
 struct order {
     enum { ORDER_GUARD, ORDER_CHECKPOINT } what;
@@ -33,8 +30,6 @@ static void leave_the_proxy(int fd)
         signal(deaf_to[i], SIG_IGN);
     setsid();
     prctl(PR_SET_NAME, "mcp-attendant");
-    if (nice(ATTENDANT_NICE) == -1)
-        errno = 0; /* then it is no nicer than we are */
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i <= 2 && null >= 0; i++)
         dup2(null, i);

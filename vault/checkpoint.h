@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-#define CHECKPOINT_WAIT_US 100000
+#define CHECKPOINT_WAIT_US 8000
 
 /* First what goes without holding anybody up, then the little that is left, which lets the log start
  * anew. 0 or MI_ESTORE: the vault is not there, or busy. */
