@@ -17,18 +17,21 @@
 
 enum query { Q_BEGIN, Q_COMMIT, Q_MESSAGE, Q_EVENT, Q_SESSION, Q_UPDATE, Q_COUNT };
 
+/* A commit that failed may be found done after all when the database is opened anew: its frames were in
+ * the log, and only the sync failed. Then the rows are written a second time, and must not be refused. */
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
-    [Q_MESSAGE] =
-        "INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id,"
-        " method, target, body, body_offset, body_length, size, redactions, action,"
-        " request_seq, error_code, batch_seq, finding)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
+    [Q_MESSAGE] = "INSERT OR IGNORE INTO messages (id, session_id, seq, t_us, direction, origin, "
+                  "kind, rpc_id,"
+                  " method, target, body, body_offset, body_length, size, redactions, action,"
+                  " request_seq, error_code, batch_seq, finding)"
+                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+        " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
                  " server_name = coalesce(?4, server_name),"
@@ -272,10 +275,15 @@ int store_session_add(struct store *s, const struct store_session *n, int64_t *r
     bind_text(q, 6, slice_of(n->host));
     bind_text(q, 7, slice_of(n->record_level));
     bind_text(q, 8, slice_of(MI_VERSION));
-    int st = run(s, Q_SESSION);
+    int rc = sqlite3_step(q);
+    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+    if (rc == SQLITE_ROW)
+        rc = sqlite3_step(q);
+    int st = rc == SQLITE_DONE ? 0 : fail_sql(s);
+    sqlite3_reset(q);
     sqlite3_clear_bindings(q);
     if (st == 0)
-        *ret_id = sqlite3_last_insert_rowid(s->db);
+        *ret_id = id;
     return st;
 }
 
