@@ -67,6 +67,8 @@ static int open_store(struct recorder *r)
         st = store_open(&r->store, &r->dir, r->cfg.sync_full, &error);
         if (st < 0)
             vault_dir_close(&r->dir);
+        else if (r->cfg.stop_on_error)
+            store_want_bodies(r->store);
     }
     if (st < 0)
         snprintf(r->reason, sizeof r->reason, "%s",

@@ -52,8 +52,9 @@ struct store {
     int64_t wait_us;       /* how long the busy handler may wait */
     int64_t busy_until_us; /* it gives up then; 0: it has not been called yet */
     int64_t wal_pages;
-    bool body_lost; /* the last long body could not be written, and that has been said */
-    int rc;         /* SQLite's extended code of the last failed call; 0: not SQLite's */
+    bool want_bodies; /* a row without its body is no row */
+    bool body_lost;   /* the last long body could not be written, and that has been said */
+    int rc;           /* SQLite's extended code of the last failed call; 0: not SQLite's */
     char error[200];
 };
 
@@ -240,6 +241,11 @@ void store_close(struct store *s)
     free(s);
 }
 
+void store_want_bodies(struct store *s)
+{
+    s->want_bodies = true;
+}
+
 void store_wait(struct store *s, int64_t wait_us)
 {
     s->wait_us = wait_us;
@@ -320,7 +326,7 @@ static int add_event(struct store *s, int64_t session_id, const struct row *r)
 }
 
 /* The body goes into the row, or, when it is long, to the file of bodies. Where that cannot be written at
- * all, the row is kept without it: it must not hold up all others. */
+ * all, the row is kept without it, unless it is wanted whole: it must not hold up all others. */
 static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct slice body,
                      findings *found)
 {
@@ -333,7 +339,7 @@ static int bind_body(struct store *s, sqlite3_stmt *q, const char *uid, struct s
     int64_t offset;
     sqlite3_bind_null(q, 11);
     if (bodies_add(&s->bodies, uid, body, &offset) < 0) {
-        if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+        if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
             return fail_body(s);
         if (!s->body_lost)
             log_warn("cannot write to " VAULT_BODIES

@@ -34,6 +34,8 @@ struct store_update {
 MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool sync_full,
                        struct buf *error);
 void store_close(struct store *s); /* NULL is fine */
+/* A long body that cannot be written fails its row, which else is kept without it (`body-lost`). */
+void store_want_bodies(struct store *s);
 
 /* How long the next call may wait for the lock. For a row added outside a transaction, which is one. */
 void store_wait(struct store *s, int64_t wait_us);
@@ -41,6 +43,8 @@ MI_MUST int store_begin(struct store *s, int64_t wait_us);
 MI_MUST int store_commit(struct store *s);
 void store_rollback(struct store *s);
 
+/* A session whose uid is there already is that session, and a row whose seq is there is left as it is:
+ * a commit that failed may have been made after all. */
 MI_MUST int store_session_add(struct store *s, const struct store_session *n, int64_t *ret_id);
 MI_MUST int store_session_update(struct store *s, int64_t id, const struct store_update *u);
 /* uid names the file of large bodies. */

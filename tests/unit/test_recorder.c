@@ -530,6 +530,8 @@ static void test_recorder_little_room_is_used_for_what_waits(void **state)
     assert_int_equal(commit_later(f), RECORDER_BEHIND);
     uint64_t some = rows_that_are_right(f);
     assert_in_range(some, 20, 80);
+    assert_int_equal(strtoull(ask(&f->t, "SELECT max(seq) FROM messages"), NULL, 10),
+                     some); /* in order */
     limit_files(RLIM_INFINITY);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     assert_int_equal(rows_that_are_right(f), 101);

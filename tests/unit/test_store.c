@@ -178,22 +178,53 @@ static void test_store_session_learns_and_forgets_nothing(void **state)
                             "full|" MI_VERSION);
 }
 
-/* As after a commit that failed in its sync, and is found done when the database is opened anew. */
-static void test_store_what_is_written_a_second_time_stands_once(void **state)
+/* A commit whose sync failed is told as failed, and may come true when somebody recovers the log: what is
+ * written again then meets itself. */
+static void test_store_rows_written_again_are_there_once(void **state)
 {
     struct fixture *f = *state;
-    int64_t id = 0;
     open_store(f, false);
-    add_session(f);
-    struct row row = {.kind = "request", .seq = 1, .body = slice_of("{}"), .size = 2};
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(store_begin(f->s, 0), 0);
-        assert_int_equal(store_session_add(f->s, &a_session, &id), 0);
-        assert_int_equal(store_add(f->s, id, UID, &row), 0);
-        assert_int_equal(store_commit(f->s), 0);
-    }
+    int64_t id = add_session(f), again = 0;
+    struct row r = a_row(1, "{}"), other = a_row(1, "[]"), next = a_row(2, "{}");
+    assert_int_equal(store_add(f->s, id, UID, &r), 0);
+    assert_int_equal(store_begin(f->s, 0), 0);
+    assert_int_equal(store_session_add(f->s, &a_session, &again), 0);
+    assert_int_equal(again, id);
+    assert_int_equal(store_add(f->s, id, UID, &other), 0);
+    assert_int_equal(store_add(f->s, id, UID, &next), 0);
+    assert_int_equal(store_commit(f->s), 0);
+    assert_string_equal(ask(&f->t, "SELECT seq, body FROM messages"), "1|{};2|{}");
     assert_string_equal(ask(&f->t, "SELECT count(*) FROM sessions"), "1");
-    assert_string_equal(ask(&f->t, "SELECT count(*) FROM messages"), "1");
+    struct store_session second = a_session;
+    second.uid = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
+    assert_int_equal(store_session_add(f->s, &second, &again), 0);
+    assert_int_equal(again, id + 1);
+}
+
+/* Under --on-record-error stop a message without its text is no record. */
+static void test_store_row_is_kept_without_its_body_unless_it_is_wanted_whole(void **state)
+{
+    struct fixture *f = *state;
+    static char body[STORE_BODY_MAX + 1];
+    memset(body, 'b', sizeof body);
+    open_store(f, false);
+    int64_t id = add_session(f);
+    FILE *file = fopen(temp_path(&f->t, "vault/Bodies"), "we"); /* in the way of the folder */
+    assert_non_null(file);
+    fclose(file);
+    struct row r = {.kind = "result", .seq = 1, .body = {body, sizeof body}};
+    said_begin();
+    assert_int_equal(store_add(f->s, id, UID, &r), 0);
+    assert_true(said_holds("cannot write to Bodies"));
+    r.seq = 2;
+    assert_int_equal(store_add(f->s, id, UID, &r), 0);
+    assert_int_equal(said_lines(), 1);
+    said_end();
+    store_want_bodies(f->s);
+    r.seq = 3;
+    assert_int_equal(store_add(f->s, id, UID, &r), MI_ESTORE);
+    assert_string_equal(ask(&f->t, "SELECT seq, body, body_offset, finding FROM messages"),
+                        "1|-|-|body-lost;2|-|-|body-lost");
 }
 
 static void test_store_uncommitted_rows_are_seen_by_nobody_and_a_rollback_takes_them(void **state)
@@ -559,7 +590,8 @@ int main(void)
         T(test_store_files_are_private),
         T(test_store_row_stands_in_the_database_as_it_was_given),
         T(test_store_session_learns_and_forgets_nothing),
-        T(test_store_what_is_written_a_second_time_stands_once),
+        T(test_store_rows_written_again_are_there_once),
+        T(test_store_row_is_kept_without_its_body_unless_it_is_wanted_whole),
         T(test_store_uncommitted_rows_are_seen_by_nobody_and_a_rollback_takes_them),
         T(test_store_row_outside_a_transaction_is_one),
         T(test_store_long_bodies_lie_outside),
