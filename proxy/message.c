@@ -68,7 +68,8 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
     buf_addc(b, '\n');
     struct chunk *c = b->failed ? NULL : chunk_new(b->n);
     if (c == NULL) {
-        log_error("out of memory for an error answer: cause=%s", r->cause);
+        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
+        outbox_break(&t->out[ROW_S2C]); /* who waits for it must not wait for ever */
         return 0;
     }
     memcpy(c->data, b->p, b->n);
@@ -139,10 +140,11 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
     log_reply(t, &a, code, why, t->scratch.n - 1);
 }
 
-void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why,
-                        const char *cause)
+void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
+                   const char *cause)
 {
-    struct reply r = {.code = code,
+    struct reply r = {.id = id,
+                      .code = code,
                       .message = why,
                       .cause = cause,
                       .session = recorder_uid(t->recorder),
@@ -323,6 +325,10 @@ static bool note_request(struct traffic *t, struct message *x)
             return false;
         }
         message_drop(t, x, "request", ROW_FORWARDED); /* it goes on, uncorrelated */
+        if (st == MI_ENOMEM && x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
+            log_error("out of memory for a batch, the connection ends: server=%s", t->server);
+            outbox_break(&t->out[ROW_S2C]); /* the answer would be swallowed, and waited for */
+        }
         return true;
     }
     p->t_us = recorder_now_us(t->recorder);

@@ -31,9 +31,9 @@ uint64_t message_drop(struct traffic *t, struct message *x, const char *kind,
 /* Record a client's line as refused and answer with an error. */
 void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
                     const char *cause);
-/* An error with the id null, for what has no id of its own. */
-void message_reply_null(struct traffic *t, uint64_t seq, int code, const char *why,
-                        const char *cause);
+/* An error with this id, JSON text, or {NULL, 0} for null: what has no id of its own. */
+void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
+                   const char *cause);
 /* Answers an open request of the client in the server's place, and closes it. */
 void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
                                const char *why);

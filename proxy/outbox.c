@@ -89,6 +89,23 @@ void outbox_release(struct outbox *o)
     o->released = o->staged;
 }
 
+bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret)
+{
+    uint64_t end =
+        o->written; /* where the segment that is looked at ends, in bytes of the stream */
+    for (size_t i = 0; i < o->count; i++) {
+        const struct segment *s = segment_at(o, i);
+        end += s->n;
+        if (i < *at || end <= o->released)
+            continue;
+        size_t n = end - s->n < o->released ? (size_t)(end - o->released) : s->n;
+        *ret = (struct slice){s->p + (s->n - n), n};
+        *at = i + 1;
+        return true;
+    }
+    return false;
+}
+
 void outbox_drop_staged(struct outbox *o)
 {
     while (o->staged > o->released) {

@@ -33,6 +33,9 @@ void outbox_close(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* into a chunk of its own */
 void outbox_release(struct outbox *o);
+/* What is staged and not released, oldest first and in pieces that begin and end where an add did.
+ * *at starts at 0. False: no more. Borrowed until the outbox changes. */
+bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret);
 void outbox_drop_staged(struct outbox *o); /* what has not been released is forgotten */
 /* Writes what it can. 0: nothing released is left; 1: the peer takes no more now; MI_EIO: it is gone. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);

@@ -243,9 +243,54 @@ void traffic_server_gone(struct traffic *t, const char *cause, const char *why)
         message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
 }
 
+/* The ids of the answers in these bytes, which are whole lines, one id a line. */
+static void gather_answers(struct buf *ids, struct slice lines)
+{
+    while (lines.n > 0) {
+        const char *nl = memchr(lines.p, '\n', lines.n);
+        size_t n = nl != NULL ? (size_t)(nl - lines.p) : lines.n;
+        struct rpc m;
+        struct slice key;
+        struct json_value v;
+        if (rpc_read((struct slice){lines.p, n}, &m) < 0)
+            m = (struct rpc){0};
+        if (m.kind == RPC_BATCH) {
+            struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m.text});
+            while (json_walk_next(&w, &key, &v))
+                gather_answers(ids, v.type == JSON_OBJECT ? v.text : (struct slice){0});
+        } else if ((m.kind == RPC_RESULT || m.kind == RPC_ERROR) && m.id.text.p != NULL &&
+                   m.id.type != JSON_NULL) {
+            buf_slice_add(ids, m.id.text);
+            buf_addc(ids, '\n');
+        }
+        lines.p += n + (nl != NULL);
+        lines.n -= n + (nl != NULL);
+    }
+}
+
+static void answer_again(struct traffic *t, struct slice ids, const char *cause, const char *why)
+{
+    int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE;
+    while (ids.n > 0) {
+        size_t n = (size_t)((const char *)memchr(ids.p, '\n', ids.n) - ids.p);
+        message_reply(t, (struct slice){ids.p, n}, 0, code, why, cause);
+        ids.p += n + 1;
+        ids.n -= n + 1;
+    }
+}
+
 void traffic_drop_unrecorded(struct traffic *t, const char *cause, const char *why)
 {
+    struct buf ids = {0};
+    struct slice piece;
+    for (size_t at = 0; outbox_staged(&t->out[ROW_S2C], &at, &piece);)
+        gather_answers(&ids, piece);
     outbox_drop_staged(&t->out[ROW_S2C]);
+    if (ids.failed) /* out of memory: then the stream ends at once, so that nobody waits */
+        outbox_break(&t->out[ROW_S2C]);
+    else
+        answer_again(t, buf_slice(&ids), cause, why);
+    buf_close(&ids);
     while (t->open[ROW_C2S].open.oldest != NULL)
         message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
     outbox_release(&t->out[ROW_S2C]);

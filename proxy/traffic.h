@@ -52,7 +52,8 @@ bool traffic_must_wait(struct traffic *t);
  * `cause` is a stable word, `why` a sentence. */
 void traffic_server_gone(struct traffic *t, const char *cause, const char *why);
 /* Recording has failed for good and was not to be done without: what is staged for the client and not
- * released is dropped, its open requests are answered with an error, and that is released. */
+ * released is dropped, its requests are answered with an error, those too whose answers were dropped, and
+ * that is released. */
 void traffic_drop_unrecorded(struct traffic *t, const char *cause, const char *why);
 
 #endif

@@ -282,6 +282,46 @@ static void test_outbox_drop_staged_behind_written_bytes_forgets_where_they_were
     peer_close(&p);
 }
 
+static void test_outbox_staged_bytes_can_be_looked_at(void **state)
+{
+    (void)state;
+    struct outbox o;
+    struct peer p;
+    struct slice piece;
+    char seen[64];
+    peer_open(&p);
+    outbox_open(&o);
+    struct chunk *c = chunk_new(12);
+    assert_non_null(c);
+    memcpy(c->data, "aaa\nbbb\nccc\n", 12);
+    for (int flushed = 0; flushed < 3; flushed++) {
+        size_t at = 0, n = 0;
+        if (flushed == 0)
+            assert_false(outbox_staged(&o, &at, &piece));
+        add_text(&o, "old\n");
+        assert_int_equal(outbox_add(&o, c, c->data, 4), 0);
+        outbox_release(&o);
+        if (flushed == 1)
+            assert_int_equal(outbox_flush(&o, &p.out), 0);
+        at = 0;
+        assert_false(outbox_staged(&o, &at, &piece));
+        assert_int_equal(outbox_add(&o, c, c->data + 4, 8), 0); /* half of a segment */
+        add_text(&o, "ddd\n");
+        if (flushed == 2)
+            assert_int_equal(outbox_flush(&o, &p.out), 0);
+        for (at = 0; outbox_staged(&o, &at, &piece); n += piece.n)
+            memcpy(seen + n, piece.p, piece.n);
+        assert_int_equal(n, 12);
+        assert_memory_equal(seen, "bbb\nccc\nddd\n", 12);
+        outbox_drop_staged(&o);
+        assert_int_equal(outbox_flush(&o, &p.out), 0);
+    }
+    assert_got(&p, "old\naaa\nold\naaa\nold\naaa\n");
+    chunk_drop(c);
+    outbox_close(&o);
+    peer_close(&p);
+}
+
 static void test_outbox_broken_drops_everything_and_takes_nothing(void **state)
 {
     (void)state;
@@ -464,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_outbox_slow_peer_gets_every_byte_once_and_in_order),
         cmocka_unit_test(test_outbox_drop_staged_forgets_what_was_not_released),
         cmocka_unit_test(test_outbox_drop_staged_behind_written_bytes_forgets_where_they_were),
+        cmocka_unit_test(test_outbox_staged_bytes_can_be_looked_at),
         cmocka_unit_test(test_outbox_broken_drops_everything_and_takes_nothing),
         cmocka_unit_test(test_outbox_peer_that_is_gone_is_told),
         cmocka_unit_test(test_outbox_segment_points_into_its_chunk),

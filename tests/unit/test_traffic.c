@@ -807,14 +807,38 @@ static void test_traffic_unrecorded_bytes_are_dropped_and_the_client_is_told(voi
     traffic_begin(f, VALIDATE_WIRE, MAX);
     traffic_say(f, "C " PING("1"));
     traffic_say(f, "C " PING("2"));
+    traffic_say(f, "C " PING("'x'"));
+    traffic_say(f, "C " PING("4"));
+    traffic_say(f, "S " OK("4"));
     traffic_turn(f);
     traffic_say(f, "S " OK("1"));
     traffic_say(f, "S " NOTE);
+    traffic_say(f, "S " PING("9"));
+    traffic_say(f, "S " OK("'x'"));
+    traffic_say(f, "C {'id':7,'method':'ping'}"); /* which we have answered ourselves */
+    traffic_say(f, "C bad");
     outbox_break(&f->traffic.out[ROW_C2S]);
     traffic_drop_unrecorded(&f->traffic, "record-error", "cannot record");
     assert_int_equal(f->traffic.out[ROW_S2C].released, f->traffic.out[ROW_S2C].staged);
     traffic_turn(f);
-    assert_string_equal(traffic_got(f, ROW_S2C), "<2 -32000 record-error>");
+    assert_string_equal(traffic_got(f, ROW_S2C),
+                        OK("4") "|<1 -32000 record-error><'x' -32000 record-error>"
+                                "<7 -32000 record-error><2 -32000 record-error>");
+    traffic_end(f);
+}
+
+static void test_traffic_unrecorded_answers_in_a_batch_are_told_too(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    memcpy(f->traffic.version, "2025-03-26", 11);
+    traffic_say(f, "C [" PING("1") "," PING("2") "," PING("3") "]");
+    traffic_turn(f);
+    traffic_say(f, "S [" OK("2") "," OK("1") "]");
+    traffic_drop_unrecorded(&f->traffic, "record-error", "cannot record");
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C),
+                        "<2 -32000 record-error><1 -32000 record-error><3 -32000 record-error>");
     traffic_end(f);
 }
 
@@ -1194,6 +1218,7 @@ int main(void)
         T(test_traffic_server_gone_answers_every_open_request),
         T(test_traffic_server_that_takes_no_more_gets_no_more_requests),
         T(test_traffic_unrecorded_bytes_are_dropped_and_the_client_is_told),
+        T(test_traffic_unrecorded_answers_in_a_batch_are_told_too),
         T(test_traffic_session_learns_who_speaks),
         T(test_traffic_session_without_initialize_learns_from_meta),
         T(test_traffic_session_survives_odd_handshakes),
