@@ -8,7 +8,7 @@
 #ifndef MI_PROXY_RELAY_H
 #define MI_PROXY_RELAY_H
 
-#include "proxy/outbox.h"
+#include "base/outbox.h"
 #include "wire/line.h"
 
 #include <ev.h>

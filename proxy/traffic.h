@@ -11,7 +11,7 @@
 #ifndef MI_PROXY_TRAFFIC_H
 #define MI_PROXY_TRAFFIC_H
 
-#include "proxy/outbox.h"
+#include "base/outbox.h"
 #include "proxy/pending.h"
 #include "vault/actions.h"
 #include "vault/recorder.h"

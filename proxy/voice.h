@@ -8,7 +8,7 @@
 #ifndef MI_PROXY_VOICE_H
 #define MI_PROXY_VOICE_H
 
-#include "proxy/outbox.h"
+#include "base/outbox.h"
 
 #include <ev.h>
 

@@ -1,5 +1,5 @@
 /* What is to be written to a peer: staged, released, written, each in its order and to the byte. */
-#include "proxy/outbox.h"
+#include "base/outbox.h"
 
 #include "tests/unit/unit.h"
 

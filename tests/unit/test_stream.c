@@ -1,5 +1,5 @@
 /* A descriptor that never blocks us, and whose flags nobody else sees change. */
-#include "proxy/stream.h"
+#include "base/stream.h"
 
 #include "tests/unit/unit.h"
 

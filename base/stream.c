@@ -1,4 +1,4 @@
-#include "proxy/stream.h"
+#include "base/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,11 +8,11 @@
  *           has passed the value of `staged` just after it was staged.
  * Errors    MI_ENOMEM: nothing was staged. After outbox_break() everything is dropped silently.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
-#ifndef MI_PROXY_OUTBOX_H
-#define MI_PROXY_OUTBOX_H
+#ifndef MI_BASE_OUTBOX_H
+#define MI_BASE_OUTBOX_H
 
 #include "base/chunk.h"
-#include "proxy/stream.h"
+#include "base/stream.h"
 
 struct segment {
     struct chunk *chunk; /* held */

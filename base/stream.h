@@ -6,8 +6,8 @@
  *
  * Owns      its descriptor.
  * Blocks    never, except on the disk for a regular file. */
-#ifndef MI_PROXY_STREAM_H
-#define MI_PROXY_STREAM_H
+#ifndef MI_BASE_STREAM_H
+#define MI_BASE_STREAM_H
 
 #include "base/base.h"
 
