@@ -1,6 +1,8 @@
 #include "proxy/pending.h"
 
 #include "base/text.h"
+#include "wire/json_text.h"
+#include "wire/method.h"
 #include "wire/rpc_id.h"
 
 #include <stdlib.h>
@@ -51,7 +53,12 @@ static void list_take(struct pending_list *l, struct pending *p)
     l->count--;
 }
 
-/* Into its bucket, behind older ones. */
+static struct pending **token_bucket(struct pending **bucket, size_t buckets, struct slice token)
+{
+    return &bucket[buckets + (rpc_id_hash(token) & (buckets - 1))];
+}
+
+/* Into its buckets, behind older ones. */
 static void chain_add(struct pending **bucket, size_t buckets, struct pending *p)
 {
     struct pending **end = &bucket[p->hash & (buckets - 1)];
@@ -59,12 +66,33 @@ static void chain_add(struct pending **bucket, size_t buckets, struct pending *p
         end = &(*end)->chain;
     p->chain = NULL;
     *end = p;
+    if (p->token.p == NULL)
+        return;
+    end = token_bucket(bucket, buckets, p->token);
+    while (*end != NULL)
+        end = &(*end)->token_chain;
+    p->token_chain = NULL;
+    *end = p;
+}
+
+static void chain_take(struct pending_table *t, struct pending *p)
+{
+    struct pending **at = &t->bucket[p->hash & (t->buckets - 1)];
+    while (*at != p)
+        at = &(*at)->chain;
+    *at = p->chain;
+    if (p->token.p == NULL)
+        return;
+    at = token_bucket(t->bucket, t->buckets, p->token);
+    while (*at != p)
+        at = &(*at)->token_chain;
+    *at = p->token_chain;
 }
 
 static int grow(struct pending_table *t)
 {
     size_t n = t->buckets == 0 ? 64 : t->buckets * 2;
-    struct pending **bucket = calloc(n, sizeof *bucket);
+    struct pending **bucket = calloc(n * 2, sizeof *bucket);
     if (bucket == NULL)
         return MI_ENOMEM;
     for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
@@ -87,12 +115,64 @@ static struct slice put(struct pending *p, size_t *at, struct slice s)
     return copy;
 }
 
-/* What of a request is kept for the line of the log. */
-static struct slice kept_arguments(const struct rpc *m)
+/* What of a request is kept: it all, or what the line of the log needs. */
+struct parts {
+    struct slice key, token, text, id, method, target, arguments;
+    size_t n; /* bytes that their copies take */
+};
+
+static struct parts parts_of(const struct rpc *m, struct slice key, struct slice token)
 {
-    if (m->arguments.type != JSON_OBJECT)
-        return (struct slice){0};
-    return text_head(m->arguments.text, PENDING_ARGUMENTS_MAX);
+    struct parts s = {
+        .key = key,
+        .token = token,
+        .id = m->id.text,
+        .method = text_head(m->method, PENDING_TEXT_MAX),
+        .target = text_head(rpc_target(m), PENDING_TEXT_MAX),
+    };
+    if (m->arguments.type == JSON_OBJECT)
+        s.arguments = text_head(m->arguments.text, PENDING_ARGUMENTS_MAX);
+    s.n = key.n + token.n;
+    if (m->text.n <= PENDING_WHOLE_MAX) {
+        s.text = m->text;
+        s.n += m->text.n;
+    } else {
+        s.n += s.id.n + s.method.n + s.target.n + s.arguments.n;
+    }
+    return s;
+}
+
+/* The same slice in the copy of the whole, if that is kept; else a copy of its own. */
+static struct slice part(struct pending *p, const struct parts *s, size_t *at, struct slice x)
+{
+    if (s->text.p == NULL || x.p == NULL)
+        return put(p, at, x);
+    return (struct slice){p->text.p + (x.p - s->text.p), x.n};
+}
+
+static void fill(struct pending *p, const struct parts *s)
+{
+    size_t at = 0;
+    p->key = put(p, &at, s->key);
+    p->token = put(p, &at, s->token);
+    p->text = put(p, &at, s->text);
+    p->id = part(p, s, &at, s->id);
+    p->method = part(p, s, &at, s->method);
+    p->target = part(p, s, &at, s->target);
+    p->arguments = part(p, s, &at, s->arguments);
+}
+
+static bool is_token(struct json_value v)
+{
+    return (v.type == JSON_NUMBER || v.type == JSON_STRING) && v.text.n <= PENDING_TEXT_MAX;
+}
+
+static struct json_value progress_token(const struct rpc *m)
+{
+    struct json_value v = {0};
+    if (m->meta.type == JSON_OBJECT)
+        v = json_get(m->meta, "progressToken");
+    return is_token(v) ? v : (struct json_value){0};
 }
 
 int pending_add(struct pending_table *t, const struct rpc *m, struct pending **ret)
@@ -103,25 +183,27 @@ int pending_add(struct pending_table *t, const struct rpc *m, struct pending **r
     rpc_id_key(&t->scratch, m->id);
     if (t->scratch.failed)
         return MI_ENOMEM;
-    struct slice key = buf_slice(&t->scratch);
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
-    struct slice method = text_head(m->method, PENDING_TEXT_MAX);
-    struct slice target = text_head(rpc_target(m), PENDING_TEXT_MAX);
-    struct slice arguments = kept_arguments(m);
-    size_t cost = sizeof(struct pending) + key.n + m->id.text.n + method.n + target.n + arguments.n;
+    size_t key_n = t->scratch.n;
+    struct json_value token = progress_token(m);
+    if (token.type != JSON_NONE)
+        rpc_id_key(&t->scratch, token);
+    if (t->scratch.failed)
+        return MI_ENOMEM;
+    struct slice keys = buf_slice(&t->scratch);
+    struct slice key = {keys.p, key_n};
+    struct parts parts =
+        parts_of(m, key, (struct slice){keys.n > key_n ? keys.p + key_n : NULL, keys.n - key_n});
+    size_t cost = sizeof(struct pending) + parts.n;
     if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
         return MI_EFULL;
     struct pending *p = malloc(cost);
     if (p == NULL)
         return MI_ENOMEM;
     *p = (struct pending){.hash = rpc_id_hash(key), .cost = cost, .size = m->text.n};
-    size_t at = 0;
-    p->key = put(p, &at, key);
-    p->id = put(p, &at, m->id.text);
-    p->method = put(p, &at, method);
-    p->target = put(p, &at, target);
-    p->arguments = put(p, &at, arguments);
+    fill(p, &parts);
+    p->flags = method_flags(p->method);
     p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
     p->modern = rpc_is_modern(m);
     chain_add(t->bucket, t->buckets, p);
@@ -166,6 +248,21 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
     return p;
 }
 
+struct pending *pending_find_token(struct pending_table *t, struct json_value token)
+{
+    if (entries(t) == 0 || !is_token(token))
+        return NULL;
+    buf_clear(&t->scratch);
+    rpc_id_key(&t->scratch, token);
+    if (t->scratch.failed)
+        return NULL;
+    struct slice key = buf_slice(&t->scratch);
+    struct pending *p = *token_bucket(t->bucket, t->buckets, key);
+    while (p != NULL && !slice_eq(p->token, key))
+        p = p->token_chain;
+    return p;
+}
+
 void pending_cancel(struct pending_table *t, struct pending *p)
 {
     if (p->cancelled)
@@ -179,10 +276,7 @@ void pending_cancel(struct pending_table *t, struct pending *p)
 
 void pending_remove(struct pending_table *t, struct pending *p)
 {
-    struct pending **at = &t->bucket[p->hash & (t->buckets - 1)];
-    while (*at != p)
-        at = &(*at)->chain;
-    *at = p->chain;
+    chain_take(t, p);
     list_take(p->cancelled ? &t->cancelled : &t->open, p);
     t->bytes -= p->cost;
     free(p);

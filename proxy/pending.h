@@ -19,21 +19,39 @@
 #define PENDING_BYTES_MAX ((size_t)32 << 20)
 #define PENDING_TEXT_MAX 1024      /* of a method or target kept for the log */
 #define PENDING_ARGUMENTS_MAX 4096 /* of arguments kept for the log */
+#define PENDING_WHOLE_MAX                                                                          \
+    ((size_t)64 << 10) /* of a request kept whole, so that it can be sent again */
 
 struct pending {
     struct pending *chain;       /* next in the hash bucket */
+    struct pending *token_chain; /* next in the hash bucket of its progress token */
     struct pending *prev, *next; /* in its list, by age */
     uint64_t hash;
     uint64_t request_seq;
     uint64_t
         written_at; /* the outbox total after its last byte: past it, the server has the request */
     int64_t t_us;   /* since the session's start */
-    size_t size;    /* bytes of the request */
-    size_t cost;    /* bytes of this block */
-    bool modern;    /* a request of 2026-07-28 */
-    bool cancelled; /* by its sender: an answer may still come, and goes nowhere */
-    struct slice key;            /* in this block, like the rest */
-    struct slice id;             /* as written */
+    /* Of timers.h: */
+    int64_t written_us; /* when its last byte was written, as t_us; 0: not yet */
+    int64_t began_us;   /* when its clock last began */
+    int64_t allowed_us; /* its deadline; 0: never */
+    int64_t first_us;   /* when its clock began the first time */
+    int64_t due_us;     /* when it is over */
+    size_t heap_at;     /* its place in the heap, and one more; 0: not there */
+    size_t size;        /* bytes of the request */
+    size_t cost;        /* bytes of this block */
+    unsigned flags;     /* of its method (wire/method.h) */
+    bool modern;        /* a request of 2026-07-28 */
+    bool patient;       /* somebody may be asked in a browser: only --max-timeout counts */
+    bool
+        cancelled; /* by its sender, or given up by us: an answer may still come, and goes nowhere */
+    bool timed_out;     /* it was given up because its deadline had passed */
+    bool sent_again;    /* to a new process of the server */
+    bool dead;          /* a request of a process that is gone: an answer is not for the new one */
+    struct slice key;   /* in this block, like the rest */
+    struct slice token; /* key of its progress token; {NULL, 0}: none */
+    struct slice text;  /* the whole message; {NULL, 0}: it was too long to keep */
+    struct slice id;    /* as written */
     struct slice method, target; /* between the quotes, escapes as written */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
     size_t arguments_n; /* bytes they had; more than arguments.n: only their head is here */
@@ -46,7 +64,7 @@ struct pending_list {
 };
 
 struct pending_table {
-    struct pending **bucket; /* owned */
+    struct pending **bucket; /* owned; twice `buckets`: by id, then by progress token */
     size_t buckets;          /* a power of two; 0 before the first add */
     size_t bytes;            /* of all entries */
     struct pending_list open, cancelled;
@@ -60,7 +78,9 @@ MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, stru
 /* The oldest request with this id that is open, else the oldest that was cancelled; NULL: none.
  * *ret_type_changed: found only under the other JSON type. */
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
-/* The sender wants no answer any more. May remove the oldest entry that was cancelled before. */
+/* The oldest request with this progress token, open or cancelled; NULL: none. */
+struct pending *pending_find_token(struct pending_table *t, struct json_value token);
+/* Nobody waits for the answer any more. May remove the oldest entry that was cancelled before. */
 void pending_cancel(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);
 

@@ -13,7 +13,7 @@ struct reader {
     enum env outer;
 };
 
-#define KEY_MAX 9 /* longest of the names below */
+#define KEY_MAX 13 /* longest of the names below */
 
 /* Is the key this name, a string literal? The compiler makes one or two compares of it. */
 #define KEY_IS(key, name)                                                                          \
@@ -35,14 +35,15 @@ static struct json_value *inner_place(struct rpc *m, enum env outer, struct slic
 {
     switch (outer) {
     case ENV_PARAMS:
-        return KEY_IS(key, "name")        ? &m->name
-               : KEY_IS(key, "uri")       ? &m->uri
-               : KEY_IS(key, "ref")       ? &m->ref
-               : KEY_IS(key, "taskId")    ? &m->uri
-               : KEY_IS(key, "arguments") ? &m->arguments
-               : KEY_IS(key, "_meta")     ? &m->meta
-               : KEY_IS(key, "requestId") ? &m->request_id
-                                          : NULL;
+        return KEY_IS(key, "name")            ? &m->name
+               : KEY_IS(key, "uri")           ? &m->uri
+               : KEY_IS(key, "ref")           ? &m->ref
+               : KEY_IS(key, "taskId")        ? &m->uri
+               : KEY_IS(key, "arguments")     ? &m->arguments
+               : KEY_IS(key, "_meta")         ? &m->meta
+               : KEY_IS(key, "requestId")     ? &m->request_id
+               : KEY_IS(key, "progressToken") ? &m->progress_token
+                                              : NULL;
     case ENV_RESULT:
         return KEY_IS(key, "content") ? &m->content : KEY_IS(key, "isError") ? &m->is_error : NULL;
     case ENV_ERROR:

@@ -33,6 +33,7 @@ struct rpc {
     struct json_value arguments;      /* params.arguments */
     struct json_value meta;           /* params._meta */
     struct json_value request_id;     /* params.requestId of notifications/cancelled */
+    struct json_value progress_token; /* params.progressToken of notifications/progress */
     struct json_value content;        /* result.content */
     struct json_value is_error;       /* result.isError */
     struct json_value error_code;     /* error.code */
