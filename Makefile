@@ -48,7 +48,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # What `make check` and `make asan` run, in this order: quick ones first.
-SUITES ?= house unit suite e2e sdk
+SUITES ?= house unit suite faults e2e sdk
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -101,6 +101,14 @@ $(JUDGE): tests/suite/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+# A session in which the N-th call fails; what it stands in for is wrapped, or has the names of libc's.
+FAULTS := $(BUILD)/faults/session
+FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
+FAULTS_WRAP := calloc clock_mono_us free malloc realloc recorder_add strdup uid_make
+$(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)
+
 # Fake servers, fake clients and the load generator: programs of one file, without our library and
 # without sanitizers, so that they are quick and a report is always about the interposer.
 HELPER := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fakes/*.c tests/bench/*.c))
@@ -113,15 +121,19 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(HELPER:%=%.d)
+-include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests
-tests: $(UNIT) $(JUDGE) $(HELPER)
+tests: $(UNIT) $(JUDGE) $(FAULTS) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
 	@scripts/run-tests $(BUILD) unit
+
+.PHONY: faults
+faults: $(FAULTS) ## a session in which the N-th call fails, for every N
+	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
 
 .PHONY: check
 check: $(BIN) tests ## all tests; ends with "N passed, N failed"

@@ -1,0 +1,336 @@
+#include "tests/faults/look.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "tests/faults/fault.h"
+#include "tests/faults/meant.h"
+#include "tests/faults/play.h"
+#include "wire/json_text.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char look_verdict[1000];
+static const char *vault; /* borrowed: that is being looked at */
+
+bool look_bad(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(look_verdict, sizeof look_verdict, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+static struct slice text_of(sqlite3_stmt *q, int i)
+{
+    const void *p = sqlite3_column_blob(q, i);
+    return (struct slice){p != NULL ? p : "", (size_t)sqlite3_column_bytes(q, i)};
+}
+
+static struct slice body_outside(int64_t at, int64_t n)
+{
+    static char text[PLAY_GOT_MAX];
+    char path[300];
+    snprintf(path, sizeof path, "%s/Bodies/" MEANT_UID, vault);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || (size_t)n > sizeof text || pread(fd, text, (size_t)n, at) != n)
+        n = 0;
+    if (fd >= 0)
+        close(fd);
+    return (struct slice){text, (size_t)n};
+}
+
+static bool row_is_right(sqlite3_stmt *q)
+{
+    uint64_t seq = (uint64_t)sqlite3_column_int64(q, 0);
+    if (seq == 0 || seq > meant_n)
+        return look_bad("a row with seq %llu of %llu", (unsigned long long)seq,
+                        (unsigned long long)meant_n);
+    struct meant *m = &meant[seq];
+    bool outside = sqlite3_column_type(q, 4) == SQLITE_NULL;
+    struct slice finding = text_of(q, 7);
+    struct slice body = text_of(q, 4);
+    if (outside && finding.n > 0 && memmem(finding.p, finding.n, "body-lost", 9) != NULL) {
+        if (play.stop)
+            return look_bad("seq %llu was stored without its text", (unsigned long long)seq);
+        m->seen = true;
+        return true;
+    }
+    if (outside)
+        body = body_outside(sqlite3_column_int64(q, 5), sqlite3_column_int64(q, 6));
+    if (m->seen || body.n != m->n || meant_hash(body) != m->hash ||
+        !slice_is(text_of(q, 1), m->kind) ||
+        !slice_is(text_of(q, 2), m->direction == ROW_C2S ? "c2s" : "s2c"))
+        return look_bad("seq %llu is not what it was meant to be", (unsigned long long)seq);
+    m->seen = true;
+    return true;
+}
+
+static bool ask(sqlite3 *db, const char *sql, bool (*row)(sqlite3_stmt *q))
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    bool good = rc == SQLITE_OK;
+    while (good && (rc = sqlite3_step(q)) == SQLITE_ROW)
+        good = row(q);
+    if (good && rc != SQLITE_DONE)
+        good = look_bad("%s: %s", sql, sqlite3_errmsg(db));
+    else if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+        look_bad("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_finalize(q);
+    return good;
+}
+
+static uint64_t lost;
+
+static bool add_lost(sqlite3_stmt *q)
+{
+    lost += (uint64_t)sqlite3_column_int64(q, 0);
+    return true;
+}
+
+static bool has_no_session(sqlite3_stmt *q)
+{
+    return look_bad("row %lld belongs to no session", sqlite3_column_int64(q, 0));
+}
+
+static bool is_ok(sqlite3_stmt *q)
+{
+    return slice_is(text_of(q, 0), "ok") ||
+           look_bad("integrity_check: %s", sqlite3_column_text(q, 0));
+}
+
+static struct slice next_line(struct slice *rest)
+{
+    const char *nl = memchr(rest->p, '\n', rest->n);
+    struct slice line = {rest->p, nl != NULL ? (size_t)(nl - rest->p) : rest->n};
+    rest->p += line.n + (nl != NULL);
+    rest->n -= line.n + (nl != NULL);
+    return line;
+}
+
+static bool is_ours(const struct rpc *m)
+{
+    struct json_value source = json_get(json_get(m->error, "data"), "source");
+    return m->kind == RPC_ERROR && source.type == JSON_STRING &&
+           slice_is(source.text, "\"mcp-interposer\"");
+}
+
+/* Each line that a peer got stands in the database; of errors of ours the last ones need not. */
+static bool lines_are_recorded(enum row_direction dir)
+{
+    struct slice got = play_got(dir);
+    while (got.n > 0) {
+        struct slice line = next_line(&got);
+        struct rpc m;
+        uint64_t hash = meant_hash(line), i = 1;
+        if (dir == ROW_S2C && rpc_read(line, &m) == 0 && is_ours(&m))
+            continue;
+        while (i <= meant_n && (meant[i].got || !meant[i].seen || meant[i].direction != dir ||
+                                meant[i].n != line.n || meant[i].hash != hash))
+            i++;
+        if (i > meant_n)
+            return look_bad("the %s got what is not in the database: %.*s",
+                            dir == ROW_C2S ? "server" : "client", (int)size_min(line.n, 200),
+                            line.p);
+        meant[i].got = true;
+    }
+    return true;
+}
+
+/* The database, if the session came so far as to make one. */
+static bool look_at_database(void)
+{
+    static const char rows[] =
+        "SELECT seq, kind, direction, action, body, body_offset, body_length, finding"
+        " FROM messages ORDER BY id";
+    static const char strangers[] =
+        "SELECT id FROM messages WHERE session_id NOT IN (SELECT id FROM sessions) UNION ALL"
+        " SELECT id FROM events WHERE session_id NOT IN (SELECT id FROM sessions)";
+    static const char gaps[] =
+        "SELECT coalesce(json_extract(detail, '$.lost'), 0) FROM events WHERE kind = 'gap'";
+    char path[300];
+    sqlite3 *db = NULL;
+    struct stat st;
+    snprintf(path, sizeof path, "%s/interposer.db", vault);
+    if (stat(path, &st) != 0 || st.st_size == 0)
+        return true;
+    bool good = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK ||
+                look_bad("the database cannot be opened: %s", sqlite3_errmsg(db));
+    good = good && ask(db, "PRAGMA integrity_check", is_ok);
+    if (good && sqlite3_table_column_metadata(db, NULL, "messages", NULL, NULL, NULL, NULL, NULL,
+                                              NULL) == SQLITE_OK)
+        good = ask(db, rows, row_is_right) && ask(db, strangers, has_no_session) &&
+               ask(db, gaps, add_lost);
+    sqlite3_close(db);
+    return good;
+}
+
+/* What is not in the database did not go on, or is counted and said. */
+static bool losses_are_told(void)
+{
+    uint64_t missing = 0;
+    for (uint64_t i = 1; i <= meant_n; i++) {
+        missing += !meant[i].seen;
+        if (!meant[i].seen && meant[i].released && play.stop)
+            return look_bad("seq %llu went on and is not in the database", (unsigned long long)i);
+    }
+    bool told = fault.how == HOW_EVER && meant_said("not everything is recorded");
+    if (!play.over && missing != lost && !told)
+        return look_bad("%llu rows are missing, the gap events say %llu, the log nothing",
+                        (unsigned long long)missing, (unsigned long long)lost);
+    if (!play.stop && missing > 0 && !meant_said("warn: ") && !told && lost == 0)
+        return look_bad("%llu rows are missing and nobody says so", (unsigned long long)missing);
+    return true;
+}
+
+/* ---- the log directory ---------------------------------------------------------------------------- */
+
+static size_t log_lines, reference_log_lines;
+
+static bool log_line_is_right(struct slice line)
+{
+    struct json_scan scan;
+    if (json_scan(line, NULL, NULL, &scan) < 0)
+        return look_bad("a line of the log directory is no JSON: %.*s", (int)size_min(line.n, 200),
+                        line.p);
+    log_lines++;
+    return true;
+}
+
+/* Whatever failed, each line is whole; and where neither memory nor the file failed, none is missing. */
+static bool look_at_log(void)
+{
+    static char text[PLAY_GOT_MAX];
+    char path[400];
+    char day[CLOCK_TEXT_MAX];
+    clock_utc_day(clock_wall_us(), day);
+    snprintf(path, sizeof path, "%s/Logs/MCP_Actions/%s.jsonl", vault, day);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text, 0) : 0;
+    if (fd >= 0)
+        close(fd);
+    struct slice all = {text, n > 0 ? (size_t)n : 0};
+    log_lines = 0;
+    if (all.n > 0 && all.p[all.n - 1] != '\n')
+        return look_bad("the log directory ends with half a line");
+    while (all.n > 0)
+        if (!log_line_is_right(next_line(&all)))
+            return false;
+    bool may_lack =
+        fault.calls == CALLS_MEMORY || meant_said("cannot write the log directory") || play.over;
+    if (!may_lack && log_lines != reference_log_lines)
+        return look_bad("%zu lines in the log directory, not %zu", log_lines, reference_log_lines);
+    return true;
+}
+
+bool look_at_vault(const char *where)
+{
+    vault = where;
+    lost = 0;
+    if (!look_at_database() || !losses_are_told() || !look_at_log())
+        return false;
+    if (play.early)
+        return look_bad("something went on before it was in the database");
+    return !play.stop || (lines_are_recorded(ROW_C2S) && lines_are_recorded(ROW_S2C));
+}
+
+/* ---- the peers -------------------------------------------------------------------------------------- */
+
+/* What the peers get without faults, and what of it may be missing with them. */
+static char reference[2][PLAY_GOT_MAX];
+static size_t reference_n[2];
+
+void look_is_reference(const char *where)
+{
+    vault = where;
+    for (int i = 0; i < 2; i++) {
+        reference_n[i] = play.side[i].got_n;
+        memcpy(reference[i], play.side[i].got, play.side[i].got_n);
+    }
+    (void)look_at_log(); /* counts its lines */
+    reference_log_lines = log_lines;
+}
+
+/* Every line is one of the reference, in order, or an error of ours. */
+static bool is_part(enum row_direction dir)
+{
+    struct slice got = play_got(dir);
+    struct slice all = {reference[dir], reference_n[dir]};
+    if (got.n > 0 && got.p[got.n - 1] != '\n')
+        return look_bad("half a line went to the %s", dir == ROW_C2S ? "server" : "client");
+    while (got.n > 0) {
+        struct slice line = next_line(&got);
+        struct rpc m;
+        if (rpc_read(line, &m) != 0)
+            return look_bad("no message went to the %s: %.*s", dir == ROW_C2S ? "server" : "client",
+                            (int)size_min(line.n, 200), line.p);
+        if (dir == ROW_S2C && is_ours(&m))
+            continue;
+        bool found = false;
+        while (!found && all.n > 0)
+            found = slice_eq(next_line(&all), line);
+        if (!found)
+            return look_bad("the %s got what it should not, or too early: %.*s",
+                            dir == ROW_C2S ? "server" : "client", (int)size_min(line.n, 200),
+                            line.p);
+    }
+    return true;
+}
+
+static size_t answers_to(struct slice id)
+{
+    struct slice got = play_got(ROW_S2C);
+    size_t n = 0;
+    while (got.n > 0) {
+        struct slice line = next_line(&got);
+        struct rpc m;
+        if (rpc_read(line, &m) != 0)
+            continue;
+        n += (m.kind == RPC_RESULT || m.kind == RPC_ERROR) && slice_eq(m.id.text, id);
+        struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, m.text});
+        struct slice key;
+        struct json_value v;
+        while (m.kind == RPC_BATCH && json_walk_next(&w, &key, &v)) {
+            struct rpc one;
+            n += rpc_read(v.text, &one) == 0 && slice_eq(one.id.text, id);
+        }
+    }
+    return n;
+}
+
+/* Each request that was read has one answer: the server's, or an error of ours. Where the client's
+ * stream had to be closed for want of memory, that is said, and nobody waits. */
+static bool all_answered(bool closed)
+{
+    for (size_t i = 0; i < play.asked_n; i++) {
+        size_t n = answers_to(slice_of(play.asked[i]));
+        if (n > 1)
+            return look_bad("request %s has %zu answers", play.asked[i], n);
+        if (n == 0 && !(closed && meant_said("out of memory")))
+            return look_bad("request %s has no answer", play.asked[i]);
+    }
+    return answers_to(slice_of("7")) <= 1 || look_bad("a cancelled request has several answers");
+}
+
+bool look_at_peers(bool closed)
+{
+    for (int i = 0; i < 2; i++) {
+        bool same = play.side[i].got_n == reference_n[i] &&
+                    memcmp(play.side[i].got, reference[i], reference_n[i]) == 0;
+        if (same)
+            continue;
+        if (fault.calls != CALLS_MEMORY && !play.over)
+            return look_bad("the %s got other bytes than without faults",
+                            i == ROW_C2S ? "server" : "client");
+        if (!is_part((enum row_direction)i))
+            return false;
+    }
+    return all_answered(closed);
+}
