@@ -16,6 +16,7 @@
 #define VAULT_BODIES "Bodies"
 #define VAULT_LOGS "Logs"
 #define VAULT_ACTIONS "MCP_Actions" /* in VAULT_LOGS */
+#define VAULT_ESCALATIONS "Escalations"
 
 struct vault_dir {
     int fd;     /* -1: closed */

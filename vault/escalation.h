@@ -29,6 +29,8 @@
     ((size_t)4 << 10)           /* bytes of each text that are kept, unless it says otherwise */
 #define ESCALATION_LINES_MAX 20 /* last lines of stderr */
 
+struct redact;
+
 enum escalation_cause {
     ESCALATION_HANG,
     ESCALATION_CRASH_LOOP,
@@ -40,11 +42,12 @@ enum escalation_cause {
 /* {NULL, 0} and 0: not there; its line or section is left out. All borrowed for the call. */
 struct escalation {
     enum escalation_cause cause;
-    int64_t at_us;       /* wall clock */
-    const char *server;  /* sessions.name */
-    const char *session; /* sessions.uid */
-    const char *command; /* the server's, a JSON array */
-    uint64_t seq;        /* of the request */
+    struct redact *redact; /* the sanitizer that every text passes */
+    int64_t at_us;         /* wall clock */
+    const char *server;    /* sessions.name */
+    const char *session;   /* sessions.uid */
+    const char *command;   /* the server's, a JSON array */
+    uint64_t seq;          /* of the request */
     struct slice method, tool;
     struct slice request;          /* the request as it came, JSON */
     struct slice answer;           /* what came back instead of a result (auth), JSON */
