@@ -7,7 +7,7 @@
 
 /* ---- staging -------------------------------------------------------------------------------- */
 
-static struct row row_of(const struct message *x, const char *kind, enum row_action action)
+struct row message_row(const struct message *x, const char *kind, enum row_action action)
 {
     struct row row = {
         .kind = kind,
@@ -43,7 +43,7 @@ void message_stage(struct traffic *t, const struct message *x)
 
 uint64_t message_pass(struct traffic *t, struct message *x, const char *kind)
 {
-    struct row row = row_of(x, kind, ROW_FORWARDED);
+    struct row row = message_row(x, kind, ROW_FORWARDED);
     uint64_t seq = recorder_add(t->recorder, &row);
     message_stage(t, x);
     return seq;
@@ -52,238 +52,63 @@ uint64_t message_pass(struct traffic *t, struct message *x, const char *kind)
 uint64_t message_drop(struct traffic *t, struct message *x, const char *kind,
                       enum row_action action)
 {
-    struct row row = row_of(x, kind, action);
+    struct row row = message_row(x, kind, action);
     return recorder_add(t->recorder, &row);
 }
 
-/* ---- answers of ours ------------------------------------------------------------------------ */
-
-static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq,
-                           findings f)
+/* A request leaves its table: its clock goes with it, or all clocks go on. */
+static void clock_out(struct traffic *t, enum row_direction dir, struct pending *p)
 {
-    struct buf *b = &t->scratch;
-    buf_clear(b);
-    reply_write(b, r);
-    size_t n = b->n;
-    buf_addc(b, '\n');
-    struct chunk *c = b->failed ? NULL : chunk_new(b->n);
-    if (c == NULL) {
-        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[ROW_S2C]); /* who waits for it must not wait for ever */
+    if (dir == ROW_C2S && !p->cancelled)
+        timers_remove(&t->timers, p);
+    else if (dir == ROW_S2C && !p->cancelled && t->open[ROW_S2C].open.count == 1)
+        timers_stand(&t->timers, false, recorder_now_us(t->recorder));
+}
+
+void message_close(struct traffic *t, enum row_direction dir, struct pending *p)
+{
+    clock_out(t, dir, p);
+    pending_remove(&t->open[dir], p);
+}
+
+void message_give_up(struct traffic *t, enum row_direction dir, struct pending *p)
+{
+    clock_out(t, dir, p);
+    pending_cancel(&t->open[dir], p);
+}
+
+uint64_t message_own(struct traffic *t, enum row_direction dir, struct outbox *to,
+                     struct slice text)
+{
+    struct rpc m;
+    struct chunk *c = chunk_new(text.n + 1);
+    if (c == NULL || rpc_read(text, &m) < 0) {
+        chunk_drop(c);
+        log_error("out of memory for a message of ours: server=%s", t->server);
         return 0;
     }
-    memcpy(c->data, b->p, b->n);
+    memcpy(c->data, text.p, text.n);
+    c->data[text.n] = '\n';
     struct row row = {
-        .kind = "error",
-        .direction = ROW_S2C,
+        .kind = rpc_kind_name(m.kind),
+        .direction = dir,
         .origin = ROW_INTERPOSER,
         .action = ROW_FORWARDED,
-        .rpc_id = r->id.p != NULL ? r->id : slice_of("null"),
-        .body = {c->data, n},
-        .size = n,
-        .request_seq = request_seq,
-        .has_error_code = true,
-        .error_code = r->code,
-        .findings = f,
+        .method = m.method,
+        .body = {c->data, text.n},
+        .size = text.n,
+        .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
         .hold = c,
     };
-    if (r->id.p != NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
-        row.rpc_id = (struct slice){c->data + sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1, r->id.n};
+    /* the slices of m lie in the caller's text: the same place in the chunk */
+    if (m.id.text.p != NULL)
+        row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
+    row.method.p = c->data + (m.method.p - text.p);
     uint64_t seq = recorder_add(t->recorder, &row);
-    if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0)
-        outbox_break(&t->out[ROW_S2C]);
-    t->own_bytes += b->n;
+    if (outbox_add(to, c, c->data, text.n + 1) < 0)
+        outbox_break(to);
     chunk_drop(c);
     return seq;
-}
-
-static void log_reply(struct traffic *t, struct action *a, int code, const char *why, size_t bytes)
-{
-    struct buf text = {0};
-    buf_int(&text, code);
-    size_t digits = text.n;
-    text_json(&text, slice_of(why));
-    struct slice all = buf_slice(&text);
-    a->error_code = (struct slice){all.p, digits};
-    a->error_message = (struct slice){all.p + digits, all.n - digits};
-    a->response_bytes = bytes;
-    a->wall_us = clock_wall_us();
-    if (!text.failed)
-        actions_add(&t->actions, a);
-    buf_close(&text);
-}
-
-void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
-                    const char *cause)
-{
-    /* an id without a method is the client's answer to a request of the server: not ours to answer */
-    bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
-    struct reply r = {
-        .code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder)};
-    if (request) {
-        r.id = x->m.id.text;
-        r.method = x->m.method;
-        r.target = rpc_target(&x->m);
-    }
-    r.seq = message_drop(t, x, request ? "request" : "noise", ROW_REFUSED);
-    findings f = x->m.findings & FINDING(FIND_SERVER_GONE);
-    (void)send_reply(t, &r, r.seq, f);
-    if (!request)
-        return;
-    struct action a = {
-        .seq = r.seq,
-        .status = "refused",
-        .method = x->m.method,
-        .target = r.target,
-        .request_bytes = x->size,
-    };
-    log_reply(t, &a, code, why, t->scratch.n - 1);
-}
-
-void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
-                   const char *cause)
-{
-    struct reply r = {.id = id,
-                      .code = code,
-                      .message = why,
-                      .cause = cause,
-                      .session = recorder_uid(t->recorder),
-                      .seq = seq};
-    (void)send_reply(t, &r, seq, 0);
-}
-
-static struct action action_of(const struct traffic *t, const struct pending *p)
-{
-    return (struct action){
-        .wall_us = clock_wall_us(),
-        .seq = p->request_seq,
-        .method = p->method,
-        .target = p->target,
-        .arguments = p->arguments,
-        .arguments_n = p->arguments_n,
-        .duration_us = recorder_now_us(t->recorder) - p->t_us,
-        .request_bytes = p->size,
-    };
-}
-
-/* Closes an open request with an error of ours. */
-static void answer_open(struct traffic *t, struct pending *p, int code, const char *why,
-                        const char *cause, const char *status, findings f)
-{
-    if (!p->cancelled) { /* nobody waits for the answer of a cancelled one */
-        struct reply r = {.id = p->id,
-                          .code = code,
-                          .message = why,
-                          .cause = cause,
-                          .method = p->method,
-                          .target = p->target,
-                          .session = recorder_uid(t->recorder),
-                          .seq = p->request_seq};
-        (void)send_reply(t, &r, p->request_seq, f);
-        struct action a = action_of(t, p);
-        a.status = status;
-        log_reply(t, &a, code, why, t->scratch.n - 1);
-    }
-    pending_remove(&t->open[ROW_C2S], p);
-}
-
-void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
-                               const char *why)
-{
-    answer_open(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
-                "server-gone", FINDING(FIND_SERVER_GONE));
-}
-
-static const char *malformed_because(const struct message *x)
-{
-    if (x->m.findings & FINDING(FIND_TOO_LONG))
-        return "the server's answer is longer than --max-message";
-    if (x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
-        return "the server's answer has an envelope key twice";
-    if (x->m.findings & FINDING(FIND_NOT_JSONRPC))
-        return "the server's answer is no JSON-RPC 2.0 message";
-    if (x->batch_seq != 0)
-        return "the server answered in a batch that cannot be passed on";
-    return "the server's answer is malformed: it must have a result or an error, not both";
-}
-
-bool message_malformed_answer(struct traffic *t, struct message *x)
-{
-    bool type_changed;
-    struct pending *p = NULL;
-    if (x->m.method.p == NULL)
-        p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
-    if (p == NULL)
-        return false;
-    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
-    struct row row = row_of(x, "noise", ROW_REFUSED);
-    row.request_seq = p->request_seq;
-    recorder_add(t->recorder, &row);
-    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
-                FINDING(FIND_MALFORMED_ANSWER));
-    return true;
-}
-
-/* ---- what a session is told by its messages ------------------------------------------------- */
-
-static void learn_peer(struct traffic *t, struct json_value info, bool client)
-{
-    struct json_value name = json_get(info, "name");
-    struct json_value version = json_get(info, "version");
-    struct buf n = {0}, v = {0};
-    if (name.type == JSON_STRING)
-        json_unescape(&n, json_string_raw(name));
-    if (version.type == JSON_STRING)
-        json_unescape(&v, json_string_raw(version));
-    struct store_update u = {0};
-    struct slice ns = name.type == JSON_STRING && !n.failed ? buf_slice(&n) : (struct slice){0};
-    struct slice vs = version.type == JSON_STRING && !v.failed ? buf_slice(&v) : (struct slice){0};
-    if (client) {
-        u.client_name = ns;
-        u.client_version = vs;
-    } else {
-        u.server_name = ns;
-        u.server_version = vs;
-    }
-    recorder_learn(t->recorder, &u);
-    buf_close(&n);
-    buf_close(&v);
-}
-
-static void learn_version(struct traffic *t, struct json_value version)
-{
-    char text[sizeof t->version];
-    size_t n;
-    if (version.type != JSON_STRING ||
-        json_unescape_to(json_string_raw(version), text, sizeof text - 1, &n) < 0)
-        return;
-    text[n] = '\0';
-    memcpy(t->version, text, n + 1);
-    struct store_update u = {.protocol_version = {t->version, n}};
-    recorder_learn(t->recorder, &u);
-}
-
-static void learn_from_request(struct traffic *t, const struct rpc *m, bool modern)
-{
-    if (rpc_method_is(m, "initialize")) {
-        learn_peer(t, json_get(m->params, "clientInfo"), true);
-        t->knows_client = true;
-    } else if (modern && !t->knows_client) {
-        learn_peer(t, json_get(m->meta, "io.modelcontextprotocol/clientInfo"), true);
-        learn_version(t, json_get(m->meta, "io.modelcontextprotocol/protocolVersion"));
-        t->knows_client = true;
-    }
-}
-
-static void learn_from_result(struct traffic *t, const struct pending *p, const struct rpc *m)
-{
-    if (json_key_is(p->method, "initialize")) {
-        learn_version(t, json_get(m->result, "protocolVersion"));
-        learn_peer(t, json_get(m->result, "serverInfo"), false);
-    } else if (json_key_is(p->method, "server/discover")) {
-        struct json_value meta = json_get(m->result, "_meta");
-        learn_peer(t, json_get(meta, "io.modelcontextprotocol/serverInfo"), false);
-    }
 }
 
 /* ---- the four kinds ------------------------------------------------------------------------- */
@@ -303,6 +128,14 @@ static void refuse_unkept(struct traffic *t, struct message *x, int st)
     }
 }
 
+/* A call of 2026-07-28 that comes back with what somebody was asked for, maybe in a browser. */
+static bool waits_for_people(const struct rpc *m)
+{
+    return m->params.type == JSON_OBJECT &&
+           (json_get(m->params, "inputResponses").type != JSON_NONE ||
+            json_get(m->params, "requestState").type != JSON_NONE);
+}
+
 static bool note_request(struct traffic *t, struct message *x)
 {
     bool type_changed;
@@ -319,6 +152,12 @@ static bool note_request(struct traffic *t, struct message *x)
         return false;
     }
     int st = pending_add(table, &x->m, &p);
+    if (st == 0 && x->dir == ROW_C2S) {
+        p->patient = p->modern && waits_for_people(&x->m);
+        st = timers_add(&t->timers, p, recorder_now_us(t->recorder));
+        if (st < 0)
+            pending_remove(table, p);
+    }
     if (st < 0) {
         if (refusable) {
             refuse_unkept(t, x, st);
@@ -334,23 +173,48 @@ static bool note_request(struct traffic *t, struct message *x)
     p->t_us = recorder_now_us(t->recorder);
     p->size = x->size;
     p->request_seq = message_drop(t, x, "request", ROW_FORWARDED);
+    if (x->dir == ROW_C2S)
+        message_learn_request(t, &x->m, p->modern);
+    else
+        timers_stand(&t->timers, true, p->t_us);
     /* a batch is staged before its members are noted, a line of its own right after this */
     p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
-    if (x->dir == ROW_C2S)
-        learn_from_request(t, &x->m, p->modern);
     return true;
 }
 
 static void log_cancelled(struct traffic *t, const struct pending *p)
 {
-    struct action a = action_of(t, p);
+    struct action a = message_action(t, p);
     a.status = "cancelled";
     actions_add(&t->actions, &a);
 }
 
+/* Progress gives its request more time; that of one given up must not reach the client (mcp-wire.md
+ * 6.1), nor must the second acknowledgement of a stream that we have asked for again. */
+static bool note_progress(struct traffic *t, struct message *x)
+{
+    struct pending *p = NULL;
+    bool type_changed;
+    if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress")) {
+        p = pending_find_token(&t->open[ROW_C2S], x->m.progress_token);
+        if (p != NULL && !p->cancelled)
+            timers_progress(&t->timers, p, recorder_now_us(t->recorder));
+        return p == NULL || !p->cancelled || t->validate == VALIDATE_NONE;
+    }
+    if (x->m.meta.type != JSON_OBJECT ||
+        !rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
+        return true;
+    p = pending_find(&t->open[ROW_C2S],
+                     json_get(x->m.meta, "io.modelcontextprotocol/subscriptionId"), &type_changed);
+    if (p == NULL || !p->sent_again)
+        return true;
+    p->sent_again = false;
+    return false;
+}
+
 static bool note_notification(struct traffic *t, struct message *x)
 {
-    struct row row = row_of(x, "notification", ROW_FORWARDED);
+    struct row row = message_row(x, "notification", ROW_FORWARDED);
     bool type_changed;
     struct pending *p = NULL;
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
@@ -366,10 +230,16 @@ static bool note_notification(struct traffic *t, struct message *x)
         row.request_seq = p->request_seq;
         if (x->dir == ROW_C2S)
             log_cancelled(t, p);
-        pending_cancel(&t->open[x->dir], p);
+        message_give_up(t, x->dir, p);
+    }
+    if (x->dir == ROW_C2S && rpc_method_is(&x->m, "notifications/initialized"))
+        handshake_initialized(&t->handshake);
+    if (x->dir == ROW_S2C && !note_progress(t, x)) {
+        row.action = ROW_SWALLOWED;
+        row.findings |= FINDING(FIND_LATE_PROGRESS);
     }
     recorder_add(t->recorder, &row);
-    return true;
+    return row.action == ROW_FORWARDED;
 }
 
 /* The text of a block of content, as far as it is shown. Blocks may be long: nothing behind is looked at. */
@@ -406,7 +276,7 @@ static struct slice preview(struct buf *b, const struct rpc *m)
 static void log_answer(struct traffic *t, const struct message *x, const struct pending *p,
                        bool tool_error)
 {
-    struct action a = action_of(t, p);
+    struct action a = message_action(t, p);
     struct buf text = {0};
     a.status = x->m.kind == RPC_ERROR ? "error" : tool_error ? "tool-error" : "ok";
     a.response_bytes = x->size;
@@ -434,30 +304,37 @@ static bool note_answer(struct traffic *t, struct message *x)
     struct pending_table *asked = &t->open[x->dir == ROW_C2S ? ROW_S2C : ROW_C2S];
     bool type_changed;
     struct pending *p = pending_find(asked, x->m.id, &type_changed);
+    if (p == NULL && x->dir == ROW_S2C && handshake_is_own_id(x->m.id)) {
+        x->m.findings |= FINDING(FIND_OWN_REQUEST);
+        message_drop(t, x, kind, ROW_SWALLOWED);
+        if (t->on_own_answer != NULL)
+            t->on_own_answer(t->owner, &x->m);
+        return false;
+    }
     if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
     if (p == NULL || p->cancelled) {
-        bool passes = stray_answer_passes(t, x);
+        bool passes = stray_answer_passes(t, x) && (p == NULL || !p->dead);
         x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
-        struct row row = row_of(x, kind, passes ? ROW_FORWARDED : ROW_SWALLOWED);
+        struct row row = message_row(x, kind, passes ? ROW_FORWARDED : ROW_SWALLOWED);
         row.request_seq = p != NULL && !passes ? p->request_seq : 0;
         recorder_add(t->recorder, &row);
         if (p != NULL)
-            pending_remove(asked, p);
+            message_close(t, x->dir == ROW_C2S ? ROW_S2C : ROW_C2S, p);
         return passes;
     }
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
-    struct row row = row_of(x, kind, ROW_FORWARDED);
+    struct row row = message_row(x, kind, ROW_FORWARDED);
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
     if (x->dir == ROW_S2C) {
         if (x->m.kind == RPC_RESULT)
-            learn_from_result(t, p, &x->m);
+            message_learn_result(t, p, &x->m);
         log_answer(t, x, p, tool_error);
     }
-    pending_remove(asked, p);
+    message_close(t, x->dir == ROW_C2S ? ROW_S2C : ROW_C2S, p);
     return true;
 }
 
@@ -478,6 +355,8 @@ bool message_note(struct traffic *t, struct message *x)
 
 void message_handle(struct traffic *t, struct message *x)
 {
+    if (x->dir == ROW_S2C)
+        t->timers.heard++;
     if (x->m.kind == RPC_BATCH)
         batch_handle(t, x);
     else if (message_note(t, x))

@@ -1,7 +1,8 @@
 /* message.h - one message under way: its row, its request, its place in the outbox.
  *
  * The inner half of traffic.h, split off by what it does: traffic.c decides about lines, message.c about
- * messages, batch.c about arrays of them.
+ * messages, batch.c about arrays of them, expire.c about requests whose time is over; answer.c writes
+ * the errors of ours, learn.c keeps what the session's row has of its messages.
  * Blocks    never. */
 #ifndef MI_PROXY_MESSAGE_H
 #define MI_PROXY_MESSAGE_H
@@ -42,6 +43,23 @@ void message_answer_for_server(struct traffic *t, struct pending *p, const char 
 bool message_malformed_answer(struct traffic *t, struct message *x);
 /* Records one valid message: the row, the table of open requests, the log. False: it must not go on. */
 bool message_note(struct traffic *t, struct message *x);
+
+/* The row of a message. */
+struct row message_row(const struct message *x, const char *kind, enum row_action action);
+/* The line of the log for a request that is over. */
+struct action message_action(const struct traffic *t, const struct pending *p);
+/* An open request ends: for good, or an answer may still come and is to be kept back. dir: who asked. */
+void message_close(struct traffic *t, enum row_direction dir, struct pending *p);
+void message_give_up(struct traffic *t, enum row_direction dir, struct pending *p);
+/* Records a message of our own, a request or a notification, and stages it; its seq, 0: no memory. */
+uint64_t message_own(struct traffic *t, enum row_direction dir, struct outbox *to,
+                     struct slice text);
+/* answer.c: the deadline of an open request has passed; it is given up. */
+void message_answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
+                            const char *cause, const char *why);
+/* learn.c: what a request and a result tell of the session. */
+void message_learn_request(struct traffic *t, const struct rpc *m, bool modern);
+void message_learn_result(struct traffic *t, const struct pending *p, const struct rpc *m);
 
 /* batch.c: an array line (2025-03-26 only). */
 void batch_handle(struct traffic *t, struct message *x);

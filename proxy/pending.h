@@ -37,6 +37,7 @@ struct pending {
     int64_t allowed_us; /* its deadline; 0: never */
     int64_t first_us;   /* when its clock began the first time */
     int64_t due_us;     /* when it is over */
+    uint64_t heard_at;  /* messages of the server before it was written */
     size_t heap_at;     /* its place in the heap, and one more; 0: not there */
     size_t size;        /* bytes of the request */
     size_t cost;        /* bytes of this block */

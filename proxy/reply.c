@@ -1,6 +1,7 @@
 #include "proxy/reply.h"
 
 #include "base/text.h"
+#include "wire/json_text.h"
 
 void reply_write(struct buf *b, const struct reply *r)
 {
@@ -18,12 +19,14 @@ void reply_write(struct buf *b, const struct reply *r)
         buf_addc(b, '"');
     }
     if (r->target.p != NULL) {
-        buf_adds(b, ",\"target\":\"");
+        buf_adds(b, json_key_is(r->method, "tools/call") ? ",\"tool\":\"" : ",\"target\":\"");
         buf_slice_add(b, r->target);
         buf_addc(b, '"');
     }
     buf_printf(b, ",\"session\":\"%s\"", r->session);
     if (r->seq != 0)
         buf_printf(b, ",\"seq\":%llu", (unsigned long long)r->seq);
+    if (r->timeout_us > 0)
+        buf_printf(b, ",\"timeout_ms\":%lld", (long long)((r->timeout_us + 999) / 1000));
     buf_adds(b, "}}}");
 }

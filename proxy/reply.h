@@ -15,6 +15,8 @@ enum {
     REPLY_INTERNAL_ERROR = -32603,
     REPLY_SERVER_GONE = -32000,
     REPLY_SERVER_GONE_MODERN = -31000,
+    REPLY_TIMEOUT = -32001,
+    REPLY_TIMEOUT_MODERN = -31001,
 };
 
 struct reply {
@@ -25,6 +27,7 @@ struct reply {
     struct slice method, target; /* between the quotes, as written; {NULL, 0}: not known */
     const char *session;         /* uid */
     uint64_t seq;                /* of the message it answers; 0: none */
+    int64_t timeout_us;          /* the deadline that passed; 0: none */
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */

@@ -19,6 +19,8 @@ void traffic_open(struct traffic *t, struct recorder *r, const char *server, enu
         outbox_open(&t->out[i]);
         pending_open(&t->open[i]);
     }
+    timers_open(&t->timers, NULL, 0);
+    handshake_open(&t->handshake);
     actions_open(&t->actions, recorder_uid(r), server);
 }
 
@@ -28,6 +30,8 @@ void traffic_close(struct traffic *t)
         outbox_close(&t->out[i]);
         pending_close(&t->open[i]);
     }
+    timers_close(&t->timers);
+    handshake_close(&t->handshake);
     actions_close(&t->actions);
     buf_close(&t->scratch);
 }

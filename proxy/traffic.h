@@ -12,7 +12,8 @@
 #define MI_PROXY_TRAFFIC_H
 
 #include "base/outbox.h"
-#include "proxy/pending.h"
+#include "proxy/handshake.h"
+#include "proxy/timers.h"
 #include "vault/actions.h"
 #include "vault/recorder.h"
 #include "wire/line.h"
@@ -27,15 +28,28 @@ struct traffic {
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
     size_t own_bytes;     /* of errors of ours staged since the client's outbox was last empty */
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    struct timers timers;         /* of the client's requests */
+    struct handshake handshake;   /* for a new process of the server */
     struct actions actions;
     struct buf scratch; /* owned: replies under construction */
     char version[32];   /* negotiated by initialize; "" before */
     bool knows_client;  /* the session has the client's name */
+    void *owner;        /* of the two calls, which may be NULL */
+    /* A deadline has passed in silence. True: the server is ended for that; `why` gets a sentence more. */
+    bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
+    void (*on_own_answer)(void *owner, const struct rpc *m); /* to a request of ours */
 };
 
 void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,
                   size_t max_message);
 void traffic_close(struct traffic *t);
+/* Deadlines from here on. The rules are borrowed. */
+void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
+/* What has been written is known: clocks begin. In how many microseconds traffic_expire() has something
+ * to do; -1: it has nothing. */
+int64_t traffic_clocks(struct traffic *t);
+/* Answers every request whose time is over, and tells the server. */
+void traffic_expire(struct traffic *t);
 
 /* One line of a peer, as line_next() gave it. The byte behind it may be overwritten. */
 void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);

@@ -46,6 +46,13 @@ static const struct {
     [FIND_UNKNOWN_ANSWER] = {"unknown-answer", "An answer to no request that is open."},
     [FIND_LATE_ANSWER] = {"late-answer",
                           "An answer to a request that had been cancelled or answered before."},
+    [FIND_LATE_PROGRESS] =
+        {"late-progress",
+         "Progress of a request that had been cancelled or answered before; it was kept back."},
+    [FIND_OWN_REQUEST] =
+        {"own-request",
+         "A request of the interposer to the server, or the answer to it: the client knows nothing "
+         "of it."},
     [FIND_CANCELLED_INITIALIZE] = {"cancelled-initialize",
                                    "The client cancelled initialize, which it must not."},
     [FIND_TOO_MANY_OPEN] = {"too-many-open",
@@ -54,6 +61,7 @@ static const struct {
     [FIND_BODY_LOST] =
         {"body-lost",
          "The body is over 64 KiB and could not be written to Bodies/: only its row is kept."},
+    [FIND_TIMEOUT] = {"timeout", "The server had not answered when the request's deadline passed."},
     [FIND_SERVER_GONE] = {"server-gone", "The server could not take the message any more."},
 };
 

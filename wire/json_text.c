@@ -2,6 +2,9 @@
 
 #include "base/text.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 static unsigned hex4(const char *p)
 {
     unsigned v = 0;
@@ -305,4 +308,86 @@ bool json_int(struct json_value v, int64_t *ret)
         return false;
     *ret = i;
     return true;
+}
+
+static size_t count_members(struct json_value v)
+{
+    struct slice key;
+    struct json_value member;
+    size_t n = 0;
+    for (struct json_walk w = json_walk_begin(v); json_walk_next(&w, &key, &member);)
+        n++;
+    return n;
+}
+
+static bool strings_equal(struct slice a, struct slice b)
+{
+    struct buf x = {0}, y = {0};
+    json_unescape(&x, a);
+    json_unescape(&y, b);
+    bool equal = !x.failed && !y.failed && slice_eq(buf_slice(&x), buf_slice(&y));
+    buf_close(&x);
+    buf_close(&y);
+    return equal;
+}
+
+/* The member of this name, however either is spelt. */
+static struct json_value get_raw(struct json_value object, struct slice name)
+{
+    struct slice key;
+    struct json_value v, found = {0};
+    for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
+        if (slice_eq(key, name) || strings_equal(key, name))
+            found = v;
+    return found;
+}
+
+/* As the doubles that most parsers make of them. */
+static bool numbers_equal(struct slice a, struct slice b)
+{
+    char x[64], y[64];
+    if (a.n >= sizeof x || b.n >= sizeof y)
+        return false;
+    snprintf(x, sizeof x, "%.*s", (int)a.n, a.p);
+    snprintf(y, sizeof y, "%.*s", (int)b.n, b.p);
+    return strtod(x, NULL) == strtod(y, NULL);
+}
+
+static bool containers_equal(struct json_value a, struct json_value b)
+{
+    struct slice key;
+    struct json_value x, y;
+    struct json_walk other = json_walk_begin(b);
+    if (count_members(a) != count_members(b))
+        return false;
+    for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
+        if (a.type == JSON_OBJECT)
+            y = get_raw(b, key);
+        else if (!json_walk_next(&other, &key, &y))
+            return false;
+        if (!json_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+bool json_equal(struct json_value a, struct json_value b)
+{
+    if (a.type != b.type)
+        return false;
+    if (slice_eq(a.text, b.text))
+        return true;
+    if (a.text.n > JSON_EQUAL_MAX || b.text.n > JSON_EQUAL_MAX)
+        return false;
+    switch (a.type) {
+    case JSON_NUMBER:
+        return numbers_equal(a.text, b.text);
+    case JSON_STRING:
+        return strings_equal(json_string_raw(a), json_string_raw(b));
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return containers_equal(a, b);
+    default:
+        return true;
+    }
 }

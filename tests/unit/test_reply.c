@@ -33,7 +33,7 @@ static void test_reply_with_everything_is_written_as_documented(void **state)
         "{\"jsonrpc\":\"2.0\",\"id\":\"x\\u0031\",\"error\":{\"code\":-32000,\"message\":"
         "\"the server s exited with status 1 before it "
         "answered\",\"data\":{\"source\":\"mcp-interposer\","
-        "\"cause\":\"server-exited\",\"method\":\"tools\\/call\",\"target\":\"caf\\u00e9\","
+        "\"cause\":\"server-exited\",\"method\":\"tools\\/call\",\"tool\":\"caf\\u00e9\","
         "\"session\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"seq\":42}}}");
     buf_close(&b);
 }

@@ -771,7 +771,7 @@ static void test_traffic_server_gone_answers_every_open_request(void **state)
     assert_string_equal(traffic_got(f, ROW_S2C),
                         "<1 -32000 server-exited><'m' -31000 server-exited>");
     assert_true(strstr(buf_str(&f->got[ROW_S2C]), "the server srv exited with status 1") != NULL);
-    assert_true(strstr(buf_str(&f->got[ROW_S2C]), "\"target\":\"a\"") != NULL);
+    assert_true(strstr(buf_str(&f->got[ROW_S2C]), "\"tool\":\"a\"") != NULL);
     assert_non_null(strstr(traffic_rows(f), ";6 s2c* error forwarded 1 - - 1 -32000 - server-gone;"
                                             "7 s2c* error forwarded 'm' - - 4 -31000 - server-gone;"
                                             "8 s2c result swallowed 1 - - - - - unknown-answer"));

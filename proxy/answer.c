@@ -1,0 +1,193 @@
+/* answer.c - the answers that we give in the server's place. */
+#include "proxy/message.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq,
+                           findings f)
+{
+    struct buf *b = &t->scratch;
+    buf_clear(b);
+    reply_write(b, r);
+    size_t n = b->n;
+    buf_addc(b, '\n');
+    struct chunk *c = b->failed ? NULL : chunk_new(b->n);
+    if (c == NULL) {
+        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
+        outbox_break(&t->out[ROW_S2C]); /* who waits for it must not wait for ever */
+        return 0;
+    }
+    memcpy(c->data, b->p, b->n);
+    struct row row = {
+        .kind = "error",
+        .direction = ROW_S2C,
+        .origin = ROW_INTERPOSER,
+        .action = ROW_FORWARDED,
+        .rpc_id = r->id.p != NULL ? r->id : slice_of("null"),
+        .body = {c->data, n},
+        .size = n,
+        .request_seq = request_seq,
+        .has_error_code = true,
+        .error_code = r->code,
+        .findings = f,
+        .hold = c,
+    };
+    if (r->id.p != NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
+        row.rpc_id = (struct slice){c->data + sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1, r->id.n};
+    uint64_t seq = recorder_add(t->recorder, &row);
+    if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0)
+        outbox_break(&t->out[ROW_S2C]);
+    t->own_bytes += b->n;
+    chunk_drop(c);
+    return seq;
+}
+
+static void log_reply(struct traffic *t, struct action *a, int code, const char *why, size_t bytes)
+{
+    struct buf text = {0};
+    buf_int(&text, code);
+    size_t digits = text.n;
+    text_json(&text, slice_of(why));
+    struct slice all = buf_slice(&text);
+    a->error_code = (struct slice){all.p, digits};
+    a->error_message = (struct slice){all.p + digits, all.n - digits};
+    a->response_bytes = bytes;
+    a->wall_us = clock_wall_us();
+    if (!text.failed)
+        actions_add(&t->actions, a);
+    buf_close(&text);
+}
+
+void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
+                    const char *cause)
+{
+    /* an id without a method is the client's answer to a request of the server: not ours to answer */
+    bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
+    struct reply r = {
+        .code = code, .message = why, .cause = cause, .session = recorder_uid(t->recorder)};
+    if (request) {
+        r.id = x->m.id.text;
+        r.method = x->m.method;
+        r.target = rpc_target(&x->m);
+    }
+    r.seq = message_drop(t, x, request ? "request" : "noise", ROW_REFUSED);
+    findings f = x->m.findings & FINDING(FIND_SERVER_GONE);
+    (void)send_reply(t, &r, r.seq, f);
+    if (!request)
+        return;
+    struct action a = {
+        .seq = r.seq,
+        .status = "refused",
+        .method = x->m.method,
+        .target = r.target,
+        .request_bytes = x->size,
+    };
+    log_reply(t, &a, code, why, t->scratch.n - 1);
+}
+
+void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
+                   const char *cause)
+{
+    struct reply r = {.id = id,
+                      .code = code,
+                      .message = why,
+                      .cause = cause,
+                      .session = recorder_uid(t->recorder),
+                      .seq = seq};
+    (void)send_reply(t, &r, seq, 0);
+}
+
+struct action message_action(const struct traffic *t, const struct pending *p)
+{
+    return (struct action){
+        .wall_us = clock_wall_us(),
+        .seq = p->request_seq,
+        .method = p->method,
+        .target = p->target,
+        .arguments = p->arguments,
+        .arguments_n = p->arguments_n,
+        .duration_us = recorder_now_us(t->recorder) - p->t_us,
+        .request_bytes = p->size,
+    };
+}
+
+/* Closes an open request with an error of ours. */
+static void answer_open(struct traffic *t, struct pending *p, int code, const char *why,
+                        const char *cause, const char *status, findings f)
+{
+    if (!p->cancelled) { /* nobody waits for the answer of a cancelled one */
+        struct reply r = {.id = p->id,
+                          .code = code,
+                          .message = why,
+                          .cause = cause,
+                          .method = p->method,
+                          .target = p->target,
+                          .session = recorder_uid(t->recorder),
+                          .seq = p->request_seq};
+        (void)send_reply(t, &r, p->request_seq, f);
+        struct action a = message_action(t, p);
+        a.status = status;
+        log_reply(t, &a, code, why, t->scratch.n - 1);
+    }
+    message_close(t, ROW_C2S, p);
+}
+
+void message_answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
+                            const char *cause, const char *why)
+{
+    int code = p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT;
+    struct reply r = {.id = p->id,
+                      .code = code,
+                      .message = why,
+                      .cause = cause,
+                      .method = p->method,
+                      .target = p->target,
+                      .session = recorder_uid(t->recorder),
+                      .seq = p->request_seq,
+                      .timeout_us = timeout_us};
+    (void)send_reply(t, &r, p->request_seq, FINDING(FIND_TIMEOUT));
+    struct action a = message_action(t, p);
+    a.status = "timeout";
+    log_reply(t, &a, code, why, t->scratch.n - 1);
+    message_give_up(t, ROW_C2S, p);
+    p->timed_out = true;
+}
+
+void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
+                               const char *why)
+{
+    answer_open(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
+                "server-gone", FINDING(FIND_SERVER_GONE));
+}
+
+static const char *malformed_because(const struct message *x)
+{
+    if (x->m.findings & FINDING(FIND_TOO_LONG))
+        return "the server's answer is longer than --max-message";
+    if (x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+        return "the server's answer has an envelope key twice";
+    if (x->m.findings & FINDING(FIND_NOT_JSONRPC))
+        return "the server's answer is no JSON-RPC 2.0 message";
+    if (x->batch_seq != 0)
+        return "the server answered in a batch that cannot be passed on";
+    return "the server's answer is malformed: it must have a result or an error, not both";
+}
+
+bool message_malformed_answer(struct traffic *t, struct message *x)
+{
+    bool type_changed;
+    struct pending *p = NULL;
+    if (x->m.method.p == NULL)
+        p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
+    if (p == NULL)
+        return false;
+    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
+    struct row row = message_row(x, "noise", ROW_REFUSED);
+    row.request_seq = p->request_seq;
+    recorder_add(t->recorder, &row);
+    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
+                FINDING(FIND_MALFORMED_ANSWER));
+    return true;
+}

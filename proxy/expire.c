@@ -1,0 +1,104 @@
+/* expire.c - requests whose time is over (mcp-wire.md 6.1): an error for the client, word to the server, and
+ * what still comes for them is kept back. */
+#include "proxy/message.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "wire/json_text.h"
+#include "wire/method.h"
+
+void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
+{
+    timers_open(&t->timers, rules, max_us);
+}
+
+int64_t traffic_clocks(struct traffic *t)
+{
+    if (t->timers.unwritten == NULL && t->timers.n == 0)
+        return -1;
+    int64_t now = recorder_now_us(t->recorder);
+    timers_written(&t->timers, t->out[ROW_C2S].written, now);
+    return timers_next(&t->timers, now);
+}
+
+/* The task that a tasks/result waits for is cancelled by its own method (mcp-wire.md 5.2). */
+static void tell_server(struct traffic *t, const struct pending *p)
+{
+    struct buf b = {0};
+    if (json_key_is(p->method, "tasks/result")) {
+        buf_printf(&b,
+                   "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+                   "%llu\",\"method\":\"tasks/cancel\","
+                   "\"params\":{\"taskId\":\"",
+                   (unsigned long long)handshake_own_id(&t->handshake));
+        buf_slice_add(&b, p->target);
+        buf_adds(&b, "\"}}");
+    } else {
+        buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+                     "cancelled\",\"params\":{\"requestId\":");
+        buf_slice_add(&b, p->id);
+        buf_adds(&b, ",\"reason\":\"the deadline passed\"}}");
+    }
+    if (b.failed || message_own(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
+        log_warn("out of memory: the server is not told of a cancelled request");
+    buf_close(&b);
+}
+
+/* "tools/call slow" */
+static void name_request(struct buf *b, const struct pending *p)
+{
+    text_visible(b, text_head(p->method, 80));
+    if (p->target.p != NULL) {
+        buf_addc(b, ' ');
+        text_visible(b, text_head(p->target, 80));
+    }
+}
+
+static void note_timeout(struct traffic *t, const struct pending *p, int64_t waited_us, bool silent)
+{
+    struct buf b = {0};
+    buf_printf(&b, "{\"seq\":%llu,\"method\":\"", (unsigned long long)p->request_seq);
+    buf_slice_add(&b, p->method);
+    if (p->target.p != NULL) {
+        buf_adds(&b, "\",\"target\":\"");
+        buf_slice_add(&b, p->target);
+    }
+    buf_printf(&b, "\",\"waited_ms\":%lld,\"silent\":%s}", (long long)(waited_us / 1000),
+               silent ? "true" : "false");
+    recorder_event(t->recorder, "timeout", b.failed ? NULL : buf_str(&b));
+    buf_close(&b);
+}
+
+static void expire(struct traffic *t, struct pending *p, int64_t now_us)
+{
+    struct buf why = {0}, name = {0};
+    int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
+    bool silent = p->heard_at == t->timers.heard;
+    name_request(&name, p);
+    buf_printf(&why, "the server %s did not %s %s within %.1f s", t->server,
+               p->written_us != 0 ? "answer" : "read", buf_str(&name), (double)waited_us / 1e6);
+    note_timeout(t, p, waited_us, silent);
+    log_warn("a deadline passed: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
+             buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
+    bool hung = silent && t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
+    if (!hung && !(p->flags & METHOD_UNCANCELLED))
+        tell_server(t, p);
+    message_answer_timeout(t, p, p->allowed_us, hung ? "hang" : "timeout",
+                           why.failed ? "timed out" : buf_str(&why));
+    if (hung) {
+        buf_clear(&why);
+        buf_printf(&why, "the server %s was ended because it hung on %s; this call may have run",
+                   t->server, buf_str(&name));
+        traffic_server_gone(t, "server-killed", why.failed ? "the server hung" : buf_str(&why));
+    }
+    buf_close(&why);
+    buf_close(&name);
+}
+
+void traffic_expire(struct traffic *t)
+{
+    int64_t now = recorder_now_us(t->recorder);
+    for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
+        expire(t, p, now);
+}
