@@ -23,9 +23,9 @@
 /* Goes up with each change of what is found by key, in text, or cut. */
 #define REDACT_VERSION 1
 
-#define REDACT_CUT 50          /* characters of sensitive content that stay */
-#define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */
-#define REDACT_PEM_LINES 512   /* lines of a private key that are hidden, if its end never comes */
+#define REDACT_CUT 50        /* characters of sensitive content that stay */
+#define REDACT_MARK_MAX 80   /* bytes of a mark `[redacted:RULE]` */
+#define REDACT_PEM_LINES 512 /* lines of a private key that are hidden, if its end never comes */
 
 enum redact_how {
     REDACT_SECRETS, /* secrets alone: --record full */

@@ -27,8 +27,9 @@
 struct shapes;
 
 struct shape_hit {
-    size_t from, n;   /* bytes of the text that was given; n > 0 */
-    const char *rule; /* "github-token", "private-key", …; of the user's: the NAME of pattern.NAME */
+    size_t from, n; /* bytes of the text that was given; n > 0 */
+    const char
+        *rule; /* "github-token", "private-key", …; of the user's: the NAME of pattern.NAME */
 };
 
 /* The built-in rules. 0 or MI_ENOMEM. *ret is the caller's. */
