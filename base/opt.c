@@ -30,6 +30,10 @@ static size_t find(const struct opt_set *s, const char *name, size_t len)
 
 static void set(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
+    if (s->table[i].many && s->many_n == OPT_MANY_MAX)
+        s->overflow = true;
+    else if (s->table[i].many)
+        s->many[s->many_n++] = (struct opt_many){i, value, from};
     if (from < s->from[i])
         return;
     s->value[i] = value;
@@ -173,6 +177,20 @@ static size_t must_find(const struct opt_set *s, const char *name)
 const char *opt_get(const struct opt_set *s, const char *name)
 {
     return s->value[must_find(s, name)];
+}
+
+/* *at counts sources and places in the list: one pass over the list for each source. */
+const char *opt_each(const struct opt_set *s, const char *name, size_t *at)
+{
+    size_t i = must_find(s, name);
+    for (; *at < (OPT_FLAG + 1) * OPT_MANY_MAX; ++*at) {
+        size_t k = *at % OPT_MANY_MAX;
+        if (k >= s->many_n || s->many[k].i != i || s->many[k].from != *at / OPT_MANY_MAX)
+            continue;
+        ++*at;
+        return s->many[k].value;
+    }
+    return NULL;
 }
 
 bool opt_on(const struct opt_set *s, const char *name)

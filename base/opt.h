@@ -13,6 +13,7 @@
 #include "base/buf.h"
 
 #define OPT_MAX 32
+#define OPT_MANY_MAX 128 /* values of options that may be given several times */
 
 struct opt {
     char letter;      /* 0: none */
@@ -20,6 +21,7 @@ struct opt {
     const char *arg;  /* what the help calls its value; NULL: a flag without one */
     const char *def;  /* default, shown by the help; NULL: none */
     const char *help;
+    bool many; /* may be given several times, and by each source: all of them count */
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };
@@ -29,6 +31,13 @@ struct opt_set {
     size_t n;
     const char *value[OPT_MAX]; /* borrowed; NULL: not given and no default; flags: "yes" or "no" */
     enum opt_from from[OPT_MAX];
+    struct opt_many {
+        size_t i; /* in the table */
+        const char *value;
+        enum opt_from from;
+    } many[OPT_MANY_MAX]; /* of the options that may be given several times, as they came */
+    size_t many_n;
+    bool overflow;    /* there were more */
     struct buf error; /* owned; the sentence of the last MI_EINVAL */
 };
 
@@ -46,7 +55,10 @@ MI_MUST int opt_env(struct opt_set *s);
 MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
 
 const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
-bool opt_on(const struct opt_set *s, const char *name);         /* of a flag */
+/* The values of an option that may be given several times, weaker sources first; *at begins at 0. NULL: no
+ * more. The default is not among them. */
+const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
+bool opt_on(const struct opt_set *s, const char *name); /* of a flag */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
 
 /* The table as lines of help, aligned, with the defaults. */
