@@ -90,7 +90,7 @@ int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)
 
 void json_unescape(struct buf *b, struct slice raw)
 {
-    if (memchr(raw.p, '\\', raw.n) == NULL) {
+    if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL) {
         buf_slice_add(b, raw);
         return;
     }
@@ -365,7 +365,7 @@ static bool containers_equal(struct json_value a, struct json_value b)
             y = get_raw(b, key);
         else if (!json_walk_next(&other, &key, &y))
             return false;
-        if (!json_equal(x, y))
+        if (y.type == JSON_NONE || !json_equal(x, y))
             return false;
     }
     return true;

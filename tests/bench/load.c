@@ -167,7 +167,7 @@ static void child_start(const struct options *o)
     if (st == 0)
         st = o->socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out)
                        : pipe2(out, O_CLOEXEC);
-    if (st < 0)
+    if (st != 0)
         die("pipe: %s", strerror(errno));
 
     pid_t pid = fork();

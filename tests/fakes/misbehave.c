@@ -269,7 +269,7 @@ static void answer_large(struct job *j, size_t size)
         _exit(98);
     size_t n = (size_t)sprintf(members, "\"content\":[{\"type\":\"text\",\"text\":\"");
     memset(members + n, 'x', size);
-    strcpy(members + n + size, "\"}]");
+    memcpy(members + n + size, "\"}]", sizeof "\"}]");
     answer_with(j, members);
     free(members);
 }
@@ -417,15 +417,13 @@ static enum outcome wait_word(struct job *j, const char *w, const char *arg)
     }
     if (j->left == 0)
         j->left = times;
-    else if (is_sleep)
+    else if (is_sleep || (*w != 'n' && j->token.p == NULL))
         j->left--;
     else if (*w == 'n')
         say(NOTE "message\",\"params\":{\"level\":\"info\",\"data\":\"%ld\"}}\n", j->left--);
-    else if (j->token.p != NULL)
+    else
         say(NOTE "progress\",\"params\":{\"progressToken\":%.*s,\"progress\":%ld}}\n",
             (int)j->token.n, j->token.p, times - j->left--);
-    else
-        j->left--;
     if (j->left <= 0) {
         j->left = 0;
         return GO_ON;
@@ -520,7 +518,7 @@ static void heard_answer(struct part id)
     char number[24];
     for (struct job *j = jobs; j != NULL; j = j->next) {
         int n = snprintf(number, sizeof number, "%ld", j->asked);
-        if (j->asked != 0 && (size_t)n == id.n && memcmp(id.p, number, id.n) == 0) {
+        if (j->asked != 0 && id.p != NULL && (size_t)n == id.n && memcmp(id.p, number, id.n) == 0) {
             j->asked = 0;
             j->wake_ms = 0;
         }

@@ -16,9 +16,10 @@
 static int meet(const char *path)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof to.sun_path)
+    size_t n = strlen(path);
+    if (n >= sizeof to.sun_path)
         return -1;
-    strcpy(to.sun_path, path);
+    memcpy(to.sun_path, path, n + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
         return fd;

@@ -296,7 +296,7 @@ static void say(const struct step *x, size_t i)
     fault_resume(was);
     if (x->who == 'E') {
         struct chunk *c = chunk_new(b.n + 1);
-        if (c != NULL) {
+        if (c != NULL && b.n > 0) {
             memcpy(c->data, b.p, b.n);
             traffic_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
         }
