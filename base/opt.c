@@ -1,7 +1,10 @@
 #include "base/opt.h"
 
+#include "base/nearest.h"
+
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void opt_open(struct opt_set *s, const struct opt *table)
@@ -28,11 +31,18 @@ static size_t find(const struct opt_set *s, const char *name, size_t len)
     return i;
 }
 
+static bool is_many(const struct opt *o)
+{
+    size_t n = o->arg != NULL ? strlen(o->arg) : 0;
+    return n > 3 && strcmp(o->arg + n - 3, "...") == 0;
+}
+
 static void set(struct opt_set *s, size_t i, const char *value, enum opt_from from)
 {
-    if (s->table[i].many && s->many_n == OPT_MANY_MAX)
+    bool many = is_many(&s->table[i]);
+    if (many && s->many_n == OPT_MANY_MAX)
         s->overflow = true;
-    else if (s->table[i].many)
+    else if (many)
         s->many[s->many_n++] = (struct opt_many){i, value, from};
     if (from < s->from[i])
         return;
@@ -65,6 +75,18 @@ static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_fro
     return fail(s, "$1: '$2' is neither yes nor no", s->table[i].name, value);
 }
 
+static int unknown(struct opt_set *s, const char *written, const char *name, size_t len)
+{
+    char word[NEAREST_MAX + 2]; /* a longer one is like none */
+    snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
+    struct nearest near = nearest_to(word);
+    for (size_t i = 0; i < s->n; i++)
+        nearest_try(&near, s->table[i].name);
+    if (near.best == NULL)
+        return fail(s, "unknown option $1", written, "");
+    return fail(s, "unknown option $1; did you mean --$2?", written, near.best);
+}
+
 static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
 {
     const char *word = argv[*at] + 2;
@@ -72,7 +94,7 @@ static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
     size_t len = eq != NULL ? (size_t)(eq - word) : strlen(word);
     size_t i = find(s, word, len);
     if (i == s->n)
-        return fail(s, "unknown option $1", argv[*at], "");
+        return unknown(s, argv[*at], word, len);
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
             return fail(s, "option --$1 takes no value", s->table[i].name, "");

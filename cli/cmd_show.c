@@ -172,8 +172,12 @@ static int show_call(struct showing *s)
     if (st < 0)
         return st;
     if (!t.found) {
-        log_error("session %lld has no message %lld; it has 1 to %lld", (long long)s->session.id,
-                  (long long)s->seq, (long long)last);
+        if (last == 0)
+            log_error("session %lld has no message at all; see: mcp-interposer sessions",
+                      (long long)s->session.id);
+        else
+            log_error("session %lld has no message %lld; it has 1 to %lld",
+                      (long long)s->session.id, (long long)s->seq, (long long)last);
         return MI_ENOENT;
     }
     if (t.request_seq > 0)

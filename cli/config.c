@@ -1,8 +1,8 @@
 #include "cli/config.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/units.h"
-#include "cli/nearest.h"
 #include "cli/paths.h"
 
 #include <assert.h>

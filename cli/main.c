@@ -1,6 +1,6 @@
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/command.h"
-#include "cli/nearest.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,9 +1,9 @@
 /* settings_read() with two commands of its own, a home of its own and files that it writes there. */
 #include "cli/config.h"
-#include "cli/nearest.h"
 #include "cli/paths.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "tests/unit/unit.h"
 
 #include <sys/stat.h>

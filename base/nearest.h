@@ -1,8 +1,8 @@
 /* nearest.h - "did you mean": the name that is closest to a misspelt one.
  *
  * Blocks    never. Pure. */
-#ifndef MI_CLI_NEAREST_H
-#define MI_CLI_NEAREST_H
+#ifndef MI_BASE_NEAREST_H
+#define MI_BASE_NEAREST_H
 
 #include "base/base.h"
 
