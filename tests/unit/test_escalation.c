@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -457,6 +458,7 @@ static void test_escalation_with_the_folder_locked_is_written_all_the_same(void 
     assert_int_equal(pipe(ready), 0);
     pid_t holder = fork();
     if (holder == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* should this test fail */
         int fd = open(temp_path(&f->t, "vault/Escalations"), O_RDONLY | O_CLOEXEC);
         if (fd < 0 || flock(fd, LOCK_EX) != 0 || write(ready[1], "", 1) != 1)
             _exit(1);
