@@ -14,10 +14,6 @@ static int make_path(const char *path)
         errno = ENOENT;
         return MI_EIO;
     }
-    if (path[0] == '\0') {
-        errno = ENOENT;
-        return MI_EIO;
-    }
     char *p = strdup(path);
     if (p == NULL)
         return MI_ENOMEM;
