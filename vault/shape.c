@@ -1,0 +1,381 @@
+#include "vault/shape.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "vault/shape_pattern.h"
+#include "vault/shape_table.h"
+
+/* All anchors are searched for at once, in Wu and Manber's way: the first four letters of each make a
+ * window (three letters, and before them any), and a table over two bytes tells how far the window can move
+ * on before an anchor may end in them. Mostly that is three, so a third of the bytes are looked at. */
+#define WINDOW 4
+#define BUCKETS 1024
+#define MAX_ENTRIES 2048
+#define MAX_PATTERNS 64
+#define MAX_PENDING 32
+/* Bytes before a place that are searched again, for rules that see on from their anchor. */
+#define LOOK_BACK 512
+
+struct entry {
+    uint16_t pair; /* the last two bytes of a window */
+    uint8_t rule;
+    uint8_t letters; /* of the window, 3 or 4 */
+    uint16_t next;   /* in the bucket; 0: the end */
+};
+
+static struct {
+    bool ready;
+    uint8_t shift[1 << 16]; /* by pair; 0: look into the bucket */
+    uint16_t bucket[BUCKETS];
+    struct entry entries[MAX_ENTRIES]; /* from 1 on */
+    size_t entries_n;
+} anchors;
+
+struct pending {
+    struct shape_hit hit;
+    size_t rule; /* its place in the table */
+};
+
+/* How far a text has been searched. Between two calls for one text nothing is done twice. */
+struct search {
+    struct slice text;
+    size_t from;                         /* where the next call goes on */
+    size_t end;                          /* of the next window: the place of its last byte */
+    size_t masked;                       /* anchors before it lie in a mark */
+    struct pending pending[MAX_PENDING]; /* by place, without overlap */
+    size_t pending_n;
+};
+
+struct pattern {
+    struct shape_pattern *p; /* owned */
+    struct shape_hit next;   /* n 0: none in the rest of the text */
+    bool stale;              /* next is not of this text */
+};
+
+struct shapes {
+    struct search *search; /* owned; changes while the rules do not */
+    struct pattern *patterns;
+    size_t patterns_n;
+};
+
+/* ---- the table of anchors ---- */
+
+static unsigned pair_of(const char *p)
+{
+    return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static unsigned bucket_of(unsigned pair)
+{
+    return (pair ^ pair >> 5) % BUCKETS;
+}
+
+static void add_entry(unsigned pair, size_t rule, size_t letters)
+{
+    uint16_t *head = &anchors.bucket[bucket_of(pair)], *last = head;
+    assert(anchors.entries_n + 1 < MAX_ENTRIES);
+    while (*last != 0)
+        last = &anchors.entries[*last].next;
+    *last = (uint16_t)++anchors.entries_n;
+    anchors.entries[*last] = (struct entry){(uint16_t)pair, (uint8_t)rule, (uint8_t)letters, 0};
+}
+
+/* Each pair that may stand at letters i and i + 1 of the window moves it by no more than `most`. */
+static void add_pairs(const struct shape_set *a, const struct shape_set *b, unsigned most,
+                      size_t rule, size_t letters)
+{
+    for (unsigned x = 0; x < 256; x++) {
+        if (a != NULL && !shape_in(a, (char)x))
+            continue;
+        for (unsigned y = 0; y < 256; y++) {
+            unsigned pair = x << 8 | y;
+            if (!shape_in(b, (char)y))
+                continue;
+            if (anchors.shift[pair] > most)
+                anchors.shift[pair] = (uint8_t)most;
+            if (most == 0)
+                add_entry(pair, rule, letters);
+        }
+    }
+}
+
+static void add_anchor(size_t rule)
+{
+    const struct shape_rule *r = &shape_rules[rule];
+    struct shape_set set[WINDOW];
+    const char *f = strchr(r->form, '<');
+    size_t n = 0;
+    f = f != NULL ? f + 1 : r->form;
+    for (; n < WINDOW && *f != '|'; n++)
+        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &set[n]);
+    assert(n == WINDOW || n == WINDOW - 1);
+    for (size_t i = n - 1; i >= 1; i--)
+        add_pairs(&set[i - 1], &set[i], (unsigned)(n - 1 - i), rule, n);
+    if (n < WINDOW)
+        add_pairs(NULL, &set[0], 2, rule, n);
+}
+
+static void anchors_open(void)
+{
+    if (anchors.ready)
+        return;
+    assert(shape_rules_n <= UINT8_MAX);
+    memset(anchors.shift, WINDOW - 1, sizeof anchors.shift);
+    for (size_t i = 0; i < shape_rules_n; i++)
+        add_anchor(i);
+    anchors.ready = true;
+}
+
+/* The next place at or behind *end where a window may end; false: there is none. */
+static inline bool next_window(struct slice text, size_t *end)
+{
+    size_t e = *end;
+    while (e < text.n) {
+        unsigned shift = anchors.shift[pair_of(text.p + e - 1)];
+        if (shift == 0)
+            break;
+        e += shift;
+    }
+    *end = e;
+    return e < text.n;
+}
+
+bool shapes_maybe(struct slice text)
+{
+    anchors_open();
+    struct shape_hit hit;
+    for (size_t end = WINDOW - 2; next_window(text, &end); end++) {
+        unsigned pair = pair_of(text.p + end - 1);
+        for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+            const struct entry *e = &anchors.entries[i];
+            if (e->pair == pair && end + 1 >= e->letters &&
+                shape_form(&shape_rules[e->rule], text, end + 1 - e->letters, &hit))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- one text ---- */
+
+static bool better(const struct pending *a, const struct pending *b)
+{
+    if (a->hit.from != b->hit.from)
+        return a->hit.from < b->hit.from;
+    if (a->hit.n != b->hit.n)
+        return a->hit.n > b->hit.n;
+    return a->rule < b->rule;
+}
+
+static size_t end_of(const struct shape_hit *h)
+{
+    return h->from + h->n;
+}
+
+/* Hits that overlap become one, with the name of the better. */
+static void keep(struct search *s, struct pending p)
+{
+    size_t i = 0;
+    while (i < s->pending_n && end_of(&s->pending[i].hit) <= p.hit.from)
+        i++;
+    size_t j = i;
+    while (j < s->pending_n && s->pending[j].hit.from < end_of(&p.hit)) {
+        struct pending *q = &s->pending[j];
+        size_t from = size_min(p.hit.from, q->hit.from);
+        size_t end = end_of(&p.hit) > end_of(&q->hit) ? end_of(&p.hit) : end_of(&q->hit);
+        struct pending one = better(q, &p) ? *q : p;
+        one.hit.from = from;
+        one.hit.n = end - from;
+        p = one;
+        j++;
+    }
+    memmove(s->pending + i + 1, s->pending + j, (s->pending_n - j) * sizeof *s->pending);
+    s->pending_n = s->pending_n - (j - i) + 1;
+    s->pending[i] = p;
+}
+
+/* What was given before is not given again. */
+static bool clip(struct shape_hit *h, size_t from)
+{
+    if (end_of(h) <= from || h->n == 0)
+        return false;
+    if (h->from < from) {
+        h->n = end_of(h) - from;
+        h->from = from;
+    }
+    return true;
+}
+
+static void try_window(struct search *s)
+{
+    unsigned pair = pair_of(s->text.p + s->end - 1);
+    for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+        const struct entry *e = &anchors.entries[i];
+        struct pending p;
+        if (e->pair != pair || s->end + 1 < e->letters)
+            continue;
+        size_t at = s->end + 1 - e->letters;
+        size_t mark = shape_mark_end(s->text, at);
+        p.rule = e->rule;
+        if (mark > s->masked)
+            s->masked = mark;
+        if (at >= s->masked && shape_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
+            clip(&p.hit, s->from))
+            keep(s, p);
+    }
+}
+
+/* Search on until the first hit cannot change any more. */
+static void settle(struct search *s)
+{
+    while (s->pending_n < MAX_PENDING) {
+        if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
+            return;
+        if (!next_window(s->text, &s->end))
+            return;
+        try_window(s);
+        s->end++;
+    }
+}
+
+static void search_begin(struct search *s, struct slice text, size_t from)
+{
+    s->text = text;
+    s->from = from;
+    s->masked = 0;
+    s->pending_n = 0;
+    /* what a rule sees may begin before the place, when this is not the first call for the text */
+    s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
+}
+
+static void patterns_begin(const struct shapes *sh)
+{
+    for (size_t i = 0; i < sh->patterns_n; i++)
+        sh->patterns[i].stale = true;
+}
+
+/* The next hit of each pattern; the best of them, if it is better than *best. */
+static bool ask_patterns(const struct shapes *sh, struct slice text, size_t from, bool found,
+                         struct shape_hit *best)
+{
+    for (size_t i = 0; i < sh->patterns_n; i++) {
+        struct pattern *p = &sh->patterns[i];
+        struct shape_hit *h = &p->next;
+        if (p->stale || (h->n > 0 && h->from < from)) {
+            p->stale = false;
+            if (!shape_pattern_next(p->p, text, from, h))
+                h->n = 0;
+        }
+        if (h->n > 0 &&
+            (!found || h->from < best->from || (h->from == best->from && h->n > best->n))) {
+            *best = *h;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool grow(struct shape_hit *hit, const struct shape_hit *other)
+{
+    if (other->n == 0 || other->from >= end_of(hit) || end_of(other) <= end_of(hit))
+        return false;
+    hit->n = end_of(other) - hit->from;
+    return true;
+}
+
+/* Whatever overlaps the hit goes with it. */
+static void take_along(const struct shapes *sh, struct shape_hit *hit)
+{
+    struct search *s = sh->search;
+    bool grew = true;
+    while (grew) {
+        grew = false;
+        for (size_t i = 0; i < s->pending_n; i++)
+            grew = grow(hit, &s->pending[i].hit) || grew;
+        for (size_t i = 0; i < sh->patterns_n; i++)
+            grew = grow(hit, &sh->patterns[i].next) || grew;
+    }
+    size_t gone = 0;
+    while (gone < s->pending_n && s->pending[gone].hit.from < end_of(hit))
+        gone++;
+    memmove(s->pending, s->pending + gone, (s->pending_n - gone) * sizeof *s->pending);
+    s->pending_n -= gone;
+}
+
+bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct shape_hit *ret)
+{
+    struct search *s = sh->search;
+    if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {
+        search_begin(s, text, from);
+        patterns_begin(sh);
+    }
+    settle(s);
+    struct shape_hit best = {0};
+    bool found = s->pending_n > 0;
+    if (found)
+        best = s->pending[0].hit;
+    if (!ask_patterns(sh, text, from, found, &best))
+        return false;
+    take_along(sh, &best);
+    s->from = end_of(&best);
+    *ret = best;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+int shapes_open(struct shapes **ret, struct buf *error)
+{
+    (void)error;
+    anchors_open();
+    struct shapes *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->search = calloc(1, sizeof *s->search);
+    if (s->search == NULL) {
+        free(s);
+        return MI_ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error)
+{
+    if (s->patterns_n == MAX_PATTERNS) {
+        buf_printf(error, "pattern.%s: there are %d patterns already, and more are not taken", name,
+                   MAX_PATTERNS);
+        return MI_EINVAL;
+    }
+    struct pattern *more = realloc(s->patterns, (s->patterns_n + 1) * sizeof *more);
+    if (more == NULL)
+        return MI_ENOMEM;
+    s->patterns = more;
+    more[s->patterns_n] = (struct pattern){.stale = true};
+    int st = shape_pattern_open(&more[s->patterns_n].p, name, regex, error);
+    if (st == 0)
+        s->patterns_n++;
+    return st;
+}
+
+bool shapes_has_patterns(const struct shapes *s)
+{
+    return s->patterns_n > 0;
+}
+
+void shapes_close(struct shapes *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->patterns_n; i++)
+        shape_pattern_close(s->patterns[i].p);
+    free(s->patterns);
+    free(s->search);
+    free(s);
+}
+
+uint64_t shapes_work(void)
+{
+    return shape_work;
+}

@@ -1,0 +1,302 @@
+/* How a form is read and tried, and how text is judged: examples, templates, words. */
+#include "vault/shape_table.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+uint64_t shape_work;
+
+/* ---- forms ---- */
+
+static void set_range(struct shape_set *s, char from, char to)
+{
+    for (unsigned c = (unsigned char)from; c <= (unsigned char)to; c++)
+        s->bits[c >> 6] |= UINT64_C(1) << (c & 63);
+}
+
+static void set_text(struct shape_set *s, const char *chars)
+{
+    for (; *chars != '\0'; chars++)
+        set_range(s, *chars, *chars);
+}
+
+static void set_escape(struct shape_set *s, char c)
+{
+    if (strchr("awbdhx", c) == NULL) {
+        set_range(s, c, c);
+        return;
+    }
+    set_range(s, '0', '9');
+    if (c == 'h' || c == 'x')
+        set_range(s, 'a', 'f');
+    if (c == 'x')
+        set_range(s, 'A', 'F');
+    if (c == 'a' || c == 'w' || c == 'b') {
+        set_range(s, 'A', 'Z');
+        set_range(s, 'a', 'z');
+    }
+    if (c == 'w')
+        set_text(s, "_-");
+    if (c == 'b')
+        set_text(s, "+/");
+}
+
+void shape_atom(const char **p, bool fold, struct shape_set *ret)
+{
+    const char *f = *p;
+    *ret = (struct shape_set){{0}};
+    if (*f == '\\') {
+        set_escape(ret, f[1]);
+        f += 2;
+    } else if (*f == '[') {
+        for (f++; *f != ']'; f++) {
+            bool range = f[1] == '-' && f[2] != ']';
+            set_range(ret, f[0], range ? f[2] : f[0]);
+            f += range ? 2 : 0;
+        }
+        f++;
+    } else {
+        set_range(ret, *f, *f);
+        if (fold && shape_lower(*f))
+            set_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
+        f++;
+    }
+    *p = f;
+}
+
+/* {3} {3,} {3,9} ? or nothing, which is once. */
+static void count_read(const char **p, size_t *min, size_t *max)
+{
+    char *end;
+    *min = *max = 1;
+    if (**p == '?') {
+        *min = 0;
+        (*p)++;
+    } else if (**p == '{') {
+        *min = *max = strtoul(*p + 1, &end, 10);
+        if (*end == ',')
+            *max = end[1] == '}' ? SIZE_MAX : strtoul(end + 1, &end, 10);
+        *p = strchr(end, '}') + 1;
+    }
+}
+
+/* What stands before '<' in the form, read leftwards from text[at]. */
+static bool back_read(const char **form, struct slice text, size_t at, size_t *from)
+{
+    const char *f = *form, *mark = strchr(f, '<');
+    if (mark == NULL)
+        return true;
+    struct shape_set set;
+    size_t min, max, n = 0;
+    shape_atom(&f, false, &set);
+    count_read(&f, &min, &max);
+    while (n < at && n < max && shape_in(&set, text.p[at - n - 1]))
+        n++;
+    shape_work += n;
+    *from = at - n;
+    *form = mark + 1;
+    return n >= min;
+}
+
+bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
+{
+    const char *f = rule->form;
+    size_t from = at, end = 0, i = at, head = 0;
+    bool fold = (rule->flags & SHAPE_FOLD) != 0;
+    struct shape_set set;
+    if (!back_read(&f, text, at, &from))
+        return false;
+    while (*f != '\0') {
+        if (*f == '|' || *f == '(' || *f == ')') {
+            if (*f == '|')
+                head = i;
+            else if (*f == '(')
+                from = i;
+            else
+                end = i;
+            f++;
+            continue;
+        }
+        size_t min, max, n = 0;
+        shape_atom(&f, fold, &set);
+        count_read(&f, &min, &max);
+        while (n < max && i < text.n && shape_in(&set, text.p[i]))
+            i++, n++;
+        shape_work += n + 1;
+        if (n < min)
+            return false;
+    }
+    if (rule->fn != NULL) {
+        ret->rule = rule->name;
+        return rule->fn(text, at, ret);
+    }
+    while (end == 0 && text.p[i - 1] == '.') /* of a sentence */
+        i--;
+    *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
+    if (!(rule->flags & SHAPE_EDGELESS) && !shape_edge_left(text, from))
+        return false;
+    if (i < text.n && shape_alnum(text.p[i]) && shape_alnum(text.p[i - 1]))
+        return false;
+    struct slice hit = {text.p + from, ret->n}, body = {text.p + head, i - head};
+    if (rule->flags & SHAPE_CRC && shape_crc62(body))
+        return true;
+    return !shape_made_up(hit);
+}
+
+/* GitHub's and npm's: the CRC-32 of what stands before them is in the last six letters. */
+bool shape_crc62(struct slice body)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if (body.n <= 6)
+        return false;
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < body.n - 6; i++) {
+        crc ^= (unsigned char)body.p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (UINT32_C(0xEDB88320) & (0 - (crc & 1)));
+    }
+    crc = ~crc;
+    for (size_t i = 1; i <= 6; i++, crc /= 62)
+        if (body.p[body.n - i] != digits[crc % 62])
+            return false;
+    return true;
+}
+
+/* ---- judging text ---- */
+
+static bool hex(char c)
+{
+    return shape_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool ends_escape(const char *end, size_t n)
+{
+    if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
+        return true;
+    if (n >= 3 && end[-3] == '%' && hex(end[-2]) && hex(end[-1]))
+        return true;
+    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && hex(end[-2]) && hex(end[-1]))
+        return true;
+    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && hex(end[-4]) && hex(end[-3]) &&
+           hex(end[-2]) && hex(end[-1]);
+}
+
+/* ESC [ 1 ; 31 m */
+static bool ends_colour(const char *end, size_t n)
+{
+    size_t i = 1;
+    if (end[-1] != 'm')
+        return false;
+    while (i < n && i < 16 &&
+           (shape_digit(end[-(ptrdiff_t)i - 1]) || end[-(ptrdiff_t)i - 1] == ';'))
+        i++;
+    return i < n && end[-(ptrdiff_t)i - 1] == '[';
+}
+
+bool shape_edge_left(struct slice text, size_t at)
+{
+    if (at == 0 || !shape_alnum(text.p[at - 1]))
+        return true;
+    return ends_escape(text.p + at, at) || ends_colour(text.p + at, at);
+}
+
+bool shape_holds(struct slice s, const char *list)
+{
+    while (*list != '\0') {
+        size_t n = strcspn(list, " ");
+        for (size_t i = 0; i + n <= s.n; i++)
+            if (strncasecmp(s.p + i, list, n) == 0)
+                return true;
+        list += n + strspn(list + n, " ");
+    }
+    return false;
+}
+
+bool shape_listed(struct slice word, const char *list)
+{
+    while (*list != '\0') {
+        size_t n = strcspn(list, " ");
+        if (n == word.n && strncasecmp(word.p, list, n) == 0)
+            return true;
+        list += n + strspn(list + n, " ");
+    }
+    return false;
+}
+
+static size_t distinct(struct slice s)
+{
+    struct shape_set seen = {{0}};
+    for (size_t i = 0; i < s.n; i++)
+        set_range(&seen, s.p[i], s.p[i]);
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++)
+        n += (size_t)__builtin_popcountll(seen.bits[i]);
+    return n;
+}
+
+bool shape_made_up(struct slice s)
+{
+    size_t same = 1, up = 1;
+    s.n = size_min(s.n, 256);
+    for (size_t i = 1; i < s.n; i++) {
+        same = s.p[i] == s.p[i - 1] ? same + 1 : 1;
+        up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
+        if (same >= 10 || up >= 10)
+            return true;
+    }
+    shape_work += s.n;
+    if (s.n >= 16 && distinct(s) < 7)
+        return true;
+    return shape_holds(s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
+}
+
+bool shape_varied(struct slice s)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < s.n; i++)
+        kinds |= shape_digit(s.p[i])   ? 1u
+                 : shape_lower(s.p[i]) ? 2u
+                 : shape_upper(s.p[i]) ? 4u
+                                       : 8u;
+    shape_work += s.n;
+    return __builtin_popcount(kinds) >= 2 && distinct(s) >= size_min(s.n / 2, 8);
+}
+
+bool shape_template(struct slice s)
+{
+    if (s.n == 0)
+        return true;
+    char a = s.p[0], b = s.n > 1 ? s.p[1] : '\0', z = s.p[s.n - 1];
+    if (a == '$' && (b == '{' || b == '(' || b == '_' || shape_upper(b)))
+        return true;
+    if ((a == '<' && z == '>') || (a == '{' && z == '}') || (a == '[' && z == ']'))
+        return true;
+    if (a == '%' && (s.n == 2 || b == '(' || z == '%'))
+        return true;
+    /* stars, dots, and the bytes of U+2022, U+25CF, U+2026 */
+    static const char hidden[] = "*.xX-_#?\xE2\x80\xA2\x97\x8F\xA6";
+    size_t n = 0;
+    while (n < s.n && memchr(hidden, s.p[n], sizeof hidden - 1) != NULL)
+        n++;
+    return n == s.n;
+}
+
+size_t shape_mark_end(struct slice text, size_t at)
+{
+    struct slice rest = {text.p + at, text.n - at};
+    if (!slice_begins(rest, SHAPE_MARK))
+        return 0;
+    for (size_t i = strlen(SHAPE_MARK); i < rest.n && i < 96; i++) {
+        if (rest.p[i] == ']')
+            return at + i + 1;
+        if (!shape_alnum(rest.p[i]) && strchr("._-", rest.p[i]) == NULL)
+            return 0;
+    }
+    return 0;
+}
+
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret)
+{
+    (void)text, (void)at, (void)ret;
+    return false;
+}

@@ -1,0 +1,354 @@
+/* Rules for what stands beside a telling word, in plain text: `password=…`, `Authorization: …`. A word
+ * alone proves nothing: prose, code and help texts speak of passwords all the time. So a value must
+ * stand where a value stands, and look like one. */
+#include "vault/shape_table.h"
+
+#include <strings.h>
+
+/* ---- the name before a value ---- */
+
+#define NAME_MAX_LEN 64 /* bytes of a name on either side of its telling word */
+
+struct name {
+    struct slice text;                /* as it stands */
+    char plain[2 * NAME_MAX_LEN + 1]; /* small letters, without what divides words */
+    size_t plain_n;
+    bool flag; /* -x or --x */
+};
+
+static bool in_name(char c)
+{
+    return shape_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+static void name_at(struct slice text, size_t at, struct name *ret)
+{
+    size_t from = at, end = at;
+    while (from > 0 && at - from < NAME_MAX_LEN && in_name(text.p[from - 1]))
+        from--;
+    while (end < text.n && end - at < NAME_MAX_LEN && in_name(text.p[end]))
+        end++;
+    shape_work += end - from;
+    /* \npassword= in text whose escapes nobody resolved */
+    if (from > 0 && text.p[from - 1] == '\\' && end - from > 1 &&
+        strchr("nrt", text.p[from]) != NULL)
+        from++;
+    while (from < end && (text.p[from] == '-' || text.p[from] == '.')) {
+        ret->flag = text.p[from] == '-';
+        from++;
+    }
+    ret->text = (struct slice){text.p + from, end - from};
+    for (size_t i = from; i < end; i++)
+        if (shape_alnum(text.p[i]))
+            ret->plain[ret->plain_n++] = shape_fold(text.p[i]);
+    while (ret->plain_n > 0 && shape_digit(ret->plain[ret->plain_n - 1]))
+        ret->plain_n--;
+    ret->plain[ret->plain_n] = '\0';
+}
+
+/* Does the name end with one of the words of the list? */
+static bool name_ends(const struct name *n, const char *list)
+{
+    while (*list != '\0') {
+        size_t len = strcspn(list, " ");
+        if (n->plain_n >= len && memcmp(n->plain + n->plain_n - len, list, len) == 0)
+            return true;
+        list += len + strspn(list + len, " ");
+    }
+    return false;
+}
+
+enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
+
+/* Strong: what it names is secret. Weak: so it is when it looks like it. */
+static enum strength name_strength(const struct name *n)
+{
+    static const char strong[] = "password passwd passphrase passcode passwort userpass dbpass "
+                                 "rootpass adminpass mysqlpwd dbpwd userpwd secret secretkey "
+                                 "secretaccesskey secrettoken secretkeybase clientsecret";
+    static const char weak[] =
+        "token apikey accesskey privatekey signingkey encryptionkey masterkey "
+        "accountkey sharedkey authkey servicekey adminkey storagekey hmackey "
+        "apisecretkey licensekey webhookkey credential credentials appkey";
+    static const char other[] =
+        "pagetoken nexttoken continuationtoken continuetoken progresstoken "
+        "synctoken cancellationtoken cancelltoken prompttoken completiontoken "
+        "unexpectedtoken bostoken eostoken padtoken unktoken septoken "
+        "masktoken clstoken stoptoken pagination pagingtoken skiptoken "
+        "bypass compass";
+    if (name_ends(n, other))
+        return NAME_NONE;
+    if (name_ends(n, strong))
+        return NAME_STRONG;
+    if (strcmp(n->plain, "pass") == 0 || strcmp(n->plain, "pwd") == 0)
+        return NAME_STRONG;
+    /* DB_PASS, smtp.pass, ftpPwd: with a break before the word */
+    if (name_ends(n, "pass pwd") && n->text.n > 4) {
+        char c = n->text.p[n->text.n - (name_ends(n, "pwd") ? 3 : 4) - 1];
+        char w = n->text.p[n->text.n - (name_ends(n, "pwd") ? 3 : 4)];
+        if (!shape_alnum(c) || (shape_lower(c) && shape_upper(w)))
+            return slice_is(n->text, "OLDPWD") ? NAME_NONE : NAME_STRONG;
+    }
+    return name_ends(n, weak) ? NAME_WEAK : NAME_NONE;
+}
+
+/* ---- what stands between ---- */
+
+enum sep {
+    SEP_NONE,
+    SEP_EQUALS, /* name=value, name := value, name => value, <name>value< */
+    SEP_COLON,  /* name: value */
+    SEP_FLAG,   /* --name value */
+    SEP_IS,     /* the name is value */
+};
+
+struct place {
+    enum sep sep;
+    size_t at;        /* where the value begins, behind its quote */
+    char quote;       /* 0: none */
+    bool escaped;     /* the quote has a backslash before it */
+    bool line_begins; /* the name is the first thing on its line */
+};
+
+static size_t skip_blanks(struct slice text, size_t i)
+{
+    size_t most = size_min(text.n, i + 16);
+    while (i < most && shape_blank(text.p[i]))
+        i++;
+    return i;
+}
+
+static bool quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+static size_t skip_quote(struct slice text, size_t i, struct place *p)
+{
+    size_t k = i;
+    while (k < text.n && text.p[k] == '\\' && k - i < 8)
+        k++;
+    if (k >= text.n || !quote(text.p[k]))
+        return i;
+    if (p != NULL) {
+        p->quote = text.p[k];
+        p->escaped = k > i;
+    }
+    return k + 1;
+}
+
+static bool begins_line(struct slice text, const char *name)
+{
+    const char *p = name;
+    while (p > text.p && name - p < 40 && (shape_blank(p[-1]) || p[-1] == '-' || quote(p[-1])))
+        p--;
+    return p == text.p || p[-1] == '\n' || p[-1] == '\r';
+}
+
+static bool word_at(struct slice text, size_t i, const char *word)
+{
+    size_t n = strlen(word);
+    return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 && shape_blank(text.p[i + n]);
+}
+
+static bool place_after(struct slice text, const struct name *n, struct place *ret)
+{
+    size_t end = (size_t)(n->text.p - text.p) + n->text.n;
+    size_t i = skip_quote(text, end, NULL);
+    *ret = (struct place){.line_begins = begins_line(text, n->text.p)};
+    if (i < text.n && text.p[i] == ']')
+        i++;
+    size_t k = skip_blanks(text, i);
+    if (k >= text.n)
+        return false;
+    char c = text.p[k], d = k + 1 < text.n ? text.p[k + 1] : '\0';
+    if ((c == ':' || c == '=') && (d == '=' || d == '>') && !(c == '=' && d == '=')) {
+        ret->sep = SEP_EQUALS;
+        k += 2;
+    } else if (c == '=' && d != '=' && d != '~') {
+        ret->sep = SEP_EQUALS;
+        k++;
+    } else if (c == '%' && k + 2 < text.n && strncasecmp(text.p + k, "%3d", 3) == 0) {
+        ret->sep = SEP_EQUALS;
+        k += 3;
+    } else if (c == '>' && n->text.p > text.p && n->text.p[-1] == '<') {
+        ret->sep = SEP_EQUALS;
+        k++;
+    } else if (c == ':' && d != ':') {
+        ret->sep = SEP_COLON;
+        k++;
+    } else if (k > i && i == end && n->flag) {
+        ret->sep = SEP_FLAG;
+    } else if (k > i && (word_at(text, k, "is") || word_at(text, k, "was"))) {
+        ret->sep = SEP_IS;
+        k += text.p[k + 1] == 'a' || text.p[k + 1] == 'A' ? 3 : 2;
+        k = skip_blanks(text, k);
+        if (k < text.n && text.p[k] == ':')
+            k++;
+    } else {
+        return false;
+    }
+    ret->at = skip_quote(text, skip_blanks(text, k), ret);
+    return ret->at < text.n;
+}
+
+/* ---- the value ---- */
+
+static bool escape_ends(struct slice text, size_t i)
+{
+    return text.p[i] == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL;
+}
+
+/* Up to its closing quote, or to where a bare word ends. */
+static struct slice value_at(struct slice text, struct place *p)
+{
+    size_t i = p->at, stop = size_min(text.n, p->at + SHAPE_VALUE_MAX);
+    if (p->quote != 0) {
+        for (; i < stop && text.p[i] != '\n'; i++) {
+            bool slash = i > p->at && text.p[i - 1] == '\\';
+            if (text.p[i] == p->quote && slash == p->escaped)
+                break;
+            if (text.p[i] == '[' && shape_mark_end(text, i) != 0)
+                break;
+        }
+        shape_work += i - p->at;
+        if (i < stop && text.p[i] != '\n') {
+            if (p->escaped)
+                while (i > p->at && text.p[i - 1] == '\\')
+                    i--;
+            return (struct slice){text.p + p->at, i - p->at};
+        }
+    }
+    for (i = p->at; i < stop; i++) {
+        char c = text.p[i];
+        if ((unsigned char)c <= ' ' || strchr("\"'`<>;&", c) != NULL || escape_ends(text, i))
+            break;
+        if (c == '[' && shape_mark_end(text, i) != 0)
+            break;
+    }
+    shape_work += i - p->at;
+    p->quote = 0;
+    size_t n = i - p->at;
+    bool open = memchr(text.p + p->at, '(', n) != NULL || memchr(text.p + p->at, '{', n) != NULL ||
+                memchr(text.p + p->at, '[', n) != NULL;
+    while (n > 0 && strchr(open ? ",." : ",.)]}|", text.p[p->at + n - 1]) != NULL)
+        n--;
+    return (struct slice){text.p + p->at, n};
+}
+
+/* a.b.c(), process.env.X, getpass(): an expression of some language. */
+static bool expression(struct slice v)
+{
+    size_t i = 0, dots = 0;
+    while (i < v.n && (shape_alnum(v.p[i]) || strchr("_.:>-$", v.p[i]) != NULL)) {
+        dots += v.p[i] == '.' && i > 0 && i + 1 < v.n && !shape_digit(v.p[i + 1]);
+        i++;
+    }
+    if (i > 0 && i < v.n && (v.p[i] == '(' || v.p[i] == '[' || v.p[i] == '{'))
+        return true;
+    return i == v.n && dots > 0 && !shape_digit(v.p[0]) &&
+           shape_holds(v,
+                       "env. config settings. self. this. req. request. args. opts. options. os. "
+                       "ctx. params. props. state. data. var. local. secrets. vault. user. "
+                       "account. credentials. module. response. result. body.");
+}
+
+static const char not_values[] =
+    "true false null none nil undefined required optional string str text password passwd secret "
+    "token "
+    "hidden yes no on off invalid incorrect wrong expired missing empty unknown unset set changed "
+    "updated reset ok failed failure success disabled enabled redacted masked char varchar bytes "
+    "object any number "
+    "boolean bool int not must your the an is are was and or for of to in from with key value pass "
+    "redacted] protected default prompt file env environment basic bearer authentication length "
+    "strength policy mismatch mandatory too short long weak strong field input type";
+
+static bool digits_only(struct slice v)
+{
+    size_t i = 0;
+    while (i < v.n && shape_digit(v.p[i]))
+        i++;
+    return i == v.n;
+}
+
+/* Not a word: a letter and a digit, or a sign in the middle. */
+static bool odd(struct slice v)
+{
+    bool letter = false, digit = false, sign = false;
+    for (size_t i = 0; i < v.n; i++) {
+        letter = letter || shape_lower((char)(v.p[i] | 0x20));
+        digit = digit || shape_digit(v.p[i]);
+        sign = sign || strchr("!@#$%^&*+=~", v.p[i]) != NULL;
+    }
+    return (letter && digit) || sign;
+}
+
+static bool path(struct slice v)
+{
+    return v.n == 0 || v.p[0] == '/' || v.p[0] == '~' || slice_begins(v, "./") ||
+           slice_begins(v, "../") || memmem(v.p, v.n, "://", 3) != NULL ||
+           shape_holds(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
+}
+
+static bool ends_line(struct slice text, struct slice v)
+{
+    const char *p = v.p + v.n, *end = text.p + text.n;
+    while (p < end && (shape_blank(*p) || quote(*p) || *p == ','))
+        p++;
+    return p == end || *p == '\n' || *p == '\r';
+}
+
+static bool strong_value(struct slice text, const struct name *n, const struct place *p,
+                         struct slice v)
+{
+    bool spaces = memchr(v.p, ' ', v.n) != NULL;
+    if (v.n < 4 || shape_holds(v, "placeholder changeme xxxxxx"))
+        return false;
+    if (strcmp(n->plain, "pwd") == 0 && path(v))
+        return false;
+    if (spaces) /* a passphrase, or a text for people */
+        return p->sep != SEP_IS && v.n <= 200 &&
+               !shape_holds(v, "password enter please must should your invalid incorrect "
+                               "required cannot failed secret passphrase");
+    if (digits_only(v))
+        return p->sep == SEP_EQUALS || v.n >= 6;
+    if (p->sep == SEP_EQUALS || p->quote != 0)
+        return true;
+    if (p->sep == SEP_COLON && p->line_begins && ends_line(text, v))
+        return true;
+    if (p->sep == SEP_IS)
+        return v.n >= 6 && odd(v) &&
+               !shape_holds(v, "base64 sha1 sha2 sha3 sha5 md5 utf8 utf-8 argon2 pbkdf2 oauth2");
+    return v.n >= 6 && odd(v);
+}
+
+static bool weak_value(const struct place *p, struct slice v)
+{
+    bool digit = false;
+    for (size_t i = 0; i < v.n; i++) {
+        digit = digit || shape_digit(v.p[i]);
+        if ((unsigned char)v.p[i] <= ' ')
+            return false;
+    }
+    if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || path(v) || digits_only(v))
+        return false;
+    return shape_varied(v) && !shape_made_up(v) && (digit || v.n >= 20);
+}
+
+bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
+{
+    struct name n = {0};
+    struct place p;
+    name_at(text, at, &n);
+    enum strength strength = name_strength(&n);
+    if (strength == NAME_NONE || !place_after(text, &n, &p))
+        return false;
+    struct slice v = value_at(text, &p);
+    if (shape_template(v) || shape_mark_end(text, p.at) != 0 || shape_listed(v, not_values))
+        return false;
+    if (p.quote == 0 && expression(v))
+        return false;
+    ret->from = (size_t)(v.p - text.p);
+    ret->n = v.n;
+    return strength == NAME_STRONG ? strong_value(text, &n, &p, v) : weak_value(&p, v);
+}
