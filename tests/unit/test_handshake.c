@@ -1,0 +1,413 @@
+/* What a new process of the server is told, and what it may be asked again. */
+#include "proxy/handshake.h"
+
+#include "base/text.h"
+#include "tests/unit/unit.h"
+
+#define INIT                                                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+#define PARAMS                                                                                     \
+    "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\","      \
+    "\"version\":\"1\"}}"
+#define ANSWER(version, capabilities)                                                              \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"" version                     \
+    "\",\"capabilities\":" capabilities ",\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"
+#define OK "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}"
+
+/* A message in memory of its own. */
+static char *read_message(const char *text, struct rpc *ret)
+{
+    size_t n = strlen(text);
+    char *copy = unit_copy(text, n);
+    assert_int_equal(rpc_read((struct slice){copy, n}, ret), 0);
+    assert_int_not_equal(ret->kind, RPC_INVALID);
+    return copy;
+}
+
+static struct pending *ask(struct pending_table *t, const char *request)
+{
+    struct rpc m;
+    struct pending *p;
+    char *text = read_message(request, &m);
+    assert_int_equal(pending_add(t, &m, &p), 0);
+    free(text);
+    return p;
+}
+
+/* The request was answered like this, and both messages are gone. */
+static void answered(struct handshake *h, const char *request, const char *answer)
+{
+    struct pending_table t;
+    struct rpc m;
+    pending_open(&t);
+    struct pending *p = ask(&t, request);
+    char *text = read_message(answer, &m);
+    handshake_answered(h, p, &m);
+    free(text);
+    pending_close(&t);
+}
+
+static void subscribe(struct handshake *h, const char *verb, const char *uri)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/%s\",\"params\":{\"uri\":%s}}",
+             verb, uri);
+    answered(h, text, OK);
+}
+
+static void check_next(struct handshake *h, size_t *at, const char *wanted)
+{
+    struct buf b = {0};
+    bool more = handshake_next(h, at, &b);
+    assert_int_equal(more, wanted != NULL);
+    assert_string_equal(buf_str(&b), wanted != NULL ? wanted : "");
+    buf_close(&b);
+}
+
+static void test_handshake_without_initialize_has_nothing_to_say(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    size_t at = 0;
+    handshake_open(&h);
+    assert_false(handshake_first(&h, &b));
+    assert_false(handshake_hint(&h, &at, &b));
+    check_next(&h, &at, NULL);
+    assert_int_equal(b.n, 0);
+    handshake_close(&h);
+    handshake_close(&h);
+}
+
+static void test_handshake_says_the_clients_params_with_an_id_of_its_own(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    size_t at = 0;
+    handshake_open(&h);
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    assert_true(handshake_first(&h, &b));
+    assert_string_equal(buf_str(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+                                     "1\",\"method\":\"initialize\",\"params\":" PARAMS "}");
+    check_next(&h, &at, NULL); /* the client has not said initialized itself */
+    handshake_initialized(&h);
+    at = 0;
+    check_next(&h, &at, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    check_next(&h, &at, NULL);
+    buf_close(&b);
+    handshake_close(&h);
+}
+
+static void test_handshake_an_initialize_that_failed_is_none(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    handshake_open(&h);
+    answered(&h, INIT, "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":7}");
+    assert_false(handshake_first(&h, &b));
+    handshake_close(&h);
+}
+
+static bool is_answer(struct handshake *h, const char *id)
+{
+    char text[256];
+    struct rpc m;
+    snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}", id);
+    char *copy = read_message(text, &m);
+    bool is = handshake_is_answer(h, &m);
+    free(copy);
+    return is;
+}
+
+static void test_handshake_knows_the_answer_by_its_id(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    handshake_open(&h);
+    assert_false(is_answer(&h, "\"" HANDSHAKE_ID "0\""));
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    assert_int_equal(handshake_own_id(&h), 1);
+    assert_true(handshake_first(&h, &b));
+    assert_true(is_answer(&h, "\"" HANDSHAKE_ID "2\""));
+    assert_false(is_answer(&h, "\"" HANDSHAKE_ID "1\""));
+    assert_false(is_answer(&h, "\"" HANDSHAKE_ID "22\""));
+    assert_false(is_answer(&h, "2"));
+    assert_false(is_answer(&h, "0"));
+    buf_close(&b);
+    handshake_close(&h);
+}
+
+static void test_handshake_own_ids_are_strings_with_a_prefix(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id;
+        bool own;
+    } rows[] = {{"\"" HANDSHAKE_ID "7\"", true},
+                {"\"" HANDSHAKE_ID "\"", true},
+                {"\"mcp-interposer\"", false},
+                {"\"x" HANDSHAKE_ID "1\"", false},
+                {"7", false},
+                {"null", false}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct json_value v = {json_type_at(rows[i].id[0]), slice_of(rows[i].id)};
+        assert_int_equal(handshake_is_own_id(v), rows[i].own);
+    }
+}
+
+static void test_handshake_is_the_same_when_version_and_capabilities_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer, *why; /* NULL: the same */
+    } rows[] = {
+        {ANSWER("2025-06-18", "{\"tools\":{\"listChanged\":true},\"logging\":{}}"), NULL},
+        {ANSWER("2025-06-18", "{ \"logging\" : {}, \"t\\u006fols\":{\"listChanged\": true } }"),
+         NULL},
+        {"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\","
+         "\"capabilities\":{\"tools\":{\"listChanged\":true},\"logging\":{}},\"serverInfo\":"
+         "{\"name\":\"s\",\"version\":\"2\"},\"instructions\":\"new\"}}",
+         NULL},
+        {ANSWER("2024-11-05", "{\"tools\":{\"listChanged\":true},\"logging\":{}}"),
+         "protocolVersion"},
+        {ANSWER("2025-06-18", "{\"tools\":{\"listChanged\":false},\"logging\":{}}"),
+         "capabilities"},
+        {ANSWER("2025-06-18", "{\"tools\":{\"listChanged\":true}}"), "capabilities"},
+        {ANSWER("2025-06-18", "{\"tools\":{\"listChanged\":true},\"logging\":{},\"prompts\":{}}"),
+         "capabilities"},
+        {OK, "protocolVersion"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32602,\"message\":\"no\"}}",
+         "refuses initialize"},
+    };
+    struct handshake h;
+    handshake_open(&h);
+    answered(&h, INIT, ANSWER("2025-06-18", "{\"tools\":{\"listChanged\":true},\"logging\":{}}"));
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct rpc m;
+        struct buf why = {0};
+        char *text = read_message(rows[i].answer, &m);
+        bool same = handshake_same(&h, &m, &why);
+        if (same != (rows[i].why == NULL) ||
+            (rows[i].why != NULL && strstr(buf_str(&why), rows[i].why) == NULL))
+            fail_msg("%s: %d '%s'", rows[i].answer, same, buf_str(&why));
+        buf_close(&why);
+        free(text);
+    }
+    handshake_close(&h);
+}
+
+static void test_handshake_the_last_level_and_the_live_subscriptions_follow(void **state)
+{
+    (void)state;
+    struct handshake h;
+    size_t at = 0;
+    handshake_open(&h);
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    handshake_initialized(&h);
+    for (int i = 0; i < 2; i++)
+        answered(&h,
+                 i == 0 ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\","
+                          "\"params\":{\"level\":\"debug\"}}"
+                        : "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/setLevel\","
+                          "\"params\":{\"level\":\"error\"}}",
+                 OK);
+    subscribe(&h, "subscribe", "\"x:a\"");
+    subscribe(&h, "subscribe", "\"x:b\"");
+    subscribe(&h, "subscribe", "\"x:\\u0062\"");
+    subscribe(&h, "subscribe", "\"\"");
+    subscribe(&h, "subscribe", "\"x:\\nc\"");
+    subscribe(&h, "unsubscribe", "\"\\u0078:a\"");
+    subscribe(&h, "unsubscribe", "\"never\"");
+    check_next(&h, &at, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    check_next(&h, &at,
+               "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+               "1\",\"method\":\"logging/setLevel\",\"params\":{\"level\":\"error\"}}");
+    check_next(&h, &at,
+               "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+               "2\",\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"x:b\"}}");
+    check_next(&h, &at,
+               "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+               "3\",\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"\"}}");
+    check_next(&h, &at,
+               "{\"jsonrpc\":\"2.0\",\"id\":\"" HANDSHAKE_ID
+               "4\",\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"x:\\nc\"}}");
+    check_next(&h, &at, NULL);
+    check_next(&h, &at, NULL);
+    assert_false(h.forgot);
+    handshake_close(&h);
+}
+
+static void test_handshake_a_second_initialize_begins_anew(void **state)
+{
+    (void)state;
+    struct handshake h;
+    size_t at = 0;
+    handshake_open(&h);
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    handshake_initialized(&h);
+    subscribe(&h, "subscribe", "\"x:a\"");
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    check_next(&h, &at, NULL);
+    handshake_close(&h);
+}
+
+static void test_handshake_hints_at_lists_that_were_promised_to_be_told_of(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf b = {0};
+    size_t at = 0, n = 0;
+    handshake_open(&h);
+    answered(&h, INIT,
+             ANSWER("2025-06-18",
+                    "{\"prompts\":{\"listChanged\":true},\"tools\":{\"listChanged\":"
+                    "true},\"resources\":{\"listChanged\":false,\"subscribe\":true}}"));
+    while (handshake_hint(&h, &at, &b)) {
+        buf_addc(&b, '\n');
+        n++;
+    }
+    assert_int_equal(n, 2);
+    assert_string_equal(
+        buf_str(&b), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n"
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n");
+    buf_close(&b);
+    handshake_close(&h);
+}
+
+static bool repeats(struct handshake *h, const char *request)
+{
+    struct pending_table t;
+    pending_open(&t);
+    bool may = handshake_repeats(h, ask(&t, request));
+    pending_close(&t);
+    return may;
+}
+
+static bool repeats_call(struct handshake *h, const char *tool)
+{
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\"}}",
+        tool);
+    return repeats(h, text);
+}
+
+#define TOOL(name, hints) "{\"name\":\"" name "\",\"inputSchema\":{}" hints "}"
+#define TOOLS(list) "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"tools\":[" list "]}}"
+#define HINTS(hint) ",\"annotations\":{" hint "}"
+#define LIST "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"tools/list\"}"
+
+static void test_handshake_repeats_what_reads_and_tools_that_say_so(void **state)
+{
+    (void)state;
+    struct handshake h;
+    handshake_open(&h);
+    assert_false(repeats_call(&h, "reads"));
+    answered(
+        &h, LIST,
+        TOOLS(
+            TOOL("reads", HINTS("\"readOnlyHint\":true")) "," TOOL("same", HINTS("\"idempotentHint"
+                                                                                 "\":true,"
+                                                                                 "\"destructiveHint"
+                                                                                 "\":true")) "," TOOL(
+                "plain",
+                "") "," TOOL("no",
+                             HINTS("\"readOnlyHint\":false")) "," TOOL("text",
+                                                                       HINTS("\"readOnlyHint\":"
+                                                                             "\"true\"")) ",7,{"
+                                                                                          "\"name\""
+                                                                                          ":8}"));
+    answered(&h, LIST, TOOLS(TOOL("page two", HINTS("\"readOnlyHint\":true"))));
+    assert_true(repeats_call(&h, "reads"));
+    assert_true(repeats_call(&h, "r\\u0065ads"));
+    assert_true(repeats_call(&h, "same"));
+    assert_true(repeats_call(&h, "page two"));
+    assert_false(repeats_call(&h, "plain"));
+    assert_false(repeats_call(&h, "no"));
+    assert_false(repeats_call(&h, "text"));
+    assert_false(repeats_call(&h, "read"));
+    assert_false(repeats_call(&h, "unknown"));
+    assert_false(repeats_call(&h, ""));
+
+    answered(&h, LIST, TOOLS(TOOL("reads", "")));
+    assert_false(repeats_call(&h, "reads"));
+    assert_true(repeats_call(&h, "same"));
+
+    assert_true(repeats(&h, LIST));
+    assert_true(repeats(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\","
+                            "\"params\":{\"uri\":\"x\"}}"));
+    assert_false(repeats(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tasks/get\","
+                             "\"params\":{\"taskId\":\"reads\"}}"));
+    assert_false(repeats(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x/y\",\"params\":"
+                             "{\"name\":\"same\"}}"));
+    handshake_close(&h);
+}
+
+static void test_handshake_a_request_too_long_to_keep_is_not_repeated(void **state)
+{
+    (void)state;
+    struct handshake h;
+    char *text = malloc(PENDING_WHOLE_MAX + 256);
+    assert_non_null(text);
+    handshake_open(&h);
+    int n = sprintf(text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":"
+                          "{\"uri\":\"");
+    memset(text + n, 'u', PENDING_WHOLE_MAX);
+    memcpy(text + n + PENDING_WHOLE_MAX, "\"}}", sizeof "\"}}");
+    assert_false(repeats(&h, text));
+    free(text);
+    handshake_close(&h);
+}
+
+static void test_handshake_forgets_past_its_limit_and_says_so(void **state)
+{
+    (void)state;
+    struct handshake h;
+    char uri[300];
+    size_t at = 2, n = 0;
+    struct buf b = {0};
+    handshake_open(&h);
+    memset(uri, 'u', sizeof uri);
+    for (int i = 0; !h.forgot; i++) {
+        assert_true(i < 10000);
+        snprintf(uri, sizeof uri, "\"x:%d", i);
+        uri[strlen(uri)] = 'u';
+        memcpy(uri + 290, "\"", 2);
+        subscribe(&h, "subscribe", uri);
+        n++;
+    }
+    assert_true(h.subscribed.n <= HANDSHAKE_MAX);
+    size_t told = 0;
+    while (handshake_next(&h, &at, &b)) {
+        buf_clear(&b);
+        told++;
+    }
+    assert_int_equal(told, n - 1); /* those before are whole */
+    buf_close(&b);
+    handshake_close(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_handshake_without_initialize_has_nothing_to_say),
+        cmocka_unit_test(test_handshake_says_the_clients_params_with_an_id_of_its_own),
+        cmocka_unit_test(test_handshake_an_initialize_that_failed_is_none),
+        cmocka_unit_test(test_handshake_knows_the_answer_by_its_id),
+        cmocka_unit_test(test_handshake_own_ids_are_strings_with_a_prefix),
+        cmocka_unit_test(test_handshake_is_the_same_when_version_and_capabilities_are),
+        cmocka_unit_test(test_handshake_the_last_level_and_the_live_subscriptions_follow),
+        cmocka_unit_test(test_handshake_a_second_initialize_begins_anew),
+        cmocka_unit_test(test_handshake_hints_at_lists_that_were_promised_to_be_told_of),
+        cmocka_unit_test(test_handshake_repeats_what_reads_and_tools_that_say_so),
+        cmocka_unit_test(test_handshake_a_request_too_long_to_keep_is_not_repeated),
+        cmocka_unit_test(test_handshake_forgets_past_its_limit_and_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
