@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "vault/keep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,7 +266,7 @@ static void learn_text(struct recorder *r, size_t i, struct slice *column, struc
         return;
     struct buf *b = &r->learnt_text[i];
     buf_clear(b);
-    buf_slice_add(b, text);
+    text_utf8(b, text_head(text, KEEP_NAME_MAX)); /* a peer chose it: any size, any character */
     if (!b->failed)
         *column = buf_slice(b);
 }

@@ -581,6 +581,20 @@ static void test_recorder_removed_vault_is_made_anew_and_the_session_goes_on(voi
         "1,2,3");
 }
 
+static void test_recorder_name_of_a_peer_is_kept_short_and_without_nul(void **state)
+{
+    struct fixture *f = *state;
+    static char name[100000] = "a";
+    memset(name + 2, 'x', sizeof name - 2); /* behind a NUL */
+    assert_int_equal(open_recorder(f, false), 0);
+    struct store_update u = {.client_name = {name, sizeof name}};
+    recorder_learn(f->r, &u);
+    assert_int_equal(recorder_commit(f->r), RECORDER_STORED);
+    assert_string_equal(ask(&f->t, "SELECT substr(client_name, 1, 3) FROM sessions"),
+                        "a\xEF\xBF\xBDx");
+    assert_string_equal(ask(&f->t, "SELECT length(client_name) FROM sessions"), "4096");
+}
+
 /* What the session has learnt before belongs into the new vault as well. */
 static void test_recorder_removed_vault_gets_all_that_is_known_of_the_session(void **state)
 {
@@ -688,6 +702,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_recorder_nothing_is_seen_before_the_commit_and_all_of_it_after),
         T(test_recorder_session_is_written_with_the_first_rows_and_completed_as_it_learns),
+        T(test_recorder_name_of_a_peer_is_kept_short_and_without_nul),
         T(test_recorder_two_sessions_in_one_vault_keep_their_rows_apart),
         T(test_recorder_times_do_not_go_back),
         T(test_recorder_lock_held_for_a_moment_is_waited_for),
