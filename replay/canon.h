@@ -3,7 +3,8 @@
  * Rules     mcp-wire.md 6.4. The order of keys, white space, the spelling of strings and numbers do not count;
  *           nor do absent params against {}. `_meta` is left out, params.task.ttl, and what --ignore
  *           names. Of inputResponses only the keys count, unless answers are compared. Of `initialize`
- *           nothing counts. A key that stands twice is kept twice: two parsers would read two things.
+ *           nothing counts. A request that names a revision by itself (mcp-wire.md 3.3) is equal only to
+ *           one of that revision. A key that stands twice is kept twice: two parsers would read two things.
  * Owns      nothing.
  * Errors    the buffer says so when it failed.
  * Blocks    never. Pure; recursion as deep as the text (JSON_MAX_DEPTH). */
@@ -18,7 +19,7 @@ struct canon_rules {
     bool answers; /* inputResponses count with their values */
 };
 
-/* Appends "method\n" and the canonical params. The message must have passed rpc_read(). */
+/* Appends the method, the revision it names and the canonical params. The message must have passed rpc_read(). */
 void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules);
 /* Appends the canonical form of any valid JSON value. */
 void canon_value(struct buf *b, struct json_value v);

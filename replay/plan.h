@@ -27,7 +27,8 @@ enum plan_kind {
     PLAN_NOTE,     /* a notification, sent as it is */
     PLAN_PROGRESS, /* its token becomes the live one */
     PLAN_STREAM,   /* its subscription id becomes the live one */
-    PLAN_CANCEL,   /* cancels what the server asked (`link`), or ends a subscription */
+    PLAN_CANCEL,   /* cancels a question of the server (`link`) */
+    PLAN_UNLISTEN, /* ends the subscription that its exchange is */
     PLAN_QUESTION, /* a request of the server */
     PLAN_ANSWER,   /* the outcome of its exchange */
     PLAN_END,      /* the server ended */
@@ -37,14 +38,27 @@ struct plan_list {
     uint32_t first, last; /* steps; PLAN_NONE: empty */
 };
 
+/* What steps stand behind. */
+enum plan_anchor_kind {
+    ANCHOR_START,
+    ANCHOR_REQUEST, /* of the client: the steps inside its exchange */
+    ANCHOR_OUTCOME, /* of an exchange */
+    ANCHOR_CUE,     /* a notification of the client */
+    ANCHOR_REPLY,   /* the client's answer to a question */
+};
+
+struct plan_anchor {
+    enum plan_anchor_kind kind;
+    uint32_t i; /* exchange, cue or question */
+};
+
 struct plan_step {
     uint64_t place; /* of the message in the source */
     int64_t t_us;
     uint32_t next;
     uint32_t gate; /* the question of this list whose answer came before it; PLAN_NONE */
-    uint32_t
-        link; /* QUESTION: which; CANCEL: the question's step; PROGRESS, STREAM, ANSWER: exchange */
-    uint8_t kind; /* enum plan_kind */
+    uint32_t link; /* QUESTION: which; CANCEL: the question's step */
+    uint8_t kind;  /* enum plan_kind */
     bool in_batch;
 };
 
@@ -90,6 +104,7 @@ struct plan_topic {
 
 /* A notification of the client. */
 struct plan_cue {
+    int64_t t_us;
     struct plan_list after;
     uint32_t next; /* of the same topic */
 };
@@ -103,12 +118,13 @@ struct plan_group {
 
 struct plan;
 
+/* The rules are borrowed. 0 or MI_ENOMEM. */
 MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
 void plan_close(struct plan *p); /* NULL is fine */
 /* One message; `body` is the whole of it ({NULL, 0} for an answer will do). 0, MI_EFULL or MI_ENOMEM. */
 MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
-/* There are no more. server_ended: the server left by itself. */
-MI_MUST int plan_finish(struct plan *p, bool server_ended, int64_t exit_status);
+/* There are no more. server_ended: the server left by itself. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_finished(const struct plan *p);
 
 uint32_t plan_exchanges(const struct plan *p);
@@ -122,12 +138,13 @@ uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice
 struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 /* Nothing more can come into its list before the outcome. */
 bool plan_settled(const struct plan *p, uint32_t exchange);
-const struct plan_list *plan_start(const struct plan *p);
-/* What followed the next notification of this method that the client gave; NULL: none so far. */
-const struct plan_list *plan_take_cue(struct plan *p, struct slice method);
-/* What the recording says of the protocol: revision of its initialize or of its requests; "": nothing yet. */
-const char *plan_version(const struct plan *p);
-bool plan_is_modern(const struct plan *p);
+const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
+/* The next notification of this method that the client gave; PLAN_NONE: none so far. */
+uint32_t plan_take_cue(struct plan *p, struct slice method);
+const struct plan_cue *plan_cue(const struct plan *p, uint32_t i);
+/* The revision that initialize came to, and that of requests which name one themselves (mcp-wire.md 3.3);
+ * "": nothing of the kind so far. */
+const char *plan_version(const struct plan *p, bool modern);
 /* Messages that could not be given a place: progress for a token that nobody gave, and the like. */
 uint32_t plan_dropped(const struct plan *p);
 

@@ -14,7 +14,8 @@
 #define POINTER_DEPTH_MAX 32
 
 struct pointer {
-    struct slice token[POINTER_DEPTH_MAX]; /* in pointers.text, once all are added */
+    char *text; /* owned; where the tokens lie */
+    struct slice token[POINTER_DEPTH_MAX];
     size_t n;
 };
 

@@ -1,0 +1,155 @@
+/* plan_index.c - the plan's tables: topics, groups of equal requests, and what stands at a place. */
+#include "replay/plan_inner.h"
+
+#include "wire/method.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+int plan_room(void **list, uint32_t n, uint32_t *cap, size_t size)
+{
+    if (n < *cap)
+        return 0;
+    if (n >= PLAN_NONE / 2)
+        return MI_EFULL;
+    uint32_t more = *cap == 0 ? 64 : *cap * 2;
+    void *bigger = realloc(*list, more * size);
+    if (bigger == NULL)
+        return MI_ENOMEM;
+    *list = bigger;
+    *cap = more;
+    return 0;
+}
+
+/* ---- topics ---- */
+
+static uint64_t topic_hash(struct slice method, struct slice target)
+{
+    uint64_t h = rpc_id_hash(method) * 31 + rpc_id_hash(target);
+    return h != 0 ? h : 1;
+}
+
+/* The key under which the topic is, or would be. */
+static uint64_t topic_key(const struct plan *p, struct slice method, struct slice target,
+                          uint32_t *ret)
+{
+    uint64_t h = topic_hash(method, target);
+    for (;; h = h + 1 != 0 ? h + 1 : 1) { /* another one may have the same hash */
+        const uint32_t *i = map_get(&p->topic_map, h);
+        *ret = i != NULL ? *i : PLAN_NONE;
+        if (i == NULL ||
+            (slice_eq(p->topics[*i].method, method) && slice_eq(p->topics[*i].target, target)))
+            return h;
+    }
+}
+
+uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target)
+{
+    uint32_t i;
+    (void)topic_key(p, method, target, &i);
+    return i;
+}
+
+int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret)
+{
+    uint64_t key = topic_key(p, method, target, ret);
+    if (*ret != PLAN_NONE)
+        return 0;
+    int st = PLAN_ROOM(p, topics);
+    char *text = st == 0 ? malloc(method.n + target.n + 1) : NULL;
+    if (text == NULL)
+        return st < 0 ? st : MI_ENOMEM;
+    if (method.n > 0)
+        memcpy(text, method.p, method.n);
+    if (target.n > 0)
+        memcpy(text + method.n, target.p, target.n);
+    st = map_put(&p->topic_map, key, p->topics_n);
+    if (st < 0) {
+        free(text);
+        return st;
+    }
+    *ret = p->topics_n;
+    p->topics[p->topics_n++] = (struct plan_topic){
+        .method = {text, method.n},
+        .target = {text + method.n, target.n},
+        .flags = method_flags(method),
+        .first = PLAN_NONE,
+        .last = PLAN_NONE,
+        .first_cue = PLAN_NONE,
+        .last_cue = PLAN_NONE,
+        .live_cue = PLAN_NONE,
+    };
+    return 0;
+}
+
+bool plan_works(struct slice method)
+{
+    static const char *const quiet[] = {
+        "initialize",           "ping",         "server/discover",
+        "tools/list",           "prompts/list", "resources/list",
+        "logging/setLevel",     "tasks/get",    "resources/templates/list",
+        "tasks/list",           "tasks/cancel", "resources/subscribe",
+        "tasks/update",         "tasks/result", "resources/unsubscribe",
+        "subscriptions/listen",
+    };
+    for (size_t i = 0; i < MI_COUNT(quiet); i++)
+        if (slice_is(method, quiet[i]))
+            return false;
+    return true;
+}
+
+/* ---- groups ---- */
+
+struct plan_group *plan_find_group(struct plan *p, uint64_t hash)
+{
+    const uint32_t *i = map_get(&p->group_map, hash);
+    return i != NULL ? &p->groups[*i] : NULL;
+}
+
+int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange)
+{
+    struct plan_group *g = plan_find_group(p, hash);
+    if (g != NULL) {
+        p->exchanges[g->last].next_same = exchange;
+        g->last = exchange;
+        if (g->next == PLAN_NONE)
+            g->next = exchange;
+        return 0;
+    }
+    int st = PLAN_ROOM(p, groups);
+    if (st == 0)
+        st = map_put(&p->group_map, hash, p->groups_n);
+    if (st == 0)
+        p->groups[p->groups_n++] = (struct plan_group){hash, exchange, exchange, exchange};
+    return st;
+}
+
+/* ---- places ---- */
+
+uint32_t plan_exchange_at(const struct plan *p, uint64_t place)
+{
+    uint32_t from = 0, to = p->exchanges_n;
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+        if (p->exchanges[mid].place < place)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < p->exchanges_n && p->exchanges[from].place == place ? from : PLAN_NONE;
+}
+
+uint32_t plan_question_at(const struct plan *p, uint64_t place)
+{
+    uint32_t from = 0, to = p->questions_n;
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+        if (p->steps[p->questions[mid].step].place < place)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    if (from == p->questions_n || p->steps[p->questions[from].step].place != place)
+        return PLAN_NONE;
+    return from;
+}

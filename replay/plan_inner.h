@@ -1,0 +1,64 @@
+/* plan_inner.h - what the files of the plan share. Only replay/plan*.c include this. */
+#ifndef MI_REPLAY_PLAN_INNER_H
+#define MI_REPLAY_PLAN_INNER_H
+
+#include "replay/map.h"
+#include "replay/plan.h"
+
+struct listen {
+    uint64_t id_hash;
+    uint32_t exchange;
+};
+
+struct plan {
+    const struct canon_rules *rules; /* borrowed */
+    struct plan_exchange *exchanges; /* all owned */
+    struct plan_step *steps;
+    struct plan_question *questions;
+    struct plan_cue *cues;
+    struct plan_topic *topics;
+    struct plan_group *groups;
+    struct listen *listens;
+    uint32_t *undecided; /* questions that several requests may have led to */
+    uint32_t exchanges_n, steps_n, questions_n, cues_n, topics_n, groups_n, listens_n, undecided_n;
+    uint32_t exchanges_cap, steps_cap, questions_cap, cues_cap, topics_cap, groups_cap, listens_cap,
+        undecided_cap;
+    struct map topic_map, group_map, token_map; /* token_map: the newest exchange with a token */
+    struct plan_list start;
+    struct plan_anchor anchor; /* what happened last */
+    struct plan_anchor quiet;  /* the same without requests that nothing is to be expected of */
+    uint32_t open_first, open_last; /* exchanges that are open and at work, oldest first */
+    uint32_t open_n;
+    struct buf key;      /* owned; scratch */
+    char version[2][32]; /* of initialize, of requests */
+    bool finished;
+    int64_t last_t_us;
+    uint32_t dropped;
+};
+
+/* Makes room for one more entry of `size` bytes. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_room(void **list, uint32_t n, uint32_t *cap, size_t size);
+#define PLAN_ROOM(p, what)                                                                         \
+    plan_room((void **)&(p)->what, (p)->what##_n, &(p)->what##_cap, sizeof *(p)->what)
+
+/* plan_index.c */
+MI_MUST int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret);
+MI_MUST int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange);
+uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
+uint32_t plan_question_at(const struct plan *p, uint64_t place);
+/* Is something to be expected of a request of this method beside its answer? */
+bool plan_works(struct slice method);
+
+/* plan_place.c: where a step goes */
+MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
+void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
+void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
+struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
+void plan_place_note(struct plan *p, uint32_t step);
+MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_cue);
+void plan_question_answered(struct plan *p, uint32_t question);
+void plan_opened(struct plan *p, uint32_t exchange);
+/* The exchange has come to an end; `answered`: by an answer. Before its answer is appended. */
+void plan_closing(struct plan *p, uint32_t exchange, bool answered);
+
+#endif

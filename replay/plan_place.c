@@ -1,0 +1,190 @@
+/* plan_place.c - where a step of the server goes: into which exchange, or behind what. */
+#include "replay/plan_inner.h"
+
+int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
+{
+    int st = PLAN_ROOM(p, steps);
+    if (st < 0)
+        return st;
+    *ret = p->steps_n;
+    p->steps[p->steps_n] = *step;
+    p->steps[p->steps_n].next = PLAN_NONE;
+    p->steps[p->steps_n].gate = PLAN_NONE;
+    p->steps_n++;
+    return 0;
+}
+
+void plan_append(struct plan *p, struct plan_list *list, uint32_t step)
+{
+    if (list->first == PLAN_NONE)
+        list->first = step;
+    else
+        p->steps[list->last].next = step;
+    list->last = step;
+}
+
+void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    p->steps[step].gate = x->gate;
+    plan_append(p, &x->inside, step);
+}
+
+struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
+{
+    switch (a.kind) {
+    case ANCHOR_REQUEST:
+        return &p->exchanges[a.i].inside; /* it is open, or there would be an outcome */
+    case ANCHOR_OUTCOME:
+        return &p->exchanges[a.i].after;
+    case ANCHOR_CUE:
+        return &p->cues[a.i].after;
+    case ANCHOR_REPLY:
+        return &p->questions[a.i].after;
+    default:
+        return &p->start;
+    }
+}
+
+static bool is_open(const struct plan *p, uint32_t exchange)
+{
+    return exchange != PLAN_NONE && p->exchanges[exchange].outcome == PLAN_OPEN;
+}
+
+void plan_place_note(struct plan *p, uint32_t step)
+{
+    struct plan_anchor a = p->anchor;
+    uint32_t inside = PLAN_NONE;
+    if (a.kind == ANCHOR_REPLY && is_open(p, p->questions[a.i].owner))
+        inside = p->questions[a.i].owner;
+    else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].listed || p->open_n == 0))
+        inside = a.i;
+    else
+        inside = p->open_last;
+    if (inside != PLAN_NONE)
+        plan_append_inside(p, inside, step);
+    else
+        plan_append(p, plan_list_of(p, a), step);
+}
+
+/* ---- questions ---- */
+
+int plan_place_question(struct plan *p, uint32_t question, bool after_cue)
+{
+    struct plan_question *q = &p->questions[question];
+    if (p->open_n == 0 || (after_cue && p->anchor.kind == ANCHOR_CUE)) {
+        plan_append(p, plan_list_of(p, p->quiet), q->step);
+        return 0;
+    }
+    if (p->open_n == 1) {
+        q->owner = p->open_first;
+        plan_append_inside(p, q->owner, q->step);
+        return 0;
+    }
+    int st = PLAN_ROOM(p, undecided);
+    if (st == 0)
+        p->undecided[p->undecided_n++] = question;
+    return st;
+}
+
+/* The steps behind the question's answer wait for it. */
+static void set_gates(struct plan *p, const struct plan_question *q)
+{
+    struct plan_exchange *x = &p->exchanges[q->owner];
+    for (uint32_t i = p->steps[q->step].next; i != PLAN_NONE; i = p->steps[i].next) {
+        struct plan_step *s = &p->steps[i];
+        if (s->place < q->answer)
+            continue;
+        uint32_t old = s->gate != PLAN_NONE ? p->steps[s->gate].link : PLAN_NONE;
+        if (old == PLAN_NONE || p->questions[old].answer < q->answer)
+            s->gate = q->step;
+    }
+    uint32_t old = x->gate != PLAN_NONE ? p->steps[x->gate].link : PLAN_NONE;
+    if (old == PLAN_NONE || p->questions[old].answer < q->answer)
+        x->gate = q->step;
+}
+
+void plan_question_answered(struct plan *p, uint32_t question)
+{
+    const struct plan_question *q = &p->questions[question];
+    if (is_open(p, q->owner))
+        set_gates(p, q);
+}
+
+/* Now it is known whose it was: among the steps of the exchange it takes the place it had. */
+static void decide(struct plan *p, uint32_t question, uint32_t exchange)
+{
+    struct plan_question *q = &p->questions[question];
+    struct plan_exchange *x = &p->exchanges[exchange];
+    struct plan_step *step = &p->steps[q->step];
+    q->owner = exchange;
+    uint32_t before = PLAN_NONE;
+    for (uint32_t i = x->inside.first; i != PLAN_NONE && p->steps[i].place < step->place;
+         i = p->steps[i].next)
+        before = i;
+    if (before == PLAN_NONE) {
+        step->next = x->inside.first;
+        x->inside.first = q->step;
+    } else {
+        step->next = p->steps[before].next;
+        step->gate = p->steps[before].gate;
+        p->steps[before].next = q->step;
+    }
+    if (step->next == PLAN_NONE)
+        x->inside.last = q->step;
+    if (q->answer != 0)
+        set_gates(p, q);
+}
+
+/* An answer ends one of several requests at work. Of the questions that the client has answered by now,
+ * each of them has led to as many: in turns, the one that ends first to the first of them. */
+static void decide_for(struct plan *p, uint32_t exchange)
+{
+    uint32_t kept = 0, turn = 0;
+    for (uint32_t i = 0; i < p->undecided_n; i++) {
+        uint32_t question = p->undecided[i];
+        const struct plan_question *q = &p->questions[question];
+        bool possible = p->steps[q->step].place > p->exchanges[exchange].place &&
+                        (q->answer != 0 || p->open_n == 1);
+        if (possible && turn++ % p->open_n == 0)
+            decide(p, question, exchange);
+        else
+            p->undecided[kept++] = question;
+    }
+    p->undecided_n = kept;
+}
+
+/* ---- exchanges that are open and at work ---- */
+
+void plan_opened(struct plan *p, uint32_t exchange)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    x->open_prev = p->open_last;
+    x->open_next = PLAN_NONE;
+    if (p->open_last != PLAN_NONE)
+        p->exchanges[p->open_last].open_next = exchange;
+    else
+        p->open_first = exchange;
+    p->open_last = exchange;
+    p->open_n++;
+    x->listed = true;
+}
+
+void plan_closing(struct plan *p, uint32_t exchange, bool answered)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    if (!x->listed)
+        return;
+    if (p->undecided_n > 0 && (answered || p->open_n == 1))
+        decide_for(p, exchange);
+    if (x->open_prev != PLAN_NONE)
+        p->exchanges[x->open_prev].open_next = x->open_next;
+    else
+        p->open_first = x->open_next;
+    if (x->open_next != PLAN_NONE)
+        p->exchanges[x->open_next].open_prev = x->open_prev;
+    else
+        p->open_last = x->open_prev;
+    p->open_n--;
+    x->listed = false;
+}
