@@ -5,8 +5,9 @@
 #include "base/log.h"
 #include "base/text.h"
 
-static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq,
-                           findings f)
+/* Bytes of the answer. Without memory for it the client's stream ends: who waits for it must not wait for
+ * ever. */
+static size_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq, findings f)
 {
     struct buf *b = &t->scratch;
     buf_clear(b);
@@ -16,7 +17,7 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
     struct chunk *c = b->failed ? NULL : chunk_new(b->n);
     if (c == NULL) {
         log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[ROW_S2C]); /* who waits for it must not wait for ever */
+        outbox_break(&t->out[ROW_S2C]);
         return 0;
     }
     memcpy(c->data, b->p, b->n);
@@ -36,12 +37,14 @@ static uint64_t send_reply(struct traffic *t, const struct reply *r, uint64_t re
     };
     if (r->id.p != NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
         row.rpc_id = (struct slice){c->data + sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1, r->id.n};
-    uint64_t seq = recorder_add(t->recorder, &row);
-    if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0)
+    recorder_add(t->recorder, &row);
+    if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0) {
+        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
         outbox_break(&t->out[ROW_S2C]);
+    }
     t->own_bytes += b->n;
     chunk_drop(c);
-    return seq;
+    return n;
 }
 
 static void log_reply(struct traffic *t, struct action *a, int code, const char *why, size_t bytes)
@@ -74,7 +77,7 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
     }
     r.seq = message_drop(t, x, request ? "request" : "noise", ROW_REFUSED);
     findings f = x->m.findings & FINDING(FIND_SERVER_GONE);
-    (void)send_reply(t, &r, r.seq, f);
+    size_t bytes = send_reply(t, &r, r.seq, f);
     if (!request)
         return;
     struct action a = {
@@ -84,7 +87,7 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
         .target = r.target,
         .request_bytes = x->size,
     };
-    log_reply(t, &a, code, why, t->scratch.n - 1);
+    log_reply(t, &a, code, why, bytes);
 }
 
 void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
@@ -126,10 +129,10 @@ static void answer_open(struct traffic *t, struct pending *p, int code, const ch
                           .target = p->target,
                           .session = recorder_uid(t->recorder),
                           .seq = p->request_seq};
-        (void)send_reply(t, &r, p->request_seq, f);
+        size_t bytes = send_reply(t, &r, p->request_seq, f);
         struct action a = message_action(t, p);
         a.status = status;
-        log_reply(t, &a, code, why, t->scratch.n - 1);
+        log_reply(t, &a, code, why, bytes);
     }
     message_close(t, ROW_C2S, p);
 }
@@ -147,10 +150,10 @@ void message_answer_timeout(struct traffic *t, struct pending *p, int64_t timeou
                       .session = recorder_uid(t->recorder),
                       .seq = p->request_seq,
                       .timeout_us = timeout_us};
-    (void)send_reply(t, &r, p->request_seq, FINDING(FIND_TIMEOUT));
+    size_t bytes = send_reply(t, &r, p->request_seq, FINDING(FIND_TIMEOUT));
     struct action a = message_action(t, p);
     a.status = "timeout";
-    log_reply(t, &a, code, why, t->scratch.n - 1);
+    log_reply(t, &a, code, why, bytes);
     message_give_up(t, ROW_C2S, p);
     p->timed_out = true;
 }
