@@ -1,9 +1,9 @@
 /* postmortem.h - what /proc says of a server that is about to be killed, for the record and for people.
  *
  * A server is a tree: `npx` and `sh -c` start the real one as their child, and that one may wait for a
- * helper. All of the tree is looked at, and one process is chosen that says most: one that cannot be
- * interrupted or is stopped; else one that burns CPU; else the innermost one that still has the
- * server's own stdin and stdout, which a launcher hands down and a helper does not get.
+ * helper. All of the tree is looked at, and one process is chosen that says most: behind launchers, which
+ * have one child that inherits their stdin and stdout, as no helper does; but rather one that is stopped
+ * or in a wait that no signal ends, or one that computes, if the tree used half a processor since the base.
  *
  * Take the base when a request is written or any time later (some 100 ms, when most requests are
  * answered and no cost is left on the hot path): all figures say since when they count.
@@ -12,7 +12,7 @@
  *           without them, or where the kernel does not tell, they are left out.
  * Bounds    POSTMORTEM_MAX processes, POSTMORTEM_FDS descriptors of the chosen one.
  * Blocks    never: cmdline, environ and maps, which may wait for the process, are not touched.
- * Cost      measured in tests/unit/test_postmortem.c's comment; a few files for each process. */
+ * Cost      of three processes, measured: 60 us for the base, 200 us for the post-mortem. */
 #ifndef MI_PROXY_POSTMORTEM_H
 #define MI_PROXY_POSTMORTEM_H
 
