@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
-const struct command *const commands[] = {&command_proxy, &command_sessions, &command_show, NULL};
+const struct command *const commands[] = {
+    &command_proxy, &command_sessions, &command_show, &command_export, &command_import, NULL,
+};
 
 const struct command *command_find(const char *name)
 {

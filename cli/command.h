@@ -41,6 +41,8 @@ struct command {
 extern const struct command command_proxy; /* cmd_proxy.c */
 extern const struct command command_sessions;
 extern const struct command command_show;
+extern const struct command command_export;
+extern const struct command command_import;
 
 extern const struct command *const commands[]; /* all of them, ended by NULL */
 

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Cassettes: a session leaves the vault as a file and comes back the same; what is wrong is told."""
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import lib
+from lib import call, case, check, eq, error, note, request, result, text_result
+
+COLUMNS = ("seq, t_us, direction, origin, kind, rpc_id, method, target, size, redactions, action, request_seq, "
+           "error_code, batch_seq, finding")
+
+
+def play(t, **more):
+    """A session with something of every kind."""
+    p = t.proxy(**more).initialize(version="2025-03-26")
+
+    def ask(question, *answers):
+        p.client.send(question)
+        p.server.expect(question)
+        p.server.send(*answers)
+        p.client.expect(*answers)
+    ask(call(1, "plain"), note("notifications/message", {"level": "info"}), text_result(1, "one"))
+    ask(call(2, "broken"), text_result(2, "it \x7f broke \u202e", isError=True))
+    ask(call("2", "missing"), error("2", -32602, "Unknown tool: missing"))
+    ask(call(3, "large"), text_result(3, "x" * 100_000))
+    ask(b"[" + request(4) + b", " + request(5) + b"]", b"[" + result(5) + b"," + result(4) + b"]")
+    p.client.send(call(6, "slow"))
+    p.server.recv()
+    p.client.send(note("notifications/cancelled", {"requestId": 6}))
+    p.server.recv()
+    p.server.send(result(6))  # too late
+    p.server.send(b"a line \x1b[31mthat is no message", b'{"json":"but no message"}')
+    p.client.send(b'{"jsonrpc":"2.0","id":7,"method":"a","method":"b"}')
+    p.client.recv()
+    p.server.send(request(1, "sampling/createMessage", {"messages": []}))
+    p.client.recv()
+    p.client.send(result(1, {"role": "assistant"}))
+    p.server.recv()
+    ask(request(8, "ti\\u006bes/\\\\list".encode().decode()), result(8))
+    p.server.say_err(b"a word on stderr\n")
+    lib.wait_until(lambda: t.messages("kind = 'stderr'"), 5, "the line of stderr is recorded")
+    p.round(9)
+    p.end()
+    return p
+
+
+def exported(t, *args, vault=None):
+    done = t.run("export", "--vault", vault or t.vault, *args)
+    eq((done.returncode, done.stderr), (0, b""), "export")
+    return done.stdout
+
+
+def imported(t, file, *args, vault=None):
+    done = t.run("import", "--vault", vault or t.vault, "--json", file, *args)
+    eq((done.returncode, done.stderr), (0, b""), "import")
+    return json.loads(done.stdout)
+
+
+def refused(t, file, *words, vault=None):
+    vault = vault or t.tmp / "refused"
+    done = t.run("import", "--vault", vault, file)
+    eq((done.returncode, done.stdout), (3, b""), "import of a bad file")
+    for word in words:
+        check(word.encode() in done.stderr, lambda: f"{word!r} is not in {done.stderr}")
+    if (vault / "interposer.db").exists():
+        eq(t.rows("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)", vault=vault),
+           [(0, 0)], "what is left of a refused file")
+
+
+@case("export, import, export gives the same file, and the same rows")
+def _(t):
+    play(t)
+    first = exported(t)
+    file = t.tmp / "first.jsonl"
+    file.write_bytes(first)
+    other = t.tmp / "other"
+    for n in 1, 2:  # twice into the same vault: two sessions
+        got = imported(t, file, vault=other)
+        eq((got["id"], got["messages"]), (n, len(t.messages())), "what import says")
+        eq(exported(t, str(n), vault=other), first, "the file after a round trip")
+    eq(t.rows(f"SELECT {COLUMNS} FROM messages WHERE session_id = 2 ORDER BY seq", vault=other),
+       t.rows(f"SELECT {COLUMNS} FROM messages ORDER BY seq"), "rows after a round trip")
+    columns = "name, client_name, client_version, server_name, server_version, protocol_version, " \
+              "started_at_us, ended_at_us, end_reason, exit_status, record_level"
+    eq(t.rows(f"SELECT {columns} FROM sessions WHERE id = 2", vault=other),
+       t.rows(f"SELECT {columns} FROM sessions"), "the session after a round trip")
+    eq(t.rows("SELECT pid, host, command FROM sessions WHERE id = 2", vault=other), [(0, b"", b"[]")],
+       "what belongs to the machine")
+    large = [json.loads(line)["msg"] for line in first.splitlines() if len(line) > 100_000]
+    eq([m["id"] for m in large], [3], "ids of large messages in the file")
+    shown = t.run("show", "--vault", other, "--json")
+    check(b"x" * 100_000 in shown.stdout, "the large body came back")
+
+
+@case("a cassette says nothing of this machine, and a terminal obeys nothing in it")
+def _(t):
+    play(t)
+    text = exported(t)
+    for word in (str(t.tmp), socket.gethostname(), str(t.proxies[0].pid), "fakes"):
+        check(not re.search(rb"(?<![0-9])" + re.escape(word.encode()) + rb"(?![0-9])", text),
+              f"{word} is in the cassette")
+    controls = set(re.findall(r"[^\n\x20-\x7e\xa0-\u200d\u2010-\u2027]", text.decode()))
+    eq(controls, set(), "characters that act on a terminal")
+
+
+@case("lines of standard error stay away on demand, and the rest still fits together")
+def _(t):
+    play(t)
+    lines = [json.loads(x) for x in exported(t, "--no-stderr").splitlines()]
+    check(all(x.get("kind") != "stderr" for x in lines), "a line of stderr is there")
+    eq(lines[-1]["messages"], len(t.messages("kind <> 'stderr'")), "messages in the file")
+    file = t.tmp / "less.jsonl"
+    file.write_bytes(exported(t, "--no-stderr"))
+    other = t.tmp / "other"
+    imported(t, file, vault=other)
+    sql = "SELECT method, target, status FROM invocations ORDER BY request_seq"
+    eq(t.rows(sql, vault=other), t.rows(sql), "invocations")
+
+
+@case("a session that was killed is exported as it is, and comes back as one that has ended")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(call(1, "hangs"))
+    p.server.recv()
+    p.die()
+    file = t.tmp / "killed.jsonl"
+    eq(t.run("export", "--vault", t.vault, "-o", file).returncode, 0, "export")
+    other = t.tmp / "other"
+    imported(t, file, "--name", "renamed", vault=other)
+    eq(t.rows("SELECT name, ended_at_us - started_at_us = (SELECT max(t_us) FROM messages), end_reason "
+              "FROM sessions", vault=other), [(b"renamed", 1, None)], "the session")
+    again = exported(t, vault=other)
+    eq(again, file.read_bytes().replace(b'"name":"puppet"', b'"name":"renamed"'), "the file")
+
+
+@case("a faulty or truncated file is refused with its line, and nothing of it is kept")
+def _(t):
+    play(t)
+    whole = exported(t)
+    file = t.tmp / "bad.jsonl"
+    lines = whole.splitlines(keepends=True)
+    file.write_bytes(whole[:len(whole) // 2])
+    refused(t, file, "bad.jsonl:", "the text ends inside a value")
+    file.write_bytes(b"".join(lines[:-1]))
+    refused(t, file, f"bad.jsonl:{len(lines) - 1}: the file ends without an end line")
+    file.write_bytes(b"".join(lines[:5] + [b"{}\n"] + lines[5:]))
+    refused(t, file, "bad.jsonl:6: `t` is missing; repair the line")
+    file.write_bytes(b"".join(lines[:-2] + lines[-1:]))
+    refused(t, file, "the end line counts")
+    file.write_bytes(b"\x89PNG\r\n")
+    refused(t, file, "bad.jsonl:1: this is not the first line of a cassette")
+    refused(t, t.tmp / "not-there", "No such file", "name another file")
+    refused(t, t.tmp, "it is no plain file")
+
+
+@case("kill -9 while a file is imported leaves the session whole or not at all")
+def _(t):
+    file = t.tmp / "long.jsonl"
+    n = 20_000
+    with file.open("wb") as f:
+        f.write(b'{"format":"mcp-interposer-cassette","version":1,"name":"long"}\n')
+        for i in range(n):
+            f.write(b'{"t":%d,"dir":"c2s","msg":%s}\n' % (i, request(i)))
+        f.write(b'{"end":true,"messages":%d}\n' % n)
+    begin = time.monotonic()
+    imported(t, file)
+    took = time.monotonic() - begin
+    for part in 0.2, 0.5, 0.8:
+        p = subprocess.Popen([lib.PROGRAM, "import", "--vault", t.vault, file], env=t.environ(),
+                             stdout=subprocess.DEVNULL)
+        try:
+            p.wait(took * part)
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+        counts = t.rows("SELECT count(m.id) FROM sessions s LEFT JOIN messages m ON m.session_id = s.id GROUP BY s.id")
+        eq(set(counts), {(n,)}, "messages of each session")
+    eq(lib.integrity(t.vault), [(b"ok",)], "integrity")
+
+
+@case("export writes its file whole or leaves it, and tells why")
+def _(t):
+    play(t)
+    file = t.tmp / "kept.jsonl"
+    file.write_bytes(b"old")
+    link = t.tmp / "link.jsonl"
+    link.symlink_to(file)
+    done = t.run("export", "--vault", t.vault, "999", "-o", file)
+    eq((done.returncode, file.read_bytes()), (3, b"old"), "a session that is not there")
+    done = t.run("export", "--vault", t.vault, "-o", t.tmp / "no/where")
+    check(done.returncode == 3 and b"No such file" in done.stderr, lambda: repr(done))
+    done = t.run("export", "--vault", t.vault, "--format", "tape")
+    eq(done.returncode, 2, "a format that is not there")
+    done = t.run("import", "--vault", t.vault)
+    eq(done.returncode, 2, "import of nothing")
+    eq(t.run("export", "--vault", t.vault, "-o", link).returncode, 0, "export through a link")
+    check(link.is_symlink() and file.read_bytes() == exported(t), "the link's file has the session")
+    eq(sorted(p.name for p in t.tmp.glob("*.jsonl*")), ["kept.jsonl", "link.jsonl"], "files that are left")
+    with open("/dev/full", "wb") as full:
+        p = subprocess.run([lib.PROGRAM, "export", "--vault", t.vault], stdout=full, stderr=subprocess.PIPE,
+                           env=t.environ())
+    check(p.returncode == 3 and b"No space left" in p.stderr, lambda: repr(p))
+
+
+FOREIGN = {
+    "tape.jsonl": ("notes", b'''\
+{"v":1,"type":"meta","startedAt":"2026-05-12T23:00:00.000Z","label":"notes","command":["node","s.js"],"mcpTapVersion":"0.4.0"}
+{"t":"2026-05-12T23:00:00.010Z","dir":"in","raw":ASK}
+{"t":"2026-05-12T23:00:00.020Z","dir":"out","raw":ANSWER}
+{"t":"2026-05-12T23:00:01.000Z","type":"end","exitCode":0,"durationMs":1000}
+'''),
+    "rec.jsonl": ("rec", b'''\
+{"ts": 1750000001.25, "dir": "client->server", "msg": ASK}
+{"ts": 1750000001.26, "dir": "server->client", "msg": ANSWER}
+'''),
+    "vcr.cassette.jsonl": ("vcr", b'''\
+{"type":"header","cassetteVersion":2,"recorder":"mcp-cassette@0.3.0","startedAt":"2026-08-15T09:00:00Z","transport":"stdio","command":["node","s.js"],"redaction":{"applied":true},"era":"legacy"}
+{"type":"frame","t":3,"dir":"c2s","frame":ASK}
+{"type":"frame","t":13,"dir":"s2c","frame":ANSWER}
+'''),
+}
+
+
+@case("recordings of mcp-tape, mcp-rec and mcp-cassette are imported, and are cassettes from then on")
+def _(t):
+    ask = request(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                    "clientInfo": {"name": "demo", "version": "1"}})
+    answer = result(0, {"protocolVersion": "2025-06-18", "capabilities": {},
+                        "serverInfo": {"name": "notes-server", "version": "2"}})
+    for name, (server, text) in FOREIGN.items():
+        file = t.tmp / name
+        file.write_bytes(text.replace(b"ASK", ask).replace(b"ANSWER", answer))
+        id = imported(t, file)["id"]
+        eq(t.rows("SELECT name, client_name, server_name, protocol_version FROM sessions WHERE id = ?", id),
+           [(server.encode(), b"demo", b"notes-server", b"2025-06-18")], name)
+        eq(t.rows("SELECT method, status FROM invocations WHERE session_id = ?", id), [(b"initialize", b"ok")],
+           name)
+        first = exported(t, str(id))
+        (t.tmp / "again.jsonl").write_bytes(first)
+        eq(exported(t, str(imported(t, t.tmp / "again.jsonl")["id"])), first, f"{name} as a cassette")
+
+
+# --- the document ---------------------------------------------------------------------------------
+
+DOCUMENT = (lib.ROOT / "docs/cassette.md").read_text()
+
+
+@case("docs/cassette.md: the example is a cassette, in the form in which export writes it")
+def _(t):
+    example = re.search(r"```json\n(\{\"format\".*?)```", DOCUMENT, re.S).group(1).encode()
+    file = t.tmp / "example.jsonl"
+    file.write_bytes(example)
+    imported(t, file)
+    eq(exported(t), example, "the example after a round trip")
+
+
+@case("docs/cassette.md: has every member that the program reads, in the order in which it writes them")
+def _(t):
+    source = (lib.ROOT / "vault/cassette.c").read_text()
+    for title, prefix in (("Header", "H"), ("A message", "M")):
+        read = re.findall(rf'\[{prefix}_\w+\]\s*=\s*\{{"(\w+)",\s*JSON_(\w+),\s*(\w+)\}}', source)
+        section = DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
+        told = re.findall(r"^\| `(\w+)` \| (\w+) \| (yes|)", section, re.M)
+        check(len(read) > 10, "the tables are found in the source")
+        eq(told, [(name, "any" if kind == "NONE" else kind.lower(), "yes" if needed == "true" else "")
+                  for name, kind, needed in read], f"members of: {title}")
+
+
+if __name__ == "__main__":
+    lib.main()
