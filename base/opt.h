@@ -18,10 +18,10 @@
 struct opt {
     char letter;      /* 0: none */
     const char *name; /* long name; NULL ends a table */
-    const char *arg;  /* what the help calls its value; NULL: a flag without one */
+    const char *arg;  /* what the help calls its value; NULL: a flag without one. With "..." at its
+                         end the option may be given several times, by each source, and all count */
     const char *def;  /* default, shown by the help; NULL: none */
     const char *help;
-    bool many; /* may be given several times, and by each source: all of them count */
 };
 
 enum opt_from { OPT_DEFAULT, OPT_CONFIG, OPT_ENVIRONMENT, OPT_FLAG };

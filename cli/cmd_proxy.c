@@ -8,6 +8,11 @@
 #include <stdlib.h>
 
 static const struct opt proxy_opts[] = {
+    {'t', "timeout", "[WHAT=]DURATION...", "30s",
+     "deadline of a request; WHAT: method, glob or tool:NAME; 0: never"},
+    {0, "max-timeout", "DURATION", "10m", "the end of it, whatever progress is reported; 0: never"},
+    {0, "on-hang", "kill|cancel", "kill", "what a server gets that is silent past a deadline"},
+    {0, "restarts", "N", "3", "restarts of a server within a minute; 0: never"},
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
     {0, "validate", "none|wire", "wire",
      "what is refused: nothing, or what is no JSON-RPC message"},
@@ -23,7 +28,24 @@ static const struct opt proxy_opts[] = {
     COMMAND_OPTS,
 };
 
-static int run_proxy(const struct settings *s)
+/* All rules, those of the configuration file first. EXIT_USAGE when one is wrong. */
+static int read_deadlines(const struct settings *s, struct deadlines *d)
+{
+    struct buf error = {0};
+    int st = 0;
+    size_t at = 0;
+    deadlines_open(d);
+    for (const char *v; st == 0 && (v = settings_each(s, "timeout", &at)) != NULL;)
+        st = deadlines_add(d, v, &error);
+    if (st < 0)
+        st = settings_usage(&command_proxy, "--timeout: %s", buf_str(&error));
+    else if (s->set.overflow)
+        st = settings_usage(&command_proxy, "--timeout: more than %d times", OPT_MANY_MAX);
+    buf_close(&error);
+    return st;
+}
+
+static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
     char *vault = settings_vault(s);
@@ -39,6 +61,10 @@ static int run_proxy(const struct settings *s)
         .sync_full = settings_is(s, "sync", "full"),
         .max_message = settings_size(s, "max-message"),
         .grace_us = settings_duration_us(s, "grace"),
+        .deadlines = deadlines,
+        .max_timeout_us = settings_duration_us(s, "max-timeout"),
+        .kill_hung = settings_is(s, "on-hang", "kill"),
+        .restarts = (unsigned)settings_number(s, "restarts"),
     };
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
@@ -50,6 +76,7 @@ static int run_proxy(const struct settings *s)
 static int cmd_proxy(int argc, char **argv)
 {
     struct settings s;
+    struct deadlines deadlines = {0};
     if (!settings_read(&s, &command_proxy, argc, argv))
         return s.exit_status;
     int status;
@@ -57,8 +84,11 @@ static int cmd_proxy(int argc, char **argv)
         status = settings_usage(&command_proxy, "no server given: name its command after --");
     else if (settings_size(&s, "max-message") < 1024)
         status = settings_usage(&command_proxy, "--max-message: at least 1KiB");
-    else
-        status = run_proxy(&s);
+    else if (settings_number(&s, "restarts") > PROXY_RESTARTS_MAX)
+        status = settings_usage(&command_proxy, "--restarts: at most %d", PROXY_RESTARTS_MAX);
+    else if ((status = read_deadlines(&s, &deadlines)) == 0)
+        status = run_proxy(&s, &deadlines);
+    deadlines_close(&deadlines);
     settings_close(&s);
     return status;
 }
@@ -71,7 +101,8 @@ const struct command command_proxy = {
         "Put this as the command of a server into a client's mcp.json. Messages pass between the\n"
         "client (stdin, stdout) and SERVER byte for byte, each recorded before it goes on.\n"
         "Exit status: the server's own (128+N when signal N ended it); 2 usage; 3 our own\n"
-        "failure; 126 the server could not be started; 127 it was not found.\n",
+        "failure; 124 the server hung and was not started again; 126 it could not be started;\n"
+        "127 it was not found.\n",
     .table = proxy_opts,
     .server_command = true,
     .run = cmd_proxy,

@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cli/paths.h"
+#include "proxy/deadline.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -171,9 +172,50 @@ static int apply(struct reading *r, const struct command *c, const struct opt *o
     return r->error_line == 0;
 }
 
+static const struct command *find_command(const char *name)
+{
+    size_t i = 0;
+    while (commands[i] != NULL && strcmp(commands[i]->name, name) != 0)
+        i++;
+    return commands[i];
+}
+
+/* `[timeout]`: a rule of --timeout in two halves. inih also takes the colon of `tool:NAME = 5m` for the
+ * end of the key: then the rest of the rule is the value. */
+static int on_timeout(struct reading *r, const char *name, const char *value)
+{
+    const struct command *c = find_command("proxy");
+    struct deadlines scratch;
+    struct buf rule = {0};
+    const char *eq = strcmp(name, "tool") == 0 ? strrchr(value, '=') : NULL;
+    const char *what_end = eq;
+    while (what_end != NULL && what_end > value && isspace((unsigned char)what_end[-1]))
+        what_end--;
+    if (eq != NULL)
+        buf_printf(&rule, "tool:%.*s=%s", (int)(what_end - value), value,
+                   eq + 1 + strspn(eq + 1, " \t"));
+    else
+        buf_printf(&rule, "%s=%s", name, value);
+    deadlines_open(&scratch);
+    int ok = 0;
+    if (strchr(buf_str(&rule), ',') != NULL) {
+        r->error_line = r->line;
+        buf_adds(&r->error, "a rule of [timeout] has no comma");
+    } else if (deadlines_add(&scratch, buf_str(&rule), &r->error) < 0) {
+        r->error_line = r->line;
+    } else {
+        ok = apply(r, c, find_opt(c, "timeout"), buf_str(&rule));
+    }
+    deadlines_close(&scratch);
+    buf_close(&rule);
+    return ok;
+}
+
 static int on_key(void *ctx, const char *section, const char *name, const char *value)
 {
     struct reading *r = ctx;
+    if (strcmp(section, "timeout") == 0)
+        return on_timeout(r, name, value);
     struct nearest section_near = nearest_to(section);
     struct nearest key_near = nearest_to(name);
     bool section_known = section[0] == '\0';
@@ -370,6 +412,11 @@ void settings_close(struct settings *s)
         free(s->values);
         s->values = next;
     }
+}
+
+const char *settings_each(const struct settings *s, const char *name, size_t *at)
+{
+    return opt_each(&s->set, name, at);
 }
 
 const char *settings_text(const struct settings *s, const char *name)

@@ -5,6 +5,7 @@
  *           a command's name, a key the long name of an option. Keys before any section count for
  *           every command that has such an option; a section's own key beats them. A line that begins
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
+ *           Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
  * Values    are checked by what the table calls the argument, wherever they came from: `SIZE` and
  *           `DURATION` as in base/units.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
  *           words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
@@ -35,6 +36,8 @@ void settings_close(struct settings *s);
 
 const char *settings_text(const struct settings *s,
                           const char *name); /* NULL: no value, no default */
+/* The values of an option that may be given several times, weaker sources first (base/opt.h). */
+const char *settings_each(const struct settings *s, const char *name, size_t *at);
 bool settings_is(const struct settings *s, const char *name, const char *word);
 bool settings_on(const struct settings *s, const char *name);
 size_t settings_size(const struct settings *s, const char *name); /* bytes */

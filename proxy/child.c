@@ -214,6 +214,17 @@ void child_stop(struct child *c)
     arm(c, half_grace(c));
 }
 
+void child_kill(struct child *c)
+{
+    if (c->state == CHILD_RUNNING)
+        child_move(c, CHILD_STOPPING);
+    if (c->state != CHILD_STOPPING || c->last_signal != 0)
+        return;
+    send_signal(c, SIGTERM);
+    kill(-c->group, SIGCONT); /* one that is stopped may still end by itself */
+    arm(c, half_grace(c));
+}
+
 void child_output_ended(struct child *c)
 {
     c->output_ended = true;

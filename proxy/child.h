@@ -52,7 +52,9 @@ struct child_pipes {
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask);
 /* Runs argv (found through PATH). 0; MI_EIO with errno kept: it could not be started. */
 MI_MUST int child_start(struct child *c, char *const argv[], struct child_pipes *ret);
-void child_stop(struct child *c);         /* begins the ladder of signals; once */
+void child_stop(struct child *c); /* begins the ladder of signals; once */
+/* SIGTERM now, SIGKILL at half the grace: it hangs, or can be of no more use. */
+void child_kill(struct child *c);
 void child_output_ended(struct child *c); /* its stdout is at its end */
 /* Ends every process that is left of the child's group or was adopted from it. Waits at most so long.
  * `spare` is a child of ours that lives on; 0: none. */

@@ -21,9 +21,17 @@ struct proxy_config {
     bool sync_full;
     size_t max_message;
     int64_t grace_us;
+    const struct deadlines *deadlines;
+    int64_t max_timeout_us; /* 0: none */
+    bool kill_hung;         /* a server that is silent past a deadline is ended */
+    unsigned restarts;      /* within PROXY_RESTARTS_US; 0: never */
 };
 
+#define PROXY_RESTARTS_US 60000000
+#define PROXY_RESTARTS_MAX 100
+
 #define PROXY_FAILED 3      /* exit status: our own failure */
+#define PROXY_HUNG 124      /* the server was ended because it hung, and not started again */
 #define PROXY_NO_EXEC 126   /* the server could not be started */
 #define PROXY_NOT_FOUND 127 /* the server was not found */
 

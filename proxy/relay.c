@@ -142,6 +142,17 @@ void relay_close_out(struct relay *r)
     stream_close(&r->out);
 }
 
+void relay_go_ahead(struct relay *r, struct outbox *ahead)
+{
+    r->ahead = ahead;
+    r->ahead_last = false;
+}
+
+void relay_go_on(struct relay *r)
+{
+    r->ahead_last = true;
+}
+
 void relay_hold(struct relay *r, bool hold)
 {
     r->held = hold;
@@ -152,9 +163,16 @@ void relay_flush(struct relay *r)
 {
     if (r->out.fd < 0)
         return;
-    int st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
+    int st = 0;
+    if (r->ahead != NULL) {
+        st = r->ahead->broken ? MI_EIO : outbox_flush(r->ahead, &r->out);
+        if (st == 0 && r->ahead_last)
+            r->ahead = NULL;
+    }
+    if (r->ahead == NULL)
+        st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
     if (st < 0) {
-        outbox_break(r->box);
+        outbox_break(r->ahead != NULL ? r->ahead : r->box);
         relay_close_out(r);
         r->calls->broken(r);
     } else {

@@ -36,6 +36,9 @@ struct relay {
     struct stream in, out;
     struct line_reader lines;
     struct outbox *box; /* borrowed: what goes to `out` */
+    struct outbox
+        *ahead;      /* borrowed: what goes there first; nothing else does until relay_go_on() */
+    bool ahead_last; /* once `ahead` is written, `box` follows */
     ev_io read_watch, write_watch;
     bool ended; /* nothing more is read */
     bool held;  /* the reader stands still because it was told to */
@@ -50,6 +53,9 @@ void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* for good; `ended` is not called */
 void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
+/* Something goes ahead of the outbox, to a new `out`; then, after relay_go_on(), the outbox follows. */
+void relay_go_ahead(struct relay *r, struct outbox *ahead);
+void relay_go_on(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
 /* Writes what has been released; called at the end of a turn, and by the watcher. */
 void relay_flush(struct relay *r);

@@ -485,6 +485,7 @@ class Test:
         env = {k: v for k, v in os.environ.items()
                if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
         env["HOME"] = str(self.home)
+        env["MCP_INTERPOSER_RESTARTS"] = "0"  # the server's end is the end, where restarts are not the matter
         env.update(more or {})
         return env
 

@@ -1,0 +1,70 @@
+/* proxy_inner.h - what the files of the live side share: proxy.c begins and ends it and has the relays'
+ * calls, server.c the life of the server's process, turn.c the end of a loop turn.
+ *
+ * Owns      see the fields. One of it in a process.
+ * Blocks    never, but on the disk. */
+#ifndef MI_PROXY_PROXY_INNER_H
+#define MI_PROXY_PROXY_INNER_H
+
+#include "proxy/attendant.h"
+#include "proxy/child.h"
+#include "proxy/proxy.h"
+#include "proxy/relay.h"
+#include "proxy/voice.h"
+
+struct proxy {
+    const struct proxy_config *cfg;
+    struct ev_loop *loop;
+    struct recorder *recorder; /* owned */
+    struct traffic traffic;
+    struct relay relay[2]; /* [ROW_C2S], [ROW_S2C] */
+    struct relay err;      /* the server's stderr */
+    struct voice voice;    /* our stderr */
+    struct child child;
+    struct attendant attendant;
+    ev_prepare turn_end;
+    ev_signal signals[3];
+    ev_timer retry_timer; /* active while the recorder is behind */
+    ev_timer idle_timer;  /* active while the log is worth a checkpoint and the pipes may be busy */
+    int64_t idle_pages;   /* in the log at the end of the last turn */
+    ev_timer log_timer;   /* active while lines for the log directory wait */
+    ev_timer linger_timer;   /* the client's last chance to read its answers */
+    ev_timer deadline_timer; /* active while a deadline may pass; never later than the next one */
+    bool holding;            /* the recorder lets nothing through */
+    bool finishing;          /* the server is gone; last answers are on their way */
+    const char *end_reason;
+    int exit_status;
+    /* of server.c: */
+    ev_timer start_timer;   /* active between the end of one process and the start of the next */
+    ev_timer greet_timer;   /* active while the new process has not answered our initialize */
+    ev_timer closed_timer;  /* active when its output has ended and it has not, yet */
+    struct outbox greeting; /* what goes to a new process ahead of everything */
+    bool hung;              /* it is being ended because it hung */
+    bool closed_early;      /* it is being ended because it closed its output */
+    bool unlike;            /* the new process is another server than the old one was */
+    int64_t restarts_us[PROXY_RESTARTS_MAX]; /* when the last restarts were, a ring */
+    unsigned restarts;                       /* in all */
+};
+
+/* server.c */
+MI_MUST int server_start(struct proxy *p, struct child_pipes *ret); /* 0, or MI_EIO, told */
+void server_open(struct proxy *p, const sigset_t *mask);
+void server_connect(struct proxy *p, struct child_pipes pipes);
+/* It is to end: its stdin closes as soon as everything for it is written. */
+void server_stop(struct proxy *p);
+/* Its stdin stays open until the client's last bytes are written; they are the last. */
+void server_end_input(struct proxy *p);
+void server_output_ended(struct proxy *p);
+/* The calls of traffic.h; owner is the proxy. */
+bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
+void server_own_answer(void *owner, const struct rpc *m);
+/* turn.c */
+void turn_open(struct proxy *p);
+void turn_linger(
+    struct proxy *p); /* the server is gone for good: answers are written, then we end */
+void turn_give_up_recording(struct proxy *p);
+/* proxy.c */
+void proxy_reason(struct proxy *p, const char *reason); /* the first one stays */
+void proxy_finish(struct proxy *p);
+
+#endif
