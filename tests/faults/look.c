@@ -200,6 +200,9 @@ static bool log_line_is_right(struct slice line)
     if (json_scan(line, NULL, NULL, &scan) < 0)
         return look_bad("a line of the log directory is no JSON: %.*s", (int)size_min(line.n, 200),
                         line.p);
+    if (memmem(line.p, line.n, "_bytes\":-", 9) != NULL)
+        return look_bad("a line of the log directory has a size below 0: %.*s",
+                        (int)size_min(line.n, 200), line.p);
     log_lines++;
     return true;
 }

@@ -37,10 +37,10 @@ static const struct step {
     {'C', INIT, 0, 0},
     {'C', "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 0, 0},
     {'C', CALL("1", "plain"), 0, 0},
+    {'C', CALL("3", "bad"), 0, 0}, /* the first answer of ours */
     {'C', "this is no JSON", 0, 0},
     {'C', CALL("\"\\u0065\"", "error"), 0, 0},
     {'E', "a line on stderr \xff", 0, 0},
-    {'C', CALL("3", "bad"), 0, 0},
     {'C', CALL("4", "glued"), 0, 0},
     {'C', "\xef\xbb\xbf" NOTE "\r", 0, 0},
     {'C', "[" PING("5") "," NOTE "," CALL("6", "plain") "]", 0, 0},
