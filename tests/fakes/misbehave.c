@@ -17,6 +17,7 @@
  *   hang                no answer, now or later
  *   sleep:MS  note:N:MS  progress:N:MS    wait; N notifications or reports, MS before each
  *   ask:METHOD          a request to the client; goes on with its answer
+ *   pose:METHOD  withdraw                 the same without waiting; the last request is taken back
  *   ack  changed  noise  err:N            subscriptions/acknowledged; tools/list_changed; a line that is
  *                                         no message; N lines on stderr
  *   freeze  spin  stop  deaf  close       stand still; stand still and burn; SIGSTOP; read no more;
@@ -392,12 +393,16 @@ static enum outcome do_word(struct job *j, const char *w, const char *arg)
         deaf = true;
     } else if (strcmp(w, "close") == 0) {
         close(STDOUT_FILENO);
-    } else if (strcmp(w, "ask") == 0) {
-        j->asked = ++asks;
-        say("{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"%s\",\"params\":{\"message\":\"?\","
+    } else if (strcmp(w, "withdraw") == 0) {
+        say(NOTE "cancelled\",\"params\":{\"requestId\":%d}}\n", asks);
+    } else if (strcmp(w, "ask") == 0 || strcmp(w, "pose") == 0) {
+        say("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{\"message\":\"?\","
             "\"requestedSchema\":{\"type\":\"object\",\"properties\":{}},\"messages\":[],"
             "\"maxTokens\":1}}\n",
-            j->asked, arg);
+            ++asks, arg);
+        if (*w == 'p')
+            return GO_ON;
+        j->asked = asks;
         return WAIT;
     } else {
         return say_word(j, w, arg);
@@ -529,7 +534,7 @@ static const char *script_for(const struct job *j, struct part tool)
 {
     static const char words[] =
         " answer error fail task large twice stranger malformed half hang "
-        "sleep note progress ask ack changed noise err freeze spin stop deaf "
+        "sleep note progress ask pose withdraw ack changed noise err freeze spin stop deaf "
         "close exit signal ignore fork ";
     static char name[4096];
     const char *script;
