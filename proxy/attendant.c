@@ -2,12 +2,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proxy/apart.h"
 #include "vault/checkpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,25 +19,6 @@ struct order {
 };
 
 /* ---- the attendant's side ------------------------------------------------------------------- */
-
-/* The client's pipes must close when the proxy closes them, a Ctrl-C or a kill of the client's process
- * group must not reach us, and nobody else's descriptor is ours to keep. */
-static void leave_the_proxy(int fd)
-{
-    static const int deaf_to[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
-    for (size_t i = 0; i < MI_COUNT(deaf_to); i++)
-        signal(deaf_to[i], SIG_IGN);
-    setsid();
-    prctl(PR_SET_NAME, "mcp-attendant");
-    int null = open("/dev/null", O_RDWR);
-    for (int i = 0; i <= 2 && null >= 0; i++)
-        dup2(null, i);
-    if (fd != 3 && dup2(fd, 3) < 0)
-        _exit(1);
-    if (close_range(4, ~0u, 0) != 0)
-        for (int i = 4; i < 1024; i++)
-            close(i);
-}
 
 static void attend(int fd, const char *vault)
 {
@@ -73,8 +53,8 @@ void attendant_open(struct attendant *a, const char *vault)
         return;
     pid_t pid = fork();
     if (pid == 0) {
-        leave_the_proxy(fd[1]);
-        attend(3, vault);
+        apart_begin(fd[1], "mcp-attendant");
+        attend(APART_FD, vault);
     }
     close(fd[1]);
     if (pid < 0) {
