@@ -1,0 +1,155 @@
+#include "vault/redact_inner.h"
+
+#include <stdlib.h>
+
+#define ROUNDS 8                     /* what a replacement lays bare is looked at again */
+#define KEPT_MAX ((size_t)256 << 10) /* bytes of a scratch buffer that outlive a call */
+#define WHOLE_MAX ((size_t)64 << 10) /* a text in which shapes are first looked for as a whole */
+
+int redact_open(struct redact **ret, struct buf *error)
+{
+    buf_clear(error);
+    struct redact *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return MI_ENOMEM;
+    keys_open(&r->keys);
+    int st = shapes_open(&r->shapes, error);
+    if (st < 0) {
+        redact_close(r);
+        return st;
+    }
+    *ret = r;
+    return 0;
+}
+
+void redact_close(struct redact *r)
+{
+    if (r == NULL)
+        return;
+    keys_close(&r->keys);
+    shapes_close(r->shapes);
+    for (unsigned i = 0; i < r->pointers_n; i++)
+        free(r->pointer[i].text);
+    for (size_t i = 0; i < REDACT_LEVELS; i++)
+        buf_close(&r->plain[i]);
+    buf_close(&r->user);
+    buf_close(&r->texts);
+    buf_close(&r->other);
+    free(r->edit);
+    free(r);
+}
+
+/* ---- one text, until there is nothing left to replace ---------------------------------------- */
+
+enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
+
+static void note(struct redact *r, struct slice in, enum what what)
+{
+    unsigned cuts = r->how == REDACT_CONTENT ? IN_ARGUMENTS : 0;
+    r->no_shapes = in.n <= WHOLE_MAX && !shapes_has_patterns(r->shapes) && !shapes_maybe(in);
+    switch (what) {
+    case WHAT_MESSAGE:
+        redact_json(r, in, 0, ZONE_TOP, 0, 0);
+        break;
+    case WHAT_ARGUMENTS:
+        redact_json(r, in, 0, ZONE_ANY, cuts, 2);
+        break;
+    case WHAT_VALUE:
+        redact_json(r, in, 0, ZONE_ANY, 0, 0);
+        break;
+    case WHAT_TEXT:
+        redact_plain(r, in, 1);
+        break;
+    }
+}
+
+/* One round from `in` to `out`. How much was replaced. */
+static size_t one_round(struct redact *r, struct slice in, enum what what, struct buf *out)
+{
+    buf_clear(out);
+    r->out = out;
+    r->done = r->count = r->edit_n = 0;
+    buf_clear(&r->texts);
+    note(r, in, what);
+    for (size_t i = 0; i < r->edit_n; i++) {
+        r->edit[i].from -= r->done;
+        r->edit[i].to -= r->done;
+    }
+    if (r->count + r->edit_n > 0)
+        edit_render(r, 0, (struct slice){in.p + r->done, in.n - r->done}, out);
+    r->failed |= r->texts.failed || out->failed;
+    return r->count + r->edit_n;
+}
+
+static void give_back(struct buf *b)
+{
+    if (b->cap > KEPT_MAX)
+        buf_close(b);
+}
+
+static void tidy(struct redact *r)
+{
+    for (size_t i = 0; i < REDACT_LEVELS; i++)
+        give_back(&r->plain[i]);
+    give_back(&r->texts);
+    give_back(&r->other);
+    if (r->edit_cap * sizeof *r->edit > KEPT_MAX) {
+        free(r->edit);
+        r->edit = NULL;
+        r->edit_cap = 0;
+    }
+}
+
+static int run(struct redact *r, struct slice in, enum what what, struct buf *out, size_t *ret_n)
+{
+    size_t total = 0;
+    struct buf *last = NULL, *to = out;
+    r->failed = false;
+    for (int round = 0; round < ROUNDS && !r->failed; round++) {
+        size_t n = one_round(r, in, what, to);
+        if (n == 0)
+            break;
+        total += n;
+        in = buf_slice(to);
+        last = to;
+        to = to == out ? &r->other : out;
+    }
+    if (last == &r->other && !r->failed) {
+        buf_clear(out);
+        buf_slice_add(out, in);
+        r->failed |= out->failed;
+    }
+    tidy(r);
+    if (r->failed) {
+        buf_clear(out);
+        return MI_ENOMEM;
+    }
+    *ret_n = total;
+    return 0;
+}
+
+int redact_message(struct redact *r, struct slice json, enum redact_how how, struct buf *out,
+                   size_t *ret_n)
+{
+    r->how = how;
+    return run(r, json, WHAT_MESSAGE, out, ret_n);
+}
+
+int redact_arguments(struct redact *r, struct slice json, enum redact_how how, struct buf *out,
+                     size_t *ret_n)
+{
+    r->how = how;
+    return run(r, json, WHAT_ARGUMENTS, out, ret_n);
+}
+
+int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *ret_n)
+{
+    r->how = REDACT_SECRETS;
+    return run(r, json, WHAT_VALUE, out, ret_n);
+}
+
+int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n)
+{
+    r->how = REDACT_SECRETS;
+    return run(r, text, WHAT_TEXT, out, ret_n);
+}

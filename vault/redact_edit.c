@@ -1,0 +1,212 @@
+/* Edits: what becomes of a text, noted before anything is written. */
+#include "vault/redact_inner.h"
+
+#include <stdlib.h>
+
+#define MARK "[redacted:"
+
+/* ---- noting ------------------------------------------------------------------------------- */
+
+static bool room(struct redact *r)
+{
+    if (r->edit_n < r->edit_cap)
+        return true;
+    size_t cap = r->edit_cap == 0 ? 64 : r->edit_cap * 2;
+    struct edit *more = realloc(r->edit, cap * sizeof *more);
+    if (more == NULL) {
+        r->failed = true;
+        return false;
+    }
+    r->edit = more;
+    r->edit_cap = cap;
+    return true;
+}
+
+void edit_add(struct redact *r, size_t from, size_t to, struct slice text)
+{
+    if (!room(r))
+        return;
+    r->edit[r->edit_n++] = (struct edit){from, to, r->texts.n, text.n};
+    buf_slice_add(&r->texts, text);
+}
+
+void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted)
+{
+    if (!room(r))
+        return;
+    size_t at = r->texts.n;
+    buf_adds(&r->texts, quoted ? "\"" MARK : MARK);
+    buf_slice_add(&r->texts, (struct slice){rule, strnlen(rule, SHAPE_NAME_MAX)});
+    buf_adds(&r->texts, quoted ? "]\"" : "]");
+    r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
+}
+
+void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                    bool quoted)
+{
+    size_t n = r->edit_n;
+    edit_mark(r, from, to, rule, quoted);
+    if (r->edit_n == n)
+        return;
+    struct edit late = r->edit[n];
+    size_t i = first, j;
+    while (i < n && r->edit[i].to <= from)
+        i++;
+    for (j = i; j < n && r->edit[j].from < to; j++)
+        continue;
+    memmove(&r->edit[i + 1], &r->edit[j], (n - j) * sizeof *r->edit);
+    r->edit[i] = late;
+    r->edit_n = n + 1 - (j - i);
+}
+
+/* ---- from the text of a string to the bytes between its quotes ------------------------------- */
+
+static unsigned hex4(const char *p)
+{
+    unsigned v = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        unsigned d = c <= '9' ? (unsigned)(c - '0') : ((unsigned)c | 0x20u) - 'a' + 10u;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+/* One character of a string: its bytes as written, and, returned, as resolved. As json_unescape(). */
+static size_t one_char(const char *p, const char *end, size_t *ret_raw)
+{
+    if (*p != '\\') {
+        *ret_raw = 1;
+        return 1;
+    }
+    if (p[1] != 'u') {
+        *ret_raw = 2;
+        return 1;
+    }
+    *ret_raw = 6;
+    unsigned c = hex4(p + 2);
+    if (c < 0x80)
+        return 1;
+    if (c < 0x800)
+        return 2;
+    if (c >= 0xD800 && c < 0xDC00 && end - p >= 12 && p[6] == '\\' && p[7] == 'u') {
+        unsigned low = hex4(p + 8);
+        if (low >= 0xDC00 && low < 0xE000) {
+            *ret_raw = 12;
+            return 4;
+        }
+    }
+    return 3;
+}
+
+/* A place in a string, both ways of counting. */
+struct place {
+    size_t raw, plain;
+};
+
+static void go_on(struct place *at, struct slice raw, size_t plain)
+{
+    const char *end = raw.p + raw.n;
+    while (at->plain < plain && at->raw < raw.n) {
+        const char *p = raw.p + at->raw;
+        size_t left = size_min(plain - at->plain, raw.n - at->raw);
+        const char *slash = memchr(p, '\\', left);
+        size_t run = slash != NULL ? (size_t)(slash - p) : left;
+        at->raw += run;
+        at->plain += run;
+        if (slash == NULL)
+            continue;
+        size_t n;
+        at->plain += one_char(slash, end, &n);
+        at->raw += n;
+    }
+}
+
+static bool needs_escape(const struct redact *r, const struct edit *e)
+{
+    for (size_t i = 0; i < e->text_n; i++) {
+        unsigned char c = (unsigned char)r->texts.p[e->text + i];
+        if (c == '"' || c == '\\' || c < 0x20)
+            return true;
+    }
+    return false;
+}
+
+static void escape_text(struct redact *r, struct edit *e)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t at = r->texts.n;
+    for (size_t i = 0; i < e->text_n; i++) {
+        char c = r->texts.p[e->text + i]; /* the buffer may move */
+        if (c == '"' || c == '\\')
+            buf_addc(&r->texts, '\\');
+        if ((unsigned char)c < 0x20)
+            buf_add(&r->texts, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+        else
+            buf_addc(&r->texts, c);
+    }
+    e->text = at;
+    e->text_n = r->texts.n - at;
+}
+
+void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped)
+{
+    struct place at = {0};
+    if (r->texts.failed)
+        return;
+    for (size_t i = first; i < r->edit_n; i++) {
+        struct edit *e = &r->edit[i];
+        if (escaped) {
+            go_on(&at, raw, e->from);
+            e->from = at.raw;
+            go_on(&at, raw, e->to);
+            e->to = at.raw;
+        }
+        e->from += base;
+        e->to += base;
+        if (needs_escape(r, e))
+            escape_text(r, e);
+    }
+}
+
+void edit_shift(struct redact *r, size_t first, size_t base)
+{
+    for (size_t i = first; i < r->edit_n; i++) {
+        r->edit[i].from += base;
+        r->edit[i].to += base;
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b)
+{
+    size_t done = 0;
+    if (r->texts.failed) {
+        b->failed = true;
+        return;
+    }
+    for (size_t i = first; i < r->edit_n; i++) {
+        const struct edit *e = &r->edit[i];
+        buf_add(b, text.p + done, e->from - done);
+        buf_add(b, r->texts.p + e->text, e->text_n);
+        done = e->to;
+    }
+    buf_add(b, text.p + done, text.n - done);
+}
+
+static bool in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+}
+
+size_t edit_mark_len(struct slice s)
+{
+    size_t n = sizeof MARK - 1;
+    if (!slice_begins(s, MARK))
+        return 0;
+    while (n < s.n && n < REDACT_MARK_MAX && in_name(s.p[n]))
+        n++;
+    return n > sizeof MARK - 1 && n < s.n && s.p[n] == ']' ? n + 1 : 0;
+}

@@ -1,0 +1,96 @@
+/* Lines of a stream: a private key that spans several of them is hidden line by line. */
+#include "vault/redact.h"
+
+#define WHOLE_BODY                                                                                 \
+    16 /* letters of base64 that make a line one of a key; its last one may be shorter */
+#define MARK "[redacted:private-key]"
+
+static const char *find(const char *from, const char *end, const char *what)
+{
+    return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
+}
+
+/* Does a private key begin in this line and not end? */
+static bool opens_key(struct slice line)
+{
+    const char *end = line.p + line.n, *open = NULL;
+    for (const char *p = line.p; (p = find(p, end, "-----BEGIN ")) != NULL; p++)
+        open = p;
+    if (open == NULL)
+        return false;
+    const char *label = find(open, end, "PRIVATE KEY");
+    return label != NULL && label - open < 64 && find(open, end, "-----END ") == NULL;
+}
+
+static bool in_body(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/' || c == '=';
+}
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* The word at the end of the line that is a line of the key, without what quotes or joins it. */
+static struct slice body_of(struct slice line)
+{
+    while (line.n > 0 && !in_body(line.p[line.n - 1]))
+        line.n--;
+    if (line.n > 1 && line.p[line.n - 2] == '\\' && is_letter(line.p[line.n - 1]))
+        line.n -= 2; /* a line break that nobody resolved */
+    size_t from = line.n;
+    while (from > 0 && in_body(line.p[from - 1]))
+        from--;
+    return (struct slice){line.p + from, line.n - from};
+}
+
+static bool is_header(struct slice line)
+{
+    return line.n == 0 || find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
+           find(line.p, line.p + line.n, "DEK-Info:") != NULL;
+}
+
+/* Inside of a key: `hidden` is what is replaced. false: this line is no part of it. */
+static bool key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
+{
+    const char *stop = find(line.p, line.p + line.n, "-----END ");
+    l->in_key--;
+    if (stop != NULL) {
+        const char *behind = find(stop + 9, line.p + line.n, "-----");
+        l->in_key = 0;
+        *hidden = (struct slice){
+            line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
+        return true;
+    }
+    *hidden = body_of(line);
+    if (hidden->n < WHOLE_BODY && !is_header(line))
+        l->in_key = 0;
+    return hidden->n > 0 && !is_header(line);
+}
+
+int redact_line(struct redact *r, struct redact_lines *l, struct slice line, struct buf *out,
+                size_t *ret_n)
+{
+    struct slice hidden;
+    if (l->in_key == 0 || !key_line(l, line, &hidden)) {
+        if (opens_key(line))
+            l->in_key = REDACT_PEM_LINES;
+        return redact_text(r, line, out, ret_n);
+    }
+    struct buf rest = {0};
+    size_t n = (size_t)(hidden.p - line.p), more = 0;
+    buf_add(&rest, line.p, n);
+    buf_adds(&rest, MARK);
+    buf_add(&rest, line.p + n + hidden.n, line.n - n - hidden.n);
+    int st = rest.failed ? MI_ENOMEM : redact_text(r, buf_slice(&rest), out, &more);
+    if (st == 0 && more == 0)
+        buf_slice_add(out, buf_slice(&rest));
+    if (st == 0 && out->failed)
+        st = MI_ENOMEM;
+    if (st == 0)
+        *ret_n = more + 1;
+    buf_close(&rest);
+    return st;
+}

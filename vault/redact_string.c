@@ -1,0 +1,425 @@
+/* One string: its escapes, the JSON or text in it, its length. */
+#include "vault/redact_inner.h"
+
+#include "base/text.h"
+#include "wire/json_text.h"
+
+#include <stdlib.h>
+
+#define BASE64_MIN 1024 /* bytes of nothing but base64 that are no token */
+#define JSON_TRIES 16   /* places in a text where JSON was looked for in vain */
+#define WORD_MAX 64     /* bytes of a name in text */
+
+/* ---- what needs no look -------------------------------------------------------------------- */
+
+static const char base64[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['-'] = 63,
+    ['/'] = 64, ['_'] = 64};
+
+/* An image, a sound, an archive: long, and nothing but base64. A key in PEM that is written so is not. */
+static bool is_long_base64(struct slice s)
+{
+    if (s.n < BASE64_MIN || slice_begins(s, "LS0tL"))
+        return false;
+    while (s.n > 0 && s.p[s.n - 1] == '=')
+        s.n--;
+    size_t i = 0;
+    for (; i + 8 <= s.n; i += 8) {
+        bool all = true;
+        for (size_t k = 0; k < 8; k++)
+            all &= base64[(unsigned char)s.p[i + k]] != 0;
+        if (!all)
+            return false;
+    }
+    for (; i < s.n; i++)
+        if (base64[(unsigned char)s.p[i]] == 0)
+            return false;
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* White space at either end, of which some may still be an escape. */
+static struct slice trim(struct slice s, bool escaped)
+{
+    while (s.n > 0) {
+        if (is_space(s.p[0]))
+            s = (struct slice){s.p + 1, s.n - 1};
+        else if (escaped && s.n > 1 && s.p[0] == '\\' && strchr("nrt", s.p[1]) != NULL)
+            s = (struct slice){s.p + 2, s.n - 2};
+        else
+            break;
+    }
+    while (s.n > 0) {
+        if (is_space(s.p[s.n - 1]))
+            s.n--;
+        else if (escaped && s.n > 1 && s.p[s.n - 2] == '\\' &&
+                 (s.p[s.n - 1] == 'n' || s.p[s.n - 1] == 'r' || s.p[s.n - 1] == 't'))
+            s.n -= 2;
+        else
+            break;
+    }
+    return s;
+}
+
+static bool looks_json(struct slice s, bool escaped)
+{
+    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !is_space(s.p[0]) && s.p[0] != '\\'))
+        return false;
+    s = trim(s, escaped);
+    return s.n > 1 &&
+           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
+}
+
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '%';
+}
+
+/* Does a name of a secret stand before some quote, or an escape that may hide one? Else there is nothing in
+ * JSON, or in what looks like it, that the walk would find and the shapes would not. */
+static bool names_secret(const struct redact *r, struct slice s)
+{
+    const char *p = s.p, *end = s.p + s.n;
+    if (memmem(s.p, s.n, "\\u", 2) != NULL || memmem(s.p, s.n, "\\/", 2) != NULL)
+        return true;
+    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+        const char *e = p++;
+        while (e > s.p && e[-1] == '\\')
+            e--;
+        if (e == s.p || !key_maybe(&r->keys, s.p, e))
+            continue;
+        const char *from = e;
+        while (from > s.p && e - from < WORD_MAX && in_word(from[-1]))
+            from--;
+        /* [API Key], user[password]: what is no letter does not count, and cannot be skipped here */
+        if (!in_word(e[-1]) || key_find(&r->keys, (struct slice){from, (size_t)(e - from)}) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* ---- a value with a secret's key ------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool is_path(struct slice s)
+{
+    if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
+        return true;
+    return s.n > 2 && is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
+}
+
+/* One word in one case, or the name of a scheme. */
+static bool is_plain_word(struct slice s)
+{
+    static const char *const schemes[] = {"oauth2",   "oauth1", "oauth1.0a",
+                                          "oauth2.0", "auth0",  NULL};
+    for (size_t i = 0; schemes[i] != NULL; i++)
+        if (slice_is(s, schemes[i]))
+            return true;
+    bool lower = false, upper = false;
+    for (size_t i = 0; i < s.n; i++) {
+        lower |= s.p[i] >= 'a' && s.p[i] <= 'z';
+        upper |= i > 0 && s.p[i] >= 'A' && s.p[i] <= 'Z';
+        if (!is_letter(s.p[i]) && s.p[i] != '-' && s.p[i] != '_')
+            return false;
+    }
+    return s.n <= 24 && !(lower && upper);
+}
+
+/* `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`: a name, not the secret. */
+static bool is_reference(const struct redact *r, struct slice s)
+{
+    static const struct {
+        const char *open, *close;
+    } forms[] = {{"${{", "}}"}, {"${", "}"}, {"$(", ")"}, {"{{", "}}"},
+                 {"{", "}"},    {"%", "%"},  {"<", ">"},  {"$", ""}};
+    for (size_t i = 0; i < MI_COUNT(forms); i++) {
+        size_t a = strlen(forms[i].open), b = strlen(forms[i].close);
+        if (s.n <= a + b || !slice_begins(s, forms[i].open) ||
+            memcmp(s.p + s.n - b, forms[i].close, b) != 0)
+            continue;
+        struct slice name = trim((struct slice){s.p + a, s.n - a - b}, false);
+        for (size_t k = 0; k < name.n; k++)
+            if (!in_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
+                return false;
+        return name.n <= WORD_MAX && key_find(&r->keys, name) != NULL;
+    }
+    return false;
+}
+
+static struct slice without_scheme(struct slice s)
+{
+    static const char *const schemes[] = {"Bearer ", "bearer ", "Basic ", "basic ",
+                                          "Token ",  "token ",  NULL};
+    for (size_t i = 0; schemes[i] != NULL; i++)
+        if (slice_begins(s, schemes[i])) {
+            size_t n = strlen(schemes[i]);
+            return (struct slice){s.p + n, s.n - n};
+        }
+    return s;
+}
+
+bool redact_judge(const struct redact *r, const struct key_rule *rule, struct slice raw)
+{
+    struct slice s = trim(raw, true);
+    if (s.n == 0 || edit_mark_len(raw) == raw.n)
+        return false;
+    if ((rule->flags & KEY_NO_PATH && is_path(s)) ||
+        (rule->flags & KEY_NO_WORD && is_plain_word(s)))
+        return false;
+    return !is_reference(r, without_scheme(s));
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to > y->to ? -1 : x->to < y->to;
+}
+
+/* Edits of two searches: where they overlap, the wider stays, and covers what both did. */
+static void merge(struct redact *r, size_t first)
+{
+    if (r->edit_n - first < 2)
+        return;
+    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, by_place);
+    size_t n = first + 1;
+    for (size_t i = first + 1; i < r->edit_n; i++) {
+        struct edit *last = &r->edit[n - 1], e = r->edit[i];
+        if (e.from >= last->to)
+            r->edit[n++] = e;
+        else if (e.to > last->to)
+            last->to = e.to;
+    }
+    r->edit_n = n;
+}
+
+static void find_shapes(struct redact *r, struct slice text)
+{
+    struct shape_hit h;
+    size_t from = 0;
+    while (from < text.n && shapes_next(r->shapes, text, from, &h)) {
+        edit_mark(r, h.from, h.from + h.n, h.rule, false);
+        from = h.from + h.n;
+    }
+}
+
+/* JSON that stands in a text: a log line, a few lines of it. */
+static void find_json(struct redact *r, struct slice text, int level)
+{
+    const char *p = text.p, *end = text.p + text.n;
+    for (int tries = 0; tries < JSON_TRIES && p < end; p++) {
+        p = memchr(p, '{', (size_t)(end - p));
+        if (p == NULL)
+            return;
+        struct json_scan scan;
+        size_t first = r->edit_n;
+        int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
+        if (st < 0 && scan.fault.kind != JSON_TRAILING) {
+            tries++;
+            continue;
+        }
+        redact_json(r, scan.root, level, ZONE_ANY, 0, 0);
+        edit_shift(r, first, (size_t)(p - text.p));
+        p += scan.root.n - 1;
+    }
+}
+
+void redact_plain(struct redact *r, struct slice text, int level)
+{
+    struct json_scan scan;
+    size_t first = r->edit_n;
+    bool deep = level < REDACT_LEVELS;
+    if (deep && looks_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
+        redact_json(r, text, level, ZONE_ANY, 0, 0);
+        return;
+    }
+    find_shapes(r, text);
+    if (deep && names_secret(r, text)) {
+        find_json(r, text, level);
+        merge(r, first);
+    }
+}
+
+/* ---- sensitive content --------------------------------------------------------------------- */
+
+/* The end of "… [+12 chars]" at the end of s: how long it is, or 0. */
+static size_t tail_len(struct slice s)
+{
+    static const char begin[] = "… [+", end[] = " chars]";
+    size_t a = sizeof begin - 1, b = sizeof end - 1, i = s.n;
+    if (s.n < a + b + 1 || memcmp(s.p + s.n - b, end, b) != 0)
+        return 0;
+    for (i -= b; i > 0 && s.p[i - 1] >= '0' && s.p[i - 1] <= '9' && s.n - i < 32; i--)
+        continue;
+    if (i == s.n - b || i < a || memcmp(s.p + i - a, begin, a) != 0)
+        return 0;
+    return s.n - (i - a);
+}
+
+/* Where s is cut, marks being counted as what they will be and never split; s.n: nowhere. */
+static size_t cut_at(const struct redact *r, size_t first, struct slice s)
+{
+    size_t i = 0, chars = 0, e = first;
+    while (i < s.n) {
+        if (chars >= REDACT_CUT)
+            return i;
+        size_t mark = s.p[i] == '[' ? edit_mark_len((struct slice){s.p + i, s.n - i}) : 0;
+        if (e < r->edit_n && r->edit[e].from <= i) {
+            chars += r->edit[e].text_n;
+            i = r->edit[e++].to;
+        } else if (mark > 0) {
+            chars += mark;
+            i += mark;
+        } else {
+            size_t len = text_utf8_len(s.p + i, s.n - i);
+            chars++;
+            i += len > 0 ? len : 1;
+        }
+    }
+    return s.n;
+}
+
+static void cut(struct redact *r, size_t first, struct slice s)
+{
+    size_t tail = tail_len(s), n = s.n - tail;
+    if (tail > 0 && cut_at(r, first, (struct slice){s.p, n}) == n)
+        return; /* done before */
+    size_t at = cut_at(r, first, s), chars = 0;
+    if (at >= s.n)
+        return;
+    for (size_t i = at; i < s.n; i++)
+        chars += !text_utf8_cont(s.p + i);
+    while (r->edit_n > first && r->edit[r->edit_n - 1].from >= at)
+        r->edit_n--;
+    char text[64];
+    struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text};
+    buf_printf(&b, "… [+%zu chars]", chars);
+    edit_add(r, at, s.n, buf_slice(&b));
+}
+
+/* ---- base64 that is text -------------------------------------------------------------------- */
+
+static bool decode(struct slice s, struct buf *b)
+{
+    unsigned held = 0, bits = 0;
+    if (!buf_room(b, s.n / 4 * 3 + 3))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned v = (unsigned char)base64[(unsigned char)s.p[i]];
+        if (v == 0 && s.p[i] != '=' && !is_space(s.p[i]))
+            return false;
+        if (v == 0)
+            continue;
+        held = held << 6 | (v - 1);
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            b->p[b->n++] = (char)(held >> bits & 0xFF);
+        }
+    }
+    return true;
+}
+
+static void encode(struct slice s, bool url, bool padded, struct buf *b)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    for (size_t i = 0; i < s.n; i += 3) {
+        size_t have = size_min(s.n - i, 3);
+        uint32_t v = 0;
+        for (size_t k = 0; k < 3; k++)
+            v = v << 8 | (k < have ? (unsigned char)s.p[i + k] : 0);
+        for (size_t k = 0; k < 4; k++) {
+            unsigned d = v >> (18 - 6 * k) & 63;
+            if (k > have && !padded)
+                break;
+            buf_addc(b, k > have ? '=' : d < 62 ? digits[d] : "+/-_"[(d & 1) + 2 * url]);
+        }
+    }
+}
+
+/* What is found in it is replaced in it: the result is base64 again. */
+static void blob(struct redact *r, struct slice s, int level)
+{
+    struct buf bytes = {0}, clean = {0}, again = {0};
+    size_t first = r->edit_n;
+    if (!decode(s, &bytes)) {
+        r->failed |= bytes.failed;
+        find_shapes(r, s);
+        buf_close(&bytes);
+        return;
+    }
+    redact_plain(r, buf_slice(&bytes), level);
+    if (r->edit_n > first) {
+        edit_render(r, first, buf_slice(&bytes), &clean);
+        bool url = memchr(s.p, '-', s.n) != NULL || memchr(s.p, '_', s.n) != NULL;
+        encode(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
+        r->failed |= clean.failed || again.failed;
+        r->edit_n = first;
+        edit_add(r, 0, s.n, buf_slice(&again));
+    }
+    buf_close(&bytes);
+    buf_close(&clean);
+    buf_close(&again);
+}
+
+/* ---- the string ---------------------------------------------------------------------------- */
+
+static bool wants_look(const struct redact *r, struct slice raw, bool odd)
+{
+    if (odd || shapes_has_patterns(r->shapes))
+        return true;
+    if (!r->no_shapes && shapes_maybe(raw))
+        return true;
+    return looks_json(raw, true) && names_secret(r, raw);
+}
+
+void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
+                   enum string_kind kind)
+{
+    size_t first = r->edit_n;
+    bool cuts = kind == STRING_CUT && raw.n > REDACT_CUT;
+    if (raw.n == 0 || level >= REDACT_LEVELS)
+        return;
+    if (!cuts && kind != STRING_BLOB && ((!odd && is_long_base64(raw)) || !wants_look(r, raw, odd)))
+        return;
+    struct slice plain = raw;
+    bool escaped = memchr(raw.p, '\\', raw.n) != NULL;
+    if (escaped) {
+        struct buf *b = &r->plain[level];
+        buf_clear(b);
+        json_unescape(b, raw);
+        if (b->failed) {
+            r->failed = true;
+            return;
+        }
+        plain = buf_slice(b);
+    }
+    if (kind == STRING_BLOB)
+        blob(r, plain, level + 1);
+    else if (!cuts || wants_look(r, raw, odd))
+        redact_plain(r, plain, level + 1);
+    if (cuts)
+        cut(r, first, plain);
+    if (r->edit_n > first)
+        edit_map(r, first, raw, base, escaped);
+}
