@@ -93,6 +93,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     add_number(b, "refused", v->summary.refused);
     add_number(b, "cancelled", v->summary.cancelled);
     add_number(b, "server_gone", v->summary.server_gone);
+    add_number(b, "timeouts", v->summary.timeouts);
     add_number(b, "open", v->summary.open);
     buf_addc(b, '}');
 }

@@ -106,7 +106,7 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 
 int64_t session_errors(const struct query_summary *s)
 {
-    return s->tool_errors + s->errors + s->refused + s->server_gone;
+    return s->tool_errors + s->errors + s->refused + s->server_gone + s->timeouts;
 }
 
 bool session_is_answer(const struct query_message *m)
@@ -125,6 +125,8 @@ const char *session_answer_status(const struct query_message *m)
         return "refused";
     if (slice_is(m->origin, "interposer") && finds(m, "server-gone"))
         return "server-gone";
+    if (slice_is(m->origin, "interposer") && finds(m, "timeout"))
+        return "timeout";
     if (slice_is(m->kind, "error"))
         return "error";
     return finds(m, "tool-error") ? "tool-error" : "ok";

@@ -34,7 +34,7 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 int64_t session_errors(const struct query_summary *s);
 
 /* How an answer answers, in the words of the view `invocations`: "ok", "tool-error", "error",
- * "server-gone", "refused" (its request was). */
+ * "server-gone", "timeout", "refused" (its request was). */
 const char *session_answer_status(const struct query_message *m);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
 

@@ -106,6 +106,7 @@ static void traffic_line(struct timeline *t)
         count(t, s->errors, "error", OUT_RED);
         count(t, s->refused, "refused", OUT_RED);
         count(t, s->server_gone, "server-gone", OUT_RED);
+        count(t, s->timeouts, "timeout", OUT_RED);
         count(t, s->cancelled, "cancelled", OUT_YELLOW);
         count(t, s->open, "without an answer", OUT_YELLOW);
     }

@@ -56,7 +56,7 @@ struct query_summary {
     int64_t last_seq; /* 0: no messages */
     int64_t last_t_us;
     int64_t calls;
-    int64_t ok, tool_errors, errors, refused, cancelled, server_gone, open;
+    int64_t ok, tool_errors, errors, refused, cancelled, server_gone, timeouts, open;
     uint64_t *waiting; /* owned; bit seq: a request that has got no answer. NULL: not asked for */
     size_t waiting_n;  /* words */
 };

@@ -275,6 +275,8 @@ static void sum_up(struct query_summary *s, sqlite3_stmt *st)
         s->cancelled++;
     else if (column_has(st, 4, "server-gone"))
         s->server_gone++;
+    else if (column_has(st, 4, "timeout"))
+        s->timeouts++;
     else if (column_is(st, 1, "error"))
         s->errors++;
     else if (column_has(st, 4, "tool-error"))
@@ -302,7 +304,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     while ((rc = sqlite3_step(st)) == SQLITE_ROW)
         sum_up(&s, st);
     status = query_done(q, st, rc);
-    s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone;
+    s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone - s.timeouts;
     if (!waiting || status < 0)
         query_summary_close(&s);
     if (status < 0)

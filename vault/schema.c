@@ -73,6 +73,39 @@ static const char version_1[] =
     " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
     "PRAGMA user_version = 1;";
 
+/* Requests of ours to the server are no invocations, and a passed deadline has a status of its own. */
+static const char version_2[] =
+    "DROP VIEW invocations;"
+    "CREATE VIEW invocations AS"
+    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
+    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
+    " q.method AS method, q.target AS target,"
+    " CASE WHEN q.action = 'refused' THEN 'refused'"
+    " WHEN c.kind = 'notification' THEN 'cancelled'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'"
+    " WHEN c.kind = 'error' THEN 'error'"
+    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
+    " ELSE 'ok' END AS status,"
+    " c.error_code AS error_code,"
+    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
+    " q.size AS request_size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
+    " FROM closings c"
+    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
+    " JOIN sessions s ON s.id = c.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
+    " s.started_at_us + q.t_us, NULL, q.size, NULL"
+    " FROM messages q JOIN sessions s ON s.id = q.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " AND q.action = 'forwarded'"
+    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
+    "PRAGMA user_version = 2;";
+
+static const char *const steps[SCHEMA_VERSION] = {version_1, version_2}; /* to version N + 1 */
+
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
 static int read_version(sqlite3 *db, int *ret)
@@ -101,8 +134,9 @@ int schema_ready(sqlite3 *db)
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return MI_ESTORE;
     st = read_version(db, &version);
-    if (st == 0 && version == 0 && sqlite3_exec(db, version_1, NULL, NULL, NULL) != SQLITE_OK)
-        st = MI_ESTORE;
+    for (; st == 0 && version < SCHEMA_VERSION; version++)
+        if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
+            st = MI_ESTORE;
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     if (!sqlite3_get_autocommit(db))

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, and
  * the writer pays for no other index. */
 #define SCHEMA_SEQ_BITS 36

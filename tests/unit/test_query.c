@@ -156,7 +156,7 @@ static void test_query_open_tells_what_is_wrong_with_a_vault(void **state)
     open_fails(v->dir, MI_ESTORE, "made by a newer mcp-interposer");
     run_sql(v, "PRAGMA user_version = 0"); /* a proxy is about to make the tables */
     open_fails(v->dir, MI_ENOENT, "nothing has been recorded");
-    run_sql(v, "PRAGMA user_version = 1");
+    run_sql(v, "PRAGMA user_version = 2");
     sqlite3_close(v->db);
     v->db = NULL;
 

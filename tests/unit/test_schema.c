@@ -60,7 +60,7 @@ static void test_schema_new_database_gets_the_documented_tables(void **state)
                  rows[i].table);
         assert_string_equal(ask_file(f->db_path, sql), rows[i].columns);
     }
-    assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "1");
+    assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "2");
     assert_string_equal(ask_file(f->db_path,
                                  "SELECT count(*) FROM pragma_table_list WHERE strict AND "
                                  "name IN ('sessions','messages','events')"),
@@ -80,11 +80,25 @@ static void test_schema_ready_database_is_left_as_it_is(void **state)
 static void test_schema_of_a_newer_program_is_refused_and_not_touched(void **state)
 {
     struct fixture *f = *state;
-    run(f->db, "CREATE TABLE later (x); PRAGMA user_version = 2");
+    run(f->db, "CREATE TABLE later (x); PRAGMA user_version = 3");
     assert_int_equal(schema_ready(f->db), MI_EINVAL);
     assert_string_equal(ask_file(f->db_path, "SELECT group_concat(name) FROM sqlite_schema"),
                         "later");
+    assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "3");
+}
+
+static void test_schema_of_version_1_is_upgraded_and_keeps_its_rows(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(schema_ready(f->db), 0);
+    run(f->db, "DROP VIEW invocations; CREATE VIEW invocations AS SELECT 1 AS status;"
+               "INSERT INTO events (session_id, t_us, kind) VALUES (1, 2, 'old');"
+               "PRAGMA user_version = 1");
+    assert_int_equal(schema_ready(f->db), 0);
     assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "2");
+    assert_string_equal(ask_file(f->db_path, "SELECT kind FROM events"), "old");
+    assert_string_equal(
+        ask_file(f->db_path, "SELECT count(*) FROM pragma_table_info('invocations')"), "11");
 }
 
 static void test_schema_in_a_file_that_is_no_database_is_refused(void **state)
@@ -219,6 +233,7 @@ int main(void)
         T(test_schema_new_database_gets_the_documented_tables),
         T(test_schema_ready_database_is_left_as_it_is),
         T(test_schema_of_a_newer_program_is_refused_and_not_touched),
+        T(test_schema_of_version_1_is_upgraded_and_keeps_its_rows),
         T(test_schema_in_a_file_that_is_no_database_is_refused),
         T(test_schema_that_cannot_be_made_leaves_nothing_behind),
         T(test_schema_database_locked_by_another_is_told_as_busy),
