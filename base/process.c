@@ -1,5 +1,6 @@
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ int process_read(pid_t pid, struct process *ret)
     }
     p.parent = (pid_t)field[4];
     p.group = (pid_t)field[5];
+    p.session = (pid_t)field[6];
     p.cpu_ticks = field[14] + field[15] + field[16] + field[17];
     p.threads = field[20];
     p.start_ticks = (uint64_t)field[22];
@@ -80,11 +82,29 @@ size_t process_children(pid_t pid, pid_t *ret, size_t max)
     return n;
 }
 
+static bool lives(const struct process *p)
+{
+    return p->state != 'Z' && p->state != 'X';
+}
+
+size_t process_group(pid_t group, struct process *ret, size_t max)
+{
+    DIR *d = opendir("/proc");
+    size_t n = 0;
+    if (d == NULL)
+        return 0;
+    for (struct dirent *e; n < max && (e = readdir(d)) != NULL;)
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+            process_read(atoi(e->d_name), &ret[n]) == 0 && ret[n].group == group && lives(&ret[n]))
+            n++;
+    closedir(d);
+    return n;
+}
+
 uint64_t process_start(pid_t pid)
 {
     struct process p;
-    bool lives = process_read(pid, &p) == 0 && p.state != 'Z' && p.state != 'X';
-    return lives ? p.start_ticks : 0;
+    return process_read(pid, &p) == 0 && lives(&p) ? p.start_ticks : 0;
 }
 
 void process_boot(char *ret)

@@ -18,7 +18,7 @@
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
 struct process {
-    pid_t pid, parent, group;
+    pid_t pid, parent, group, session;
     char name[PROCESS_NAME_MAX]; /* any bytes but NUL: the process chose it */
     char state;                  /* R, S, D, T, t, Z, X, I as in proc(5) */
     int64_t cpu_ticks; /* used by it, and by those of its children that it has waited for */
@@ -30,6 +30,8 @@ struct process {
 MI_MUST int process_read(pid_t pid, struct process *ret);
 /* Children, at most `max` of them; how many were written. They come oldest first. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max);
+/* Those of a process group that live, at most `max` of them: looks at every process of the machine. */
+size_t process_group(pid_t group, struct process *ret, size_t max);
 /* The start time of a process that lives; 0: there is none. A zombie lives no more. */
 uint64_t process_start(pid_t pid);
 /* The id of this boot of the machine, "" when the kernel does not tell. ret has PROCESS_BOOT_MAX

@@ -41,6 +41,8 @@ struct recorder {
     struct store_update learnt; /* text owned by learnt_text[] */
     struct buf learnt_text[6];
     bool learnt_some;
+    struct running running;
+    bool running_known, running_changed;
 
     bool failing;   /* the last commit did not write everything */
     bool only_busy; /* because another process held the lock */
@@ -289,6 +291,12 @@ void recorder_learn(struct recorder *r, const struct store_update *u)
     r->learnt_some = true;
 }
 
+void recorder_running(struct recorder *r, const struct running *running)
+{
+    r->running = *running;
+    r->running_known = r->running_changed = true;
+}
+
 /* ---- committing ---------------------------------------------------------------------------- */
 
 static int write_session(struct recorder *r)
@@ -370,6 +378,10 @@ static int write_turn(struct recorder *r)
         st = write_gap(r);
     if (st == 0 && (r->learnt_some || fresh))
         st = store_session_update(r->store, r->session_id, &r->learnt);
+    if (st == 0 && r->learnt.ended_at_us != 0)
+        st = store_running(r->store, r->session_id, NULL);
+    else if (st == 0 && r->running_known && (r->running_changed || fresh))
+        st = store_running(r->store, r->session_id, &r->running);
     return st;
 }
 
@@ -391,7 +403,8 @@ static int write_all(struct recorder *r)
         for (; r->portion_n > 0; r->portion_n--)
             drop_first_waiting(r);
     }
-    if (r->session_written && r->turn_n == 1 && r->lost_n == 0 && !r->learnt_some)
+    if (r->session_written && r->turn_n == 1 && r->lost_n == 0 && !r->learnt_some &&
+        !r->running_changed)
         return write_one(r);
     int st = in_transaction(r, write_turn);
     if (st == 0)
@@ -441,7 +454,7 @@ static void recovered(struct recorder *r)
         log_warn("recording again: lost=%llu", (unsigned long long)r->lost_n);
     r->failing = false;
     r->lost_n = 0;
-    r->learnt_some = false;
+    r->learnt_some = r->running_changed = false;
     end_turn(r, false);
 }
 
@@ -478,7 +491,8 @@ static enum recorder_result put_off(struct recorder *r, int64_t now)
 
 enum recorder_result recorder_commit(struct recorder *r)
 {
-    if (r->turn_n == 0 && r->first == NULL && !r->learnt_some && r->lost_n == 0)
+    if (r->turn_n == 0 && r->first == NULL && !r->learnt_some && !r->running_changed &&
+        r->lost_n == 0)
         return RECORDER_STORED;
     int64_t now = clock_mono_us();
     look_after_vault(r, now);

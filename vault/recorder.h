@@ -12,8 +12,10 @@
  *                     any other error ends the session.
  *
  * Owns      the vault's directory, the store, copies of the rows that wait, its session.
- * Lifetime  a row's slices must stay good until the next recorder_commit(); row.hold is held until then.
- * Blocks    for a held lock 250 ms at most, at the first commit that meets it; otherwise on disk I/O. */
+ * Lifetime  a row's slices must stay good until the next recorder_commit(); row.hold is held until
+ *           then.
+ * Blocks    for a held lock 250 ms at most, at the first commit that meets it; otherwise on disk
+ *           I/O. */
 #ifndef MI_VAULT_RECORDER_H
 #define MI_VAULT_RECORDER_H
 
@@ -55,6 +57,10 @@ uint64_t recorder_add(struct recorder *r, const struct row *row);
 void recorder_event(struct recorder *r, const char *kind, const char *detail);
 /* Learns something about the session; written with the next commit. Text is copied. */
 void recorder_learn(struct recorder *r, const struct store_update *u);
+
+/* Which processes these are: written with the session, or with the next commit. Copied. At the end of
+ * the session the row goes by itself. */
+void recorder_running(struct recorder *r, const struct running *running);
 
 enum recorder_result recorder_commit(struct recorder *r);
 bool recorder_behind(

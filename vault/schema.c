@@ -73,7 +73,8 @@ static const char version_1[] =
     " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
     "PRAGMA user_version = 1;";
 
-/* Requests of ours to the server are no invocations, and a passed deadline has a status of its own. */
+/* Requests of ours to the server are no invocations, and a passed deadline has a status of its own. Who
+ * runs is known (vault/running.h). */
 static const char version_2[] =
     "DROP VIEW invocations;"
     "CREATE VIEW invocations AS"
@@ -102,6 +103,15 @@ static const char version_2[] =
     " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
     " AND q.action = 'forwarded'"
     " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
+    "CREATE TABLE running ("
+    " session_id INTEGER PRIMARY KEY,"
+    " boot TEXT NOT NULL,"
+    " pid_namespace INTEGER,"
+    " pid INTEGER NOT NULL, pid_start INTEGER,"
+    " client_pid INTEGER, client_start INTEGER,"
+    " server_pid INTEGER, server_start INTEGER,"
+    " server_group INTEGER, server_session INTEGER"
+    ") STRICT;"
     "PRAGMA user_version = 2;";
 
 static const char *const steps[SCHEMA_VERSION] = {version_1, version_2}; /* to version N + 1 */

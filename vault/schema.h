@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #define SCHEMA_VERSION 2
+#define SCHEMA_RUNNING 2 /* the first with the table `running` */
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, and
  * the writer pays for no other index. */
 #define SCHEMA_SEQ_BITS 36

@@ -15,7 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum query { Q_BEGIN, Q_COMMIT, Q_MESSAGE, Q_EVENT, Q_SESSION, Q_UPDATE, Q_COUNT };
+enum query {
+    Q_BEGIN,
+    Q_COMMIT,
+    Q_MESSAGE,
+    Q_EVENT,
+    Q_SESSION,
+    Q_UPDATE,
+    Q_RUNNING,
+    Q_ENDED,
+    Q_COUNT
+};
 
 /* A commit that failed may be found done after all when the database is opened anew: its frames were in
  * the log, and only the sync failed. Then the rows are written a second time, and must not be refused. */
@@ -40,6 +50,10 @@ static const char *const sql[Q_COUNT] = {
                  " end_reason = coalesce(?7, end_reason),"
                  " exit_status = coalesce(?8, exit_status),"
                  " ended_at_us = coalesce(?9, ended_at_us) WHERE id = ?1",
+    [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id, boot, pid_namespace, pid, pid_start,"
+                  " client_pid, client_start, server_pid, server_start, server_group,"
+                  " server_session) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+    [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
 };
 
 struct store {
@@ -309,6 +323,30 @@ int store_session_update(struct store *s, int64_t id, const struct store_update 
         sqlite3_bind_null(q, 8);
     bind_count(q, 9, (uint64_t)u->ended_at_us);
     int st = run(s, Q_UPDATE);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+int store_running(struct store *s, int64_t session_id, const struct running *r)
+{
+    enum query i = r != NULL ? Q_RUNNING : Q_ENDED;
+    sqlite3_stmt *q = s->q[i];
+    sqlite3_bind_int64(q, 1, session_id);
+    if (r != NULL) {
+        const uint64_t number[] = {(uint64_t)r->pid_namespace,
+                                   (uint64_t)r->pid,
+                                   r->pid_start,
+                                   (uint64_t)r->client_pid,
+                                   r->client_start,
+                                   (uint64_t)r->server_pid,
+                                   r->server_start,
+                                   (uint64_t)r->server_group,
+                                   (uint64_t)r->server_session};
+        bind_text(q, 2, slice_of(r->boot));
+        for (size_t k = 0; k < MI_COUNT(number); k++)
+            bind_count(q, 3 + (int)k, number[k]);
+    }
+    int st = run(s, i);
     sqlite3_clear_bindings(q);
     return st;
 }

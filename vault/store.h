@@ -10,6 +10,7 @@
 
 #include "vault/dir.h"
 #include "vault/row.h"
+#include "vault/running.h"
 
 #define STORE_BODY_MAX ((size_t)64 << 10) /* longer bodies lie in VAULT/Bodies */
 
@@ -47,6 +48,8 @@ void store_rollback(struct store *s);
  * a commit that failed may have been made after all. */
 MI_MUST int store_session_add(struct store *s, const struct store_session *n, int64_t *ret_id);
 MI_MUST int store_session_update(struct store *s, int64_t id, const struct store_update *u);
+/* The session's row in the table `running`; NULL: it has ended, and has none. */
+MI_MUST int store_running(struct store *s, int64_t session_id, const struct running *r);
 /* uid names the file of large bodies. */
 MI_MUST int store_add(struct store *s, int64_t session_id, const char *uid, const struct row *r);
 

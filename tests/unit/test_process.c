@@ -40,6 +40,7 @@ static void test_process_of_ourselves_is_what_the_system_calls_say(void **state)
     assert_int_equal(p.pid, getpid());
     assert_int_equal(p.parent, getppid());
     assert_int_equal(p.group, getpgrp());
+    assert_int_equal(p.session, getsid(0));
     assert_int_equal(p.state, 'R');
     assert_true(p.threads >= 1);
     assert_true(p.rss_bytes > 100 * 1024);
@@ -99,6 +100,26 @@ static void test_process_children_are_listed_up_to_a_limit(void **state)
         end(pid[i]);
 }
 
+static void test_process_group_lists_its_members_that_live(void **state)
+{
+    (void)state;
+    struct process p[4];
+    pid_t leader = sleeper(), member = sleeper();
+    assert_int_equal(setpgid(leader, leader), 0);
+    assert_int_equal(setpgid(member, leader), 0);
+    assert_int_equal(process_group(leader, p, 4), 2);
+    assert_int_equal(p[0].pid + p[1].pid, leader + member);
+    assert_int_equal(process_group(leader, p, 1), 1);
+    siginfo_t si;
+    kill(leader, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)leader, &si, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_group(leader, p, 4), 1);
+    assert_int_equal(p[0].pid, member);
+    end(leader);
+    end(member);
+    assert_int_equal(process_group(leader, p, 4), 0);
+}
+
 static void test_process_started_later_has_a_later_start(void **state)
 {
     (void)state;
@@ -137,6 +158,7 @@ int main(void)
         T(test_process_that_is_not_there_is_told_so),
         T(test_process_that_is_a_zombie_has_no_start),
         T(test_process_children_are_listed_up_to_a_limit),
+        T(test_process_group_lists_its_members_that_live),
         T(test_process_started_later_has_a_later_start),
         T(test_process_boot_is_one_word),
         T(test_process_ticks_are_told_as_time),

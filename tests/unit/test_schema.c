@@ -49,6 +49,8 @@ static void test_schema_new_database_gets_the_documented_tables(void **state)
                      "body_offset body_length "
                      "size redactions action request_seq error_code batch_seq finding"},
         {"events", "id session_id t_us kind detail"},
+        {"running", "session_id boot pid_namespace pid pid_start client_pid client_start "
+                    "server_pid server_start server_group server_session"},
         {"invocations", "session_id request_seq response_seq method target status error_code "
                         "started_at_us duration_us "
                         "request_size response_size"},
@@ -63,8 +65,8 @@ static void test_schema_new_database_gets_the_documented_tables(void **state)
     assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "2");
     assert_string_equal(ask_file(f->db_path,
                                  "SELECT count(*) FROM pragma_table_list WHERE strict AND "
-                                 "name IN ('sessions','messages','events')"),
-                        "3");
+                                 "name IN ('sessions','messages','events','running')"),
+                        "4");
 }
 
 static void test_schema_ready_database_is_left_as_it_is(void **state)
@@ -90,15 +92,39 @@ static void test_schema_of_a_newer_program_is_refused_and_not_touched(void **sta
 static void test_schema_of_version_1_is_upgraded_and_keeps_its_rows(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(schema_ready(f->db), 0);
-    run(f->db, "DROP VIEW invocations; CREATE VIEW invocations AS SELECT 1 AS status;"
-               "INSERT INTO events (session_id, t_us, kind) VALUES (1, 2, 'old');"
-               "PRAGMA user_version = 1");
+    char *old = slurp("tests/unit/vault-1.sql", NULL);
+    run(f->db, old);
+    free(old);
     assert_int_equal(schema_ready(f->db), 0);
     assert_string_equal(ask_file(f->db_path, "PRAGMA user_version"), "2");
-    assert_string_equal(ask_file(f->db_path, "SELECT kind FROM events"), "old");
-    assert_string_equal(
-        ask_file(f->db_path, "SELECT count(*) FROM pragma_table_info('invocations')"), "11");
+    assert_string_equal(ask_file(f->db_path, "SELECT uid, name, exit_status FROM sessions"),
+                        "01M7Z9DM2SK3DS7R3K84HY2Z73|answer|0");
+    assert_string_equal(ask_file(f->db_path, "SELECT count(*) FROM messages"), "5");
+    assert_string_equal(ask_file(f->db_path, "SELECT group_concat(kind) FROM events"),
+                        "spawn,exit");
+    assert_string_equal(ask_file(f->db_path, "SELECT method, status FROM invocations ORDER BY 1"),
+                        "initialize|ok;tools/call|ok");
+    assert_string_equal(ask_file(f->db_path, "SELECT count(*) FROM running"), "0");
+    assert_int_equal(schema_ready(f->db), 0);
+}
+
+/* All that makes an interface: what an old vault becomes is what a new one is. */
+static void test_schema_upgraded_is_the_same_as_made_new(void **state)
+{
+    struct fixture *f = *state;
+    static const char all[] = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name";
+    char *old = slurp("tests/unit/vault-1.sql", NULL), fresh_path[300];
+    run(f->db, old);
+    free(old);
+    assert_int_equal(schema_ready(f->db), 0);
+    char *upgraded = strdup(ask_file(f->db_path, all));
+    sqlite3 *fresh = NULL;
+    snprintf(fresh_path, sizeof fresh_path, "%s/fresh.db", f->t.root);
+    assert_int_equal(sqlite3_open(fresh_path, &fresh), SQLITE_OK);
+    assert_int_equal(schema_ready(fresh), 0);
+    sqlite3_close(fresh);
+    assert_string_equal(upgraded, ask_file(fresh_path, all));
+    free(upgraded);
 }
 
 static void test_schema_in_a_file_that_is_no_database_is_refused(void **state)
@@ -165,7 +191,7 @@ static void test_schema_made_by_many_at_once_is_made_once(void **state)
     assert_string_equal(ask_file(f->db_path,
                                  "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND "
                                  "name NOT LIKE 'sqlite%'"),
-                        "3");
+                        "4");
 }
 
 static void test_schema_message_id_is_session_and_seq(void **state)
@@ -234,6 +260,7 @@ int main(void)
         T(test_schema_ready_database_is_left_as_it_is),
         T(test_schema_of_a_newer_program_is_refused_and_not_touched),
         T(test_schema_of_version_1_is_upgraded_and_keeps_its_rows),
+        T(test_schema_upgraded_is_the_same_as_made_new),
         T(test_schema_in_a_file_that_is_no_database_is_refused),
         T(test_schema_that_cannot_be_made_leaves_nothing_behind),
         T(test_schema_database_locked_by_another_is_told_as_busy),
