@@ -145,8 +145,16 @@ static bool may_restart(const struct proxy *p)
 /* A request that the new process gets: the old one never had it whole, or asking twice changes nothing. */
 static bool goes_again(const struct proxy *p, const struct pending *q)
 {
-    return !p->hung && (handshake_repeats(&p->traffic.handshake, q) ||
-                        (q->written_us == 0 && q->text.p != NULL));
+    if (q->written_us == 0)
+        return q->text.p != NULL;
+    return !p->hung && handshake_repeats(&p->traffic.handshake, q);
+}
+
+/* Nothing more goes to this process, which is being ended: what comes from now on is for the next. */
+static void leave_process(struct proxy *p)
+{
+    relay_close_out(&p->relay[ROW_C2S]);
+    timers_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
 static void part_requests(struct proxy *p)
@@ -158,8 +166,10 @@ static void part_requests(struct proxy *p)
         size_t n = why.n;
         next = q->next;
         q->sent_again = goes_again(p, q);
-        if (q->sent_again)
+        if (q->sent_again) {
+            q->written_at = UINT64_MAX; /* until it is sent again */
             continue;
+        }
         buf_adds(&why, q->written_us != 0 ? "; this call may have run, so it is not made again"
                                           : "; this call did not reach it");
         message_answer_for_server(t, q, cause_of_end(p),
@@ -260,6 +270,7 @@ static void greeted(struct proxy *p)
     send_again(p);
     buf_close(&b);
     relay_go_on(&p->relay[ROW_C2S]);
+    timers_away(&t->timers, false, recorder_now_us(p->recorder));
 }
 
 static void greet(struct proxy *p)
@@ -316,6 +327,7 @@ static void on_greet_deadline(struct ev_loop *loop, ev_timer *w, int revents)
     struct proxy *p = w->data;
     log_warn("the new process does not answer initialize: server=%s", server_name_of(p));
     p->hung = true;
+    leave_process(p);
     child_kill(&p->child);
 }
 
@@ -334,6 +346,7 @@ bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct
     log_error("the server hangs and is ended: server=%s pid=%d", server_name_of(p),
               (int)p->child.pid);
     p->hung = true;
+    leave_process(p);
     child_kill(&p->child);
     return true;
 }
@@ -350,7 +363,7 @@ static void on_exit_of_server(struct child *c)
     recorder_event(p->recorder, "exit", detail);
     ev_timer_stop(p->loop, &p->closed_timer);
     ev_timer_stop(p->loop, &p->greet_timer);
-    relay_close_out(&p->relay[ROW_C2S]);
+    leave_process(p);
     if (!may_restart(p))
         outbox_break(&p->traffic.out[ROW_C2S]);
     if (!p->unlike)
@@ -393,7 +406,7 @@ static void on_closed(struct ev_loop *loop, ev_timer *w, int revents)
         return;
     log_warn("the server closed its stdout: server=%s", server_name_of(p));
     p->closed_early = true;
-    relay_close_out(&p->relay[ROW_C2S]);
+    leave_process(p);
     child_kill(&p->child);
 }
 

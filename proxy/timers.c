@@ -172,11 +172,17 @@ void timers_stand(struct timers *t, bool still, int64_t now_us)
     }
 }
 
+void timers_away(struct timers *t, bool away, int64_t now_us)
+{
+    t->away = away;
+    t->took_us = shown(t, now_us);
+}
+
 /* When the oldest request that the server does not read has waited too long; -1: never. */
 static int64_t unread_due(const struct timers *t)
 {
     const struct pending *p = t->unwritten;
-    if (p == NULL || p->allowed_us <= 0)
+    if (p == NULL || p->allowed_us <= 0 || t->away)
         return -1;
     return (p->began_us > t->took_us ? p->began_us : t->took_us) + p->allowed_us;
 }

@@ -200,6 +200,23 @@ static void test_timers_a_new_process_gives_each_request_its_time_again(void **s
     row_free(r);
 }
 
+static void test_timers_what_waits_for_a_server_is_not_late(void **state)
+{
+    (void)state;
+    struct row *r = row_make("100ms", 0);
+    struct pending *p = row_add(r, "ping", 0);
+    timers_written(&r->timers, 10, 10 * MS);
+    struct pending *q = row_add(r, "ping", 20 * MS);
+    timers_away(&r->timers, true, 30 * MS);
+    check_due(r, p, 110 * MS); /* the server has that one */
+    row_remove(r, p);
+    assert_null(timers_due(&r->timers, 1000 * MS));
+    assert_int_equal(timers_next(&r->timers, 1000 * MS), -1);
+    timers_away(&r->timers, false, 1000 * MS);
+    check_due(r, q, 1100 * MS);
+    row_free(r);
+}
+
 /* ---- against a list -------------------------------------------------------------------------- */
 
 /* When this one is due by the rules as they are written down; -1: never. */
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_timers_a_request_without_a_deadline_is_never_due),
         cmocka_unit_test(test_timers_a_patient_request_has_the_maximum_alone),
         cmocka_unit_test(test_timers_a_new_process_gives_each_request_its_time_again),
+        cmocka_unit_test(test_timers_what_waits_for_a_server_is_not_late),
         cmocka_unit_test(test_timers_in_any_order_the_first_that_is_due_is_told_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
