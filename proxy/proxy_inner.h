@@ -16,6 +16,7 @@ struct proxy {
     const struct proxy_config *cfg;
     struct ev_loop *loop;
     struct recorder *recorder; /* owned */
+    struct running running;    /* what the recorder was told last */
     struct traffic traffic;
     struct relay relay[2]; /* [ROW_C2S], [ROW_S2C] */
     struct relay err;      /* the server's stderr */

@@ -49,6 +49,10 @@ static void note_spawn(struct proxy *p)
     char detail[64];
     snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
     recorder_event(p->recorder, "spawn", detail);
+    if (p->running.pid == 0)
+        running_self(&p->running); /* once: whoever started us may be gone later */
+    running_server(&p->running, p->child.pid, p->child.group);
+    recorder_running(p->recorder, &p->running);
 }
 
 void server_connect(struct proxy *p, struct child_pipes pipes)
