@@ -207,6 +207,17 @@ static bool clip(struct shape_hit *h, size_t from)
     return true;
 }
 
+/* A rule is not tried within its own hit: there it could only find a part of it. */
+static bool within_own(const struct search *s, size_t at, size_t rule)
+{
+    for (size_t i = s->pending_n; i-- > 0;) {
+        const struct pending *p = &s->pending[i];
+        if (p->hit.from <= at && at < end_of(&p->hit))
+            return strcmp(shape_rules[p->rule].name, shape_rules[rule].name) == 0;
+    }
+    return false;
+}
+
 static void try_window(struct search *s)
 {
     unsigned pair = pair_of(s->text.p + s->end - 1);
@@ -220,8 +231,8 @@ static void try_window(struct search *s)
         p.rule = e->rule;
         if (mark > s->masked)
             s->masked = mark;
-        if (at >= s->masked && shape_form(&shape_rules[e->rule], s->text, at, &p.hit) &&
-            clip(&p.hit, s->from))
+        if (at >= s->masked && !within_own(s, at, p.rule) &&
+            shape_form(&shape_rules[e->rule], s->text, at, &p.hit) && clip(&p.hit, s->from))
             keep(s, p);
     }
 }

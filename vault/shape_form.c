@@ -98,49 +98,62 @@ static bool back_read(const char **form, struct slice text, size_t at, size_t *f
     return n >= min;
 }
 
+/* Letters of a token that are read before it is judged. */
+#define FORM_FIRST 300
+
+static size_t run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+{
+    size_t n = 0;
+    while (n < max && i + n < text.n && shape_in(set, text.p[i + n]))
+        n++;
+    shape_work += n + 1;
+    return n;
+}
+
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *f = rule->form;
-    size_t from = at, end = 0, i = at, head = 0;
-    bool fold = (rule->flags & SHAPE_FOLD) != 0;
-    struct shape_set set;
+    size_t from = at, end = 0, i = at, head = 0, min = 0, max = 0, n = 0;
+    bool fold = (rule->flags & SHAPE_FOLD) != 0, edgeless = (rule->flags & SHAPE_EDGELESS) != 0;
+    struct shape_set set = {{0}};
     if (!back_read(&f, text, at, &from))
         return false;
     while (*f != '\0') {
-        if (*f == '|' || *f == '(' || *f == ')') {
-            if (*f == '|')
-                head = i;
-            else if (*f == '(')
-                from = i;
-            else
-                end = i;
-            f++;
+        if (*f == '|') {
+            head = i;
+            if (rule->fn == NULL && !edgeless && !shape_edge_left(text, from))
+                return false;
+        } else if (*f == '(') {
+            from = i;
+        } else if (*f == ')') {
+            end = i;
+        } else {
+            shape_atom(&f, fold, &set);
+            count_read(&f, &min, &max);
+            n = run(&set, text, i, size_min(max, FORM_FIRST));
+            if (n < min)
+                return false;
+            i += n;
             continue;
         }
-        size_t min, max, n = 0;
-        shape_atom(&f, fold, &set);
-        count_read(&f, &min, &max);
-        while (n < max && i < text.n && shape_in(&set, text.p[i]))
-            i++, n++;
-        shape_work += n + 1;
-        if (n < min)
-            return false;
+        f++;
     }
     if (rule->fn != NULL) {
         ret->rule = rule->name;
         return rule->fn(text, at, ret);
     }
+    if (i < text.n && n < FORM_FIRST && shape_alnum(text.p[i]) && shape_alnum(text.p[i - 1]))
+        return false;
+    struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
+                 body = {text.p + head, i - head};
+    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) && shape_made_up(hit))
+        return false;
+    if (end == 0 && n == FORM_FIRST)
+        i += run(&set, text, i, max - n);
     while (end == 0 && text.p[i - 1] == '.') /* of a sentence */
         i--;
     *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
-    if (!(rule->flags & SHAPE_EDGELESS) && !shape_edge_left(text, from))
-        return false;
-    if (i < text.n && shape_alnum(text.p[i]) && shape_alnum(text.p[i - 1]))
-        return false;
-    struct slice hit = {text.p + from, ret->n}, body = {text.p + head, i - head};
-    if (rule->flags & SHAPE_CRC && shape_crc62(body))
-        return true;
-    return !shape_made_up(hit);
+    return true;
 }
 
 /* GitHub's and npm's: the CRC-32 of what stands before them is in the last six letters. */
@@ -200,15 +213,27 @@ bool shape_edge_left(struct slice text, size_t at)
     return ends_escape(text.p + at, at) || ends_colour(text.p + at, at);
 }
 
-bool shape_holds(struct slice s, const char *list)
+static bool one_begins(const char *p, size_t n, const char *list)
 {
     while (*list != '\0') {
-        size_t n = strcspn(list, " ");
-        for (size_t i = 0; i + n <= s.n; i++)
-            if (strncasecmp(s.p + i, list, n) == 0)
-                return true;
-        list += n + strspn(list + n, " ");
+        size_t len = strcspn(list, " ");
+        if (len <= n && strncasecmp(p, list, len) == 0)
+            return true;
+        list += len + strspn(list + len, " ");
     }
+    return false;
+}
+
+bool shape_holds(struct slice s, const char *list)
+{
+    struct shape_set first = {{0}};
+    for (const char *p = list; *p != '\0'; p++)
+        if (p == list || p[-1] == ' ')
+            set_range(&first, *p, *p);
+    for (size_t i = 0; i < s.n; i++)
+        if (shape_in(&first, shape_fold(s.p[i])) && one_begins(s.p + i, s.n - i, list))
+            return true;
+    shape_work += s.n;
     return false;
 }
 

@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#define LINE_MAX_LEN 4096 /* bytes of a header's value */
+
 static bool token68(char c)
 {
     return shape_base64(c) || c == '.' || c == '~' || c == '=';
@@ -31,7 +33,7 @@ static size_t token_end(struct slice text, size_t i)
 /* Where a header's value ends: its line, its string, or a mark. */
 static size_t line_end(struct slice text, size_t i, char quote)
 {
-    size_t from = i, stop = size_min(text.n, i + SHAPE_VALUE_MAX);
+    size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
     for (; i < stop; i++) {
         char c = text.p[i];
         if (c == '\n' || c == '\r' || (quote != 0 && c == quote))
@@ -168,7 +170,7 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
     if (scheme_known)
         from = next;
     size_t end = token_end(text, from);
-    while (end < text.n && end - from < SHAPE_VALUE_MAX && text.p[end] == ':') /* id:secret */
+    while (end < text.n && end - from < LINE_MAX_LEN && text.p[end] == ':') /* id:secret */
         end = token_end(text, end + 1);
     struct slice v = part(text, from, end);
     if (shape_template(v) || shape_listed(v, "token required missing invalid none null true false"))
@@ -183,12 +185,14 @@ bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)
     char quote;
     if (!header_value(text, at + 6, ":", &from, &quote))
         return false;
-    size_t end = line_end(text, from, quote), name = from;
-    while (name < end && (shape_alnum(text.p[name]) || strchr("_-.!#$%&'*+^`|~", text.p[name])))
+    size_t name = from; /* name=value of some length, not prose */
+    while (name < text.n && name - from < 128 &&
+           (shape_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
         name++;
-    /* name=value of some length, not prose */
-    return name > from && name < end && text.p[name] == '=' && end - name > 4 &&
-           hit(ret, from, end);
+    if (name == from || name == text.n || text.p[name] != '=')
+        return false;
+    size_t end = line_end(text, from, quote);
+    return end > name + 4 && hit(ret, from, end);
 }
 
 /* sig=…, X-Amz-Signature=…: what signs a URL */

@@ -3,7 +3,7 @@
 /* Prefixes, alphabets and lengths are those that the providers tell of, or that their tokens show. The
  * upper bounds are wide: a token that grows is still found. docs/sanitizer.md has a row for each name. */
 const struct shape_rule shape_rules[] = {
-    {"", "[red|", shape_mark, 0}, /* what stands in place of a hit: no anchor in there counts */
+    {"", "\\[red|", shape_mark, 0}, /* what stands in place of a hit: no anchor in there counts */
 
     /* keys and tokens of no one provider */
     {"private-key", "BEGI|N ", shape_pem, 0},
@@ -186,10 +186,10 @@ const struct shape_rule shape_rules[] = {
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
     /* by what stands around them */
-    {"bearer", "bear|er", shape_bearer, SHAPE_FOLD},
     {"basic-auth", "basi|c", shape_basic, SHAPE_FOLD},
-    {"digest-auth", "dige|st", shape_digest, SHAPE_FOLD},
     {"authorization", "auth|orization", shape_authorization, SHAPE_FOLD},
+    {"bearer", "bear|er", shape_bearer, SHAPE_FOLD},
+    {"digest-auth", "dige|st", shape_digest, SHAPE_FOLD},
     {"cookie", "cook|ie", shape_cookie, SHAPE_FOLD},
     {"signature", "sig|", shape_signature, SHAPE_FOLD},
     {"url-password", "://|", shape_url, 0},

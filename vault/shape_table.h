@@ -18,8 +18,7 @@
 
 #include "vault/shape.h"
 
-#define SHAPE_BACK_MAX 96    /* bytes before its anchor at which a hit may begin */
-#define SHAPE_VALUE_MAX 4096 /* bytes of a value that are looked at */
+#define SHAPE_BACK_MAX 96 /* bytes before its anchor at which a hit may begin */
 #define SHAPE_MARK "[redacted:"
 
 /* Is there a hit for the anchor that stands at text[at]? Writes ret->from and ret->n. */
@@ -30,7 +29,6 @@ enum shape_flag {
     SHAPE_CRC =
         2, /* six last letters are the CRC-32 of those between prefix and them, in base 62 */
     SHAPE_EDGELESS = 4, /* may stand in the middle of a word */
-    SHAPE_EXACT = 8,    /* a hit whatever its letters are: nobody writes an example of it */
 };
 
 struct shape_rule {
@@ -101,7 +99,7 @@ bool shape_made_up(struct slice s);
 bool shape_varied(struct slice s);
 /* A name or expression in place of a value: ${X}, <password>, {{ x }}, %s, ****, $(cmd). */
 bool shape_template(struct slice s);
-/* Is this word, in any case, one of the list? Words in it are divided by blanks. */
+/* Is this word, in any case, one of the list? Its words are in small letters, with blanks between. */
 bool shape_listed(struct slice word, const char *list);
 /* Does s hold one of the words of the list, in any case? */
 bool shape_holds(struct slice s, const char *list);

@@ -55,6 +55,7 @@ static const char *find(const char *p, const char *end, const char *what)
 
 #define PEM_MAX (128u << 10) /* from the first line of a key to its last */
 #define PEM_BODY_MIN 24      /* letters of base64 in a key */
+#define PEM_GAP_MAX 1024     /* bytes of a key without base64: its headers */
 
 /* White space, as it is or as an escape that nobody resolved. Its length, or 0. */
 static size_t space_len(const char *p, const char *end)
@@ -71,10 +72,10 @@ static size_t space_len(const char *p, const char *end)
  * they end; *ret_n counts letters of base64. */
 static const char *key_words(const char *p, const char *end, size_t *ret_n)
 {
-    const char *last = p;
+    const char *last = p, *begin = p;
     bool header = false;
     *ret_n = 0;
-    while (p < end) {
+    while (p < end && p - last < PEM_GAP_MAX) {
         size_t n = space_len(p, end);
         if (n > 0) {
             header = header && *p != '\n' && n == 1;
@@ -89,7 +90,7 @@ static const char *key_words(const char *p, const char *end, size_t *ret_n)
             header = true;
             p++;
         } else if (header) {
-            while (p<end && * p> ' ' && *p != '\\' && *p != '[')
+            while (p < end && (unsigned char)*p > ' ' && *p != '\\' && *p != '[')
                 p++;
             if (p == word)
                 break;
@@ -101,7 +102,7 @@ static const char *key_words(const char *p, const char *end, size_t *ret_n)
             break;
         }
     }
-    shape_work += (uint64_t)(p - last);
+    shape_work += (uint64_t)(p - begin);
     return last;
 }
 
@@ -183,13 +184,16 @@ bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[96];
-    struct slice run = {text.p + at, run_of_base64(text, at)};
-    size_t n = base64_head(run, head, sizeof head);
-    while (at + run.n < text.n && text.p[at + run.n] == '=')
-        run.n++;
+    if (!shape_edge_left(text, at))
+        return false;
+    size_t n = base64_head((struct slice){text.p + at, text.n - at}, head, sizeof head);
+    if (memmem(head, n, "PRIVATE KEY", 11) == NULL)
+        return false;
     ret->from = at;
-    ret->n = run.n;
-    return memmem(head, n, "PRIVATE KEY", 11) != NULL && run.n > 120;
+    ret->n = run_of_base64(text, at);
+    while (at + ret->n < text.n && text.p[at + ret->n] == '=')
+        ret->n++;
+    return ret->n > 120;
 }
 
 /* ---- JSON Web Tokens ---- */
@@ -197,9 +201,11 @@ bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[768];
+    if (!shape_edge_left(text, at))
+        return false;
     struct slice part = {text.p + at, run_of_base64(text, at)};
     size_t end = at + part.n, parts = 1;
-    if (part.n < 12 || end + 1 >= text.n || text.p[end] != '.' || !shape_edge_left(text, at))
+    if (part.n < 12 || end + 1 >= text.n || text.p[end] != '.')
         return false;
     size_t n = base64_head(part, head, sizeof head);
     if (memmem(head, n, "\"alg\"", 5) == NULL && memmem(head, n, "\"enc\"", 5) == NULL)
@@ -290,10 +296,8 @@ bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
         struct slice user = {text.p + from, host - from};
         ret->from = from;
         ret->n = user.n;
-        return slash == 0 || slash > host
-                   ? user.n >= 20 && shape_varied(user) && !shape_made_up(user) &&
-                         memchr(user.p, '.', user.n) == NULL
-                   : false;
+        return (slash == 0 || slash > host) && user.n >= 20 && shape_varied(user) &&
+               !shape_made_up(user) && memchr(user.p, '.', user.n) == NULL;
     }
     struct slice pass = {text.p + colon + 1, host - colon - 1};
     if (slash != 0 && slash < host) { /* host:port/path@x, or a '/' in a password */

@@ -107,6 +107,7 @@ struct place {
     size_t at;        /* where the value begins, behind its quote */
     char quote;       /* 0: none */
     bool escaped;     /* the quote has a backslash before it */
+    bool element;     /* <name>value</name> */
     bool line_begins; /* the name is the first thing on its line */
 };
 
@@ -148,7 +149,8 @@ static bool begins_line(struct slice text, const char *name)
 static bool word_at(struct slice text, size_t i, const char *word)
 {
     size_t n = strlen(word);
-    return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 && shape_blank(text.p[i + n]);
+    return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 &&
+           (shape_blank(text.p[i + n]) || text.p[i + n] == ':');
 }
 
 static bool place_after(struct slice text, const struct name *n, struct place *ret)
@@ -173,6 +175,7 @@ static bool place_after(struct slice text, const struct name *n, struct place *r
         k += 3;
     } else if (c == '>' && n->text.p > text.p && n->text.p[-1] == '<') {
         ret->sep = SEP_EQUALS;
+        ret->element = true;
         k++;
     } else if (c == ':' && d != ':') {
         ret->sep = SEP_COLON;
@@ -194,32 +197,31 @@ static bool place_after(struct slice text, const struct name *n, struct place *r
 
 /* ---- the value ---- */
 
+#define VALUE_HEAD 256 /* bytes of a value by which it is judged */
+
 static bool escape_ends(struct slice text, size_t i)
 {
     return text.p[i] == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL;
 }
 
-/* Up to its closing quote, or to where a bare word ends. */
-static struct slice value_at(struct slice text, struct place *p)
+static size_t quoted_end(struct slice text, const struct place *p, size_t stop)
 {
-    size_t i = p->at, stop = size_min(text.n, p->at + SHAPE_VALUE_MAX);
-    if (p->quote != 0) {
-        for (; i < stop && text.p[i] != '\n'; i++) {
-            bool slash = i > p->at && text.p[i - 1] == '\\';
-            if (text.p[i] == p->quote && slash == p->escaped)
-                break;
-            if (text.p[i] == '[' && shape_mark_end(text, i) != 0)
-                break;
-        }
-        shape_work += i - p->at;
-        if (i < stop && text.p[i] != '\n') {
-            if (p->escaped)
-                while (i > p->at && text.p[i - 1] == '\\')
-                    i--;
-            return (struct slice){text.p + p->at, i - p->at};
-        }
+    size_t i = p->at;
+    for (; i < stop && text.p[i] != '\n'; i++) {
+        bool slash = i > p->at && text.p[i - 1] == '\\';
+        if (text.p[i] == p->quote && slash == p->escaped)
+            break;
+        if (text.p[i] == '[' && shape_mark_end(text, i) != 0)
+            break;
     }
-    for (i = p->at; i < stop; i++) {
+    shape_work += i - p->at;
+    return i;
+}
+
+static size_t bare_end(struct slice text, const struct place *p, size_t stop)
+{
+    size_t i = p->at;
+    for (; i < stop; i++) {
         char c = text.p[i];
         if ((unsigned char)c <= ' ' || strchr("\"'`<>;&", c) != NULL || escape_ends(text, i))
             break;
@@ -227,13 +229,33 @@ static struct slice value_at(struct slice text, struct place *p)
             break;
     }
     shape_work += i - p->at;
-    p->quote = 0;
+    return i;
+}
+
+/* Up to its closing quote, or to where a bare word ends; `most` bytes at most. */
+static struct slice value_at(struct slice text, struct place *p, size_t most)
+{
+    const char *v = text.p + p->at;
+    size_t stop = p->at + size_min(text.n - p->at, most), i;
+    if (p->quote != 0) {
+        i = quoted_end(text, p, stop);
+        if (i == stop && i < text.n)
+            return (struct slice){v, i - p->at};
+        if (i < stop && text.p[i] == p->quote) {
+            while (p->escaped && i > p->at && text.p[i - 1] == '\\')
+                i--;
+            return (struct slice){v, i - p->at};
+        }
+        p->quote = 0; /* it never closes */
+    }
+    i = bare_end(text, p, stop);
     size_t n = i - p->at;
-    bool open = memchr(text.p + p->at, '(', n) != NULL || memchr(text.p + p->at, '{', n) != NULL ||
-                memchr(text.p + p->at, '[', n) != NULL;
-    while (n > 0 && strchr(open ? ",." : ",.)]}|", text.p[p->at + n - 1]) != NULL)
+    if (i == stop && i < text.n)
+        return (struct slice){v, n};
+    bool open = memchr(v, '(', n) != NULL || memchr(v, '{', n) != NULL || memchr(v, '[', n) != NULL;
+    while (n > 0 && strchr(open ? ",." : ",.)]}|", v[n - 1]) != NULL)
         n--;
-    return (struct slice){text.p + p->at, n};
+    return (struct slice){v, n};
 }
 
 /* a.b.c(), process.env.X, getpass(): an expression of some language. */
@@ -304,6 +326,8 @@ static bool strong_value(struct slice text, const struct name *n, const struct p
     bool spaces = memchr(v.p, ' ', v.n) != NULL;
     if (v.n < 4 || shape_holds(v, "placeholder changeme xxxxxx"))
         return false;
+    if (v.n >= 16 && shape_holds(v, "example"))
+        return false;
     if (strcmp(n->plain, "pwd") == 0 && path(v))
         return false;
     if (spaces) /* a passphrase, or a text for people */
@@ -341,14 +365,23 @@ bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
     struct place p;
     name_at(text, at, &n);
     enum strength strength = name_strength(&n);
+    if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
+        return false; /* a user's name in a URL */
     if (strength == NAME_NONE || !place_after(text, &n, &p))
         return false;
-    struct slice v = value_at(text, &p);
+    struct slice v = value_at(text, &p, VALUE_HEAD);
     if (shape_template(v) || shape_mark_end(text, p.at) != 0 || shape_listed(v, not_values))
         return false;
     if (p.quote == 0 && expression(v))
         return false;
-    ret->from = (size_t)(v.p - text.p);
+    if (p.element &&
+        !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
+        return false;
+    if (!(strength == NAME_STRONG ? strong_value(text, &n, &p, v) : weak_value(&p, v)))
+        return false;
+    if (v.n == VALUE_HEAD)
+        v = value_at(text, &p, SIZE_MAX);
+    ret->from = p.at;
     ret->n = v.n;
-    return strength == NAME_STRONG ? strong_value(text, &n, &p, v) : weak_value(&p, v);
+    return true;
 }
