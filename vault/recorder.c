@@ -73,6 +73,8 @@ static int open_store(struct recorder *r)
             vault_dir_close(&r->dir);
         else if (r->cfg.stop_on_error)
             store_want_bodies(r->store);
+        if (st == 0)
+            store_keep_lock(r->store, r->cfg.keep_lock);
     }
     if (st < 0)
         snprintf(r->reason, sizeof r->reason, "%s",
@@ -511,6 +513,17 @@ enum recorder_result recorder_commit(struct recorder *r)
 bool recorder_behind(const struct recorder *r)
 {
     return r->failing;
+}
+
+bool recorder_keeps_lock(const struct recorder *r)
+{
+    return r->store != NULL && store_keeps_lock(r->store);
+}
+
+void recorder_rest(struct recorder *r)
+{
+    if (r->store != NULL)
+        store_rest(r->store);
 }
 
 /* ---- looking ------------------------------------------------------------------------------- */

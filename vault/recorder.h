@@ -41,6 +41,7 @@ struct recorder_config {
     const char *command; /* JSON array of its argv */
     bool sync_full;
     bool stop_on_error;
+    bool keep_lock; /* recorder_rest() is called as it says */
 };
 
 struct recorder;
@@ -66,6 +67,12 @@ enum recorder_result recorder_commit(struct recorder *r);
 bool recorder_behind(
     const struct recorder *r); /* call recorder_commit() again in RECORDER_RETRY_US */
 #define RECORDER_RETRY_US 20000
+
+/* A burst of commits is cheaper when the database's lock for reading stays from one to the next. When it
+ * has stayed after a commit, recorder_rest() is due within RECORDER_REST_US: it keeps checkpoints back. */
+bool recorder_keeps_lock(const struct recorder *r);
+void recorder_rest(struct recorder *r);
+#define RECORDER_REST_US 2000
 
 int64_t recorder_now_us(const struct recorder *r);     /* since the session's start */
 int64_t recorder_started_us(const struct recorder *r); /* wall clock */

@@ -5,6 +5,7 @@
 #include "vault/bodies.h"
 #include "vault/keep.h"
 #include "vault/schema.h"
+#include "vault/wal_locks.h"
 #include "vault/wal_vfs.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ static const char *const sql[Q_COUNT] = {
 struct store {
     sqlite3 *db;              /* owned */
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared once */
+    struct wal_locks *locks;  /* borrowed from the VFS; NULL: it is SQLite's own */
     struct keep keep;
     struct bodies bodies;
     dev_t dev; /* of the database file when it was opened */
@@ -193,6 +195,8 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     if (sqlite3_open_v2(path, &s->db, flags, wal_vfs()) != SQLITE_OK)
         return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
     sqlite3_extended_result_codes(s->db, 1);
+    if (sqlite3_file_control(s->db, "main", WAL_VFS_LOCKS, &s->locks) != SQLITE_OK)
+        s->locks = NULL;
     store_wait(s, 250000);
     sqlite3_busy_handler(s->db, on_busy, s);
     bool wal = false;
@@ -436,6 +440,25 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     bind_text(q, 19, set != 0 ? buf_slice(&found) : (struct slice){0});
     /* bindings are not cleared here: each is bound anew for the next row, before it is looked at */
     return st < 0 ? st : run(s, Q_MESSAGE);
+}
+
+void store_keep_lock(struct store *s, bool keep)
+{
+    if (s->locks != NULL)
+        s->locks->keep = keep;
+    if (!keep)
+        store_rest(s);
+}
+
+bool store_keeps_lock(const struct store *s)
+{
+    return s->locks != NULL && wal_locks_kept(s->locks);
+}
+
+void store_rest(struct store *s)
+{
+    if (s->locks != NULL)
+        wal_locks_rest(s->locks);
 }
 
 const char *store_error(const struct store *s)

@@ -53,6 +53,12 @@ MI_MUST int store_running(struct store *s, int64_t session_id, const struct runn
 /* uid names the file of large bodies. */
 MI_MUST int store_add(struct store *s, int64_t session_id, const char *uid, const struct row *r);
 
+/* Whether transactions leave a lock behind for the next one (vault/wal_locks.h); off at first. While they
+ * do, store_rest() must be called soon after the last of them. */
+void store_keep_lock(struct store *s, bool keep);
+bool store_keeps_lock(const struct store *s); /* one is held now */
+void store_rest(struct store *s);
+
 const char *store_error(const struct store *s); /* of the last failed call */
 bool store_busy(const struct store *s);
 bool store_full(const struct store *s); /* no space left, or a quota: the connection is fine */

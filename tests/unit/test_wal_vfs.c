@@ -5,6 +5,7 @@
 #include "tests/unit/vault_unit.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 
 static struct temp temp;
 static char path[256];
@@ -14,7 +15,17 @@ static sqlite3_vfs *below;
 
 /* Every pwrite of SQLite's comes here: counted, and failed when told to. */
 static int writes, fail_at = -1;
+static bool no_room_ahead; /* the whole buffer at once does not fit on the disk */
 static size_t largest;
+
+/* Stands before the C library's: SQLite's list of system calls does not have it. */
+static int syncs;
+int fdatasync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
 static ssize_t counted_pwrite(int fd, const void *p, size_t n, off_t at)
 {
     writes++;
@@ -22,6 +33,11 @@ static ssize_t counted_pwrite(int fd, const void *p, size_t n, off_t at)
     if (fail_at >= 0 && fail_at-- == 0) {
         fail_at = 0; /* and from then on */
         errno = EIO;
+        return -1;
+    }
+    if (no_room_ahead && n == WAL_VFS_BUFFER) {
+        (void)!pwrite(fd, p, n / 2, at);
+        errno = ENOSPC;
         return -1;
     }
     return pwrite(fd, p, n, at);
@@ -63,6 +79,7 @@ static int setup(void **state)
     other = open_through(NULL);
     run(db, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)");
     fail_at = -1;
+    no_room_ahead = false;
     writes = 0;
     largest = 0;
     /* the cast is SQLite's interface: every system call is stored as the same type of function */
@@ -171,6 +188,99 @@ static void test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything(voi
         1);
 }
 
+static int64_t log_size(void)
+{
+    struct stat st;
+    char log[300];
+    snprintf(log, sizeof log, "%s-wal", path);
+    assert_int_equal(stat(log, &st), 0);
+    return st.st_size;
+}
+
+static void grow_log_to(int64_t size)
+{
+    while (log_size() < size)
+        run(db, "INSERT INTO t (b) VALUES ('x')");
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    size_t n;
+    char *bytes = slurp(from, &n);
+    int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    close(fd);
+    free(bytes);
+}
+
+/* What a process finds that has to recover: the two files as they are, and no shared memory. */
+static int64_t recovered_rows(void)
+{
+    char to[300], log[300], to_log[320];
+    sqlite3 *d;
+    snprintf(to, sizeof to, "%s/copy.db", temp.root);
+    snprintf(log, sizeof log, "%s-wal", path);
+    snprintf(to_log, sizeof to_log, "%s-wal", to);
+    copy_file(path, to);
+    copy_file(log, to_log);
+    assert_int_equal(sqlite3_open_v2(to, &d, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(
+        ask_int(d, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+    int64_t n = ask_int(d, "SELECT count(*) FROM t");
+    sqlite3_close(d);
+    return n;
+}
+
+static void test_wal_vfs_long_log_grows_ahead_and_recovers_from_its_zeros(void **state)
+{
+    (void)state;
+    grow_log_to(65536);
+    int64_t size = log_size();
+    assert_int_equal(size % (24 + 4096),
+                     32); /* frames and nothing else so far, or this proves nothing */
+    run(db, "INSERT INTO t (b) VALUES ('x')");
+    assert_true(log_size() >= size + 20 * 4120);
+    size = log_size();
+    for (int i = 0; i < 20; i++)
+        run(db, "INSERT INTO t (b) VALUES ('x')");
+    assert_int_equal(log_size(), size);
+    assert_int_equal(recovered_rows(), ask_int(other, "SELECT count(*) FROM t"));
+}
+
+static void test_wal_vfs_no_room_ahead_is_no_error_and_takes_none(void **state)
+{
+    (void)state;
+    grow_log_to(65536);
+    no_room_ahead = true;
+    int64_t size = log_size();
+    for (int i = 0; i < 50; i++)
+        run(db, "INSERT INTO t (b) VALUES ('x')");
+    assert_int_equal(log_size(), size + 50 * 4120);
+    assert_int_equal(recovered_rows(), ask_int(other, "SELECT count(*) FROM t"));
+}
+
+static void test_wal_vfs_only_a_log_without_a_past_needs_no_sync_of_its_header(void **state)
+{
+    (void)state;
+    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    syncs = 0;
+    run(db, "INSERT INTO t (b) VALUES ('into the empty file')");
+    assert_int_equal(syncs, 0);
+    run(db, "PRAGMA wal_checkpoint(RESTART)");
+    assert_true(syncs >= 2); /* the log, the database */
+    syncs = 0;
+    run(db, "INSERT INTO t (b) VALUES ('over old frames')");
+    assert_int_equal(syncs, 1);
+    syncs = 0;
+    run(db, "PRAGMA synchronous = FULL; INSERT INTO t (b) VALUES ('x')");
+    assert_int_equal(syncs, 1);
+    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    syncs = 0;
+    run(db, "INSERT INTO t (b) VALUES ('with the header')");
+    assert_int_equal(syncs, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +295,12 @@ int main(void)
             test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_long_log_grows_ahead_and_recovers_from_its_zeros, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wal_vfs_no_room_ahead_is_no_error_and_takes_none,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_wal_vfs_only_a_log_without_a_past_needs_no_sync_of_its_header, setup, teardown),
     };
     return cmocka_run_group_tests_name("wal_vfs", tests, NULL, NULL);
 }
