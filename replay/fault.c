@@ -46,9 +46,9 @@ static int read_kind(struct fault *f, const char *kind, struct buf *error)
     }
     const char *wanted = kinds[f->kind].value;
     int st = (wanted != NULL) == (value != NULL) ? 0 : MI_EINVAL;
-    if (st == 0 && f->kind == FAULT_DELAY)
+    if (value != NULL && f->kind == FAULT_DELAY)
         st = units_duration(value, &f->delay_us);
-    else if (st == 0 && f->kind == FAULT_ERROR)
+    else if (value != NULL && f->kind == FAULT_ERROR)
         st = read_code(value, &f->code);
     if (st < 0 && wanted != NULL)
         buf_printf(error, "'%s': write %s=VALUE, where VALUE is %s", kind, fault_name(f->kind),

@@ -312,14 +312,14 @@ static int check_message(struct cassette_reader *r, const struct json_value *v,
         buf_adds(&r->why, "`re` must name a message before this one");
     else if (v[M_MEMBER].type != JSON_NONE && r->last_batch == 0)
         buf_adds(&r->why, "`member` stands here, and no batch before it");
-    return r->why.n > 0 ? MI_EPROTO : 0;
+    return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
 static int read_message(struct cassette_reader *r, struct slice line)
 {
     struct query_message m = {0};
     struct json_value v[M_COUNT];
-    int64_t re;
+    int64_t re = 0;
     buf_clear(&r->room);
     if (!buf_room(&r->room, line.n + 1))
         return cassette_no_memory(r);
@@ -449,7 +449,7 @@ static int read_lines(struct cassette_reader *r)
 
 static int read_all(struct cassette_reader *r)
 {
-    struct slice line;
+    struct slice line = {0};
     bool more, known = false;
     int st = cassette_next_line(r, &line, &more);
     if (st < 0)

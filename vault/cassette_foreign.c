@@ -196,14 +196,14 @@ static int rec_members(struct cassette_reader *r, struct slice line, struct json
         buf_adds(&r->why, "`dir` must be client->server or server->client");
     else if (!read_number(v[REC_TS], 1e6, ret_us))
         buf_adds(&r->why, "`ts` must be seconds since the Unix epoch");
-    return r->why.n > 0 ? MI_EPROTO : 0;
+    return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
 }
 
 static int rec_line(struct cassette_reader *r, struct slice line, int64_t started_us)
 {
     struct json_value v[REC_COUNT];
-    int64_t at_us;
-    bool in;
+    int64_t at_us = 0;
+    bool in = false;
     if (rec_members(r, line, v, &at_us, &in) < 0)
         return cassette_refuse(r, buf_str(&r->why), REMEDY);
     struct json_value raw = json_get(v[REC_MSG], "_raw"); /* a line that was not JSON */
@@ -214,8 +214,8 @@ static int rec_line(struct cassette_reader *r, struct slice line, int64_t starte
 static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_known)
 {
     struct json_value v[REC_COUNT];
-    int64_t started_us;
-    bool in;
+    int64_t started_us = 0;
+    bool in = false;
     *ret_known = rec_members(r, first, v, &started_us, &in) == 0;
     if (!*ret_known)
         return 0;

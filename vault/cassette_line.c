@@ -68,7 +68,7 @@ int cassette_members(struct slice line, const struct cassette_member *table, siz
                  values[i].type != table[i].type)
             buf_printf(why, "`%s` must be %s", table[i].name, type_name(table[i].type));
     }
-    return why->n > 0 ? MI_EPROTO : 0;
+    return why->n > 0 || why->failed ? MI_EPROTO : 0;
 }
 
 int cassette_string(struct json_value v, const char *name, struct buf *room, struct slice *ret,

@@ -301,6 +301,11 @@ static bool repeats_call(struct handshake *h, const char *tool)
 #define TOOL(name, hints) "{\"name\":\"" name "\",\"inputSchema\":{}" hints "}"
 #define TOOLS(list) "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"tools\":[" list "]}}"
 #define HINTS(hint) ",\"annotations\":{" hint "}"
+#define READS TOOL("reads", HINTS("\"readOnlyHint\":true"))
+#define SAME TOOL("same", HINTS("\"idempotentHint\":true,\"destructiveHint\":true"))
+#define PLAIN TOOL("plain", "")
+#define NO TOOL("no", HINTS("\"readOnlyHint\":false"))
+#define TEXT TOOL("text", HINTS("\"readOnlyHint\":\"true\""))
 #define LIST "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"tools/list\"}"
 
 static void test_handshake_repeats_what_reads_and_tools_that_say_so(void **state)
@@ -309,20 +314,7 @@ static void test_handshake_repeats_what_reads_and_tools_that_say_so(void **state
     struct handshake h;
     handshake_open(&h);
     assert_false(repeats_call(&h, "reads"));
-    answered(
-        &h, LIST,
-        TOOLS(
-            TOOL("reads", HINTS("\"readOnlyHint\":true")) "," TOOL("same", HINTS("\"idempotentHint"
-                                                                                 "\":true,"
-                                                                                 "\"destructiveHint"
-                                                                                 "\":true")) "," TOOL(
-                "plain",
-                "") "," TOOL("no",
-                             HINTS("\"readOnlyHint\":false")) "," TOOL("text",
-                                                                       HINTS("\"readOnlyHint\":"
-                                                                             "\"true\"")) ",7,{"
-                                                                                          "\"name\""
-                                                                                          ":8}"));
+    answered(&h, LIST, TOOLS(READS "," SAME "," PLAIN "," NO "," TEXT ",7,{\"name\":8}"));
     answered(&h, LIST, TOOLS(TOOL("page two", HINTS("\"readOnlyHint\":true"))));
     assert_true(repeats_call(&h, "reads"));
     assert_true(repeats_call(&h, "r\\u0065ads"));
