@@ -1,13 +1,26 @@
 #include "cli/command.h"
 
 const struct command *const commands[] = {
-    &command_proxy, &command_sessions, &command_show, &command_export, &command_import, NULL,
+    &command_proxy, &command_replay, &command_sessions, &command_show,
+    &command_export, &command_import, NULL,
 };
+
+static bool has_alias(const struct command *c, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = c->aliases; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        if (len == n && memcmp(at, name, n) == 0)
+            return true;
+        at += len;
+    }
+    return false;
+}
 
 const struct command *command_find(const char *name)
 {
     for (size_t i = 0; commands[i] != NULL; i++)
-        if (strcmp(commands[i]->name, name) == 0)
+        if (strcmp(commands[i]->name, name) == 0 || has_alias(commands[i], name))
             return commands[i];
     return NULL;
 }
@@ -17,6 +30,8 @@ void command_help(struct buf *b, const struct command *c)
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,
                c->summary, c->name, c->usage);
     opt_help(b, c->table);
+    if (c->aliases != NULL)
+        buf_printf(b, "\nOther names: %s\n", c->aliases);
     if (c->about != NULL) {
         buf_addc(b, '\n');
         buf_adds(b, c->about);

@@ -29,6 +29,7 @@ enum {
 
 struct command {
     const char *name;
+    const char *aliases;     /* other names, with blanks between; NULL: none */
     const char *summary;     /* what it does, in a few words: a line of the list of commands */
     const char *usage;       /* what follows the name: "[OPTIONS] [SESSION]" */
     const char *about;       /* more for its own help, whole lines; NULL: nothing */
@@ -43,6 +44,7 @@ extern const struct command command_sessions;
 extern const struct command command_show;
 extern const struct command command_export;
 extern const struct command command_import;
+extern const struct command command_replay;
 
 extern const struct command *const commands[]; /* all of them, ended by NULL */
 

@@ -38,7 +38,7 @@ static int64_t began_us(int64_t pid)
     return clock_wall_us() - since_boot_us + strtoll(p, NULL, 10) * (1000000 / hz);
 }
 
-static enum session_state find_state(const struct query_session *s)
+enum session_state session_state_of(const struct query_session *s)
 {
     if (s->ended_at_us != 0)
         return SESSION_ENDED;
@@ -67,7 +67,7 @@ int session_vault_open(const struct settings *s, struct query **ret)
 int session_look(struct query *q, const struct query_session *s, bool waiting,
                  struct session_view *ret)
 {
-    struct session_view v = {.state = find_state(s)};
+    struct session_view v = {.state = session_state_of(s)};
     int st = query_summary(q, s->id, waiting, &v.summary);
     if (st < 0)
         return st;

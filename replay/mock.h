@@ -8,7 +8,8 @@
 #include "replay/stage.h"
 
 struct mock_config {
-    struct stage_rules rules;             /* borrowed; its faults count */
+    struct stage_rules rules;
+    struct faults faults;                 /* they count */
     struct source *source;                /* borrowed */
     struct slice recording;               /* what reports call it */
     const char *report_path, *junit_path; /* NULL: none */

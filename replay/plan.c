@@ -379,6 +379,9 @@ int plan_finish(struct plan *p, bool server_ended)
     p->finished = true;
     p->dropped += p->undecided_n;
     p->undecided_n = 0;
+    for (uint32_t i = 0; i < p->exchanges_n; i++)
+        if (p->exchanges[i].outcome == PLAN_OPEN)
+            p->exchanges[i].end_us = p->last_t_us;
     if (!server_ended)
         return 0;
     struct plan_step end = {.place = UINT64_MAX, .t_us = p->last_t_us, .kind = PLAN_END};
@@ -400,6 +403,11 @@ bool plan_finished(const struct plan *p)
 uint32_t plan_exchanges(const struct plan *p)
 {
     return p->exchanges_n;
+}
+
+uint32_t plan_steps(const struct plan *p)
+{
+    return p->steps_n;
 }
 
 struct plan_exchange *plan_exchange(struct plan *p, uint32_t i)

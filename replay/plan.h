@@ -128,6 +128,7 @@ MI_MUST int plan_finish(struct plan *p, bool server_ended);
 bool plan_finished(const struct plan *p);
 
 uint32_t plan_exchanges(const struct plan *p);
+uint32_t plan_steps(const struct plan *p);
 struct plan_exchange *plan_exchange(struct plan *p, uint32_t i);
 const struct plan_step *plan_step(const struct plan *p, uint32_t i);
 const struct plan_question *plan_question(const struct plan *p, uint32_t i);

@@ -5,8 +5,8 @@
  *
  * Owns      the findings, at most REPORT_FINDINGS_MAX of them; the rest is counted.
  * Formats   docs/replay.md: JSON (`--report`), and JUnit (`--junit`).
- * Errors    MI_ENOMEM, or MI_EIO (the file).
- * Blocks    report_write() on the disk. */
+ * Errors    a buffer says so when it failed.
+ * Blocks    never, but for the line on stderr. */
 #ifndef MI_REPLAY_REPORT_H
 #define MI_REPLAY_REPORT_H
 
@@ -52,13 +52,13 @@ struct report {
     struct report_counts counts;
     struct buf json;  /* owned; finished findings, as members of an array */
     struct buf cases; /* owned; the same as JUnit test cases */
-    uint64_t kept;
+    uint64_t kept, cases_n;
 };
 
 void report_close(struct report *r);
-/* Keeps it, tells stderr of it, and appends to `message` one sentence for the client. */
+/* Keeps it, tells stderr of it, and appends to `message` one sentence for the client. NULL: none is needed. */
 void report_add(struct report *r, const struct report_finding *f, struct buf *message);
-/* The members of error.data that describe it: "differences":[…],"accept":"…" with a comma in front. */
+/* The members of error.data that describe it, each with a comma in front. */
 void report_data(struct buf *b, const struct report_finding *f);
 const char *report_kind_name(enum report_kind kind); /* "not-recorded", … */
 
@@ -69,7 +69,8 @@ struct report_request {
     bool asked;
     bool needed; /* false: not asked for is no failure, even with --strict (ping, a probe) */
 };
-typedef bool (*report_next_fn)(void *ctx, struct report_request *ret); /* false: no more */
+/* false: no more; the next call begins anew. */
+typedef bool (*report_next_fn)(void *ctx, struct report_request *ret);
 
 struct report_end {
     struct slice recording; /* uid, or the path as it was given */

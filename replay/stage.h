@@ -5,8 +5,8 @@
  *           time it is asked; what came unasked is played once, behind what it came after.
  * Pure      knows neither loop nor clock: the caller hands over the time, and asks when to come back. The
  *           recording is read through the source as far as it is needed.
- * Owns      the plan, and what is on the stage: one block for each open request. Source and report are
- *           borrowed.
+ * Owns      the plan, and what is on the stage: one block for each open request. Rules, faults, source and
+ *           report are borrowed.
  * Limits    STAGE_PLAYS_MAX open requests; more get an error.
  * Errors    MI_ENOMEM; MI_ESTORE or MI_EIO (the recording can no longer be read): the caller ends.
  * Blocks    on the source only. */
@@ -24,7 +24,6 @@
 struct stage_rules {
     struct canon_rules canon;
     struct pace pace;
-    struct faults faults;
     bool repeat_fail;  /* --repeat fail */
     bool strict_order; /* --ordering strict */
     /* The sanitizer that the recording went through: a copy of the line, or {NULL, 0} when it stays as it
@@ -46,13 +45,15 @@ struct stage;
 /* A line for the client, with its newline; the last one may lack it (a fault). Borrowed for the call. */
 typedef int (*stage_send_fn)(void *ctx, struct slice line);
 
-MI_MUST int stage_open(struct stage **ret, const struct stage_rules *rules, struct source *source,
-                       struct report *report, stage_send_fn send, void *ctx);
+MI_MUST int stage_open(struct stage **ret, const struct stage_rules *rules, struct faults *faults,
+                       struct source *source, struct report *report, stage_send_fn send, void *ctx);
 void stage_close(struct stage *s);
 /* What the server said before anything else. */
 MI_MUST int stage_begin(struct stage *s, int64_t now_us);
 /* One line of the client, without its newline. */
 MI_MUST int stage_line(struct stage *s, struct slice line, int64_t now_us);
+/* The head of a line that was too long to keep. */
+MI_MUST int stage_too_long(struct stage *s, struct slice head, int64_t now_us);
 /* The client has closed its side: what waits for time is said at once, what waits for it is dropped. */
 MI_MUST int stage_hangup(struct stage *s, int64_t now_us);
 /* Says what is due. */

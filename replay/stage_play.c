@@ -1,0 +1,420 @@
+/* stage_play.c - the plays on the stage: what each says next, and when. */
+#include "replay/stage_inner.h"
+
+#include "wire/json_text.h"
+#include "wire/method.h"
+#include "wire/rpc_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- coming and going ---- */
+
+static struct play *new_play(struct stage *s, struct slice id, struct slice token, struct slice key)
+{
+    struct play *p = calloc(1, sizeof *p + id.n + token.n + key.n);
+    if (p == NULL)
+        return NULL;
+    struct slice *const to[] = {&p->id, &p->token, &p->key};
+    const struct slice from[] = {id, token, key};
+    char *at = p->data;
+    for (size_t i = 0; i < MI_COUNT(to); i++) {
+        if (from[i].p == NULL)
+            continue;
+        memcpy(at, from[i].p, from[i].n);
+        *to[i] = (struct slice){at, from[i].n};
+        at += from[i].n;
+    }
+    p->exchange = p->at = PLAN_NONE;
+    p->began_us = p->not_before_us = s->now_us;
+    p->next = s->plays;
+    if (p->next != NULL)
+        p->next->prev = p;
+    s->plays = p;
+    s->plays_n++;
+    return p;
+}
+
+int stage_end_play(struct stage *s, struct play *p)
+{
+    struct stage_batch *batch = p->batch;
+    due_remove(&s->heap, &p->due);
+    for (struct question *q = s->questions; q != NULL; q = q->next)
+        if (q->play == p)
+            q->play = NULL;
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else
+        s->plays = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    s->plays_n--;
+    free(p);
+    return batch != NULL ? stage_batch_done(s, batch) : 0;
+}
+
+struct play *stage_find_play(struct stage *s, struct json_value id)
+{
+    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
+        return NULL;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, id);
+    for (struct play *p = s->plays; p != NULL; p = p->next)
+        if (p->exchange != PLAN_NONE && slice_eq(p->key, buf_slice(&s->key)))
+            return p;
+    return NULL;
+}
+
+/* What an unasked list has before this place of the recording is said now, and what comes behind waits for
+ * it: *ret_until_us is moved to when that will be. May end the play. */
+static int hurry(struct stage *s, struct play *p, uint64_t place, int64_t *ret_until_us)
+{
+    const struct plan_list *list = plan_list(s->plan, p->list);
+    uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+    int64_t t = p->after_note ? p->last_us + PACE_GAP_US : s->now_us;
+    if (i == PLAN_NONE || plan_step(s->plan, i)->place >= place)
+        return 0;
+    if (t < s->now_us)
+        t = s->now_us;
+    for (; i != PLAN_NONE && plan_step(s->plan, i)->place < place;
+         i = plan_step(s->plan, i)->next) {
+        if (t > *ret_until_us)
+            *ret_until_us = t;
+        t += PACE_GAP_US;
+    }
+    p->hurry = place;
+    return stage_run(s, p);
+}
+
+static int hurry_all(struct stage *s, struct play *before)
+{
+    uint64_t place = plan_exchange(s->plan, before->exchange)->place;
+    for (struct play *p = s->plays, *next; p != NULL; p = next) {
+        next = p->next;
+        if (p->exchange != PLAN_NONE || p->questions > 0)
+            continue;
+        int st = hurry(s, p, place, &before->not_before_us);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool again,
+                const struct fault *fault, struct stage_batch *batch)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, exchange);
+    struct json_value token = json_get(live->meta, "progressToken");
+    bool has_token = token.type == JSON_NUMBER || token.type == JSON_STRING;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, live->id);
+    struct play *p = s->key.failed
+                         ? NULL
+                         : new_play(s, live->id.text, has_token ? token.text : (struct slice){0},
+                                    buf_slice(&s->key));
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->exchange = exchange;
+    p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
+    p->again = again;
+    p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
+    p->fault = fault;
+    p->batch = batch;
+    if (batch != NULL)
+        batch->waiting++;
+    if (fault != NULL) {
+        s->report->counts.faults++;
+        p->not_before_us += fault->delay_us;
+    }
+    int st = again ? 0 : hurry_all(s, p);
+    p->mark = (struct pace_mark){p->not_before_us, x->t_us};
+    return st < 0 ? st : stage_run(s, p);
+}
+
+int stage_start_list(struct stage *s, struct plan_anchor list, struct pace_mark mark,
+                     struct slice token)
+{
+    if (plan_finished(s->plan) && plan_list(s->plan, list)->first == PLAN_NONE)
+        return 0;
+    struct play *p = new_play(s, (struct slice){0}, token, (struct slice){0});
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->list = list;
+    p->mark = mark;
+    return stage_run(s, p);
+}
+
+/* ---- saying a step ---- */
+
+/* The recorded message of a step, in s->body. 0, MI_ENOENT (it is gone) or an error. */
+static int read_step(struct stage *s, const struct plan_step *step)
+{
+    buf_clear(&s->body);
+    return source_body(s->source, step->place, &s->body);
+}
+
+static int say_rewritten(struct stage *s, struct slice with[REWRITE_COUNT])
+{
+    if (s->tasks_n > 0 && with[REWRITE_TASK].p == NULL) {
+        struct json_value task = rewrite_at(buf_slice(&s->body), REWRITE_TASK);
+        for (size_t i = 0; task.type == JSON_STRING && i < s->tasks_n; i++)
+            if (slice_is(task.text, s->tasks[i].recorded))
+                with[REWRITE_TASK] = slice_of(s->tasks[i].live);
+    }
+    buf_clear(&s->out);
+    int st = rewrite(&s->out, buf_slice(&s->body), with);
+    if (st == MI_EPROTO || st == MI_ENOENT)
+        return 0; /* it was planned as such a message: somebody has changed the recording */
+    return st < 0 ? st : stage_say(s, buf_slice(&s->out));
+}
+
+static int say_question(struct stage *s, struct play *p, uint32_t step)
+{
+    char id[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    struct question *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return MI_ENOMEM;
+    *q = (struct question){
+        .next = s->questions,
+        .play = p,
+        .step = step,
+        .number = ++s->question_number,
+        .text = rewrite_at(buf_slice(&s->body), REWRITE_ID).type == JSON_STRING,
+    };
+    s->questions = q;
+    p->questions++;
+    int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
+    with[REWRITE_ID] = (struct slice){id, (size_t)n};
+    return say_rewritten(s, with);
+}
+
+static int say_cancel(struct stage *s, uint32_t step)
+{
+    char id[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    const struct question *q = s->questions;
+    while (q != NULL && q->step != step)
+        q = q->next;
+    if (q == NULL)
+        return 0; /* it was answered in time, or not asked this time */
+    int n = snprintf(id, sizeof id, q->text ? "\"%llu\"" : "%llu", (unsigned long long)q->number);
+    with[REWRITE_REQUEST_ID] = (struct slice){id, (size_t)n};
+    return say_rewritten(s, with);
+}
+
+static int say_note(struct stage *s, struct play *p, const struct plan_step *step)
+{
+    struct slice with[REWRITE_COUNT] = {0};
+    if (step->kind == PLAN_PROGRESS)
+        with[REWRITE_TOKEN] = p->token;
+    else if (step->kind == PLAN_STREAM)
+        with[REWRITE_SUBSCRIPTION] = p->id;
+    else if (step->kind == PLAN_UNLISTEN)
+        with[REWRITE_REQUEST_ID] = p->id;
+    return say_rewritten(s, with);
+}
+
+/* ---- answers, and faults in their place ---- */
+
+static int say_part(struct stage *s)
+{
+    struct slice all = buf_slice(&s->out);
+    s->ended = STAGE_CLOSE;
+    return s->send(s->send_ctx, (struct slice){all.p, all.n / 2});
+}
+
+/* An id of the same type that nobody has asked with. */
+static struct slice wrong_id(const struct play *p)
+{
+    if (p->id.p[0] == '"')
+        return slice_of("\"mcp-interposer-wrong-id\"");
+    return slice_of(slice_is(p->id, "9007199254740991") ? "9007199254740990" : "9007199254740991");
+}
+
+/* The answer stands in s->out. */
+static int say_answer_text(struct stage *s, const struct play *p, bool in_batch)
+{
+    struct stage_batch *batch = in_batch ? p->batch : NULL;
+    enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
+    if (fault == FAULT_TRUNCATE)
+        return say_part(s);
+    int st = 0;
+    if (fault == FAULT_GARBAGE)
+        st = s->send(s->send_ctx, slice_of("no message, but a fault that was asked for\n"));
+    if (st == 0)
+        st = stage_reply(s, batch, buf_slice(&s->out));
+    if (st == 0 && fault == FAULT_DUPLICATE)
+        st = stage_reply(s, batch, buf_slice(&s->out));
+    return st;
+}
+
+static int say_recorded_answer(struct stage *s, struct play *p, const struct plan_step *step)
+{
+    struct slice with[REWRITE_COUNT] = {0};
+    int st = read_step(s, step);
+    if (st < 0)
+        return st == MI_ENOENT ? stage_no_answer(s, p) : st;
+    with[REWRITE_ID] = p->id;
+    with[REWRITE_SUBSCRIPTION] = p->id;
+    if (p->fault != NULL && p->fault->kind == FAULT_WRONG_ID)
+        with[REWRITE_ID] = wrong_id(p);
+    buf_clear(&s->out);
+    st = rewrite(&s->out, buf_slice(&s->body), with);
+    if (st == MI_EPROTO || st == MI_ENOENT)
+        return stage_no_answer(s, p);
+    return st < 0 ? st : say_answer_text(s, p, step->in_batch);
+}
+
+static int say_answer(struct stage *s, struct play *p, const struct plan_step *step)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
+    int st = 0;
+    if (fault == FAULT_CLOSE || fault == FAULT_CRASH) {
+        s->ended = fault == FAULT_CLOSE ? STAGE_CLOSE : STAGE_CRASH;
+        return 0;
+    }
+    if (fault == FAULT_ERROR)
+        st = stage_error(s, step->in_batch ? p->batch : NULL, p->id, p->fault->code,
+                         "this is a fault that was asked for with --fault", "fault", NULL);
+    else
+        st = say_recorded_answer(s, p, step);
+    if (st == 0 && !p->again && s->ended == STAGE_GOES_ON)
+        st = stage_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                              (struct pace_mark){s->now_us, x->end_us}, p->token);
+    int ended = stage_end_play(s, p);
+    return st < 0 ? st : ended;
+}
+
+/* ---- one step after the other ---- */
+
+static int say(struct stage *s, struct play *p, uint32_t i)
+{
+    const struct plan_step *step = plan_step(s->plan, i);
+    p->at = i;
+    if (step->kind == PLAN_PROGRESS && p->token.p == NULL)
+        return 0; /* the client did not ask for any */
+    if (step->kind == PLAN_END) {
+        s->exit_status = source_info(s->source)->exit_status;
+        s->ended = STAGE_SERVER_ENDED;
+        return 0;
+    }
+    int st = read_step(s, step);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    p->last_us = s->now_us;
+    p->after_note = step->kind != PLAN_QUESTION;
+    if (step->kind == PLAN_QUESTION)
+        return say_question(s, p, i);
+    return step->kind == PLAN_CANCEL ? say_cancel(s, step->link) : say_note(s, p, step);
+}
+
+static bool waits_for(const struct stage *s, const struct play *p, uint32_t gate)
+{
+    if (p->questions == 0 || gate == PLAN_NONE)
+        return false;
+    for (const struct question *q = s->questions; q != NULL; q = q->next)
+        if (q->play == p && q->step == gate)
+            return true;
+    return false;
+}
+
+static int wait(struct stage *s, struct play *p)
+{
+    due_remove(&s->heap, &p->due);
+    return s->hung_up ? stage_end_play(s, p) : 0;
+}
+
+/* Nothing more is known of its list. */
+static int at_the_end(struct stage *s, struct play *p)
+{
+    if (p->exchange == PLAN_NONE && plan_finished(s->plan))
+        return stage_end_play(s, p);
+    if (p->exchange == PLAN_NONE || p->patient || !plan_settled(s->plan, p->exchange))
+        return wait(s, p);
+    /* its answer was never recorded: the client that was recorded gave up, or left */
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, x->outcome == PLAN_CANCELLED);
+    if (s->hung_up)
+        return stage_end_play(s, p);
+    if (due > s->now_us)
+        return due_put(&s->heap, &p->due, due);
+    int st = stage_no_answer(s, p);
+    int ended = stage_end_play(s, p);
+    return st < 0 ? st : ended;
+}
+
+int stage_run(struct stage *s, struct play *p)
+{
+    if (p->fault != NULL && p->fault->kind == FAULT_HANG)
+        return wait(s, p);
+    while (s->ended == STAGE_GOES_ON) {
+        const struct plan_list *list = plan_list(s->plan, p->list);
+        uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+        if (i == PLAN_NONE)
+            return at_the_end(s, p);
+        const struct plan_step *step = plan_step(s->plan, i);
+        if (waits_for(s, p, step->gate))
+            return wait(s, p);
+        struct pace now = {step->place < p->hurry ? 0 : s->pace.speed};
+        int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, p->after_note);
+        if (due < p->not_before_us)
+            due = p->not_before_us;
+        if (due > s->now_us)
+            return due_put(&s->heap, &p->due, due);
+        if (step->kind == PLAN_ANSWER)
+            return say_answer(s, p, step);
+        int st = say(s, p, i);
+        if (st < 0)
+            return st;
+    }
+    due_remove(&s->heap, &p->due);
+    return 0;
+}
+
+int stage_wake_all(struct stage *s)
+{
+    for (struct play *p = s->plays, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = stage_run(s, p);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+int stage_wake_grown(struct stage *s)
+{
+    if (s->steps_seen == plan_steps(s->plan) && s->finish_seen == plan_finished(s->plan))
+        return 0;
+    s->steps_seen = plan_steps(s->plan);
+    s->finish_seen = plan_finished(s->plan);
+    for (struct play *p = s->plays, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = p->due.place == 0 ? stage_run(s, p) : 0;
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* ---- questions ---- */
+
+struct question *stage_take_question(struct stage *s, struct json_value id)
+{
+    char text[32];
+    for (struct question **at = &s->questions; *at != NULL; at = &(*at)->next) {
+        struct question *q = *at;
+        int n = snprintf(text, sizeof text, "%c%llu", q->text ? 's' : 'n',
+                         (unsigned long long)q->number);
+        buf_clear(&s->key);
+        if (id.type == JSON_NUMBER || id.type == JSON_STRING)
+            rpc_id_key(&s->key, id);
+        if (!slice_eq(buf_slice(&s->key), (struct slice){text, (size_t)n}))
+            continue;
+        *at = q->next;
+        return q;
+    }
+    return NULL;
+}
