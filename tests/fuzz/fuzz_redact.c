@@ -1,0 +1,128 @@
+/* Any bytes. What is valid JSON stays valid JSON, and sanitizing twice is sanitizing once; what is not
+ * replaced stays byte for byte; nothing is read behind the end, be the text whole or not. */
+#include "vault/redact.h"
+
+#include "base/buf.h"
+#include "tests/fuzz/fuzz.h"
+#include "wire/json.h"
+
+static struct redact *rules(bool user)
+{
+    static struct redact *r[2];
+    struct buf error = {0};
+    if (r[user] != NULL)
+        return r[user];
+    MUST(redact_open(&r[user], &error) == 0);
+    if (user) {
+        MUST(redact_add_rule(r[1], "keys", "pin, *code, x*", &error) == 0);
+        MUST(redact_add_rule(r[1], "keep", "zip_code", &error) == 0);
+        MUST(redact_add_rule(r[1], "content", "prompt", &error) == 0);
+        MUST(redact_add_rule(r[1], "pointer", "/arguments/a /result/*/b", &error) == 0);
+        MUST(redact_add_rule(r[1], "pattern.ticket", "T-[0-9]{3}", &error) == 0);
+    }
+    buf_close(&error);
+    return r[user];
+}
+
+typedef int (*one_fn)(struct redact *r, struct slice in, struct buf *out, size_t *n);
+
+static int message(struct redact *r, struct slice in, struct buf *out, size_t *n)
+{
+    return redact_message(r, in, REDACT_CONTENT, out, n);
+}
+
+static int secrets(struct redact *r, struct slice in, struct buf *out, size_t *n)
+{
+    return redact_message(r, in, REDACT_SECRETS, out, n);
+}
+
+static int arguments(struct redact *r, struct slice in, struct buf *out, size_t *n)
+{
+    return redact_arguments(r, in, REDACT_CONTENT, out, n);
+}
+
+static bool is_json(struct slice s)
+{
+    struct json_scan scan;
+    return json_scan(s, NULL, NULL, &scan) == 0;
+}
+
+/* What stands before the first mark stood there before. */
+static void pieces_stay(struct slice in, struct slice out)
+{
+    const char *p = out.p;
+    const char *first = memmem(out.p, out.n, "[redacted:", 10);
+    size_t n = first != NULL ? (size_t)(first - p) : 0;
+    if (n > 0 && p[n - 1] == '"')
+        n--; /* it may be the mark's own */
+    while (n > 0 && p[n - 1] == '\\')
+        n--;
+    MUST(n <= in.n && memcmp(in.p, p, n) == 0);
+}
+
+static void twice(struct redact *r, one_fn fn, struct slice in, bool json)
+{
+    struct buf once = {0}, again = {0};
+    size_t n = 0;
+    MUST(fn(r, in, &once, &n) == 0);
+    if (n > 0) {
+        size_t more = 0;
+        if (json)
+            MUST(is_json(buf_slice(&once)));
+        if (fn == secrets)
+            pieces_stay(in, buf_slice(&once));
+        MUST(fn(r, buf_slice(&once), &again, &more) == 0);
+        if (more != 0)
+            fprintf(stderr, "once:  %.*s\nagain: %.*s\n", (int)once.n, once.p, (int)again.n,
+                    again.p);
+        MUST(more == 0);
+        MUST(fn(r, in, &again, &more) == 0 && more == n);
+        MUST(slice_eq(buf_slice(&once), buf_slice(&again)));
+    } else {
+        MUST(once.n == 0);
+    }
+    buf_close(&once);
+    buf_close(&again);
+}
+
+/* The head of valid JSON: nothing behind it is read. */
+static void head(struct redact *r, struct slice in)
+{
+    struct buf out = {0};
+    size_t n;
+    char *copy = malloc(in.n);
+    MUST(copy != NULL);
+    memcpy(copy, in.p, in.n);
+    MUST(redact_arguments(r, (struct slice){copy, in.n}, REDACT_CONTENT, &out, &n) == 0);
+    buf_close(&out);
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct slice all = {(const char *)data, size};
+    if (size == 0)
+        return 0;
+    char *copy = malloc(size); /* ends with its last byte */
+    MUST(copy != NULL);
+    memcpy(copy, data, size);
+    all.p = copy;
+    for (int user = 0; user < 2; user++) {
+        struct redact *r = rules(user != 0);
+        if (is_json(all)) {
+            twice(r, message, all, true);
+            twice(r, secrets, all, true);
+            twice(r, arguments, all, true);
+            for (size_t k = 1; k < size; k += 1 + size / 8)
+                head(r, (struct slice){copy, k});
+        }
+        struct buf out = {0};
+        size_t n;
+        twice(r, redact_text, all, false);
+        struct redact_lines lines = {.in_key = copy[0] & 1};
+        MUST(redact_line(r, &lines, all, &out, &n) == 0);
+        buf_close(&out);
+    }
+    free(copy);
+    return 0;
+}
