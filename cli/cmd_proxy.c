@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/config.h"
 #include "cli/server_name.h"
+#include "proxy/notify.h"
 #include "proxy/proxy.h"
 
 #include <stdlib.h>
@@ -13,6 +14,8 @@ static const struct opt proxy_opts[] = {
     {0, "max-timeout", "DURATION", "10m", "the end of it, whatever progress is reported; 0: never"},
     {0, "on-hang", "kill|cancel", "kill", "what a server gets that is silent past a deadline"},
     {0, "restarts", "N", "3", "restarts of a server within a minute; 0: never"},
+    {0, "escalate-command", "CMD", NULL,
+     "run for each new escalation file, its path appended; no shell"},
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
     {0, "validate", "none|wire", "wire",
      "what is refused: nothing, or what is no JSON-RPC message"},
@@ -39,6 +42,9 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
         st = deadlines_add(d, v, &error);
     if (st < 0)
         st = settings_usage(&command_proxy, "--timeout: %s", buf_str(&error));
+    else if (settings_text(s, "escalate-command") != NULL &&
+             notify_check(settings_text(s, "escalate-command"), &error) < 0)
+        st = settings_usage(&command_proxy, "--escalate-command: %s", buf_str(&error));
     else if (s->set.overflow)
         st = settings_usage(&command_proxy, "--timeout: more than %d times", OPT_MANY_MAX);
     buf_close(&error);
@@ -64,6 +70,7 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         .deadlines = deadlines,
         .max_timeout_us = settings_duration_us(s, "max-timeout"),
         .kill_hung = settings_is(s, "on-hang", "kill"),
+        .escalate_command = settings_text(s, "escalate-command"),
         .restarts = (unsigned)settings_number(s, "restarts"),
     };
     if (settings_on(s, "verbose"))

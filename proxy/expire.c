@@ -70,6 +70,16 @@ static void note_timeout(struct traffic *t, const struct pending *p, int64_t wai
     buf_close(&b);
 }
 
+/* A hung server is ended: so are all that wait for it, but listens, which the next one gets as well. */
+static void answer_others(struct traffic *t, const char *why)
+{
+    for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
+        next = p->next;
+        if (!json_key_is(p->method, "subscriptions/listen"))
+            message_answer_for_server(t, p, "server-killed", why);
+    }
+}
+
 static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 {
     struct buf why = {0}, name = {0};
@@ -90,7 +100,7 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
         buf_clear(&why);
         buf_printf(&why, "the server %s was ended because it hung on %s; this call may have run",
                    t->server, buf_str(&name));
-        traffic_server_gone(t, "server-killed", why.failed ? "the server hung" : buf_str(&why));
+        answer_others(t, why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);
     buf_close(&name);

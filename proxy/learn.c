@@ -63,3 +63,28 @@ void message_learn_result(struct traffic *t, const struct pending *p, const stru
         learn_peer(t, json_get(meta, "io.modelcontextprotocol/serverInfo"), false);
     }
 }
+
+/* Words of servers, in small letters. Only errors are searched for them. */
+static const char *const auth_words[] = {
+    "unauthorized",          "unauthorised",
+    "unauthenticated",       "forbidden",
+    "invalid credential",    "bad credential",
+    "invalid api key",       "invalid token",
+    "invalid_token",         "token expired",
+    "token has expired",     "expired token",
+    "credentials expired",   "credentials have expired",
+    "not authenticated",     "authentication required",
+    "authentication failed", "permission denied: token",
+};
+
+bool message_says_unauthorized(struct slice text)
+{
+    char small[1024];
+    size_t n = size_min(text.n, sizeof small);
+    for (size_t i = 0; i < n; i++)
+        small[i] = (char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] | 0x20 : text.p[i]);
+    for (size_t i = 0; i < MI_COUNT(auth_words); i++)
+        if (memmem(small, n, auth_words[i], strlen(auth_words[i])) != NULL)
+            return true;
+    return false;
+}

@@ -333,6 +333,10 @@ static bool note_answer(struct traffic *t, struct message *x)
         if (x->m.kind == RPC_RESULT)
             message_learn_result(t, p, &x->m);
         log_answer(t, x, p, tool_error);
+        struct slice said = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
+        if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && said.p != NULL &&
+            message_says_unauthorized(said))
+            t->on_auth(t->owner, p, x->m.text);
     }
     message_close(t, x->dir == ROW_C2S ? ROW_S2C : ROW_C2S, p);
     return true;

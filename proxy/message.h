@@ -57,6 +57,8 @@ uint64_t message_own(struct traffic *t, enum row_direction dir, struct outbox *t
 /* answer.c: the deadline of an open request has passed; it is given up. */
 void message_answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us,
                             const char *cause, const char *why);
+/* learn.c: does the text of an error say that credentials are missing, wrong or expired? */
+bool message_says_unauthorized(struct slice text);
 /* learn.c: what a request and a result tell of the session. */
 void message_learn_request(struct traffic *t, const struct rpc *m, bool modern);
 void message_learn_result(struct traffic *t, const struct pending *p, const struct rpc *m);

@@ -49,6 +49,7 @@ static enum row_direction direction(const struct relay *r)
 static void on_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
+    trouble_heard(&p->trouble, direction(r), line);
     traffic_line(&p->traffic, direction(r), line);
 }
 
@@ -110,6 +111,7 @@ static const struct relay_calls server_calls = {
 static void on_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
+    trouble_stderr(&p->trouble, line);
     traffic_stderr(&p->traffic, line, 0);
 }
 
@@ -225,6 +227,27 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
         relay_close(&p->relay[i]);
 }
 
+static void on_auth(void *owner, const struct pending *q, struct slice answer)
+{
+    struct proxy *p = owner;
+    trouble_auth(&p->trouble, q, answer);
+}
+
+static void on_notify_output(void *data, struct slice bytes)
+{
+    struct proxy *p = data;
+    voice_pass(&p->voice, bytes);
+}
+
+static void open_trouble(struct proxy *p)
+{
+    struct buf command = {0};
+    command_json(&command, p->cfg->argv);
+    trouble_open(&p->trouble, p->recorder, p->cfg->name, buf_slice(&command));
+    notify_watch(&p->trouble.notify, p->loop, on_notify_output, p);
+    buf_close(&command);
+}
+
 static void open_parts(struct proxy *p)
 {
     size_t max = p->cfg->max_message;
@@ -233,7 +256,9 @@ static void open_parts(struct proxy *p)
     p->traffic.owner = p;
     p->traffic.on_hung = server_hung;
     p->traffic.on_own_answer = server_own_answer;
+    p->traffic.on_auth = on_auth;
     outbox_open(&p->greeting);
+    open_trouble(p);
     voice_open(&p->voice, p->loop);
     relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);
     relay_open(&p->relay[ROW_S2C], p->loop, &server_calls, p, &p->traffic.out[ROW_S2C], max);
@@ -257,6 +282,7 @@ int proxy_run(const struct proxy_config *cfg)
     sigemptyset(
         &none); /* a client may have blocked what we must hear; its server gets its mask back */
     sigprocmask(SIG_SETMASK, &none, &inherited);
+    notify_open(&p.trouble.notify, cfg->escalate_command, NOTIFY_LIMIT_US);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     attendant_open(&p.attendant, cfg->vault); /* before there is anything that it would inherit */
     p.loop = ev_default_loop(EVFLAG_AUTO);
@@ -278,6 +304,7 @@ int proxy_run(const struct proxy_config *cfg)
     if (started)
         run(&p, in, out, pipes);
     end_server(&p);
+    trouble_close(&p.trouble);
     close_session(&p);
     attendant_close(&p.attendant);
     relay_close(&p.err);

@@ -22,9 +22,10 @@ struct proxy_config {
     size_t max_message;
     int64_t grace_us;
     const struct deadlines *deadlines;
-    int64_t max_timeout_us; /* 0: none */
-    bool kill_hung;         /* a server that is silent past a deadline is ended */
-    unsigned restarts;      /* within PROXY_RESTARTS_US; 0: never */
+    int64_t max_timeout_us;       /* 0: none */
+    bool kill_hung;               /* a server that is silent past a deadline is ended */
+    const char *escalate_command; /* run for each new escalation file; NULL: none */
+    unsigned restarts;            /* within PROXY_RESTARTS_US; 0: never */
 };
 
 #define PROXY_RESTARTS_US 60000000

@@ -10,6 +10,7 @@
 #include "proxy/child.h"
 #include "proxy/proxy.h"
 #include "proxy/relay.h"
+#include "proxy/trouble.h"
 #include "proxy/voice.h"
 
 struct proxy {
@@ -23,6 +24,7 @@ struct proxy {
     struct voice voice;    /* our stderr */
     struct child child;
     struct attendant attendant;
+    struct trouble trouble;
     ev_prepare turn_end;
     ev_signal signals[3];
     ev_timer retry_timer; /* active while the recorder is behind */

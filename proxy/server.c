@@ -151,7 +151,8 @@ static bool goes_again(const struct proxy *p, const struct pending *q)
 {
     if (q->written_us == 0)
         return q->text.p != NULL;
-    return !p->hung && handshake_repeats(&p->traffic.handshake, q);
+    return (!p->hung || json_key_is(q->method, "subscriptions/listen")) &&
+           handshake_repeats(&p->traffic.handshake, q);
 }
 
 /* Nothing more goes to this process, which is being ended: what comes from now on is for the next. */
@@ -340,13 +341,10 @@ static void on_greet_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why)
 {
     struct proxy *p = owner;
-    char detail[96];
     if (!p->cfg->kill_hung || p->child.state != CHILD_RUNNING || p->end_reason != NULL)
         return false;
-    snprintf(detail, sizeof detail, "{\"seq\":%llu,\"waited_ms\":%lld}",
-             (unsigned long long)q->request_seq, (long long)(waited_us / 1000));
-    recorder_event(p->recorder, "hang", detail);
-    buf_adds(why, " and sent nothing else, so it was ended");
+    trouble_hang(&p->trouble, p->child.pid, p->child.group, p->relay[ROW_C2S].out.fd, q, waited_us,
+                 may_restart(p), why);
     log_error("the server hangs and is ended: server=%s pid=%d", server_name_of(p),
               (int)p->child.pid);
     p->hung = true;
@@ -393,7 +391,15 @@ static void on_server_gone(struct child *c)
         start_again_later(p);
         return;
     }
-    if (p->hung && p->end_reason == NULL)
+    if (!ended_well && p->end_reason == NULL && !p->unlike && p->cfg->restarts > 0) {
+        struct buf what = {0};
+        say_how_it_ended(p, &what);
+        buf_printf(&what, ", and was started again %u times within a minute before",
+                   recent_restarts(p, clock_mono_us()));
+        trouble_crash_loop(&p->trouble, buf_str(&what));
+        buf_close(&what);
+    }
+    if (p->hung)
         p->exit_status = PROXY_HUNG;
     end_session(p, p->unlike         ? "restart-changed"
                    : p->hung         ? "server-hung"

@@ -37,6 +37,8 @@ struct traffic {
     void *owner;        /* of the two calls, which may be NULL */
     /* A deadline has passed in silence. True: the server is ended for that; `why` gets a sentence more. */
     bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
+    /* An answer says that credentials are missing, wrong or expired. */
+    void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     void (*on_own_answer)(void *owner, const struct rpc *m); /* to a request of ours */
 };
 

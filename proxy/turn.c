@@ -37,6 +37,8 @@ void turn_give_up_recording(struct proxy *p)
 {
     log_error("cannot record, ending the session: --on-record-error=stop");
     p->end_reason = "record-error";
+    trouble_record_error(&p->trouble,
+                         "Messages could not be recorded, and --on-record-error is stop.");
     p->exit_status = PROXY_FAILED;
     /* Nothing of what is staged was recorded, so nothing of it goes on; the client is told why. */
     outbox_break(&p->traffic.out[ROW_C2S]);
@@ -106,6 +108,8 @@ static void watch_deadlines(struct proxy *p)
     ev_timer_stop(p->loop, w);
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
+    /* As good as the moment at which the request was written, and never on the way of most of them. */
+    postmortem_base_take(&p->trouble.base, p->child.pid, p->child.group);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
