@@ -304,7 +304,8 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     while ((rc = sqlite3_step(st)) == SQLITE_ROW)
         sum_up(&s, st);
     status = query_done(q, st, rc);
-    s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone - s.timeouts;
+    s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone -
+             s.timeouts;
     if (!waiting || status < 0)
         query_summary_close(&s);
     if (status < 0)

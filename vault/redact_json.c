@@ -351,7 +351,7 @@ static bool is_segment(const char *segment, struct slice key, size_t index, bool
 static bool pointer_begins(const struct pointer *p, unsigned depth)
 {
     static const char *const way[] = {"params", "arguments"};
-    for (unsigned i = 0; i < depth; i++)
+    for (unsigned i = 0; i < depth && i < MI_COUNT(way); i++)
         if (i >= p->n || !is_segment(p->segment[i], slice_of(way[i]), 0, true))
             return false;
     return true;
