@@ -23,8 +23,8 @@
  *   freeze  spin  stop  deaf  close       stand still; stand still and burn; SIGSTOP; read no more;
  *                                         close stdout
  *   exit:N  signal:N  ignore:N            at once; SIGTERM and so on, from now on
- *   fork:KIND           a process that stays: `group`, `session` (of its own), `pipes` (that, and holds
- *                       our pipes)
+ *   fork:KIND           a process that stays: `group`; `grip` (that, and it holds our pipes); `session`
+ *                       (of its own); `pipes` (that, and it holds our pipes)
  *
  * A word `@2/WORD` counts in incarnation 2 only, `@2+/WORD` from then on; so do KEY@2 and KEY@2+; the last
  * that fits counts. Keys beside methods and tools: start, eof (a script for the end of stdin, default
@@ -306,9 +306,9 @@ static void start_process(const char *kind)
     if (pid != 0)
         return;
     alarm(120);
-    if (strcmp(kind, "group") != 0)
+    if (*kind != 'g')
         setsid();
-    if (strcmp(kind, "pipes") != 0)
+    if (strcmp(kind, "pipes") != 0 && strcmp(kind, "grip") != 0)
         for (int fd = 0; fd < 3; fd++)
             close(fd);
     note_process(kind);
