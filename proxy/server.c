@@ -24,18 +24,28 @@ static const char *server_name_of(const struct proxy *p)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
+static void say_not_started(const char *server, int e)
+{
+    const char *path = getenv("PATH");
+    if (e == ENOENT && strchr(server, '/') == NULL)
+        log_error(
+            "cannot find the server '%s'; give its full path, or add its directory to PATH=%s",
+            server, path != NULL ? path : "");
+    else if (e == ENOENT)
+        log_error("cannot find the server '%s', or the interpreter that its first line names; "
+                  "correct the path",
+                  server);
+    else
+        log_error("cannot start the server '%s': %s%s", server, strerror(e),
+                  e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
+}
+
 /* The server starts before the vault is opened, so that both take their time at once. */
 int server_start(struct proxy *p, struct child_pipes *ret)
 {
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
         int e = errno;
-        const char *path = getenv("PATH");
-        if (e == ENOENT)
-            log_error(
-                "cannot find the server '%s'; give its full path, or add its directory to PATH=%s",
-                p->cfg->argv[0], path != NULL ? path : "");
-        else
-            log_error("cannot start the server '%s': %s", p->cfg->argv[0], strerror(e));
+        say_not_started(p->cfg->argv[0], e);
         p->end_reason = "server-failed";
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
@@ -369,7 +379,7 @@ static void on_exit_of_server(struct child *c)
     if (!may_restart(p))
         outbox_break(&p->traffic.out[ROW_C2S]);
     if (!p->unlike)
-        p->exit_status = status;
+        p->exit_status = p->hung ? PROXY_HUNG : status;
 }
 
 static void on_kill_of_server(struct child *c, int sig)
@@ -399,8 +409,6 @@ static void on_server_gone(struct child *c)
         trouble_crash_loop(&p->trouble, buf_str(&what));
         buf_close(&what);
     }
-    if (p->hung)
-        p->exit_status = PROXY_HUNG;
     end_session(p, p->unlike         ? "restart-changed"
                    : p->hung         ? "server-hung"
                    : p->closed_early ? "server-closed"
