@@ -10,6 +10,8 @@
 static enum log_level most_level = LOG_WARN;
 static log_sink_fn sink_fn;
 static void *sink_ctx;
+static log_filter_fn filter_fn;
+static void *filter_ctx;
 
 void log_set_level(enum log_level most)
 {
@@ -20,6 +22,12 @@ void log_set_sink(log_sink_fn sink, void *ctx)
 {
     sink_fn = sink;
     sink_ctx = ctx;
+}
+
+void log_set_filter(log_filter_fn filter, void *ctx)
+{
+    filter_fn = filter;
+    filter_ctx = ctx;
 }
 
 static void to_stderr(struct slice line)
@@ -48,7 +56,10 @@ void log_line(enum log_level level, const char *fmt, ...)
     char place[4 * LOG_LINE_MAX + 64]; /* what is not to be seen takes four bytes for one at most */
     struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
     buf_printf(&b, "mcp-interposer: %s: ", names[level]);
-    text_visible(&b, (struct slice){raw, size_min((size_t)n, sizeof raw - 1)});
+    struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};
+    if (filter_fn != NULL)
+        text = filter_fn(filter_ctx, text);
+    text_visible(&b, text_head(text, sizeof raw - 1));
     buf_addc(&b, '\n');
     if (sink_fn != NULL)
         sink_fn(sink_ctx, buf_slice(&b));

@@ -17,6 +17,9 @@ typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n
 
 void log_set_level(enum log_level most);        /* lines above it are dropped; starts at LOG_WARN */
 void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: back to stderr */
+/* What a line says passes here before anything else; the result is good until the next call. */
+typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
+void log_set_filter(log_filter_fn filter, void *ctx); /* NULL: none */
 void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

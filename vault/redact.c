@@ -1,5 +1,6 @@
 #include "vault/redact_inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define ROUNDS 8                     /* what a replacement lays bare is looked at again */
@@ -37,6 +38,39 @@ void redact_close(struct redact *r)
     buf_close(&r->other);
     free(r->edit);
     free(r);
+}
+
+/* ---- the rules in force ---------------------------------------------------------------------- */
+
+static struct redact *present;
+
+struct redact *redact_present(void)
+{
+    struct buf error = {0};
+    if (present == NULL && redact_open(&present, &error) < 0)
+        present = NULL;
+    buf_close(&error);
+    return present;
+}
+
+void redact_use(struct redact *r)
+{
+    if (r != present)
+        redact_close(present);
+    present = r;
+}
+
+struct slice redact_log_filter(void *ctx, struct slice line)
+{
+    static struct buf clean; /* good until the next line */
+    (void)ctx;
+    size_t n = 0;
+    struct redact *r = redact_present();
+    if (r != NULL && r->busy)
+        return line; /* of the sanitizer itself, which repeats nothing */
+    if (r == NULL || redact_text(r, line, &clean, &n) < 0)
+        return slice_of("a line was not shown: no memory to sanitize it");
+    return n > 0 ? buf_slice(&clean) : line;
 }
 
 /* ---- one text, until there is nothing left to replace ---------------------------------------- */
@@ -104,6 +138,8 @@ static int run(struct redact *r, struct slice in, enum what what, struct buf *ou
 {
     size_t total = 0;
     struct buf *last = NULL, *to = out;
+    assert(!r->busy);
+    r->busy = true;
     r->failed = false;
     for (int round = 0; round < ROUNDS && !r->failed; round++) {
         size_t n = one_round(r, in, what, to);
@@ -120,6 +156,7 @@ static int run(struct redact *r, struct slice in, enum what what, struct buf *ou
         r->failed |= out->failed;
     }
     tidy(r);
+    r->busy = false;
     if (r->failed) {
         buf_clear(out);
         return MI_ENOMEM;

@@ -51,14 +51,25 @@ void redact_rules(struct redact *r, struct buf *out);
  * the built-in of today. 0, MI_EINVAL with a sentence, or MI_ENOMEM. */
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
 
-/* ---- JSON that json_scan() has found valid ---- */
+/* ---- the rules in force ---- */
+
+/* Those that redact_use() was given, else the built-in ones, made when they are first asked for: whatever
+ * is stored passes some. NULL: no memory. */
+struct redact *redact_present(void);
+void redact_use(struct redact *r); /* owned from here on; NULL: the built-in ones again */
+/* For log_set_filter(): what people read on stderr passes the rules in force. */
+struct slice redact_log_filter(void *ctx, struct slice line);
+
+/* ---- JSON ---- */
+
+/* Valid JSON, or the head of it, or what was meant to be some: nothing behind its end is read, and the result is
+ * as valid as it was. */
 
 /* One JSON-RPC message, or a batch of them. This is the pure function that a recorded and a live request are
  * compared by. */
 MI_MUST int redact_message(struct redact *r, struct slice json, enum redact_how how,
                            struct buf *out, size_t *ret_n);
-/* The arguments of a tools/call by themselves. They may be a head of valid JSON whose end is missing: then
- * the result is one as well. */
+/* The arguments of a tools/call by themselves. */
 MI_MUST int redact_arguments(struct redact *r, struct slice json, enum redact_how how,
                              struct buf *out, size_t *ret_n);
 /* Any other value: the detail of an event, an argv as an array. */

@@ -46,6 +46,7 @@ struct redact {
     size_t done;                     /* bytes of it that out has */
     size_t count;                    /* edits made at level 0 */
     bool failed;                     /* no memory */
+    bool busy;                       /* a call is running */
     bool no_shapes;                  /* none in the whole text of level 0 */
 };
 
@@ -103,6 +104,8 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Text, escapes resolved: its JSON if it is JSON, shapes otherwise. */
 void redact_plain(struct redact *r, struct slice text, int level);
+/* Are the escapes in it those of JSON? */
+bool redact_escapes(struct slice raw);
 /* Is a string with this key a secret? */
 bool redact_judge(const struct redact *r, const struct key_rule *rule, struct slice raw);
 

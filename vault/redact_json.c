@@ -206,7 +206,8 @@ static struct slice key_text(struct slice raw, bool odd, char *place)
     size_t n;
     if (!odd && memchr(raw.p, '\\', raw.n) == NULL)
         return raw;
-    if (raw.n > KEY_TEXT_MAX || json_unescape_to(raw, place, KEY_TEXT_MAX, &n) < 0)
+    if (raw.n > KEY_TEXT_MAX || !redact_escapes(raw) ||
+        json_unescape_to(raw, place, KEY_TEXT_MAX, &n) < 0)
         return (struct slice){raw.p, 0};
     return (struct slice){place, n};
 }

@@ -117,6 +117,11 @@ static bool is_letter(char c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
 }
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
 static bool is_path(struct slice s)
 {
     if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
@@ -223,14 +228,21 @@ static void find_shapes(struct redact *r, struct slice text)
     }
 }
 
-/* JSON that stands in a text: a log line, a few lines of it. */
-static void find_json(struct redact *r, struct slice text, int level)
+static bool begins_json(struct slice text)
+{
+    text = trim(text, false);
+    return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
+}
+
+/* JSON that stands in a text: a log line, a few lines of it. Was there any? */
+static bool find_json(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
+    bool found = false;
     for (int tries = 0; tries < JSON_TRIES && p < end; p++) {
         p = memchr(p, '{', (size_t)(end - p));
         if (p == NULL)
-            return;
+            break;
         struct json_scan scan;
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
@@ -241,7 +253,9 @@ static void find_json(struct redact *r, struct slice text, int level)
         redact_json(r, scan.root, level, ZONE_ANY, 0, 0);
         edit_shift(r, first, (size_t)(p - text.p));
         p += scan.root.n - 1;
+        found = true;
     }
+    return found;
 }
 
 void redact_plain(struct redact *r, struct slice text, int level)
@@ -255,7 +269,10 @@ void redact_plain(struct redact *r, struct slice text, int level)
     }
     find_shapes(r, text);
     if (deep && names_secret(r, text)) {
-        find_json(r, text, level);
+        if (begins_json(text) && !find_json(r, text, level))
+            redact_json(r, text, level, ZONE_ANY, 0, 0); /* its end is missing */
+        else if (!begins_json(text))
+            (void)find_json(r, text, level);
         merge(r, first);
     }
 }
@@ -384,6 +401,23 @@ static void blob(struct redact *r, struct slice s, int level)
 
 /* ---- the string ---------------------------------------------------------------------------- */
 
+/* Are they those of JSON? Else the text is none, and its strings are read as they stand. */
+bool redact_escapes(struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (end - p < 2 || (p[1] == 'u' && end - p < 6))
+            return false;
+        if (p[1] != 'u' && memchr("\"\\/bfnrt", p[1], 8) == NULL)
+            return false;
+        for (int i = 2; p[1] == 'u' && i < 6; i++)
+            if (!is_hex(p[i]))
+                return false;
+        p += p[1] == 'u' ? 6 : 2;
+    }
+    return true;
+}
+
 static bool wants_look(const struct redact *r, struct slice raw, bool odd)
 {
     if (odd || shapes_has_patterns(r->shapes))
@@ -403,7 +437,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     if (!cuts && kind != STRING_BLOB && ((!odd && is_long_base64(raw)) || !wants_look(r, raw, odd)))
         return;
     struct slice plain = raw;
-    bool escaped = memchr(raw.p, '\\', raw.n) != NULL;
+    bool escaped = memchr(raw.p, '\\', raw.n) != NULL && redact_escapes(raw);
     if (escaped) {
         struct buf *b = &r->plain[level];
         buf_clear(b);
