@@ -246,7 +246,7 @@ static findings findings_of(struct slice names)
         const char *comma = memchr(names.p, ',', names.n);
         size_t n = comma != NULL ? (size_t)(comma - names.p) : names.n;
         for (int f = 0; f < FIND_COUNT; f++)
-            if (slice_is((struct slice){names.p, n}, finding_name(f)))
+            if (slice_is((struct slice){names.p, n}, finding_name((enum finding)f)))
                 set |= FINDING(f);
         n += comma != NULL;
         names = (struct slice){names.p + n, names.n - n};

@@ -254,12 +254,12 @@ def _(t):
     row["command"] = json.loads(row["command"])
     eq({k: s[k] for k in row}, row, "columns")
     eq(set(s) - set(row), {"type", "state", "duration_us", "messages", "calls", "ok", "tool_errors", "errors", "refused",
-                           "cancelled", "server_gone", "open"}, "other members")
+                           "cancelled", "server_gone", "timeouts", "open"}, "other members")
     eq(s["duration_us"], row["ended_at_us"] - row["started_at_us"], "duration")
     eq((s["type"], s["state"], s["messages"], s["calls"]), ("session", "ended", n, sum(calls.values())), "counts")
     eq({k.decode().replace("-", "_").replace("tool_error", "tool_errors") if k != b"error" else "errors": v
         for k, v in calls.items()},
-       {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "open") if s[k]}, "statuses")
+       {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "timeouts", "open") if s[k]}, "statuses")
 
 
 @case("sessions: a process number that another process has by now is not a live session")
