@@ -44,6 +44,8 @@ extern const struct command command_sessions;
 extern const struct command command_show;
 extern const struct command command_export;
 extern const struct command command_import;
+extern const struct command command_ps;
+extern const struct command command_reap;
 extern const struct command command_replay;
 
 extern const struct command *const commands[]; /* all of them, ended by NULL */

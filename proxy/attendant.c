@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "proxy/apart.h"
 #include "vault/checkpoint.h"
+#include "vault/running.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,11 +22,28 @@ struct order {
 
 /* ---- the attendant's side ------------------------------------------------------------------- */
 
+/* The sessions of proxies that were killed are closed once, when the start is over and done with. */
+static void bury_when_due(int fd, const char *vault, int64_t *due_us)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    while (*due_us != 0) {
+        int64_t left_us = *due_us - clock_mono_us();
+        if (left_us > 0 && poll(&p, 1, (int)(left_us / 1000 + 1)) != 0)
+            return; /* there is an order, which goes first */
+        if (clock_mono_us() < *due_us)
+            continue;
+        *due_us = 0;
+        running_bury(vault); /* or the next proxy does */
+    }
+}
+
 static void attend(int fd, const char *vault)
 {
     pid_t group = 0;
+    int64_t bury_us = clock_mono_us() + ATTENDANT_BURY_US;
     for (;;) {
         struct order o;
+        bury_when_due(fd, vault, &bury_us);
         ssize_t n = recv(fd, &o, sizeof o, 0);
         if (n < 0 && errno == EINTR)
             continue;

@@ -1,8 +1,9 @@
-/* attendant.h - a small process of ours beside the proxy, for the two things it must not do itself.
+/* attendant.h - a small process of ours beside the proxy, for the things it must not do itself.
  *
  * Guard       when the proxy dies in a way that it cannot handle (SIGKILL), the attendant ends the
  *             server's process group. (PR_SET_PDEATHSIG reaches the server itself, but not what a
  *             launcher like npx or sh has started.)
+ * Bury        ATTENDANT_BURY_US after the start it closes the sessions of proxies that were killed.
  * Checkpoint  it moves the write-ahead log into the database, and may wait for the disk meanwhile.
  *
  * It is forked before anything is open, leaves the client's descriptors at once, sleeps in read(2), and
@@ -17,6 +18,7 @@
 #include <sys/types.h>
 
 #define ATTENDANT_END_US 50000
+#define ATTENDANT_BURY_US 2000000
 
 struct attendant {
     pid_t pid; /* 0: there is none */

@@ -72,6 +72,6 @@ size_t running_group(const struct running *r, struct process *ret, size_t max);
  * MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
 /* Does that for every proxy that is gone; its row stays while its server's group lives. */
-MI_MUST int running_bury(const char *vault);
+int running_bury(const char *vault); /* 0, MI_ESTORE or MI_ENOMEM: the next one does it */
 
 #endif

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Who runs, and what is left of who ran: ps, reap, and sessions of proxies that were killed."""
+import json
+import os
+import re
+import signal
+import sqlite3
+import time
+
+import lib
+from lib import alive, call, case, check, eq, fake, text_result, wait_until
+
+
+def processes(path, wanted, seconds=5):
+    """{name: pid} once the fake has written `wanted` of them."""
+    def read():
+        found = re.findall(r"(\w+) (\d+)\n", path.read_text()) if path.exists() else []
+        return [int(pid) for _, pid in found] if len(found) >= wanted else None
+    return wait_until(read, seconds, f"{wanted} processes in {path.name}")
+
+
+def change(t, sql, *args):
+    db = sqlite3.connect(t.vault / "interposer.db", timeout=10)
+    db.execute(sql, args)
+    db.commit()
+    db.close()
+
+
+def ps(t, *options):
+    got = t.run("ps", "--vault", t.vault, *options)
+    eq(got.returncode, 0, f"exit status of ps, which says {got.stderr}")
+    return got.stdout.decode(), got.stderr.decode()
+
+
+def listed(t):
+    return [json.loads(line) for line in ps(t, "--json")[0].splitlines()]
+
+
+def reap(t, *options, status=0):
+    got = t.run("reap", "--vault", t.vault, *options)
+    eq(got.returncode, status, f"exit status of reap, which says {got.stdout} {got.stderr}")
+    return got.stdout.decode()
+
+
+def recorded(t):
+    """Is there a message in the vault, which may be about to be made?"""
+    try:
+        return bool(t.rows("SELECT 1 FROM messages"))
+    except (lib.Failure, sqlite3.OperationalError):
+        return False
+
+
+def running(t):
+    try:
+        return t.rows("SELECT session_id, pid, server_pid, server_group FROM running")
+    except (lib.Failure, sqlite3.OperationalError):
+        return []
+
+
+def session(t, number=1):
+    return t.rows("SELECT end_reason, ended_at_us, exit_status, started_at_us FROM sessions"
+                  " WHERE id = ?", number)[0]
+
+
+def die_alone(p):
+    """kill -9 of a proxy and its attendant, before the attendant can do anything about it."""
+    beside = [pid for pid, name in p.children().items() if name.startswith("mcp-")]
+    for pid in beside:
+        os.kill(pid, signal.SIGSTOP)
+    p.proc.kill()
+    p.proc.wait()
+    for pid in beside:
+        os.kill(pid, signal.SIGKILL)
+
+
+def leave_behind(t, *how):
+    """Processes of a server that are left when its proxy and the attendant are gone."""
+    script = f"{fake('stubborn')} {t.tmp / 'pids'} eof {' '.join(how)} child=group; exit 0"
+    p = t.proxy("-n", "left", server=["sh", "-c", script])
+    pids = processes(t.tmp / "pids", 2)
+    p.client.send(lib.request(1))
+    wait_until(lambda: recorded(t), 5, "a message in the record")
+    for pid in pids:
+        t.closing.callback(lambda pid=pid: alive(pid) and os.kill(pid, signal.SIGKILL))
+    die_alone(p)
+    check(all(alive(pid) for pid in pids), "the attendant was quicker than this test")
+    return p, pids
+
+
+# --- ps ---
+
+@case("ps --json has an object for each proxy, with all that is documented")
+def _(t):
+    p = t.proxy("-n", "one").initialize()
+    q = t.proxy("-n", "two")
+    p.client.send(call(1), call(2))
+    p.server.expect(call(1), call(2))
+    wait_until(lambda: len(running(t)) == 2, 5, "both in the table")
+    one, two = listed(t)
+    eq(sorted(one), sorted("session_id uid name client client_pid pid server_pid server_group"
+                           " server_processes started_at_us last_at_us age_us open rss_bytes"
+                           " server_rss_bytes".split()), "members")
+    eq((one["name"], two["name"]), ("one", "two"), "servers")
+    eq((one["client"], one["client_pid"]), ("test client", os.getpid()), "client")
+    eq((one["pid"], one["server_pid"], one["server_group"]),
+       (p.pid, p.server.pid, p.server.pid), "processes")
+    eq((one["open"], two["open"]), (2, 0), "open requests")
+    eq(one["server_processes"], 1, "processes of the server")
+    check(two["client"].startswith("python"), f"the client's process: {two['client']}")
+    check(0 < one["age_us"] < 60e6 * lib.SLOW, f"age {one['age_us']}")
+    check(one["rss_bytes"] > 500_000 and one["server_rss_bytes"] > 100_000, f"memory: {one}")
+    check(one["started_at_us"] < one["last_at_us"] < time.time() * 1e6, f"times: {one}")
+    p.server.send(text_result(1, "x"), text_result(2, "y"))
+    p.client.recv(), p.client.recv()
+    wait_until(lambda: listed(t)[0]["open"] == 0, 5, "no open request")
+    p.end()
+    eq([x["name"] for x in listed(t)], ["two"], "who is left")
+    q.end()
+    eq(running(t), [], "rows when all have ended")
+
+
+@case("ps for people: a line for each proxy, nothing without one")
+def _(t):
+    p = t.proxy("-n", "one").initialize()
+    lines = ps(t)[0].splitlines()
+    eq(lines[0].split(), "ID SERVER CLIENT PID AGE OPEN MEMORY SERVER PID SERVER MEM".split(),
+       "head of the table")
+    eq(len(lines), 2, "lines")
+    check(f" {p.pid} " in lines[1] and " one " in lines[1] and "test client" in lines[1], lines[1])
+    p.end()
+    eq(ps(t)[0], "", "what is printed when none runs")
+
+
+@case("the row follows the server to its new process")
+def _(t):
+    p = t.proxy("--restarts", "3", server=[fake("stubborn"), t.tmp / "pids"])
+    first, = processes(t.tmp / "pids", 1)
+    wait_until(lambda: running(t), 5, "the row")
+    eq(running(t)[0][2], first, "server_pid")
+    os.kill(first, signal.SIGKILL)
+    second = processes(t.tmp / "pids", 2)[1]
+    wait_until(lambda: running(t)[0][2:] == (second, second), 5, "the new process in the row")
+    eq(len(running(t)), 1, "rows")
+    p.client.close_write()
+    p.wait(10)
+    eq(running(t), [], "rows at the end")
+
+
+@case("a vault of an older version has nobody running and nothing to reap")
+def _(t):
+    t.vault.mkdir(0o700)
+    db = sqlite3.connect(t.vault / "interposer.db")
+    db.executescript((lib.ROOT / "tests/unit/vault-1.sql").read_text())
+    db.close()
+    eq(ps(t), ("", ""), "ps")
+    eq(reap(t), "", "reap")
+
+
+# --- reap ---
+
+@case("reap ends what a killed proxy and attendant have left, and closes the session")
+def _(t):
+    p, pids = leave_behind(t)
+    last = t.rows("SELECT started_at_us + (SELECT max(t_us) FROM messages) FROM sessions")[0][0]
+    out, err = ps(t)
+    eq(out, "", "who runs")
+    check("1 killed proxy has left processes" in err and "reap" in err, f"what ps says: {err}")
+    said = reap(t, "--dry-run", status=1)
+    check(f"session 1 (left): the proxy {p.pid} is gone; would end 2 processes" in said, said)
+    check(all(alive(pid) for pid in pids), "a dry run has ended something")
+    eq(session(t)[0], None, "end_reason after a dry run")
+    said = reap(t)
+    check("; ended 2 processes of group " in said and f"stubborn {pids[0]}" in said, said)
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+    eq(session(t)[:3], (b"killed", last, None), "the session")
+    eq(running(t), [], "rows")
+    eq(reap(t), "", "what a second time says")
+
+
+@case("reap kills what ignores SIGTERM, and what is stopped")
+def _(t):
+    _, pids = leave_behind(t, "term")
+    os.kill(pids[1], signal.SIGSTOP)
+    reap(t)
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+
+
+@case("reap touches no session that runs, and none of its processes")
+def _(t):
+    p = t.proxy().initialize()
+    eq(reap(t), "", "what reap says")
+    eq(reap(t, "--dry-run"), "", "what a dry run says")
+    p.round("still there")
+    p.end()
+    eq(session(t)[0], b"client-closed", "end_reason")
+
+
+for what, sql in (("the server's start time differs",
+                   "UPDATE running SET server_start = server_start + 100000000"),
+                  ("the group is of another session",
+                   "UPDATE running SET server_session = server_session + 1")):
+    @case(f"reap leaves a process group alone when {what}")
+    def _(t, sql=sql):
+        _, pids = leave_behind(t)
+        change(t, sql)
+        said = reap(t)
+        check("nothing was left" in said, said)
+        check(all(alive(pid) for pid in pids), "it has ended what may be somebody else's")
+        eq(session(t)[0], b"killed", "end_reason")
+
+
+@case("reap knows a proxy by its start time: a later process with its number is not it")
+def _(t):
+    _, pids = leave_behind(t)
+    change(t, "UPDATE running SET pid = ?, pid_start = pid_start - 1", os.getpid())
+    said = reap(t)
+    check("ended 2 processes" in said, said)
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+
+
+@case("a start of the machine in between: the session is closed, and no process touched")
+def _(t):
+    _, pids = leave_behind(t)
+    change(t, "UPDATE running SET boot = '00000000-0000-0000-0000-000000000000'")
+    reap(t)
+    check(all(alive(pid) for pid in pids), "it has ended processes of another boot")
+    eq(session(t)[0], b"killed", "end_reason")
+    eq(running(t), [], "rows")
+
+
+for what, sql in (("in another container", "UPDATE running SET pid_namespace = 1"),
+                  ("on another machine", "UPDATE running SET boot = 'x'")):
+    @case(f"what runs {what} is not judged from here")
+    def _(t, sql=sql):
+        _, pids = leave_behind(t)
+        change(t, sql)
+        change(t, "UPDATE sessions SET host = 'elsewhere'")
+        eq(reap(t), "", "what reap says")
+        eq(listed(t), [], "who runs")
+        check(all(alive(pid) for pid in pids), "it has ended something")
+        eq(session(t)[0], None, "end_reason")
+        eq(len(running(t)), 1, "rows")
+
+
+@case("a proxy whose starter is gone is ended only when nothing has passed for --idle")
+def _(t):
+    go = t.tmp / "go"
+    starter = ["sh", "-c", f'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; while [ ! -e {go} ]; do sleep 0.02; done', "sh"]
+    p = t.proxy("-n", "lonely", prefix=starter, server=[fake("answer")])
+    p.client.send(lib.request(1))
+    p.client.recv()
+    proxy, = listed(t)
+    t.closing.callback(lambda: alive(proxy["pid"]) and os.kill(proxy["pid"], signal.SIGKILL))
+    eq(proxy["client_pid"], p.pid, "the starter")
+    eq(reap(t, "--idle", "0"), "", "what reap says while the starter is there")
+    go.touch()
+    p.proc.wait()
+    eq(reap(t), "", "what reap says when it has just been used")
+    p.client.send(lib.request(2))
+    p.client.recv()
+    said = reap(t, "--idle", "0", "--dry-run", status=1)
+    check(f"the client {p.pid} is gone" in said and "would end the proxy" in said, said)
+    said = reap(t, "--idle", "0")
+    check(f"ended the proxy {proxy['pid']} and its server" in said, said)
+    check(not alive(proxy["pid"]) and not alive(proxy["server_pid"]), "somebody is left")
+    eq(session(t)[0], b"signal", "end_reason: the proxy could still say it itself")
+
+
+# --- at the next start ---
+
+@case("the next proxy closes the session of a killed one, at the time of its last message")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(call(1))
+    p.server.expect(call(1))
+    last = t.rows("SELECT s.started_at_us + max(m.t_us) FROM sessions s, messages m")[0][0]
+    p.die()
+    eq(session(t)[0], None, "end_reason before")
+    q = t.proxy().initialize()
+    wait_until(lambda: session(t)[0] is not None, 10, "the session is closed")
+    eq(session(t)[:3], (b"killed", last, None), "the session")
+    eq([r[0] for r in running(t)], [2], "rows")
+    eq(session(t, 2)[0], None, "end_reason of the one that runs")
+    q.end()
+    listing = t.run("sessions", "--vault", t.vault).stdout.decode()
+    check(" killed" in listing, listing)
+
+
+@case("while something of the server is left, the next proxy keeps the row for reap")
+def _(t):
+    _, pids = leave_behind(t)
+    q = t.proxy().initialize()
+    wait_until(lambda: session(t)[0] == b"killed", 10, "the session is closed")
+    eq([r[0] for r in running(t)], [1, 2], "rows")
+    check("ended 2 processes" in reap(t), "reap finds them still")
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+    eq([r[0] for r in running(t)], [2], "rows")
+    q.round("still there")
+    q.end()
+
+
+@case("a session that has no message and was killed ends when it began")
+def _(t):
+    p = t.proxy()
+    wait_until(lambda: running(t), 5, "the row")
+    p.die()
+    p.server.close()
+    wait_until(lambda: not alive(p.server.pid), 3, "the server is gone")
+    check("nothing was left, closed the record" in reap(t), "what reap says")
+    reason, ended, _, started = session(t)
+    eq((reason, ended), (b"killed", started), "the session")
+
+
+@case("reap and ps say what is wrong, and how to be used")
+def _(t):
+    got = t.run("ps", "--vault", t.tmp / "none")
+    eq(got.returncode, 3, "ps without a vault")
+    got = t.run("reap", "--vault", t.tmp / "none")
+    eq(got.returncode, 3, "reap without a vault")
+    for command in ("ps", "reap"):
+        eq(t.run(command, "--vault", t.vault, "operand").returncode, 2, f"{command} with an operand")
+        check(b"Usage: mcp-interposer " + command.encode() in t.run(command, "--help").stdout, "help")
+    eq(t.run("reap", "--idle", "soon").returncode, 2, "reap --idle soon")
+
+
+lib.main()
