@@ -36,7 +36,7 @@ struct cassette_writer;
 MI_MUST int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx);
 void cassette_write_close(struct cassette_writer *w); /* NULL is fine */
 /* One session, then its messages in order, then the end: each 0, MI_ENOMEM or MI_EIO (the sink). The body of
- * a large message must have been read into m->body. */
+ * a large message must have been read into m->body; a size below 0 is that of the body. */
 MI_MUST int cassette_write_session(struct cassette_writer *w, const struct query_session *s);
 MI_MUST int cassette_write_message(struct cassette_writer *w, const struct query_message *m);
 MI_MUST int cassette_write_end(struct cassette_writer *w);

@@ -78,7 +78,8 @@ int cassette_write_session(struct cassette_writer *w, const struct query_session
     add_text(b, "server_name", s->server_name);
     add_text(b, "server_version", s->server_version);
     add_text(b, "protocol_version", s->protocol_version);
-    add_number(b, "started_at_us", s->started_at_us);
+    if (s->started_at_us != 0)
+        add_number(b, "started_at_us", s->started_at_us);
     if (s->ended_at_us != 0)
         add_number(b, "ended_at_us", s->ended_at_us);
     add_text(b, "end_reason", s->end_reason);
@@ -160,7 +161,7 @@ static void add_told(struct buf *b, const struct query_message *m, const struct 
         add_text(b, "origin", m->origin);
     if (!slice_is(m->action, "forwarded"))
         add_text(b, "action", m->action);
-    if (m->size != (int64_t)body_n)
+    if (m->size >= 0 && m->size != (int64_t)body_n)
         add_number(b, "size", m->size);
     if (m->redactions != 0)
         add_number(b, "redactions", m->redactions);

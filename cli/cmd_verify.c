@@ -1,0 +1,302 @@
+/* cmd_verify.c - `mcp-interposer verify SESSION|FILE -- SERVER…`: does it still answer as recorded? */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/config.h"
+#include "cli/out.h"
+#include "cli/save.h"
+#include "cli/session.h"
+#include "cli/update.h"
+#include "replay/verify_report.h"
+#include "wire/json_text.h"
+
+#include <limits.h>
+#include <signal.h>
+
+static const struct opt table_of_options[] = {
+    {'i', "ignore", "POINTER...", NULL,
+     "a place in results that does not count: /content/0/text; * is any one level"},
+    {'a', "all", NULL, NULL, "call every tool, whatever it may change"},
+    {'u', "update", NULL, NULL, "write the new answers into FILE"},
+    {'t', "timeout", "DURATION", "30s", "the longest that one answer may take"},
+    {0, "grace", "DURATION", "1.5s",
+     "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+    {0, "report", "FILE", NULL, "write the results as JSON; -: stdout, instead of the text"},
+    {0, "junit", "FILE", NULL, "write the results as JUnit XML"},
+    {'v', "verbose", NULL, NULL, "name the requests that match, too"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "Sends the requests of a recording to SERVER, one after the other, and compares its answers.\n"
+    "SESSION is an ID or the beginning of a UID as `sessions` shows them; FILE, which has a `/` "
+    "or\n"
+    "a `.` in it, is a cassette. Without either: the newest session that has ended. Only requests\n"
+    "that read are sent, and calls of tools that are marked read-only or idempotent; --all sends "
+    "the others,\n"
+    "too. Tools, prompts and resources may come in any order.\n"
+    "Exit status: 0 all answers match; 1 some do not, or did not come; 2 usage; 3 failure.\n";
+
+struct verifying {
+    struct out out;
+    struct verify_report report;
+    struct update *update; /* NULL: not asked for */
+    bool quiet, verbose;
+    int status; /* of what update could not keep */
+};
+
+/* ---- what people read ---- */
+
+static void print_raw(struct out *o, struct slice raw)
+{
+    struct buf b = {0};
+    json_unescape(&b, raw);
+    out_text(o, buf_slice(&b));
+    buf_close(&b);
+}
+
+static void print_value(struct out *o, struct slice value)
+{
+    if (value.p == NULL) {
+        out_raw(o, "not there");
+        return;
+    }
+    struct slice head = text_head(value, VERIFY_VALUE_MAX);
+    out_text(o, head);
+    if (head.n < value.n)
+        out_raw(o, "...");
+}
+
+static void print_result(struct out *o, const struct verify_result *r)
+{
+    static const enum out_style styles[VERIFY_VERDICTS] = {OUT_GREEN, OUT_RED, OUT_RED,
+                                                           OUT_RED,   OUT_RED, OUT_YELLOW};
+    out_style(o, styles[r->verdict]);
+    out_printf(o, "%-14s", verify_verdict_name(r->verdict));
+    out_style(o, OUT_PLAIN);
+    out_printf(o, " %lld ", (long long)r->seq);
+    print_raw(o, r->method);
+    if (r->target.p != NULL) {
+        out_raw(o, " ");
+        print_raw(o, r->target);
+    }
+    if (r->reason != NULL)
+        out_printf(o, ": %s", r->reason);
+    if (r->remedy != NULL)
+        out_printf(o, "; %s", r->remedy);
+    out_end_line(o);
+    size_t n = size_min(r->differences, VERIFY_DIFFERENCES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct verify_difference *d = &r->difference[i];
+        out_raw(o, "    ");
+        out_text(o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
+        out_raw(o, ": recorded ");
+        print_value(o, d->recorded);
+        out_raw(o, ", live ");
+        print_value(o, d->live);
+        out_end_line(o);
+    }
+    if (r->differences > n) {
+        out_printf(o, "    and %zu more", r->differences - n);
+        out_end_line(o);
+    }
+}
+
+static void print_summary(struct out *o, const struct verify_report *r)
+{
+    out_printf(o, "%llu requests:", (unsigned long long)verify_report_requests(r));
+    for (int i = 0; i < VERIFY_VERDICTS; i++)
+        if (r->counts[i] > 0 || i == VERIFY_MATCH)
+            out_printf(o, "%s %llu %s", i > 0 ? "," : "", (unsigned long long)r->counts[i],
+                       verify_verdict_name((enum verify_verdict)i));
+    out_end_line(o);
+}
+
+static void on_result(void *ctx, const struct verify_result *r)
+{
+    struct verifying *v = ctx;
+    verify_report_add(&v->report, r);
+    if (!v->quiet && (v->verbose || r->verdict != VERIFY_MATCH))
+        print_result(&v->out, r);
+    bool differs =
+        r->verdict == VERIFY_CHANGED || r->verdict == VERIFY_SCHEMA || r->verdict == VERIFY_GONE;
+    if (v->update != NULL && differs && v->status == 0)
+        v->status = update_keep(v->update, r->answer_seq, r->live);
+}
+
+/* ---- files ---- */
+
+typedef void (*report_fn)(const struct verify_report *r, struct slice recording, int64_t lasted_us,
+                          struct buf *b);
+
+static int write_report(const struct settings *s, const char *option, report_fn fn,
+                        const struct verifying *v, struct slice recording, int64_t lasted_us)
+{
+    const char *path = settings_text(s, option);
+    struct save file;
+    struct buf b = {0};
+    if (path == NULL)
+        return EXIT_FINE;
+    fn(&v->report, recording, lasted_us, &b);
+    if (b.failed) {
+        log_error("no memory");
+        buf_close(&b);
+        return EXIT_TROUBLE;
+    }
+    save_open(&file, path);
+    bool ok = save_write(&file, buf_slice(&b));
+    buf_close(&b);
+    return save_close(&file, ok);
+}
+
+/* ---- the run ---- */
+
+static bool is_stdout(const struct settings *s, const char *option)
+{
+    const char *path = settings_text(s, option);
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+static int run_on(const struct settings *s, struct source *source, const struct pointers *ignore,
+                  char *const *argv, const char *file)
+{
+    struct verifying v = {
+        .quiet = is_stdout(s, "report") || is_stdout(s, "junit"),
+        .verbose = settings_on(s, "verbose"),
+    };
+    struct verify_config cfg = {
+        .argv = argv,
+        .ignore = ignore,
+        .all = settings_on(s, "all"),
+        .timeout_us = settings_duration_us(s, "timeout"),
+        .grace_us = settings_duration_us(s, "grace"),
+    };
+    struct buf error = {0};
+    struct slice recording = file != NULL ? slice_of(file) : source_info(source)->uid;
+    int64_t began = clock_mono_us();
+    int st = settings_on(s, "update") ? update_open(&v.update) : 0;
+    out_open(&v.out);
+    if (st == 0)
+        st = verify_run(&cfg, source, on_result, &v, &error);
+    if (st == 0)
+        st = v.status;
+    int status = st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+    if (st < 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "no memory");
+    else if (!v.quiet)
+        print_summary(&v.out, &v.report);
+    int printed = out_close(&v.out);
+    int64_t lasted = clock_mono_us() - began;
+    if (status == EXIT_FINE)
+        status = printed;
+    if (status == EXIT_FINE)
+        status = write_report(s, "report", verify_report_json, &v, recording, lasted);
+    if (status == EXIT_FINE)
+        status = write_report(s, "junit", verify_report_junit, &v, recording, lasted);
+    if (status == EXIT_FINE && v.update != NULL)
+        status = update_write(v.update, file);
+    if (status == EXIT_FINE && verify_report_differs(&v.report))
+        status = EXIT_FOUND;
+    update_close(v.update);
+    verify_report_close(&v.report);
+    buf_close(&error);
+    return status;
+}
+
+/* ---- what to read ---- */
+
+static bool runs(const struct query_session *s)
+{
+    return session_state_of(s) == SESSION_LIVE;
+}
+
+static int open_session(const char *ref, struct query *q, struct source **ret, struct buf *error)
+{
+    struct query_session session;
+    int st =
+        ref != NULL ? query_session(q, ref, &session) : source_pick(q, NULL, runs, &session, error);
+    if (st < 0 && ref != NULL)
+        buf_adds(error, query_error(q));
+    return st < 0 ? st : source_open_session(ret, q, &session, error);
+}
+
+static bool is_file(const char *operand)
+{
+    return operand != NULL && strpbrk(operand, "/.") != NULL;
+}
+
+static int verify(const struct settings *s, const char *ref, char *const *argv)
+{
+    struct pointers ignore = {0};
+    struct query *q = NULL;
+    struct source *source = NULL;
+    struct buf error = {0};
+    const char *file = is_file(ref) ? ref : NULL;
+    const char *pointer;
+    size_t at = 0;
+    int status = EXIT_FINE;
+    while (status == EXIT_FINE && (pointer = settings_each(s, "ignore", &at)) != NULL)
+        if (pointers_add(&ignore, pointer, &error) < 0)
+            status = settings_usage(&command_verify, "--ignore: %s", buf_str(&error));
+    if (status == EXIT_FINE && settings_on(s, "update") && file == NULL)
+        status = settings_usage(&command_verify, "--update needs a FILE: export the session first");
+    if (status == EXIT_FINE && s->set.overflow)
+        status = settings_usage(&command_verify, "--ignore: more than %d of them", OPT_MANY_MAX);
+    if (status == EXIT_FINE && file == NULL)
+        status = session_vault_open(s, &q);
+    if (status == EXIT_FINE) {
+        int st = file != NULL ? source_open_cassette(&source, file, &error)
+                              : open_session(ref, q, &source, &error);
+        if (st < 0)
+            log_error("%s", st == MI_ENOMEM ? "no memory" : buf_str(&error));
+        status = st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+    }
+    if (status == EXIT_FINE)
+        status = run_on(s, source, &ignore, argv, file);
+    source_close(source);
+    query_close(q);
+    pointers_close(&ignore);
+    buf_close(&error);
+    return status;
+}
+
+/* The operands that stand behind `--`: the pointers are argv's own, so the place tells. -1: no `--`. */
+static int server_at(const struct settings *s, int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i++) {
+        int behind = argc - i - 1;
+        if (strcmp(argv[i], "--") == 0 && behind <= s->operands_n &&
+            s->operands[s->operands_n - behind] == argv[i + 1])
+            return s->operands_n - behind;
+    }
+    return -1;
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings s;
+    if (!settings_read(&s, &command_verify, argc, argv))
+        return s.exit_status;
+    (void)signal(SIGPIPE, SIG_IGN);
+    int at = server_at(&s, argc, argv);
+    int status;
+    if (at < 0)
+        status = settings_usage(&command_verify, "no server given: name its command after --");
+    else if (at > 1)
+        status = settings_usage(&command_verify, "'%s' is one argument too many", s.operands[1]);
+    else
+        status = verify(&s, at == 1 ? s.operands[0] : NULL, s.operands + at);
+    settings_close(&s);
+    return status;
+}
+
+const struct command command_verify = {
+    .name = "verify",
+    .summary = "compare a live server's answers with a recording",
+    .usage = "[OPTIONS] [SESSION|FILE] -- SERVER [ARG...]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = INT_MAX,
+    .run = run,
+};

@@ -1,0 +1,127 @@
+#include "cli/update.h"
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/save.h"
+#include "vault/cassette.h"
+#include "wire/rpc.h"
+
+#include <stdlib.h>
+
+struct answer {
+    int64_t seq;
+    size_t at, n; /* in text */
+};
+
+struct update {
+    struct answer *answers; /* owned; seq ascends */
+    size_t n, cap;
+    size_t next;     /* the first that was not written yet */
+    struct buf text; /* owned */
+    struct cassette_writer *w;
+    int status; /* of the writing */
+};
+
+int update_open(struct update **ret)
+{
+    struct update *u = calloc(1, sizeof *u);
+    if (u == NULL)
+        return MI_ENOMEM;
+    *ret = u;
+    return 0;
+}
+
+void update_close(struct update *u)
+{
+    if (u == NULL)
+        return;
+    free(u->answers);
+    buf_close(&u->text);
+    free(u);
+}
+
+int update_keep(struct update *u, int64_t seq, struct slice message)
+{
+    if (u->n == u->cap) {
+        size_t cap = u->cap == 0 ? 16 : u->cap * 2;
+        struct answer *more = realloc(u->answers, cap * sizeof *more);
+        if (more == NULL)
+            return MI_ENOMEM;
+        u->answers = more;
+        u->cap = cap;
+    }
+    size_t at = u->n;
+    while (at > 0 &&
+           u->answers[at - 1].seq > seq) { /* a later request may have been answered first */
+        u->answers[at] = u->answers[at - 1];
+        at--;
+    }
+    u->answers[at] = (struct answer){.seq = seq, .at = u->text.n, .n = message.n};
+    u->n++;
+    buf_slice_add(&u->text, message);
+    return u->text.failed ? MI_ENOMEM : 0;
+}
+
+/* ---- writing ---- */
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct update *u = ctx;
+    u->status = cassette_write_session(u->w, s);
+    return u->status == 0;
+}
+
+/* Everything that the message says by itself is what the new one says. */
+static void replace(struct query_message *m, struct slice message)
+{
+    struct rpc r;
+    m->body = message;
+    m->size = -1;
+    m->redactions = 0;
+    m->has_error_code = false;
+    m->finding = (struct slice){0};
+    if (rpc_read(message, &r) < 0)
+        return;
+    m->kind = slice_of(rpc_kind_name(r.kind));
+    if (r.kind == RPC_RESULT && r.is_error.type == JSON_TRUE)
+        m->finding = slice_of("tool-error");
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct update *u = ctx;
+    struct query_message changed = *m;
+    if (u->next < u->n && u->answers[u->next].seq == m->seq) {
+        const struct answer *a = &u->answers[u->next++];
+        replace(&changed, (struct slice){u->text.p + a->at, a->n});
+    }
+    u->status = cassette_write_message(u->w, &changed);
+    return u->status == 0;
+}
+
+static bool on_lines(void *ctx, struct slice lines)
+{
+    return save_write(ctx, lines);
+}
+
+int update_write(struct update *u, const char *path)
+{
+    struct save file;
+    struct buf error = {0};
+    if (u->n == 0)
+        return EXIT_FINE;
+    save_open(&file, path);
+    int st = cassette_write_open(&u->w, on_lines, &file);
+    if (st == 0)
+        st = cassette_read(path, on_session, on_message, u, &error);
+    if (st == 0)
+        st = u->status;
+    if (st == 0)
+        st = cassette_write_end(u->w);
+    cassette_write_close(u->w);
+    if (st < 0 && file.error == 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "no memory");
+    int status = save_close(&file, st == 0);
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
