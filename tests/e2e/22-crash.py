@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""A server that dies: who is told, what is sent again, what the new process is told first."""
+import lib
+from lib import check, eq, note, request
+from misbehave import Event, Notified, Received, Started, Wait, gone, handshake, ms, ok, row, tool
+
+AGAIN = "spawn exit restart spawn exit"
+
+for script, words in (("signal:11", ["signal 11"]), ("signal:9", ["signal 9"]), ("signal:6", ["signal 6"]),
+                      ("exit:1", ["status 1"]), ("exit:0", ["status 0"]), ("half exit:1", ["status 1"]),
+                      ("err:2000 exit:1", []), ("fork:pipes signal:9", []), ("fork:group signal:9", []),
+                      ("fork:session exit:1", []), ("ignore:15 fork:pipes exit:1", [])):
+    row(f"a call makes the server `{script}`: it is answered, the next one by a new server",
+        play=[tool(1, script), Wait(1), tool(2, "answer")],
+        want={1: gone(words=words + ["may have run"]), 2: ok("2.1")}, events=None if "pipes" in script else AGAIN,
+        records={1: "server-gone", 2: "ok"}, not_got=[(2, ("call", 1))])
+
+row("all that are open are answered, each once", play=[*(tool(f"h{i}", "hang") for i in range(50)), tool(1, "signal:9"),
+                                                          Event("spawn", 2)],
+    want={1: gone(), **{f"h{i}": gone() for i in range(50)}}, events=AGAIN)
+
+row("sh -c: the server behind it dies", launch=lambda c: ["sh", "-c", " ".join(f"'{a}'" for a in c) + "; exit $?"],
+    play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
+
+row("status 0 with nothing open is the end, not a crash", server=["notifications/initialized=exit:0"],
+    ends=True, events="spawn exit")
+
+row("another status with nothing open is a crash: the client need not know",
+    server=["notifications/initialized@1=exit:3"], play=[Started(2), tool(1, "answer")],
+    want={1: ok("2.1")}, events=AGAIN)
+
+row("--restarts 0: the client is told, and the server's status is ours", options=["--restarts", "0"],
+    play=[tool(1, "exit:7")], want={1: gone()}, exit=7, ends=True, events="spawn exit")
+
+row("--restarts 0: a signal is 128 and its number", options=["--restarts", "0"],
+    play=[tool(1, "signal:11")], want={1: gone()}, exit=139, ends=True, events="spawn exit")
+
+# --- what is sent again ---------------------------------------------------------------------------
+
+READS = {"ping": {}, "tools/list": {}, "resources/list": {}, "resources/templates/list": {}, "prompts/list": {},
+         "resources/read": {"uri": "x:y"}, "prompts/get": {"name": "p"},
+         "completion/complete": {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}}
+
+for method, params in READS.items():
+    row(f"{method} only reads: it is sent again", server=[f"{method}@1=signal:9"],
+        play=[request(1, method, params)], want={1: ok()}, got=[(1, (method, None)), (2, (method, None))],
+        events=AGAIN, records={1: "ok"})
+
+for hint, again in (("readOnlyHint", True), ("idempotentHint", True), ("plain", False)):
+    row(f"a tool that is {hint}: it is {'' if again else 'not '}sent again",
+        server=[f"tool.job={hint}", "job@1=signal:9"],
+        play=[request("l", "tools/list"), Wait("l"), tool(1, "job"), Event("spawn", 2)], want={1: ok("2.1") if again else gone()},
+        got=[(2, ("call", 1))] if again else [], not_got=[] if again else [(2, ("call", 1))], events=AGAIN)
+
+row("a tool of which nothing is known is not sent again", server=["tool.job=readOnlyHint", "job@1=signal:9"],
+    play=[tool(1, "job"), Event("spawn", 2)], want={1: gone()}, not_got=[(2, ("call", 1))], events=AGAIN)
+
+row("of three that are open two are sent again, in their order",
+    server=["tool.look=readOnlyHint", "look@1=hang", "tools/list@1=answer", "resources/list@1=hang"],
+    play=[request("l", "tools/list"), Wait("l"), tool(1, "look"), request(2, "resources/list"), tool(3, "signal:9")],
+    want={1: ok("2.1"), 2: ok(), 3: gone()}, events=AGAIN,
+    after=lambda t, s: eq([m["id"] for n, m in s.received() if n == 2 and m.get("id") in (1, 2, 3)], [1, 2],
+                          "what the new server is sent again"))
+
+row("what the client has cancelled is not sent again", server=["resources/list@1=hang"],
+    play=[request(1, "resources/list"), Received("resources/list"),
+          note("notifications/cancelled", {"requestId": 1}), tool(2, "signal:9"), Wait(2), tool(3, "answer")],
+    unanswered=[1], want={2: gone(), 3: ok("2.1")}, not_got=[(2, ("resources/list", None))])
+
+row("a read that kills each server: sent again until there is no restart left", server=["resources/list=signal:9"],
+    options=["--restarts", "2"], play=[request(1, "resources/list")], want={1: gone()}, exit=137, ends=True,
+    escalated=["crash-loop"], events="spawn exit restart spawn exit restart spawn exit")
+
+# --- what the new process is told first -----------------------------------------------------------
+
+def told_first(t, s):
+    (first,) = [m for n, m in s.received() if n == 1 and m.get("method") == "initialize"]
+    second = [m for n, m in s.received() if n == 2]
+    eq([m.get("method") for m in second[:2]], ["initialize", "notifications/initialized"], "the new server's first")
+    eq(second[0]["params"], first["params"], "params of initialize")
+    check(isinstance(second[0]["id"], str) and second[0]["id"] != first["id"], f"id {second[0]['id']}")
+
+
+row("the handshake is played again, with an id of ours; its answer is not for the client",
+    play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, after=told_first)
+
+
+def told_state(t, s):
+    second = [m for n, m in s.received() if n == 2]
+    eq([m["params"]["level"] for m in second if m.get("method") == "logging/setLevel"], ["error"], "log levels")
+    eq(sorted(m["params"]["uri"] for m in second if m.get("method") == "resources/subscribe"), ["x:b", "x:c"],
+       "subscriptions")
+    eq([m for m in second if m.get("method") == "resources/unsubscribe"], [], "unsubscribed")
+
+
+row("the last log level and the live subscriptions are told again",
+    server=['capabilities={"tools":{},"logging":{},"resources":{"subscribe":true}}', "logging/setLevel@1=answer"],
+    play=[x for i, (method, params) in enumerate((
+        ("logging/setLevel", {"level": "debug"}), ("logging/setLevel", {"level": "error"}),
+        ("resources/subscribe", {"uri": "x:a"}), ("resources/subscribe", {"uri": "x:b"}),
+        ("resources/subscribe", {"uri": "x:b"}), ("resources/unsubscribe", {"uri": "x:a"}),
+        ("resources/subscribe", {"uri": "x:c"}))) for x in (request(f"s{i}", method, params), Wait(f"s{i}"))]
+    + [tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok()}, after=told_state)
+
+row("a log level that the server refused is not told again", server=["logging/setLevel=error:-32602:no"],
+    play=[request("s", "logging/setLevel", {"level": "x"}), Wait("s"), tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={2: ok("2.1")}, not_got=[(2, ("logging/setLevel", None))])
+
+row("lists may have changed: the client is told, if it was promised to be",
+    server=['capabilities={"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{}}'],
+    play=[tool(1, "signal:9"), Wait(1), tool(2, "answer"), Wait(2)], want={1: gone(), 2: ok("2.1")},
+    notified={"notifications/tools/list_changed": 1, "notifications/prompts/list_changed": 1,
+              "notifications/resources/list_changed": 0})
+
+
+def taken_back(t, s):
+    (asked,) = [m for m in s.asked if m["method"] == "elicitation/create"]
+    eq([m["params"]["requestId"] for m in s.notified("notifications/cancelled")], [asked["id"]], "taken back")
+    eq([m for n, m in s.received() if n == 2 and "method" not in m], [], "answers at the new server")
+
+
+row("a question of the dead server is taken back, and its answer is not for the new one",
+    init=handshake(capabilities={"elicitation": {}}),
+    play=[tool(1, "ask:elicitation/create answer"), lambda s: s.pump(lambda: s.asked, "the question"),
+          tool(2, "signal:9"), Wait(1, 2), Notified("notifications/cancelled"),
+          lib.result(1, {"action": "decline"}), tool(3, "answer")],
+    want={1: gone(), 2: gone(), 3: ok("2.1")}, after=taken_back)
+
+# --- when the new process is another, or none -----------------------------------------------------
+
+row("another capability after the restart: the session ends, and says so",
+    server=['capabilities@2+={"tools":{},"prompts":{}}'], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={1: gone(), 2: gone("restart-changed")}, ends=True, exit=3)
+
+row("another protocol version after the restart: the session ends, and says so",
+    server=["version@2+=2024-11-05"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={1: gone(), 2: gone("restart-changed")}, ends=True, exit=3)
+
+row("the same capabilities in another order are the same",
+    server=['capabilities@1={"tools":{"listChanged":false},"logging":{}}',
+            'capabilities@2+={ "logging" : {}, "tools":{"listChanged":false}}'],
+    play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
+
+
+def backed_off(t, s):
+    delays = [d["delay_ms"] for d in s.details("restart")]
+    eq(len(delays), 3, "restarts")
+    check(all(b >= 1.5 * a for a, b in zip(delays, delays[1:])) and 50 <= delays[0] <= 200, f"delays: {delays}")
+    eq([d["attempt"] for d in s.details("restart")], [1, 2, 3], "attempts")
+
+
+row("a crash loop: three restarts, further and further apart, an escalation, the end",
+    server=["start@2+=exit:5"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={1: gone(), 2: gone()}, ends=True, exit=5, escalated=["crash-loop"], after=backed_off)
+
+row("the new process does not answer the handshake: that has a deadline too", options=["--timeout", ms(4)],
+    server=["initialize@2=freeze"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={1: gone(), 2: ok("3.1")}, events="spawn exit restart spawn kill exit restart spawn exit")
+
+row("the new process answers the handshake with an error: the session ends",
+    server=["initialize@2+=error:-32603:no"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
+    want={1: gone(), 2: gone("restart-changed")}, ends=True, exit=3)
+
+row("the server dies of initialize, which has changed nothing: it is sent to the next one",
+    server=["initialize@1=exit:1"], play=[tool(1, "answer")], want={"init": ok(), 1: ok("2.1")}, events=AGAIN)
+
+row("the client leaves while the server is between two lives", server=["start@2+=sleep:50000"],
+    play=[tool(1, "signal:9"), Wait(1)], want={1: gone()}, exit=(0, 137, 143))
+
+row("the server closes its stdout with a call open, and lives: it cannot be heard any more, the next one can",
+    play=[tool(1, "close hang"), Wait(1), tool(2, "answer")], want={1: gone("server-closed"), 2: ok("2.1")},
+    events="spawn kill exit restart spawn exit")
+
+row("the server closes its stdout with nothing open, and lives", server=["notifications/initialized@1=close"],
+    play=[Started(2), tool(2, "answer")], want={2: ok("2.1")}, events="spawn kill exit restart spawn exit")
+
+row("--restarts 0: a server that closes its stdout is ended", options=["--restarts", "0"],
+    play=[tool(1, "close hang")], want={1: gone("server-closed")}, ends=True, exit=(0, 143), events="spawn kill exit")
+
+lib.main()

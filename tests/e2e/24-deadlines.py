@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""--timeout and its kin: where they may stand, which one wins, and what known clients expect of a server."""
+import lib
+from lib import case, check, eq, request
+from misbehave import Event, Wait, ms, ok, row, timed_out, tool
+
+ANY = tool(1, "freeze")
+READ = request(1, "resources/read", {"uri": "x:y"})
+INIT = request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                 "clientInfo": {"name": "c", "version": "1"}})
+
+
+def hits(name, tenths, play, **how):
+    """The deadline of this request is so many tenths of a second."""
+    how.setdefault("options", [])
+    how.setdefault("exit", (0, 124))  # it was ended for hanging; a new one may be at work or not
+    row(name, play=[play, Event("spawn", 2)], want={1: timed_out(tenths, "hang")}, escalated=["hang"],
+        server=["initialize=freeze"] if play is INIT else ["resources/read=freeze"], init=[] if play is INIT else True, **how)
+
+
+# The budgets of known clients, each in one line of options; 5, 30 and 60 seconds are 1.5, 2 and 3 here.
+for line, tenths, play in ((f"resources/*={ms(5)},tools/call={ms(10)},initialize={ms(20)}", 5, READ),
+                           (f"resources/*={ms(5)},tools/call={ms(10)},initialize={ms(20)}", 10, ANY),
+                           (f"resources/*={ms(5)},tools/call={ms(10)},initialize={ms(20)}", 20, INIT),
+                           (f"tools/call={ms(15)}", 15, ANY), (ms(20), 20, ANY), (ms(30), 30, READ)):
+    hits(f"--timeout {line}: {tenths / 10:g} s for {'a read' if play is READ else 'a call' if play is ANY else 'initialize'}",
+         tenths, play, options=["--timeout", line])
+
+hits("-t is --timeout", 2, ANY, options=["-t", ms(2)])
+hits("given twice: both count, and the more specific wins", 2, ANY,
+     options=["--timeout", f"tool:freeze={ms(2)}", "--timeout", ms(40)])
+hits("given twice the same way: the last counts", 2, ANY, options=["-t", ms(40), "-t", ms(2)])
+hits("a tool by a glob", 2, ANY, options=["-t", f"tool:fr*={ms(2)}"])
+hits("a method by a glob", 2, READ, options=["-t", f"resources/*={ms(2)},tools/*=0"])
+hits("in the environment, with commas", 2, ANY, env={"MCP_INTERPOSER_TIMEOUT": f"9s,tool:freeze={ms(2)}"})
+hits("in the configuration: timeout =", 2, ANY, config=f"[proxy]\ntimeout = {ms(2)}\n")
+hits("in the configuration: a section of its own", 2, ANY,
+     config=f"[timeout]\ndefault = 9s\ntools/call = {ms(2)}\n")
+hits("in the configuration: a tool", 2, ANY, config=f"[timeout]\ntool:freeze = {ms(2)}\n")
+hits("a flag beats the environment, the environment the file", 2, ANY, options=["-t", ms(2)],
+     env={"MCP_INTERPOSER_TIMEOUT": ms(20)}, config=f"[timeout]\ndefault = {ms(30)}\n")
+hits("the environment beats the file", 2, ANY, env={"MCP_INTERPOSER_TIMEOUT": ms(2)},
+     config=f"[timeout]\ndefault = {ms(30)}\n")
+hits("a rule of the file that no flag speaks of stays", 2, READ, options=["-t", f"tools/call={ms(30)}"],
+     config=f"[timeout]\nresources/read = {ms(2)}\n")
+
+row("--on-hang, --restarts and --max-timeout from the configuration",
+    config=f"[proxy]\non-hang = cancel\nrestarts = 0\nmax-timeout = {ms(2)}\n",
+    play=[tool(1, "hang"), Wait(1), tool(2, "answer")], want={1: timed_out(2), 2: ok("1.1")}, events="spawn timeout exit")
+
+
+@case("what is no deadline is refused, with the word that is wrong and how to say it")
+def _(t):
+    for args, words in ((["-t", "soon"], ["soon", "500ms"]), (["-t", "ping="], ["duration"]), (["-t", "=5s"], ["method"]),
+                        (["-t", "tool:=5s"], ["tool"]), (["-t", ""], ["duration"]), (["--max-timeout", "x"], ["x"]),
+                        (["--on-hang", "shrug"], ["kill|cancel"]), (["--restarts", "-1"], ["-1"]),
+                        (["--restarts", "many"], ["many"])):
+        r = t.run("proxy", "--vault", t.vault, *args, "--", "true")
+        said = r.stderr.decode()
+        eq((r.returncode, r.stdout), (2, b""), f"status and stdout of {args}")
+        for word in words:
+            check(word in said, f"{args}: {word!r} is not in {said!r}")
+    for env, config in (({"MCP_INTERPOSER_TIMEOUT": "5s,soon"}, ""), ({}, "[timeout]\nping = soon\n")):
+        path = t.tmp / "config.ini"
+        path.write_text(config)
+        r = t.run("proxy", "--config", path, "--vault", t.vault, "--", "true", env=env)
+        eq((r.returncode, r.stdout), (2, b""), f"status and stdout of {env} {config!r}")
+        check("soon" in r.stderr.decode(), f"the word is not in {r.stderr!r}")
+    check(not t.vault.exists(), "a vault was made")
+
+
+@case("the help says what holds without options")
+def _(t):
+    text = t.run("proxy", "--help").stdout.decode()
+    for words in (("--timeout", "30s"), ("--max-timeout", "10m"), ("--on-hang", "kill"), ("--restarts", "3"),
+                  ("--escalate-command",)):
+        check(all(w in text for w in words), f"{words} are not in the help")
+
+lib.main()

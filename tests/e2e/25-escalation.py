@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Escalations: a file for a person when a server hung, crashed over and over, or lacks its credentials."""
+import json
+import os
+import re
+import stat
+
+import lib
+from lib import case, check, eq, request, wait_until
+from misbehave import Event, Wait, escalations, ms, ok, refused, row, run_row, timed_out, tool
+
+T = ["--timeout", ms(3)]
+
+
+def head(text):
+    """The front matter as a dict."""
+    m = re.match(r"---\n(.*?)\n---\n", text, re.S)
+    check(m, lambda: f"no front matter: {text[:200]!r}")
+    out = {}
+    for line in m.group(1).split("\n"):
+        key, value = line.split(": ", 1)
+        out[key] = json.loads(value) if value[0] in '"0123456789' else value
+    return out
+
+
+def of_a_hang(t, s):
+    ((_, text),) = escalations(t.vault)
+    h = head(text)
+    eq((h["cause"], h["tool"], h["method"], h["count"]), ("hang", "freeze", "tools/call", 1), "the front matter")
+    (uid, seq), = t.rows("SELECT s.uid, m.seq FROM sessions s JOIN messages m ON m.session_id = s.id"
+                         " WHERE m.kind = 'request' AND m.target = 'freeze'")
+    eq((h["session"], h["seq"]), (uid.decode(), seq), "session and request")
+    for word in ("## What happened", "## What was done", "## What to look at", "## Post-mortem", "misbehave",
+                 "last word on stderr", '"freeze"'):
+        check(word in text, lambda: f"{word!r} is not in the file:\n{text}")
+    (detail,) = s.details("escalation")
+    eq(detail["cause"], "hang", "the event's cause")
+    check((t.vault / detail["path"]).exists(), f"the event's path: {detail}")
+    eq(stat.S_IMODE((t.vault / "Escalations").stat().st_mode), 0o700, "mode of the directory")
+
+
+row("a hang: what happened, which call, what was done, what to look at", options=T,
+    launch=lambda c: [
+        "sh", "-c", "echo 'the last word on stderr' >&2; exec \"$@\"", "sh", *c],
+    play=[tool(1, "freeze"), Wait(1), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"], after=of_a_hang)
+
+
+def counted(n):
+    def look(t, s):
+        eq([head(text)["count"] for _, text in escalations(t.vault)], [n], "counts")
+    return look
+
+
+row("the same tool again within the hour: no second file, a count", options=T,
+    play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "freeze"), Wait(2), Event("restart", 2), tool(3, "answer")],
+    want={1: timed_out(3, "hang"), 2: timed_out(3, "hang"), 3: ok("3.1")}, escalated=["hang"], after=counted(2))
+
+row("another tool: another file", options=T,
+    play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "deaf hang"), Wait(2), Event("spawn", 3)],
+    want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang", "hang"])
+
+row("a hang of no tool: the method stands in the file", options=T, server=["prompts/list=freeze"],
+    play=[request(1, "prompts/list"), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"],
+    after=lambda t, s: eq((head(escalations(t.vault)[0][1]).get("tool"), head(escalations(t.vault)[0][1])["method"]),
+                          (None, "prompts/list"), "tool and method"))
+
+
+def no_control(t, s):
+    (path,) = (t.vault / "Escalations").iterdir()
+    data = path.read_bytes()
+    check(not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", data), f"control characters: {data!r}")
+    check("/" not in path.name and "\x1b" not in path.name, path.name)
+
+
+row("nothing of a message is a file name or reaches a terminal raw", options=[*T, "--name", "../x y"],
+    server=["odd=freeze", "tools/call=freeze"],
+    play=[tool(1, "../../\x1b[2J\r\n---\ncause: none"), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"],
+    after=no_control)
+
+# --- credentials ----------------------------------------------------------------------------------
+
+for answer in ("error:401:Unauthorized", "error:-32000:403_Forbidden", "error:-32603:token_expired",
+               "error:-32001:invalid_credentials", "fail:Error:_401_Unauthorized", "fail:The_access_token_has_expired",
+               "fail:Invalid_API_key", "error:-32603:invalid_api_key"):
+    row(f"auth: `{answer}` passes as it is, a person is told, and it is not asked again",
+        server=["tool.login=idempotentHint", f"login={answer}"],
+        play=[request("l", "tools/list"), Wait("l"), tool(1, "login")],
+        want={1: refused(int(answer.split(":")[1])) if answer[0] == "e" else ok()},
+        escalated=["auth"], events="spawn exit",
+        after=lambda t, s: (eq(head(escalations(t.vault)[0][1])["tool"], "login", "tool"),
+                            eq(len([m for _, m in s.received() if m.get("id") == 1]), 1, "calls at the server")))
+
+for answer in ("error:-32602:Unknown_tool", "error:-32603:disk_full", "fail:file_not_found", "answer",
+               "error:-32602:the_author_is_unknown", "fail:the_session_expires_in_401_days"):
+    row(f"no auth: `{answer}`", play=[tool(1, answer)], escalated=[], events="spawn exit")
+
+# --- --escalate-command ---------------------------------------------------------------------------
+
+def command(t, body):
+    path = t.tmp / "tell me.sh"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@case("--escalate-command is run once, with the path of a whole file as its last argument")
+def _(t):
+    out = t.tmp / "told"
+    cmd = f"'{command(t, f'printf %s:%s: $# $1 >> {out}; cat $2 >> {out}')}' 'two words; $HOME'"
+
+    def look(t, s):
+        wait_until(lambda: out.exists() and "## What to look at" in out.read_text(), 5, "the command's word")
+        text = out.read_text()
+        check(text.startswith("2:two"), text[:100])
+        eq(text.count("cause: hang"), 1, "files told of")
+    run_row(t, "", options=[*T, "--escalate-command", cmd],
+            play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "freeze"), Wait(2), Event("spawn", 3)],
+            want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang"], after=look)
+
+
+@case("a command that hangs holds nobody up; what it prints is not for the client")
+def _(t):
+    pid = t.tmp / "pid"
+    cmd = f"'{command(t, f'echo $$ > {pid}; echo out; echo err >&2; exec sleep 60')}'"
+    p = t.proxy(*T, "--grace", ms(4), "--escalate-command", cmd).initialize()
+    p.client.send(tool(1, "x"))
+    p.server.recv()
+    eq(p.client.recv_json()["error"]["code"], -32001, "code")
+    wait_until(lambda: pid.exists() and pid.read_text().strip(), 5, "the command runs")
+    p.client.close_write()
+    p.server.exit(0)
+    p.client.rest()
+    p.wait(5)
+    os.kill(int(pid.read_text()), 9)
+
+
+@case("a command that is not there is said, and nothing else happens")
+def _(t):
+    run_row(t, "", options=[*T, "--escalate-command", "/nowhere/at/all"],
+            play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "answer")],
+            want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"])
+
+lib.main()

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""kill -9 of the interposer in the middle of what it does about a bad server: nothing is left behind."""
+import json
+
+import lib
+from lib import case, check, eq
+from misbehave import Event, Play, Received, Started, Wait, handshake, ms, none_left, tool
+
+T = ["--timeout", ms(3)]
+STUBBORN = "ignore:15 fork:group freeze"
+
+# Where it stands when we die: what leads there, and the moment.
+STEPS = {
+    "a call's clock runs": ([], [tool(1, STUBBORN), Received("tools/call"), Started(1, "group")]),
+    "SIGTERM is sent, SIGKILL is not": (T, [tool(1, STUBBORN), Event("kill")]),
+    "SIGKILL is sent": (T, [tool(1, STUBBORN), Event("kill", 2)]),
+    "the server has crashed, its child holds the pipes":
+        ([], [tool(1, "ignore:15 fork:grip signal:9"), Started(1, "grip"), Event("exit")]),
+    "the next server is not started yet": ([], [tool(1, "fork:group signal:9"), Wait(1)]),
+    "the next server has not answered the handshake": ([], [tool(1, "signal:9"), Started(2)]),
+    "the next server is at work": (T, [tool(1, "freeze"), Wait(1), tool(2, "answer"), Wait(2), tool(3, STUBBORN),
+                                       Started(1, "group")]),
+    "the client has left": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.client.close_write(),
+                                 Event("kill")]),
+    "SIGTERM has come from outside": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.proc.terminate(),
+                                           Event("kill")]),
+}
+
+for name, (options, play) in STEPS.items():
+    @case(f"killed when {name}: nobody is left, the record is sound")
+    def _(t, options=options, play=play, name=name):
+        server = ["initialize@2+=freeze"] if "handshake" in name else []
+        s = Play(t, options, server, None, {}, 20, {})
+        for step in [*handshake(), *play]:
+            if isinstance(step, bytes):
+                s.send(step)
+            else:
+                step(s)
+        check(s.marked(), "nobody is there")
+        s.p.die()
+        none_left(s.mark, 3)
+        eq(lib.integrity(t.vault), [(b"ok",)], "integrity of the vault")
+        for id in s.answers:
+            check(t.rows("SELECT 1 FROM messages WHERE direction = 's2c' AND rpc_id = ?", json.dumps(id)),
+                  f"the answer to {id!r} is not in the record")
+
+
+lib.main()

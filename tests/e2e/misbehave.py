@@ -1,0 +1,426 @@
+"""Rows about a server that misbehaves: what the client plays, what must come of it.
+
+A row says what it is about; the rest holds for all of them: each request is answered exactly once and in
+time, nothing else reaches the client as an answer, nothing stays open in the record, no process is left,
+and the exit status is the one that is recorded.
+
+    row("a call hangs in silence", options=["--timeout", ms(3)], play=[tool(1, "freeze")],
+        want={1: timed_out(3, "hang")}, events="timeout hang kill exit restart spawn")
+
+Times are in tenths of a second, stretched where the program is slow: ms(3) is "300ms" on a plain build.
+"""
+import json
+import os
+import re
+import time
+import uuid
+from pathlib import Path
+
+import lib
+from lib import alive, case, check, eq, fake, note, request, short, wait_until
+
+STRETCH = max(1.0, lib.SLOW / 2)
+SLACK = 0.7 * lib.SLOW      # what a loaded machine may add to any time
+GRACE = 4                   # tenths of a second, of every row that does not say another
+
+
+def seconds(tenths):
+    return tenths * 0.1 * STRETCH
+
+
+def ms(tenths):
+    """A duration for an option."""
+    return f"{round(tenths * 100 * STRETCH)}ms"
+
+
+def n_ms(tenths):
+    """The same as a number, for a server's script."""
+    return round(tenths * 100 * STRETCH)
+
+
+# --- what the client says -------------------------------------------------------------------------
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+
+def tool(id, name, token=None, modern=False, **more):
+    """A call; the name is the script that the server runs."""
+    params = {"name": name, "arguments": {}, **more}
+    meta = dict(MODERN) if modern else {}
+    if token is not None:
+        meta["progressToken"] = token
+    if meta:
+        params["_meta"] = meta
+    return request(id, "tools/call", params)
+
+
+def modern(id, method, params=None):
+    return request(id, method, {"_meta": dict(MODERN), **(params or {})})
+
+
+def handshake(version="2025-11-25", capabilities=None):
+    return [request("init", "initialize", {
+        "protocolVersion": version, "capabilities": capabilities or {},
+        "clientInfo": {"name": "test client", "version": "1.0"}}), Wait("init"),
+        note("notifications/initialized")]
+
+
+# --- steps of a play beside messages --------------------------------------------------------------
+
+class Wait:
+    """Until these requests are answered."""
+
+    def __init__(self, *ids):
+        self.ids = ids
+
+    def __call__(self, play):
+        play.pump(lambda: all(play.answers.get(i) for i in self.ids), f"answers to {self.ids}")
+
+
+class Event:
+    """Until the record has N events of that kind."""
+
+    def __init__(self, kind, n=1, seconds=10):
+        self.kind, self.n, self.seconds = kind, n, seconds
+
+    def __call__(self, play):
+        play.pump(lambda: play.events().count(self.kind) >= self.n, f"{self.n} x {self.kind}",
+                  self.seconds)
+
+
+class Received:
+    """Until the server has N messages with that method; of that incarnation, if one is given."""
+
+    def __init__(self, method, n=1, incarnation=None):
+        self.method, self.n, self.incarnation = method, n, incarnation
+
+    def __call__(self, play):
+        play.pump(lambda: len([1 for i, m in play.received() if m.get("method") == self.method and
+                               self.incarnation in (None, i)]) >= self.n,
+                  f"{self.method} at the server")
+
+
+class Notified:
+    """Until the client has N notifications of that method."""
+
+    def __init__(self, method, n=1):
+        self.method, self.n = method, n
+
+    def __call__(self, play):
+        play.pump(lambda: len(play.notified(self.method)) >= self.n, f"{self.method} at the client")
+
+
+class Recorded:
+    """Until the record has N messages of which this is so (SQL)."""
+
+    def __init__(self, where, n=1):
+        self.where, self.n = where, n
+
+    def __call__(self, play):
+        play.pump(lambda: play.count(self.where) >= self.n, f"recorded: {self.where}")
+
+
+class Started:
+    """Until N processes have noted themselves."""
+
+    def __init__(self, n, who="server"):
+        self.n, self.who = n, who
+
+    def __call__(self, play):
+        play.pump(lambda: len([1 for _, _, w in play.starts() if w == self.who]) >= self.n,
+                  f"{self.n} x {self.who}")
+
+
+# --- what an answer must be -----------------------------------------------------------------------
+
+class Want:
+    def __init__(self, code=None, cause=None, text=None, at_least=0.0, at_most=None, words=()):
+        self.code, self.cause, self.text, self.words = code, cause, text, words
+        self.at_least, self.at_most = at_least, at_most
+
+    def check(self, id, message, took):
+        what = f"answer to {id!r}"
+        if self.code is None:
+            check("result" in message, lambda: f"{what}: {short(message)}, wanted a result")
+            if self.text is not None:
+                eq(message["result"]["content"][0]["text"], self.text, what)
+        else:
+            check("error" in message, lambda: f"{what}: {short(message)}, wanted an error")
+            eq(message["error"]["code"], self.code, f"{what}: code")
+            data = message["error"].get("data") or {}
+            if self.cause is not None:
+                eq((data.get("source"), data.get("cause")), ("mcp-interposer", self.cause),
+                   f"{what}: source and cause in {short(message)}")
+            for word in self.words:
+                check(word in message["error"]["message"], lambda:
+                      f"{what}: {word!r} is not in {message['error']['message']!r}")
+        check(took >= self.at_least - 0.02, f"{what} after {took:.3f} s, before {self.at_least:.3f} s")
+        most = (self.at_most if self.at_most is not None else 5.0 * STRETCH) + SLACK
+        check(took <= most, f"{what} after {took:.3f} s, later than {most:.3f} s")
+
+
+def ok(text=None, at_least=0.0, at_most=None):
+    return Want(text=text, at_least=seconds(at_least),
+                at_most=None if at_most is None else seconds(at_most))
+
+
+def timed_out(after, cause="timeout", code=-32001, words=()):
+    """At the deadline, and not before."""
+    return Want(code, cause, at_least=seconds(after), at_most=seconds(after), words=words)
+
+
+def gone(cause="server-exited", code=-32000, at_most=10, words=()):
+    return Want(code, cause, at_most=seconds(at_most), words=words)
+
+
+def refused(code, words=()):
+    """The server's own error, as it came."""
+    return Want(code, words=words)
+
+
+# --- a play ---------------------------------------------------------------------------------------
+
+class Play:
+    def __init__(self, t, options, server, launch, replies, grace, env):
+        self.t, self.dir = t, t.tmp / f"fake-{next(t.numbers)}"
+        self.dir.mkdir()
+        self.mark = f"misbehave-{uuid.uuid4().hex}"
+        self.sent, self.answers, self.notes, self.asked, self.due = {}, {}, [], [], []
+        self.tokens, self.replies = {}, replies
+        command = [fake("misbehave"), str(self.dir), *server]
+        self.p = t.proxy("--grace", ms(grace), *options, server=launch(command) if launch else command,
+                         env={"MISBEHAVE_MARK": self.mark, "MCP_INTERPOSER_RESTARTS": "3", **env})
+
+    # what the client does
+
+    def send(self, line):
+        m = json.loads(line)
+        if "id" in m and "method" in m:
+            self.sent.setdefault(m["id"], []).append(time.monotonic())
+            token = m.get("params", {}).get("_meta", {}).get("progressToken")
+            if token is not None:
+                self.tokens[token] = m["id"]
+        try:
+            self.p.client.send(line)
+        except BrokenPipeError:
+            raise lib.Failure(f"the session is over, before {short(line)}") from None
+
+    def pump(self, until, what, seconds=10):
+        """Read, and answer what is to be answered, until something is so."""
+        end = time.monotonic() + seconds * lib.SLOW
+        client = self.p.client
+        while not until():
+            now = time.monotonic()
+            if now > end:
+                raise lib.Failure(f"not within {seconds * lib.SLOW:g} s: {what}; answers so far: "
+                                  f"{short(self.answers)}")
+            for at, line in [d for d in self.due if d[0] <= now]:
+                self.due.remove((at, line))
+                client.send(line)
+            if client.eof and not client.buf:
+                time.sleep(0.005)
+            else:
+                client.fill(min([now + 0.01] + [at for at, _ in self.due]))
+            while (line := client.take_line()) is not None:
+                self._heard(line)
+
+    def pump_for(self, tenths):
+        """Nothing is to happen for so long: there is nothing else to wait for."""
+        end = time.monotonic() + seconds(tenths)
+        self.pump(lambda: time.monotonic() >= end, "time to pass")
+
+    def _heard(self, line):
+        now = time.monotonic()
+        try:
+            m = json.loads(line)
+        except ValueError:
+            raise lib.Failure(f"the client got a line that is no JSON: {short(line)}") from None
+        if isinstance(m, list):
+            for one in m:
+                self._sort(one, now)
+        else:
+            self._sort(m, now)
+
+    def _sort(self, m, now):
+        if "method" not in m:
+            self.answers.setdefault(m.get("id"), []).append((now, m))
+        elif "id" not in m:
+            if m["method"] == "notifications/progress":
+                id = self.tokens.get(m["params"]["progressToken"])
+                check(id in self.sent and id not in self.answers,
+                      lambda: f"a report that nobody waits for: {short(m)}")
+            self.notes.append(m)
+        else:
+            self.asked.append(m)
+            delay = self.replies.get(m["method"])
+            if delay is not None:
+                self.due.append((now + seconds(delay), lib.result(m["id"], {"action": "decline"})))
+
+    def over(self):
+        return self.p.client.eof
+
+    def notified(self, method):
+        return [m for m in self.notes if m["method"] == method]
+
+    # what others see
+
+    def received(self):
+        """(incarnation, message) for each line that the server got."""
+        path = self.dir / "received"
+        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        out = []
+        for line in lines:
+            number, text = line.split(b" ", 1)
+            out.append((int(number), json.loads(text)))
+        return out
+
+    def starts(self):
+        path = self.dir / "starts"
+        found = re.findall(r"(\d+) (\d+) (\w+)\n", path.read_text()) if path.exists() else []
+        return [(int(n), int(pid), who) for n, pid, who in found]
+
+    def events(self):
+        """Their kinds, in order; none as long as there is no vault."""
+        return [k.decode() for k, in self._rows("SELECT kind FROM events ORDER BY id")]
+
+    def count(self, where):
+        return len(self._rows(f"SELECT 1 FROM messages WHERE {where}"))
+
+    def _rows(self, sql):
+        if not (self.t.vault / "interposer.db").exists():
+            return []
+        try:
+            return self.t.rows(sql)
+        except lib.sqlite3.OperationalError:    # the tables are being made
+            return []
+
+    def details(self, kind):
+        return [json.loads(d) if d else None for d, in
+                self.t.rows("SELECT detail FROM events WHERE kind = ? ORDER BY id", kind)]
+
+    def marked(self):
+        """Processes of this play, by its mark in their environment."""
+        return marked(self.mark)
+
+    def open_ids(self):
+        return [i for i in self.sent if len(self.answers.get(i, [])) < len(self.sent[i])]
+
+    def finish(self, ends, seconds=10):
+        """The exit status; everything that the client is still told has been read."""
+        if not ends:
+            self.p.client.close_write()
+        self.pump(lambda: self.p.client.eof, "the end of the session", seconds)
+        check(not self.p.client.buf, lambda: f"the client got a torn line: {short(bytes(self.p.client.buf))}")
+        return self.p.wait(seconds)
+
+
+def marked(mark):
+    """{pid: its command} of the processes that carry this mark in their environment."""
+    found, wanted = {}, mark.encode()
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit():
+            continue
+        try:
+            if wanted in Path(f"/proc/{pid}/environ").read_bytes() and alive(pid):
+                found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_bytes()[:80]
+        except OSError:
+            pass
+    return found
+
+
+def none_left(mark, seconds=1.0):
+    wait_until(lambda: not marked(mark), seconds, f"no process left of {marked(mark)}")
+
+
+def escalations(vault):
+    """[(cause, text)] of the escalation files, oldest first."""
+    out = []
+    folder = vault / "Escalations"
+    for path in sorted(folder.iterdir()) if folder.exists() else []:
+        m = re.fullmatch(r"\d{4}-?\d\d-?\d\dT[0-9:.-]+Z-(hang|crash-loop|auth|record-error)-.+\.md", path.name)
+        check(m, lambda: f"the name of an escalation: {path.name}")
+        eq(path.stat().st_mode & 0o777, 0o600, f"mode of {path.name}")
+        out.append((m.group(1), path.read_text()))
+    return out
+
+
+# --- a row ----------------------------------------------------------------------------------------
+
+def message_of(x):
+    """A message that the server must have got, in a form that is compared: ("cancelled", 1)."""
+    if x.get("method") == "notifications/cancelled":
+        return ("cancelled", x["params"]["requestId"])
+    if x.get("method") == "tools/call":
+        return ("call", x["id"])
+    if x.get("method") == "tasks/cancel":
+        return ("tasks/cancel", x["params"]["taskId"])
+    return (x.get("method", "answer"), None)
+
+
+def expected_events(wanted, got):
+    """`wanted` are kinds in this order; others may stand between them, but no other of these kinds."""
+    wanted = wanted.split()
+    eq([k for k in got if k in wanted or k in KINDS], wanted, f"events (of all: {got})")
+
+
+# What a row that says `events` has to say all of.
+KINDS = {"timeout", "hang", "kill", "restart", "spawn", "exit"}
+
+
+def run_row(t, name, options=(), server=(), play=(), want=None, got=(), not_got=(), events=None,
+            records=None, escalated=(), exit=0, ends=False, launch=None, replies=None, grace=GRACE,
+            init=True, env=None, unanswered=(), after=None, notified=None, config=None):
+    env = dict(env or {})
+    if config is not None:
+        folder = t.home / ".config/mcp-interposer"
+        folder.mkdir(parents=True)
+        (folder / "config.ini").write_text(config)
+    s = Play(t, options, server, launch, replies or {}, grace, env)
+    for step in [*(handshake() if init is True else init or []), *play]:
+        if isinstance(step, bytes):
+            s.send(step)
+        else:
+            step(s)
+    s.pump(lambda: not set(s.open_ids()) - set(unanswered), f"answers to all but {unanswered}")
+    status = s.finish(ends)
+
+    # to all rows
+    late = {i: len(a) for i, a in s.answers.items() if i not in s.sent or len(a) != len(s.sent[i])}
+    eq(late, {}, "answers that are too many, or nobody's")
+    eq([i for i in s.open_ids() if i not in unanswered], [], "requests without an answer")
+    for id, w in (want or {}).items():
+        at, message = s.answers[id][0]
+        w.check(id, message, at - s.sent[id][0])
+    none_left(s.mark)
+    one_of = exit if isinstance(exit, tuple) else (exit,)
+    lib.one_of(status, one_of, "exit status")
+    row = t.rows("SELECT exit_status, ended_at_us IS NOT NULL, end_reason IS NOT NULL FROM sessions")
+    eq(row, [(status, 1, 1)], "recorded end of the session")
+    eq(t.rows("SELECT method, target FROM invocations WHERE status = 'open'"), [], "open invocations")
+    for number, message in s.received():
+        check("source" not in str(message.get("error", "")), f"an error of ours at the server: {message}")
+
+    # to this one
+    had = [(n, message_of(m)) for n, m in s.received()]
+    for x in got:
+        check(x in had, lambda: f"the server did not get {x}: {had}")
+    for x in not_got:
+        check(all(x not in (h, h[1], h[1][0]) for h in had), lambda: f"the server got {x}: {had}")
+    if events is not None:
+        expected_events(events, s.events())
+    for id, wanted in (records or {}).items():
+        found = t.rows("SELECT i.status FROM invocations i JOIN messages m ON m.session_id = i.session_id"
+                       " AND m.seq = i.request_seq WHERE m.rpc_id = ?", json.dumps(id))
+        eq([x.decode() for x, in found], [wanted], f"recorded status of {id!r}")
+    eq([cause for cause, _ in escalations(t.vault)], list(escalated), "escalations")
+    for method, n in (notified or {}).items():
+        eq(len(s.notified(method)), n, f"{method} at the client")
+    if after is not None:
+        after(t, s)
+
+
+def row(name, limit=60, **how):
+    @case(name, limit)
+    def _(t):
+        run_row(t, name, **how)
