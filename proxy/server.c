@@ -117,7 +117,7 @@ static void end_session(struct proxy *p, const char *reason)
     turn_linger(p);
 }
 
-static bool is_between(const struct proxy *p)
+static bool is_between(struct proxy *p)
 {
     return ev_is_active(&p->start_timer);
 }
