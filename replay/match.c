@@ -19,7 +19,7 @@ static int add_message(struct match *m, const struct source_message *msg)
 {
     struct slice body = msg->body;
     bool answer = msg->kind == RPC_RESULT || msg->kind == RPC_ERROR;
-    if (body.p == NULL && !msg->lost && !answer) {
+    if (body.p == NULL && !msg->lost && !msg->is_stderr && !answer) {
         buf_clear(&m->text);
         int st = source_body(m->source, msg->place, &m->text);
         if (st < 0 && st != MI_ENOENT)

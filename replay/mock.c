@@ -126,6 +126,16 @@ static int on_send(void *ctx, struct slice line)
     return st;
 }
 
+/* What does not fit is dropped: nothing may hold up the play. */
+static void on_stderr(void *ctx, struct slice line)
+{
+    static char newline[] = "\n";
+    struct iovec v[2] = {{.iov_base = (void *)(uintptr_t)line.p, .iov_len = line.n},
+                         {.iov_base = newline, .iov_len = 1}};
+    if (stream_write(&((struct mock *)ctx)->err, v, 2) < 0)
+        return;
+}
+
 /* ---- lines of the client ---- */
 
 static void hear(struct mock *m, enum line_result result, const struct line *line)
@@ -411,7 +421,8 @@ static int begin(struct mock *m)
         log_error("cannot make an event loop: %s", strerror(errno));
         return MI_EIO;
     }
-    int st = stage_open(&m->stage, &cfg->rules, &cfg->faults, cfg->source, &m->report, on_send, m);
+    int st = stage_open(&m->stage, &cfg->rules, &cfg->faults, cfg->source, &m->report, on_send,
+                        on_stderr, m);
     if (st < 0)
         return st;
     start_watchers(m);

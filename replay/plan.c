@@ -39,6 +39,7 @@ void plan_close(struct plan *p)
     map_close(&p->topic_map);
     map_close(&p->group_map);
     map_close(&p->token_map);
+    map_close(&p->task_map);
     buf_close(&p->key);
     free(p);
 }
@@ -136,6 +137,7 @@ static int client_request(struct plan *p, const struct source_message *m, const 
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_works(p->topics[topic].method)) {
         plan_opened(p, i);
+        plan_stimulus(p, i);
         happened(p, ANCHOR_REQUEST, i);
     } else {
         p->anchor = (struct plan_anchor){ANCHOR_REQUEST, i};
@@ -177,17 +179,37 @@ static int client_note(struct plan *p, const struct source_message *m, const str
     return 0;
 }
 
-static void client_answer(struct plan *p, const struct source_message *m)
+static uint64_t task_hash(struct plan *p, struct json_value id)
+{
+    if (id.type != JSON_STRING)
+        return 0;
+    buf_clear(&p->key);
+    json_unescape(&p->key, json_string_raw(id));
+    return canon_hash(buf_slice(&p->key));
+}
+
+/* The client may answer with a task (revision 2025-11-25), and the server asks for that. 0: no task. */
+static uint64_t made_task(struct plan *p, struct slice body)
+{
+    struct rpc rpc;
+    if (body.p == NULL || memmem(body.p, body.n, "taskId", 6) == NULL || rpc_read(body, &rpc) < 0)
+        return 0;
+    return task_hash(p, json_get(json_get(rpc.result, "task"), "taskId"));
+}
+
+static int client_answer(struct plan *p, const struct source_message *m, struct slice body)
 {
     uint32_t i = plan_question_at(p, m->request_place);
     if (i == PLAN_NONE || p->questions[i].answer != 0) {
         p->dropped++;
-        return;
+        return 0;
     }
     p->questions[i].answer = m->place;
     p->questions[i].answered_us = m->t_us;
-    plan_question_answered(p, i);
+    uint64_t task = made_task(p, body);
+    plan_question_answered(p, i, task != 0);
     happened(p, ANCHOR_REPLY, i);
+    return task != 0 ? map_put(&p->task_map, task, i) : 0;
 }
 
 /* ---- of the server ---- */
@@ -211,13 +233,14 @@ static int step_of(struct plan *p, const struct source_message *m, enum plan_kin
     return plan_new_step(p, &s, ret);
 }
 
-/* Progress for a request that has ended belongs to its task, and comes behind the answer. */
+/* Progress for a request that has ended belongs to its task, and comes behind the answer; or the server
+ * took no notice of its cancellation. */
 static int server_progress(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint64_t hash = id_hash(p, rpc->progress_token);
     const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
     uint32_t step;
-    if (x == NULL || p->exchanges[*x].outcome == PLAN_CANCELLED) {
+    if (x == NULL) {
         p->dropped++; /* nobody waits for it */
         return 0;
     }
@@ -284,6 +307,15 @@ static uint32_t find_task(struct plan *p, const struct rpc *rpc)
     return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_OPEN ? x : PLAN_NONE;
 }
 
+/* The exchange in which the client made the task that the server asks for. */
+static uint32_t find_client_task(struct plan *p, const struct rpc *rpc)
+{
+    uint64_t hash = task_hash(p, json_get(rpc->params, "taskId"));
+    const uint32_t *q = hash != 0 ? map_get(&p->task_map, hash) : NULL;
+    uint32_t x = q != NULL ? p->questions[*q].owner : PLAN_NONE;
+    return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_OPEN ? x : PLAN_NONE;
+}
+
 static int server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t step;
@@ -305,11 +337,22 @@ static int server_note(struct plan *p, const struct source_message *m, const str
     return 0;
 }
 
+static int server_stderr(struct plan *p, const struct source_message *m)
+{
+    uint32_t step;
+    int st = step_of(p, m, PLAN_STDERR, &step);
+    if (st == 0)
+        plan_place_note(p, step);
+    return st;
+}
+
 static int server_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t step, i = p->questions_n;
     uint64_t hash = id_hash(p, rpc->id);
     uint32_t task = find_task(p, rpc);
+    if (task == PLAN_NONE)
+        task = find_client_task(p, rpc);
     int st = step_of(p, m, PLAN_QUESTION, &step);
     if (st == 0)
         st = PLAN_ROOM(p, questions);
@@ -356,12 +399,12 @@ static int server_answer(struct plan *p, const struct source_message *m, struct 
 int plan_add(struct plan *p, const struct source_message *m, struct slice body)
 {
     struct rpc rpc;
-    bool answer = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
+    bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
     p->last_t_us = m->t_us;
-    if (answer && m->from_client) {
-        client_answer(p, m);
-        return 0;
-    }
+    if (m->is_stderr)
+        return server_stderr(p, m);
+    if (answer && m->from_client)
+        return client_answer(p, m, body);
     if (answer)
         return server_answer(p, m, body);
     if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != m->kind) {

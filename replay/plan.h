@@ -5,9 +5,11 @@
  *   after something      unasked: behind the outcome of an exchange, a notification of the client, its
  *                        answer to a question of the server, or the start, whichever came last.
  * Progress goes by its token, messages of a subscription by its id, those of a task by the task. Of the rest
- * nothing says what caused it: it goes to the request that is open and at work, the newest if there are
- * several; a question (a request of the server) to that whose outcome comes next after the client's answer,
- * one for each (mcp-wire.md 6.5).
+ * nothing says what caused it (mcp-wire.md 6.1). A notification goes to the request that is open and at
+ * work, the newest if there are several. A question (a request of the server) answers a stimulus, which is
+ * a request or the client's answer to the question before: of the last of them, with less than PLAN_BURST_US
+ * from one to the next, the first that nothing has come of yet; requests that have led to no question
+ * first. When there is none, it goes to the request whose outcome comes next after the client's answer.
  *
  * Gates     a step that was recorded after the client's answer to a question of its list waits for that answer.
  * Growth    messages are added in order, from the head; what is known stays as it is, so an exchange can be
@@ -22,6 +24,7 @@
 #include "replay/source.h"
 
 #define PLAN_NONE UINT32_MAX
+#define PLAN_BURST_US 100000
 
 enum plan_kind {
     PLAN_NOTE,     /* a notification, sent as it is */
@@ -30,6 +33,7 @@ enum plan_kind {
     PLAN_CANCEL,   /* cancels a question of the server (`link`) */
     PLAN_UNLISTEN, /* ends the subscription that its exchange is */
     PLAN_QUESTION, /* a request of the server */
+    PLAN_STDERR,   /* a line of the server's standard error */
     PLAN_ANSWER,   /* the outcome of its exchange */
     PLAN_END,      /* the server ended */
 };
@@ -86,10 +90,13 @@ struct plan_exchange {
     uint32_t next_topic; /* the next one of its topic */
     uint32_t open_prev, open_next;
     uint32_t gate;   /* last question in it that was answered */
+    uint32_t burst;  /* of its last stimulus */
+    uint32_t order;  /* the same, among all stimuli; 0: something has come of it */
     uint32_t answer; /* step; PLAN_NONE */
     struct plan_list inside, after;
     uint8_t outcome; /* enum plan_outcome */
     bool listed;     /* among those at work */
+    bool questioned; /* it has led to a question */
     uint32_t asked;  /* by the live client: the stage counts here */
 };
 

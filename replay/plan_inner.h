@@ -23,14 +23,18 @@ struct plan {
     uint32_t exchanges_n, steps_n, questions_n, cues_n, topics_n, groups_n, listens_n, undecided_n;
     uint32_t exchanges_cap, steps_cap, questions_cap, cues_cap, topics_cap, groups_cap, listens_cap,
         undecided_cap;
-    struct map topic_map, group_map, token_map; /* token_map: the newest exchange with a token */
+    struct map topic_map, group_map;
+    struct map token_map; /* the newest exchange with a progress token */
+    struct map task_map;  /* the question whose answer named a task of the client */
     struct plan_list start;
     struct plan_anchor anchor; /* what happened last */
     struct plan_anchor quiet;  /* the same without requests that nothing is to be expected of */
     uint32_t open_first, open_last; /* exchanges that are open and at work, oldest first */
     uint32_t open_n;
-    struct buf key;      /* owned; scratch */
-    char version[2][32]; /* of initialize, of requests */
+    uint32_t burst, stimuli; /* counts */
+    int64_t stimulus_us;     /* when the last one was */
+    struct buf key;          /* owned; scratch */
+    char version[2][32];     /* of initialize, of requests */
     bool finished;
     int64_t last_t_us;
     uint32_t dropped;
@@ -56,7 +60,10 @@ void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
 void plan_place_note(struct plan *p, uint32_t step);
 MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_cue);
-void plan_question_answered(struct plan *p, uint32_t question);
+/* with_task: what the server asks next names the task. */
+void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
+/* The client has said something that this exchange is to react to. */
+void plan_stimulus(struct plan *p, uint32_t exchange);
 void plan_opened(struct plan *p, uint32_t exchange);
 /* The exchange has come to an end; `answered`: by an answer. Before its answer is appended. */
 void plan_closing(struct plan *p, uint32_t exchange, bool answered);

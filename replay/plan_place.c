@@ -1,6 +1,8 @@
 /* plan_place.c - where a step of the server goes: into which exchange, or behind what. */
 #include "replay/plan_inner.h"
 
+#define OPEN_LOOK 4096 /* open requests that are looked at for one question */
+
 int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
 {
     int st = PLAN_ROOM(p, steps);
@@ -69,6 +71,37 @@ void plan_place_note(struct plan *p, uint32_t step)
 
 /* ---- questions ---- */
 
+void plan_stimulus(struct plan *p, uint32_t exchange)
+{
+    if (p->last_t_us - p->stimulus_us > PLAN_BURST_US)
+        p->burst++;
+    p->stimulus_us = p->last_t_us;
+    p->exchanges[exchange].burst = p->burst;
+    p->exchanges[exchange].order = ++p->stimuli;
+}
+
+static bool is_likelier(const struct plan_exchange *a, const struct plan_exchange *b)
+{
+    if (a->burst != b->burst)
+        return a->burst > b->burst;
+    if (a->questioned != b->questioned)
+        return !a->questioned;
+    return a->order < b->order;
+}
+
+/* Of the last burst that something is to be expected of, the first. */
+static uint32_t find_stimulus(const struct plan *p)
+{
+    uint32_t found = PLAN_NONE, looked = 0;
+    for (uint32_t i = p->open_last; i != PLAN_NONE && looked < OPEN_LOOK;
+         i = p->exchanges[i].open_prev, looked++) {
+        const struct plan_exchange *x = &p->exchanges[i];
+        if (x->order != 0 && (found == PLAN_NONE || is_likelier(x, &p->exchanges[found])))
+            found = i;
+    }
+    return found;
+}
+
 int plan_place_question(struct plan *p, uint32_t question, bool after_cue)
 {
     struct plan_question *q = &p->questions[question];
@@ -76,8 +109,10 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_cue)
         plan_append(p, plan_list_of(p, p->quiet), q->step);
         return 0;
     }
-    if (p->open_n == 1) {
-        q->owner = p->open_first;
+    q->owner = p->open_n == 1 ? p->open_first : find_stimulus(p);
+    if (q->owner != PLAN_NONE) {
+        p->exchanges[q->owner].order = 0;
+        p->exchanges[q->owner].questioned = true;
         plan_append_inside(p, q->owner, q->step);
         return 0;
     }
@@ -104,11 +139,14 @@ static void set_gates(struct plan *p, const struct plan_question *q)
         x->gate = q->step;
 }
 
-void plan_question_answered(struct plan *p, uint32_t question)
+void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
 {
     const struct plan_question *q = &p->questions[question];
-    if (is_open(p, q->owner))
-        set_gates(p, q);
+    if (!is_open(p, q->owner))
+        return;
+    set_gates(p, q);
+    if (!with_task)
+        plan_stimulus(p, q->owner);
 }
 
 /* Now it is known whose it was: among the steps of the exchange it takes the place it had. */
@@ -136,8 +174,8 @@ static void decide(struct plan *p, uint32_t question, uint32_t exchange)
         set_gates(p, q);
 }
 
-/* An answer ends one of several requests at work. Of the questions that the client has answered by now,
- * each of them has led to as many: in turns, the one that ends first to the first of them. */
+/* An answer ends one of several requests at work. Of the questions of unknown origin that the client has
+ * answered by now, each of them has led to as many: in turns, the one that ends first to the first. */
 static void decide_for(struct plan *p, uint32_t exchange)
 {
     uint32_t kept = 0, turn = 0;

@@ -56,9 +56,12 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
 {
     struct source_row r = {0};
     bool from_client = slice_is(m->direction, "c2s");
-    if (!read_kind(m->kind, &r.m.kind))
+    r.m.is_stderr = slice_is(m->kind, "stderr");
+    if (!r.m.is_stderr && !read_kind(m->kind, &r.m.kind))
         return true;
-    if (from_client ? !slice_is(m->origin, "peer") : !slice_is(m->action, "forwarded"))
+    if (r.m.is_stderr) /* of the server, whoever reads it */
+        from_client = false;
+    else if (from_client ? !slice_is(m->origin, "peer") : !slice_is(m->action, "forwarded"))
         return true;
     r.m.place = place_base + (uint64_t)m->seq;
     r.m.request_place = m->request_seq != 0 ? place_base + (uint64_t)m->request_seq : 0;

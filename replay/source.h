@@ -6,7 +6,7 @@
  * Probe     some clients ask `server/discover` of a throw-away process first (mcp-wire.md 3.3). When the
  *           session before was such a probe of the same server, its messages come first.
  * Rules     never writes. What the client never saw is left out: lines that were swallowed or are no
- *           message, stderr, and what the interposer itself said to the server.
+ *           message, and what the interposer itself said to the server.
  * Owns      what it reads; a session's query is borrowed and outlives the source.
  * Lifetime  a message's slices are good until the next call on the source; the info as long as it is open.
  * Errors    one sentence in `error` or source_error().
@@ -32,7 +32,8 @@ struct source_message {
     uint64_t request_place; /* of an answer or a cancellation: its request. 0: none */
     int64_t t_us;
     bool from_client;
-    bool in_batch; /* a member of an array line */
+    bool in_batch;  /* a member of an array line */
+    bool is_stderr; /* a line of the server's standard error, and no message */
     enum rpc_kind kind;
     struct slice id;   /* JSON text */
     struct slice body; /* {NULL, 0}: it is large, ask source_body(), or it was never kept */

@@ -11,7 +11,8 @@
 #define TASKS_MAX 1024
 
 int stage_open(struct stage **ret, const struct stage_rules *rules, struct faults *faults,
-               struct source *source, struct report *report, stage_send_fn send, void *ctx)
+               struct source *source, struct report *report, stage_send_fn send,
+               stage_stderr_fn say_stderr, void *ctx)
 {
     struct stage *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -21,6 +22,7 @@ int stage_open(struct stage **ret, const struct stage_rules *rules, struct fault
     s->source = source;
     s->report = report;
     s->send = send;
+    s->say_stderr = say_stderr;
     s->send_ctx = ctx;
     s->pace = rules->pace;
     if (plan_open(&s->plan, &rules->canon) < 0) {
@@ -184,7 +186,13 @@ static int cancel(struct stage *s, const struct rpc *live)
     if (p == NULL || (plan_topic(s->plan, plan_exchange(s->plan, p->exchange)->topic)->flags &
                       METHOD_UNCANCELLED) != 0)
         return 0;
-    return stage_end_play(s, p);
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    int st = 0;
+    if (x->outcome == PLAN_CANCELLED && !p->again) /* as it was recorded, with what came of it */
+        st = stage_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                              (struct pace_mark){s->now_us, x->end_us}, p->token);
+    int ended = stage_end_play(s, p);
+    return st < 0 ? st : ended;
 }
 
 static int on_notification(struct stage *s, const struct rpc *live)

@@ -44,9 +44,12 @@ struct stage;
 
 /* A line for the client, with its newline; the last one may lack it (a fault). Borrowed for the call. */
 typedef int (*stage_send_fn)(void *ctx, struct slice line);
+/* A line of the recorded server's standard error, without its newline. */
+typedef void (*stage_stderr_fn)(void *ctx, struct slice line);
 
 MI_MUST int stage_open(struct stage **ret, const struct stage_rules *rules, struct faults *faults,
-                       struct source *source, struct report *report, stage_send_fn send, void *ctx);
+                       struct source *source, struct report *report, stage_send_fn send,
+                       stage_stderr_fn say_stderr, void *ctx);
 void stage_close(struct stage *s);
 /* What the server said before anything else. */
 MI_MUST int stage_begin(struct stage *s, int64_t now_us);

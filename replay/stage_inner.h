@@ -51,6 +51,7 @@ struct stage {
     struct source *source;
     struct report *report;
     stage_send_fn send;
+    stage_stderr_fn say_stderr;
     void *send_ctx;
     struct pace pace; /* its own: at the end everything is said at once */
     struct faults *faults;

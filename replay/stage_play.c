@@ -303,6 +303,10 @@ static int say(struct stage *s, struct play *p, uint32_t i)
     int st = read_step(s, step);
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
+    if (step->kind == PLAN_STDERR) {
+        s->say_stderr(s->send_ctx, buf_slice(&s->body));
+        return 0;
+    }
     p->last_us = s->now_us;
     p->after_note = step->kind != PLAN_QUESTION;
     if (step->kind == PLAN_QUESTION)

@@ -13,6 +13,7 @@ import { everything_cases } from "./everything.mjs";
 import { filesystem_cases } from "./filesystem.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
 import { memory_cases } from "./memory.mjs";
+import { checkReplay } from "./replay.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
 import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
 
@@ -40,6 +41,7 @@ function fail(text) {
 const root = await mkdtemp(join(tmpdir(), "mcp-interposer-sdk-"));
 const token = randomBytes(8).toString("hex");
 const vault = new Vault(join(root, "vault"));
+const replays = new Vault(join(root, "replays")); // where replays are recorded
 const played = []; // the interposed sessions, for the look at all of them at the end
 
 // Every process that a run starts carries the run's mark in its environment.
@@ -95,12 +97,32 @@ async function play(one, n, via) {
     options: one.options?.(),
     dir,
   });
+  return run(session, one, via);
+}
+
+async function run(session, one, via) {
   try {
     await within(deadline(60_000), `${one.name}, ${via}`, session.run(one.play));
   } catch (error) {
     session.failure = error;
   }
   return session;
+}
+
+// The same script once more, and what was recorded plays the server.
+async function replay(one, n, recorded) {
+  const { uid } = await vault.session(one.name);
+  const server = [interposer, "replay", "--vault", vault.dir, uid];
+  const session = new Session({
+    command: interposer,
+    args: ["proxy", "--vault", replays.dir, "--name", one.name, "--", ...server],
+    env: { ...settings, MCP_SDK_TEST: markOf(n, "replayed") },
+    cwd: here,
+    capabilities: one.capabilities,
+    options: one.options?.(),
+    dir: recorded.dir,
+  });
+  return run(session, one, "replayed");
 }
 
 // Whether Node complains of a full pipe, and through which timers a stack came, is a matter of time.
@@ -145,8 +167,11 @@ async function sdkCase(one, n) {
     });
     await test(`${one.name}: invocations`, () => checkInvocations(vault, record ?? fail("there is no record to look at")));
     await test(`${one.name}: log directory`, () => checkLog(vault, record ?? fail("there is no record to look at")));
+    const replayed = await replay(one, n, interposed);
+    await checkReplay({ one, interposed, replayed, vault, again: replays, test });
+    await test(`${one.name}: no process of the replay left`, () => noneLeft(markOf(n, "replayed")));
   }
-  for (const via of ["direct", "interposed"]) await endAll(markOf(n, via));
+  for (const via of ["direct", "interposed", "replayed"]) await endAll(markOf(n, via));
 }
 
 // A server that ends before it has answered: what the SDK then says depends on what comes first,
