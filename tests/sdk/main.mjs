@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Session, deadline, within } from "./client.mjs";
+import { crash_cases, troubleOf } from "./crash.mjs";
 import { everything_cases } from "./everything.mjs";
 import { filesystem_cases } from "./filesystem.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
@@ -88,7 +89,7 @@ async function play(one, n, via) {
   await one.prepare?.({ dir });
   const { command, args, env } = one.server({ packages, dir });
   const name = one.unnamed ? [] : ["--name", one.name];
-  const behind = ["proxy", "--vault", vault.dir, ...name, "--", command, ...args];
+  const behind = ["proxy", "--vault", vault.dir, ...name, ...(one.interposer ?? []), "--", command, ...args];
   const session = new Session({
     ...(via === "direct" ? { command, args } : { command: interposer, args: behind }),
     env: { ...settings, ...env, MCP_SDK_TEST: markOf(n, via) },
@@ -172,6 +173,22 @@ async function sdkCase(one, n) {
     await test(`${one.name}: no process of the replay left`, () => noneLeft(markOf(n, "replayed")));
   }
   for (const via of ["direct", "interposed", "replayed"]) await endAll(markOf(n, via));
+}
+
+// A server that dies: there is nothing to compare with, for without us the session would be over.
+async function crashCase(one, n) {
+  await test(`${one.name}: the client goes on`, async () => {
+    const session = await play(one, n, "interposed");
+    if (session.failure) fail(`${session.failure.message}\n  the end of its stderr:\n  ${session.stderr.split("\n").slice(-9).join("\n  ")}`);
+    same("what went wrong", troubleOf(session), one.trouble);
+    same("what the client's SDK complains of", session.transcript.errors, []);
+    same("the exit status", session.exit.code, 0);
+    const { id } = await vault.session(one.name);
+    const kinds = await vault.query(`SELECT kind FROM events WHERE session_id = ${id}`);
+    same("restarts", kinds.filter(({ kind }) => kind === "restart").length, one.restarts);
+  });
+  await test(`${one.name}: no process left`, () => noneLeft(markOf(n, "interposed")));
+  await endAll(markOf(n, "interposed"));
 }
 
 // A server that ends before it has answered: what the SDK then says depends on what comes first,
@@ -259,6 +276,7 @@ async function coverage() {
 const words = process.argv.slice(2);
 const cases = [
   ...[...everything_cases, ...filesystem_cases, ...memory_cases].map((one) => [one, sdkCase]),
+  ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
 if (cases.length === 0) fail(`no case is named like ${words.join(" or ")}`);
