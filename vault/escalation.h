@@ -5,7 +5,7 @@
  * method) within ESCALATION_AGAIN_US of the file's making makes no new file: `count` and `last_at` in
  * that file change.
  *
- * Rules     every text passes the sanitizer. No name of a file comes from a message. A file appears
+ * Rules     every text passes the sanitizer (vault/redact.h), with the rules in force. No name of a file comes from a message. A file appears
  *           whole, under its final name, or not at all; a count goes up in a copy that takes the file's
  *           place, which keeps what a person has written into it. Several proxies may write at once:
  *           the directory is locked (flock) meanwhile; a lock that is not had within ESCALATION_WAIT_US
@@ -29,8 +29,6 @@
     ((size_t)4 << 10)           /* bytes of each text that are kept, unless it says otherwise */
 #define ESCALATION_LINES_MAX 20 /* last lines of stderr */
 
-struct redact;
-
 enum escalation_cause {
     ESCALATION_HANG,
     ESCALATION_CRASH_LOOP,
@@ -42,12 +40,11 @@ enum escalation_cause {
 /* {NULL, 0} and 0: not there; its line or section is left out. All borrowed for the call. */
 struct escalation {
     enum escalation_cause cause;
-    struct redact *redact; /* the sanitizer that every text passes */
-    int64_t at_us;         /* wall clock */
-    const char *server;    /* sessions.name */
-    const char *session;   /* sessions.uid */
-    const char *command;   /* the server's, a JSON array */
-    uint64_t seq;          /* of the request */
+    int64_t at_us;       /* wall clock */
+    const char *server;  /* sessions.name */
+    const char *session; /* sessions.uid */
+    const char *command; /* the server's, a JSON array */
+    uint64_t seq;        /* of the request */
     struct slice method, tool;
     struct slice request;          /* the request as it came, JSON */
     struct slice answer;           /* what came back instead of a result (auth), JSON */

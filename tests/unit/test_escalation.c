@@ -233,6 +233,30 @@ static void test_escalation_long_text_is_cut_and_a_huge_one_only_counted(void **
     free(big);
 }
 
+static void test_escalation_holds_no_secret(void **state)
+{
+    struct fixture *f = *state;
+    struct slice lines[] = {
+        slice_of("token=hunter2hunter2 sent"), slice_of("-----BEGIN RSA PRIVATE KEY-----"),
+        slice_of("MIIhunter2hunter2hunter2hunter2"), slice_of("-----END RSA PRIVATE KEY-----")};
+    struct slice secret = slice_of("{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\","
+                                   "\"arguments\":{\"password\":\"hunter2\"}}}");
+    struct escalation e = hang(T0);
+    e.command = "[\"srv\",\"--api-key=hunter2hunter2\"]";
+    e.request = e.answer = e.last_to_server = e.last_to_client = secret;
+    e.happened = e.done = e.look = slice_of("It said password=hunter2hunter2.");
+    e.post_mortem = e.happened;
+    e.post_mortem_json = slice_of("{\"password\":\"hunter2\"}");
+    e.stderr_lines = lines;
+    e.stderr_n = 4;
+    e.tool = slice_of("ghp_hunter2hunter2hunter2hunter2hunter2x");
+    char *p = content(f, write_one(f, &e));
+    if (strstr(p, "hunter2") != NULL)
+        fail_msg("a secret is in:\n%s", p);
+    assert_non_null(strstr(p, "[redacted:"));
+    free(p);
+}
+
 static void test_escalation_keeps_the_last_lines_of_stderr(void **state)
 {
     struct fixture *f = *state;
@@ -551,6 +575,7 @@ int main(void)
         T(test_escalation_folder_and_file_are_private_and_nothing_else_is_left),
         T(test_escalation_text_of_a_peer_stays_where_it_was_put),
         T(test_escalation_long_text_is_cut_and_a_huge_one_only_counted),
+        T(test_escalation_holds_no_secret),
         T(test_escalation_keeps_the_last_lines_of_stderr),
         T(test_escalation_server_name_makes_a_safe_file_name),
         T(test_escalation_same_matter_within_an_hour_counts),
