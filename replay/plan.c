@@ -240,13 +240,18 @@ static int server_progress(struct plan *p, const struct source_message *m, const
     uint64_t hash = id_hash(p, rpc->progress_token);
     const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
     uint32_t step;
-    if (x == NULL) {
-        p->dropped++; /* nobody waits for it */
+    bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
+    if (x == NULL && !made_up) {
+        p->dropped++; /* nobody waits for it, and a live client may count with the same number */
         return 0;
     }
-    int st = step_of(p, m, PLAN_PROGRESS, &step);
+    int st = step_of(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
     if (st < 0)
         return st;
+    if (made_up) { /* some servers name a token that no request gave: it is said as it was */
+        plan_place_note(p, step);
+        return 0;
+    }
     if (p->exchanges[*x].outcome == PLAN_OPEN)
         plan_append_inside(p, *x, step);
     else
