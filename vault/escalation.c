@@ -298,6 +298,13 @@ static void add_body(struct buf *b, const struct escalation *e)
     }
 }
 
+static void copy_text(char *to, size_t max, const char *text)
+{
+    size_t n = size_min(strlen(text), max - 1);
+    memcpy(to, text, n);
+    to[n] = '\0';
+}
+
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static void stamp_of(int64_t wall_us, char ret[STAMP_LEN + 1])
@@ -309,7 +316,7 @@ static void stamp_of(int64_t wall_us, char ret[STAMP_LEN + 1])
         size_t n = strftime(text, sizeof text, "%Y%m%dT%H%M%S", &tm);
         snprintf(text + n, sizeof text - n, ".%03dZ", (int)(wall_us / 1000 % 1000));
     }
-    snprintf(ret, STAMP_LEN + 1, "%s", text);
+    copy_text(ret, STAMP_LEN + 1, text);
 }
 
 /* The time in a name; 0: it has none. */
@@ -563,11 +570,11 @@ static void look_at(struct search *s, const char *name)
         return;
     s->looked_n++;
     if (strcmp(name, s->newest) > 0)
-        snprintf(s->newest, sizeof s->newest, "%s", name);
+        copy_text(s->newest, sizeof s->newest, name);
     struct buf file = {0};
     if (strcmp(name, s->found) > 0 && s->looked_n <= (size_t)2 * ESCALATION_FILES_MAX &&
         read_all(s->dir, name, &file) == 0 && is_about(&file, s->identity))
-        snprintf(s->found, sizeof s->found, "%s", name);
+        copy_text(s->found, sizeof s->found, name);
     buf_close(&file);
 }
 
@@ -591,7 +598,7 @@ static bool search(int dir, const struct escalation *e, const char *tail, struct
     const char *name = s.found;
     if (name[0] == '\0' && s.looked_n >= ESCALATION_FILES_MAX)
         name = s.newest;
-    snprintf(ret_name, NAME_MAX_LEN, "%s", name);
+    copy_text(ret_name, NAME_MAX_LEN, name);
     return name[0] != '\0';
 }
 
