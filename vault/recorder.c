@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "vault/keep.h"
+#include "vault/redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,10 @@ static int open_store(struct recorder *r)
             vault_dir_close(&r->dir);
         else if (r->cfg.stop_on_error)
             store_want_bodies(r->store);
-        if (st == 0)
+        if (st == 0) {
+            store_level(r->store, r->cfg.level);
             store_keep_lock(r->store, r->cfg.keep_lock);
+        }
     }
     if (st < 0)
         snprintf(r->reason, sizeof r->reason, "%s",
@@ -303,16 +306,23 @@ void recorder_running(struct recorder *r, const struct running *running)
 
 static int write_session(struct recorder *r)
 {
+    struct redact *rules = redact_present();
+    struct buf text = {0};
+    if (rules != NULL)
+        redact_rules(rules, &text);
     struct store_session s = {
         .uid = r->uid,
         .name = r->cfg.name,
         .command = r->cfg.command,
         .host = r->host,
-        .record_level = "full",
+        .record_level = keep_level_name(r->cfg.level),
+        .redact_rules = rules != NULL && !text.failed ? buf_str(&text) : NULL,
         .started_at_us = r->started_wall_us,
         .pid = getpid(),
     };
-    return store_session_add(r->store, &s, &r->session_id);
+    int st = store_session_add(r->store, &s, &r->session_id);
+    buf_close(&text);
+    return st;
 }
 
 static int write_gap(struct recorder *r)

@@ -39,6 +39,7 @@ struct recorder_config {
     const char *vault;   /* directory */
     const char *name;    /* of the server */
     const char *command; /* JSON array of its argv */
+    enum keep_level level;
     bool sync_full;
     bool stop_on_error;
     bool keep_lock; /* recorder_rest() is called as it says */

@@ -190,3 +190,9 @@ int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *re
     r->how = REDACT_SECRETS;
     return run(r, text, WHAT_TEXT, out, ret_n);
 }
+
+bool redact_maybe(const struct redact *r, struct slice text)
+{
+    return shapes_has_patterns(r->shapes) || shapes_maybe(text) ||
+           memchr(text.p, '"', text.n) != NULL;
+}

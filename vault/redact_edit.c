@@ -41,22 +41,36 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
+void edit_forget(struct redact *r, size_t first, size_t from, size_t to)
+{
+    size_t n = r->edit_n;
+    while (n > first && r->edit[n - 1].to > from)
+        n--; /* nearly always the last few */
+    for (size_t i = n; i < r->edit_n; i++)
+        if (r->edit[i].to <= from || r->edit[i].from >= to)
+            r->edit[n++] = r->edit[i];
+    r->edit_n = n;
+}
+
+void edit_sort(struct redact *r, size_t first, size_t late)
+{
+    for (; late < r->edit_n; late++) {
+        struct edit e = r->edit[late];
+        size_t i = late;
+        while (i > first && r->edit[i - 1].from > e.from)
+            i--;
+        memmove(&r->edit[i + 1], &r->edit[i], (late - i) * sizeof e);
+        r->edit[i] = e;
+    }
+}
+
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted)
 {
+    edit_forget(r, first, from, to);
     size_t n = r->edit_n;
     edit_mark(r, from, to, rule, quoted);
-    if (r->edit_n == n)
-        return;
-    struct edit late = r->edit[n];
-    size_t i = first, j;
-    while (i < n && r->edit[i].to <= from)
-        i++;
-    for (j = i; j < n && r->edit[j].from < to; j++)
-        continue;
-    memmove(&r->edit[i + 1], &r->edit[j], (n - j) * sizeof *r->edit);
-    r->edit[i] = late;
-    r->edit_n = n + 1 - (j - i);
+    edit_sort(r, first, n);
 }
 
 /* ---- from the text of a string to the bytes between its quotes ------------------------------- */

@@ -70,8 +70,11 @@ enum { IN_ARGUMENTS = 1 /* of a tools/call: content is cut */ };
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
 /* `[redacted:RULE]`, with quotes when it takes the place of a whole value. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* The same for a place before edits that are there already, `first` being the first of this text; those inside
- * of it go. */
+/* Drops those that touch [from, to); `first` is the first edit of the text. */
+void edit_forget(struct redact *r, size_t first, size_t from, size_t to);
+/* Those from `late` on were noted late, in order among themselves: each goes to its place. */
+void edit_sort(struct redact *r, size_t first, size_t late);
+/* edit_mark() for a place behind which edits were noted already; those inside of it go. */
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted);
 /* Edits from `first` on, made in the text that `raw` stands for, become edits of the text that raw lies in,

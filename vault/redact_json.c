@@ -529,22 +529,18 @@ static void late_value(struct pass *s, struct frame *f)
     }
 }
 
+/* Looked into once more, now that it is known what it is. */
 static void late_blob(struct pass *s, struct frame *f)
 {
     if (f->blob_from == 0 || !f->saw_text)
         return;
     const char *p = s->text + f->blob_from;
     struct slice raw = between(p, s->text + f->blob_to, s->end);
-    size_t n = s->r->edit_n, i = s->first;
+    edit_forget(s->r, s->first, f->blob_from, f->blob_to);
     f->blob_from = 0;
+    size_t n = s->r->edit_n;
     redact_string(s->r, raw, offset(s, raw.p), false, s->level, STRING_BLOB);
-    if (s->r->edit_n == n)
-        return; /* one edit at most: to its place */
-    struct edit e = s->r->edit[n];
-    while (i < n && s->r->edit[i].from < e.from)
-        i++;
-    memmove(&s->r->edit[i + 1], &s->r->edit[i], (n - i) * sizeof e);
-    s->r->edit[i] = e;
+    edit_sort(s->r, s->first, n);
 }
 
 /* ---- strings ------------------------------------------------------------------------------ */

@@ -26,6 +26,7 @@ struct row {
     struct slice body;    /* the line */
     bool not_json;        /* body is any bytes: made valid UTF-8 before it is stored */
     size_t size;          /* bytes as received */
+    uint64_t redactions;  /* replaced in body before it came here */
     uint64_t request_seq; /* of an answer; 0: none */
     bool has_error_code;
     int64_t error_code; /* of an error */

@@ -74,8 +74,9 @@ static const char version_1[] =
     "PRAGMA user_version = 1;";
 
 /* Requests of ours to the server are no invocations, and a passed deadline has a status of its own. Who
- * runs is known (vault/running.h). */
+ * runs is known (vault/running.h), and what was replaced by which rules (vault/redact.h). */
 static const char version_2[] =
+    "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
     "DROP VIEW invocations;"
     "CREATE VIEW invocations AS"
     " SELECT q.session_id AS session_id, q.seq AS request_seq,"

@@ -33,15 +33,16 @@ enum query {
 static const char *const sql[Q_COUNT] = {
     [Q_BEGIN] = "BEGIN IMMEDIATE",
     [Q_COMMIT] = "COMMIT",
-    [Q_MESSAGE] = "INSERT OR IGNORE INTO messages (id, session_id, seq, t_us, direction, origin, "
-                  "kind, rpc_id,"
-                  " method, target, body, body_offset, body_length, size, redactions, action,"
-                  " request_seq, error_code, batch_seq, finding)"
-                  " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,0,?15,?16,?17,?18,?19)",
+    [Q_MESSAGE] =
+        "INSERT OR IGNORE INTO messages (id, session_id, seq, t_us, direction, origin, "
+        "kind, rpc_id,"
+        " method, target, body, body_offset, body_length, size, redactions, action,"
+        " request_seq, error_code, batch_seq, finding)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?20,?15,?16,?17,?18,?19)",
     [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+        " interposer_version, redact_rules) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
@@ -108,6 +109,13 @@ static int fail_body(struct store *s)
 {
     s->rc = SQLITE_FULL;
     snprintf(s->error, sizeof s->error, "cannot write a body: %s", strerror(errno));
+    return MI_ESTORE;
+}
+
+static int fail_memory(struct store *s)
+{
+    s->rc = SQLITE_NOMEM;
+    snprintf(s->error, sizeof s->error, "out of memory");
     return MI_ESTORE;
 }
 
@@ -259,6 +267,11 @@ void store_close(struct store *s)
     free(s);
 }
 
+void store_level(struct store *s, enum keep_level level)
+{
+    s->keep.level = level;
+}
+
 void store_want_bodies(struct store *s)
 {
     s->want_bodies = true;
@@ -291,14 +304,22 @@ void store_rollback(struct store *s)
 int store_session_add(struct store *s, const struct store_session *n, int64_t *ret_id)
 {
     sqlite3_stmt *q = s->q[Q_SESSION];
+    struct slice command;
+    struct buf name = {0};
+    if (keep_json(&s->keep, slice_of(n->command), &command) < 0 ||
+        keep_text(slice_of(n->name), &name) < 0) {
+        buf_close(&name);
+        return fail_memory(s);
+    }
     bind_text(q, 1, slice_of(n->uid));
-    bind_text(q, 2, slice_of(n->name));
-    bind_text(q, 3, slice_of(n->command));
+    bind_text(q, 2, buf_slice(&name));
+    bind_text(q, 3, command);
     sqlite3_bind_int64(q, 4, n->started_at_us);
     sqlite3_bind_int64(q, 5, n->pid);
     bind_text(q, 6, slice_of(n->host));
     bind_text(q, 7, slice_of(n->record_level));
     bind_text(q, 8, slice_of(MI_VERSION));
+    bind_text(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
     int rc = sqlite3_step(q);
     int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
     if (rc == SQLITE_ROW)
@@ -306,6 +327,7 @@ int store_session_add(struct store *s, const struct store_session *n, int64_t *r
     int st = rc == SQLITE_DONE ? 0 : fail_sql(s);
     sqlite3_reset(q);
     sqlite3_clear_bindings(q);
+    buf_close(&name);
     if (st == 0)
         *ret_id = id;
     return st;
@@ -313,21 +335,26 @@ int store_session_add(struct store *s, const struct store_session *n, int64_t *r
 
 int store_session_update(struct store *s, int64_t id, const struct store_update *u)
 {
+    const struct slice told[] = {u->client_name,    u->client_version,   u->server_name,
+                                 u->server_version, u->protocol_version, u->end_reason};
+    struct buf text[MI_COUNT(told)] = {0};
     sqlite3_stmt *q = s->q[Q_UPDATE];
+    int st = 0;
     sqlite3_bind_int64(q, 1, id);
-    bind_text(q, 2, u->client_name);
-    bind_text(q, 3, u->client_version);
-    bind_text(q, 4, u->server_name);
-    bind_text(q, 5, u->server_version);
-    bind_text(q, 6, u->protocol_version);
-    bind_text(q, 7, u->end_reason);
+    for (size_t i = 0; i < MI_COUNT(told); i++) {
+        if (told[i].p != NULL && st == 0)
+            st = keep_text(told[i], &text[i]);
+        bind_text(q, 2 + (int)i, told[i].p != NULL ? buf_slice(&text[i]) : told[i]);
+    }
     if (u->has_exit_status)
         sqlite3_bind_int64(q, 8, u->exit_status);
     else
         sqlite3_bind_null(q, 8);
     bind_count(q, 9, (uint64_t)u->ended_at_us);
-    int st = run(s, Q_UPDATE);
+    st = st < 0 ? fail_memory(s) : run(s, Q_UPDATE);
     sqlite3_clear_bindings(q);
+    for (size_t i = 0; i < MI_COUNT(told); i++)
+        buf_close(&text[i]);
     return st;
 }
 
@@ -358,10 +385,13 @@ int store_running(struct store *s, int64_t session_id, const struct running *r)
 static int add_event(struct store *s, int64_t session_id, const struct row *r)
 {
     sqlite3_stmt *q = s->q[Q_EVENT];
+    struct slice detail;
+    if (keep_json(&s->keep, r->body, &detail) < 0)
+        return fail_memory(s);
     sqlite3_bind_int64(q, 1, session_id);
     sqlite3_bind_int64(q, 2, r->t_us);
     bind_text(q, 3, slice_of(r->kind));
-    bind_text(q, 4, r->body);
+    bind_text(q, 4, detail);
     int st = run(s, Q_EVENT);
     sqlite3_clear_bindings(q);
     return st;
@@ -407,11 +437,8 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     if (r->is_event)
         return add_event(s, session_id, r);
     struct kept k;
-    if (keep_row(&s->keep, r, &k) < 0) {
-        s->rc = SQLITE_NOMEM;
-        snprintf(s->error, sizeof s->error, "out of memory");
-        return MI_ESTORE;
-    }
+    if (keep_row(&s->keep, r, &k) < 0)
+        return fail_memory(s);
     char names[512];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     findings set = r->findings;
@@ -430,6 +457,7 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     if (set != 0)
         finding_list(&found, set);
     sqlite3_bind_int64(q, 14, (int64_t)r->size);
+    sqlite3_bind_int64(q, 20, (int64_t)k.redactions);
     bind_text(q, 15, actions[r->action]);
     bind_count(q, 16, r->request_seq);
     if (r->has_error_code)

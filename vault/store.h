@@ -9,6 +9,7 @@
 #define MI_VAULT_STORE_H
 
 #include "vault/dir.h"
+#include "vault/keep.h"
 #include "vault/row.h"
 #include "vault/running.h"
 
@@ -19,6 +20,7 @@ struct store;
 /* A session as it begins. Borrowed for the call. */
 struct store_session {
     const char *uid, *name, *command, *host, *record_level;
+    const char *redact_rules; /* JSON: redact_rules(); NULL: they are not known */
     int64_t started_at_us, pid;
 };
 
@@ -37,6 +39,8 @@ MI_MUST int store_open(struct store **ret, const struct vault_dir *dir, bool syn
 void store_close(struct store *s); /* NULL is fine */
 /* A long body that cannot be written fails its row, which else is kept without it (`body-lost`). */
 void store_want_bodies(struct store *s);
+/* How much is kept of what comes from here on; KEEP_FULL at first. */
+void store_level(struct store *s, enum keep_level level);
 
 /* How long the next call may wait for the lock. For a row added outside a transaction, which is one. */
 void store_wait(struct store *s, int64_t wait_us);

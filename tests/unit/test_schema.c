@@ -44,7 +44,7 @@ static void test_schema_new_database_gets_the_documented_tables(void **state)
         {"sessions", "id uid name command client_name client_version server_name server_version "
                      "protocol_version "
                      "started_at_us ended_at_us end_reason exit_status pid host record_level "
-                     "interposer_version"},
+                     "interposer_version redact_rules"},
         {"messages", "id session_id seq t_us direction origin kind rpc_id method target body "
                      "body_offset body_length "
                      "size redactions action request_seq error_code batch_seq finding"},
