@@ -42,23 +42,23 @@ static bool fresh_chunk(struct line_reader *r)
     return true;
 }
 
+/* A chunk that grew for a long line that has been handed out: whoever holds it, if anybody, frees it. */
+static void leave_long_chunk(struct line_reader *r)
+{
+    if (r->chunk != NULL && r->head == r->tail && r->chunk->cap > LINE_CHUNK)
+        line_close(r);
+}
+
 char *line_room(struct line_reader *r, size_t *ret_n)
 {
+    leave_long_chunk(r);
     if (r->chunk == NULL) {
         r->chunk = chunk_new(LINE_CHUNK);
         if (r->chunk == NULL)
             return NULL;
     }
-    if (r->head == r->tail && r->chunk->refs == 1) {
-        if (r->chunk->cap > LINE_CHUNK) { /* it grew for a long line that has gone */
-            struct chunk *c = chunk_new(LINE_CHUNK);
-            if (c != NULL) {
-                chunk_drop(r->chunk);
-                r->chunk = c;
-            }
-        }
+    if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
-    }
     /* One byte stays free behind the data, for the '\n' of a last line that has none. */
     if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r))
         return NULL;
@@ -102,6 +102,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
         r->head = r->scan = r->head + len + 1;
         return LINE_READY;
     }
+    leave_long_chunk(r);
     return LINE_NEED_MORE;
 }
 

@@ -5,7 +5,7 @@
  * Errors    LINE_TOO_LONG once per line over max_len, as soon as it is over, with the bytes that are
  *           there; the rest is dropped, the next line reads normally. line_give_up() does the same
  *           to a line for which there is no memory.
- * Lifetime  a line lies in its chunk. It is good until the next line_room(), and for as long as
+ * Lifetime  a line lies in its chunk. It is good until the next call on the reader, and for as long as
  *           somebody else holds the chunk (chunk_hold). The byte behind a line belongs to it: a
  *           caller may write the '\n' there that the line is to end with.
  * Rules     only 0x0A ends a line (mcp-wire.md 1.1).

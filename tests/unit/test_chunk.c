@@ -94,6 +94,72 @@ static void test_chunk_discarded_range_leaves_its_neighbours_alone(void **state)
     }
 }
 
+static void test_chunk_large_block_is_kept_for_the_next_that_needs_one(void **state)
+{
+    (void)state;
+    const size_t large = (size_t)2 << 20;
+    chunk_keep((size_t)4 << 20);
+    struct chunk *c = chunk_new(large);
+    assert_non_null(c);
+    memset(c->data, 'x', large);
+    assert_false(chunk_kept());
+    chunk_drop(c);
+    assert_true(chunk_kept());
+    struct chunk *small = chunk_new(4096); /* does not take it */
+    assert_non_null(small);
+    assert_true(chunk_kept());
+    memset(small->data, 's', 4096);
+    assert_int_equal(chunk_grow(&small, CHUNK_KEEP_MIN), 0); /* does */
+    assert_ptr_equal(small, c);
+    assert_int_equal(small->cap, large);
+    assert_int_equal(small->refs, 1);
+    assert_int_equal(small->data[4095], 's');
+    assert_false(chunk_kept());
+    struct chunk *larger = chunk_new((size_t)4 << 20);
+    assert_non_null(larger);
+    chunk_drop(small);
+    chunk_drop(larger); /* one is kept, the larger */
+    assert_true(chunk_kept());
+    assert_ptr_equal(chunk_new(large), larger);
+    chunk_drop(larger);
+    chunk_trim();
+    assert_false(chunk_kept());
+    chunk_keep(0);
+}
+
+static void test_chunk_too_large_or_not_asked_for_is_not_kept(void **state)
+{
+    (void)state;
+    chunk_drop(chunk_new((size_t)2 << 20));
+    assert_false(chunk_kept());
+    chunk_keep((size_t)2 << 20);
+    chunk_drop(chunk_new((size_t)2 << 20 | 1));
+    assert_false(chunk_kept());
+    chunk_drop(chunk_new(CHUNK_KEEP_MIN - 1));
+    assert_false(chunk_kept());
+    chunk_drop(chunk_new((size_t)2 << 20));
+    assert_true(chunk_kept());
+    chunk_keep(CHUNK_KEEP_MIN); /* less than it has */
+    assert_false(chunk_kept());
+    chunk_keep(0);
+}
+
+static void test_chunk_that_will_be_kept_is_not_discarded(void **state)
+{
+    (void)state;
+    const size_t n = (size_t)2 << 20;
+    chunk_keep(n);
+    struct chunk *c = chunk_new(n);
+    assert_non_null(c);
+    memset(c->data, 'x', n);
+    chunk_discard(c, 0, n);
+    for (size_t i = 0; i < n; i += 1024)
+        assert_int_equal(c->data[i], 'x');
+    chunk_keep(0);
+    chunk_drop(c);
+    assert_false(chunk_kept());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +168,9 @@ int main(void)
         cmocka_unit_test(test_chunk_grown_keeps_its_bytes),
         cmocka_unit_test(test_chunk_size_that_cannot_be_is_refused_and_changes_nothing),
         cmocka_unit_test(test_chunk_discarded_range_leaves_its_neighbours_alone),
+        cmocka_unit_test(test_chunk_large_block_is_kept_for_the_next_that_needs_one),
+        cmocka_unit_test(test_chunk_too_large_or_not_asked_for_is_not_kept),
+        cmocka_unit_test(test_chunk_that_will_be_kept_is_not_discarded),
     };
     return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);
 }
