@@ -16,8 +16,10 @@ SDK = lib.ROOT / "tests/sdk/node_modules"
 def checkout(t):
     """A folder with the files of the document, and a function that runs a shell command in it."""
     folder = t.tmp / "checkout"
-    files = dict(re.findall(r"`([\w./]+)`[:.][^`]*?\n\n```(?:json|sh|js|yaml)\n(.*?)```", DOCUMENT, re.S))
-    files |= {name: text for name, text in re.findall(r"`([\w./]+)`:\n\n```\w+\n(.*?)```", DOCUMENT, re.S)}
+    files, before = {}, 0
+    for block in re.finditer(r"```\w+\n(.*?)```", DOCUMENT, re.S):  # the file named last before a block is that block
+        files[re.findall(r"`([\w./]+\.\w+)`", DOCUMENT[before:block.start()])[-1]] = block.group(1)
+        before = block.end()
     eq(sorted(files), [".github/workflows/test.yml", "record.sh", "session.jsonl", "tests/words.sh",
                        "tests/words.test.mjs"], "files of the document")
     for name, text in files.items():
