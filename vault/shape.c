@@ -26,7 +26,8 @@ struct entry {
 
 static struct {
     bool ready;
-    uint8_t shift[1 << 16]; /* by pair; 0: look into the bucket */
+    uint8_t shift[1 << 16];  /* by pair; 0: look into the bucket */
+    uint64_t three[1 << 12]; /* bits: a window may end with these three letters */
     uint16_t bucket[BUCKETS];
     struct entry entries[MAX_ENTRIES]; /* from 1 on */
     size_t entries_n;
@@ -66,6 +67,17 @@ static unsigned pair_of(const char *p)
     return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
+/* Six bits of each of three letters. */
+static inline unsigned three_then(unsigned three, char c)
+{
+    return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
+}
+
+static inline unsigned three_of(const char *p)
+{
+    return three_then(three_then((unsigned)p[0] & 63, p[1]), p[2]);
+}
+
 static unsigned bucket_of(unsigned pair)
 {
     return (pair ^ pair >> 5) % BUCKETS;
@@ -81,39 +93,67 @@ static void add_entry(unsigned pair, size_t rule, size_t letters)
     anchors.entries[*last] = (struct entry){(uint16_t)pair, (uint8_t)rule, (uint8_t)letters, 0};
 }
 
-/* Each pair that may stand at letters i and i + 1 of the window moves it by no more than `most`. */
-static void add_pairs(const struct shape_set *a, const struct shape_set *b, unsigned most,
-                      size_t rule, size_t letters)
+/* The letters of one place in a window. */
+struct letters {
+    size_t n;
+    unsigned char c[256];
+};
+
+static void letters_of(const struct shape_set *set, struct letters *ret)
 {
-    for (unsigned x = 0; x < 256; x++) {
-        if (a != NULL && !shape_in(a, (char)x))
-            continue;
-        for (unsigned y = 0; y < 256; y++) {
-            unsigned pair = x << 8 | y;
-            if (!shape_in(b, (char)y))
-                continue;
+    ret->n = 0;
+    for (unsigned c = 0; c < 256; c++)
+        if (set == NULL || shape_in(set, (char)c))
+            ret->c[ret->n++] = (unsigned char)c;
+}
+
+/* Where a and b follow each other in a window, it moves by no more than `most`. */
+static void add_pairs(const struct letters *a, const struct letters *b, unsigned most, size_t rule,
+                      size_t letters)
+{
+    for (size_t x = 0; x < a->n; x++)
+        for (size_t y = 0; y < b->n; y++) {
+            unsigned pair = (unsigned)a->c[x] << 8 | b->c[y];
             if (anchors.shift[pair] > most)
                 anchors.shift[pair] = (uint8_t)most;
             if (most == 0)
                 add_entry(pair, rule, letters);
         }
-    }
+}
+
+static void add_three(const struct letters *l)
+{
+    char p[3];
+    for (size_t x = 0; x < l[0].n; x++)
+        for (size_t y = 0; y < l[1].n; y++)
+            for (size_t z = 0; z < l[2].n; z++) {
+                p[0] = (char)l[0].c[x], p[1] = (char)l[1].c[y], p[2] = (char)l[2].c[z];
+                unsigned three = three_of(p);
+                anchors.three[three / 64] |= UINT64_C(1) << (three % 64);
+            }
 }
 
 static void add_anchor(size_t rule)
 {
     const struct shape_rule *r = &shape_rules[rule];
-    struct shape_set set[WINDOW];
+    struct letters at[WINDOW];
     const char *f = strchr(r->form, '<');
     size_t n = 0;
     f = f != NULL ? f + 1 : r->form;
-    for (; n < WINDOW && *f != '|'; n++)
-        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &set[n]);
+    for (; n < WINDOW && *f != '|'; n++) {
+        struct shape_set set;
+        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &set);
+        letters_of(&set, &at[n]);
+    }
     assert(n == WINDOW || n == WINDOW - 1);
     for (size_t i = n - 1; i >= 1; i--)
-        add_pairs(&set[i - 1], &set[i], (unsigned)(n - 1 - i), rule, n);
-    if (n < WINDOW)
-        add_pairs(NULL, &set[0], 2, rule, n);
+        add_pairs(&at[i - 1], &at[i], (unsigned)(n - 1 - i), rule, n);
+    add_three(&at[n - 3]);
+    if (n < WINDOW) {
+        struct letters any;
+        letters_of(NULL, &any);
+        add_pairs(&any, &at[0], 2, rule, n);
+    }
 }
 
 static void anchors_open(void)
@@ -127,30 +167,53 @@ static void anchors_open(void)
     anchors.ready = true;
 }
 
-/* The next place at or behind *end where a window may end; false: there is none. */
+/* Bit 0: may a window end at p? */
+static inline unsigned ends_window(unsigned three)
+{
+    return (unsigned)(anchors.three[three / 64] >> (three % 64));
+}
+
+/* The next place at or behind *end where a window may end; false: there is none. Four places at a time,
+ * which do not wait for each other. */
 static inline bool next_window(struct slice text, size_t *end)
 {
     size_t e = *end;
-    while (e < text.n) {
-        unsigned shift = anchors.shift[pair_of(text.p + e - 1)];
-        if (shift == 0)
-            break;
-        e += shift;
+    if (e + 4 <= text.n) {
+        unsigned d = three_of(text.p + e - 2) >> 6;
+        for (; e + 4 <= text.n; e += 4) {
+            unsigned a = three_then(d, text.p[e]), b = three_then(a, text.p[e + 1]);
+            unsigned c = three_then(b, text.p[e + 2]);
+            d = three_then(c, text.p[e + 3]);
+            if ((ends_window(a) | ends_window(b) | ends_window(c) | ends_window(d)) & 1)
+                break;
+        }
     }
+    while (e < text.n && !(ends_window(three_of(text.p + e - 2)) & 1))
+        e++;
     *end = e;
     return e < text.n;
+}
+
+static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
+{
+    struct shape_hit hit;
+    if (!(rule->flags & SHAPE_LOOSE))
+        return shape_form(rule, text, at, &hit);
+    if (rule->fn == shape_assignment)
+        return shape_assignment_name(text, at);
+    struct shape_rule anchor = {rule->name, rule->form, shape_anchor, rule->flags};
+    return shape_form(&anchor, text, at, &hit);
 }
 
 bool shapes_maybe(struct slice text)
 {
     anchors_open();
-    struct shape_hit hit;
     for (size_t end = WINDOW - 2; next_window(text, &end); end++) {
         unsigned pair = pair_of(text.p + end - 1);
         for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
-                shape_form(&shape_rules[e->rule], text, end + 1 - e->letters, &hit))
+                may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
                 return true;
         }
     }

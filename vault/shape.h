@@ -39,7 +39,8 @@ MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
 MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
 void shapes_close(struct shapes *s); /* NULL is fine */
 
-/* Cheap: false says that no built-in rule has a hit in there. */
+/* Cheap: false says that no built-in rule has a hit in there. The text may be the inside of a JSON string
+ * whose escapes are not resolved, as long as none of them is \u or \/: the answer holds for what it means. */
 bool shapes_maybe(struct slice text);
 /* Has the user added patterns? Then shapes_maybe() is not the whole answer. */
 bool shapes_has_patterns(const struct shapes *s);

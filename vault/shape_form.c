@@ -110,6 +110,19 @@ static size_t run(const struct shape_set *set, struct slice text, size_t i, size
     return n;
 }
 
+/* No digit, and letters of one case alone: words with dashes between. */
+static bool plain_words(struct slice s)
+{
+    bool lower = false, upper = false;
+    for (size_t i = 0; i < s.n; i++) {
+        lower = lower || shape_lower(s.p[i]);
+        upper = upper || shape_upper(s.p[i]);
+        if (shape_digit(s.p[i]) || (lower && upper))
+            return false;
+    }
+    return s.n > 0;
+}
+
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *f = rule->form;
@@ -146,7 +159,11 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
         return false;
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
-    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) && shape_made_up(hit))
+    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) &&
+        (plain_words(from < at ? hit : body) || shape_made_up(hit)))
+        return false;
+    if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
+                                      (i < text.n && strchr("+/=", text.p[i]) != NULL)))
         return false;
     if (end == 0 && n == FORM_FIRST)
         i += run(&set, text, i, max - n);
@@ -294,12 +311,21 @@ bool shape_template(struct slice s)
     char a = s.p[0], b = s.n > 1 ? s.p[1] : '\0', z = s.p[s.n - 1];
     if (a == '$' && (b == '{' || b == '(' || b == '_' || shape_upper(b)))
         return true;
+    if (a == '$' && shape_lower(b)) { /* a variable, of a shell or of Perl */
+        size_t k = 1;
+        while (k < s.n && (shape_lower(s.p[k]) || strchr("_->", s.p[k]) != NULL))
+            k++;
+        if (k == s.n)
+            return true;
+    }
+    if (memmem(s.p, s.n, "%s", 2) != NULL)
+        return true;
     if ((a == '<' && z == '>') || (a == '{' && z == '}') || (a == '[' && z == ']'))
         return true;
     if (a == '%' && (s.n == 2 || b == '(' || z == '%'))
         return true;
     /* stars, dots, and the bytes of U+2022, U+25CF, U+2026 */
-    static const char hidden[] = "*.xX-_#?\xE2\x80\xA2\x97\x8F\xA6";
+    static const char hidden[] = "*.:xX-_#?\xE2\x80\xA2\x97\x8F\xA6";
     size_t n = 0;
     while (n < s.n && memchr(hidden, s.p[n], sizeof hidden - 1) != NULL)
         n++;
@@ -324,4 +350,10 @@ bool shape_mark(struct slice text, size_t at, struct shape_hit *ret)
 {
     (void)text, (void)at, (void)ret;
     return false;
+}
+
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret)
+{
+    (void)text, (void)at, (void)ret;
+    return true;
 }

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #define LINE_MAX_LEN 4096 /* bytes of a header's value */
+#define JUDGED 512        /* bytes of a token by which it is judged */
 
 static bool token68(char c)
 {
@@ -19,10 +20,10 @@ static size_t skip(struct slice text, size_t i, const char *chars)
 }
 
 /* Where the run of letters of a token ends. */
-static size_t token_end(struct slice text, size_t i)
+static size_t token_end(struct slice text, size_t i, size_t most)
 {
     size_t from = i;
-    while (i < text.n && token68(text.p[i]))
+    while (i < text.n && i - from < most && token68(text.p[i]))
         i++;
     shape_work += i - from;
     while (i > from && text.p[i - 1] == '.')
@@ -61,6 +62,14 @@ static struct slice part(struct slice text, size_t from, size_t end)
     return (struct slice){text.p + from, end - from};
 }
 
+static bool has_digit(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (shape_digit(s.p[i]))
+            return true;
+    return false;
+}
+
 /* ---- the three schemes, wherever they stand ---- */
 
 bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret)
@@ -68,7 +77,7 @@ bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip(text, at + 6, " \t:");
     if (from == at + 6 || !shape_edge_left(text, at))
         return false;
-    size_t end = token_end(text, from);
+    size_t end = token_end(text, from, SIZE_MAX);
     struct slice v = part(text, from, end);
     return v.n >= 16 && shape_varied(v) && !shape_made_up(v) && hit(ret, from, end);
 }
@@ -91,7 +100,7 @@ static bool decodes_to_pair(struct slice s)
             continue;
         bits -= 8;
         unsigned char byte = (unsigned char)(held >> bits & 0xFF);
-        if (byte < ' ' || byte == 0x7F)
+        if (byte < ' ' || byte >= 0x7F)
             return false;
         colon = colon || byte == ':';
         n++;
@@ -105,7 +114,7 @@ bool shape_basic(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip(text, at + 5, " \t:");
     if (from == at + 5 || !shape_edge_left(text, at))
         return false;
-    size_t end = token_end(text, from);
+    size_t end = token_end(text, from, SIZE_MAX);
     struct slice v = part(text, from, end);
     return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && decodes_to_pair(v) && hit(ret, from, end);
 }
@@ -115,7 +124,8 @@ bool shape_digest(struct slice text, size_t at, struct shape_hit *ret)
     size_t from = skip(text, at + 6, " \t");
     if (from == at + 6 || !slice_begins(part(text, from, text.n), "username="))
         return false;
-    return hit(ret, from, line_end(text, from, 0));
+    struct slice v = part(text, from, line_end(text, from, 0));
+    return memmem(v.p, v.n, "%s", 2) == NULL && hit(ret, from, from + v.n);
 }
 
 /* ---- headers ---- */
@@ -169,14 +179,19 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
     }
     if (scheme_known)
         from = next;
-    size_t end = token_end(text, from);
-    while (end < text.n && end - from < LINE_MAX_LEN && text.p[end] == ':') /* id:secret */
-        end = token_end(text, end + 1);
+    size_t end = token_end(text, from, JUDGED);
+    while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
+        end = token_end(text, end + 1, JUDGED);
     struct slice v = part(text, from, end);
     if (shape_template(v) || shape_listed(v, "token required missing invalid none null true false"))
         return false;
-    return (scheme_known ? v.n >= 4 : v.n >= 8 && shape_varied(v)) && !shape_made_up(v) &&
-           hit(ret, from, end);
+    if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
+        return false;
+    if (v.n < (scheme_known ? 4 : 8) || shape_made_up(v))
+        return false;
+    if (!scheme_known && !(shape_varied(v) && has_digit(v)))
+        return false;
+    return hit(ret, from, token_end(text, end, SIZE_MAX));
 }
 
 bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)

@@ -6,8 +6,8 @@ const struct shape_rule shape_rules[] = {
     {"", "\\[red|", shape_mark, 0}, /* what stands in place of a hit: no anchor in there counts */
 
     /* keys and tokens of no one provider */
-    {"private-key", "BEGI|N ", shape_pem, 0},
-    {"private-key", "PuTTY|-User-Key-File-", shape_pem, 0},
+    {"private-key", "BEGI|N ", shape_pem, SHAPE_LOOSE},
+    {"private-key", "PuTTY|-User-Key-File-", shape_pem, SHAPE_LOOSE},
     {"private-key", "LS0tL|S1CRUdJTi", shape_pem_base64, 0},
     {"jwt", "eyJ|", shape_jwt, 0},
     {"age-secret-key", "AGE-|SECRET-KEY-1[0-9A-Z]{58}", NULL, 0},
@@ -144,11 +144,11 @@ const struct shape_rule shape_rules[] = {
     {"stripe-key", "[sr]k_[lt]|[a-z]{3}_\\a{16,}", NULL, 0},
     {"stripe-key", "sk_p|rod_\\a{16,}", NULL, 0},
     {"webhook-secret", "whse|c_\\b{24,}={0,2}", NULL, 0},
-    {"square-token", "EAAA|\\w{60}", NULL, 0},
+    {"square-token", "EAAA|\\w{60}", NULL, SHAPE_ALONE},
     {"square-token", "sq0[aci]|[tsd]p-\\w{22,43}", NULL, 0},
     {"shopify-token", "shp[aps]|[ats]_\\x{32}", NULL, 0},
     {"shopify-token", "shpc|a_\\x{32}", NULL, 0},
-    {"facebook-token", "EAA[A-Z]|\\a{90,}", NULL, 0},
+    {"facebook-token", "EAA[A-Z]|\\a{90,}", NULL, SHAPE_ALONE},
     {"razorpay-key", "rzp_|[a-z]{4}_\\a{14}", NULL, 0},
     {"plaid-token", "acce|ss-[a-z]{7,11}-\\h{8}-\\h{4}-\\h{4}-\\h{4}-\\h{12}", NULL, 0},
     {"flutterwave-key", "FLWS|ECK[A-Z_]{0,5}-\\a{12,}[A-Z-]{0,2}", NULL, 0},
@@ -186,21 +186,21 @@ const struct shape_rule shape_rules[] = {
     {"posthog-key", "ph[xs]_|\\a{40,50}", NULL, 0},
 
     /* by what stands around them */
-    {"basic-auth", "basi|c", shape_basic, SHAPE_FOLD},
-    {"authorization", "auth|orization", shape_authorization, SHAPE_FOLD},
-    {"bearer", "bear|er", shape_bearer, SHAPE_FOLD},
-    {"digest-auth", "dige|st", shape_digest, SHAPE_FOLD},
-    {"cookie", "cook|ie", shape_cookie, SHAPE_FOLD},
+    {"basic-auth", "basi|c", shape_basic, SHAPE_FOLD | SHAPE_LOOSE},
+    {"authorization", "auth|orization", shape_authorization, SHAPE_FOLD | SHAPE_LOOSE},
+    {"bearer", "bear|er", shape_bearer, SHAPE_FOLD | SHAPE_LOOSE},
+    {"digest-auth", "dige|st", shape_digest, SHAPE_FOLD | SHAPE_LOOSE},
+    {"cookie", "cook|ie", shape_cookie, SHAPE_FOLD | SHAPE_LOOSE},
     {"signature", "sig|", shape_signature, SHAPE_FOLD},
     {"url-password", "://|", shape_url, 0},
     {"url-password", "%3a%|2f%2f", shape_url_encoded, SHAPE_FOLD},
-    {"curl-user", "curl|", shape_curl, 0},
-    {"assignment", "pass|", shape_assignment, SHAPE_FOLD},
-    {"assignment", "pwd|", shape_assignment, SHAPE_FOLD},
-    {"assignment", "secr|et", shape_assignment, SHAPE_FOLD},
-    {"assignment", "toke|n", shape_assignment, SHAPE_FOLD},
-    {"assignment", "key|", shape_assignment, SHAPE_FOLD},
-    {"assignment", "cred|ential", shape_assignment, SHAPE_FOLD},
+    {"curl-user", "curl|", shape_curl, SHAPE_LOOSE},
+    {"assignment", "pass|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "pwd|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "secr|et", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "toke|n", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "key|", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
+    {"assignment", "cred|ential", shape_assignment, SHAPE_FOLD | SHAPE_LOOSE},
 };
 
 const size_t shape_rules_n = MI_COUNT(shape_rules);

@@ -29,6 +29,8 @@ enum shape_flag {
     SHAPE_CRC =
         2, /* six last letters are the CRC-32 of those between prefix and them, in base 62 */
     SHAPE_EDGELESS = 4, /* may stand in the middle of a word */
+    SHAPE_ALONE = 8,    /* no + / = next to it, else it is a part of some base64 */
+    SHAPE_LOOSE = 16,   /* escapes in the text may hide what its function looks for */
 };
 
 struct shape_rule {
@@ -108,7 +110,8 @@ size_t shape_mark_end(struct slice text, size_t at);
 
 /* ---- rules that are more than a form ---- */
 
-bool shape_mark(struct slice text, size_t at, struct shape_hit *ret); /* never a hit */
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret); /* always one */
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret);   /* never a hit */
 bool shape_pem(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret);
@@ -122,6 +125,8 @@ bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_signature(struct slice text, size_t at, struct shape_hit *ret);
 bool shape_curl(struct slice text, size_t at, struct shape_hit *ret);
+/* Is this the name of a secret, whatever follows? */
+bool shape_assignment_name(struct slice text, size_t at);
 bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret);
 
 #endif

@@ -47,8 +47,9 @@ static size_t run_of_base64(struct slice text, size_t at)
 
 static const char *find(const char *p, const char *end, const char *what)
 {
-    shape_work += (uint64_t)(end - p);
-    return memmem(p, (size_t)(end - p), what, strlen(what));
+    const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
+    shape_work += (uint64_t)((at != NULL ? at : end) - p);
+    return at;
 }
 
 /* ---- private keys ---- */
@@ -106,14 +107,15 @@ static const char *key_words(const char *p, const char *end, size_t *ret_n)
     return last;
 }
 
-/* Where the key's last line ends; NULL: another key begins before, or it is too far away. */
-static const char *key_end(const char *p, const char *end)
+/* Where the key's last line ends, and where it begins; NULL: another key begins before, or it is too far
+ * away. */
+static const char *key_end(const char *p, const char *end, const char **ret_last)
 {
     const char *q;
     if ((size_t)(end - p) > PEM_MAX)
         end = p + PEM_MAX;
-    while ((q = memmem(p, (size_t)(end - p), "----", 4)) != NULL) {
-        shape_work += (uint64_t)(q - p);
+    while ((q = find(p, end, "----")) != NULL) {
+        *ret_last = q;
         while (q < end && (*q == '-' || *q == ' '))
             q++;
         if (end - q >= 4 && memcmp(q, "END ", 4) == 0) {
@@ -130,23 +132,29 @@ static const char *key_end(const char *p, const char *end)
     return NULL;
 }
 
+/* Base64 in [p, end): all of it, and is there a run as of a key? */
+static bool has_key(const char *p, const char *end)
+{
+    size_t all = 0, now = 0, longest = 0;
+    shape_work += (uint64_t)(end - p);
+    for (; p < end; p++) {
+        now = shape_base64(*p) && *p != '-' ? now + 1 : 0;
+        all += now > 0;
+        longest = now > longest ? now : longest;
+    }
+    return all >= PEM_BODY_MIN && longest >= 16;
+}
+
 static bool key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
 {
-    const char *end = text.p + text.n, *to = key_end(body, end);
-    size_t letters = 0;
-    if (to != NULL) {
-        for (const char *p = body; p < to; p++)
-            letters += shape_base64(*p) && *p != '-';
-        shape_work += (uint64_t)(to - body);
-        const char *mark = find(body, to, SHAPE_MARK);
-        if (mark != NULL)
-            to = NULL;
+    const char *end = text.p + text.n, *last, *to = key_end(body, end, &last);
+    if (to == NULL || find(body, to, SHAPE_MARK) != NULL) {
+        size_t letters;
+        last = to = key_words(body, end, &letters);
     }
-    if (to == NULL)
-        to = key_words(body, end, &letters);
     ret->from = from;
     ret->n = (size_t)(to - text.p) - from;
-    return letters >= PEM_BODY_MIN;
+    return has_key(body, last);
 }
 
 bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
@@ -198,12 +206,22 @@ bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
 
 /* ---- JSON Web Tokens ---- */
 
+/* The parts have the letters of file names; what begins inside of one is none. */
+static size_t jwt_part(struct slice text, size_t at)
+{
+    size_t i = at;
+    while (i < text.n && (shape_alnum(text.p[i]) || text.p[i] == '-' || text.p[i] == '_'))
+        i++;
+    shape_work += i - at;
+    return i - at;
+}
+
 bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
 {
     char head[768];
-    if (!shape_edge_left(text, at))
+    if (!shape_edge_left(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
         return false;
-    struct slice part = {text.p + at, run_of_base64(text, at)};
+    struct slice part = {text.p + at, jwt_part(text, at)};
     size_t end = at + part.n, parts = 1;
     if (part.n < 12 || end + 1 >= text.n || text.p[end] != '.')
         return false;
@@ -211,7 +229,7 @@ bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
     if (memmem(head, n, "\"alg\"", 5) == NULL && memmem(head, n, "\"enc\"", 5) == NULL)
         return false;
     while (parts < 5 && end < text.n && text.p[end] == '.') {
-        end += 1 + run_of_base64(text, end + 1);
+        end += 1 + jwt_part(text, end + 1);
         parts++;
     }
     while (end > at && text.p[end - 1] == '.')

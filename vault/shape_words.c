@@ -46,50 +46,75 @@ static void name_at(struct slice text, size_t at, struct name *ret)
     ret->plain[ret->plain_n] = '\0';
 }
 
-/* Does the name end with one of the words of the list? */
-static bool name_ends(const struct name *n, const char *list)
+struct word {
+    unsigned char n;
+    const char *p;
+};
+#define W(text)                                                                                    \
+    {                                                                                              \
+        sizeof text - 1, text                                                                      \
+    }
+
+/* What it names is secret. */
+static const struct word strong[] = {
+    W("password"),    W("passwd"),        W("passphrase"), W("passcode"),  W("passwort"),
+    W("userpass"),    W("dbpass"),        W("rootpass"),   W("adminpass"), W("mysqlpwd"),
+    W("dbpwd"),       W("userpwd"),       W("secret"),     W("secretkey"), W("secretaccesskey"),
+    W("secrettoken"), W("secretkeybase"),
+};
+/* So it is when it looks like it. */
+static const struct word weak[] = {
+    W("token"),         W("apikey"),     W("accesskey"),  W("privatekey"),  W("signingkey"),
+    W("encryptionkey"), W("masterkey"),  W("accountkey"), W("sharedkey"),   W("authkey"),
+    W("servicekey"),    W("adminkey"),   W("storagekey"), W("hmackey"),     W("apisecretkey"),
+    W("licensekey"),    W("webhookkey"), W("credential"), W("credentials"), W("appkey"),
+};
+/* It is not. */
+static const struct word other[] = {
+    W("pagetoken"),     W("nexttoken"),       W("continuationtoken"), W("continuetoken"),
+    W("progresstoken"), W("synctoken"),       W("cancellationtoken"), W("canceltoken"),
+    W("prompttoken"),   W("completiontoken"), W("unexpectedtoken"),   W("bostoken"),
+    W("eostoken"),      W("padtoken"),        W("unktoken"),          W("septoken"),
+    W("masktoken"),     W("clstoken"),        W("stoptoken"),         W("pagingtoken"),
+    W("skiptoken"),     W("bypass"),          W("compass"),
+};
+
+static bool name_ends(const struct name *n, const struct word *list, size_t list_n)
 {
-    while (*list != '\0') {
-        size_t len = strcspn(list, " ");
-        if (n->plain_n >= len && memcmp(n->plain + n->plain_n - len, list, len) == 0)
+    for (size_t i = 0; i < list_n; i++) {
+        const struct word *w = &list[i];
+        if (n->plain_n >= w->n && n->plain[n->plain_n - 1] == w->p[w->n - 1] &&
+            memcmp(n->plain + n->plain_n - w->n, w->p, w->n) == 0)
             return true;
-        list += len + strspn(list + len, " ");
     }
     return false;
 }
 
+/* DB_PASS, smtp.pass, ftpPwd, or the word alone: something divides it from what stands before. */
+static bool ends_short(const struct name *n, const char *word)
+{
+    size_t len = strlen(word), at = n->text.n - len;
+    if (n->plain_n < len || n->text.n < len || memcmp(n->plain + n->plain_n - len, word, len) != 0)
+        return false;
+    if (n->plain_n == len)
+        return true;
+    while (at > 0 && shape_digit(n->text.p[at + len - 1])) /* DB_PASS2 */
+        at--;
+    return at > 0 && (!shape_alnum(n->text.p[at - 1]) ||
+                      (shape_lower(n->text.p[at - 1]) && shape_upper(n->text.p[at])));
+}
+
 enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
 
-/* Strong: what it names is secret. Weak: so it is when it looks like it. */
 static enum strength name_strength(const struct name *n)
 {
-    static const char strong[] = "password passwd passphrase passcode passwort userpass dbpass "
-                                 "rootpass adminpass mysqlpwd dbpwd userpwd secret secretkey "
-                                 "secretaccesskey secrettoken secretkeybase clientsecret";
-    static const char weak[] =
-        "token apikey accesskey privatekey signingkey encryptionkey masterkey "
-        "accountkey sharedkey authkey servicekey adminkey storagekey hmackey "
-        "apisecretkey licensekey webhookkey credential credentials appkey";
-    static const char other[] =
-        "pagetoken nexttoken continuationtoken continuetoken progresstoken "
-        "synctoken cancellationtoken cancelltoken prompttoken completiontoken "
-        "unexpectedtoken bostoken eostoken padtoken unktoken septoken "
-        "masktoken clstoken stoptoken pagination pagingtoken skiptoken "
-        "bypass compass";
-    if (name_ends(n, other))
+    if (n->plain_n == 0 || name_ends(n, other, MI_COUNT(other)))
         return NAME_NONE;
-    if (name_ends(n, strong))
+    if (name_ends(n, strong, MI_COUNT(strong)) || ends_short(n, "pass"))
         return NAME_STRONG;
-    if (strcmp(n->plain, "pass") == 0 || strcmp(n->plain, "pwd") == 0)
-        return NAME_STRONG;
-    /* DB_PASS, smtp.pass, ftpPwd: with a break before the word */
-    if (name_ends(n, "pass pwd") && n->text.n > 4) {
-        char c = n->text.p[n->text.n - (name_ends(n, "pwd") ? 3 : 4) - 1];
-        char w = n->text.p[n->text.n - (name_ends(n, "pwd") ? 3 : 4)];
-        if (!shape_alnum(c) || (shape_lower(c) && shape_upper(w)))
-            return slice_is(n->text, "OLDPWD") ? NAME_NONE : NAME_STRONG;
-    }
-    return name_ends(n, weak) ? NAME_WEAK : NAME_NONE;
+    if (ends_short(n, "pwd"))
+        return slice_is(n->text, "OLDPWD") ? NAME_NONE : NAME_STRONG;
+    return name_ends(n, weak, MI_COUNT(weak)) ? NAME_WEAK : NAME_NONE;
 }
 
 /* ---- what stands between ---- */
@@ -108,6 +133,7 @@ struct place {
     char quote;       /* 0: none */
     bool escaped;     /* the quote has a backslash before it */
     bool element;     /* <name>value</name> */
+    bool tight;       /* name=value, without blanks */
     bool line_begins; /* the name is the first thing on its line */
 };
 
@@ -191,6 +217,8 @@ static bool place_after(struct slice text, const struct name *n, struct place *r
     } else {
         return false;
     }
+    ret->tight = ret->sep == SEP_EQUALS && (k >= text.n || !shape_blank(text.p[k])) &&
+                 !shape_blank(text.p[i]);
     ret->at = skip_quote(text, skip_blanks(text, k), ret);
     return ret->at < text.n;
 }
@@ -253,26 +281,74 @@ static struct slice value_at(struct slice text, struct place *p, size_t most)
     if (i == stop && i < text.n)
         return (struct slice){v, n};
     bool open = memchr(v, '(', n) != NULL || memchr(v, '{', n) != NULL || memchr(v, '[', n) != NULL;
-    while (n > 0 && strchr(open ? ",." : ",.)]}|", v[n - 1]) != NULL)
+    while (n > 0 && strchr(open ? ",." : ",.)]}|:", v[n - 1]) != NULL)
         n--;
     return (struct slice){v, n};
 }
 
-/* a.b.c(), process.env.X, getpass(): an expression of some language. */
-static bool expression(struct slice v)
+static bool ends_line(struct slice text, struct slice v)
 {
-    size_t i = 0, dots = 0;
-    while (i < v.n && (shape_alnum(v.p[i]) || strchr("_.:>-$", v.p[i]) != NULL)) {
-        dots += v.p[i] == '.' && i > 0 && i + 1 < v.n && !shape_digit(v.p[i + 1]);
-        i++;
+    const char *p = v.p + v.n, *end = text.p + text.n;
+    while (p < end && (shape_blank(*p) || quote(*p) || *p == ','))
+        p++;
+    return p == end || *p == '\n' || *p == '\r';
+}
+
+/* Letters, and what joins them in a name of some language: conf.password, $self->pass, std::string. */
+static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints)
+{
+    size_t i = 0;
+    *ret_digit = false;
+    *ret_joints = 0;
+    for (; i < v.n; i++) {
+        char c = v.p[i];
+        if (shape_digit(c))
+            *ret_digit = true;
+        else if (c == '.' || c == ':' || c == '>' || c == '?')
+            ++*ret_joints;
+        else if (!shape_alnum(c) && c != '_' && c != '$' && c != '-')
+            break;
     }
-    if (i > 0 && i < v.n && (v.p[i] == '(' || v.p[i] == '[' || v.p[i] == '{'))
+    return i;
+}
+
+static bool same_name(const struct name *n, struct slice v)
+{
+    size_t i = n->plain_n, k = v.n;
+    while (i > 0 && k > 0) {
+        if (!shape_alnum(v.p[k - 1])) {
+            k--;
+            continue;
+        }
+        if (shape_fold(v.p[--k]) != n->plain[--i])
+            return false;
+    }
+    return true;
+}
+
+/* In source code a name or an expression stands where a secret would: password = self.read(x). */
+static bool expression(struct slice text, const struct name *n, const struct place *p,
+                       struct slice v)
+{
+    bool digit, upper = true;
+    size_t joints, len = identifier_len(v, &digit, &joints);
+    const char *next = v.p + v.n, *end = text.p + text.n;
+    char c = next < end ? *next : '\0';
+    if (len > 0 && len < v.n && strchr("([{", v.p[len]) != NULL)
         return true;
-    return i == v.n && dots > 0 && !shape_digit(v.p[0]) &&
-           shape_holds(v,
-                       "env. config settings. self. this. req. request. args. opts. options. os. "
-                       "ctx. params. props. state. data. var. local. secrets. vault. user. "
-                       "account. credentials. module. response. result. body.");
+    if (memmem(v.p, v.n, "->", 2) != NULL || (v.n > 1 && v.p[0] == '(') || c == '(')
+        return true;
+    if (len < v.n || digit)
+        return false;
+    for (size_t i = 0; i < v.n; i++)
+        upper = upper && !shape_lower(v.p[i]);
+    if (same_name(n, v) || (upper && memchr(v.p, '_', v.n) != NULL))
+        return true;
+    if (joints > 0)
+        return !p->tight || !p->line_begins || c == ',' || c == ')';
+    if (p->tight)
+        return (c == ',' || c == ')') && shape_holds(v, "pass secret token key cred auth");
+    return !p->line_begins || c == ',' || c == ';' || !ends_line(text, v);
 }
 
 static const char not_values[] =
@@ -312,14 +388,6 @@ static bool path(struct slice v)
            shape_holds(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
 }
 
-static bool ends_line(struct slice text, struct slice v)
-{
-    const char *p = v.p + v.n, *end = text.p + text.n;
-    while (p < end && (shape_blank(*p) || quote(*p) || *p == ','))
-        p++;
-    return p == end || *p == '\n' || *p == '\r';
-}
-
 static bool strong_value(struct slice text, const struct name *n, const struct place *p,
                          struct slice v)
 {
@@ -334,6 +402,8 @@ static bool strong_value(struct slice text, const struct name *n, const struct p
         return p->sep != SEP_IS && v.n <= 200 &&
                !shape_holds(v, "password enter please must should your invalid incorrect "
                                "required cannot failed secret passphrase");
+    if (strcmp(n->plain, "pass") == 0 && shape_digit(v.p[0]) && shape_holds(v, "."))
+        return false; /* a version */
     if (digits_only(v))
         return p->sep == SEP_EQUALS || v.n >= 6;
     if (p->sep == SEP_EQUALS || p->quote != 0)
@@ -356,7 +426,15 @@ static bool weak_value(const struct place *p, struct slice v)
     }
     if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || path(v) || digits_only(v))
         return false;
-    return shape_varied(v) && !shape_made_up(v) && (digit || v.n >= 20);
+    return shape_varied(v) && !shape_made_up(v) &&
+           (digit || (v.n >= 20 && (p->quote != 0 || p->tight)));
+}
+
+bool shape_assignment_name(struct slice text, size_t at)
+{
+    struct name n = {0};
+    name_at(text, at, &n);
+    return name_strength(&n) != NAME_NONE;
 }
 
 bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
@@ -364,15 +442,17 @@ bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
     struct name n = {0};
     struct place p;
     name_at(text, at, &n);
-    enum strength strength = name_strength(&n);
     if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
         return false; /* a user's name in a URL */
-    if (strength == NAME_NONE || !place_after(text, &n, &p))
+    if (!place_after(text, &n, &p))
+        return false;
+    enum strength strength = name_strength(&n);
+    if (strength == NAME_NONE)
         return false;
     struct slice v = value_at(text, &p, VALUE_HEAD);
     if (shape_template(v) || shape_mark_end(text, p.at) != 0 || shape_listed(v, not_values))
         return false;
-    if (p.quote == 0 && expression(v))
+    if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG && expression(text, &n, &p, v))
         return false;
     if (p.element &&
         !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))

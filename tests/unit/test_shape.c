@@ -356,6 +356,10 @@ static void test_shape_no_input_makes_the_work_grow_faster_than_itself(void **st
 {
     static const char *const units[] = {
         "eyJ",
+        "+eyJ",
+        "-eyJ",
+        "/eyJ",
+        "eyJ-",
         "eyJ.",
         "eyJhbGciOiJIUzI1NiJ9.",
         "eyJhbGciOiJIUzI1NiJ9",
