@@ -199,7 +199,7 @@ static bool note_progress(struct traffic *t, struct message *x)
         p = pending_find_token(&t->open[ROW_C2S], x->m.progress_token);
         if (p != NULL && !p->cancelled)
             timers_progress(&t->timers, p, recorder_now_us(t->recorder));
-        return p == NULL || !p->cancelled || t->validate == VALIDATE_NONE;
+        return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
     }
     if (x->m.meta.type != JSON_OBJECT ||
         !rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
