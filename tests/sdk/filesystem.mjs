@@ -119,7 +119,8 @@ export const filesystem_cases = [
     name: "filesystem without its directory",
     server: filesystem("nowhere"),
     dies: true,
-    says: ["the server closed its stdout"],
+    interposer: ["--restarts", "0"],
+    says: ["the server ended"],
     play: nothing,
   },
 ];
