@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proxy/apart.h"
+#include "vault/bodies.h"
 #include "vault/checkpoint.h"
 #include "vault/running.h"
+#include "vault/uid.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,8 +18,10 @@
 
 /* What the proxy says: one datagram each (SOCK_SEQPACKET keeps them apart and tells of the end). */
 struct order {
-    enum { ORDER_GUARD, ORDER_CHECKPOINT } what;
+    enum { ORDER_GUARD, ORDER_CHECKPOINT, ORDER_WRITE_OUT } what;
     pid_t group;
+    char uid[UID_LEN + 1]; /* whose bodies are to be written out */
+    int64_t from, to;
 };
 
 /* ---- the attendant's side ------------------------------------------------------------------- */
@@ -37,6 +41,15 @@ static void bury_when_due(int fd, const char *vault, int64_t *due_us)
     }
 }
 
+/* Does what may take as long as the disk likes, and tells what it has done. */
+static char do_disk_work(const struct order *o, const char *vault)
+{
+    if (o->what == ORDER_CHECKPOINT)
+        return checkpoint_vault(vault) == 0 ? 'y' : 'n';
+    bodies_write_out(vault, o->uid, o->from, o->to);
+    return 'w';
+}
+
 static void attend(int fd, const char *vault)
 {
     pid_t group = 0;
@@ -53,7 +66,7 @@ static void attend(int fd, const char *vault)
             group = o.group;
             continue;
         }
-        char done = checkpoint_vault(vault) == 0 ? 'y' : 'n';
+        char done = do_disk_work(&o, vault);
         if (send(fd, &done, 1, MSG_NOSIGNAL) != 1)
             break;
     }
@@ -67,7 +80,7 @@ static void attend(int fd, const char *vault)
 void attendant_open(struct attendant *a, const char *vault)
 {
     int fd[2];
-    *a = (struct attendant){.fd = -1};
+    *a = (struct attendant){.fd = -1, .unwritten_from = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0)
         return;
     pid_t pid = fork();
@@ -81,7 +94,7 @@ void attendant_open(struct attendant *a, const char *vault)
         close(fd[0]);
         return;
     }
-    *a = (struct attendant){.pid = pid, .fd = fd[0]};
+    *a = (struct attendant){.pid = pid, .fd = fd[0], .unwritten_from = -1};
 }
 
 static bool tell(struct attendant *a, struct order o)
@@ -103,14 +116,39 @@ void attendant_guard(struct attendant *a, pid_t group)
     (void)tell(a, (struct order){.what = ORDER_GUARD, .group = group});
 }
 
-bool attendant_checkpoint(struct attendant *a)
+/* What it has done meanwhile. */
+static void hear(struct attendant *a)
 {
     char done;
-    if (a->busy && recv(a->fd, &done, 1, MSG_DONTWAIT) == 1)
-        a->busy = false;
+    while ((a->busy || a->writing) && recv(a->fd, &done, 1, MSG_DONTWAIT) == 1) {
+        if (done == 'w')
+            a->writing = false;
+        else
+            a->busy = false;
+    }
+}
+
+bool attendant_checkpoint(struct attendant *a)
+{
+    hear(a);
     if (!a->busy)
         a->busy = tell(a, (struct order){.what = ORDER_CHECKPOINT});
     return a->fd >= 0;
+}
+
+void attendant_write_out(struct attendant *a, const char *uid, int64_t from, int64_t to)
+{
+    struct order o = {.what = ORDER_WRITE_OUT, .to = to};
+    if (a->unwritten_from < 0)
+        a->unwritten_from = from;
+    hear(a);
+    if (a->writing)
+        return;
+    o.from = a->unwritten_from;
+    memcpy(o.uid, uid, UID_LEN);
+    a->writing = tell(a, o);
+    if (a->writing)
+        a->unwritten_from = -1;
 }
 
 void attendant_close(struct attendant *a)

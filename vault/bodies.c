@@ -5,6 +5,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define NEW_MIN ((int64_t)1 << 20)
+
 void bodies_open(struct bodies *b, int dir_fd, bool sync)
 {
     *b = (struct bodies){.dir_fd = dir_fd, .fd = -1, .sync = sync};
@@ -33,7 +35,7 @@ static int open_file(struct bodies *b, const char *uid)
         bodies_close(b);
         return MI_EIO;
     }
-    b->tail = end;
+    b->tail = b->told = end;
     return 0;
 }
 
@@ -64,4 +66,30 @@ int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *re
     *ret_offset = b->tail;
     b->tail += (int64_t)done;
     return 0;
+}
+
+bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
+{
+    if (b->tail - b->told < NEW_MIN)
+        return false;
+    *ret_from = b->told;
+    *ret_to = b->told = b->tail;
+    return true;
+}
+
+void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to)
+{
+    int dir = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int bodies = dir >= 0 ? vault_dir_sub(dir, VAULT_BODIES, false) : -1;
+    int fd = bodies >= 0 ? vault_dir_file(bodies, uid, O_RDONLY) : -1;
+    if (fd >= 0 && sync_file_range(fd, from, to - from,
+                                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                       SYNC_FILE_RANGE_WAIT_AFTER) == 0)
+        (void)posix_fadvise(fd, from, to - from, POSIX_FADV_DONTNEED);
+    if (fd >= 0)
+        close(fd);
+    if (bodies >= 0)
+        close(bodies);
+    if (dir >= 0)
+        close(dir);
 }

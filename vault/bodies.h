@@ -14,10 +14,17 @@ struct bodies {
     int fd;       /* -1: no body yet */
     bool sync;    /* each body is on the disk before it is referred to */
     int64_t tail; /* where the next body goes */
+    int64_t told; /* what lies before was handed out by bodies_new() */
 };
 
 void bodies_open(struct bodies *b, int dir_fd, bool sync);
 void bodies_close(struct bodies *b);
 MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
+/* What was added since the last call, when it is worth a disk's while. */
+bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
+
+/* Writes a part of VAULT/Bodies/<uid> to the disk, waits for it, and lets its memory go. Bodies are seldom
+ * read again at once, and what they would take is wanted for the next. For a process that may wait. */
+void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to);
 
 #endif

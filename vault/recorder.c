@@ -536,6 +536,11 @@ void recorder_rest(struct recorder *r)
         store_rest(r->store);
 }
 
+bool recorder_new_bodies(struct recorder *r, int64_t *ret_from, int64_t *ret_to)
+{
+    return r->store != NULL && store_new_bodies(r->store, ret_from, ret_to);
+}
+
 /* ---- looking ------------------------------------------------------------------------------- */
 
 int64_t recorder_now_us(const struct recorder *r)

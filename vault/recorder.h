@@ -74,6 +74,8 @@ bool recorder_behind(
 bool recorder_keeps_lock(const struct recorder *r);
 void recorder_rest(struct recorder *r);
 #define RECORDER_REST_US 2000
+/* The part of this session's file of bodies that is new since the last call and worth writing out. */
+bool recorder_new_bodies(struct recorder *r, int64_t *ret_from, int64_t *ret_to);
 
 int64_t recorder_now_us(const struct recorder *r);     /* since the session's start */
 int64_t recorder_started_us(const struct recorder *r); /* wall clock */

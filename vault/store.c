@@ -489,6 +489,11 @@ void store_rest(struct store *s)
         wal_locks_rest(s->locks);
 }
 
+bool store_new_bodies(struct store *s, int64_t *ret_from, int64_t *ret_to)
+{
+    return bodies_new(&s->bodies, ret_from, ret_to);
+}
+
 const char *store_error(const struct store *s)
 {
     return s->error;

@@ -63,6 +63,8 @@ void store_keep_lock(struct store *s, bool keep);
 bool store_keeps_lock(const struct store *s); /* one is held now */
 void store_rest(struct store *s);
 
+bool store_new_bodies(struct store *s, int64_t *ret_from, int64_t *ret_to); /* vault/bodies.h */
+
 const char *store_error(const struct store *s); /* of the last failed call */
 bool store_busy(const struct store *s);
 bool store_full(const struct store *s); /* no space left, or a quota: the connection is fine */

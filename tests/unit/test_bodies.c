@@ -7,6 +7,34 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+/* Stand before the C library's: what was asked of the kernel, and in which order. */
+static struct {
+    int writes, forgets;
+    int64_t from, to;
+    bool fails;
+} asked;
+
+int sync_file_range(int fd, off_t from, off_t n, unsigned how)
+{
+    assert_true(fd >= 0);
+    assert_true((how & SYNC_FILE_RANGE_WAIT_AFTER) != 0); /* only what is written can be let go */
+    assert_int_equal(asked.forgets, asked.writes);
+    asked.writes++;
+    asked.from = from;
+    asked.to = from + n;
+    return asked.fails ? -1 : 0;
+}
+
+int posix_fadvise(int fd, off_t from, off_t n, int advice)
+{
+    assert_true(fd >= 0);
+    assert_int_equal(advice, POSIX_FADV_DONTNEED);
+    assert_int_equal(from, asked.from);
+    assert_int_equal(from + n, asked.to);
+    asked.forgets++;
+    return 0;
+}
+
 #define UID "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 #define FILE_NAME "vault/Bodies/" UID
 
@@ -155,6 +183,58 @@ static void test_bodies_folder_that_is_a_link_is_refused(void **state)
     bodies_close(&b);
 }
 
+static void test_bodies_new_ones_are_handed_out_once_and_when_they_are_many(void **state)
+{
+    struct fixture *f = *state;
+    struct bodies b;
+    int64_t at, from = -1, to = -1;
+    static char body[300000];
+    memset(body, 'b', sizeof body);
+    bodies_open(&b, f->d.fd, false);
+    assert_false(bodies_new(&b, &from, &to));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
+        assert_false(bodies_new(&b, &from, &to)); /* less than a MiB */
+    }
+    assert_int_equal(bodies_add(&b, UID, (struct slice){body, sizeof body}, &at), 0);
+    assert_true(bodies_new(&b, &from, &to));
+    assert_int_equal(from, 0);
+    assert_int_equal(to, 4 * 300001);
+    assert_false(bodies_new(&b, &from, &to));
+    bodies_close(&b);
+    bodies_open(&b, f->d.fd, false); /* what was there before is nothing new */
+    assert_int_equal(bodies_add(&b, UID, slice_of("x"), &at), 0);
+    assert_false(bodies_new(&b, &from, &to));
+    bodies_close(&b);
+}
+
+static void test_bodies_written_out_are_let_go_after_that_and_nothing_else_is(void **state)
+{
+    struct fixture *f = *state;
+    struct bodies b;
+    int64_t at;
+    memset(&asked, 0, sizeof asked);
+    bodies_write_out(f->t.vault, UID, 0, 5); /* no folder, no file: nothing */
+    bodies_open(&b, f->d.fd, false);
+    assert_int_equal(bodies_add(&b, UID, slice_of("0123456789"), &at), 0);
+    bodies_close(&b);
+    assert_int_equal(asked.writes, 0);
+    bodies_write_out(f->t.vault, UID, 2, 7);
+    assert_int_equal(asked.writes, 1);
+    assert_int_equal(asked.forgets, 1);
+    assert_int_equal(asked.from, 2);
+    assert_int_equal(asked.to, 7);
+    asked.fails = true;
+    asked.forgets = 1;
+    bodies_write_out(f->t.vault, UID, 2, 7);
+    assert_int_equal(asked.writes, 2);
+    assert_int_equal(asked.forgets, 1); /* not on the disk: the memory has the only copy */
+    assert_int_equal(unlink(temp_path(&f->t, FILE_NAME)), 0);
+    assert_int_equal(symlink("../interposer.db", temp_path(&f->t, FILE_NAME)), 0);
+    bodies_write_out(f->t.vault, UID, 2, 7);
+    assert_int_equal(asked.writes, 2);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -162,6 +242,8 @@ int main(void)
         T(test_bodies_stand_one_behind_the_other_each_with_a_newline),
         T(test_bodies_of_a_session_go_on_after_they_were_opened_anew),
         T(test_bodies_large_one_is_whole),
+        T(test_bodies_new_ones_are_handed_out_once_and_when_they_are_many),
+        T(test_bodies_written_out_are_let_go_after_that_and_nothing_else_is),
         T(test_bodies_that_did_not_fit_leave_the_end_where_it_was),
         T(test_bodies_file_that_is_a_link_is_refused),
         T(test_bodies_folder_that_is_a_link_is_refused),
