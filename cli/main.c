@@ -1,6 +1,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "vault/redact.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -75,6 +76,7 @@ static void open_stdio(void)
 int main(int argc, char **argv)
 {
     open_stdio();
+    log_set_filter(redact_log_filter, NULL);
     /* Blocks of this size are mapped by themselves and go back to the system when they are freed. The
      * C library would raise its threshold after the first large message, and keep all later ones. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);

@@ -38,6 +38,27 @@ void traffic_close(struct traffic *t)
 
 /* ---- the server's stray output ------------------------------------------------------------- */
 
+/* A line that is no message may belong to a secret that spans lines: it is sanitized here, where lines come
+ * in order and once. What the row points to then is held by *ret_hold, which is the caller's. Without memory
+ * the text is left out. */
+static void clean_line(struct redact_lines *lines, struct row *row, struct chunk **ret_hold)
+{
+    struct redact *r = redact_present();
+    struct buf clean = {0};
+    size_t n = 0;
+    *ret_hold = NULL;
+    int st = r != NULL ? redact_line(r, lines, row->body, &clean, &n) : MI_ENOMEM;
+    if (st == 0 && n > 0 && (*ret_hold = chunk_new(clean.n)) != NULL) {
+        memcpy((*ret_hold)->data, clean.p, clean.n);
+        row->body = (struct slice){(*ret_hold)->data, clean.n};
+        row->hold = *ret_hold;
+        row->redactions = n;
+    }
+    buf_close(&clean);
+    if (st < 0 || (n > 0 && *ret_hold == NULL))
+        row->body = (struct slice){"", 0};
+}
+
 static void noise(struct traffic *t, const struct message *x, struct slice text, findings why)
 {
     struct row row = {
@@ -50,12 +71,15 @@ static void noise(struct traffic *t, const struct message *x, struct slice text,
         .findings = why,
         .hold = x->line->chunk,
     };
+    struct chunk *hold;
+    clean_line(&t->noise_lines, &row, &hold);
     recorder_add(t->recorder, &row);
-    struct slice head = text_head(text, NOISE_SHOWN);
+    struct slice head = text_head(row.body, NOISE_SHOWN);
     log_warn("kept from the client, no message: server=%s bytes=%zu text=\"%.*s%s\"%s", t->server,
-             text.n, (int)head.n, head.p, head.n < text.n ? "…" : "",
+             text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "",
              slice_begins(text, "Content-Length:") ? " (LSP framing; MCP wants one message a line)"
                                                    : "");
+    chunk_drop(hold);
 }
 
 /* "received: {…}": a server that logs what the client sent has not sent it. */
@@ -238,7 +262,10 @@ void traffic_stderr(struct traffic *t, const struct line *line, findings found)
         .findings = found,
         .hold = line->chunk,
     };
+    struct chunk *hold;
+    clean_line(&t->stderr_lines, &row, &hold);
     recorder_add(t->recorder, &row);
+    chunk_drop(hold);
 }
 
 void traffic_server_gone(struct traffic *t, const char *cause, const char *why)

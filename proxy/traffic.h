@@ -16,6 +16,7 @@
 #include "proxy/timers.h"
 #include "vault/actions.h"
 #include "vault/recorder.h"
+#include "vault/redact.h"
 #include "wire/line.h"
 
 enum validate { VALIDATE_NONE, VALIDATE_WIRE };
@@ -32,6 +33,7 @@ struct traffic {
     struct handshake handshake;   /* for a new process of the server */
     struct actions actions;
     struct buf scratch; /* owned: replies under construction */
+    struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */
     char version[32];   /* negotiated by initialize; "" before */
     bool knows_client;  /* the session has the client's name */
     void *owner;        /* of the two calls, which may be NULL */

@@ -50,13 +50,41 @@ static void note_dropped(struct voice *v)
     add(v, (struct slice){text, (size_t)n});
 }
 
-void voice_pass(struct voice *v, struct slice bytes)
+static void add_clean(struct voice *v, struct buf *clean)
 {
+    struct slice bytes = buf_slice(clean);
+    if (clean->failed || v->stream.failed)
+        v->dropped++; /* there was no memory for some of it */
+    v->stream.failed = false;
     note_dropped(v);
     add(v, bytes);
     if (bytes.n > 0)
         v->in_line = bytes.p[bytes.n - 1] != '\n';
     flush(v);
+    buf_close(clean);
+}
+
+void voice_pass(struct voice *v, struct slice bytes)
+{
+    struct buf clean = {0};
+    if (v->box.broken)
+        return; /* nobody listens */
+    redact_stream_feed(&v->stream, bytes, &clean);
+    add_clean(v, &clean);
+    ev_timer_stop(v->loop, &v->pause);
+    if (redact_stream_waits(&v->stream)) {
+        ev_timer_set(&v->pause, VOICE_PAUSE_S, 0.);
+        ev_timer_start(v->loop, &v->pause);
+    }
+}
+
+static void on_pause(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct voice *v = w->data;
+    struct buf clean = {0};
+    redact_stream_pause(&v->stream, &clean);
+    add_clean(v, &clean);
 }
 
 static void on_log_line(void *ctx, struct slice line)
@@ -76,6 +104,8 @@ void voice_open(struct voice *v, struct ev_loop *loop)
     outbox_open(&v->box);
     ev_init(&v->watch, on_writable);
     v->watch.data = v;
+    ev_init(&v->pause, on_pause);
+    v->pause.data = v;
     if (stream_open(&v->out, STDERR_FILENO, true) < 0) {
         v->out.fd = -1; /* no stderr at all */
         v->box.broken = true;
@@ -87,9 +117,14 @@ void voice_open(struct voice *v, struct ev_loop *loop)
 
 void voice_close(struct voice *v)
 {
+    struct buf clean = {0};
+    redact_stream_end(&v->stream, &clean);
+    add_clean(v, &clean);
     flush(v);
     log_set_sink(NULL, NULL);
     ev_io_stop(v->loop, &v->watch);
+    ev_timer_stop(v->loop, &v->pause);
+    redact_stream_close(&v->stream);
     outbox_close(&v->box);
     stream_close(&v->out);
 }
