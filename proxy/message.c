@@ -252,7 +252,7 @@ static bool block_text(struct buf *b, const char *block)
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
             json_unescape(b,
-                          json_string_head(at, (ACTIONS_CUT + 1) * 12)); /* \uXXXX\uXXXX is one */
+                          json_string_head(at, ACTIONS_LOOK));
             return true;
         }
         if (!json_walk_next(&w, &key, &v))
@@ -270,7 +270,7 @@ static struct slice preview(struct buf *b, const struct rpc *m)
     if (m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) && *first == '{' &&
         block_text(b, first))
         return b->failed ? (struct slice){0} : buf_slice(b);
-    return text_head(m->result.text, ACTIONS_CUT * 8);
+    return text_head(m->result.text, ACTIONS_LOOK);
 }
 
 static void log_answer(struct traffic *t, const struct message *x, const struct pending *p,

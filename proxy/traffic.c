@@ -22,6 +22,7 @@ void traffic_open(struct traffic *t, struct recorder *r, const char *server, enu
     timers_open(&t->timers, NULL, 0);
     handshake_open(&t->handshake);
     actions_open(&t->actions, recorder_uid(r), server);
+    t->actions.level = recorder_level(r);
 }
 
 void traffic_close(struct traffic *t)

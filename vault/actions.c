@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "vault/dir.h"
+#include "vault/redact.h"
 #include "wire/json_text.h"
 
 #include <errno.h>
@@ -17,7 +18,11 @@ void actions_open(struct actions *a, const char *session, const char *server)
 {
     *a = (struct actions){.fd = -1};
     buf_printf(&a->who, "Z\",\"session\":\"%s\",\"server\":", session);
-    text_json(&a->who, slice_of(server));
+    struct buf name = {0};
+    if (keep_text(slice_of(server), &name) < 0)
+        a->who.failed = true;
+    text_json(&a->who, buf_slice(&name));
+    buf_close(&name);
     buf_adds(&a->who, ",\"seq\":");
 }
 
@@ -25,6 +30,7 @@ void actions_close(struct actions *a)
 {
     buf_close(&a->lines);
     buf_close(&a->who);
+    buf_close(&a->clean);
     if (a->fd >= 0)
         close(a->fd);
     a->fd = -1;
@@ -38,12 +44,50 @@ static void add_key(struct buf *b, const char *name)
     buf_adds(b, "\":");
 }
 
-static void add_string(struct buf *b, const char *name, struct slice raw)
+/* The text without its secrets. Good until the next of these calls. */
+static struct slice clean_text(struct actions *a, struct slice text)
 {
-    add_key(b, name);
-    buf_addc(b, '"');
-    text_json_again(b, raw);
-    buf_addc(b, '"');
+    struct redact *r = redact_present();
+    size_t n = 0;
+    if (r == NULL || redact_text(r, text, &a->clean, &n) < 0)
+        a->lines.failed = true;
+    else if (n > 0)
+        return buf_slice(&a->clean);
+    return text;
+}
+
+/* The same for the text between the quotes of a string. */
+static struct slice clean_raw(struct actions *a, struct slice raw)
+{
+    struct redact *r = redact_present();
+    struct buf quoted = {0};
+    size_t n = 0;
+    if (r != NULL && !redact_maybe(r, raw) && memchr(raw.p, '\\', raw.n) == NULL)
+        return raw; /* nearly all of them */
+    buf_addc(&quoted, '"');
+    buf_slice_add(&quoted, raw);
+    buf_addc(&quoted, '"');
+    if (r == NULL || quoted.failed || redact_value(r, buf_slice(&quoted), &a->clean, &n) < 0)
+        a->lines.failed = true;
+    buf_close(&quoted);
+    return n > 0 ? (struct slice){a->clean.p + 1, a->clean.n - 2} : raw;
+}
+
+static struct slice clean_json(struct actions *a, struct slice json)
+{
+    struct redact *r = redact_present();
+    size_t n = 0;
+    if (r == NULL || redact_value(r, json, &a->clean, &n) < 0)
+        a->lines.failed = true;
+    return n > 0 ? buf_slice(&a->clean) : json;
+}
+
+static void add_string(struct actions *a, const char *name, struct slice raw)
+{
+    add_key(&a->lines, name);
+    buf_addc(&a->lines, '"');
+    text_json_again(&a->lines, clean_raw(a, raw));
+    buf_addc(&a->lines, '"');
 }
 
 static void add_number(struct buf *b, const char *name, uint64_t v)
@@ -74,35 +118,47 @@ static void add_time(struct actions *a, int64_t wall_us)
     buf_slice_add(&a->lines, buf_slice(&a->who));
 }
 
-static void add_arguments(struct buf *b, const struct action *x)
+static void add_arguments(struct actions *a, const struct action *x)
 {
+    struct buf *b = &a->lines;
+    struct redact *r = redact_present();
+    bool cut = a->level != KEEP_FULL && json_key_is(x->method, "tools/call");
+    size_t n = 0, more = x->arguments_n - x->arguments.n;
+    struct slice text = x->arguments;
+    if (r == NULL ||
+        redact_arguments(r, text, cut ? REDACT_CONTENT : REDACT_SECRETS, &a->clean, &n) < 0)
+        b->failed = true;
+    if (n > 0)
+        text = buf_slice(&a->clean);
     buf_adds(b, ",\"arguments\":");
-    if (x->arguments.n == x->arguments_n) {
-        text_json_again(b, x->arguments);
+    if (more == 0) {
+        text_json_again(b, text);
         return;
     }
-    struct slice head = x->arguments;
     size_t chars = 0, at = 0;
-    while (at < head.n && chars < ACTIONS_CUT) {
-        size_t len = text_utf8_len(head.p + at, head.n - at);
+    while (at < text.n && chars < ACTIONS_CUT) {
+        size_t len = text_utf8_len(text.p + at, text.n - at);
         at += len > 0 ? len : 1;
         chars++;
     }
-    struct buf cut = {0};
-    buf_add(&cut, head.p, at);
-    buf_printf(&cut, "… [+%zu bytes]", x->arguments_n - at);
-    text_json(b, buf_slice(&cut));
-    if (cut.failed)
+    struct buf head = {0};
+    buf_add(&head, text.p, at);
+    buf_printf(&head, "… [+%zu bytes]", text.n - at + more);
+    text_json(b, buf_slice(&head));
+    if (head.failed)
         b->failed = true;
-    buf_close(&cut);
+    buf_close(&head);
 }
 
-static void add_error(struct buf *b, const struct action *x)
+static void add_error(struct actions *a, const struct action *x)
 {
+    struct buf *b = &a->lines;
     buf_adds(b, ",\"error\":{\"code\":");
     buf_slice_add(b, x->error_code);
-    buf_adds(b, ",\"message\":");
-    text_json_again(b, x->error_message);
+    if (a->level != KEEP_MINIMAL) {
+        buf_adds(b, ",\"message\":");
+        text_json_again(b, clean_json(a, x->error_message));
+    }
     buf_addc(b, '}');
 }
 
@@ -112,24 +168,25 @@ void actions_add(struct actions *a, const struct action *x)
     size_t before = b->n;
     add_time(a, x->wall_us);
     buf_int(b, (int64_t)x->seq);
-    add_string(b, "method", x->method);
+    bool bodies = a->level != KEEP_MINIMAL;
+    add_string(a, "method", x->method);
     if (x->target.p != NULL)
-        add_string(b, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
-    if (x->arguments.p != NULL)
-        add_arguments(b, x);
+        add_string(a, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
+    if (x->arguments.p != NULL && bodies)
+        add_arguments(a, x);
     add_key(b, "status");
     buf_addc(b, '"');
     buf_adds(b, x->status);
     buf_addc(b, '"');
     if (x->error_code.p != NULL)
-        add_error(b, x);
+        add_error(a, x);
     add_number(b, "duration_ms", (uint64_t)x->duration_us / 1000);
     add_3_digits(b, x->duration_us % 1000);
     add_number(b, "request_bytes", x->request_bytes);
     add_number(b, "response_bytes", x->response_bytes);
-    if (x->result.p != NULL) {
+    if (x->result.p != NULL && bodies) {
         add_key(b, "result");
-        text_json_head(b, x->result, ACTIONS_CUT);
+        text_json_head(b, clean_text(a, x->result), ACTIONS_CUT);
     }
     buf_adds(b, "}\n");
     if (b->failed || a->who.failed) { /* no memory for this one line: the earlier ones are whole */

@@ -5,15 +5,18 @@
  * convenience: the database is the record. When it cannot be written, that is said once and the lines
  * are dropped.
  *
+ * What comes from messages is sanitized here, as in the database.
+ *
  * Owns      the gathered lines and the descriptor of the day's file.
  * Blocks    on the disk only. */
 #ifndef MI_VAULT_ACTIONS_H
 #define MI_VAULT_ACTIONS_H
 
-#include "base/buf.h"
+#include "vault/keep.h"
 
 #define ACTIONS_DELAY_US 50000            /* a line need not wait longer than this */
 #define ACTIONS_GATHER ((size_t)32 << 10) /* bytes of lines that wait no longer at all */
+#define ACTIONS_LOOK 1024
 #define ACTIONS_CUT 50 /* characters of a result, or of arguments that are too long */
 
 struct action {
@@ -27,16 +30,20 @@ struct action {
     struct slice error_code, error_message; /* JSON; {NULL, 0}: none */
     int64_t duration_us;
     size_t request_bytes, response_bytes;
-    struct slice result; /* text of which the head is shown; {NULL, 0}: none */
+    struct slice
+        result; /* text of which the head is shown, better with ACTIONS_LOOK bytes of it: a secret that
+                            is cut is hard to tell; {NULL, 0}: none */
 };
 
 struct actions {
-    struct buf who;    /* owned: session and server, as every line has them */
-    struct buf lines;  /* owned: whole lines, not yet written */
-    int fd;            /* -1: not open */
-    char day[32];      /* of fd */
-    int64_t looked_us; /* when it was last seen that the file is still there */
-    int64_t second;    /* that second_text is of, since the Unix epoch */
+    enum keep_level level; /* KEEP_MINIMAL: no arguments, no result, no words of an error */
+    struct buf clean;      /* owned: scratch */
+    struct buf who;        /* owned: session and server, as every line has them */
+    struct buf lines;      /* owned: whole lines, not yet written */
+    int fd;                /* -1: not open */
+    char day[32];          /* of fd */
+    int64_t looked_us;     /* when it was last seen that the file is still there */
+    int64_t second;        /* that second_text is of, since the Unix epoch */
     char second_text[32];
     bool failing, torn; /* the last write failed; it left half a line */
 };

@@ -553,6 +553,11 @@ int64_t recorder_started_us(const struct recorder *r)
     return r->started_wall_us;
 }
 
+enum keep_level recorder_level(const struct recorder *r)
+{
+    return r->cfg.level;
+}
+
 const char *recorder_uid(const struct recorder *r)
 {
     return r->uid;

@@ -80,6 +80,7 @@ bool recorder_new_bodies(struct recorder *r, int64_t *ret_from, int64_t *ret_to)
 int64_t recorder_now_us(const struct recorder *r);     /* since the session's start */
 int64_t recorder_started_us(const struct recorder *r); /* wall clock */
 const char *recorder_uid(const struct recorder *r);
+enum keep_level recorder_level(const struct recorder *r);
 const char *recorder_vault(const struct recorder *r); /* absolute path; NULL while it is not open */
 int recorder_dir_fd(const struct recorder *r);        /* of the vault; -1 while it is not open */
 int64_t recorder_wal_pages(const struct recorder *r);

@@ -185,14 +185,17 @@ int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *r
     return run(r, json, WHAT_VALUE, out, ret_n);
 }
 
+bool redact_maybe(const struct redact *r, struct slice text)
+{
+    return shapes_has_patterns(r->shapes) || shapes_maybe(text) || redact_names(r, text);
+}
+
 int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n)
 {
     r->how = REDACT_SECRETS;
-    return run(r, text, WHAT_TEXT, out, ret_n);
-}
-
-bool redact_maybe(const struct redact *r, struct slice text)
-{
-    return shapes_has_patterns(r->shapes) || shapes_maybe(text) ||
-           memchr(text.p, '"', text.n) != NULL;
+    if (redact_maybe(r, text))
+        return run(r, text, WHAT_TEXT, out, ret_n);
+    buf_clear(out);
+    *ret_n = 0;
+    return 0;
 }

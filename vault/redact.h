@@ -77,7 +77,7 @@ MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, s
 
 /* ---- text that is no JSON, or may be ---- */
 
-/* false: redact_text() would find nothing. Cheap. */
+/* false: redact_text() would find nothing. */
 bool redact_maybe(const struct redact *r, struct slice text);
 /* Any bytes. A private key without its end goes up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);

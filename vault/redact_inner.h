@@ -107,6 +107,8 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Text, escapes resolved: its JSON if it is JSON, shapes otherwise. */
 void redact_plain(struct redact *r, struct slice text, int level);
+/* Does something in this JSON, or what looks like it, have the name of a secret, or may have? */
+bool redact_names(const struct redact *r, struct slice s);
 /* Are the escapes in it those of JSON? */
 bool redact_escapes(struct slice raw);
 /* Is a string with this key a secret? */

@@ -89,7 +89,7 @@ static bool in_word(char c)
 
 /* Does a name of a secret stand before some quote, or an escape that may hide one? Else there is nothing in
  * JSON, or in what looks like it, that the walk would find and the shapes would not. */
-static bool names_secret(const struct redact *r, struct slice s)
+bool redact_names(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;
     if (memmem(s.p, s.n, "\\u", 2) != NULL || memmem(s.p, s.n, "\\/", 2) != NULL)
@@ -268,7 +268,7 @@ void redact_plain(struct redact *r, struct slice text, int level)
         return;
     }
     find_shapes(r, text);
-    if (deep && names_secret(r, text)) {
+    if (deep && redact_names(r, text)) {
         if (begins_json(text) && !find_json(r, text, level))
             redact_json(r, text, level, ZONE_ANY, 0, 0); /* its end is missing */
         else if (!begins_json(text))
@@ -424,7 +424,7 @@ static bool wants_look(const struct redact *r, struct slice raw, bool odd)
         return true;
     if (!r->no_shapes && shapes_maybe(raw))
         return true;
-    return looks_json(raw, true) && names_secret(r, raw);
+    return looks_json(raw, true) && redact_names(r, raw);
 }
 
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
