@@ -83,6 +83,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     add_text(b, "host", s->host);
     add_text(b, "record_level", s->record_level);
     add_text(b, "interposer_version", s->interposer_version);
+    add_value(b, "redact_rules", s->redact_rules);
     add_text(b, "state", slice_of(session_state_name(v->state)));
     add_number(b, "duration_us", v->lasted_us);
     add_number(b, "messages", v->summary.last_seq);

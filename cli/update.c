@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/save.h"
 #include "vault/cassette.h"
+#include "vault/redact.h"
 #include "wire/rpc.h"
 
 #include <stdlib.h>
@@ -40,8 +41,20 @@ void update_close(struct update *u)
     free(u);
 }
 
+/* What comes to rest in a file passes the sanitizer, like what the vault keeps. */
+static int clean(struct slice message, struct buf *out)
+{
+    size_t n;
+    struct redact *rules = redact_present();
+    int st = rules != NULL ? redact_message(rules, message, REDACT_SECRETS, out, &n) : MI_ENOMEM;
+    if (st == 0 && n == 0)
+        buf_slice_add(out, message);
+    return st == 0 && out->failed ? MI_ENOMEM : st;
+}
+
 int update_keep(struct update *u, int64_t seq, struct slice message)
 {
+    struct buf cleaned = {0};
     if (u->n == u->cap) {
         size_t cap = u->cap == 0 ? 16 : u->cap * 2;
         struct answer *more = realloc(u->answers, cap * sizeof *more);
@@ -50,16 +63,18 @@ int update_keep(struct update *u, int64_t seq, struct slice message)
         u->answers = more;
         u->cap = cap;
     }
+    int st = clean(message, &cleaned);
     size_t at = u->n;
     while (at > 0 &&
            u->answers[at - 1].seq > seq) { /* a later request may have been answered first */
         u->answers[at] = u->answers[at - 1];
         at--;
     }
-    u->answers[at] = (struct answer){.seq = seq, .at = u->text.n, .n = message.n};
+    u->answers[at] = (struct answer){.seq = seq, .at = u->text.n, .n = cleaned.n};
     u->n++;
-    buf_slice_add(&u->text, message);
-    return u->text.failed ? MI_ENOMEM : 0;
+    buf_slice_add(&u->text, buf_slice(&cleaned));
+    buf_close(&cleaned);
+    return u->text.failed ? MI_ENOMEM : st;
 }
 
 /* ---- writing ---- */

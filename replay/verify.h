@@ -31,7 +31,7 @@ enum verify_verdict {
 #define VERIFY_DIFFERENCES_MAX 8 /* of one request that are listed; the rest is counted */
 
 struct verify_difference {
-    struct slice pointer, recorded, live; /* JSON; {NULL, 0}: not there */
+    struct slice pointer, recorded, live; /* JSON, sanitized; {NULL, 0}: not there */
 };
 
 /* What became of one request. Borrowed for the call. */

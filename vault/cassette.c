@@ -107,6 +107,7 @@ enum {
     H_END_REASON,
     H_EXIT_STATUS,
     H_RECORD_LEVEL,
+    H_REDACT_RULES,
     H_COUNT
 };
 
@@ -124,6 +125,7 @@ static const struct cassette_member header_members[H_COUNT] = {
     [H_END_REASON] = {"end_reason", JSON_STRING, false},
     [H_EXIT_STATUS] = {"exit_status", JSON_NUMBER, false},
     [H_RECORD_LEVEL] = {"record_level", JSON_STRING, false},
+    [H_REDACT_RULES] = {"redact_rules", JSON_OBJECT, false},
 };
 
 /* Is this the header of a cassette, and of one that this program can read? */
@@ -179,6 +181,8 @@ static int read_header(struct cassette_reader *r, struct slice line)
             st = cassette_string(v[i], header_members[i].name, &r->room, texts[i], &r->why);
     if (st == 0)
         st = header_numbers(r, v, &s);
+    if (v[H_REDACT_RULES].type != JSON_NONE)
+        s.redact_rules = v[H_REDACT_RULES].text;
     if (st < 0)
         return cassette_refuse(r, buf_str(&r->why), NULL);
     if (r->on_session != NULL)

@@ -86,6 +86,10 @@ int cassette_write_session(struct cassette_writer *w, const struct query_session
     if (s->has_exit_status)
         add_number(b, "exit_status", s->exit_status);
     add_text(b, "record_level", s->record_level);
+    if (s->redact_rules.p != NULL) {
+        buf_adds(b, ",\"redact_rules\":");
+        text_json_again(b, s->redact_rules);
+    }
     buf_adds(b, "}\n");
     return flush(w, FLUSH_BYTES);
 }

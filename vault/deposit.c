@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "vault/redact.h"
 #include "vault/store.h"
 #include "wire/json_text.h"
 #include "wire/rpc.h"
@@ -119,7 +120,7 @@ static void learn_session(struct deposit *d, const struct query_session *s)
 
 int deposit_session(struct deposit *d, const struct query_session *s, const char *name)
 {
-    struct buf text = {0}, command = {0}, level = {0};
+    struct buf text = {0}, command = {0}, level = {0}, rules = {0};
     learn_session(d, s);
     if (name != NULL)
         buf_adds(&text, name);
@@ -127,6 +128,10 @@ int deposit_session(struct deposit *d, const struct query_session *s, const char
         buf_slice_add(&text, s->name);
     buf_slice_add(&command, s->command);
     buf_slice_add(&level, s->record_level);
+    if (s->redact_rules.p != NULL)
+        buf_slice_add(&rules, s->redact_rules);
+    else if (redact_present() != NULL) /* what it passes now is all that it ever passed */
+        redact_rules(redact_present(), &rules);
     int st = uid_make(d->started_us, d->uid);
     struct store_session n = {
         .uid = d->uid,
@@ -134,9 +139,10 @@ int deposit_session(struct deposit *d, const struct query_session *s, const char
         .command = buf_str(&command),
         .host = "",
         .record_level = buf_str(&level),
+        .redact_rules = rules.n > 0 ? buf_str(&rules) : NULL,
         .started_at_us = d->started_us,
     };
-    if (text.failed || command.failed || level.failed)
+    if (text.failed || command.failed || level.failed || rules.failed)
         st = MI_ENOMEM;
     if (st == 0)
         st = store_begin(d->store, DEPOSIT_WAIT_US);
@@ -146,6 +152,7 @@ int deposit_session(struct deposit *d, const struct query_session *s, const char
     buf_close(&text);
     buf_close(&command);
     buf_close(&level);
+    buf_close(&rules);
     return st < 0 ? fail(d, st) : 0;
 }
 
@@ -281,6 +288,7 @@ int deposit_message(struct deposit *d, const struct query_message *m)
         .error_code = m->error_code,
         .batch_seq = (uint64_t)m->batch_seq,
         .findings = findings_of(m->finding),
+        .redactions = (uint64_t)m->redactions,
     };
     if (m->body.p != NULL && (slice_is(m->kind, "noise") || slice_is(m->kind, "stderr")))
         r.not_json = !is_json(m->body);

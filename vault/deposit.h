@@ -2,7 +2,8 @@
  *
  * Rules     one transaction, which other writers wait for. The session gets a name (uid) of its own, made
  *           from when it started; process id 0 and no host, for it ran nowhere here. It has ended.
- *           Its texts pass keep.h like everything that comes to rest. What its header does not say of the
+ *           Its texts pass keep.h like everything that comes to rest; the rules that it was recorded
+ *           with stay its rules, and are those in force now when it has none. What its header does not say of the
  *           client and the server is learnt from its first messages.
  * Owns      the store, and the file of large bodies until deposit_commit().
  * Errors    negative, with one sentence in deposit_error().

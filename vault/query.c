@@ -11,12 +11,15 @@
 
 #define BUSY_MS 2000
 
+/* Version 1 has no redact_rules: there the name means the NULL at the end. */
 #define SESSION_COLUMNS                                                                            \
     "SELECT s.id, s.started_at_us, s.ended_at_us, s.exit_status, s.pid, s.uid, s.name, s.command," \
     " s.client_name, s.client_version, s.server_name, s.server_version, s.protocol_version,"       \
     " s.end_reason, s.host, s.record_level, s.interposer_version,"                                 \
+    " (SELECT redact_rules FROM sessions r WHERE r.id = s.id),"                                    \
     " (SELECT max(b.uid) FROM sessions b WHERE b.uid < s.uid),"                                    \
-    " (SELECT min(a.uid) FROM sessions a WHERE a.uid > s.uid) FROM sessions s"
+    " (SELECT min(a.uid) FROM sessions a WHERE a.uid > s.uid) FROM sessions s,"                    \
+    " (SELECT NULL AS redact_rules)"
 
 /* A session's messages are one range of the primary key: ?1 to ?2. The key alone says which seq a row
  * has: reading goes on behind the last key, whatever the column says. */

@@ -22,6 +22,7 @@ struct query_session {
     int64_t id;
     struct slice uid, name, command, client_name, client_version, server_name, server_version;
     struct slice protocol_version, end_reason, host, record_level, interposer_version;
+    struct slice redact_rules; /* JSON: what redact_open_rules() takes */
     int64_t started_at_us;
     int64_t ended_at_us; /* 0: NULL */
     bool has_exit_status;

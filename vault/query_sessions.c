@@ -47,11 +47,12 @@ static struct held *hold_session(sqlite3_stmt *st)
         &s->host,
         &s->record_level,
         &s->interposer_version,
+        &s->redact_rules,
     };
     for (size_t i = 0; i < MI_COUNT(texts); i++)
         *texts[i] = query_take(st, 5 + (int)i, &at);
-    size_t before = shared_with(s->uid, query_take(st, 17, &at));
-    size_t after = shared_with(s->uid, query_take(st, 18, &at));
+    size_t before = shared_with(s->uid, query_take(st, 18, &at));
+    size_t after = shared_with(s->uid, query_take(st, 19, &at));
     s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));
     return h;
 }

@@ -252,6 +252,20 @@ def _(t):
     check(done.returncode == 2 and b"export the session first" in done.stderr, lambda: repr(done))
 
 
+@case("a secret in a live answer comes into no report and no cassette")
+def _(t):
+    secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    other = changed(tools_call__read=text(f"key {secret}"))
+    other["resources/read file:///a"]["result"]["contents"][0].update(password=secret)
+    file = cassette(t)
+    live = Live(t, file, other, "--update", status=1)
+    eq(live.verdicts()[3], "changed", "the call")
+    for name, what in (("report.json", None), ("junit.xml", None), (file.name, None), ("stdout", live.out)):
+        check(secret not in (what or (t.tmp / name).read_text()), f"the secret is in {name}")
+    check("[redacted:" in file.read_text() and "[redacted:" in live.out, "a mark stands in its place")
+    Live(t, file, other, status=0)
+
+
 @case("a session of the vault is verified like a file, the newest without being named")
 def _(t):
     eq(t.run("import", "--vault", t.vault, cassette(t)).returncode, 0, "import")

@@ -724,6 +724,29 @@ static void test_query_body_that_cannot_be_read_says_why(void **state)
     query_close(q);
 }
 
+/* The column came with version 2; a vault of version 1 that nobody has written to since is read as well. */
+static void test_query_session_has_the_rules_of_the_sanitizer_where_there_are_any(void **state)
+{
+    struct vault *v = *state;
+    struct query_session s;
+    add_session(v, 1, "AAAA");
+    add_session(v, 2, "BBBB");
+    run_sql(v, "UPDATE sessions SET redact_rules = '{\"version\":1}' WHERE id = 2");
+    struct query *q = open_it(v);
+    assert_int_equal(query_session(q, "1", &s), 0);
+    assert_null(s.redact_rules.p);
+    assert_int_equal(query_session(q, "2", &s), 0);
+    assert_true(slice_is(s.redact_rules, "{\"version\":1}"));
+    assert_int_equal(s.uid_unique, 1);
+    query_close(q);
+    run_sql(v, "ALTER TABLE sessions DROP COLUMN redact_rules; PRAGMA user_version = 1");
+    q = open_it(v);
+    assert_int_equal(query_session(q, "2", &s), 0);
+    assert_null(s.redact_rules.p);
+    assert_int_equal(s.uid_unique, 1);
+    query_close(q);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -735,6 +758,7 @@ int main(void)
         TEST(test_query_session_by_default_is_the_newest_with_a_message),
         TEST(test_query_session_says_how_much_of_its_uid_is_unique),
         TEST(test_query_session_has_every_column),
+        TEST(test_query_session_has_the_rules_of_the_sanitizer_where_there_are_any),
         TEST(test_query_summary_agrees_with_the_view_invocations),
         TEST(test_query_summary_of_odd_sequence_numbers_stays_in_bounds),
         TEST(test_query_timeline_gives_a_range_in_order_over_many_pages),
