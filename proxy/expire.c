@@ -84,10 +84,13 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 {
     struct buf why = {0}, name = {0};
     int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
-    bool silent = p->heard_at == t->timers.heard;
+    bool silent = !t->timers.away && p->heard_at == t->timers.heard;
     name_request(&name, p);
-    buf_printf(&why, "the server %s did not %s %s within %.1f s", t->server,
-               p->written_us != 0 ? "answer" : "read", buf_str(&name), (double)waited_us / 1e6);
+    buf_printf(&why, "the server %s %s %s within %.1f s", t->server,
+               p->written_us != 0 ? "did not answer"
+               : t->timers.away   ? "is being started again, and could not read"
+                                  : "did not read",
+               buf_str(&name), (double)waited_us / 1e6);
     note_timeout(t, p, waited_us, silent);
     log_warn("a deadline passed: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");

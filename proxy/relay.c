@@ -1,5 +1,7 @@
 #include "proxy/relay.h"
 
+#include <poll.h>
+
 static void watch(struct relay *r, ev_io *w, bool on)
 {
     if (on && !ev_is_active(w))
@@ -89,6 +91,13 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
         r->full = true;
         set_reading(r);
     }
+}
+
+void relay_read_rest(struct relay *r)
+{
+    struct pollfd there = {.fd = r->in.fd, .events = POLLIN};
+    if (r->in.fd >= 0 && !r->ended && !r->held && poll(&there, 1, 0) == 1)
+        read_turn(r);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)

@@ -56,6 +56,8 @@ void relay_close_out(struct relay *r);    /* the peer sees the end of its input 
 /* Something goes ahead of the outbox, to a new `out`; then, after relay_go_on(), the outbox follows. */
 void relay_go_ahead(struct relay *r, struct outbox *ahead);
 void relay_go_on(struct relay *r);
+/* Takes what has come already, for reading is about to stop. No more than a turn of it. */
+void relay_read_rest(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
 /* Writes what has been released; called at the end of a turn, and by the watcher. */
 void relay_flush(struct relay *r);

@@ -102,12 +102,14 @@ static const char *cause_of_end(const struct proxy *p)
 static void end_session(struct proxy *p, const char *reason)
 {
     struct buf why = {0};
+    bool by_itself = p->end_reason == NULL;
+    proxy_reason(p, reason);
+    relay_read_rest(&p->relay[ROW_C2S]); /* what the client has asked by now is answered as well */
     size_t open = p->traffic.open[ROW_C2S].open.count;
     say_how_it_ended(p, &why);
-    if (p->end_reason == NULL && (p->exit_status != 0 || open > 0))
+    if (by_itself && (p->exit_status != 0 || open > 0))
         log_warn("the server ended: server=%s status=%d open_requests=%zu", server_name_of(p),
                  p->exit_status, open);
-    proxy_reason(p, reason);
     outbox_break(&p->traffic.out[ROW_C2S]);
     traffic_server_gone(&p->traffic, cause_of_end(p),
                         why.failed ? "the server ended" : buf_str(&why));

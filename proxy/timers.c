@@ -83,6 +83,14 @@ static int grow(struct timers *t)
     return 0;
 }
 
+/* While no server reads. */
+static void wait_in_heap(struct timers *t, struct pending *p)
+{
+    p->due_us = p->began_us + p->allowed_us;
+    if (p->allowed_us > 0 && p->heap_at == 0)
+        heap_add(t, p);
+}
+
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
 {
     if (t->n + t->waiting == t->cap && grow(t) < 0)
@@ -93,6 +101,8 @@ int timers_add(struct timers *t, struct pending *p, int64_t now_us)
             p->patient ? t->max_us : deadline_of(t->rules, p->flags, p->method, p->target);
     p->began_us = shown(t, now_us);
     p->heard_at = t->heard;
+    if (t->away)
+        wait_in_heap(t, p);
     if (t->unwritten == NULL) {
         t->unwritten = p;
         t->took_us = p->began_us;
@@ -146,9 +156,12 @@ void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us)
     t->took_us = shown(t, now_us);
     for (struct pending *p = oldest; p != NULL; p = p->next) {
         p->heap_at = 0;
+        if (p->written_us != 0) /* else it waits since it came, through however many restarts */
+            p->began_us = t->took_us;
         p->written_us = 0;
-        p->began_us = t->took_us;
         t->waiting++;
+        if (t->away)
+            wait_in_heap(t, p);
     }
 }
 
@@ -176,6 +189,12 @@ void timers_away(struct timers *t, bool away, int64_t now_us)
 {
     t->away = away;
     t->took_us = shown(t, now_us);
+    for (struct pending *p = t->unwritten; p != NULL; p = p->next) {
+        if (away)
+            wait_in_heap(t, p);
+        else
+            heap_take(t, p);
+    }
 }
 
 /* When the oldest request that the server does not read has waited too long; -1: never. */

@@ -27,7 +27,7 @@ struct timers {
     int64_t took_us;           /* when it took some, without the time the clocks stood still */
     int64_t stood_us;          /* how long they stood still before */
     int64_t still_us;          /* since when they stand still; -1: they run */
-    bool away;                 /* there is no server that could read */
+    bool away;                 /* there is no server that could read: what waits is in the heap */
 };
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);
@@ -43,7 +43,8 @@ void timers_written(struct timers *t, uint64_t written, int64_t now_us);
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Do clocks stand still from now on? */
 void timers_stand(struct timers *t, bool still, int64_t now_us);
-/* No server reads, for one is being ended and the next not at work: what it has not read is not late. */
+/* No server reads, for one is being ended and the next is not at work. What waits for it has its time all the
+ * same, each from its own beginning; when the server is back, again from then. */
 void timers_away(struct timers *t, bool away, int64_t now_us);
 /* A request whose time is over; NULL: none. It stays until it is removed. */
 struct pending *timers_due(const struct timers *t, int64_t now_us);
