@@ -9,6 +9,7 @@ and the exit status is the one that is recorded.
 
 Times are in tenths of a second, stretched where the program is slow: ms(3) is "300ms" on a plain build.
 """
+import contextlib
 import json
 import os
 import re
@@ -187,7 +188,7 @@ class Play:
         self.dir.mkdir()
         self.mark = f"misbehave-{uuid.uuid4().hex}"
         self.sent, self.answers, self.notes, self.asked, self.due = {}, {}, [], [], []
-        self.tokens, self.replies = {}, replies
+        self.tokens, self.replies, self.heard_at = {}, replies, 0.0
         command = [fake("misbehave"), str(self.dir), *server]
         self.p = t.proxy("--grace", ms(grace), *options, server=launch(command) if launch else command,
                          env={"MISBEHAVE_MARK": self.mark, "MCP_INTERPOSER_RESTARTS": "3", **env})
@@ -217,7 +218,8 @@ class Play:
                                   f"{short(self.answers)}")
             for at, line in [d for d in self.due if d[0] <= now]:
                 self.due.remove((at, line))
-                client.send(line)
+                with contextlib.suppress(BrokenPipeError):     # nobody waits for it any more
+                    client.send(line)
             if client.eof and not client.buf:
                 time.sleep(0.005)
             else:
@@ -231,7 +233,7 @@ class Play:
         self.pump(lambda: time.monotonic() >= end, "time to pass")
 
     def _heard(self, line):
-        now = time.monotonic()
+        now = self.heard_at = time.monotonic()
         try:
             m = json.loads(line)
         except ValueError:

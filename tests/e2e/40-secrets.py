@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""No secret reaches the disk, nothing that only looks like one is changed, and both sides see every byte.
+
+The whole corpus of tests/redact goes through the real program at each level: in arguments, results,
+errors, notifications, noise, stderr, ids, targets and the server's own command line."""
+import base64
+import json
+import os
+import sys
+from pathlib import Path
+
+import lib
+from lib import case, check, eq
+
+sys.path.insert(0, str(lib.ROOT / "tests/redact"))
+import corpus                                                                       # noqa: E402
+
+LEVELS = ("full", "standard", "minimal")
+
+
+# --- looking for what must not be there -----------------------------------------------------------
+
+def every_byte(vault):
+    """Whatever lies in the vault, by name."""
+    found = {}
+    for folder, _, names in os.walk(vault):
+        for name in names:
+            path = Path(folder) / name
+            found[str(path.relative_to(vault))] = path.read_bytes()
+    return found
+
+
+def spellings(needle):
+    """How a needle may look on disk. Drawn letters are never escaped, but for '/'; base64 hides them in
+    three ways, by where they begin."""
+    yield needle.encode()
+    if "/" in needle:
+        yield needle.replace("/", "\\/").encode()
+    for shift in range(3):
+        hidden = base64.b64encode(b"x" * shift + needle.encode())
+        yield hidden[(4 if shift else 0):len(hidden) // 4 * 4 - 4]
+
+
+def search(blobs, needles):
+    """{needle: where} of what is found. `needles`: {needle: what it is}."""
+    left = {}
+    for name, data in blobs.items():
+        for needle, what in needles.items():
+            if needle not in left and any(s in data for s in spellings(needle) if len(s) >= 8):
+                left[needle] = f"{what}: {needle[:40]!r} in {name}"
+    return left
+
+
+def expect_none(blobs, needles):
+    left = search(blobs, needles)
+    check(not left, lambda: f"{len(left)} of {len(needles)} secrets are left: "
+                            + "; ".join(sorted(left.values())[:12]))
+
+
+class Run:
+    """One session, in which everything that is sent is noted."""
+
+    def __init__(self, t, level, *options, puppet=()):
+        self.t, self.level, self.needles, self.ids = t, level, {}, 0
+        self.p = t.proxy("--record", level, *options, puppet=puppet).initialize()
+
+    def secret(self, what, needles):
+        for n in needles:
+            self.needles[n] = what
+
+    def id(self):
+        self.ids += 1
+        return self.ids
+
+    def to_server(self, line):
+        self.p.client.send(line)
+        self.p.server.expect(line)
+
+    def to_client(self, line):
+        self.p.server.send(line)
+        self.p.client.expect(line)
+
+    def ask(self, line, id, answer=None):
+        self.to_server(line)
+        self.to_client(answer or lib.text_result(id, "done"))
+
+    def say_err(self, data):
+        self.p.server.say_err(data)
+        self.err = getattr(self, "err", 0) + len(data)
+
+    def end(self):
+        """The bytes of the vault while the session runs, and after it."""
+        p = self.p
+        p.round()
+        lib.wait_until(lambda: len(p.stderr()) >= getattr(self, "err", 0), 10, "the server's stderr")
+        live = {f"{k}, live": v for k, v in every_byte(self.t.vault).items()}
+        p.end()
+        return live | every_byte(self.t.vault)
+
+
+# --- carriers: the ways in which a text can travel ------------------------------------------------
+
+def in_json(text, levels):
+    for _ in range(levels):
+        text = json.dumps({"log": text, "n": 1})
+    return text
+
+
+def letters_escaped(text):
+    """Each letter of the JSON string as \\uXXXX."""
+    return '"' + "".join(f"\\u{ord(c):04x}" for c in text) + '"'
+
+
+def raw_call(id, value):
+    return ('{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"query":%s}}}'
+            % (id, value)).encode()
+
+
+def blob(text):
+    return {"contents": [{"uri": "file:///x.txt", "mimeType": "text/plain",
+                          "blob": base64.b64encode(text.encode()).decode()}]}
+
+
+def carry(run, case, how):
+    text, id = case.text, run.id()
+    run.secret(f"{case.name} ({case.rule}), {how}", case.needles)
+    if how == "argument":
+        run.ask(lib.call(id, "t", {"query": text}), id)
+    elif how == "escaped argument":
+        run.ask(raw_call(id, letters_escaped(text)), id)
+    elif how == "slashes escaped":
+        run.ask(raw_call(id, json.dumps(text).replace("/", "\\/")), id)
+    elif how == "result":
+        run.ask(lib.call(id), id, lib.text_result(id, text))
+    elif how == "structured result":
+        run.ask(lib.call(id), id, lib.result(id, {"content": [], "structuredContent": {"rows": [{"x": text}]}}))
+    elif how == "error":
+        run.ask(lib.call(id), id, lib.error(id, -32000, text))
+    elif how == "notification":
+        run.to_client(lib.note("notifications/message", {"level": "info", "data": {"line": text}}))
+    elif how == "blob":
+        run.ask(lib.request(id, "resources/read", {"uri": "file:///x.txt"}), id, lib.result(id, blob(text)))
+    elif how == "noise":
+        run.p.server.send(*text.encode().split(b"\n"))
+    elif how == "stderr":
+        run.say_err(text.encode() + b"\n")
+    else:
+        levels = int(how.split()[-1])
+        run.ask(lib.call(id, "t", {"query": in_json(text, levels)}), id)
+
+
+CARRIERS = ("argument", "escaped argument", "slashes escaped", "result", "structured result", "error",
+            "notification", "blob", "noise", "stderr", "JSON in JSON 1", "JSON in JSON 2", "JSON in JSON 3")
+
+
+# --- cases ----------------------------------------------------------------------------------------
+
+def own_stderr(p):
+    return {"our own stderr": "\n".join(p.own_lines()).encode()}
+
+
+def shapes_case(how):
+    @case(f"by shape, all of the corpus: {how}", limit=120)
+    def _(t):
+        for level in LEVELS:
+            run = Run(t, level)
+            for c in corpus.by_shape(how):
+                carry(run, c, how)
+            blobs = run.end()
+            expect_none(blobs | own_stderr(run.p), run.needles)
+            check(len(run.needles) >= 250, f"only {len(run.needles)} secrets")
+
+
+for carrier in CARRIERS:
+    shapes_case(carrier)
+
+
+@case("by key: each key and place, in arguments, results and notifications")
+def _(t):
+    for level in LEVELS:
+        run = Run(t, level)
+        for seed in ("arguments", "result", "notification", "JSON in JSON"):
+            for name, value, needles in corpus.keyed(f"{seed} {level}"):
+                run.secret(f"{name}, {seed}", needles)
+                id = run.id()
+                if seed == "arguments":
+                    run.ask(lib.call(id, "t", value), id)
+                elif seed == "result":
+                    run.ask(lib.call(id), id, lib.result(id, {"content": [], "structuredContent": value}))
+                elif seed == "notification":
+                    run.to_client(lib.note("notifications/message", {"level": "info", "data": value}))
+                else:
+                    run.ask(lib.call(id), id, lib.text_result(id, json.dumps(value, indent=1)))
+        expect_none(run.end() | own_stderr(run.p), run.needles)
+
+
+@case("by key, spelled oddly: escaped letters, numbers, twice, in capitals")
+def _(t):
+    w = corpus.Words("odd")
+    for level in LEVELS:
+        run = Run(t, level)
+        rows = []
+        for form in ('{"pass\\u0077ord":"%s"}', '{"\\u0070\\u0061\\u0073\\u0073word":"%s"}', '{"PASSWORD":"%s"}',
+                     '{"password":"x","password":"%s"}', '{ "password" : \t"%s" }', '{"a":{"password":["%s"]}}',
+                     '{"Api\\u004bey":"%s"}', '{"api key":"%s"}', '{"user[password]":"%s"}',
+                     '{"password":{"deep":{"deeper":"%s"}}}', '{"password":"\\u0041%s"}', '{"x-api-key\\t":"%s"}'):
+            word = w()
+            rows.append((form % word, word))
+        for value, word in rows:
+            id = run.id()
+            run.secret(value, [word])
+            run.ask(('{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":%s}}'
+                     % (id, value)).encode(), id)
+        id, number = run.id(), "4815162342108"
+        run.secret("a number", [number])
+        run.ask(lib.call(id, "t", {"pin_password": int(number), "query": "x"}), id)
+        expect_none(run.end() | own_stderr(run.p), run.needles)
+
+
+@case("in ids, methods, targets, names, and the server's command line")
+def _(t):
+    shaped = [c for c in corpus.by_shape("envelope") if c.rule in ("github-token", "stripe-key", "sk-key")
+              and c.text.isascii() and " " not in c.text and "\n" not in c.text and "\\" not in c.text
+              and "/" not in c.text and "(" not in c.text and "%" not in c.text]
+    check(len(shaped) >= 6, f"only {len(shaped)} tokens")
+    w = corpus.Words("argv")
+    for level in LEVELS:
+        words = [w(), w()]
+        run = Run(t, level, puppet=("x", "--api-key", words[0], f"--password={words[1]}", shaped[0].text))
+        run.secret("command line", words)
+        run.secret("command line, token", shaped[0].needles)
+        for c in shaped:
+            run.secret(c.rule, c.needles)
+        a, b, c, d, e, f = (x.text for x in shaped[:6])
+        run.ask(lib.request(a, "tools/call", {"name": "t", "arguments": {}}), a, lib.text_result(a, "ok"))
+        run.ask(lib.call(1, f"tool-{b}"), 1)
+        run.ask(lib.request(2, "resources/read", {"uri": f"https://bob:{c}@x.test/"}), 2, lib.result(2, blob("x")))
+        run.ask(lib.request(3, f"x/{d}"), 3, lib.error(3, -32601, f"no method x/{d}"))
+        run.ask(lib.request(4, "prompts/get", {"name": e, "arguments": {"q": f}}), 4)
+        run.p.client.send(b'{"jsonrpc":"2.0","id":"%s","method"' % a.encode())      # not JSON
+        check(run.p.client.recv_json()["error"]["code"] == -32700, "the line is refused")
+        expect_none(run.end() | own_stderr(run.p), run.needles)
+
+
+@case("in one message over 64 KiB, whose text lies in Bodies/", limit=120)
+def _(t):
+    cases = corpus.by_shape("large")
+    text = "\n\n".join(c.text for c in cases) + "\n" + "filler of some words. " * 4000
+    for level in LEVELS:
+        run = Run(t, level)
+        for c in cases:
+            run.secret(c.name, c.needles)
+        run.ask(lib.call(1, "t", {"query": text}), 1, lib.text_result(1, text))
+        run.ask(lib.call(2), 2, lib.result(2, {"content": [], "structuredContent": {"text": in_json(text, 2)}}))
+        blobs = run.end()
+        if level == "full":
+            check(any(k.startswith("Bodies/") for k in blobs), "nothing in Bodies/")
+        expect_none(blobs | own_stderr(run.p), run.needles)
+
+
+@case("what only looks like a secret is recorded as it came", limit=120)
+def _(t):
+    texts = corpus.lookalikes()
+    check(len(texts) >= 100, f"only {len(texts)}")
+    run = Run(t, "full")
+    lines = []
+
+    def send(line, ask=None):
+        lines.append(line)
+        return line
+    for text in texts:
+        id = run.id()
+        run.ask(send(lib.call(id, "t", {"query": text})), id, send(lib.text_result(id, text)))
+        id = run.id()
+        run.ask(send(raw_call(id, json.dumps(text).replace("/", "\\/"))), id,
+                send(lib.result(id, {"content": [], "structuredContent": {"a": in_json(text, 2)}})))
+        run.to_client(send(lib.note("notifications/message", {"level": "info", "data": text})))
+        id = run.id()
+        run.ask(lib.call(id), id, send(lib.error(id, -32000, text)))
+    plain = [x.encode() for text in texts for x in text.split("\n") if x.strip()]
+    run.say_err(b"\n".join(plain) + b"\n")
+    run.end()
+    stored = {m.body for m in t.messages("kind NOT IN ('stderr', 'noise')")}
+    missing = [x for x in lines if x not in stored]
+    check(not missing, lambda: f"{len(missing)} of {len(lines)} lines were changed: "
+                               + "; ".join(repr(x[:300]) for x in missing[:8]))
+    rows = [m.body for m in t.messages("kind = 'stderr'")]
+    missing = [x for x in plain if x not in rows]
+    check(not missing, lambda: f"{len(missing)} lines of stderr were changed: {missing[:8]}")
+    eq(t.rows("SELECT sum(redactions) FROM messages")[0][0], 0, "redactions")
+
+
+@case("protocol fields that look secret come back byte for byte")
+def _(t):
+    for level in ("full", "standard"):
+        run = Run(t, level)
+        state = "c3RhdGU6" + "Ab1" * 30
+        lines = [
+            lib.request(1, "tools/list", {"cursor": "eyJvIjoxMjN9", "_meta": {"progressToken": "abc-123-DEF-456"}}),
+            lib.result(1, {"tools": [{"name": "login", "inputSchema": {"type": "object", "properties": {
+                "password": {"type": "string", "description": "the password"}, "token": {"type": "string"},
+                "max_tokens": {"type": "integer"}}, "required": ["password"]}}], "nextCursor": "eyJvIjoyNDZ9"}),
+            lib.request(2, "tools/call", {"name": "t", "arguments": {"max_tokens": 100, "token_count": 7,
+                                                                   "password": None, "secret": True},
+                                        "requestState": state}),
+            lib.result(2, {"content": [], "nextPageToken": "CAUQAA12345678", "requestState": state,
+                           "usage": {"input_tokens": 12, "output_tokens": 34}}),
+            lib.note("notifications/progress", {"progressToken": "abc-123-DEF-456", "progress": 1}),
+        ]
+        run.to_server(lines[0])
+        run.to_client(lines[1])
+        run.to_server(lines[2])
+        run.to_client(lines[3])
+        run.to_client(lines[4])
+        run.end()
+        stored = {m.body for m in t.messages()}
+        for line in lines:
+            check(line in stored, lambda line=line: f"changed at level {level}: {line!r}")
+
+
+@case("a private key on stderr and in noise, a line at a time")
+def _(t):
+    for level in LEVELS:
+        run = Run(t, level)
+        for label in ("RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PRIVATE KEY"):
+            for prefix in ("", "  ", "2026-01-01 12:00:00 INFO  key: ", "> "):
+                d = corpus.Drawer(f"{label} {prefix} {level}")
+                d.inside = True
+                lines = d.pem(label, "\n").split("\n")
+                run.secret(f"{label} behind {prefix!r}", d.needles)
+                for line in lines:
+                    run.say_err((prefix + line + "\n").encode())
+                run.say_err(b"loaded\n")
+                run.p.server.send(*((prefix + line).encode() for line in lines), b"noise again")
+        blobs = run.end()
+        expect_none(blobs | own_stderr(run.p), run.needles)
+        if level == "full":
+            bodies = [m.body for m in t.messages("kind IN ('stderr', 'noise')")]
+            check(bodies.count(b"loaded") == 12 and bodies.count(b"noise again") == 12, "lines beside the keys are kept")
+
+
+@case("a pattern of the user")
+def _(t):
+    config = t.tmp / "config.ini"
+    config.write_text("[redact]\npattern.ticket = CORP-[0-9]{6}\nkeys = badge_no\nkeep = token\n")
+    run = Run(t, "full", "--config", config)
+    run.secret("pattern", ["CORP-481516", "CORP-234210"])
+    run.secret("key", ["quietword"])
+    run.ask(lib.call(1, "t", {"query": "see CORP-481516", "badge_no": "quietword", "token": "kept-as-it-is"}), 1,
+            lib.text_result(1, "CORP-234210 is done"))
+    run.say_err(b"CORP-481516\n")
+    expect_none(run.end() | own_stderr(run.p), run.needles)
+    bodies = b"\n".join(m.body or b"" for m in t.messages())
+    check(b"[redacted:ticket]" in bodies and b"kept-as-it-is" in bodies, "the user's rules hold")
+
+
+lib.main()
