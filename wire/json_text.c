@@ -310,19 +310,16 @@ bool json_int(struct json_value v, int64_t *ret)
     return true;
 }
 
-static size_t count_members(struct json_value v)
+static bool has_escape(struct slice raw)
 {
-    struct slice key;
-    struct json_value member;
-    size_t n = 0;
-    for (struct json_walk w = json_walk_begin(v); json_walk_next(&w, &key, &member);)
-        n++;
-    return n;
+    return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
 
 static bool strings_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};
+    if (!has_escape(a) && !has_escape(b))
+        return slice_eq(a, b);
     json_unescape(&x, a);
     json_unescape(&y, b);
     bool equal = !x.failed && !y.failed && slice_eq(buf_slice(&x), buf_slice(&y));
@@ -337,7 +334,7 @@ static struct json_value get_raw(struct json_value object, struct slice name)
     struct slice key;
     struct json_value v, found = {0};
     for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
-        if (slice_eq(key, name) || strings_equal(key, name))
+        if (strings_equal(key, name))
             found = v;
     return found;
 }
@@ -353,19 +350,32 @@ static bool numbers_equal(struct slice a, struct slice b)
     return strtod(x, NULL) == strtod(y, NULL);
 }
 
-static bool containers_equal(struct json_value a, struct json_value b)
+static bool arrays_equal(struct json_value a, struct json_value b)
 {
     struct slice key;
     struct json_value x, y;
-    struct json_walk other = json_walk_begin(b);
-    if (count_members(a) != count_members(b))
-        return false;
-    for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
-        if (a.type == JSON_OBJECT)
-            y = get_raw(b, key);
-        else if (!json_walk_next(&other, &key, &y))
+    struct json_walk wa = json_walk_begin(a), wb = json_walk_begin(b);
+    for (;;) {
+        bool has_x = json_walk_next(&wa, &key, &x), has_y = json_walk_next(&wb, &key, &y);
+        if (!has_x || !has_y)
+            return has_x == has_y;
+        if (!json_equal(x, y))
             return false;
-        if (y.type == JSON_NONE || !json_equal(x, y))
+    }
+}
+
+/* Every name of each is in the other. Of a name that stands twice the last value counts. */
+static bool objects_equal(struct json_value a, struct json_value b)
+{
+    struct slice key;
+    struct json_value x, y;
+    for (struct json_walk w = json_walk_begin(b); json_walk_next(&w, &key, &y);)
+        if (get_raw(a, key).type == JSON_NONE)
+            return false;
+    for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
+        bool last = get_raw(a, key).text.p == x.text.p;
+        y = get_raw(b, key);
+        if (y.type == JSON_NONE || (last && !json_equal(x, y)))
             return false;
     }
     return true;
@@ -385,8 +395,9 @@ bool json_equal(struct json_value a, struct json_value b)
     case JSON_STRING:
         return strings_equal(json_string_raw(a), json_string_raw(b));
     case JSON_ARRAY:
+        return arrays_equal(a, b);
     case JSON_OBJECT:
-        return containers_equal(a, b);
+        return objects_equal(a, b);
     default:
         return true;
     }

@@ -439,6 +439,39 @@ static void test_json_text_integer_is_read_exactly_or_not_at_all(void **state)
     assert_false(json_int((struct json_value){0}, &got));
 }
 
+static void test_json_text_equal_is_the_same_value_however_it_is_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool equal;
+    } rows[] = {
+        {"{\"a\":1,\"b\":2}", "{ \"b\":2.0, \"\\u0061\":1 }", true},
+        {"[1,\"x\"]", "[1.0, \"\\u0078\"]", true},
+        {"[1,2]", "[2,1]", false},
+        {"[1]", "[1,1]", false},
+        {"[1,1]", "[1]", false},
+        {"{}", "[]", false},
+        {"null", "false", false},
+        {"{\"a\":1}", "{\"a\":1,\"b\":2}", false},
+        /* a name that stands twice */
+        {"{\"a\":1,\"a\":1}", "{\"a\":1,\"b\":2}", false},
+        {"{\"a\":1,\"a\":2}", "{\"a\":2}", true},
+        {"{\"a\":1,\"a\":2}", "{\"a\":1}", false},
+        {"{\"a\":1,\"a\":2}", "{\"a\":3, \"a\":2}", true},
+        {"{\"a\":1,\"a\":2}", "{\"a\":2,\"a\":1}", false},
+        {"{\"a\":{\"b\":1,\"b\":1}}", "{\"a\":{\"b\":1,\"c\":1}}", false},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct json_scan a, b;
+        assert_int_equal(json_scan(slice_of(rows[i].a), NULL, NULL, &a), 0);
+        assert_int_equal(json_scan(slice_of(rows[i].b), NULL, NULL, &b), 0);
+        struct json_value x = {a.type, a.root}, y = {b.type, b.root};
+        if (json_equal(x, y) != rows[i].equal || json_equal(y, x) != rows[i].equal)
+            fail_msg("%s and %s are%s equal", rows[i].a, rows[i].b, rows[i].equal ? "" : " not");
+    }
+}
+
 /* Whatever string is valid is unescaped as the reference does it. */
 static void test_json_text_random_string_is_unescaped_like_reference(void **state)
 {
@@ -487,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_json_text_string_head_cuts_no_escape_and_no_character),
         cmocka_unit_test(test_json_text_get_finds_the_last_of_that_name),
         cmocka_unit_test(test_json_text_integer_is_read_exactly_or_not_at_all),
+        cmocka_unit_test(test_json_text_equal_is_the_same_value_however_it_is_written),
         cmocka_unit_test(test_json_text_random_string_is_unescaped_like_reference),
     };
     return cmocka_run_group_tests_name("json_text", tests, NULL, NULL);
