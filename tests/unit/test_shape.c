@@ -175,6 +175,33 @@ static void test_shape_every_rule_has_a_case_in_the_corpus(void **state)
     }
 }
 
+/* Rules of one name stand one after another. */
+static void test_shape_every_rule_has_a_row_in_the_manual(void **state)
+{
+    (void)state;
+    FILE *f = fopen(DOC, "r");
+    char text[64 << 10], want[128];
+    size_t rules = 0;
+    if (f == NULL)
+        fail_msg("cannot open %s; run this test in the top folder", DOC);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    assert_true(feof(f));
+    assert_int_equal(fclose(f), 0);
+    const char *rows = strstr(text, "\n## By shape\n");
+    assert_non_null(rows);
+    for (size_t i = 1; i < shape_rules_n; i++) {
+        const char *name = shape_rules[i].name;
+        rules += strcmp(name, shape_rules[i - 1].name) != 0;
+        assert_true(snprintf(want, sizeof want, "\n| `%s` | ", name) < (int)sizeof want);
+        const char *row = strstr(rows, want);
+        if (row == NULL || strstr(row + 1, want) != NULL)
+            fail_msg("%s has no row for %s, or two", DOC, name);
+    }
+    assert_true(snprintf(want, sizeof want, " %zu rules.", rules) < (int)sizeof want);
+    if (strstr(text, want) == NULL)
+        fail_msg("%s does not say:%s", DOC, want);
+}
+
 /* ---- edges ---- */
 
 static void test_shape_ends_of_words_and_escapes_are_edges(void **state)
@@ -507,6 +534,7 @@ int main(void)
         EACH(test_shape_what_stands_in_place_of_a_secret_is_none),
         EACH(test_shape_secrets_in_one_long_text_are_all_found),
         EACH(test_shape_every_rule_has_a_case_in_the_corpus),
+        EACH(test_shape_every_rule_has_a_row_in_the_manual),
         EACH(test_shape_ends_of_words_and_escapes_are_edges),
         EACH(test_shape_text_cut_anywhere_is_read_inside_its_bounds),
         EACH(test_shape_a_hit_that_overlaps_another_covers_both),
