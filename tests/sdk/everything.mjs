@@ -407,7 +407,7 @@ export const everything_cases = [
     server: everything,
     capabilities: { elicitation: {} },
     racy: ["notifications/tasks/status"],
-    says: ["the server did not end, sent signal 15"], // its tasks live for a minute, and it with them
+    says: ["sent signal 15 to the server, which had not ended"], // its tasks live for a minute, and it with them
     play: tasks,
   },
   {
