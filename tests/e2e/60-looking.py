@@ -252,6 +252,7 @@ def _(t):
         calls = dict(db.execute("SELECT status, count(*) FROM invocations GROUP BY 1").fetchall())
     row = {k: v.decode() if isinstance(v, bytes) else v for k, v in row.items()}
     row["command"] = json.loads(row["command"])
+    row["redact_rules"] = json.loads(row["redact_rules"])
     eq({k: s[k] for k in row}, row, "columns")
     eq(set(s) - set(row), {"type", "state", "duration_us", "messages", "calls", "ok", "tool_errors", "errors", "refused",
                            "cancelled", "server_gone", "timeouts", "open"}, "other members")
