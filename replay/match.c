@@ -1,5 +1,6 @@
 #include "replay/match.h"
 
+#include "replay/clean.h"
 #include "wire/json_text.h"
 
 #define LOAD_MESSAGES 256 /* planned at a time */
@@ -15,6 +16,12 @@ void match_close(struct match *m)
 
 /* ---- reading the recording ---- */
 
+/* A recording is compared in the form in which it would be kept today. */
+static int recorded_form(struct match *m, struct slice *body)
+{
+    return source_form_is_old(m->source) ? source_form(m->source, *body, body) : 0;
+}
+
 static int add_message(struct match *m, const struct source_message *msg)
 {
     struct slice body = msg->body;
@@ -26,6 +33,11 @@ static int add_message(struct match *m, const struct source_message *msg)
             return st;
         if (st == 0)
             body = buf_slice(&m->text);
+    }
+    if (msg->from_client && msg->kind == RPC_REQUEST && body.p != NULL) {
+        int st = recorded_form(m, &body);
+        if (st < 0)
+            return st;
     }
     return plan_add(m->plan, msg, body);
 }
@@ -59,9 +71,12 @@ static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
 {
     buf_clear(&m->text);
     int st = source_body(m->source, plan_exchange(m->plan, exchange)->place, &m->text);
+    struct slice body = buf_slice(&m->text);
+    if (st == 0)
+        st = recorded_form(m, &body);
     if (st < 0)
         return st;
-    return rpc_read(buf_slice(&m->text), ret) == 0 && ret->kind == RPC_REQUEST ? 0 : MI_ENOENT;
+    return rpc_read(body, ret) == 0 && ret->kind == RPC_REQUEST ? 0 : MI_ENOENT;
 }
 
 /* Is the recorded request equal to that in m->key? 1, 0 or an error. */
@@ -289,23 +304,44 @@ static int find_nearest(struct match *m, const struct rpc *request, struct slice
     return 0;
 }
 
+/* Where a text lies in m->near, which grows: slices are set when all are there. */
+struct place {
+    size_t at, n;
+    bool there;
+};
+
 struct listing {
     struct match *m;
     struct report_finding *f;
-    size_t pointer_at[REPORT_DIFFERENCES_MAX];
-    size_t accept_at;
+    struct place texts[REPORT_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
 };
 
-/* The pointers are kept in m->near, which grows: slices are set when all are there. */
+static struct place keep_value(struct match *m, struct slice pointer, struct slice value)
+{
+    struct place p = {.at = m->near.n, .there = value.p != NULL};
+    if (p.there && clean_value(&m->near, pointer, value) < 0)
+        m->near.failed = true;
+    p.n = m->near.n - p.at;
+    return p;
+}
+
+static struct slice text_at(const struct match *m, struct place p)
+{
+    if (!p.there || m->near.failed)
+        return (struct slice){0};
+    return (struct slice){m->near.p != NULL ? m->near.p + p.at : "", p.n};
+}
+
 static bool list_one(void *ctx, const struct canon_difference *d)
 {
     struct listing *l = ctx;
     struct report_finding *f = l->f;
     if (f->differences < REPORT_DIFFERENCES_MAX) {
-        l->pointer_at[f->differences] = l->m->near.n;
+        struct place *texts = l->texts[f->differences];
+        texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
         buf_slice_add(&l->m->near, d->pointer);
-        f->difference[f->differences] = (struct report_difference){
-            .pointer = {NULL, d->pointer.n}, .recorded = d->ours, .asked = d->theirs};
+        texts[1] = keep_value(l->m, d->pointer, d->ours);
+        texts[2] = keep_value(l->m, d->pointer, d->theirs);
     }
     f->differences++;
     return f->differences < 100;
@@ -347,7 +383,8 @@ int match_explain(struct match *m, const struct rpc *request, struct report_find
     struct listing l = {.m = m, .f = f};
     (void)canon_differences(&recorded, request, m->rules, list_one, &l);
     for (size_t i = 0; i < size_min(f->differences, REPORT_DIFFERENCES_MAX); i++)
-        f->difference[i].pointer.p = m->near.p != NULL ? m->near.p + l.pointer_at[i] : "";
+        f->difference[i] = (struct report_difference){
+            text_at(m, l.texts[i][0]), text_at(m, l.texts[i][1]), text_at(m, l.texts[i][2])};
     buf_clear(&m->other);
     if (f->kind == REPORT_EXHAUSTED)
         buf_adds(&m->other, "--repeat last");

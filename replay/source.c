@@ -2,6 +2,7 @@
 
 #include "replay/source_inner.h"
 #include "vault/cassette.h"
+#include "vault/redact.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,8 @@ void source_close(struct source *s)
     buf_close(&s->text);
     buf_close(&s->info_text);
     buf_close(&s->error);
+    buf_close(&s->form);
+    redact_close(s->redact);
     free(s);
 }
 
@@ -94,6 +97,45 @@ static bool ended_by_server(struct slice reason)
            !slice_is(reason, "record-error");
 }
 
+/* ---- the form in which it was kept ---- */
+
+static int open_rules(struct source *s, const struct query_session *session, struct buf *error)
+{
+    struct buf now = {0};
+    if (session->redact_rules.p == NULL)
+        return 0;
+    int st = redact_open_rules(&s->redact, session->redact_rules, error);
+    if (st < 0)
+        return st;
+    redact_rules(s->redact, &now);
+    s->redact_old = !slice_eq(buf_slice(&now), session->redact_rules);
+    s->redact_content =
+        session->record_level.p != NULL && slice_is(session->record_level, "standard");
+    st = now.failed ? MI_ENOMEM : 0;
+    buf_close(&now);
+    return st;
+}
+
+int source_form(struct source *s, struct slice message, struct slice *ret)
+{
+    size_t n = 0;
+    *ret = message;
+    if (s->redact == NULL)
+        return 0;
+    int st = redact_message(s->redact, message, s->redact_content ? REDACT_CONTENT : REDACT_SECRETS,
+                            &s->form, &n);
+    if (st == 0 && n > 0)
+        *ret = buf_slice(&s->form);
+    return st;
+}
+
+bool source_form_is_old(const struct source *s)
+{
+    return s->redact_old;
+}
+
+/* ---- what it is about ---- */
+
 int source_take_info(struct source *s, const struct query_session *session, struct buf *error)
 {
     struct source_info *in = &s->info;
@@ -120,7 +162,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
     in->has_exit_status = session->has_exit_status;
     in->exit_status = session->exit_status;
     in->server_ended = ended_by_server(session->end_reason);
-    return 0;
+    return open_rules(s, session, error);
 }
 
 /* ---- reading ---- */

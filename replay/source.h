@@ -7,6 +7,9 @@
  *           session before was such a probe of the same server, its messages come first.
  * Rules     never writes. What the client never saw is left out: lines that were swallowed or are no
  *           message, and what the interposer itself said to the server.
+ * Form      requests are compared as the recording has kept them, which is in sanitized form: what a live
+ *           client says goes through source_form() first, with the rules that the recording was made with.
+ *           A recording without rules has kept everything as it was.
  * Owns      what it reads; a session's query is borrowed and outlives the source.
  * Lifetime  a message's slices are good until the next call on the source; the info as long as it is open.
  * Errors    one sentence in `error` or source_error().
@@ -53,6 +56,11 @@ MI_MUST int source_next(struct source *s, struct source_message *ret);
 /* The whole body, appended. 0, MI_ENOENT (it is gone, or was never kept), MI_ESTORE, MI_EIO, MI_ENOMEM. */
 MI_MUST int source_body(struct source *s, uint64_t place, struct buf *b);
 const char *source_error(struct source *s);
+/* The form in which this recording would have kept a message: *ret may be the message itself, and is good
+ * until the next call of this function. 0 or MI_ENOMEM. */
+MI_MUST int source_form(struct source *s, struct slice message, struct slice *ret);
+/* Its sanitizer was not that of this program: what it has kept goes through source_form() as well. */
+bool source_form_is_old(const struct source *s);
 /* The number that people know a message by: `seq`. */
 uint64_t source_seq(uint64_t place);
 

@@ -19,8 +19,11 @@ struct source_row {
 
 struct source {
     struct source_info info;
-    struct buf info_text;    /* owned; where the info's text lies */
-    struct buf error;        /* owned */
+    struct buf info_text;  /* owned; where the info's text lies */
+    struct buf error;      /* owned */
+    struct redact *redact; /* owned; the rules of the recording. NULL: it has none */
+    bool redact_content, redact_old;
+    struct buf form;         /* owned; what source_form() hands out */
     struct source_row *rows; /* owned; a cassette: all; a session: one page */
     size_t rows_n, rows_cap, next;
     struct buf text; /* owned; where the rows' text lies */

@@ -96,18 +96,15 @@ int stage_begin(struct stage *s, int64_t now_us)
 /* ---- requests ---- */
 
 /* The message in the form in which it would have been recorded. */
-static int sanitize(struct stage *s, const struct rpc *live, struct rpc *ret)
+static int recorded_form(struct stage *s, const struct rpc *live, struct rpc *ret)
 {
-    struct slice clean = {0};
+    struct slice form;
     *ret = *live;
-    if (s->rules->sanitize == NULL)
-        return 0;
-    if (!s->rules->sanitize(s->rules->sanitize_ctx, live->text, &clean))
-        return MI_ENOMEM;
-    if (clean.p == NULL)
-        return 0;
+    int st = source_form(s->source, live->text, &form);
+    if (st < 0 || form.p == live->text.p)
+        return st;
     buf_clear(&s->text);
-    buf_slice_add(&s->text, clean);
+    buf_slice_add(&s->text, form);
     if (s->text.failed)
         return MI_ENOMEM;
     return rpc_read(buf_slice(&s->text), ret); /* the sanitizer keeps JSON what it is */
@@ -162,7 +159,7 @@ static int on_request(struct stage *s, const struct rpc *live, struct stage_batc
         return stage_error(s, batch, live->id.text, -32603,
                            "too many requests are open at once for a replay", "too-many-open",
                            NULL);
-    int st = sanitize(s, live, &clean);
+    int st = recorded_form(s, live, &clean);
     if (st == 0)
         st = match_find(&s->match, &clean, &x, &why);
     int woken = stage_wake_grown(s); /* it may have read some more */
@@ -259,7 +256,7 @@ static int on_answer(struct stage *s, const struct rpc *live)
     struct plan_question q = *plan_question(s->plan, i);
     int st = learn_task(s, &q, live);
     if (st == 0)
-        st = sanitize(s, live, &clean);
+        st = recorded_form(s, live, &clean);
     if (st == 0)
         st = stage_compare_answer(s, &q, &clean);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};

@@ -26,10 +26,6 @@ struct stage_rules {
     struct pace pace;
     bool repeat_fail;  /* --repeat fail */
     bool strict_order; /* --ordering strict */
-    /* The sanitizer that the recording went through: a copy of the line, or {NULL, 0} when it stays as it
-     * is. NULL: none. Borrowed until the next call. false: no memory. */
-    bool (*sanitize)(void *ctx, struct slice message, struct slice *ret);
-    void *sanitize_ctx;
 };
 
 enum stage_end {

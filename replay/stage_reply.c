@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "replay/clean.h"
 #include "wire/json_text.h"
 
 #include <stdlib.h>
@@ -311,10 +312,15 @@ int stage_compare_answer(struct stage *s, const struct plan_question *q, const s
                                    .nearest_seq = source_seq(q->answer),
                                    .differences = 1};
         name_it(s, &asked, &f);
-        f.difference[0] =
-            (struct report_difference){slice_of(live->kind == RPC_RESULT ? "/result" : "/error"),
-                                       answer_of(&recorded).text, answer_of(live).text};
-        report_add(s->report, &f, NULL);
+        struct slice pointer = slice_of(live->kind == RPC_RESULT ? "/result" : "/error");
+        buf_clear(&a);
+        buf_clear(&b);
+        if (clean_value(&a, pointer, answer_of(&recorded).text) < 0 ||
+            clean_value(&b, pointer, answer_of(live).text) < 0)
+            st = MI_ENOMEM;
+        f.difference[0] = (struct report_difference){pointer, buf_slice(&a), buf_slice(&b)};
+        if (st == 0)
+            report_add(s->report, &f, NULL);
     }
     buf_close(&a);
     buf_close(&b);

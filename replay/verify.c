@@ -1,9 +1,8 @@
 #include "replay/verify.h"
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "replay/clean.h"
 #include "replay/verify_inner.h"
-#include "vault/redact.h"
 #include "wire/json_text.h"
 #include "wire/method.h"
 
@@ -222,36 +221,6 @@ struct gathering {
     bool all_schema, entry_gone;
 };
 
-/* A value that is going to be shown passes the sanitizer, together with its key. */
-static int clean(struct slice pointer, struct slice value, struct buf *out)
-{
-    const char *slash = memrchr(pointer.p, '/', pointer.n);
-    struct slice key = pointer;
-    struct buf whole = {0}, cleaned = {0};
-    struct json_scan scan;
-    size_t n = 0;
-    if (slash != NULL)
-        key = (struct slice){slash + 1, pointer.n - (size_t)(slash + 1 - pointer.p)};
-    buf_addc(&whole, '{');
-    text_json(&whole, key);
-    buf_addc(&whole, ':');
-    buf_slice_add(&whole, value);
-    buf_addc(&whole, '}');
-    struct redact *rules = redact_present();
-    int st = rules == NULL || whole.failed ? MI_ENOMEM
-                                           : redact_value(rules, buf_slice(&whole), &cleaned, &n);
-    struct json_value v = {0};
-    if (st == 0 && n > 0 && json_scan(buf_slice(&cleaned), NULL, NULL, &scan) == 0) {
-        struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
-        (void)json_walk_next(&w, &key, &v);
-    }
-    if (st == 0)
-        buf_slice_add(out, v.text.p != NULL ? v.text : value);
-    buf_close(&whole);
-    buf_close(&cleaned);
-    return st < 0 || out->failed ? MI_ENOMEM : 0;
-}
-
 static void keep(struct gathering *g, struct span *s, struct slice text)
 {
     *s = (struct span){.at = g->text.n, .n = text.n, .there = text.p != NULL};
@@ -262,7 +231,7 @@ static void keep_value(struct gathering *g, struct span *s, struct slice pointer
                        struct slice value)
 {
     struct buf cleaned = {0};
-    if (value.p != NULL && clean(pointer, value, &cleaned) < 0)
+    if (value.p != NULL && clean_value(&cleaned, pointer, value) < 0)
         g->text.failed = true;
     keep(g, s, value.p != NULL ? buf_slice(&cleaned) : value);
     buf_close(&cleaned);
