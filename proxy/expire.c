@@ -88,14 +88,14 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     name_request(&name, p);
     buf_printf(&why, "the server %s %s %s within %.1f s", t->server,
                p->written_us != 0 ? "did not answer"
-               : t->timers.away   ? "is being started again, and could not read"
+               : t->timers.away   ? "had ended, and no other was there to read"
                                   : "did not read",
                buf_str(&name), (double)waited_us / 1e6);
     note_timeout(t, p, waited_us, silent);
     log_warn("a deadline passed: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
     bool hung = silent && t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
-    if (!hung && !(p->flags & METHOD_UNCANCELLED))
+    if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOWHERE)
         tell_server(t, p);
     message_answer_timeout(t, p, p->allowed_us, hung ? "hang" : "timeout",
                            why.failed ? "timed out" : buf_str(&why));

@@ -22,6 +22,8 @@
 #define PENDING_WHOLE_MAX                                                                          \
     ((size_t)64 << 10) /* of a request kept whole, so that it can be sent again */
 
+#define PENDING_NOWHERE UINT64_MAX /* written_at of what stands in no outbox, to be sent again */
+
 struct pending {
     struct pending *chain;       /* next in the hash bucket */
     struct pending *token_chain; /* next in the hash bucket of its progress token */
@@ -36,7 +38,7 @@ struct pending {
     int64_t began_us;   /* when its clock last began */
     int64_t allowed_us; /* its deadline; 0: never */
     int64_t first_us;   /* when its clock began the first time */
-    int64_t due_us;     /* when it is over */
+    int64_t due_us;     /* it is not over before: its key in the heap */
     uint64_t heard_at;  /* messages of the server before it was written */
     size_t heap_at;     /* its place in the heap, and one more; 0: not there */
     size_t size;        /* bytes of the request */

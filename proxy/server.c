@@ -184,7 +184,7 @@ static void part_requests(struct proxy *p)
         next = q->next;
         q->sent_again = goes_again(p, q);
         if (q->sent_again) {
-            q->written_at = UINT64_MAX; /* until it is sent again */
+            q->written_at = PENDING_NOWHERE; /* until it is sent again */
             continue;
         }
         buf_adds(&why, q->written_us != 0 ? "; this call may have run, so it is not made again"

@@ -2,7 +2,6 @@
 
 #include "wire/method.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us)
@@ -64,12 +63,6 @@ static void heap_take(struct timers *t, struct pending *p)
     sift_down(t, last->heap_at - 1, last);
 }
 
-static void heap_add(struct timers *t, struct pending *p)
-{
-    assert(t->n < t->cap); /* timers_add() has made room for every request that is open */
-    sift_up(t, t->n++, p);
-}
-
 /* ---- the requests --------------------------------------------------------------------------- */
 
 static int grow(struct timers *t)
@@ -83,96 +76,75 @@ static int grow(struct timers *t)
     return 0;
 }
 
-/* While no server reads. */
-static void wait_in_heap(struct timers *t, struct pending *p)
+/* When its time is over, as clocks show it. Nothing that happens to a request makes this earlier, so that the
+ * heap may hold an older value of it. */
+static int64_t due(const struct timers *t, const struct pending *p)
 {
-    p->due_us = p->began_us + p->allowed_us;
-    if (p->allowed_us > 0 && p->heap_at == 0)
-        heap_add(t, p);
+    if (p->written_us == 0)
+        return (p->began_us > t->took_us ? p->began_us : t->took_us) + p->allowed_us;
+    int64_t us = p->began_us + p->allowed_us;
+    int64_t last_us = p->first_us + t->max_us;
+    return t->max_us > 0 && last_us < us ? last_us : us;
 }
 
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
 {
-    if (t->n + t->waiting == t->cap && grow(t) < 0)
+    if (t->n == t->cap && grow(t) < 0)
         return MI_ENOMEM;
-    t->waiting++;
     if (t->rules != NULL)
         p->allowed_us =
             p->patient ? t->max_us : deadline_of(t->rules, p->flags, p->method, p->target);
+    if (t->max_us > 0 && p->allowed_us > t->max_us)
+        p->allowed_us = t->max_us;
     p->began_us = shown(t, now_us);
     p->heard_at = t->heard;
-    if (t->away)
-        wait_in_heap(t, p);
-    if (t->unwritten == NULL) {
+    if (t->unwritten == NULL)
         t->unwritten = p;
-        t->took_us = p->began_us;
+    if (p->allowed_us > 0) { /* else it may stay open for ever */
+        p->due_us = due(t, p);
+        sift_up(t, t->n++, p);
     }
     return 0;
 }
 
-static void set_due(struct timers *t, struct pending *p)
-{
-    p->due_us = p->began_us + p->allowed_us;
-    if (t->max_us > 0 && p->first_us + t->max_us < p->due_us)
-        p->due_us = p->first_us + t->max_us;
-}
-
-static void begin(struct timers *t, struct pending *p, int64_t now_us)
-{
-    t->waiting--;
-    p->written_us = now_us > 0 ? now_us : 1;
-    p->heard_at = t->heard;
-    p->began_us = p->first_us = shown(t, now_us);
-    set_due(t, p);
-    if (p->allowed_us > 0) /* else it may stay open for ever */
-        heap_add(t, p);
-}
-
 void timers_written(struct timers *t, uint64_t written, int64_t now_us)
 {
+    int64_t now = shown(t, now_us);
     if (written != t->written) {
         t->written = written;
-        t->took_us = shown(t, now_us);
+        t->took_us = now;
     }
     for (; t->unwritten != NULL && t->unwritten->written_at <= written;
-         t->unwritten = t->unwritten->next)
-        begin(t, t->unwritten, now_us);
+         t->unwritten = t->unwritten->next) {
+        struct pending *p = t->unwritten;
+        p->written_us = now_us > 0 ? now_us : 1;
+        p->heard_at = t->heard;
+        p->began_us = p->first_us = now;
+    }
 }
 
 void timers_remove(struct timers *t, struct pending *p)
 {
     if (t->unwritten == p)
         t->unwritten = p->next;
-    if (p->written_us == 0)
-        t->waiting--;
     heap_take(t, p);
 }
 
 void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us)
 {
-    t->n = t->waiting = 0;
     t->unwritten = oldest;
     t->written = 0;
-    t->took_us = shown(t, now_us);
     for (struct pending *p = oldest; p != NULL; p = p->next) {
-        p->heap_at = 0;
         if (p->written_us != 0) /* else it waits since it came, through however many restarts */
-            p->began_us = t->took_us;
+            p->began_us = shown(t, now_us);
         p->written_us = 0;
-        t->waiting++;
-        if (t->away)
-            wait_in_heap(t, p);
     }
 }
 
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us)
 {
-    if (p->heap_at == 0)
-        return;
-    heap_take(t, p);
-    p->began_us = shown(t, now_us);
-    set_due(t, p);
-    heap_add(t, p);
+    if (p->written_us != 0)
+        p->began_us = shown(t, now_us);
 }
 
 void timers_stand(struct timers *t, bool still, int64_t now_us)
@@ -188,46 +160,27 @@ void timers_stand(struct timers *t, bool still, int64_t now_us)
 void timers_away(struct timers *t, bool away, int64_t now_us)
 {
     t->away = away;
-    t->took_us = shown(t, now_us);
-    for (struct pending *p = t->unwritten; p != NULL; p = p->next) {
-        if (away)
-            wait_in_heap(t, p);
-        else
-            heap_take(t, p);
-    }
+    if (!away)
+        t->took_us = shown(t, now_us);
 }
 
-/* When the oldest request that the server does not read has waited too long; -1: never. */
-static int64_t unread_due(const struct timers *t)
-{
-    const struct pending *p = t->unwritten;
-    if (p == NULL || p->allowed_us <= 0 || t->away)
-        return -1;
-    return (p->began_us > t->took_us ? p->began_us : t->took_us) + p->allowed_us;
-}
-
-/* The time at which something is due next, as clocks show it; -1: never. */
-static int64_t next_due(const struct timers *t)
-{
-    int64_t unread = unread_due(t);
-    int64_t due = t->n > 0 ? t->heap[0]->due_us : -1;
-    return due < 0 || (unread >= 0 && unread < due) ? unread : due;
-}
-
-struct pending *timers_due(const struct timers *t, int64_t now_us)
+struct pending *timers_due(struct timers *t, int64_t now_us)
 {
     int64_t now = shown(t, now_us);
-    if (t->n > 0 && t->heap[0]->due_us <= now)
-        return t->heap[0];
-    int64_t unread = unread_due(t);
-    return unread >= 0 && unread <= now ? t->unwritten : NULL;
+    while (t->n > 0 && t->heap[0]->due_us <= now) {
+        struct pending *p = t->heap[0];
+        p->due_us = due(t, p);
+        if (p->due_us <= now)
+            return p;
+        sift_down(t, 0, p);
+    }
+    return NULL;
 }
 
 int64_t timers_next(const struct timers *t, int64_t now_us)
 {
-    int64_t due = next_due(t);
-    if (due < 0 || t->still_us >= 0)
+    if (t->n == 0 || t->still_us >= 0)
         return -1; /* whoever makes the clocks run again asks again */
     int64_t now = shown(t, now_us);
-    return due > now ? due - now : 0;
+    return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

@@ -5,6 +5,9 @@
  * the server waits for the client: a human may be thinking (mcp-wire.md 6.1). A request that the server
  * does not read has its time as well, from the last moment at which the server took a byte.
  *
+ * The heap is lazy: a clock that begins anew moves nothing in it, and a request whose old time has come is
+ * looked at again then.
+ *
  * Owns      the heap. Entries are borrowed from the pending table and must be taken out here first.
  * Units     microseconds since the session's start, as recorder_now_us() has them.
  * Errors    MI_ENOMEM from timers_add() only.
@@ -18,16 +21,15 @@
 struct timers {
     const struct deadlines *rules; /* borrowed; NULL: no deadlines */
     int64_t max_us;                /* of --max-timeout; 0: none */
-    struct pending **heap;         /* owned; the one that is due first at 0 */
+    struct pending **heap; /* owned; by due_us, the first at 0; without those that may wait */
     size_t n, cap;
-    size_t waiting;            /* requests whose clocks have not begun */
     struct pending *unwritten; /* the oldest whose last byte is not written; NULL: none */
     uint64_t heard;            /* valid messages of the server; the owner counts them */
     uint64_t written;          /* bytes that the server had taken when last looked at */
     int64_t took_us;           /* when it took some, without the time the clocks stood still */
     int64_t stood_us;          /* how long they stood still before */
     int64_t still_us;          /* since when they stand still; -1: they run */
-    bool away;                 /* there is no server that could read: what waits is in the heap */
+    bool away;                 /* there is no server that could read */
 };
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);
@@ -36,7 +38,8 @@ void timers_close(struct timers *t);
 MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
 /* It is answered or cancelled. Call before pending_remove() and pending_cancel(). */
 void timers_remove(struct timers *t, struct pending *p);
-/* A new process has them all before it, this one first: every clock begins again, at its writing. */
+/* A new process has them all before it, this one first: every clock begins again, at its writing. What the old
+ * one had has its time from now on; what waited goes on waiting. */
 void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
 /* The server has taken so many bytes in all: clocks begin. */
 void timers_written(struct timers *t, uint64_t written, int64_t now_us);
@@ -44,11 +47,12 @@ void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Do clocks stand still from now on? */
 void timers_stand(struct timers *t, bool still, int64_t now_us);
 /* No server reads, for one is being ended and the next is not at work. What waits for it has its time all the
- * same, each from its own beginning; when the server is back, again from then. */
+ * same, and when the server is back, again from then. */
 void timers_away(struct timers *t, bool away, int64_t now_us);
 /* A request whose time is over; NULL: none. It stays until it is removed. */
-struct pending *timers_due(const struct timers *t, int64_t now_us);
-/* In how many microseconds the next one is due, 0 for now; -1: none. */
+struct pending *timers_due(struct timers *t, int64_t now_us);
+/* In how many microseconds timers_due() is to be asked, 0 for now; -1: nothing can be due. Never later than the
+ * next one is due, and after a timers_due() that found none never 0. */
 int64_t timers_next(const struct timers *t, int64_t now_us);
 
 #endif

@@ -4,7 +4,7 @@ import lib
 from lib import check, eq, request
 from misbehave import Event, Received, Wait, gone, ms, n_ms, ok, row, timed_out, tool
 
-T = ["--timeout", ms(3)]
+T = ["--timeout", ms(3), "--timeout", f"tool:answer={ms(40)}"]   # an answer may wait for a new server
 HUNG = "spawn timeout hang kill exit restart spawn exit"
 
 
@@ -74,9 +74,18 @@ row("--restarts 0: what comes while the server is being ended is answered, too",
     play=[tool(1, "ignore:15 freeze"), Wait(1), tool(2, "answer")],
     want={1: timed_out(3, "hang"), 2: gone("server-killed")}, exit=124, ends=True, escalated=["hang"])
 
-row("what comes while the server is being ended is for the new one", options=T, grace=8,
+row("what comes while the server is being ended is for the new one",
+    options=[*T, "--timeout", f"tools/list={ms(40)}"], grace=8,
     play=[tool(1, "ignore:15 freeze"), Wait(1), Event("hang"), request(2, "tools/list")],
     want={1: timed_out(3, "hang"), 2: ok()}, escalated=["hang"])
+
+row("what waits for a new server has a deadline all the same, and is not made then",
+    options=["--timeout", ms(3)], grace=20,
+    play=[tool(1, "ignore:15 freeze"), Wait(1), request(2, "tools/list"), Wait(2), Event("spawn", 2),
+          request(3, "prompts/list")],
+    want={1: timed_out(3, "hang"), 2: timed_out(3, words=["no other was there"]), 3: ok()},
+    not_got=[(2, ("tools/list", None))],
+    events="spawn timeout hang kill timeout kill exit restart spawn exit", escalated=["hang"])
 
 row("a server that hangs again and again: the last time is the end, with 124",
     options=[*T, "--restarts", "2"],

@@ -153,7 +153,8 @@ row("a crash loop: three restarts, further and further apart, an escalation, the
     server=["start@2+=exit:5"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: gone()}, ends=True, exit=5, escalated=["crash-loop"], after=backed_off)
 
-row("the new process does not answer the handshake: that has a deadline too", options=["--timeout", ms(4)],
+row("the new process does not answer the handshake: that has a deadline too",
+    options=["--timeout", f"{ms(4)},tool:answer={ms(40)}"],
     server=["initialize@2=freeze"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: ok("3.1")}, events="spawn exit restart spawn kill exit restart spawn exit")
 

@@ -70,9 +70,10 @@ static void row_remove(struct row *r, struct pending *p)
 /* Due at that time, and not a microsecond before. */
 static void check_due(struct row *r, const struct pending *p, int64_t at_us)
 {
+    assert_true(timers_next(&r->timers, at_us - 1) <= 1);
     assert_null(timers_due(&r->timers, at_us - 1));
+    assert_int_equal(timers_next(&r->timers, at_us - 1), 1);
     assert_ptr_equal(timers_due(&r->timers, at_us), p);
-    assert_int_equal(timers_next(&r->timers, at_us - 7), 7);
     assert_int_equal(timers_next(&r->timers, at_us + 7), 0);
 }
 
@@ -200,6 +201,32 @@ static void test_timers_a_new_process_gives_each_request_its_time_again(void **s
     row_free(r);
 }
 
+static void test_timers_of_what_is_not_read_the_one_with_the_least_time_is_due_first(void **state)
+{
+    (void)state;
+    struct row *r = row_make("100ms,tools/list=30ms,tasks/result=0", 0);
+    row_add(r, "tasks/result", 0); /* it may wait for ever, and those behind it may not */
+    struct pending *p = row_add(r, "ping", 0);
+    struct pending *q = row_add(r, "tools/list", 10 * MS);
+    check_due(r, q, 40 * MS);
+    timers_written(&r->timers, 3, 30 * MS);
+    check_due(r, q, 60 * MS);
+    row_remove(r, q);
+    check_due(r, p, 130 * MS);
+    row_free(r);
+}
+
+static void test_timers_the_maximum_ends_what_is_not_read_as_well(void **state)
+{
+    (void)state;
+    struct row *r = row_make("100ms", 50 * MS);
+    struct pending *p = row_add(r, "ping", 0);
+    check_due(r, p, 50 * MS);
+    timers_written(&r->timers, 10, 10 * MS);
+    check_due(r, p, 60 * MS);
+    row_free(r);
+}
+
 static void test_timers_what_waits_for_a_server_has_its_own_time_each(void **state)
 {
     (void)state;
@@ -230,11 +257,8 @@ static int64_t model_due(const struct row *r, const struct pending *p)
 {
     if (p->allowed_us == 0)
         return -1;
-    if (p->written_us == 0) /* only the first of these is looked at */
-        return p == r->timers.unwritten
-                   ? (p->began_us > r->timers.took_us ? p->began_us : r->timers.took_us) +
-                         p->allowed_us
-                   : -1;
+    if (p->written_us == 0)
+        return (p->began_us > r->timers.took_us ? p->began_us : r->timers.took_us) + p->allowed_us;
     int64_t due = p->began_us + p->allowed_us;
     if (r->timers.max_us > 0 && due > p->first_us + r->timers.max_us)
         due = p->first_us + r->timers.max_us;
@@ -270,7 +294,18 @@ static void test_timers_in_any_order_the_first_that_is_due_is_told_first(void **
     size_t n = 0;
     for (int step = 0; step < (unit_slow() ? 3000 : 30000); step++) {
         now += (int64_t)unit_random(&random, 5000);
-        switch (unit_random(&random, 6)) {
+        switch (unit_random(&random, 8)) {
+        case 6: /* the server is ended, and the next one comes */
+            timers_away(&r->timers, true, now);
+            if (unit_random(&random, 2) == 0)
+                timers_restart(&r->timers, r->oldest, now);
+            timers_away(&r->timers, false, now);
+            break;
+        case 7: /* a person is asked */
+            timers_stand(&r->timers, true, now);
+            now += (int64_t)unit_random(&random, 50000);
+            timers_stand(&r->timers, false, now);
+            break;
         case 0:
         case 1:
             row_add(r, methods[unit_random(&random, MI_COUNT(methods))], now);
@@ -293,13 +328,15 @@ static void test_timers_in_any_order_the_first_that_is_due_is_told_first(void **
                            now);
         }
         int64_t first = model_first(r);
-        assert_int_equal(timers_next(&r->timers, now), first < 0     ? -1
-                                                       : first > now ? first - now
-                                                                     : 0);
+        int64_t clock = now - r->timers.stood_us;
+        int64_t next = timers_next(&r->timers, now);
+        assert_int_equal(next >= 0, first >= 0);
+        assert_true(first < 0 || next <= (first > clock ? first - clock : 0));
         struct pending *p = timers_due(&r->timers, now);
-        assert_int_equal(p != NULL, first >= 0 && first <= now);
+        assert_int_equal(p != NULL, first >= 0 && first <= clock);
+        assert_true(p != NULL || timers_next(&r->timers, now) != 0);
         if (p != NULL) {
-            assert_true(model_due(r, p) <= now);
+            assert_true(model_due(r, p) <= clock);
             row_remove(r, p);
             n--;
         }
@@ -318,6 +355,8 @@ int main(void)
         cmocka_unit_test(test_timers_a_request_without_a_deadline_is_never_due),
         cmocka_unit_test(test_timers_a_patient_request_has_the_maximum_alone),
         cmocka_unit_test(test_timers_a_new_process_gives_each_request_its_time_again),
+        cmocka_unit_test(test_timers_of_what_is_not_read_the_one_with_the_least_time_is_due_first),
+        cmocka_unit_test(test_timers_the_maximum_ends_what_is_not_read_as_well),
         cmocka_unit_test(test_timers_what_waits_for_a_server_has_its_own_time_each),
         cmocka_unit_test(test_timers_in_any_order_the_first_that_is_due_is_told_first),
     };
