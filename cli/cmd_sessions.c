@@ -2,12 +2,16 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/config.h"
+#include "cli/filter.h"
 #include "cli/record_json.h"
 #include "cli/table.h"
 
 static const struct opt table_of_options[] = {
     COMMAND_OPT_VAULT,
     {'n', "limit", "N", "20", "how many, newest first; 0: all of them"},
+    FILTER_OPTS,
+    {0, "failed", NULL, NULL, "only those with a call that failed, or with a bad end"},
+    {0, "live", NULL, NULL, "only those that still run"},
     {0, "json", NULL, NULL, "a JSON object on a line for each session"},
     COMMAND_OPTS,
 };
@@ -16,6 +20,7 @@ static const char about[] =
     "ENDED is why a session ended, with the exit status unless that is 0; `live` when it still\n"
     "runs, `died` when it ended without being able to say so.\n"
     "CALLS are the client's requests, ERRORS those of them that failed or were refused.\n"
+    "A bad end is `died`, or an exit status that is not 0. Options that narrow the list add up.\n"
     "\n"
     "  mcp-interposer show ID    what was said in one of them; the beginning of its UID does as "
     "well\n";
@@ -32,8 +37,9 @@ struct listing {
     struct out out;
     struct table table;
     struct buf text; /* owned; scratch */
-    int64_t left;    /* sessions that may still be listed */
-    bool json, limited, older;
+    struct filter filter;
+    int64_t left; /* sessions that may still be listed */
+    bool json, limited, older, failed, live;
     int status;
 };
 
@@ -85,17 +91,40 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     add_built(l, end_style(s, v->state));
 }
 
+/* What decides without a look at the messages comes first. */
+static bool is_wanted(const struct listing *l, const struct query_session *s)
+{
+    return filter_takes(&l->filter, s) && (!l->live || session_state_of(s) == SESSION_LIVE);
+}
+
+static bool has_failed(const struct query_session *s, const struct session_view *v)
+{
+    return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
+           session_errors(&v->summary) > 0;
+}
+
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
-    if (l->limited && l->left-- == 0) {
+    struct session_view v;
+    if (!is_wanted(l, s))
+        return true;
+    if (l->limited && l->left == 0 && !l->failed) {
         l->older = true;
         return false;
     }
-    struct session_view v;
     l->status = session_look(l->q, s, false, &v);
     if (l->status < 0)
         return false;
+    if (l->failed && !has_failed(s, &v)) {
+        session_close(&v);
+        return true;
+    }
+    if (l->limited && l->left-- == 0) {
+        session_close(&v);
+        l->older = true;
+        return false;
+    }
     if (l->json) {
         record_json_session(&l->out.b, s, &v);
         out_end_line(&l->out);
@@ -106,12 +135,28 @@ static bool on_session(void *ctx, const struct query_session *s)
     return !out_ended(&l->out);
 }
 
-static int list(struct query *q, int64_t limit, bool json)
+static bool is_narrowed(const struct listing *l)
 {
-    struct listing l = {.q = q, .left = limit, .limited = limit > 0, .json = json};
+    return l->filter.server != NULL || l->filter.client != NULL || l->failed || l->live ||
+           l->filter.since_us != INT64_MIN || l->filter.until_us != INT64_MAX;
+}
+
+static int list(struct query *q, const struct settings *settings)
+{
+    int64_t limit = settings_number(settings, "limit");
+    bool json = settings_on(settings, "json");
+    struct listing l = {
+        .q = q,
+        .left = limit,
+        .limited = limit > 0,
+        .json = json,
+        .failed = settings_on(settings, "failed"),
+        .live = settings_on(settings, "live"),
+    };
+    filter_read(&l.filter, settings);
     out_open(&l.out);
     table_open(&l.table, columns, MI_COUNT(columns));
-    int st = query_sessions(q, limit > 0 ? limit + 1 : 0, on_session, &l);
+    int st = query_sessions(q, 0, on_session, &l);
     if (st == 0)
         st = l.status;
     if (st == 0 && !json && l.table.cells_n > 0 && !table_print(&l.table, &l.out))
@@ -130,7 +175,9 @@ static int list(struct query *q, int64_t limit, bool json)
         log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
         return EXIT_TROUBLE;
     }
-    if (none && !json)
+    if (none && !json && is_narrowed(&l))
+        log_warn("no session in %s is like that", query_vault(q));
+    else if (none && !json)
         log_warn("there is no session in %s yet", query_vault(q));
     return status;
 }
@@ -143,7 +190,7 @@ static int run(int argc, char **argv)
     struct query *q;
     int status = session_vault_open(&s, &q);
     if (status == EXIT_FINE) {
-        status = list(q, settings_number(&s, "limit"), settings_on(&s, "json"));
+        status = list(q, &s);
         query_close(q);
     }
     settings_close(&s);

@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "cli/config.h"
+#include "cli/pager.h"
 #include "cli/record_json.h"
 #include "cli/timeline.h"
 #include "wire/json_text.h"
@@ -9,6 +10,7 @@ static const struct opt table_of_options[] = {
     {'b', "bodies", NULL, NULL, "every body in full, as it was recorded"},
     {'p', "pretty", NULL, NULL, "every body in full, indented"},
     {'s', "seq", "N", NULL, "one call: request N, what belongs to it, its answer"},
+    {0, "no-pager", NULL, NULL, "on a terminal, print without $PAGER"},
     {0, "json", NULL, NULL, "a JSON object on a line for each row, bodies included"},
     COMMAND_OPTS,
 };
@@ -18,7 +20,7 @@ static const char about[] =
     "session that has a message.\n"
     "The arrow points to the server or to the client. TOOK is the time from a request to its\n"
     "answer. What follows SIZE is the arguments, the result or the error, as far as it fits,\n"
-    "after what is remarkable [in brackets].\n";
+    "after what is remarkable [in brackets]. On a terminal it goes through $PAGER, else `less`.\n";
 
 struct showing {
     struct query *q;
@@ -207,7 +209,10 @@ static int show(struct showing *s, const struct settings *settings)
         log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
         return EXIT_TROUBLE;
     }
+    struct pager pager = {.terminal = -1};
     out_open(&s->out);
+    if (!settings_on(settings, "no-pager"))
+        pager_open(&pager, &s->out);
     timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
     st = s->seq > 0 ? show_call(s) : show_all(s);
     timeline_close(&s->timeline);
@@ -215,6 +220,7 @@ static int show(struct showing *s, const struct settings *settings)
     buf_close(&s->body);
     session_close(&s->view);
     int status = out_close(&s->out);
+    pager_close(&pager);
     if (st < 0 && st != MI_ENOENT)
         log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
     return st < 0 ? EXIT_TROUBLE : status;

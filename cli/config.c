@@ -1,8 +1,10 @@
 #include "cli/config.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "base/when.h"
 #include "cli/paths.h"
 #include "proxy/deadline.h"
 
@@ -70,6 +72,9 @@ static const char *refuse(const struct opt *o, const char *value)
         return units_size(value, &size) == 0 ? NULL : "is no size; write 512KiB, 64MiB or bytes";
     if (strcmp(o->arg, "DURATION") == 0)
         return units_duration(value, &n) == 0 ? NULL : "is no duration; write 500ms, 30s or 5m";
+    if (strcmp(o->arg, "WHEN") == 0)
+        return when_parse(value, 0, &n) == 0 ? NULL
+                                             : "is no time; write 2h, today or 2026-01-31 17:05";
     if (strcmp(o->arg, "N") == 0)
         return read_number(value, &n) ? NULL : "is no number from 0 to 1000000000";
     if (is_choice(o->arg))
@@ -435,7 +440,7 @@ bool settings_on(const struct settings *s, const char *name)
     return opt_on(&s->set, name);
 }
 
-/* All three were looked at when they were read: a failure here is a wrong table. */
+/* All four were looked at when they were read: a failure here is a wrong table. */
 size_t settings_size(const struct settings *s, const char *name)
 {
     size_t v = 0;
@@ -457,6 +462,14 @@ int64_t settings_number(const struct settings *s, const char *name)
     int64_t v = 0;
     bool ok = read_number(opt_get(&s->set, name), &v);
     assert(ok);
+    return v;
+}
+
+int64_t settings_when_us(const struct settings *s, const char *name)
+{
+    int64_t v = 0;
+    int st = when_parse(opt_get(&s->set, name), clock_wall_us(), &v);
+    assert(st == 0);
     return v;
 }
 

@@ -7,7 +7,7 @@
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
  *           Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
  * Values    are checked by what the table calls the argument, wherever they came from: `SIZE` and
- *           `DURATION` as in base/units.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
+ *           `DURATION` as in base/units.h, `WHEN` as in base/when.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
  *           words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
  * Owns      what it read; settings_close() frees it. Values are borrowed until then.
  * Errors    are told on stderr, with the hint: option, variable, or file and line.
@@ -42,6 +42,7 @@ bool settings_is(const struct settings *s, const char *name, const char *word);
 bool settings_on(const struct settings *s, const char *name);
 size_t settings_size(const struct settings *s, const char *name); /* bytes */
 int64_t settings_duration_us(const struct settings *s, const char *name);
+int64_t settings_when_us(const struct settings *s, const char *name); /* since the epoch */
 int64_t settings_number(const struct settings *s, const char *name);
 
 /* For the rest of a command's usage errors: one line, the hint, and EXIT_USAGE to return. */

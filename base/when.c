@@ -1,0 +1,95 @@
+#include "base/when.h"
+
+#include "base/units.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define SECOND_US ((int64_t)1000000)
+
+/* The midnight that `days` days before now began with. */
+static int64_t midnight(int64_t now_us, int days)
+{
+    time_t s = (time_t)(now_us / SECOND_US);
+    struct tm tm = {0};
+    localtime_r(&s, &tm);
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_mday -= days;
+    tm.tm_isdst = -1;
+    return (int64_t)mktime(&tm) * SECOND_US;
+}
+
+/* Exactly n digits; -1: they are not there. */
+static int digits(const char **at, int n)
+{
+    int v = 0;
+    for (; n > 0; n--, ++*at) {
+        if (!isdigit((unsigned char)**at))
+            return -1;
+        v = 10 * v + (**at - '0');
+    }
+    return v;
+}
+
+static bool skip(const char **at, char c)
+{
+    bool there = **at == c;
+    *at += there;
+    return there;
+}
+
+/* HH:MM or HH:MM:SS */
+static bool read_clock(const char **at, struct tm *tm)
+{
+    tm->tm_hour = digits(at, 2);
+    if (tm->tm_hour < 0 || tm->tm_hour > 23 || !skip(at, ':'))
+        return false;
+    tm->tm_min = digits(at, 2);
+    if (tm->tm_min < 0 || tm->tm_min > 59)
+        return false;
+    if (skip(at, ':'))
+        tm->tm_sec = digits(at, 2);
+    return tm->tm_sec >= 0 && tm->tm_sec <= 59;
+}
+
+static int read_date(const char *text, int64_t *ret_us)
+{
+    const char *at = text;
+    struct tm tm = {.tm_isdst = -1};
+    int year = digits(&at, 4);
+    bool ok = year >= 1970 && skip(&at, '-');
+    int month = ok ? digits(&at, 2) : -1;
+    ok = month >= 1 && month <= 12 && skip(&at, '-');
+    tm.tm_mday = ok ? digits(&at, 2) : -1;
+    ok = tm.tm_mday >= 1;
+    if (ok && (skip(&at, 'T') || skip(&at, ' ')))
+        ok = read_clock(&at, &tm);
+    bool utc = ok && skip(&at, 'Z');
+    if (!ok || *at != '\0')
+        return MI_EINVAL;
+    tm.tm_year = year - 1900;
+    tm.tm_mon = month - 1;
+    struct tm same = tm;
+    time_t s = utc ? timegm(&same) : mktime(&same);
+    if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday) /* the 31st of June */
+        return MI_EINVAL;
+    *ret_us = (int64_t)s * SECOND_US;
+    return 0;
+}
+
+int when_parse(const char *text, int64_t now_us, int64_t *ret_us)
+{
+    int64_t ago_us;
+    if (strcmp(text, "now") == 0)
+        *ret_us = now_us;
+    else if (strcmp(text, "today") == 0)
+        *ret_us = midnight(now_us, 0);
+    else if (strcmp(text, "yesterday") == 0)
+        *ret_us = midnight(now_us, 1);
+    else if (text[strspn(text, "0123456789")] != '\0' && units_duration(text, &ago_us) == 0)
+        *ret_us = now_us - ago_us;
+    else
+        return read_date(text, ret_us);
+    return 0;
+}

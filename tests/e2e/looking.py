@@ -1,0 +1,92 @@
+"""What the tests of the reading commands share: vaults made by hand, and what a command prints."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import socket
+import sqlite3
+import struct
+import subprocess
+import termios
+import time
+
+import lib
+from lib import check, eq
+
+UID = "01M7YSNDGM86MJK26EBYVZQM%02d"
+# What may reach a terminal: newlines and printable text.
+FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+
+
+def schema():
+    """The statements of vault/schema.c."""
+    text = (lib.ROOT / "vault/schema.c").read_text()
+    text = text[text.index("version_1[] ="):text.index("_Static_assert")]
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    return "".join(json.loads(f'"{s}"') for s in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
+
+
+def make_vault(path):
+    path.mkdir(mode=0o700)
+    db = sqlite3.connect(path / "interposer.db", isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = OFF")
+    db.executescript(schema())
+    return db
+
+
+def add_session(db, id, **more):
+    row = dict(id=id, uid=UID % id, name=f"server{id}", command='["x"]', started_at_us=1795256137000000 + id,
+               pid=1, host=socket.gethostname(), record_level="full", interposer_version="0.1.0")
+    row.update(more)
+    db.execute(f"INSERT INTO sessions ({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
+
+
+def add_message(db, session, seq, **more):
+    row = dict(id=(session << 36) + seq, session_id=session, seq=seq, t_us=seq * 1000, direction="c2s", origin="peer",
+               kind="notification", size=10, redactions=0, action="forwarded")
+    row.update(more)
+    db.execute(f"INSERT INTO messages ({','.join(row)}) VALUES ({','.join('?' * len(row))})", list(row.values()))
+
+
+def run(t, *args, env=None, status=0, vault=None, **more):
+    """The text that a command prints when all is well."""
+    r = t.run(*args, "--vault", vault or t.vault, env={"LC_ALL": "C.UTF-8", "TZ": "UTC", **(env or {})}, **more)
+    eq(r.returncode, status, f"exit status of {args}; {r.stderr[-500:]!r}")
+    eq(r.stderr, b"", f"stderr of {args}")
+    return r.stdout.decode()
+
+
+def fails(t, status, *args, env=None):
+    """The one line of an error, without its prefix; the hint, if any, follows on a second."""
+    r = t.run(*args, env=env)
+    eq(r.returncode, status, f"exit status of {args}; {r.stderr[-500:]!r}")
+    eq(r.stdout, b"", f"stdout of {args}")
+    text = r.stderr.decode()
+    check(text.startswith("mcp-interposer: error: ") and text.count("\n") <= 2, f"stderr of {args}: {text!r}")
+    return text.removeprefix("mcp-interposer: error: ")
+
+
+def on_terminal(t, *args, columns=100, env=None):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave, stderr=slave,
+                         env=t.environ({"TERM": "xterm", "PAGER": "cat", "LC_ALL": "C.UTF-8", **(env or {})}))
+    os.close(slave)
+    out, end = b"", time.monotonic() + 10 * lib.SLOW
+    try:
+        while True:
+            check(select.select([master], [], [], max(0, end - time.monotonic()))[0], f"{args} does not end")
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            out += data
+    finally:
+        os.close(master)
+        p.wait()
+    return out.decode().replace("\r\n", "\n")
