@@ -251,6 +251,13 @@ static int signal_children(pid_t spare, int sig)
     return n;
 }
 
+void child_end_rest(struct child *c, pid_t spare)
+{
+    if (c->group > 0)
+        kill(-c->group, SIGKILL);
+    signal_children(spare, SIGTERM);
+}
+
 static void reap_all(pid_t spare)
 {
     siginfo_t si;

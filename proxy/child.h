@@ -56,6 +56,8 @@ void child_stop(struct child *c); /* begins the ladder of signals; once */
 /* SIGTERM now, SIGKILL at half the grace: it hangs, or can be of no more use. */
 void child_kill(struct child *c);
 void child_output_ended(struct child *c); /* its stdout is at its end */
+/* It is gone: SIGKILL to what it left in its group, SIGTERM to what was adopted from it. `spare` as below. */
+void child_end_rest(struct child *c, pid_t spare);
 /* Ends every process that is left of the child's group or was adopted from it. Waits at most so long.
  * `spare` is a child of ours that lives on; 0: none. */
 void child_sweep(struct child *c, int64_t wait_us, pid_t spare);

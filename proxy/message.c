@@ -251,8 +251,7 @@ static bool block_text(struct buf *b, const char *block)
     struct json_walk w = json_walk_at(block);
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
-            json_unescape(b,
-                          json_string_head(at, ACTIONS_LOOK));
+            json_unescape(b, json_string_head(at, ACTIONS_LOOK));
             return true;
         }
         if (!json_walk_next(&w, &key, &v))

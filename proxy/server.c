@@ -170,6 +170,7 @@ static bool goes_again(const struct proxy *p, const struct pending *q)
 /* Nothing more goes to this process, which is being ended: what comes from now on is for the next. */
 static void leave_process(struct proxy *p)
 {
+    ev_timer_stop(p->loop, &p->greet_timer);
     relay_close_out(&p->relay[ROW_C2S]);
     timers_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
@@ -232,8 +233,7 @@ static void start_again_later(struct proxy *p)
     relay_stop_reading(&p->relay[ROW_S2C]);
     relay_stop_reading(&p->err);
     relay_close_out(&p->relay[ROW_C2S]);
-    if (p->child.group > 0)
-        kill(-p->child.group, SIGKILL); /* what it left behind */
+    child_end_rest(&p->child, p->attendant.pid);
     p->restarts_us[p->restarts++ % PROXY_RESTARTS_MAX] = now;
     if (delay > BACKOFF_MAX_US)
         delay = BACKOFF_MAX_US;
@@ -375,13 +375,14 @@ static void on_exit_of_server(struct child *c)
     else
         snprintf(detail, sizeof detail, "{\"status\":%d}", status);
     recorder_event(p->recorder, "exit", detail);
+    if (!p->unlike)
+        p->exit_status = p->hung ? PROXY_HUNG : status;
     ev_timer_stop(p->loop, &p->closed_timer);
-    ev_timer_stop(p->loop, &p->greet_timer);
+    if (status == 0 && c->state == CHILD_RUNNING && !c->output_ended)
+        return; /* a launcher that has left the real server behind, or the end of its output follows */
     leave_process(p);
     if (!may_restart(p))
         outbox_break(&p->traffic.out[ROW_C2S]);
-    if (!p->unlike)
-        p->exit_status = p->hung ? PROXY_HUNG : status;
 }
 
 static void on_kill_of_server(struct child *c, int sig)
@@ -399,6 +400,7 @@ static void on_server_gone(struct child *c)
     struct proxy *p = c->data;
     bool ended_well = child_exit_status(c) == 0 && !p->hung && !p->closed_early && !p->unlike &&
                       p->traffic.open[ROW_C2S].open.count == 0;
+    leave_process(p);
     if (!ended_well && may_restart(p)) {
         start_again_later(p);
         return;

@@ -32,11 +32,11 @@ struct traffic {
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* for a new process of the server */
     struct actions actions;
-    struct buf scratch; /* owned: replies under construction */
+    struct buf scratch;                            /* owned: replies under construction */
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */
-    char version[32];   /* negotiated by initialize; "" before */
-    bool knows_client;  /* the session has the client's name */
-    void *owner;        /* of the two calls, which may be NULL */
+    char version[32];                              /* negotiated by initialize; "" before */
+    bool knows_client;                             /* the session has the client's name */
+    void *owner;                                   /* of the two calls, which may be NULL */
     /* A deadline has passed in silence. True: the server is ended for that; `why` gets a sentence more. */
     bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
     /* An answer says that credentials are missing, wrong or expired. */

@@ -2,7 +2,7 @@
 """A server that dies: who is told, what is sent again, what the new process is told first."""
 import lib
 from lib import check, eq, note, request
-from misbehave import Event, Notified, Received, Started, Wait, gone, handshake, ms, ok, row, tool
+from misbehave import Event, Notified, Received, Started, Wait, gone, handshake, ms, ok, row, timed_out, tool
 
 AGAIN = "spawn exit restart spawn exit"
 
@@ -12,8 +12,18 @@ for script, words in (("signal:11", ["signal 11"]), ("signal:9", ["signal 9"]), 
                       ("fork:session exit:1", []), ("ignore:15 fork:pipes exit:1", [])):
     row(f"a call makes the server `{script}`: it is answered, the next one by a new server",
         play=[tool(1, script), Wait(1), tool(2, "answer")],
-        want={1: gone(words=words + ["may have run"]), 2: ok("2.1")}, events=None if "pipes" in script else AGAIN,
+        want={1: gone(words=words + ["may have run"]), 2: ok("2.1")}, events=AGAIN if "pipes" not in script else
+        "spawn exit kill kill restart spawn exit",    # what holds them is in no group of ours
         records={1: "server-gone", 2: "ok"}, not_got=[(2, ("call", 1))])
+
+def none_of_the_first(t, s):
+    (first,) = [pid for n, pid, who in s.starts() if (n, who) == (1, "session")]
+    lib.wait_until(lambda: not lib.alive(first), 5, "the end of what the first server left")
+
+
+row("what a dead server left in a session of its own is ended when the next one starts",
+    play=[tool(1, "fork:session signal:9"), Wait(1), Started(2), lambda s: none_of_the_first(None, s), tool(2, "answer")],
+    want={1: gone(), 2: ok("2.1")}, events=AGAIN)
 
 row("all that are open are answered, each once", play=[*(tool(f"h{i}", "hang") for i in range(50)), tool(1, "signal:9"),
                                                           Event("spawn", 2)],
@@ -21,6 +31,25 @@ row("all that are open are answered, each once", play=[*(tool(f"h{i}", "hang") f
 
 row("sh -c: the server behind it dies", launch=lambda c: ["sh", "-c", " ".join(f"'{a}'" for a in c) + "; exit $?"],
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
+
+def left_behind(command):
+    """A launcher that leaves the server alone with its stdin and stdout."""
+    return ["sh", "-c", "exec 3<&0; " + " ".join(f"'{a}'" for a in command) + " <&3 3<&- & exit 0"]
+
+
+row("a launcher that leaves the real server behind has not ended the session", launch=left_behind,
+    play=[Event("exit"), tool(1, "answer"), Wait(1), tool(2, "answer")], want={1: ok("1.1"), 2: ok("1.2")},
+    events="spawn exit")
+
+row("the server that a launcher left behind dies: the next one is started as the first was", launch=left_behind,
+    play=[Event("exit"), tool(1, "signal:9"), Wait(1), Event("exit", 2), tool(2, "answer")],
+    want={1: gone(), 2: ok("2.1")}, events=AGAIN)
+
+row("the server that a launcher left behind hangs: it is ended, whoever started it", launch=left_behind,
+    options=["--timeout", f"tool:freeze={ms(3)}"],
+    play=[Event("exit"), tool(1, "freeze"), Wait(1), tool(2, "answer")],
+    want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"],
+    events="spawn exit timeout hang kill restart spawn exit")
 
 row("status 0 with nothing open is the end, not a crash", server=["notifications/initialized=exit:0"],
     ends=True, events="spawn exit")
