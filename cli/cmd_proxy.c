@@ -19,6 +19,8 @@ static const struct opt proxy_opts[] = {
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
     {0, "validate", "none|wire", "wire",
      "what is refused: nothing, or what is no JSON-RPC message"},
+    {0, "record", "full|standard|minimal", "standard",
+     "what is kept: all but secrets; of content its head; no bodies"},
     {0, "on-record-error", "pass|stop", "pass",
      "when recording fails: go on with a gap, or stop serving"},
     {0, "sync", "normal|full", "normal",
@@ -51,6 +53,14 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
     return st;
 }
 
+static enum keep_level record_level(const struct settings *s)
+{
+    enum keep_level level = KEEP_FULL;
+    while (!settings_is(s, "record", keep_level_name(level)))
+        level++; /* it is one of the three: settings are checked */
+    return level;
+}
+
 static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
@@ -63,6 +73,7 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         .vault = vault,
         .name = name,
         .validate = settings_is(s, "validate", "none") ? VALIDATE_NONE : VALIDATE_WIRE,
+        .level = record_level(s),
         .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
         .sync_full = settings_is(s, "sync", "full"),
         .max_message = settings_size(s, "max-message"),

@@ -7,6 +7,7 @@
 #include "base/when.h"
 #include "cli/paths.h"
 #include "proxy/deadline.h"
+#include "vault/redact.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -216,11 +217,28 @@ static int on_timeout(struct reading *r, const char *name, const char *value)
     return ok;
 }
 
+/* `[redact]`: the user's rules of the sanitizer. */
+static int on_redact(struct reading *r, const char *name, const char *value)
+{
+    struct settings *s = r->s;
+    int st = s->rules == NULL ? redact_open(&s->rules, &r->error) : 0;
+    if (st == 0)
+        st = redact_add_rule(s->rules, name, value, &r->error);
+    if (st == 0)
+        return 1;
+    r->error_line = r->line;
+    if (st == MI_ENOMEM)
+        buf_adds(&r->error, "no memory");
+    return 0;
+}
+
 static int on_key(void *ctx, const char *section, const char *name, const char *value)
 {
     struct reading *r = ctx;
     if (strcmp(section, "timeout") == 0)
         return on_timeout(r, name, value);
+    if (strcmp(section, "redact") == 0)
+        return on_redact(r, name, value);
     struct nearest section_near = nearest_to(section);
     struct nearest key_near = nearest_to(name);
     bool section_known = section[0] == '\0';
@@ -292,6 +310,10 @@ static int read_lines(struct settings *s, const struct command *c, const char *p
         st = MI_EINVAL;
     }
     buf_close(&r.error);
+    if (st == 0 && s->rules != NULL) {
+        redact_use(s->rules);
+        s->rules = NULL;
+    }
     return st;
 }
 
@@ -409,6 +431,8 @@ bool settings_read(struct settings *s, const struct command *c, int argc, char *
 void settings_close(struct settings *s)
 {
     opt_close(&s->set);
+    redact_close(s->rules);
+    s->rules = NULL;
     free(s->gathered);
     s->gathered = NULL;
     s->operands = NULL;

@@ -6,6 +6,8 @@
  *           every command that has such an option; a section's own key beats them. A line that begins
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
  *           Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
+ *           Section `[redact]` has rules of the sanitizer, for every command: once the whole file is
+ *           read without an error they are the rules in force (vault/redact.h).
  * Values    are checked by what the table calls the argument, wherever they came from: `SIZE` and
  *           `DURATION` as in base/units.h, `WHEN` as in base/when.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
  *           words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
@@ -20,6 +22,8 @@
 
 #define CONFIG_FILE_MAX (64 * 1024) /* bytes of a configuration file */
 
+struct redact;
+
 struct settings {
     struct opt_set set;
     char **operands; /* ended by NULL. With server_command: the server's argv, within our own */
@@ -27,6 +31,7 @@ struct settings {
     int exit_status;             /* when settings_read() says false */
     char **gathered;             /* owned; what operands points to otherwise */
     struct config_value *values; /* owned; from the file */
+    struct redact *rules;        /* owned; of [redact], until all of the file is read */
 };
 
 /* Reads everything. false: the command must not run but return s->exit_status; either the help was

@@ -193,6 +193,7 @@ static int open_recorder(struct proxy *p)
         .vault = p->cfg->vault,
         .name = p->cfg->name,
         .command = buf_str(&command),
+        .level = p->cfg->level,
         .sync_full = p->cfg->sync_full,
         .stop_on_error = p->cfg->stop_on_record_error,
     };

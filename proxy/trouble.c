@@ -70,14 +70,20 @@ static void escalate(struct trouble *t, struct escalation *e, const struct pendi
     e->server = t->server;
     e->session = recorder_uid(t->recorder);
     e->command = buf_str(&t->command);
-    e->stderr_lines = lines;
-    e->stderr_n = n;
-    e->last_to_server = head(&t->last[ROW_C2S]);
-    e->last_to_client = head(&t->last[ROW_S2C]);
+    bool bodies = recorder_level(t->recorder) != KEEP_MINIMAL;
+    if (bodies) {
+        e->stderr_lines = lines;
+        e->stderr_n = n;
+        e->last_to_server = head(&t->last[ROW_C2S]);
+        e->last_to_client = head(&t->last[ROW_S2C]);
+    } else {
+        e->answer = (struct slice){0};
+    }
     if (q != NULL) {
         e->seq = q->request_seq;
         e->method = q->method;
-        e->request = q->text;
+        if (bodies)
+            e->request = q->text;
         if (slice_is(q->method, "tools/call"))
             e->tool = q->target;
     }

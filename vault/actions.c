@@ -123,7 +123,7 @@ static void add_arguments(struct actions *a, const struct action *x)
     struct buf *b = &a->lines;
     struct redact *r = redact_present();
     bool cut = a->level != KEEP_FULL && json_key_is(x->method, "tools/call");
-    size_t n = 0, more = x->arguments_n - x->arguments.n;
+    size_t n = 0;
     struct slice text = x->arguments;
     if (r == NULL ||
         redact_arguments(r, text, cut ? REDACT_CONTENT : REDACT_SECRETS, &a->clean, &n) < 0)
@@ -131,7 +131,7 @@ static void add_arguments(struct actions *a, const struct action *x)
     if (n > 0)
         text = buf_slice(&a->clean);
     buf_adds(b, ",\"arguments\":");
-    if (more == 0) {
+    if (x->arguments.n == x->arguments_n) {
         text_json_again(b, text);
         return;
     }
@@ -143,7 +143,7 @@ static void add_arguments(struct actions *a, const struct action *x)
     }
     struct buf head = {0};
     buf_add(&head, text.p, at);
-    buf_printf(&head, "… [+%zu bytes]", text.n - at + more);
+    buf_printf(&head, "… [+%zu bytes]", x->arguments_n - size_min(at, x->arguments_n));
     text_json(b, buf_slice(&head));
     if (head.failed)
         b->failed = true;

@@ -14,6 +14,8 @@ static const char *find(const char *from, const char *end, const char *what)
 static bool opens_key(struct slice line)
 {
     const char *end = line.p + line.n, *open = NULL;
+    if (find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
+        return true;
     for (const char *p = line.p; (p = find(p, end, "-----BEGIN ")) != NULL; p++)
         open = p;
     if (open == NULL)
@@ -65,20 +67,24 @@ static bool key_line(struct redact_lines *l, struct slice line, struct slice *hi
         return true;
     }
     *hidden = body_of(line);
-    if (hidden->n < WHOLE_BODY && !is_header(line))
-        l->in_key = 0;
-    return hidden->n > 0 && !is_header(line);
+    if (hidden->n >= WHOLE_BODY)
+        return true; /* a line of the key, or what its DEK-Info tells */
+    if (is_header(line))
+        return false;
+    l->in_key = 0;
+    return hidden->n > 0 && hidden->n % 4 == 0;
 }
 
 int redact_line(struct redact *r, struct redact_lines *l, struct slice line, struct buf *out,
                 size_t *ret_n)
 {
     struct slice hidden;
-    if (l->in_key == 0 || !key_line(l, line, &hidden)) {
-        if (opens_key(line))
-            l->in_key = REDACT_PEM_LINES;
+    if (opens_key(line)) { /* the one before may have had no end */
+        l->in_key = REDACT_PEM_LINES;
         return redact_text(r, line, out, ret_n);
     }
+    if (l->in_key == 0 || !key_line(l, line, &hidden))
+        return redact_text(r, line, out, ret_n);
     struct buf rest = {0};
     size_t n = (size_t)(hidden.p - line.p), more = 0;
     buf_add(&rest, line.p, n);

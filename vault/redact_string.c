@@ -2,6 +2,7 @@
 #include "vault/redact_inner.h"
 
 #include "base/text.h"
+#include "vault/shape_table.h"
 #include "wire/json_text.h"
 
 #include <stdlib.h>
@@ -129,22 +130,16 @@ static bool is_path(struct slice s)
     return s.n > 2 && is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
-/* One word in one case, or the name of a scheme. */
+/* What stands in such a place and is no secret: the name of a scheme, or of a way to go on. */
 static bool is_plain_word(struct slice s)
 {
-    static const char *const schemes[] = {"oauth2",   "oauth1", "oauth1.0a",
-                                          "oauth2.0", "auth0",  NULL};
-    for (size_t i = 0; schemes[i] != NULL; i++)
-        if (slice_is(s, schemes[i]))
-            return true;
-    bool lower = false, upper = false;
-    for (size_t i = 0; i < s.n; i++) {
-        lower |= s.p[i] >= 'a' && s.p[i] <= 'z';
-        upper |= i > 0 && s.p[i] >= 'A' && s.p[i] <= 'Z';
-        if (!is_letter(s.p[i]) && s.p[i] != '-' && s.p[i] != '_')
-            return false;
-    }
-    return s.n <= 24 && !(lower && upper);
+    return shape_listed(s,
+                        "none basic bearer digest token session jwt saml oidc ldap sso oauth "
+                        "oauth1 oauth1.0a oauth2 oauth2.0 auth0 apikey api-key api_key hmac mtls "
+                        "kerberos ntlm negotiate iam aws anonymous public private required "
+                        "optional include omit same-origin default auto enabled disabled "
+                        "always never custom user client server login password credentials "
+                        "accept reject accepted rejected allow deny yes no on off");
 }
 
 /* `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`: a name, not the secret. */

@@ -159,8 +159,8 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
         return false;
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
-    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) &&
-        (plain_words(from < at ? hit : body) || shape_made_up(hit)))
+    bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
+    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) && (words || shape_made_up(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))

@@ -18,7 +18,7 @@ const struct shape_rule shape_rules[] = {
     {"password-hash", "$[56]$|[./0-9A-Za-z]{1,16}$[./0-9A-Za-z]{43,86}", NULL, SHAPE_EDGELESS},
 
     /* clouds */
-    {"aws-access-key-id", "A[KSBC][IC]A|[A-Z2-7]{16}", NULL, 0},
+    {"aws-access-key-id", "A[KSBC][IC]A|[A-Z2-7]{16}", NULL, SHAPE_CAPITALS},
     {"aws-secret-key", "A[KS]IA|", shape_aws_secret, 0},
     {"aws-session-token", "IQoJ|b3JpZ2lu[A-Za-z0-9+/_-]{80,}={0,2}", NULL, 0},
     {"aws-session-token", "FwoG|ZXIvYXdz[A-Za-z0-9+/_-]{80,}={0,2}", NULL, 0},

@@ -28,9 +28,10 @@ enum shape_flag {
     SHAPE_FOLD = 1, /* the anchor's letters in either case */
     SHAPE_CRC =
         2, /* six last letters are the CRC-32 of those between prefix and them, in base 62 */
-    SHAPE_EDGELESS = 4, /* may stand in the middle of a word */
-    SHAPE_ALONE = 8,    /* no + / = next to it, else it is a part of some base64 */
-    SHAPE_LOOSE = 16,   /* escapes in the text may hide what its function looks for */
+    SHAPE_EDGELESS = 4,  /* may stand in the middle of a word */
+    SHAPE_ALONE = 8,     /* no + / = next to it, else it is a part of some base64 */
+    SHAPE_LOOSE = 16,    /* escapes in the text may hide what its function looks for */
+    SHAPE_CAPITALS = 32, /* letters of one case alone may be a token */
 };
 
 struct shape_rule {

@@ -2,7 +2,7 @@
 """No secret reaches the disk, nothing that only looks like one is changed, and both sides see every byte.
 
 The whole corpus of tests/redact goes through the real program at each level: in arguments, results,
-errors, notifications, noise, stderr, ids, targets and the server's own command line."""
+errors, notifications, noise, stderr, targets and the server's own command line."""
 import base64
 import json
 import os
@@ -86,13 +86,13 @@ class Run:
 
     def say_err(self, data):
         self.p.server.say_err(data)
-        self.err = getattr(self, "err", 0) + len(data)
 
     def end(self):
         """The bytes of the vault while the session runs, and after it."""
         p = self.p
         p.round()
-        lib.wait_until(lambda: len(p.stderr()) >= getattr(self, "err", 0), 10, "the server's stderr")
+        self.say_err(b"that was all\n")
+        lib.wait_until(lambda: b"that was all" in p.stderr(), 60, "the server's stderr")
         live = {f"{k}, live": v for k, v in every_byte(self.t.vault).items()}
         p.end()
         return live | every_byte(self.t.vault)
@@ -155,8 +155,9 @@ CARRIERS = ("argument", "escaped argument", "slashes escaped", "result", "struct
 
 # --- cases ----------------------------------------------------------------------------------------
 
-def own_stderr(p):
-    return {"our own stderr": "\n".join(p.own_lines()).encode()}
+def all_stderr(p):
+    """What we said, and what we passed on of the server's."""
+    return {"stderr": p.stderr()}
 
 
 def shapes_case(how):
@@ -167,7 +168,7 @@ def shapes_case(how):
             for c in corpus.by_shape(how):
                 carry(run, c, how)
             blobs = run.end()
-            expect_none(blobs | own_stderr(run.p), run.needles)
+            expect_none(blobs | all_stderr(run.p), run.needles)
             check(len(run.needles) >= 250, f"only {len(run.needles)} secrets")
 
 
@@ -191,7 +192,7 @@ def _(t):
                     run.to_client(lib.note("notifications/message", {"level": "info", "data": value}))
                 else:
                     run.ask(lib.call(id), id, lib.text_result(id, json.dumps(value, indent=1)))
-        expect_none(run.end() | own_stderr(run.p), run.needles)
+        expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
 @case("by key, spelled oddly: escaped letters, numbers, twice, in capitals")
@@ -214,10 +215,10 @@ def _(t):
         id, number = run.id(), "4815162342108"
         run.secret("a number", [number])
         run.ask(lib.call(id, "t", {"pin_password": int(number), "query": "x"}), id)
-        expect_none(run.end() | own_stderr(run.p), run.needles)
+        expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
-@case("in ids, methods, targets, names, and the server's command line")
+@case("in methods, targets, names, lines that are refused, and the server's command line")
 def _(t):
     shaped = [c for c in corpus.by_shape("envelope") if c.rule in ("github-token", "stripe-key", "sk-key")
               and c.text.isascii() and " " not in c.text and "\n" not in c.text and "\\" not in c.text
@@ -232,14 +233,13 @@ def _(t):
         for c in shaped:
             run.secret(c.rule, c.needles)
         a, b, c, d, e, f = (x.text for x in shaped[:6])
-        run.ask(lib.request(a, "tools/call", {"name": "t", "arguments": {}}), a, lib.text_result(a, "ok"))
         run.ask(lib.call(1, f"tool-{b}"), 1)
         run.ask(lib.request(2, "resources/read", {"uri": f"https://bob:{c}@x.test/"}), 2, lib.result(2, blob("x")))
         run.ask(lib.request(3, f"x/{d}"), 3, lib.error(3, -32601, f"no method x/{d}"))
         run.ask(lib.request(4, "prompts/get", {"name": e, "arguments": {"q": f}}), 4)
-        run.p.client.send(b'{"jsonrpc":"2.0","id":"%s","method"' % a.encode())      # not JSON
+        run.p.client.send(b'{"jsonrpc":"2.0","id":5,"token of %s","method"' % a.encode())      # not JSON
         check(run.p.client.recv_json()["error"]["code"] == -32700, "the line is refused")
-        expect_none(run.end() | own_stderr(run.p), run.needles)
+        expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
 @case("in one message over 64 KiB, whose text lies in Bodies/", limit=120)
@@ -255,7 +255,7 @@ def _(t):
         blobs = run.end()
         if level == "full":
             check(any(k.startswith("Bodies/") for k in blobs), "nothing in Bodies/")
-        expect_none(blobs | own_stderr(run.p), run.needles)
+        expect_none(blobs | all_stderr(run.p), run.needles)
 
 
 @case("what only looks like a secret is recorded as it came", limit=120)
@@ -333,7 +333,7 @@ def _(t):
                 run.say_err(b"loaded\n")
                 run.p.server.send(*((prefix + line).encode() for line in lines), b"noise again")
         blobs = run.end()
-        expect_none(blobs | own_stderr(run.p), run.needles)
+        expect_none(blobs | all_stderr(run.p), run.needles)
         if level == "full":
             bodies = [m.body for m in t.messages("kind IN ('stderr', 'noise')")]
             check(bodies.count(b"loaded") == 12 and bodies.count(b"noise again") == 12, "lines beside the keys are kept")
@@ -349,7 +349,7 @@ def _(t):
     run.ask(lib.call(1, "t", {"query": "see CORP-481516", "badge_no": "quietword", "token": "kept-as-it-is"}), 1,
             lib.text_result(1, "CORP-234210 is done"))
     run.say_err(b"CORP-481516\n")
-    expect_none(run.end() | own_stderr(run.p), run.needles)
+    expect_none(run.end() | all_stderr(run.p), run.needles)
     bodies = b"\n".join(m.body or b"" for m in t.messages())
     check(b"[redacted:ticket]" in bodies and b"kept-as-it-is" in bodies, "the user's rules hold")
 

@@ -383,7 +383,7 @@ def _(t):
 
 @case("show reads large bodies from their file, and says when it cannot")
 def _(t):
-    p = t.proxy("--name", "large").initialize()
+    p = t.proxy("--name", "large", "--record", "full").initialize()
     big = "é" * 100000
     p.client.send(call(1, "big", {"text": big}))
     line = p.server.recv()
@@ -675,7 +675,7 @@ def _(t):
 
 @case("docs/vault.md: a large body is found by hand as it says")
 def _(t):
-    p = t.proxy("--name", "large").initialize()
+    p = t.proxy("--name", "large", "--record", "full").initialize()
     for n in (1, 2):
         p.client.send(call(n, "big", {"text": str(n) * 70000}))
         line = p.server.recv()

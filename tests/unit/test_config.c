@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "tests/unit/unit.h"
+#include "vault/redact.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,6 +201,12 @@ static void test_settings_fault_in_the_file_names_file_and_line(void **state)
         /* a fault in another command's section is a fault of the file */
         {"[beta]\ndepth = deep\n", "config.ini:2: depth: 'deep' is no number"},
         {"[beta]\nsize = 1\n", "config.ini:2: unknown key 'size'"},
+        /* rules of the sanitizer */
+        {"[redact]\nkey = a\n", "config.ini:2: there is no rule 'key'; write keys,"},
+        {"[redact]\nkeys = a, !!\n", "config.ini:2: '!!' is no name"},
+        {"[redact]\npointer = arguments\n", "config.ini:2: 'arguments' is no JSON pointer"},
+        {"[redact]\nkeys = a\npattern.x = (\n", "config.ini:3: "},
+        {"[redact]\npattern.A b = x\n", "config.ini:2: "},
         /* the first of two faults, whichever of the two readers found it */
         {"[alpha]\nloud\nmode = x\n", "config.ini:2: neither"},
         {"[alpha]\nmode = x\nloud\n", "config.ini:2: mode"},
@@ -208,6 +215,34 @@ static void test_settings_fault_in_the_file_names_file_and_line(void **state)
         config_is(rows[i].text);
         fails_with(&alpha, "alpha server", rows[i].says);
     }
+}
+
+static bool is_hidden(const char *text)
+{
+    struct buf out = {0};
+    size_t n = 0;
+    assert_non_null(redact_present());
+    assert_int_equal(redact_value(redact_present(), slice_of(text), &out, &n), 0);
+    buf_close(&out);
+    return n > 0;
+}
+
+static void test_settings_rules_of_the_sanitizer_are_in_force_when_the_file_is_right(void **state)
+{
+    (void)state;
+    struct settings s;
+    config_is("[redact]\nkeys = badge_no\nkeys = room\npattern.ticket = T-[0-9]{3}\nkeep = pin\n");
+    assert_true(read_words(&s, &alpha, "alpha server"));
+    assert_true(is_hidden("{\"badgeNo\":\"x\"}"));
+    assert_true(is_hidden("{\"room\":\"x\"}"));
+    assert_true(is_hidden("[\"see T-123\"]"));
+    assert_true(is_hidden("{\"password\":\"x\"}"));
+    settings_close(&s);
+    redact_use(NULL);
+    config_is("[redact]\nkeys = badge_no\nkees = room\n");
+    fails_with(&alpha, "alpha server", "config.ini:3: there is no rule 'kees'");
+    assert_false(is_hidden("{\"badgeNo\":\"x\"}"));
+    redact_use(NULL);
 }
 
 static void test_settings_unreadable_file_is_refused(void **state)
@@ -398,6 +433,8 @@ int main(void)
         cmocka_unit_test_setup(test_settings_key_of_a_section_beats_one_before_any, set_up),
         cmocka_unit_test_setup(test_settings_file_forms_are_read, set_up),
         cmocka_unit_test_setup(test_settings_fault_in_the_file_names_file_and_line, set_up),
+        cmocka_unit_test_setup(
+            test_settings_rules_of_the_sanitizer_are_in_force_when_the_file_is_right, set_up),
         cmocka_unit_test_setup(test_settings_unreadable_file_is_refused, set_up),
         cmocka_unit_test_setup(test_settings_file_at_its_limit_is_read, set_up),
         cmocka_unit_test_setup(test_settings_named_file_is_read_instead_of_the_default, set_up),
