@@ -82,7 +82,7 @@ $(BUILD)/%.o: %.c $(STAMP)
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
 WRAP_test_outbox  := malloc
-WRAP_test_pending := malloc calloc
+WRAP_test_pending := malloc calloc realloc
 WRAP_test_keep    := realloc
 WRAP_test_actions := realloc clock_wall_us
 WRAP_test_recorder := malloc realloc clock_mono_us

@@ -175,21 +175,26 @@ static struct json_value progress_token(const struct rpc *m)
     return is_token(v) ? v : (struct json_value){0};
 }
 
+/* Room for whatever is looked up later and is there, so that the want of memory never makes an answer a
+ * stranger's: an escape of six bytes for each of the id, and what rpc_id_other_type() writes behind it. */
+static bool room_to_find(struct pending_table *t)
+{
+    return buf_room(&t->scratch, t->scratch.n * 5 + 64);
+}
+
 int pending_add(struct pending_table *t, const struct rpc *m, struct pending **ret)
 {
     if (entries(t) >= t->buckets && grow(t) < 0)
         return MI_ENOMEM;
-    buf_clear(&t->scratch);
-    rpc_id_key(&t->scratch, m->id);
-    if (t->scratch.failed)
-        return MI_ENOMEM;
     if (m->id.text.n > RPC_ID_MAX)
         return MI_EINVAL;
+    buf_clear(&t->scratch);
+    rpc_id_key(&t->scratch, m->id);
     size_t key_n = t->scratch.n;
     struct json_value token = progress_token(m);
     if (token.type != JSON_NONE)
         rpc_id_key(&t->scratch, token);
-    if (t->scratch.failed)
+    if (t->scratch.failed || !room_to_find(t))
         return MI_ENOMEM;
     struct slice keys = buf_slice(&t->scratch);
     struct slice key = {keys.p, key_n};
@@ -235,15 +240,13 @@ struct pending *pending_find(struct pending_table *t, struct json_value id, bool
         return NULL;
     buf_clear(&t->scratch);
     rpc_id_key(&t->scratch, id);
-    if (t->scratch.failed)
-        return NULL;
+    size_t n = t->scratch.n;
+    if (t->scratch.failed || !buf_room(&t->scratch, n + 1))
+        return NULL; /* longer than that of any request: see room_to_find() */
     struct pending *p = find_key(t, buf_slice(&t->scratch));
-    if (p != NULL)
+    if (p != NULL || !rpc_id_other_type(&t->scratch, buf_slice(&t->scratch)))
         return p;
-    struct buf other = {0};
-    if (rpc_id_other_type(&other, buf_slice(&t->scratch)) && !other.failed)
-        p = find_key(t, buf_slice(&other));
-    buf_close(&other);
+    p = find_key(t, (struct slice){t->scratch.p + n, t->scratch.n - n});
     *ret_type_changed = p != NULL;
     return p;
 }

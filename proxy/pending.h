@@ -5,6 +5,7 @@
  * Owns      the entries, each one block of memory with copies of what will be needed when it ends.
  *           A cancelled request usually has no answer (mcp-wire.md 5.2): of those the last
  *           PENDING_CANCELLED_MAX are remembered, apart from the open ones.
+ *           What is open is found without memory.
  * Errors    MI_EFULL past PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id
  *           over RPC_ID_MAX; MI_ENOMEM.
  * Lifetime  an entry is good until pending_remove() or pending_close().

@@ -13,23 +13,30 @@ static bool plain_int(struct slice s)
     return true;
 }
 
-/* Any spelling of a decimal number: its significant digits, and the power of ten of the last one. */
+/* Any spelling of a decimal number: its significant digits, and the power of ten of the last one. No more than
+ * that is ever written, however long the spelling. */
 static void canonical_number(struct buf *b, struct slice s)
 {
-    struct buf digits = {0};
     int64_t exp10 = 0;
-    size_t i = 0;
-    bool minus = s.p[0] == '-';
-    bool fraction = false;
-    for (i = minus ? 1 : 0; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
+    size_t zeros = 0; /* behind the last digit that is written; they may be the last */
+    bool minus = s.p[0] == '-', fraction = false, written = false;
+    size_t i = minus ? 1 : 0;
+    for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
         if (s.p[i] == '.') {
             fraction = true;
             continue;
         }
-        if (s.p[i] != '0' || digits.n > 0)
-            buf_addc(&digits, s.p[i]);
-        if (fraction)
-            exp10--;
+        exp10 -= fraction;
+        if (s.p[i] == '0') {
+            zeros += written;
+            continue;
+        }
+        if (!written && minus)
+            buf_addc(b, '-');
+        for (; zeros > 0; zeros--)
+            buf_addc(b, '0');
+        buf_addc(b, s.p[i]);
+        written = true;
     }
     if (i < s.n) {
         int64_t e = 0;
@@ -38,25 +45,14 @@ static void canonical_number(struct buf *b, struct slice s)
             e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e; /* far past any number a peer can hold */
         exp10 += negative ? -e : e;
     }
-    while (digits.n > 0 && digits.p[digits.n - 1] == '0') {
-        digits.n--;
-        exp10++;
-    }
-    if (digits.n == 0) {
+    exp10 += (int64_t)zeros;
+    if (!written)
         buf_addc(b, '0');
-    } else {
-        if (minus)
-            buf_addc(b, '-');
-        buf_slice_add(b, buf_slice(&digits));
-        if (exp10 >= 0 && exp10 <= 18)
-            for (; exp10 > 0; exp10--)
-                buf_addc(b, '0'); /* 1e3 is 1000 */
-        else
-            buf_printf(b, "e%lld", (long long)exp10);
-    }
-    if (digits.failed)
-        b->failed = true;
-    buf_close(&digits);
+    else if (exp10 >= 0 && exp10 <= 18)
+        for (; exp10 > 0; exp10--)
+            buf_addc(b, '0'); /* 1e3 is 1000 */
+    else
+        buf_printf(b, "e%lld", (long long)exp10);
 }
 
 void rpc_id_key(struct buf *b, struct json_value id)

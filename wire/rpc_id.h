@@ -15,7 +15,8 @@
 /* Writes the key of an id (a number or a string): a type letter and the canonical text. The buffer
  * says so when it failed. */
 void rpc_id_key(struct buf *b, struct json_value id);
-/* The key that the same id would have with the other JSON type: 7 for "7". false: there is none. */
+/* The key that the same id would have with the other JSON type: 7 for "7". false: there is none. It may stand
+ * in the same buffer, if that has room for it; it takes no more than the other. */
 bool rpc_id_other_type(struct buf *b, struct slice key);
 uint64_t rpc_id_hash(struct slice key);
 

@@ -19,6 +19,12 @@ void *__wrap_calloc(size_t n, size_t size)
 {
     return no_memory ? NULL : __real_calloc(n, size);
 }
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n)
+{
+    return no_memory ? NULL : __real_realloc(p, n);
+}
 
 /* Reads a message from text that is gone when this returns from its caller: what is kept is a copy. */
 static int add_text(struct pending_table *t, const char *text, struct pending **ret)
@@ -67,6 +73,44 @@ static void remove_id(struct pending_table *t, const char *id)
     struct pending *p = pending_find(t, value(id), &changed);
     assert_non_null(p);
     pending_remove(t, p);
+}
+
+static void test_pending_without_memory_an_answer_still_finds_its_request(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"1", "1"},
+        {"2", "2.0"},
+        {"3", "3.00000000000000000000000000000000000e0"},
+        {"1000", "1e3"},
+        {"\"a\"", "\"a\""},
+        {"\"bcdefghijklmnopqrstuvwxyz0123456789\"", NULL},
+        {"1234567890123", NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(pairs); i++) {
+        struct pending_table t;
+        char escaped[512] = "", *at = escaped;
+        const char *id = pairs[i][0];
+        pending_open(&t);
+        add_id(&t, id, 5);
+        if (id[0] == '"') { /* each letter as an escape */
+            *at++ = '"';
+            for (const char *c = id + 1; *c != '"'; c++)
+                at += sprintf(at, "\\u%04x", (unsigned)*c);
+            strcpy(at, "\"");
+        } else {
+            snprintf(escaped, sizeof escaped, "\"%s\"", id); /* the other type */
+        }
+        no_memory = true;
+        int found = find(&t, pairs[i][1] != NULL ? pairs[i][1] : id);
+        int found_escaped = find(&t, escaped);
+        int stranger = find(&t, "\"nobody\"");
+        no_memory = false;
+        assert_int_equal(found, 5);
+        assert_int_equal(found_escaped, id[0] == '"' ? 5 : -5);
+        assert_int_equal(stranger, 0);
+        pending_close(&t);
+    }
 }
 
 static void test_pending_empty_table_finds_nothing(void **state)
@@ -464,6 +508,7 @@ static void test_pending_without_memory_nothing_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pending_without_memory_an_answer_still_finds_its_request),
         cmocka_unit_test(test_pending_empty_table_finds_nothing),
         cmocka_unit_test(test_pending_request_is_kept_as_a_copy_of_what_its_end_needs),
         cmocka_unit_test(test_pending_request_without_target_or_arguments_has_none),
