@@ -44,11 +44,12 @@ static const struct {
     [FIND_ID_TYPE_CHANGED] =
         {"id-type-changed", "The answer has the request's id with another JSON type, \"7\" for 7."},
     [FIND_UNKNOWN_ANSWER] = {"unknown-answer", "An answer to no request that is open."},
-    [FIND_LATE_ANSWER] = {"late-answer",
-                          "An answer to a request that had been cancelled or answered before."},
-    [FIND_LATE_PROGRESS] =
-        {"late-progress",
-         "Progress of a request that had been cancelled or answered before; it was kept back."},
+    [FIND_LATE_ANSWER] =
+        {"late-answer",
+         "An answer to a request that had been cancelled, or whose deadline had passed."},
+    [FIND_LATE_PROGRESS] = {"late-progress", "Progress of a request whose deadline had passed, or "
+                                             "a stream acknowledged again; it was kept "
+                                             "back."},
     [FIND_OWN_REQUEST] =
         {"own-request",
          "A request of the interposer to the server, or the answer to it: the client knows nothing "

@@ -62,6 +62,7 @@ row("a token of the other JSON type is another token", options=T,
 row("--max-timeout ends what progress would keep alive; what is reported after it goes nowhere",
     options=[*T, "--max-timeout", ms(7)],
     play=[tool(1, f"progress:12:{n_ms(1)} answer", token="p"), Wait(1),
+          Recorded("finding LIKE '%late-progress%' AND action = 'swallowed'"),
           Recorded("finding LIKE '%late-answer%'"), tool(2, "answer")],
     want={1: timed_out(7), 2: ok("1.2")}, got=[(1, ("cancelled", 1))], events=SLOW, records={1: "timeout"})
 
@@ -115,6 +116,11 @@ row("0 is never", options=["--timeout", "0", "--max-timeout", "0"],
 row("what the client cancelled has no clock any more, and nobody is killed for it", options=T,
     play=[tool(1, "hang"), Received("tools/call"), cancel(1), tool(2, f"progress:5:{n_ms(1)} answer", token=2)],
     unanswered=[1], want={2: ok(at_least=5)}, events=CALM, records={1: "cancelled"})
+
+row("what the client cancelled goes on reporting: the client gets it, for it may still look", options=T,
+    play=[tool(1, f"progress:6:{n_ms(1)} answer", token="p"), Received("tools/call"), cancel(1),
+          Recorded("finding LIKE '%late-answer%'")],
+    unanswered=[1], events=CALM, notified={"notifications/progress": 6}, records={1: "cancelled"})
 
 row("cancelled, and silent for ever: no reason to kill it", options=T,
     play=[tool(1, "hang"), Received("tools/call"), cancel(1), Received("notifications/cancelled"),
