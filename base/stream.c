@@ -27,6 +27,18 @@ int stream_open(struct stream *s, int fd, bool for_writing)
     return s->fd >= 0 ? 0 : MI_EIO;
 }
 
+int stream_take_stdio(struct stream *in, struct stream *out)
+{
+    if (stream_open(in, STDIN_FILENO, false) < 0 || stream_open(out, STDOUT_FILENO, true) < 0)
+        return MI_EIO;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+        return MI_EIO;
+    if (null > STDERR_FILENO)
+        close(null);
+    return 0;
+}
+
 struct stream stream_own(int fd)
 {
     return (struct stream){.fd = fd};

@@ -21,6 +21,9 @@ struct stream {
 
 /* A private stream on the same file as fd, which stays open. 0 or MI_EIO. */
 MI_MUST int stream_open(struct stream *s, int fd, bool for_writing);
+/* Our stdin and stdout become private streams. Descriptors 0 and 1 become /dev/null, so that nothing else
+ * can write to whoever reads our stdout, and the pipes close when the streams do. 0, or MI_EIO and errno. */
+MI_MUST int stream_take_stdio(struct stream *in, struct stream *out);
 /* Takes over a descriptor of ours that is non-blocking already. */
 struct stream stream_own(int fd);
 void stream_close(struct stream *s); /* safe to call twice */

@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -156,24 +155,6 @@ static void open_watchers(struct proxy *p)
     }
 }
 
-/* Our stdin and stdout become private streams; descriptors 0 and 1 become /dev/null, so that nothing
- * but the relay can ever write to the client, and its pipes close when we close them. */
-static int take_stdio(struct stream *in, struct stream *out)
-{
-    if (stream_open(in, STDIN_FILENO, false) < 0 || stream_open(out, STDOUT_FILENO, true) < 0) {
-        log_error("cannot use stdin and stdout: %s", strerror(errno));
-        return MI_EIO;
-    }
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) {
-        log_error("cannot open /dev/null: %s", strerror(errno));
-        return MI_EIO;
-    }
-    if (null > STDERR_FILENO)
-        close(null);
-    return 0;
-}
-
 static void command_json(struct buf *b, char *const *argv)
 {
     buf_addc(b, '[');
@@ -291,8 +272,10 @@ int proxy_run(const struct proxy_config *cfg)
         log_error("cannot make an event loop: %s", strerror(errno));
         return PROXY_FAILED;
     }
-    if (take_stdio(&in, &out) < 0)
+    if (stream_take_stdio(&in, &out) < 0) {
+        log_error("cannot use stdin and stdout: %s", strerror(errno));
         return PROXY_FAILED;
+    }
     open_watchers(&p); /* a signal that comes from here on ends the server as well as us */
     server_open(&p, &inherited);
     bool started = server_start(&p, &pipes) == 0;

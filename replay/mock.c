@@ -411,8 +411,7 @@ static int begin(struct mock *m)
     if (open_report(cfg->report_path, &m->report_fd) < 0 ||
         open_report(cfg->junit_path, &m->junit_fd) < 0)
         return MI_EIO;
-    if (stream_open(&m->in, STDIN_FILENO, false) < 0 ||
-        stream_open(&m->out, STDOUT_FILENO, true) < 0) {
+    if (stream_take_stdio(&m->in, &m->out) < 0) {
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Replay: each kind of --fault, and how recorded trouble plays: timeouts, crashes, cancellations."""
+import json
+import time
+
+import lib
+from lib import call, case, check, eq, note, request, result, text_result
+from replaying import Replay, cassette, handshake
+
+
+def script(n=3):
+    lines = handshake()
+    for i in range(n):
+        lines += [b">" + call(i, "echo", {"n": i}), b"<" + text_result(i, f"answer {i}")]
+    return lines
+
+
+def faulty(t, *faults, **more):
+    options = [x for fault in faults for x in ("--fault", fault)]
+    return Replay(t, *options, cassette(t, script()), vault=False, **more).play(handshake())
+
+
+def good(replay, i):
+    eq(replay.ask(call(f"id {i}", "echo", {"n": i})), json.loads(text_result(f"id {i}", f"answer {i}")), "the answer")
+
+
+@case("hang: nothing comes for this request, the others are answered")
+def _(t):
+    replay = faulty(t, "hang@tools/call:echo#2")
+    good(replay, 0)
+    replay.client.send(call(1, "echo", {"n": 1}))
+    good(replay, 2)
+    replay.end()
+
+
+@case("hang: a request that is cancelled leaves nothing behind")
+def _(t):
+    replay = faulty(t, "hang@tools/call#1")
+    replay.client.send(call(7, "echo", {"n": 0}), note("notifications/cancelled", {"requestId": 7}))
+    good(replay, 0)
+    replay.end()
+
+
+@case("delay: the answer comes so much later, those of others do not")
+def _(t):
+    replay = faulty(t, "delay=400ms@tools/call:echo#1")
+    start = time.monotonic()
+    replay.client.send(call(0, "echo", {"n": 0}))
+    good(replay, 1)
+    replay.client.expect(text_result(0, "answer 0"))
+    check(time.monotonic() - start >= 0.4, "the answer came too early")
+    replay.end()
+
+
+@case("error: this code instead of the answer")
+def _(t):
+    replay = faulty(t, "error=-32042@tools/*:echo#2")
+    good(replay, 0)
+    got = replay.ask(call(5, "echo", {"n": 1}))
+    eq((got["error"]["code"], got["error"]["data"]), (-32042, {"source": "mcp-interposer", "cause": "fault"}), "the error")
+    good(replay, 1)
+    replay.end()
+
+
+@case("close: stdout ends, the process stays until stdin does")
+def _(t):
+    replay = faulty(t, "close@tools/call#2")
+    good(replay, 0)
+    replay.client.send(call(1, "echo", {"n": 1}))
+    replay.client.expect_eof()
+    eq(replay.proc.poll(), None, "the process")
+    replay.client.send(call(2, "echo", {"n": 2}))
+    replay.client.close_write()
+    eq(replay.wait(), 0, "exit status")
+
+
+@case("crash: SIGKILL instead of the answer, and the reports are there")
+def _(t):
+    report = t.tmp / "report.json"
+    replay = Replay(t, "--fault", "crash@tools/call#2", "--report", report, cassette(t, script()), vault=False).play(handshake())
+    good(replay, 0)
+    replay.client.send(call(1, "echo", {"n": 1}))
+    replay.client.expect_eof()
+    eq(replay.wait(), 128 + 9, "exit status")
+    eq(json.loads(report.read_text())["faults"], 1, "faults in the report")
+
+
+@case("garbage: a line that is no message, then the answer")
+def _(t):
+    replay = faulty(t, "garbage@tools/call:echo#1")
+    replay.client.send(call(0, "echo", {"n": 0}))
+    line = replay.client.recv()
+    try:
+        json.loads(line)
+        raise lib.Failure(f"that is JSON: {line}")
+    except ValueError:
+        replay.client.expect(text_result(0, "answer 0"))
+    good(replay, 1)
+    replay.end()
+
+
+@case("truncate: half of the answer, then the end")
+def _(t):
+    replay = faulty(t, "truncate@tools/call#1")
+    replay.client.send(call(0, "echo", {"n": 0}))
+    whole = text_result(0, "answer 0")
+    eq(replay.client.rest(), whole[:len(whole) // 2], "what comes")
+    replay.client.close_write()
+    eq(replay.wait(), 0, "exit status")
+
+
+@case("duplicate: the answer twice; wrong-id: with an id that nobody asked with")
+def _(t):
+    replay = faulty(t, "duplicate@tools/call#1", "wrong-id@tools/call#2")
+    good(replay, 0)
+    replay.client.expect(text_result("id 0", "answer 0"))
+    for id in 1, "one":
+        replay.client.send(call(id, "echo", {"n": 1}))
+        got = replay.client.recv_json()
+        if id == 1:
+            check(isinstance(got["id"], int) and got["id"] != 1, f"a wrong number: {got}")
+        eq(got["result"]["content"][0]["text"], "answer 1", "the answer")
+    replay.end()
+
+
+@case("the same requests give the same faults, of several the first that fits")
+def _(t):
+    said = []
+    for _ in range(2):
+        replay = faulty(t, "error=-1@tools/call:echo#2", "error=-2@tools/call:echo", "error=-3@prompts/*")
+        said.append([replay.ask(call(i, "echo", {"n": i}))["error"]["code"] for i in range(3)])
+        replay.end()
+    eq(said, [[-2, -1, -2]] * 2, "codes")
+
+
+@case("a fault that is none is told, with the kinds that there are")
+def _(t):
+    for fault, *words in (("melt@tools/call", "melt", "wrong-id"), ("hang", "KIND@METHOD"), ("hang@", "KIND@METHOD"),
+                          ("error@x", "error=VALUE"), ("error=x@x", "a code"), ("delay=x@x", "a duration"),
+                          ("hang=1@x", "takes no value")):
+        done = t.run("replay", "--fault", fault, cassette(t, script()))
+        eq(done.returncode, 2, f"status of --fault {fault}")
+        for word in words:
+            check(word in done.stderr.decode(), lambda: f"{word!r} is not in {done.stderr}")
+
+
+# --- recorded trouble -----------------------------------------------------------------------------------
+
+@case("a recorded timeout replays as the error that the client got")
+def _(t):
+    p = t.proxy("--timeout", "300ms", "--on-hang", "cancel").initialize()
+    p.client.send(call(1, "slow"))
+    p.server.expect(call(1, "slow"))
+    got = p.client.recv_json()
+    eq(got["error"]["code"], -32001, "the error")
+    p.server.recv()
+    p.end()
+    replay = Replay(t).play(handshake())
+    eq(replay.ask(call(5, "slow"))["error"], got["error"], "the error of the replay")
+    replay.end()
+
+
+@case("a recorded crash replays as one: the open request gets its error, and the server is gone")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(call(1, "boom"))
+    p.server.expect(call(1, "boom"))
+    p.server.exit(7)
+    got = p.client.recv_json()
+    eq(got["error"]["code"], -32000, "the error")
+    p.client.expect_eof()
+    eq(p.wait(), 7, "exit status of the proxy")
+    replay = Replay(t).play(handshake())
+    eq(replay.ask(call(5, "boom"))["error"], got["error"], "the error of the replay")
+    replay.client.expect_eof()
+    eq(replay.wait(), 7, "exit status of the replay")
+
+
+@case("a recorded cancellation: the client cancels again and gets nothing; a client that waits is told")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(call(1, "long"))
+    p.server.recv()
+    p.client.send(note("notifications/cancelled", {"requestId": 1}))
+    p.server.recv()
+    p.round(2)
+    p.end()
+    replay = Replay(t).play(handshake())
+    replay.client.send(call("a", "long"), note("notifications/cancelled", {"requestId": "a"}))
+    eq(replay.ask(request(3))["result"], {}, "ping")
+    replay.end()
+    replay = Replay(t).play(handshake())
+    replay.client.send(call("a", "long"))
+    got = replay.client.recv_json(10)
+    eq((got["id"], got["error"]["data"]["cause"]), ("a", "no-answer"), "the error")
+    replay.end(1)
+
+
+@case("the client cancels what was answered when it was recorded: nothing more comes, and the rest goes on")
+def _(t):
+    lines = handshake() + [b">" + request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}),
+                           b"<" + note("notifications/progress", {"progressToken": 1, "progress": 1}),
+                           b"<" + note("notifications/progress", {"progressToken": 1, "progress": 2}),
+                           b"<" + text_result(1, "done"), b">" + call(2, "next"), b"<" + text_result(2, "next")]
+    replay = Replay(t, "--speed", "0.02", cassette(t, lines), vault=False).play(handshake())
+    replay.client.send(request(9, "tools/call", {"name": "slow", "_meta": {"progressToken": 9}}))
+    eq(replay.client.recv_json()["params"], {"progressToken": 9, "progress": 1}, "progress")
+    replay.client.send(note("notifications/cancelled", {"requestId": 9}))
+    replay.ask(call(2, "next"))
+    replay.end()
+
+
+@case("stderr of the recorded server is said again")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.say_err(b"a word\n")
+    lib.wait_until(lambda: t.messages("kind = 'stderr'"), 5, "the line is recorded")
+    p.round(1)
+    p.end()
+    replay = Replay(t).play(handshake())
+    eq(replay.ask(request(1))["result"], {}, "ping")
+    replay.end()
+    check("a word\n" in replay.stderr(), lambda: replay.stderr())
+
+
+@case("--speed: as fast as recorded, faster, slower")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}))
+    p.server.recv()
+    time.sleep(0.4)  # the distance is what is recorded
+    p.server.send(note("notifications/progress", {"progressToken": 1, "progress": 1}))
+    p.client.recv()
+    p.server.send(result(1))
+    p.client.recv()
+    p.end()
+    for speed, least in ("1", 0.4), ("2", 0.2), ("0", 0):
+        replay = Replay(t, "--speed", speed).play(handshake())
+        start = time.monotonic()
+        replay.client.send(request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}))
+        replay.client.recv()
+        took = time.monotonic() - start
+        check(took >= least, f"--speed {speed}: {took:.3f} s")
+        check(speed != "0" or took < 0.3 * lib.SLOW, f"--speed 0: {took:.3f} s")
+        replay.client.expect(result(1))
+        replay.end()
+    eq(t.run("replay", "--speed", "fast").returncode, 2, "a speed that is none")
+
+
+if __name__ == "__main__":
+    lib.main()
