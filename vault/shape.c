@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "vault/shape_pattern.h"
+#include "vault/shape_scan.h"
 #include "vault/shape_table.h"
 
-/* All anchors are searched for at once, in Wu and Manber's way: the first four letters of each make a
- * window (three letters, and before them any), and a table over two bytes tells how far the window can move
- * on before an anchor may end in them. Mostly that is three, so a third of the bytes are looked at. */
+/* All anchors are searched for at once: the first four letters of each, or three, make a window. Where its last
+ * three may stand, shape_scan() finds; its last two lead to the rules. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048
@@ -26,8 +26,6 @@ struct entry {
 
 static struct {
     bool ready;
-    uint8_t shift[1 << 16];  /* by pair; 0: look into the bucket */
-    uint64_t three[1 << 12]; /* bits: a window may end with these three letters */
     uint16_t bucket[BUCKETS];
     struct entry entries[MAX_ENTRIES]; /* from 1 on */
     size_t entries_n;
@@ -67,17 +65,6 @@ static unsigned pair_of(const char *p)
     return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-/* Six bits of each of three letters. */
-static inline unsigned three_then(unsigned three, char c)
-{
-    return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
-}
-
-static inline unsigned three_of(const char *p)
-{
-    return three_then(three_then((unsigned)p[0] & 63, p[1]), p[2]);
-}
-
 static unsigned bucket_of(unsigned pair)
 {
     return (pair ^ pair >> 5) % BUCKETS;
@@ -93,67 +80,28 @@ static void add_entry(unsigned pair, size_t rule, size_t letters)
     anchors.entries[*last] = (struct entry){(uint16_t)pair, (uint8_t)rule, (uint8_t)letters, 0};
 }
 
-/* The letters of one place in a window. */
-struct letters {
-    size_t n;
-    unsigned char c[256];
-};
-
-static void letters_of(const struct shape_set *set, struct letters *ret)
-{
-    ret->n = 0;
-    for (unsigned c = 0; c < 256; c++)
-        if (set == NULL || shape_in(set, (char)c))
-            ret->c[ret->n++] = (unsigned char)c;
-}
-
-/* Where a and b follow each other in a window, it moves by no more than `most`. */
-static void add_pairs(const struct letters *a, const struct letters *b, unsigned most, size_t rule,
+/* The last two letters of a window lead to its rule. */
+static void add_pairs(const struct shape_set *a, const struct shape_set *b, size_t rule,
                       size_t letters)
 {
-    for (size_t x = 0; x < a->n; x++)
-        for (size_t y = 0; y < b->n; y++) {
-            unsigned pair = (unsigned)a->c[x] << 8 | b->c[y];
-            if (anchors.shift[pair] > most)
-                anchors.shift[pair] = (uint8_t)most;
-            if (most == 0)
-                add_entry(pair, rule, letters);
-        }
-}
-
-static void add_three(const struct letters *l)
-{
-    char p[3];
-    for (size_t x = 0; x < l[0].n; x++)
-        for (size_t y = 0; y < l[1].n; y++)
-            for (size_t z = 0; z < l[2].n; z++) {
-                p[0] = (char)l[0].c[x], p[1] = (char)l[1].c[y], p[2] = (char)l[2].c[z];
-                unsigned three = three_of(p);
-                anchors.three[three / 64] |= UINT64_C(1) << (three % 64);
-            }
+    for (unsigned x = 0; x < 256; x++)
+        for (unsigned y = 0; y < 256 && shape_in(a, (char)x); y++)
+            if (shape_in(b, (char)y))
+                add_entry(x << 8 | y, rule, letters);
 }
 
 static void add_anchor(size_t rule)
 {
     const struct shape_rule *r = &shape_rules[rule];
-    struct letters at[WINDOW];
+    struct shape_set at[WINDOW];
     const char *f = strchr(r->form, '<');
     size_t n = 0;
     f = f != NULL ? f + 1 : r->form;
-    for (; n < WINDOW && *f != '|'; n++) {
-        struct shape_set set;
-        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &set);
-        letters_of(&set, &at[n]);
-    }
+    for (; n < WINDOW && *f != '|'; n++)
+        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
     assert(n == WINDOW || n == WINDOW - 1);
-    for (size_t i = n - 1; i >= 1; i--)
-        add_pairs(&at[i - 1], &at[i], (unsigned)(n - 1 - i), rule, n);
-    add_three(&at[n - 3]);
-    if (n < WINDOW) {
-        struct letters any;
-        letters_of(NULL, &any);
-        add_pairs(&any, &at[0], 2, rule, n);
-    }
+    add_pairs(&at[n - 2], &at[n - 1], rule, n);
+    shape_scan_add(&at[n - 3]);
 }
 
 static void anchors_open(void)
@@ -161,37 +109,9 @@ static void anchors_open(void)
     if (anchors.ready)
         return;
     assert(shape_rules_n <= UINT8_MAX);
-    memset(anchors.shift, WINDOW - 1, sizeof anchors.shift);
     for (size_t i = 0; i < shape_rules_n; i++)
         add_anchor(i);
     anchors.ready = true;
-}
-
-/* Bit 0: may a window end at p? */
-static inline unsigned ends_window(unsigned three)
-{
-    return (unsigned)(anchors.three[three / 64] >> (three % 64));
-}
-
-/* The next place at or behind *end where a window may end; false: there is none. Four places at a time,
- * which do not wait for each other. */
-static inline bool next_window(struct slice text, size_t *end)
-{
-    size_t e = *end;
-    if (e + 4 <= text.n) {
-        unsigned d = three_of(text.p + e - 2) >> 6;
-        for (; e + 4 <= text.n; e += 4) {
-            unsigned a = three_then(d, text.p[e]), b = three_then(a, text.p[e + 1]);
-            unsigned c = three_then(b, text.p[e + 2]);
-            d = three_then(c, text.p[e + 3]);
-            if ((ends_window(a) | ends_window(b) | ends_window(c) | ends_window(d)) & 1)
-                break;
-        }
-    }
-    while (e < text.n && !(ends_window(three_of(text.p + e - 2)) & 1))
-        e++;
-    *end = e;
-    return e < text.n;
 }
 
 static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
@@ -208,7 +128,7 @@ static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
 bool shapes_maybe(struct slice text)
 {
     anchors_open();
-    for (size_t end = WINDOW - 2; next_window(text, &end); end++) {
+    for (size_t end = WINDOW - 2; (end = shape_scan(text, end)) < text.n; end++) {
         unsigned pair = pair_of(text.p + end - 1);
         for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
@@ -306,7 +226,8 @@ static void settle(struct search *s)
     while (s->pending_n < MAX_PENDING) {
         if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
             return;
-        if (!next_window(s->text, &s->end))
+        s->end = shape_scan(s->text, s->end);
+        if (s->end >= s->text.n)
             return;
         try_window(s);
         s->end++;

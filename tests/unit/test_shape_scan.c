@@ -1,0 +1,124 @@
+/* Where an anchor may stand: both ways against a plain comparison, at every offset and length. */
+#include "vault/shape_scan.h"
+
+#include "tests/unit/unit.h"
+
+#define RULES 24
+#define ROUNDS 4000
+#define LONGEST 80
+
+static struct shape_set rules[RULES][3];
+
+static unsigned draw(void)
+{
+    static uint32_t x = 2463534242U;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return x;
+}
+
+static void put(struct shape_set *set, unsigned char c)
+{
+    set->bits[c >> 6] |= UINT64_C(1) << (c & 63);
+}
+
+/* Letters from few, so that threes are common; some of all bytes. */
+static unsigned char letter(void)
+{
+    static const char few[] = "abcdABC01-_$";
+    return draw() % 16 == 0 ? (unsigned char)draw() : (unsigned char)few[draw() % (sizeof few - 1)];
+}
+
+static int add_rules(void **state)
+{
+    (void)state;
+    for (unsigned r = 0; r < RULES; r++) {
+        for (unsigned i = 0; i < 3; i++)
+            for (unsigned n = r % 6 == i ? 4 : 1; n > 0; n--)
+                put(&rules[r][i], letter());
+        shape_scan_add(rules[r]);
+    }
+    return 0;
+}
+
+static bool is_anchor(const char *p)
+{
+    for (unsigned r = 0; r < RULES; r++)
+        if (shape_in(&rules[r][0], p[0]) && shape_in(&rules[r][1], p[1]) &&
+            shape_in(&rules[r][2], p[2]))
+            return true;
+    return false;
+}
+
+/* How many places `find` finds; fails when it misses one. */
+static size_t check_none_missed(size_t (*find)(struct slice, size_t), struct slice text)
+{
+    size_t n = 0, at = 2;
+    while ((at = find(text, at)) < text.n) {
+        at++;
+        n++;
+    }
+    for (size_t i = 2; i < text.n; i++)
+        if (is_anchor(text.p + i - 2))
+            assert_int_equal(find(text, i), i);
+    return n;
+}
+
+static void test_shape_scan_misses_no_anchor_at_any_offset_and_length(void **state)
+{
+    (void)state;
+    char bytes[LONGEST + 16];
+    size_t anchors = 0, fast = 0, plain = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t from = draw() % 16, n = draw() % LONGEST;
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (char)letter();
+        struct slice text = {bytes + from, n};
+        for (size_t i = 2; i < n; i++)
+            anchors += is_anchor(text.p + i - 2);
+        fast += check_none_missed(shape_scan, text);
+        plain += check_none_missed(shape_scan_plain, text);
+    }
+    assert_true(anchors > ROUNDS / 4);
+    assert_true(fast >= anchors && plain >= fast);
+}
+
+static void test_shape_scan_begins_where_it_is_told(void **state)
+{
+    (void)state;
+    char bytes[64];
+    memset(bytes, '~', sizeof bytes);
+    struct shape_set xyz[3] = {{{0}}, {{0}}, {{0}}};
+    put(&xyz[0], 'x'), put(&xyz[1], 'y'), put(&xyz[2], 'z');
+    shape_scan_add(xyz);
+    struct slice text = {bytes, sizeof bytes};
+    for (size_t at = 2; at < sizeof bytes; at++) {
+        memcpy(bytes + at - 2, "xyz", 3);
+        for (size_t from = 2; from <= sizeof bytes; from++) {
+            assert_int_equal(shape_scan(text, from), from <= at ? at : sizeof bytes);
+            assert_int_equal(shape_scan_plain(text, from), from <= at ? at : sizeof bytes);
+        }
+        memset(bytes + at - 2, '~', 3);
+    }
+}
+
+static void test_shape_scan_finds_nothing_in_too_little(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 3; n++) {
+        struct slice text = {"xyz", n};
+        assert_int_equal(shape_scan(text, 2), n);
+        assert_int_equal(shape_scan_plain(text, 2), n);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shape_scan_misses_no_anchor_at_any_offset_and_length),
+        cmocka_unit_test(test_shape_scan_begins_where_it_is_told),
+        cmocka_unit_test(test_shape_scan_finds_nothing_in_too_little),
+    };
+    return cmocka_run_group_tests(tests, add_rules, NULL);
+}
