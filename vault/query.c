@@ -40,6 +40,13 @@ const char *const query_sql[Q_COUNT] = {
                   " AND (direction = 's2c' AND kind IN ('result', 'error')"
                   " OR direction = 'c2s' AND origin = 'peer' AND kind IN ('request', "
                   "'notification')) ORDER BY id",
+    [Q_CALLS] = "SELECT id & 68719476735, kind, action, request_seq,"
+                " CASE WHEN kind = 'result' OR origin = 'interposer' THEN finding END,"
+                " t_us, size, origin, method, target"
+                " FROM messages WHERE id BETWEEN ?1 AND ?2"
+                " AND (direction = 's2c' AND kind IN ('result', 'error')"
+                " OR direction = 'c2s' AND origin = 'peer' AND kind IN ('request', "
+                "'notification')) ORDER BY id",
     [Q_MESSAGES] = "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size,"
                    " m.redactions, m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction,"
                    " m.origin, m.kind, m.action, m.rpc_id, m.method, m.target, m.body, m.finding,"

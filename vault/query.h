@@ -62,10 +62,34 @@ struct query_summary {
     size_t waiting_n;  /* words */
 };
 
+/* How a request of the client ended, in the words of the view `invocations`. */
+enum query_status {
+    CALL_OK,
+    CALL_TOOL_ERROR,
+    CALL_ERROR,
+    CALL_REFUSED,
+    CALL_CANCELLED,
+    CALL_SERVER_GONE,
+    CALL_TIMEOUT,
+    CALL_OPEN,
+    CALL_STATUSES
+};
+
+/* A row of the view `invocations`. */
+struct query_call {
+    int64_t request_seq;
+    struct slice method, target;
+    enum query_status status;
+    int64_t t_us;        /* of the request */
+    int64_t duration_us; /* -1: open */
+    int64_t request_size, response_size;
+};
+
 /* A callback says false to end the reading. */
 typedef bool (*query_session_fn)(void *ctx, const struct query_session *s);
 typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
 typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
+typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
 /* 0, MI_ENOENT (nothing was ever recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
@@ -83,6 +107,11 @@ MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);
 bool query_summary_waits(const struct query_summary *s, int64_t seq);
+
+/* The client's requests of one session, in the order of their ends; those that are open come last. It takes
+ * a pass over the session, where the view takes one over all of the table. */
+MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
+const char *query_status_name(enum query_status status); /* "ok", "tool-error", ... */
 
 /* Messages with from <= seq <= to, in order. With on_event, the session's events stand between them
  * where they happened. */

@@ -16,6 +16,7 @@ enum query_statement {
     Q_NEWEST_USED,
     Q_LAST,
     Q_SUMMARY,
+    Q_CALLS,
     Q_MESSAGES,
     Q_EVENTS,
     Q_COUNT

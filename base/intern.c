@@ -1,0 +1,83 @@
+#include "base/intern.h"
+
+#include <stdlib.h>
+
+/* FNV-1a, which is quick on short texts. Whoever records chooses the texts: the chain of one that is made to
+ * collide is as long as the table, which slows down a report and nothing else. */
+static size_t hash(struct slice s)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
+    return (size_t)(h ^ h >> 32);
+}
+
+struct slice intern_text(const struct intern *t, uint32_t number)
+{
+    size_t from = t->from[number];
+    return (struct slice){buf_slice(&t->text).p + from, t->from[number + 1] - from};
+}
+
+/* The slot of a text, or the free one that it would get. */
+static size_t find(const struct intern *t, struct slice text)
+{
+    size_t i = hash(text) & (t->slots - 1);
+    while (t->slot[i] != 0 && !slice_eq(intern_text(t, t->slot[i] - 1), text))
+        i = (i + 1) & (t->slots - 1);
+    return i;
+}
+
+static bool grow_slots(struct intern *t)
+{
+    size_t slots = t->slots != 0 ? 2 * t->slots : 64;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    if (slot == NULL)
+        return false;
+    free(t->slot);
+    t->slot = slot;
+    t->slots = slots;
+    for (size_t i = 0; i < t->n; i++)
+        slot[find(t, intern_text(t, (uint32_t)i))] = (uint32_t)i + 1;
+    return true;
+}
+
+static bool grow_from(struct intern *t)
+{
+    size_t cap = t->from_cap != 0 ? 2 * t->from_cap : 64;
+    size_t *from = realloc(t->from, cap * sizeof *from);
+    if (from == NULL)
+        return false;
+    if (t->from_cap == 0)
+        from[0] = 0;
+    t->from = from;
+    t->from_cap = cap;
+    return true;
+}
+
+int intern_add(struct intern *t, struct slice text, uint32_t *ret)
+{
+    if (2 * t->n >= t->slots && !grow_slots(t))
+        return MI_ENOMEM;
+    size_t i = find(t, text);
+    if (t->slot[i] != 0) {
+        *ret = t->slot[i] - 1;
+        return 0;
+    }
+    if (t->n == UINT32_MAX - 1 || (t->n + 2 > t->from_cap && !grow_from(t)))
+        return MI_ENOMEM;
+    buf_slice_add(&t->text, text);
+    if (t->text.failed)
+        return MI_ENOMEM;
+    *ret = (uint32_t)t->n++;
+    t->from[t->n] = t->text.n;
+    t->slot[i] = *ret + 1;
+    return 0;
+}
+
+void intern_close(struct intern *t)
+{
+    buf_close(&t->text);
+    free(t->from);
+    free(t->slot);
+    *t = (struct intern){0};
+}

@@ -1,0 +1,340 @@
+/* cmd_stats.c - `mcp-interposer stats`: calls by tool, server, client, day or method. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/config.h"
+#include "cli/filter.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/tally.h"
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPT_VAULT,
+    {'b', "by", "tool|server|client|day|method", "tool", "what a line stands for"},
+    {'n', "limit", "N", "40", "how many lines, most calls first (days: newest); 0: all"},
+    FILTER_OPTS,
+    {0, "json", NULL, NULL, "a JSON object on a line for each line"},
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "CALLS are requests of clients, by tool those of tools alone. ERRORS are those of them that\n"
+    "failed, were refused or timed out; TIMEOUTS are among them. P50 is the time that half of the\n"
+    "answered calls did not exceed, P95 and P99 likewise. BYTES are requests and answers "
+    "together.\n"
+    "LATENCY shows how many took up to 1, 3, 10, 30, 100, 300 ms, 1, 3, 10 s, and longer.\n"
+    "--since and --until count the calls that began in that time, whenever their session did.\n";
+
+enum { BY_TOOL, BY_SERVER, BY_CLIENT, BY_DAY, BY_METHOD };
+static const char *const by_names[] = {"tool", "server", "client", "day", "method"};
+
+/* By tool there are two columns; otherwise the first is the key, and the second is not there. */
+#define NUMBER_COLUMNS                                                                             \
+    {"CALLS", true, 12, 0}, {"ERRORS", true, 12, 0}, {"TIMEOUTS", true, 12, 3},                    \
+        {"P50", true, 10, 0}, {"P95", true, 10, 0}, {"P99", true, 10, 4}, {"MAX", true, 10, 2},    \
+        {"BYTES", true, 10, 5}, {"FIRST", false, 10, 7}, {"LAST", false, 10, 6},                   \
+    {                                                                                              \
+        "LATENCY", false, TALLY_BUCKETS, 1                                                         \
+    }
+static const struct table_column tool_columns[] = {
+    {"SERVER", false, 24, 0}, {"TOOL", false, 32, 0}, NUMBER_COLUMNS};
+static const struct table_column key_columns[][1 + 11] = {
+    [BY_TOOL] = {{0}},
+    [BY_SERVER] = {{"SERVER", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_CLIENT] = {{"CLIENT", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_DAY] = {{"DAY", false, 10, 0}, NUMBER_COLUMNS},
+    [BY_METHOD] = {{"METHOD", false, 40, 0}, NUMBER_COLUMNS},
+};
+
+struct counting {
+    struct query *q;
+    int by;
+    struct filter filter;
+    const struct query_session *session;
+    struct tally tally;
+    struct buf key; /* owned; scratch, also for cells */
+    struct out out;
+    struct table table;
+    int status;
+};
+
+/* ---- counting ---- */
+
+#define PART_END '\xFF' /* no UTF-8 holds it */
+
+/* By tool a key has two parts, otherwise one. */
+static void add_part(struct buf *b, struct slice part)
+{
+    if (part.p != NULL)
+        text_utf8(b, part);
+    buf_addc(b, PART_END);
+}
+
+static void make_key(struct counting *c, const struct query_call *call, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    buf_clear(&c->key);
+    switch (c->by) {
+    case BY_TOOL:
+        add_part(&c->key, c->session->name);
+        add_part(&c->key, call->target);
+        break;
+    case BY_SERVER:
+        add_part(&c->key, c->session->name);
+        break;
+    case BY_CLIENT:
+        add_part(&c->key, c->session->client_name);
+        break;
+    case BY_DAY:
+        clock_local_text(at_us, text);
+        add_part(&c->key, (struct slice){text, size_min(strlen(text), 10)});
+        break;
+    default:
+        add_part(&c->key, call->method);
+    }
+}
+
+static bool on_call(void *ctx, const struct query_call *call)
+{
+    struct counting *c = ctx;
+    int64_t at_us = c->session->started_at_us + call->t_us;
+    if (at_us < c->filter.since_us || at_us >= c->filter.until_us ||
+        (c->by == BY_TOOL && !slice_is(call->method, "tools/call")))
+        return true;
+    make_key(c, call, at_us);
+    c->status = c->key.failed ? MI_ENOMEM : tally_add(&c->tally, buf_slice(&c->key), call, at_us);
+    return c->status == 0;
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct counting *c = ctx;
+    bool too_old = s->ended_at_us != 0 && s->ended_at_us < c->filter.since_us;
+    if (too_old || s->started_at_us >= c->filter.until_us ||
+        !filter_name(c->filter.server, s->name) || !filter_name(c->filter.client, s->client_name))
+        return true;
+    c->session = s;
+    int st = query_calls(c->q, s->id, on_call, c);
+    if (st < 0)
+        c->status = st;
+    return c->status == 0;
+}
+
+/* ---- printing ---- */
+
+static struct slice next_part(struct slice *key)
+{
+    const char *end = memchr(key->p, PART_END & 0xFF, key->n);
+    struct slice part = {key->p, (size_t)(end - key->p)};
+    key->p = end + 1;
+    key->n -= part.n + 1;
+    return part;
+}
+
+static void add_cell(struct counting *c, enum out_style style)
+{
+    table_add(&c->table, buf_slice(&c->key), style);
+    c->table.failed |= c->key.failed;
+    buf_clear(&c->key);
+}
+
+static void add_number(struct counting *c, int64_t n, enum out_style style)
+{
+    buf_int(&c->key, n);
+    add_cell(c, style);
+}
+
+static void add_duration(struct counting *c, int64_t us)
+{
+    if (us >= 0)
+        units_show_duration(&c->key, us);
+    else
+        buf_addc(&c->key, '-');
+    add_cell(c, OUT_PLAIN);
+}
+
+static void add_day(struct counting *c, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_local_text(at_us, text);
+    table_add(&c->table, (struct slice){text, size_min(strlen(text), 10)}, OUT_DIM);
+}
+
+/* One character for each bucket, as high as its share of the fullest one. */
+static void add_histogram(struct counting *c, const struct tally_group *g)
+{
+    static const char *const blocks[] = {" ",
+                                         "\xE2\x96\x81",
+                                         "\xE2\x96\x82",
+                                         "\xE2\x96\x83",
+                                         "\xE2\x96\x84",
+                                         "\xE2\x96\x85",
+                                         "\xE2\x96\x86",
+                                         "\xE2\x96\x87",
+                                         "\xE2\x96\x88"};
+    static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
+    int64_t most = 1;
+    size_t n = 0; /* without the empty ones at the end */
+    for (size_t i = 0; i < TALLY_BUCKETS; i++) {
+        most = g->bucket[i] > most ? g->bucket[i] : most;
+        n = g->bucket[i] > 0 ? i + 1 : n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t height = (size_t)((double)g->bucket[i] * 8. / (double)most + 0.5);
+        if (height == 0 && g->bucket[i] > 0)
+            height = 1;
+        buf_adds(&c->key, c->out.utf8 ? blocks[height] : ascii[height]);
+    }
+    add_cell(c, OUT_CYAN);
+}
+
+static void add_row(struct counting *c, const struct tally_group *g)
+{
+    struct slice key = intern_text(&c->tally.keys, g->key);
+    for (bool first = true; key.n > 0; first = false) {
+        struct slice part = next_part(&key);
+        table_add(&c->table, part.n > 0 ? part : slice_of("-"), first ? OUT_CYAN : OUT_BOLD);
+    }
+    add_number(c, g->calls, OUT_PLAIN);
+    add_number(c, g->errors, g->errors > 0 ? OUT_RED : OUT_PLAIN);
+    add_number(c, g->timeouts, g->timeouts > 0 ? OUT_RED : OUT_PLAIN);
+    add_duration(c, tally_percentile(g, 50));
+    add_duration(c, tally_percentile(g, 95));
+    add_duration(c, tally_percentile(g, 99));
+    add_duration(c, tally_percentile(g, 100));
+    units_show_size(&c->key, g->request_bytes + g->response_bytes);
+    add_cell(c, OUT_PLAIN);
+    add_day(c, g->first_at_us);
+    add_day(c, g->last_at_us);
+    add_histogram(c, g);
+}
+
+static void json_number(struct buf *b, const char *name, int64_t n)
+{
+    buf_printf(b, ",\"%s\":%lld", name, (long long)n);
+}
+
+static void json_time(struct buf *b, const char *name, int64_t us)
+{
+    if (us >= 0)
+        json_number(b, name, us);
+    else
+        buf_printf(b, ",\"%s\":null", name);
+}
+
+static void json_row(struct counting *c, const struct tally_group *g)
+{
+    struct buf *b = &c->out.b;
+    struct slice key = intern_text(&c->tally.keys, g->key);
+    buf_printf(b, "{\"type\":\"stats\"");
+    for (bool first = true; key.n > 0; first = false) {
+        struct slice part = next_part(&key);
+        buf_printf(b, ",\"%s\":", first && c->by == BY_TOOL ? "server" : by_names[c->by]);
+        if (part.n > 0)
+            text_json(b, part);
+        else
+            buf_adds(b, "null");
+    }
+    json_number(b, "calls", g->calls);
+    json_number(b, "errors", g->errors);
+    json_number(b, "timeouts", g->timeouts);
+    json_number(b, "cancelled", g->cancelled);
+    json_number(b, "open", g->open);
+    json_time(b, "p50_us", tally_percentile(g, 50));
+    json_time(b, "p95_us", tally_percentile(g, 95));
+    json_time(b, "p99_us", tally_percentile(g, 99));
+    json_time(b, "max_us", tally_percentile(g, 100));
+    json_number(b, "request_bytes", g->request_bytes);
+    json_number(b, "response_bytes", g->response_bytes);
+    json_number(b, "first_at_us", g->first_at_us);
+    json_number(b, "last_at_us", g->last_at_us);
+    buf_adds(b, ",\"latency\":[");
+    for (size_t i = 0; i < TALLY_BUCKETS; i++) {
+        buf_adds(b, i > 0 ? ",[" : "[");
+        if (tally_bucket_us(i) != INT64_MAX)
+            buf_int(b, tally_bucket_us(i));
+        else
+            buf_adds(b, "null");
+        buf_printf(b, ",%lld]", (long long)g->bucket[i]);
+    }
+    buf_adds(b, "]}");
+    out_end_line(&c->out);
+}
+
+static int print(struct counting *c, size_t limit, bool json)
+{
+    size_t n = limit > 0 ? size_min(limit, c->tally.n) : c->tally.n;
+    buf_clear(&c->key);
+    tally_sort(&c->tally, c->by == BY_DAY);
+    if (c->by == BY_TOOL)
+        table_open(&c->table, tool_columns, MI_COUNT(tool_columns));
+    else
+        table_open(&c->table, key_columns[c->by], MI_COUNT(key_columns[c->by]));
+    for (size_t i = 0; i < n; i++) {
+        if (json)
+            json_row(c, &c->tally.group[i]);
+        else
+            add_row(c, &c->tally.group[i]);
+    }
+    bool ok = json || n == 0 || table_print(&c->table, &c->out);
+    if (ok && !json && n < c->tally.n && c->out.is_terminal) {
+        out_style(&c->out, OUT_DIM);
+        out_printf(&c->out, "There are %zu more: -n 0 shows all.", c->tally.n - n);
+        out_style(&c->out, OUT_PLAIN);
+        out_end_line(&c->out);
+    }
+    table_close(&c->table);
+    return ok ? 0 : MI_ENOMEM;
+}
+
+static int count(struct query *q, const struct settings *s)
+{
+    struct counting c = {.q = q};
+    bool json = settings_on(s, "json");
+    for (size_t i = 0; i < MI_COUNT(by_names); i++)
+        if (settings_is(s, "by", by_names[i]))
+            c.by = (int)i;
+    filter_read(&c.filter, s);
+    out_open(&c.out);
+    int st = query_sessions(q, 0, on_session, &c);
+    if (st == 0)
+        st = c.status;
+    bool none = c.tally.n == 0;
+    if (st == 0)
+        st = print(&c, (size_t)settings_number(s, "limit"), json);
+    tally_close(&c.tally);
+    buf_close(&c.key);
+    int status = out_close(&c.out);
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+        return EXIT_TROUBLE;
+    }
+    if (none && !json)
+        log_warn("no call in %s is like that", query_vault(q));
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings s;
+    if (!settings_read(&s, &command_stats, argc, argv))
+        return s.exit_status;
+    struct query *q;
+    int status = session_vault_open(&s, &q);
+    if (status == EXIT_FINE) {
+        status = count(q, &s);
+        query_close(q);
+    }
+    settings_close(&s);
+    return status;
+}
+
+const struct command command_stats = {
+    .name = "stats",
+    .summary = "count calls: by tool, server, client, day or method",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

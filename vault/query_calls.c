@@ -1,0 +1,163 @@
+/* query_calls.c - the client's requests of a session, each with what closed it, in one pass. */
+#include "vault/query_inner.h"
+
+#include "base/intern.h"
+
+#include <stdlib.h>
+
+/* A request that nothing has closed yet. */
+struct asked {
+    int64_t seq, t_us, size;
+    uint32_t method, target; /* in names */
+    bool has_target, refused, open;
+};
+
+/* Requests stand in the order of seq, and are found by bisection. */
+struct calls {
+    struct asked *asked; /* owned */
+    size_t n, cap;
+    struct intern names; /* owned */
+    query_call_fn fn;
+    void *ctx;
+    bool ended; /* the reader has had enough */
+};
+
+const char *query_status_name(enum query_status status)
+{
+    static const char *const names[CALL_STATUSES] = {
+        [CALL_OK] = "ok",
+        [CALL_TOOL_ERROR] = "tool-error",
+        [CALL_ERROR] = "error",
+        [CALL_REFUSED] = "refused",
+        [CALL_CANCELLED] = "cancelled",
+        [CALL_SERVER_GONE] = "server-gone",
+        [CALL_TIMEOUT] = "timeout",
+        [CALL_OPEN] = "open",
+    };
+    return names[status];
+}
+
+static struct slice column(sqlite3_stmt *st, int i)
+{
+    const char *p = (const char *)sqlite3_column_text(st, i);
+    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
+}
+
+static bool column_is(sqlite3_stmt *st, int i, const char *word)
+{
+    return slice_is(column(st, i), word);
+}
+
+static bool column_has(sqlite3_stmt *st, int i, const char *word)
+{
+    const char *text = (const char *)sqlite3_column_text(st, i);
+    return text != NULL && strstr(text, word) != NULL;
+}
+
+static int keep(struct calls *c, sqlite3_stmt *st)
+{
+    struct slice method = column(st, 8), target = column(st, 9);
+    struct asked a = {
+        .seq = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 5),
+        .size = sqlite3_column_int64(st, 6),
+        .has_target = target.p != NULL,
+        .refused = column_is(st, 2, "refused"),
+        .open = true,
+    };
+    if (intern_add(&c->names, method, &a.method) < 0 ||
+        intern_add(&c->names, target, &a.target) < 0)
+        return MI_ENOMEM;
+    if (c->n == c->cap) {
+        size_t cap = c->cap != 0 ? 2 * c->cap : 256;
+        struct asked *more = realloc(c->asked, cap * sizeof *more);
+        if (more == NULL)
+            return MI_ENOMEM;
+        c->asked = more;
+        c->cap = cap;
+    }
+    c->asked[c->n++] = a;
+    return 0;
+}
+
+static struct asked *find(struct calls *c, int64_t seq)
+{
+    size_t from = 0, to = c->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (c->asked[middle].seq < seq)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < c->n && c->asked[from].seq == seq && c->asked[from].open ? &c->asked[from] : NULL;
+}
+
+static void hand_out(struct calls *c, struct asked *a, enum query_status status, int64_t end_us,
+                     int64_t response_size)
+{
+    struct query_call call = {
+        .request_seq = a->seq,
+        .method = intern_text(&c->names, a->method),
+        .target = a->has_target ? intern_text(&c->names, a->target) : (struct slice){0},
+        .status = status,
+        .t_us = a->t_us,
+        .duration_us = status != CALL_OPEN ? end_us - a->t_us : -1,
+        .request_size = a->size,
+        .response_size = response_size,
+    };
+    a->open = false;
+    c->ended = !c->fn(c->ctx, &call);
+}
+
+/* As the view `invocations` has it. */
+static enum query_status status_of(sqlite3_stmt *st)
+{
+    bool ours = column_is(st, 7, "interposer");
+    if (column_is(st, 1, "notification"))
+        return CALL_CANCELLED;
+    if (ours && column_has(st, 4, "server-gone"))
+        return CALL_SERVER_GONE;
+    if (ours && column_has(st, 4, "timeout"))
+        return CALL_TIMEOUT;
+    if (column_is(st, 1, "error"))
+        return CALL_ERROR;
+    return column_has(st, 4, "tool-error") ? CALL_TOOL_ERROR : CALL_OK;
+}
+
+static int take_row(struct calls *c, sqlite3_stmt *st)
+{
+    if (column_is(st, 1, "request"))
+        return keep(c, st);
+    struct asked *a = column_is(st, 2, "forwarded") ? find(c, sqlite3_column_int64(st, 3)) : NULL;
+    if (a != NULL) {
+        enum query_status status = a->refused ? CALL_REFUSED : status_of(st);
+        hand_out(c, a, status, sqlite3_column_int64(st, 5),
+                 status != CALL_CANCELLED ? sqlite3_column_int64(st, 6) : 0);
+    }
+    return 0;
+}
+
+int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
+{
+    sqlite3_stmt *st;
+    struct calls c = {.fn = fn, .ctx = ctx};
+    int status = query_prepare(q, Q_CALLS, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
+    sqlite3_bind_int64(st, 2, schema_message_id(session_id, QUERY_SEQ_MAX));
+    int rc = SQLITE_DONE;
+    while (status == 0 && !c.ended && (rc = sqlite3_step(st)) == SQLITE_ROW)
+        status = take_row(&c, st);
+    int ended = query_done(q, st, rc);
+    if (status == 0)
+        status = ended;
+    for (size_t i = 0; status == 0 && !c.ended && i < c.n; i++)
+        if (c.asked[i].open)
+            hand_out(&c, &c.asked[i], c.asked[i].refused ? CALL_REFUSED : CALL_OPEN,
+                     c.asked[i].t_us, 0);
+    free(c.asked);
+    intern_close(&c.names);
+    return status;
+}
