@@ -177,6 +177,7 @@ static int open_recorder(struct proxy *p)
         .level = p->cfg->level,
         .sync_full = p->cfg->sync_full,
         .stop_on_error = p->cfg->stop_on_record_error,
+        .keep_lock = true,
     };
     int st = command.failed ? MI_ENOMEM : recorder_open(&p->recorder, &rc);
     if (st == MI_ENOMEM)

@@ -31,6 +31,7 @@ struct proxy {
     ev_timer idle_timer;  /* active while the log is worth a checkpoint and the pipes may be busy */
     int64_t idle_pages;   /* in the log at the end of the last turn */
     ev_timer log_timer;   /* active while lines for the log directory wait */
+    ev_timer rest_timer;  /* active while the recorder keeps the database's lock for reading */
     ev_timer linger_timer;   /* the client's last chance to read its answers */
     ev_timer deadline_timer; /* active while a deadline may pass; never later than the next one */
     bool holding;            /* the recorder lets nothing through */

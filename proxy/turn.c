@@ -97,6 +97,23 @@ static void on_log_timer(struct ev_loop *loop, ev_timer *w, int revents)
     write_log(w->data);
 }
 
+/* From the first commit that kept the lock, whether more follow or not: other processes' checkpoints get their
+ * turn in a long burst as well. */
+static void rest_when_due(struct proxy *p)
+{
+    if (!recorder_keeps_lock(p->recorder) || ev_is_active(&p->rest_timer))
+        return;
+    ev_timer_set(&p->rest_timer, RECORDER_REST_US / 1e6, 0.);
+    ev_timer_start(p->loop, &p->rest_timer);
+}
+
+static void on_rest(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct proxy *p = w->data;
+    recorder_rest(p->recorder);
+}
+
 /* The timer is never set later than the next deadline; when it comes too early it is set again. So a message
  * costs no timer as long as deadlines move on. */
 static void watch_deadlines(struct proxy *p)
@@ -147,6 +164,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
             outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);
     }
+    rest_when_due(p);
     finish_when_written(p);
 }
 
@@ -168,9 +186,10 @@ void turn_open(struct proxy *p)
     ev_init(&p->retry_timer, on_retry);
     ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
     ev_init(&p->log_timer, on_log_timer);
+    ev_init(&p->rest_timer, on_rest);
     ev_init(&p->linger_timer, on_linger);
     ev_init(&p->deadline_timer, on_deadline);
     p->idle_timer.data = p->log_timer.data = p->turn_end.data = p->retry_timer.data =
-        p->linger_timer.data = p->deadline_timer.data = p;
+        p->linger_timer.data = p->deadline_timer.data = p->rest_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
 }
