@@ -17,6 +17,7 @@ static const struct opt proxy_opts[] = {
     {0, "escalate-command", "CMD", NULL,
      "run for each new escalation file, its path appended; no shell"},
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
+    {0, "path", "DIR...", NULL, "looked through for the server's command, too, after PATH"},
     {0, "validate", "none|wire", "wire",
      "what is refused: nothing, or what is no JSON-RPC message"},
     {0, "record", "full|standard|minimal", "standard",
@@ -59,6 +60,30 @@ static enum keep_level record_level(const struct settings *s)
     while (!settings_is(s, "record", keep_level_name(level)))
         level++; /* it is one of the three: settings are checked */
     return level;
+}
+
+/* The server finds there what it runs itself, too: `npx` is a script that looks for `node`. */
+static int add_paths(const struct settings *s)
+{
+    struct buf b = {0};
+    const char *path = getenv("PATH");
+    size_t at = 0;
+    if (settings_text(s, "path") == NULL)
+        return EXIT_FINE;
+    buf_adds(&b, path != NULL && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin");
+    for (const char *dir; (dir = settings_each(s, "path", &at)) != NULL;) {
+        if (dir[0] != '/') {
+            buf_close(&b);
+            return settings_usage(&command_proxy, "--path: '%s' is no absolute path", dir);
+        }
+        buf_addc(&b, ':');
+        buf_adds(&b, dir);
+    }
+    bool set = !b.failed && setenv("PATH", buf_str(&b), 1) == 0;
+    buf_close(&b);
+    if (!set)
+        log_error("no memory");
+    return set ? EXIT_FINE : EXIT_TROUBLE;
 }
 
 static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
@@ -104,7 +129,7 @@ static int cmd_proxy(int argc, char **argv)
         status = settings_usage(&command_proxy, "--max-message: at least 1KiB");
     else if (settings_number(&s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_usage(&command_proxy, "--restarts: at most %d", PROXY_RESTARTS_MAX);
-    else if ((status = read_deadlines(&s, &deadlines)) == 0)
+    else if ((status = read_deadlines(&s, &deadlines)) == 0 && (status = add_paths(&s)) == 0)
         status = run_proxy(&s, &deadlines);
     deadlines_close(&deadlines);
     settings_close(&s);

@@ -1,8 +1,9 @@
 #include "cli/command.h"
 
 const struct command *const commands[] = {
-    &command_proxy, &command_replay, &command_verify, &command_sessions, &command_show,
-    &command_stats, &command_export, &command_import, &command_ps,       &command_reap,
+    &command_proxy, &command_replay, &command_verify, &command_sessions,
+    &command_show,  &command_stats,  &command_export, &command_import,
+    &command_wrap,  &command_unwrap, &command_ps,     &command_reap,
     NULL,
 };
 

@@ -52,3 +52,13 @@ char *path_config(const char *given)
 {
     return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
 }
+
+char *path_home(const char *below)
+{
+    return join(home(), below);
+}
+
+char *path_user_config(const char *below)
+{
+    return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
+}

@@ -15,5 +15,8 @@
 char *path_vault(const char *given);
 /* The same with $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
+/* A file of another program: below the home directory; below $XDG_CONFIG_HOME, else ~/.config. */
+char *path_home(const char *below);
+char *path_user_config(const char *below);
 
 #endif

@@ -1,0 +1,178 @@
+#include "cli/mcpfile_inner.h"
+
+#include <ctype.h>
+
+static bool value(struct mcpfile_scan *s, struct mcpfile_value *v);
+
+/* White space and comments. */
+static bool skip(struct mcpfile_scan *s)
+{
+    for (;;) {
+        while (s->p < s->end && strchr(" \t\r\n", *s->p) != NULL)
+            s->p++;
+        if (s->end - s->p < 2 || s->p[0] != '/')
+            return true;
+        const char *from = s->p;
+        if (s->p[1] == '/') {
+            while (s->p < s->end && *s->p != '\n')
+                s->p++;
+        } else if (s->p[1] == '*') {
+            const char *close = memmem(s->p + 2, (size_t)(s->end - s->p) - 2, "*/", 2);
+            if (close == NULL)
+                return mcpfile_fail(s, from, "this comment has no end");
+            s->p = close + 2;
+        } else {
+            return true;
+        }
+    }
+}
+
+static bool escape(struct mcpfile_scan *s)
+{
+    const char *from = s->p++;
+    if (s->p == s->end || strchr("\"\\/bfnrtu", *s->p) == NULL)
+        return mcpfile_fail(s, from, "a backslash with nothing that JSON knows behind it");
+    if (*s->p++ != 'u')
+        return true;
+    for (int i = 0; i < 4; i++, s->p++)
+        if (s->p == s->end || !isxdigit((unsigned char)*s->p))
+            return mcpfile_fail(s, from, "\\u without four hexadecimal digits");
+    return true;
+}
+
+static bool string(struct mcpfile_scan *s, struct span *ret)
+{
+    const char *from = s->p++;
+    while (s->p < s->end && *s->p != '"') {
+        if ((unsigned char)*s->p < 0x20 && *s->p != '\t')
+            return mcpfile_fail(s, from, "a string that does not end on its line");
+        if (*s->p != '\\')
+            s->p++;
+        else if (!escape(s))
+            return false;
+    }
+    if (s->p == s->end)
+        return mcpfile_fail(s, from, "this string has no end");
+    s->p++;
+    *ret = mcpfile_since(s, from);
+    return true;
+}
+
+/* After an element: a comma, or the end. */
+static bool next_or(struct mcpfile_scan *s, char close, const char *why)
+{
+    if (!skip(s))
+        return false;
+    if (mcpfile_sees(s, ',')) {
+        s->p++;
+        return skip(s);
+    }
+    return mcpfile_sees(s, close) || mcpfile_fail(s, s->p, why);
+}
+
+static bool member(struct mcpfile_scan *s)
+{
+    struct mcpfile_value v = {0};
+    if (!mcpfile_sees(s, '"'))
+        return mcpfile_fail(s, s->p, "a name in quotes is expected here");
+    if (!string(s, &v.key) || !skip(s))
+        return false;
+    if (!mcpfile_sees(s, ':'))
+        return mcpfile_fail(s, s->p, "a colon is expected here");
+    s->p++;
+    size_t depth = s->depth;
+    mcpfile_push(s, v.key);
+    bool good = skip(s) && value(s, &v);
+    if (good) {
+        v.end = mcpfile_at(s);
+        mcpfile_note(s, &v);
+    }
+    mcpfile_pop(s, depth);
+    return good;
+}
+
+static bool object(struct mcpfile_scan *s)
+{
+    size_t outer = s->object;
+    s->object = mcpfile_at(s);
+    s->p++;
+    bool good = skip(s);
+    while (good && !mcpfile_sees(s, '}'))
+        good = member(s) && next_or(s, '}', "a comma or } is expected here");
+    if (!good)
+        return false;
+    s->object = outer;
+    s->p++;
+    return true;
+}
+
+static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
+{
+    bool wanted = mcpfile_wants_words(s);
+    size_t depth = s->depth;
+    v->word = s->f->words;
+    s->p++;
+    mcpfile_push(s, (struct span){0});
+    bool good = skip(s);
+    while (good && !mcpfile_sees(s, ']')) {
+        struct mcpfile_value element = {0};
+        good = value(s, &element) && next_or(s, ']', "a comma or ] is expected here");
+        v->mixed |= element.type != MCPFILE_STRING;
+        if (good && wanted && element.type == MCPFILE_STRING)
+            mcpfile_word(s, element.token);
+    }
+    mcpfile_pop(s, depth);
+    v->words = s->f->words - v->word;
+    if (good)
+        s->p++;
+    return good;
+}
+
+static bool literal(struct mcpfile_scan *s)
+{
+    const char *from = s->p;
+    while (s->p < s->end && (isalnum((unsigned char)*s->p) || strchr("+-.", *s->p) != NULL))
+        s->p++;
+    return s->p > from || mcpfile_fail(s, from, "a value is expected here");
+}
+
+static bool value(struct mcpfile_scan *s, struct mcpfile_value *v)
+{
+    const char *from = s->p;
+    bool good;
+    if (s->nesting == MCPFILE_DEPTH_MAX)
+        return mcpfile_fail(s, s->p, "too many brackets within brackets");
+    if (s->p == s->end)
+        return mcpfile_fail(s, s->p, "the file ends too early");
+    s->nesting++;
+    if (*s->p == '"') {
+        v->type = MCPFILE_STRING;
+        good = string(s, &v->token);
+    } else if (*s->p == '{') {
+        v->type = MCPFILE_TABLE;
+        good = object(s);
+    } else if (*s->p == '[') {
+        v->type = MCPFILE_ARRAY;
+        good = array(s, v);
+    } else {
+        v->type = MCPFILE_OTHER;
+        good = literal(s);
+    }
+    s->nesting--;
+    v->token = mcpfile_since(s, from);
+    return good;
+}
+
+bool mcpfile_scan_json(struct mcpfile_scan *s)
+{
+    struct mcpfile_value v = {0};
+    if (!skip(s))
+        return false;
+    if (s->p == s->end)
+        return true; /* an empty file: no servers */
+    if (*s->p != '{')
+        return mcpfile_fail(s, s->p, "it does not begin with {");
+    if (!value(s, &v) || !skip(s))
+        return false;
+    return s->p == s->end || mcpfile_fail(s, s->p, "something follows the last }");
+}

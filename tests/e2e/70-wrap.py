@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+"""wrap and unwrap: the interposer in the configuration files of MCP clients, and the old bytes again."""
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import lib
+from lib import case, check, eq
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11
+    tomllib = None
+
+CORPUS = lib.ROOT / "tests/clients"
+# Where a client would have each file of the corpus, below the home directory.
+PLACES = {
+    "claude-code.json": ".claude.json",
+    "claude-code-project.json": "project/.mcp.json",
+    "claude-desktop.json": ".config/Claude/claude_desktop_config.json",
+    "cursor.json": ".cursor/mcp.json",
+    "bom.json": "project/.cursor/mcp.json",
+    "vscode.json": "project/.vscode/mcp.json",
+    "vscode-settings.json": ".config/Code/User/mcp.json",
+    "windsurf.json": ".codeium/windsurf/mcp_config.json",
+    "gemini.json": ".gemini/settings.json",
+    "codex.toml": ".codex/config.toml",
+    "codex-crlf.toml": "project/.codex/config.toml",
+}
+BARE = "/usr/local/bin:/usr/bin:/bin"
+
+
+def settle(t):
+    """The corpus in a home directory: {path: bytes}."""
+    files = {}
+    for name, place in PLACES.items():
+        path = t.home / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((CORPUS / name).read_bytes())
+        files[path] = path.read_bytes()
+    eq(len(PLACES), len(list(CORPUS.iterdir())), "files of the corpus that have a place")
+    return files
+
+
+def run(t, *args, status=0, cwd=None, env=None, stderr=b""):
+    r = subprocess.run([lib.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       stdin=subprocess.DEVNULL, cwd=cwd or t.home / "project", timeout=20 * lib.SLOW,
+                       env=t.environ({"LC_ALL": "C.UTF-8", "PATH": BARE, **(env or {})}))
+    eq(r.returncode, status, f"exit status of {args}; stderr {r.stderr[-600:]!r}")
+    if stderr is not None:
+        eq(r.stderr, stderr, f"stderr of {args}")
+    return r
+
+
+def config(t, place, text):
+    path = t.home / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (t.home / "project").mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def states(r):
+    return {d["server"]: d["state"] for d in map(json.loads, r.stdout.splitlines())}
+
+
+def strip_comments(text):
+    """JSON of what clients take for it."""
+    token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
+    text = token.sub(lambda m: m.group() if m.group()[0] == '"' else " ", text.lstrip("\ufeff"))
+    token = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[]}])', re.S)
+    return token.sub(lambda m: m.group() if m.group()[0] == '"' else "", text)
+
+
+def parse(path, data):
+    text = data.decode()
+    if path.suffix == ".toml":
+        return tomllib.loads(text) if tomllib else None
+    return json.loads(strip_comments(text))
+
+
+def servers_of(tree):
+    """(name, server) of each place that has servers."""
+    places = [tree.get(k, {}) for k in ("mcpServers", "servers", "mcp_servers")]
+    places.append(tree.get("mcp", {}).get("servers", {}) if isinstance(tree.get("mcp"), dict) else {})
+    places += [p.get("mcpServers", {}) for p in tree.get("projects", {}).values()]
+    return [pair for place in places for pair in place.items()]
+
+
+def expected(tree, program):
+    """What a client shall read afterwards."""
+    tree = json.loads(json.dumps(tree, default=str))
+    for name, server in servers_of(tree):
+        if "command" not in server:
+            continue
+        dashes = ["--"] if "args" in server else []
+        server["args"] = ["proxy", "--name", name, *dashes, server["command"], *server.get("args", [])]
+        server["command"] = program
+    return tree
+
+
+# --- the corpus -----------------------------------------------------------------------------------
+
+@case("every client's file: wrapped as its own parser sees it, and unwrapped byte for byte")
+def _(t):
+    files = settle(t)
+    program = os.path.realpath(lib.PROGRAM)
+    for path in files:
+        path.chmod(0o640)
+    run(t, "wrap")
+    servers = 0
+    for path, old in files.items():
+        new = path.read_bytes()
+        check(new != old, f"{path.name} was not wrapped")
+        eq(stat.S_IMODE(path.stat().st_mode), 0o640, f"mode of {path.name}")
+        backup = path.with_name(path.name + ".mcp-interposer.bak")
+        eq(backup.read_bytes(), old, f"the backup of {path.name}")
+        eq(stat.S_IMODE(backup.stat().st_mode), 0o640, f"mode of the backup of {path.name}")
+        if parse(path, old) is not None:
+            want = expected(parse(path, old), program)
+            eq(json.loads(json.dumps(parse(path, new), default=str)), want, f"what a client reads in {path.name}")
+            servers += sum("command" in s for _, s in servers_of(want))
+    check(servers >= 18, f"only {servers} servers")
+    once = {path: (path.read_bytes(), path.stat().st_ino) for path in files}
+    run(t, "wrap")
+    for path, was in once.items():
+        eq((path.read_bytes(), path.stat().st_ino), was, f"{path.name} after wrapping again")
+    run(t, "unwrap")
+    for path, old in files.items():
+        eq(path.read_bytes(), old, f"{path.name} after unwrapping")
+        eq(stat.S_IMODE(path.stat().st_mode), 0o640, f"mode of {path.name} afterwards")
+    left = [p for p in t.home.rglob("*") if p.is_file() and p not in files]
+    eq(left, [], "files that were left behind")
+    run(t, "unwrap")
+    for path, old in files.items():
+        eq(path.read_bytes(), old, f"{path.name} after unwrapping again")
+
+
+@case("one server after the other, and out again in another order")
+def _(t):
+    files = settle(t)
+    path = t.home / ".codex/config.toml"
+    names = ["docs", "with space", "lines", "indented", "inline", "short", "dotted", "quoted.name", "two"]
+    for name in names:
+        run(t, "wrap", "-c", "codex", name)
+    r = run(t, "wrap", "--list", "--json", "-f", path)
+    eq({k: v for k, v in states(r).items() if v != "wrapped"}, {"remote": "remote"}, "servers that are not wrapped")
+    for name in sorted(names):
+        run(t, "unwrap", "--client", "codex", name)
+    for path, old in files.items():
+        eq(path.read_bytes(), old, path.name)
+
+
+def apply_diff(old, diff):
+    """What `patch` does, strictly."""
+    lines, out, at, left = old.splitlines(True), [], 0, 0
+    for line in diff.splitlines(True):
+        m = re.match(rb"@@ -(\d+),(\d+) \+(\d+),(\d+) @@", line)
+        if m:
+            eq(left, 0, "lines that the hunk before has not told of")
+            begin, left, new_begin = int(m.group(1)) - 1, int(m.group(2)), int(m.group(3))
+            check(begin >= at, "the hunks overlap")
+            out += lines[at:begin]
+            eq(len(out), new_begin - 1, "the new line number of a hunk")
+            at = begin
+        elif line.startswith((b"---", b"+++")):
+            continue
+        elif line.startswith(b"\\"):
+            if last != b"-":
+                out[-1] = out[-1][:-1]
+        else:
+            last, text = line[:1], line[1:]
+            if last in (b" ", b"-"):
+                eq(lines[at].rstrip(b"\n"), text.rstrip(b"\n"), "a line of the old file")
+                at, left = at + 1, left - 1
+            if last in (b" ", b"+"):
+                out.append(text)
+    eq(left, 0, "lines that the last hunk has not told of")
+    return b"".join(out + lines[at:])
+
+
+@case("--dry-run shows a diff that makes the new file of the old, and changes nothing")
+def _(t):
+    files = settle(t)
+    diff = {p: run(t, "wrap", "--dry-run", "-f", p, status=1).stdout for p in files}
+    for path, old in files.items():
+        eq(path.read_bytes(), old, f"{path.name} after --dry-run")
+        eq([p.name for p in path.parent.glob(path.name + ".*")], [], "files beside it")
+    run(t, "wrap")
+    for path, old in files.items():
+        eq(apply_diff(old, diff[path]), path.read_bytes(), f"the diff of {path.name}")
+        back = run(t, "unwrap", "--dry-run", "-f", path, status=1).stdout
+        eq(apply_diff(path.read_bytes(), back), old, f"the diff back of {path.name}")
+    eq(run(t, "wrap", "--dry-run").stdout, b"", "a diff when all is wrapped")
+
+
+@case("--list names every server, its state and its file")
+def _(t):
+    settle(t)
+    text = run(t, "wrap", "--list").stdout.decode()
+    check(re.search(r"^SERVER +CLIENT +STATE +COMMAND +FILE$", text, re.M), f"no head in {text!r}")
+    check(re.search(r"^filesystem +claude-code +plain +npx +~/\.claude\.json$", text, re.M), text)
+    check(re.search(r"^issues +claude-code +remote +- ", text, re.M), text)
+    run(t, "wrap", "filesystem")
+    rows = [json.loads(x) for x in run(t, "wrap", "--list", "--json").stdout.splitlines()]
+    row = [r for r in rows if r["server"] == "filesystem"][0]
+    eq((row["client"], row["state"], row["wraps"], row["project"], row["why"]),
+       ("claude-code", "wrapped", "npx", None, None), "the wrapped one")
+    eq(row["command"], os.path.realpath(lib.PROGRAM), "its command")
+    eq([r["project"] for r in rows if r["server"] == "git"], ["/home/me/notes"], "a server of one project")
+
+
+# --- a wrapped server works -----------------------------------------------------------------------
+
+def speak(t, path, name, env=None):
+    """Start a server as a client would, and initialize it."""
+    server = json.loads(path.read_text())["mcpServers"][name]
+    r = subprocess.run([server["command"], *server["args"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       input=lib.request(1, "tools/list") + b"\n", timeout=30 * lib.SLOW, cwd=t.home,
+                       env={"HOME": str(t.home), "PATH": BARE, **(env or {})})
+    eq(r.returncode, 0, f"exit status of {name}; {r.stderr!r}")
+    return json.loads(r.stdout.splitlines()[0])["result"]["tools"]
+
+
+@case("a wrapped server answers its client, and is recorded under its name")
+def _(t):
+    example = str(lib.ROOT / "examples/server.py")
+    path = config(t, ".claude.json", json.dumps({"mcpServers": {"my notes": {
+        "command": sys.executable, "args": [example]}}}, indent=2))
+    run(t, "wrap", "--vault", "vaults/here")
+    check(len(speak(t, path, "my notes")) > 0, "no tools")
+    vault = t.home / "project/vaults/here"
+    eq(lib.rows(vault, "SELECT name FROM sessions"), [(b"my notes",)], "the recorded name")
+    config(t, ".claude.json", json.dumps({"mcpServers": {"x": {"command": sys.executable, "args": [example]}}}))
+    run(t, "wrap", env={"MCP_INTERPOSER_VAULT": str(t.tmp / "by-environment")})
+    speak(t, path, "x")
+    eq(lib.rows(t.tmp / "by-environment", "SELECT name FROM sessions"), [(b"x",)], "the vault of the environment")
+
+
+@case("a desktop's short PATH: the server is found where the terminal found it")
+def _(t):
+    far = t.home / ".nvm/versions/bin"
+    far.mkdir(parents=True)
+    (far / "helper").write_text(f"#!/bin/sh\nexec {sys.executable} {lib.ROOT}/examples/server.py\n")
+    (far / "notes-server").write_text("#!/bin/sh\nexec helper\n")
+    for name in ("helper", "notes-server"):
+        (far / name).chmod(0o755)
+    text = json.dumps({"mcpServers": {"notes": {"command": "notes-server", "args": []},
+                                      "near": {"command": "sh", "args": ["-c", "true"]}}})
+    path = config(t, ".cursor/mcp.json", text)
+    run(t, "wrap", env={"PATH": f"{far}:{BARE}"})
+    servers = json.loads(path.read_text())["mcpServers"]
+    eq(servers["notes"]["args"], ["proxy", "--name", "notes", "--path", str(far), "--", "notes-server"], "its args")
+    eq(servers["near"]["args"], ["proxy", "--name", "near", "--", "sh", "-c", "true"], "args of what lies in PATH")
+    check(len(speak(t, path, "notes")) > 0, "no tools")
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+    # A client for the terminal has the terminal's PATH.
+    path = config(t, ".gemini/settings.json", text)
+    run(t, "wrap", "-c", "gemini", env={"PATH": f"{far}:{BARE}"})
+    eq(json.loads(path.read_text())["mcpServers"]["notes"]["args"],
+       ["proxy", "--name", "notes", "--", "notes-server"], "args for a client of the terminal")
+    r = run(t, "proxy", "--path", "bin", "--", "true", status=2, stderr=None)
+    check(b"--path: 'bin' is no absolute path" in r.stderr, f"{r.stderr!r}")
+
+
+@case("the program is named by its place in PATH, which outlives an update")
+def _(t):
+    bin = t.home / "bin"
+    bin.mkdir()
+    (bin / "mcp-interposer").symlink_to(os.path.realpath(lib.PROGRAM))
+    path = config(t, ".claude.json", '{"mcpServers": {"a": {"command": "a"}}}')
+    run(t, "wrap", env={"PATH": f"{bin}:{BARE}"})
+    eq(json.loads(path.read_text())["mcpServers"]["a"]["command"], f"{bin}/mcp-interposer", "the command")
+    (bin / "mcp-interposer").unlink()
+    run(t, "wrap")
+    eq(json.loads(path.read_text())["mcpServers"]["a"],
+       {"command": os.path.realpath(lib.PROGRAM), "args": ["proxy", "--name", "a", "a"]}, "after the link has gone")
+    run(t, "unwrap")
+    eq(path.read_text(), '{"mcpServers": {"a": {"command": "a"}}}', "the file")
+
+
+# --- files as they are ----------------------------------------------------------------------------
+
+TEXT = '{"mcpServers": {"a": {"command": "server-a", "args": ["x"]}}}'
+
+
+@case("a link stays a link, and the file it names is edited")
+def _(t):
+    real = config(t, "dotfiles/mcp.json", TEXT)
+    link = t.home / ".cursor/mcp.json"
+    link.parent.mkdir()
+    link.symlink_to("../dotfiles/mcp.json")
+    (t.home / "project/.cursor").mkdir()
+    (t.home / "project/.cursor/mcp.json").symlink_to(link)  # the same file a second time
+    run(t, "wrap")
+    check(link.is_symlink() and os.readlink(link) == "../dotfiles/mcp.json", "the link has changed")
+    eq(json.loads(real.read_text())["mcpServers"]["a"]["args"][0], "proxy", "the real file")
+    eq(sorted(p.name for p in real.parent.iterdir()), ["mcp.json", "mcp.json.mcp-interposer.bak"], "beside it")
+    eq(sorted(p.name for p in link.parent.iterdir()), ["mcp.json"], "beside the link")
+    run(t, "unwrap")
+    eq(real.read_text(), TEXT, "the file")
+
+
+@case("a read-only file is left alone with a word, and the others are wrapped")
+def _(t):
+    path = config(t, ".cursor/mcp.json", TEXT)
+    other = config(t, ".claude.json", TEXT)
+    path.chmod(0o444)
+    r = run(t, "wrap", status=3, stderr=None)
+    check(b".cursor/mcp.json: it is read-only; if it may be changed: chmod u+w" in r.stderr, f"{r.stderr!r}")
+    eq(path.read_text(), TEXT, "the read-only file")
+    eq([p.name for p in path.parent.iterdir()], ["mcp.json"], "files beside it")
+    check("proxy" in other.read_text(), "the other file")
+    path.chmod(0o644)
+    run(t, "wrap")
+    path.chmod(0o444)
+    wrapped = path.read_text()
+    run(t, "unwrap", status=3, stderr=None)
+    eq((path.read_text(), other.read_text()), (wrapped, TEXT), "after unwrap")
+
+
+@case("a file that cannot be read is named with its line and stays as it is")
+def _(t):
+    bad = config(t, ".cursor/mcp.json", '{\n  "mcpServers": {\n    "a": {"command" "x"}\n  }\n}')
+    other = config(t, ".claude.json", TEXT)
+    was = bad.read_bytes()
+    r = run(t, "wrap", status=3, stderr=None)
+    check(b".cursor/mcp.json: cannot be read, and stays as it is: line 3: a colon is expected here" in r.stderr,
+          f"{r.stderr!r}")
+    eq(bad.read_bytes(), was, "the bad file")
+    check("proxy" in other.read_text(), "the other file")
+    r = run(t, "wrap", "-f", t.home / "nowhere.json", status=3, stderr=None)
+    check(b"nowhere.json: No such file or directory" in r.stderr, f"{r.stderr!r}")
+    r = run(t, "wrap", "-f", t.home, status=3, stderr=None)
+    check(b"it is no plain file" in r.stderr, f"{r.stderr!r}")
+
+
+@case("what is odd is left alone and told of; names that are nowhere are an error")
+def _(t):
+    text = json.dumps({"mcpServers": {
+        "split": {"command": "npx -y thing"}, "ours": {"command": "mcp-interposer", "args": ["replay", "1"]},
+        "good": {"command": "good"}}}, indent=1)
+    path = config(t, ".claude.json", text)
+    r = run(t, "wrap", stderr=None)
+    check(b"server 'split' is left alone: its command has blanks; write the command and its args apart" in r.stderr
+          and b"server 'ours' is left alone: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
+    servers = json.loads(path.read_text())["mcpServers"]
+    eq((servers["split"], servers["ours"]["args"]), ({"command": "npx -y thing"}, ["replay", "1"]), "what is odd")
+    eq(servers["good"]["args"][-1], "good", "what is good")
+    r = run(t, "wrap", "nobody", status=3, stderr=None)
+    check(b"there is no server 'nobody'; see: mcp-interposer wrap --list" in r.stderr, f"{r.stderr!r}")
+    r = run(t, "wrap", "-c", "emacs", status=2, stderr=None)
+    check(b"--client: 'emacs' is none of claude-code, claude-desktop," in r.stderr, f"{r.stderr!r}")
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+    path.unlink()
+    r = run(t, "wrap", stderr=None)
+    check(b"there is no configuration file of an MCP client here" in r.stderr, f"{r.stderr!r}")
+
+
+@case("names that a terminal would obey, or that look like options, do no harm")
+def _(t):
+    text = json.dumps({"mcpServers": {"\x1b[31mred\n": {"command": "a"}, "--vault": {"command": "b", "args": []},
+                                      "$(touch x)": {"command": "c; d", "args": ["`"]}}})
+    path = config(t, ".claude.json", text)
+    r = run(t, "wrap", stderr=None)
+    check(not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]", r.stdout + r.stderr), f"{r.stdout!r} {r.stderr!r}")
+    servers = json.loads(path.read_text())["mcpServers"]
+    eq(servers["--vault"]["args"], ["proxy", "--", "b"], "a name like an option")
+    run(t, "unwrap", stderr=None)
+    eq(path.read_text(), text, "the file")
+
+
+# --- others write, too ----------------------------------------------------------------------------
+
+@case("a client that has written its file anew: unwrap still takes ours out, and keeps the backup")
+def _(t):
+    old = {"mcpServers": {"a": {"command": "server-a", "args": ["x", "y"]}, "b": {"command": "server-b"}}}
+    path = config(t, ".claude.json", json.dumps(old))
+    run(t, "wrap")
+    tree = json.loads(path.read_text())
+    tree["numStartups"] = 5
+    tree["mcpServers"]["b"] = dict(reversed(tree["mcpServers"]["b"].items()))
+    path.write_text(json.dumps(tree, indent=4))
+    r = run(t, "unwrap", stderr=None)
+    check(b"has changed since it was wrapped; what it was then stays in" in r.stderr, f"{r.stderr!r}")
+    old["numStartups"] = 5
+    old["mcpServers"]["b"]["args"] = []  # there is no telling any more that it had none
+    eq(json.loads(path.read_text()), old, "what is in it")
+    check(path.with_name(".claude.json.mcp-interposer.bak").exists(), "the backup has gone")
+    # The next wrap is of another file: its backup is that one.
+    text = path.read_text()
+    run(t, "wrap")
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+
+
+@case("the backup is what the file was before the first server was wrapped")
+def _(t):
+    text = json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}})
+    path = config(t, ".claude.json", text)
+    backup = path.with_name(".claude.json.mcp-interposer.bak")
+    run(t, "wrap", "a")
+    run(t, "wrap", "b")
+    eq(backup.read_text(), text, "the backup")
+    run(t, "unwrap", "a")
+    eq(backup.read_text(), text, "the backup, with one server still wrapped")
+    run(t, "unwrap", "b")
+    check(not backup.exists(), "the backup is still there")
+    eq(path.read_text(), text, "the file")
+
+
+lib.main()
