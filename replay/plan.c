@@ -54,11 +54,20 @@ static uint64_t id_hash(struct plan *p, struct json_value id)
     return canon_hash(buf_slice(&p->key));
 }
 
-static void happened(struct plan *p, enum plan_anchor_kind kind, uint32_t i)
+static void happened(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i)
 {
+    p->reached = place;
     p->anchor = (struct plan_anchor){kind, i};
     if (kind != ANCHOR_REQUEST)
         p->quiet = p->anchor;
+}
+
+/* A step that is at home in a list which began at this place comes behind what has happened since. */
+static void set_behind(struct plan *p, uint32_t step, uint64_t began)
+{
+    struct plan_step *s = &p->steps[step];
+    if (p->reached > began && s->place - p->reached < PLAN_NONE)
+        s->behind = (uint32_t)(s->place - p->reached);
 }
 
 static int topic_of(struct plan *p, struct slice raw_method, struct slice raw_target, uint32_t *ret)
@@ -85,6 +94,11 @@ static void learn_version(char *version, size_t max, struct json_value v)
 
 /* ---- of the client ---- */
 
+static bool is_listen(const struct plan *p, uint32_t exchange)
+{
+    return slice_is(p->topics[p->exchanges[exchange].topic].method, "subscriptions/listen");
+}
+
 static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 {
     struct plan_topic *t = &p->topics[topic];
@@ -95,7 +109,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
         p->exchanges[t->last].next_topic = i;
     t->last = i;
     t->requests++;
-    if (slice_is(t->method, "subscriptions/listen"))
+    if (is_listen(p, i))
         return PLAN_ROOM(p, listens);
     return 0;
 }
@@ -124,7 +138,7 @@ static int client_request(struct plan *p, const struct source_message *m, const 
     st = add_to_topic(p, topic, i);
     if (st < 0)
         return st;
-    if (slice_is(p->topics[topic].method, "subscriptions/listen"))
+    if (is_listen(p, i))
         p->listens[p->listens_n++] = (struct listen){id_hash(p, rpc->id), i};
     if (rpc_is_modern(rpc))
         learn_version(p->version[1], sizeof p->version[1], json_get(rpc->meta, META_VERSION));
@@ -138,7 +152,7 @@ static int client_request(struct plan *p, const struct source_message *m, const 
     if (plan_works(p->topics[topic].method)) {
         plan_opened(p, i);
         plan_stimulus(p, i);
-        happened(p, ANCHOR_REQUEST, i);
+        happened(p, m->place, ANCHOR_REQUEST, i);
     } else {
         p->anchor = (struct plan_anchor){ANCHOR_REQUEST, i};
     }
@@ -166,7 +180,7 @@ static int client_note(struct plan *p, const struct source_message *m, const str
         st = PLAN_ROOM(p, cues);
     if (st < 0)
         return st;
-    p->cues[p->cues_n++] = (struct plan_cue){m->t_us, {PLAN_NONE, PLAN_NONE}, PLAN_NONE};
+    p->cues[p->cues_n++] = (struct plan_cue){m->place, m->t_us, {PLAN_NONE, PLAN_NONE}, PLAN_NONE};
     struct plan_topic *t = &p->topics[topic];
     if (t->first_cue == PLAN_NONE)
         t->first_cue = i;
@@ -175,7 +189,7 @@ static int client_note(struct plan *p, const struct source_message *m, const str
     t->last_cue = i;
     if (t->live_cue == PLAN_NONE)
         t->live_cue = i;
-    happened(p, ANCHOR_CUE, i);
+    happened(p, m->place, ANCHOR_CUE, i);
     return 0;
 }
 
@@ -208,7 +222,7 @@ static int client_answer(struct plan *p, const struct source_message *m, struct 
     p->questions[i].answered_us = m->t_us;
     uint64_t task = made_task(p, body);
     plan_question_answered(p, i, task != 0);
-    happened(p, ANCHOR_REPLY, i);
+    happened(p, m->place, ANCHOR_REPLY, i);
     return task != 0 ? map_put(&p->task_map, task, i) : 0;
 }
 
@@ -252,10 +266,12 @@ static int server_progress(struct plan *p, const struct source_message *m, const
         plan_place_note(p, step);
         return 0;
     }
-    if (p->exchanges[*x].outcome == PLAN_OPEN)
+    if (p->exchanges[*x].outcome == PLAN_OPEN) {
         plan_append_inside(p, *x, step);
-    else
+    } else {
+        set_behind(p, step, p->exchanges[*x].place);
         plan_append(p, &p->exchanges[*x].after, step);
+    }
     return 0;
 }
 
@@ -268,9 +284,11 @@ static int server_stream(struct plan *p, const struct source_message *m, struct 
         return 0;
     }
     int st = step_of(p, m, kind, &step);
-    if (st == 0)
-        plan_append_inside(p, x, step);
-    return st;
+    if (st < 0)
+        return st;
+    set_behind(p, step, p->exchanges[x].place);
+    plan_append_inside(p, x, step);
+    return 0;
 }
 
 static int server_cancels(struct plan *p, const struct source_message *m, const struct rpc *rpc)
@@ -395,7 +413,9 @@ static int server_answer(struct plan *p, const struct source_message *m, struct 
     x->outcome = PLAN_ANSWERED;
     x->end_us = m->t_us;
     x->answer = step;
-    happened(p, ANCHOR_OUTCOME, i);
+    if (is_listen(p, i))
+        set_behind(p, step, x->place);
+    happened(p, m->place, ANCHOR_OUTCOME, i);
     return 0;
 }
 

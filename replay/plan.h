@@ -12,6 +12,8 @@
  * first. When there is none, it goes to the request whose outcome comes next after the client's answer.
  *
  * Gates     a step that was recorded after the client's answer to a question of its list waits for that answer.
+ * Behind    what a subscription says, and the progress of a task, has a list of its own and goes on while other
+ *           things happen: it waits until the client has come as far in the recording as it had then.
  * Growth    messages are added in order, from the head; what is known stays as it is, so an exchange can be
  *           played as soon as its outcome is known.
  * Owns      some 100 bytes an exchange and 40 a step; no bodies: a step names its place in the source.
@@ -60,9 +62,10 @@ struct plan_step {
     uint64_t place; /* of the message in the source */
     int64_t t_us;
     uint32_t next;
-    uint32_t gate; /* the question of this list whose answer came before it; PLAN_NONE */
-    uint32_t link; /* QUESTION: which; CANCEL: the question's step */
-    uint8_t kind;  /* enum plan_kind */
+    uint32_t gate;   /* the question of this list whose answer came before it; PLAN_NONE */
+    uint32_t link;   /* QUESTION: which; CANCEL: the question's step */
+    uint32_t behind; /* so many places before it lies what must have happened; 0: nothing */
+    uint8_t kind;    /* enum plan_kind */
     bool in_batch;
 };
 
@@ -111,6 +114,7 @@ struct plan_topic {
 
 /* A notification of the client. */
 struct plan_cue {
+    uint64_t place;
     int64_t t_us;
     struct plan_list after;
     uint32_t next; /* of the same topic */

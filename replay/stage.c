@@ -205,8 +205,10 @@ static int on_notification(struct stage *s, const struct rpc *live)
         cue = plan_take_cue(s->plan, buf_slice(&s->key));
         if (cue != PLAN_NONE) {
             struct pace_mark mark = {s->now_us, plan_cue(s->plan, cue)->t_us};
-            return stage_start_list(s, (struct plan_anchor){ANCHOR_CUE, cue}, mark,
-                                    (struct slice){0});
+            st = stage_reach(s, plan_cue(s->plan, cue)->place);
+            return st < 0 ? st
+                          : stage_start_list(s, (struct plan_anchor){ANCHOR_CUE, cue}, mark,
+                                             (struct slice){0});
         }
         if (plan_finished(s->plan))
             return 0;
@@ -260,6 +262,8 @@ static int on_answer(struct stage *s, const struct rpc *live)
     if (st == 0)
         st = stage_compare_answer(s, &q, &clean);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
+    if (st == 0 && q.answer != 0)
+        st = stage_reach(s, q.answer);
     if (st == 0 && p != NULL) {
         p->questions--;
         if (q.answer != 0)

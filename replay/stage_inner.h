@@ -26,6 +26,8 @@ struct play {
     uint64_t hurry; /* steps recorded before this place are due at once */
     int64_t began_us;
     bool after_note, again, patient;
+    bool stream;                 /* of a subscription */
+    bool held;                   /* waits for the client to come further (plan_step.behind) */
     size_t questions;            /* that the client has not answered */
     const struct fault *fault;   /* NULL: none */
     struct stage_batch *batch;   /* NULL: not of a batch */
@@ -67,10 +69,13 @@ struct stage {
     struct task_name *tasks; /* names that the client gave to tasks of its own */
     size_t tasks_n;
     struct buf out, body, text, key; /* owned; scratch */
+    uint64_t reached; /* the furthest place of the recording that the client has come to */
+    size_t held_n;    /* plays that wait for it to come further */
     int64_t now_us;
     int64_t exit_status;
     enum stage_end ended;
     bool hung_up;
+    bool hurrying; /* in the midst of what has to be said first: answers wait for the next turn */
 };
 
 /* stage_reply.c: what we say by ourselves */
@@ -96,6 +101,8 @@ MI_MUST int stage_end_play(struct stage *s, struct play *p);
 /* Works out when the play goes on, and says what is due now. */
 MI_MUST int stage_run(struct stage *s, struct play *p);
 MI_MUST int stage_wake_all(struct stage *s);
+/* The client has come to this place: plays that waited for it are due now. */
+MI_MUST int stage_reach(struct stage *s, uint64_t place);
 MI_MUST int
 stage_wake_grown(struct stage *s); /* those that wait for more of the plan, if it has grown */
 struct play *stage_find_play(struct stage *s, struct json_value id); /* NULL: none */

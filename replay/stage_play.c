@@ -39,6 +39,7 @@ int stage_end_play(struct stage *s, struct play *p)
 {
     struct stage_batch *batch = p->batch;
     due_remove(&s->heap, &p->due);
+    s->held_n -= p->held;
     for (struct question *q = s->questions; q != NULL; q = q->next)
         if (q->play == p)
             q->play = NULL;
@@ -65,39 +66,63 @@ struct play *stage_find_play(struct stage *s, struct json_value id)
     return NULL;
 }
 
-/* What an unasked list has before this place of the recording is said now, and what comes behind waits for
+static bool is_behind(const struct stage *s, const struct plan_step *step)
+{
+    return step->behind > 0 && s->reached < step->place - step->behind;
+}
+
+int stage_reach(struct stage *s, uint64_t place)
+{
+    if (place <= s->reached)
+        return 0;
+    s->reached = place;
+    for (struct play *p = s->plays; p != NULL && s->held_n > 0; p = p->next) {
+        if (!p->held)
+            continue;
+        p->held = false;
+        s->held_n--;
+        int st = due_put(&s->heap, &p->due, s->now_us);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* What a list of its own has before this place of the recording is said now, and what comes behind waits for
  * it: *ret_until_us is moved to when that will be. May end the play. */
 static int hurry(struct stage *s, struct play *p, uint64_t place, int64_t *ret_until_us)
 {
     const struct plan_list *list = plan_list(s->plan, p->list);
     uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
     int64_t t = p->after_note ? p->last_us + PACE_GAP_US : s->now_us;
-    if (i == PLAN_NONE || plan_step(s->plan, i)->place >= place)
-        return 0;
     if (t < s->now_us)
         t = s->now_us;
-    for (; i != PLAN_NONE && plan_step(s->plan, i)->place < place;
-         i = plan_step(s->plan, i)->next) {
+    bool any = false;
+    for (; i != PLAN_NONE; i = plan_step(s->plan, i)->next, any = true) {
+        const struct plan_step *step = plan_step(s->plan, i);
+        if (step->place >= place || step->kind == PLAN_ANSWER || is_behind(s, step))
+            break;
         if (t > *ret_until_us)
             *ret_until_us = t;
         t += PACE_GAP_US;
     }
+    if (!any)
+        return 0;
     p->hurry = place;
     return stage_run(s, p);
 }
 
-static int hurry_all(struct stage *s, struct play *before)
+static int hurry_all(struct stage *s, struct play *before, uint64_t place)
 {
-    uint64_t place = plan_exchange(s->plan, before->exchange)->place;
-    for (struct play *p = s->plays, *next; p != NULL; p = next) {
+    int st = 0;
+    s->hurrying = true;
+    for (struct play *p = s->plays, *next; p != NULL && st == 0; p = next) {
         next = p->next;
-        if (p->exchange != PLAN_NONE || p->questions > 0)
-            continue;
-        int st = hurry(s, p, place, &before->not_before_us);
-        if (st < 0)
-            return st;
+        if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
+            st = hurry(s, p, place, &before->not_before_us);
     }
-    return 0;
+    s->hurrying = false;
+    return st;
 }
 
 int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool again,
@@ -117,6 +142,7 @@ int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool
     p->exchange = exchange;
     p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
     p->again = again;
+    p->stream = slice_is(plan_topic(s->plan, x->topic)->method, "subscriptions/listen");
     p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
     p->fault = fault;
     p->batch = batch;
@@ -126,7 +152,9 @@ int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool
         s->report->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = again ? 0 : hurry_all(s, p);
+    int st = stage_reach(s, x->place);
+    if (st == 0 && !again)
+        st = hurry_all(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
     return st < 0 ? st : stage_run(s, p);
 }
@@ -280,6 +308,8 @@ static int say_answer(struct stage *s, struct play *p, const struct plan_step *s
                          "this is a fault that was asked for with --fault", "fault", NULL);
     else
         st = say_recorded_answer(s, p, step);
+    if (st == 0)
+        st = stage_reach(s, step->place);
     if (st == 0 && !p->again && s->ended == STAGE_GOES_ON)
         st = stage_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                               (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -349,8 +379,31 @@ static int at_the_end(struct stage *s, struct play *p)
     return st < 0 ? st : ended;
 }
 
+/* Waits for the client to come further. */
+static int hold(struct stage *s, struct play *p)
+{
+    s->held_n += !p->held;
+    p->held = true;
+    return wait(s, p);
+}
+
+/* What was said elsewhere before it comes first. */
+static int answer_in_turn(struct stage *s, struct play *p, const struct plan_step *step)
+{
+    if (s->hurrying)
+        return due_put(&s->heap, &p->due, s->now_us);
+    int st = p->again ? 0 : hurry_all(s, p, step->place);
+    if (st < 0 || s->ended != STAGE_GOES_ON)
+        return st;
+    if (p->not_before_us > s->now_us)
+        return due_put(&s->heap, &p->due, p->not_before_us);
+    return say_answer(s, p, step);
+}
+
 int stage_run(struct stage *s, struct play *p)
 {
+    s->held_n -= p->held;
+    p->held = false;
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
         return wait(s, p);
     while (s->ended == STAGE_GOES_ON) {
@@ -361,6 +414,8 @@ int stage_run(struct stage *s, struct play *p)
         const struct plan_step *step = plan_step(s->plan, i);
         if (waits_for(s, p, step->gate))
             return wait(s, p);
+        if (is_behind(s, step))
+            return hold(s, p);
         struct pace now = {step->place < p->hurry ? 0 : s->pace.speed};
         int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, p->after_note);
         if (due < p->not_before_us)
@@ -368,7 +423,7 @@ int stage_run(struct stage *s, struct play *p)
         if (due > s->now_us)
             return due_put(&s->heap, &p->due, due);
         if (step->kind == PLAN_ANSWER)
-            return say_answer(s, p, step);
+            return answer_in_turn(s, p, step);
         int st = say(s, p, i);
         if (st < 0)
             return st;

@@ -549,8 +549,65 @@ static void test_stage_subscription_carries_the_live_id(void **state)
                                                                                    "1") "}") "\n");
     client(t, LISTEN("\"L\""));
     pass_all(t);
-    server_said(t, ACK("\"L\"") "\n" CHANGED("\"L\"") "\n" RESULT(
+    server_said(t, ACK("\"L\"") "\n");
+    client(t, REQUEST("7", "tools/list", "{" MODERN("2026-07-28") "}"));
+    pass_all(t);
+    server_said(t, RESULT("7", "{}") "\n" CHANGED("\"L\"") "\n" RESULT(
                        "\"L\"", "{" SUBSCRIPTION("\"L\"") "}") "\n");
+}
+
+/* What a call brought about on the stream comes before the answer, as it did then; who listens later is not
+ * left without it. */
+static void test_stage_subscription_says_what_a_call_brought_about_with_the_call(void **state)
+{
+    struct play_test *t = *state;
+#define MODERN_CALL(id)                                                                            \
+    REQUEST(id, "tools/call", "{\"name\":\"add\",\"arguments\":{}," MODERN("2026-07-28") "}")
+    const char *recording = ">" LISTEN("1") "\n<" ACK("1") "\n>" MODERN_CALL("2") "\n";
+    struct buf b = {0};
+    buf_adds(&b, recording);
+    buf_adds(&b, "<" CHANGED("1") "\n<" CHANGED("1") "\n<" RESULT("2", "{}") "\n");
+    play_begin(t, "", buf_str(&b));
+    client(t, LISTEN("5"));
+    pass_all(t);
+    server_said(t, ACK("5") "\n");
+    client(t, MODERN_CALL("6"));
+    pass_all(t);
+    server_said(t, CHANGED("5") "\n" CHANGED("5") "\n" RESULT("6", "{}") "\n");
+    stage_close(t->stage);
+    source_close(t->source);
+    play_begin(t, "", buf_str(&b));
+    client(t, MODERN_CALL("6"));
+    server_said(t, RESULT("6", "{}") "\n");
+    client(t, LISTEN("5"));
+    pass_all(t);
+    server_said(t, ACK("5") "\n" CHANGED("5") "\n" CHANGED("5") "\n");
+    buf_close(&b);
+}
+
+/* Revision 2025-11-25: the token lives on with the task. */
+static void test_stage_progress_of_a_task_comes_when_the_client_has_come_so_far(void **state)
+{
+    struct play_test *t = *state;
+#define OUTCOME REQUEST("2", "tasks/result", "{\"taskId\":\"t\"}")
+#define GO_ON                                                                                      \
+    REQUEST("1", "elicitation/create",                                                             \
+            "{\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t\"}}}")
+    struct buf b = {0};
+    buf_adds(&b, LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" RESULT("1", TASK("t")) "\n");
+    buf_adds(&b, "<" PROGRESS("1", "1") "\n>" OUTCOME "\n<" GO_ON "\n");
+    buf_adds(&b, ">" RESULT("1", "{}") "\n<" PROGRESS("1", "2") "\n<" RESULT("2", "{}") "\n");
+    play_begin(t, "", buf_str(&b));
+    client(t, CALL_TOKEN("5", "a", "{}", "5"));
+    pass_all(t);
+    server_said(t, RESULT("5", TASK("t")) "\n" PROGRESS("5", "1") "\n");
+    client(t, OUTCOME);
+    pass_all(t);
+    server_said(t, GO_ON "\n");
+    client(t, RESULT("1", "{}"));
+    pass_all(t);
+    server_said(t, PROGRESS("5", "2") "\n" RESULT("2", "{}") "\n");
+    buf_close(&b);
 }
 
 static void test_stage_input_required_goes_on_by_its_state_alone(void **state)
@@ -847,7 +904,8 @@ static void test_stage_answer_of_the_client_is_shown_without_its_secrets(void **
     play_begin(
         t, RULES,
         LEGACY ">" CALL("1", "a", "{}") "\n<" ASK("5") "\n>" RESULT(
-            "5", "{\"content\":{\"password\":\"[redacted:password]\"}}") "\n"
+            "5",
+            "{\"content\":{\"password\":\"[redacted:password]\"}}") "\n"
                                                                     "<" RESULT("1",
                                                                                TEXT("hello")) "\n");
     client(t, CALL("1", "a", "{}"));
@@ -889,6 +947,8 @@ int main(void)
         play_test(test_stage_recorded_ping_is_played_as_recorded),
         play_test(test_stage_modern_recording_answers_a_probe_and_refuses_initialize),
         play_test(test_stage_subscription_carries_the_live_id),
+        play_test(test_stage_subscription_says_what_a_call_brought_about_with_the_call),
+        play_test(test_stage_progress_of_a_task_comes_when_the_client_has_come_so_far),
         play_test(test_stage_input_required_goes_on_by_its_state_alone),
         play_test(test_stage_batch_is_answered_with_a_batch),
         play_test(test_stage_line_that_is_no_message_is_told),
