@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "vault/dir.h"
-#include "vault/redact.h"
+#include "vault/escalation_text.h"
 #include "vault/uid.h"
 
 #include <dirent.h>
@@ -20,283 +20,8 @@
 #define NAME_MAX_LEN 128           /* with the NUL: as in struct escalation_memory */
 #define SERVER_MAX 64              /* bytes of a server's name in a file's */
 #define TAIL_MAX (SERVER_MAX + 32)
-#define STAMP_LEN 20           /* 20261121T101540.043Z */
-#define VALUE_MAX 256          /* characters of a value in the front matter */
-#define LONG ((size_t)1 << 20) /* a longer text is told of, not shown */
-#define WIP ".new-"            /* what a file is called until it is whole */
-
-static const struct {
-    const char *name;
-    const char *look; /* what a human should look at */
-} causes[ESCALATION_CAUSES] = {
-    [ESCALATION_HANG] =
-        {"hang",
-         "Does the server wait for something that never comes: a host on the network, a lock, an "
-         "answer to a question that it asks on a terminal? The post-mortem says in what its "
-         "process waited. If such calls simply take long, give them more time: `--timeout "
-         "tool:NAME=5m`."},
-    [ESCALATION_CRASH_LOOP] =
-        {"crash-loop",
-         "Start the server by hand with the command above and see what it prints; its last lines "
-         "of stderr are below, as far as there were any. Clients hand down little more than HOME "
-         "and PATH: what the server needs beyond these must stand in the client's configuration."},
-    [ESCALATION_AUTH] =
-        {"auth",
-         "The server's credentials were refused. Renew them where the server takes them from, "
-         "often `env` in the client's configuration, and restart it. Such calls are not sent again "
-         "by the interposer."},
-    [ESCALATION_RECORD_ERROR] =
-        {"record-error",
-         "Is the disk full, or the vault read-only or gone? What could not be recorded is told by "
-         "`gap` events once recording works again. With `--on-record-error stop` a session ends "
-         "rather than to go on without a record."},
-};
-
-const char *escalation_cause_name(enum escalation_cause cause)
-{
-    return causes[cause].name;
-}
-
-/* ---- text ----------------------------------------------------------------------------------- */
-
-/* What a text is says how secrets are looked for in it. */
-enum text_kind { TEXT_PLAIN, TEXT_MESSAGE, TEXT_VALUE, TEXT_LINE };
-
-struct text {
-    struct slice s;
-    enum text_kind kind;
-    struct redact_lines *lines; /* of TEXT_LINE */
-};
-
-/* Those of a peer and of programs; TEXT_PLAIN may be our own words. */
-static struct text plain(struct slice s)
-{
-    return (struct text){.s = s, .kind = TEXT_PLAIN};
-}
-
-static struct text message(struct slice s)
-{
-    return (struct text){.s = s, .kind = TEXT_MESSAGE};
-}
-
-static struct text value(struct slice s)
-{
-    return (struct text){.s = s, .kind = TEXT_VALUE};
-}
-
-static int sanitize(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
-{
-    switch (t.kind) {
-    case TEXT_MESSAGE:
-        return redact_message(r, t.s, REDACT_CONTENT, out, ret_n);
-    case TEXT_VALUE:
-        return redact_value(r, t.s, out, ret_n);
-    case TEXT_LINE:
-        return redact_line(r, t.lines, t.s, out, ret_n);
-    default:
-        return redact_text(r, t.s, out, ret_n);
-    }
-}
-
-/* The one door: every text that is written to a file comes through here. */
-static void let_in(struct buf *b, struct text t)
-{
-    struct redact *r = redact_present();
-    struct buf clean = {0};
-    size_t n = 0;
-    if (t.s.n > LONG)
-        buf_printf(b, "[%zu bytes]", t.s.n);
-    else if (r == NULL || sanitize(r, t, &clean, &n) < 0)
-        b->failed = true;
-    else
-        buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
-    buf_close(&clean);
-}
-
-/* A value of the front matter: a JSON string, which is a YAML string as well. */
-static void add_value(struct buf *b, const char *key, struct slice text)
-{
-    struct buf clean = {0};
-    if (text.p == NULL)
-        return;
-    let_in(&clean, plain(text));
-    buf_printf(b, "%s: ", key);
-    text_json_cut(b, buf_slice(&clean), VALUE_MAX);
-    buf_addc(b, '\n');
-    b->failed |= clean.failed;
-    buf_close(&clean);
-}
-
-/* A paragraph. What Markdown would turn into a link, an image or HTML stays what it is. */
-static void add_prose(struct buf *b, struct slice text)
-{
-    struct buf clean = {0}, visible = {0};
-    if (text.n == 0)
-        return;
-    let_in(&clean, plain(text));
-    text_visible(&visible, text_head(buf_slice(&clean), ESCALATION_TEXT_MAX));
-    for (size_t i = 0; i < visible.n; i++) {
-        if (strchr("\\<[`", visible.p[i]) != NULL)
-            buf_addc(b, '\\');
-        buf_addc(b, visible.p[i]);
-    }
-    buf_adds(b, "\n\n");
-    b->failed |= clean.failed || visible.failed;
-    buf_close(&clean);
-    buf_close(&visible);
-}
-
-/* A line of code by its indentation: nothing in it can end it, or be more than text. */
-static void add_code(struct buf *b, struct text text)
-{
-    struct buf clean = {0};
-    let_in(&clean, text);
-    struct slice head = text_head(buf_slice(&clean), ESCALATION_TEXT_MAX);
-    buf_adds(b, "    ");
-    text_visible(b, head);
-    if (head.n < clean.n)
-        buf_printf(b, "… [+%zu bytes]", clean.n - head.n);
-    buf_addc(b, '\n');
-    b->failed |= clean.failed;
-    buf_close(&clean);
-}
-
-static void add_code_part(struct buf *b, const char *title, struct text text)
-{
-    if (text.s.n == 0)
-        return;
-    buf_printf(b, "%s:\n\n", title);
-    add_code(b, text);
-    buf_addc(b, '\n');
-}
-
-static struct slice text_of(const char *s)
-{
-    return s != NULL ? slice_of(s) : (struct slice){0};
-}
-
-/* ---- the file ------------------------------------------------------------------------------- */
-
-static void add_time(struct buf *b, const char *key, int64_t wall_us)
-{
-    char text[CLOCK_TEXT_MAX];
-    clock_utc_text(wall_us, text);
-    buf_printf(b, "%s: \"%s\"\n", key, text);
-}
-
-/* The lines by which a file is known again. */
-static void add_identity(struct buf *b, const struct escalation *e)
-{
-    buf_printf(b, "cause: %s\n", causes[e->cause].name);
-    add_value(b, "server", text_of(e->server));
-    if (e->tool.n > 0)
-        add_value(b, "tool", e->tool);
-    else if (e->method.n > 0)
-        add_value(b, "method", e->method);
-}
-
-static void add_front_matter(struct buf *b, const struct escalation *e)
-{
-    buf_adds(b, "---\n");
-    add_identity(b, e);
-    if (e->tool.n > 0)
-        add_value(b, "method", e->method);
-    add_value(b, "session", text_of(e->session));
-    if (e->seq != 0)
-        buf_printf(b, "seq: %llu\n", (unsigned long long)e->seq);
-    add_time(b, "first_at", e->at_us);
-    add_time(b, "last_at", e->at_us);
-    buf_adds(b, "count: 1\n");
-    add_value(b, "action", text_of(e->action));
-    buf_adds(b, "interposer: \"" MI_VERSION "\"\n---\n\n");
-}
-
-static void add_call(struct buf *b, const struct escalation *e)
-{
-    if (e->command == NULL && e->method.n == 0 && e->request.n == 0)
-        return;
-    buf_adds(b, e->method.n > 0 ? "## The call\n\n" : "## The server\n\n");
-    if (e->method.n > 0) {
-        struct buf line = {0};
-        buf_slice_add(&line, e->method);
-        if (e->tool.n > 0) {
-            buf_addc(&line, ' ');
-            buf_slice_add(&line, e->tool);
-        }
-        add_code(b, plain(buf_slice(&line)));
-        buf_addc(b, '\n');
-        b->failed |= line.failed;
-        buf_close(&line);
-    }
-    add_code_part(b, "The server's command", value(text_of(e->command)));
-    add_code_part(b, "The request", message(e->request));
-    add_code_part(b, "The answer", message(e->answer));
-}
-
-static void add_look(struct buf *b, const struct escalation *e)
-{
-    buf_adds(b, "## What to look at\n\n");
-    buf_adds(b, causes[e->cause].look);
-    buf_adds(b, "\n\n");
-    add_prose(b, e->look);
-    if (e->session != NULL) {
-        struct buf line = {0};
-        buf_adds(b, "All of it, message by message:\n\n");
-        buf_printf(&line, "mcp-interposer show %s", e->session);
-        add_code(b, plain(buf_slice(&line)));
-        buf_addc(b, '\n');
-        b->failed |= line.failed;
-        buf_close(&line);
-    }
-}
-
-static void add_stderr(struct buf *b, const struct escalation *e)
-{
-    size_t first = e->stderr_n > ESCALATION_LINES_MAX ? e->stderr_n - ESCALATION_LINES_MAX : 0;
-    if (e->stderr_n == 0)
-        return;
-    buf_adds(b, "## Last lines of the server's stderr\n\n");
-    struct redact_lines lines = {0}; /* a private key may span several */
-    for (size_t i = 0; i < e->stderr_n; i++) {
-        struct buf before = {0};
-        struct text t = {.s = e->stderr_lines[i], .kind = TEXT_LINE, .lines = &lines};
-        if (i >= first)
-            add_code(b, t);
-        else
-            let_in(&before, t);
-        buf_close(&before);
-    }
-    buf_addc(b, '\n');
-}
-
-static void add_body(struct buf *b, const struct escalation *e)
-{
-    buf_printf(b, "# %s\n\n", causes[e->cause].name);
-    if (e->happened.n > 0) {
-        buf_adds(b, "## What happened\n\n");
-        add_prose(b, e->happened);
-    }
-    add_call(b, e);
-    if (e->done.n > 0) {
-        buf_adds(b, "## What was done\n\n");
-        add_prose(b, e->done);
-    }
-    add_look(b, e);
-    if (e->post_mortem.n > 0 || e->post_mortem_json.n > 0) {
-        buf_adds(b, "## Post-mortem\n\n");
-        add_prose(b, e->post_mortem);
-        if (e->post_mortem_json.n > 0) {
-            add_code(b, value(e->post_mortem_json));
-            buf_addc(b, '\n');
-        }
-    }
-    add_stderr(b, e);
-    if (e->last_to_server.n > 0 || e->last_to_client.n > 0) {
-        buf_adds(b, "## Last messages\n\n");
-        add_code_part(b, "To the server", message(e->last_to_server));
-        add_code_part(b, "To the client", message(e->last_to_client));
-    }
-}
+#define STAMP_LEN 20 /* 20261121T101540.043Z */
+#define WIP ".new-"  /* what a file is called until it is whole */
 
 static void copy_text(char *to, size_t max, const char *text)
 {
@@ -340,7 +65,8 @@ static void tail_of(const struct escalation *e, char ret[TAIL_MAX])
         server[n++] = plain ? *s : '_';
     }
     server[n] = '\0';
-    snprintf(ret, TAIL_MAX, "-%s-%s.md", causes[e->cause].name, n > 0 ? server : "server");
+    snprintf(ret, TAIL_MAX, "-%s-%s.md", escalation_cause_name(e->cause),
+             n > 0 ? server : "server");
 }
 
 static uint64_t key_of(const struct buf *identity)
@@ -608,8 +334,7 @@ static int make_file(int dir, const struct escalation *e, const char *tail, char
 {
     struct buf b = {0};
     char aside[NAME_MAX_LEN], stamp[STAMP_LEN + 1];
-    add_front_matter(&b, e);
-    add_body(&b, e);
+    escalation_text(&b, e);
     int st = b.failed ? MI_ENOMEM : write_aside(dir, &b, true, aside);
     buf_close(&b);
     if (st < 0)
@@ -696,7 +421,7 @@ int escalation_write(struct escalations *m, int vault_fd, const struct escalatio
 {
     struct buf identity = {0};
     bool is_new = false;
-    add_identity(&identity, e);
+    escalation_identity(&identity, e);
     if (identity.failed) {
         buf_close(&identity);
         return MI_ENOMEM;

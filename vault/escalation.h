@@ -5,7 +5,7 @@
  * method) within ESCALATION_AGAIN_US of the file's making makes no new file: `count` and `last_at` in
  * that file change.
  *
- * Rules     every text passes the sanitizer (vault/redact.h), with the rules in force. No name of a file comes from a message. A file appears
+ * Rules     the text: vault/escalation_text.h. No name of a file comes from a message. A file appears
  *           whole, under its final name, or not at all; a count goes up in a copy that takes the file's
  *           place, which keeps what a person has written into it. Several proxies may write at once:
  *           the directory is locked (flock) meanwhile; a lock that is not had within ESCALATION_WAIT_US
