@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "vault/backlog.h"
 #include "vault/keep.h"
 #include "vault/redact.h"
 
@@ -13,14 +14,6 @@
 #define LOOK_US 1000000             /* how often a commit looks whether the vault is still there */
 #define PORTION ((size_t)512 << 10) /* bytes of waiting rows that one transaction writes */
 #define BROKEN_RETRY_US 250000      /* between two tries after an error that is no held lock */
-
-/* A row that waits: the row and its bytes in one block. */
-struct waiting {
-    struct waiting *next;
-    size_t cost;
-    struct row row; /* its slices point behind this struct */
-    char data[];
-};
 
 struct recorder {
     struct recorder_config cfg; /* strings owned */
@@ -35,9 +28,8 @@ struct recorder {
 
     struct row *turn; /* owned: the rows of this turn; slices and holds borrowed from the traffic */
     size_t turn_n, turn_cap;
-    struct waiting *first, **last; /* owned: rows that an earlier commit could not write */
-    size_t waiting_bytes;
-    size_t portion_n; /* of the first that wait: in the open transaction */
+    struct backlog waiting; /* owned: rows that an earlier commit could not write */
+    size_t portion_n;       /* of the first that wait: in the open transaction */
 
     struct store_update learnt; /* text owned by learnt_text[] */
     struct buf learnt_text[6];
@@ -92,7 +84,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     if (r == NULL)
         return MI_ENOMEM;
     r->dir.fd = -1;
-    r->last = &r->first;
+    backlog_open(&r->waiting);
     r->cfg = *cfg;
     r->cfg.vault = copy(cfg->vault);
     r->cfg.name = copy(cfg->name);
@@ -121,39 +113,21 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     return 0;
 }
 
-static void drop_first_waiting(struct recorder *r)
-{
-    struct waiting *w = r->first;
-    r->first = w->next;
-    if (r->first == NULL)
-        r->last = &r->first;
-    r->waiting_bytes -= w->cost;
-    free(w);
-}
-
 static void end_turn(struct recorder *r, bool keep);
-
-static uint64_t unwritten(const struct recorder *r)
-{
-    uint64_t n = r->turn_n;
-    for (const struct waiting *w = r->first; w != NULL; w = w->next)
-        n++;
-    return n;
-}
 
 void recorder_close(struct recorder *r)
 {
     if (r == NULL)
         return;
-    if (r->turn_n > 0 || r->first != NULL || r->learnt_some || r->lost_n > 0) {
+    if (r->turn_n > 0 || r->waiting.first != NULL || r->learnt_some || r->lost_n > 0) {
         r->next_try_us = 0;
         if (recorder_commit(r) != RECORDER_STORED)
             log_error("not everything is recorded: lost=%llu reason=\"%s\"",
-                      (unsigned long long)(r->lost_n + unwritten(r)), r->reason);
+                      (unsigned long long)(r->lost_n + r->turn_n + backlog_count(&r->waiting)),
+                      r->reason);
     }
     end_turn(r, false);
-    while (r->first != NULL)
-        drop_first_waiting(r);
+    backlog_close(&r->waiting);
     close_store(r);
     for (size_t i = 0; i < MI_COUNT(r->learnt_text); i++)
         buf_close(&r->learnt_text[i]);
@@ -173,45 +147,12 @@ static void lose(struct recorder *r, uint64_t seq)
 
 /* ---- what waits ---------------------------------------------------------------------------- */
 
-static struct slice move_slice(char **to, struct slice s)
-{
-    if (s.p == NULL)
-        return s;
-    memcpy(*to, s.p, s.n);
-    struct slice moved = {*to, s.n};
-    *to += s.n;
-    return moved;
-}
-
-static void wait_row(struct recorder *r, const struct row *row)
-{
-    size_t bytes = row->rpc_id.n + row->method.n + row->target.n + row->body.n;
-    size_t cost = sizeof(struct waiting) + bytes;
-    struct waiting *w = NULL;
-    size_t limit = r->only_busy ? RECORDER_QUEUE_MAX : RECORDER_BROKEN_MAX;
-    if (r->waiting_bytes < limit && cost <= limit - r->waiting_bytes)
-        w = malloc(cost);
-    if (w == NULL) {
-        lose(r, row->seq);
-        return;
-    }
-    *w = (struct waiting){.cost = cost, .row = *row};
-    char *to = w->data;
-    w->row.rpc_id = move_slice(&to, row->rpc_id);
-    w->row.method = move_slice(&to, row->method);
-    w->row.target = move_slice(&to, row->target);
-    w->row.body = move_slice(&to, row->body);
-    w->row.hold = NULL;
-    *r->last = w;
-    r->last = &w->next;
-    r->waiting_bytes += cost;
-}
-
 static void end_turn(struct recorder *r, bool keep)
 {
+    size_t limit = r->only_busy ? RECORDER_QUEUE_MAX : RECORDER_BROKEN_MAX;
     for (size_t i = 0; i < r->turn_n; i++) {
-        if (keep)
-            wait_row(r, &r->turn[i]);
+        if (keep && !backlog_add(&r->waiting, &r->turn[i], limit))
+            lose(r, r->turn[i].seq);
         chunk_drop(r->turn[i].hold);
     }
     r->turn_n = 0;
@@ -373,7 +314,8 @@ static int write_portion(struct recorder *r)
 {
     size_t bytes = 0;
     r->portion_n = 0;
-    for (const struct waiting *w = r->first; w != NULL && bytes < PORTION; w = w->next) {
+    for (const struct backlog_row *w = r->waiting.first; w != NULL && bytes < PORTION;
+         w = w->next) {
         if (store_add(r->store, r->session_id, r->uid, &w->row) < 0)
             return MI_ESTORE;
         bytes += w->cost;
@@ -408,12 +350,12 @@ static int write_one(struct recorder *r)
  * the log start anew within one transaction. Then the rows of this turn. */
 static int write_all(struct recorder *r)
 {
-    while (r->first != NULL) {
+    while (r->waiting.first != NULL) {
         int st = in_transaction(r, write_portion);
         if (st < 0)
             return st;
         for (; r->portion_n > 0; r->portion_n--)
-            drop_first_waiting(r);
+            backlog_drop_first(&r->waiting);
     }
     if (r->session_written && r->turn_n == 1 && r->lost_n == 0 && !r->learnt_some &&
         !r->running_changed)
@@ -492,10 +434,9 @@ static enum recorder_result put_off(struct recorder *r, int64_t now)
     /* A full queue holds the traffic up for a while before anything is lost. */
     size_t turn_bytes = 0;
     for (size_t i = 0; i < r->turn_n; i++)
-        turn_bytes += sizeof(struct waiting) + r->turn[i].body.n + r->turn[i].method.n +
-                      r->turn[i].target.n + r->turn[i].rpc_id.n;
+        turn_bytes += backlog_cost(&r->turn[i]);
     if (patient && turn_bytes <= RECORDER_QUEUE_MAX &&
-        turn_bytes > RECORDER_QUEUE_MAX - r->waiting_bytes)
+        turn_bytes > RECORDER_QUEUE_MAX - r->waiting.bytes)
         return RECORDER_HOLD;
     end_turn(r, true);
     return RECORDER_BEHIND;
@@ -503,7 +444,7 @@ static enum recorder_result put_off(struct recorder *r, int64_t now)
 
 enum recorder_result recorder_commit(struct recorder *r)
 {
-    if (r->turn_n == 0 && r->first == NULL && !r->learnt_some && !r->running_changed &&
+    if (r->turn_n == 0 && r->waiting.first == NULL && !r->learnt_some && !r->running_changed &&
         r->lost_n == 0)
         return RECORDER_STORED;
     int64_t now = clock_mono_us();
