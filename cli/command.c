@@ -1,11 +1,23 @@
 #include "cli/command.h"
 
+/* clang-format off: a line each, in the order of the help */
 const struct command *const commands[] = {
-    &command_proxy, &command_replay, &command_verify, &command_sessions,
-    &command_show,  &command_stats,  &command_export, &command_import,
-    &command_wrap,  &command_unwrap, &command_ps,     &command_reap,
+    &command_proxy,
+    &command_replay,
+    &command_verify,
+    &command_sessions,
+    &command_show,
+    &command_tail,
+    &command_stats,
+    &command_export,
+    &command_import,
+    &command_wrap,
+    &command_unwrap,
+    &command_ps,
+    &command_reap,
     NULL,
 };
+/* clang-format on */
 
 static bool has_alias(const struct command *c, const char *name)
 {

@@ -43,11 +43,12 @@ void out_open(struct out *o)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     o->is_terminal = isatty(STDOUT_FILENO) == 1;
     const char *term = getenv("TERM");
-    o->coloured = o->is_terminal && !has("NO_COLOR") && term != NULL && strcmp(term, "dumb") != 0;
+    o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
+    o->coloured = o->controlled && !has("NO_COLOR");
     o->columns = o->is_terminal ? terminal_columns() : OUT_COLUMNS_PIPED;
 }
 
-static void write_out(struct out *o)
+void out_flush(struct out *o)
 {
     size_t done = 0;
     while (done < o->b.n && !out_ended(o)) {
@@ -66,7 +67,7 @@ static void write_out(struct out *o)
 
 int out_close(struct out *o)
 {
-    write_out(o);
+    out_flush(o);
     buf_close(&o->b);
     buf_close(&o->text);
     if (o->error == 0)
@@ -115,8 +116,8 @@ void out_style(struct out *o, enum out_style style)
 void out_end_line(struct out *o)
 {
     buf_addc(&o->b, '\n');
-    if (o->b.n >= BLOCK || o->b.failed)
-        write_out(o);
+    if ((o->b.n >= BLOCK && !o->held) || o->b.failed)
+        out_flush(o);
 }
 
 static size_t width_of(const char *p, size_t len)

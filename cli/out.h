@@ -17,9 +17,11 @@ struct out {
     struct buf b;    /* owned; not written yet */
     struct buf text; /* owned; scratch of out_text() and out_cell() */
     bool is_terminal, coloured, utf8;
-    size_t columns; /* of the terminal; OUT_COLUMNS_PIPED otherwise */
-    bool closed;    /* nobody reads any more */
-    int error;      /* errno of a failed write; 0 */
+    size_t columns;  /* of the terminal; OUT_COLUMNS_PIPED otherwise */
+    bool controlled; /* the terminal knows escape sequences: a line can be taken back */
+    bool held;       /* nothing is written before out_flush() */
+    bool closed;     /* nobody reads any more */
+    int error;       /* errno of a failed write; 0 */
 };
 
 #define OUT_COLUMNS_PIPED 120
@@ -27,6 +29,7 @@ struct out {
 void out_open(struct out *o);
 /* Writes what is left and frees. EXIT_FINE or EXIT_TROUBLE, which stderr is told. */
 int out_close(struct out *o);
+void out_flush(struct out *o);       /* writes what there is */
 bool out_ended(const struct out *o); /* what is printed from here on reaches nobody */
 
 void out_raw(struct out *o, const char *text); /* our own words */

@@ -11,6 +11,10 @@
 #define WHAT_COLUMNS 11 /* server-gone, the longest */
 #define TOOK_COLUMNS 7
 #define SIZE_COLUMNS 7
+#define MANY_TIME 12 /* 23:59:59.999 */
+#define MANY_ID 4
+#define MANY_SERVER 12
+#define MANY_COLUMNS (MANY_TIME + 2 + MANY_ID + 1 + MANY_SERVER)
 #define METHOD_MIN 12
 #define METHOD_MAX(columns) ((columns) < 112 ? 28 : (columns) / 4)
 #define ID_MIN 2
@@ -273,8 +277,9 @@ static void set_cell(struct timeline *t, struct slice text)
 /* On a narrow terminal METHOD gives way, so that all columns stay on the line. */
 static void fit_columns(struct timeline *t)
 {
-    size_t others = t->seq_width + t->time_width + (t->out->utf8 ? 7 : 8) + WHAT_COLUMNS + 1 +
-                    t->id_width + TOOK_COLUMNS + SIZE_COLUMNS + 6;
+    size_t lead = t->of_many ? MANY_COLUMNS : t->seq_width + 2 + t->time_width;
+    size_t others = lead + (t->out->utf8 ? 5 : 6) + WHAT_COLUMNS + 1 + t->id_width + TOOK_COLUMNS +
+                    SIZE_COLUMNS + 6;
     size_t left = t->out->columns > others ? t->out->columns - others : 0;
     t->method_width = between(METHOD_MIN, size_min(t->method_width, left), t->method_width);
 }
@@ -284,9 +289,17 @@ void timeline_columns(struct timeline *t)
     struct out *o = t->out;
     fit_columns(t);
     out_style(o, OUT_BOLD);
-    out_cell(o, slice_of("SEQ"), t->seq_width, true);
-    out_raw(o, "  ");
-    out_cell(o, slice_of("TIME"), t->time_width, true);
+    if (t->of_many) {
+        out_cell(o, slice_of("TIME"), MANY_TIME, false);
+        out_raw(o, "  ");
+        out_cell(o, slice_of("ID"), MANY_ID, true);
+        out_raw(o, " ");
+        out_cell(o, slice_of("SERVER"), MANY_SERVER, false);
+    } else {
+        out_cell(o, slice_of("SEQ"), t->seq_width, true);
+        out_raw(o, "  ");
+        out_cell(o, slice_of("TIME"), t->time_width, true);
+    }
     out_raw(o, o->utf8 ? "     " : "      ");
     out_cell(o, slice_of("WHAT"), WHAT_COLUMNS, false);
     out_raw(o, " ");
@@ -301,24 +314,49 @@ void timeline_columns(struct timeline *t)
     out_end_line(o);
 }
 
-/* SEQ, TIME and the arrow; returns the columns that were taken. */
+/* The time of day, the session's number and its server; returns the columns that were taken. */
+static size_t begin_of_many(struct timeline *t, int64_t t_us)
+{
+    char day[CLOCK_TEXT_MAX];
+    int64_t at_us = t->session->started_at_us + t_us;
+    clock_local_text(at_us, day);
+    buf_clear(&t->text);
+    buf_printf(&t->text, "%s.%03d", day + size_min(strlen(day), 11), (int)(at_us / 1000 % 1000));
+    add_cell(t, MANY_TIME, false, OUT_DIM);
+    out_raw(t->out, "  ");
+    buf_clear(&t->text);
+    buf_int(&t->text, t->session->id);
+    add_cell(t, MANY_ID, true, OUT_DIM);
+    out_raw(t->out, " ");
+    out_style(t->out, OUT_CYAN);
+    out_cell(t->out, t->session->name, MANY_SERVER, false);
+    out_style(t->out, OUT_PLAIN);
+    return MANY_COLUMNS;
+}
+
+/* SEQ and TIME, or what stands there, and the arrow; returns the columns that were taken. */
 static size_t begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
                          enum out_style arrow_style)
 {
     struct out *o = t->out;
-    buf_clear(&t->text);
-    if (seq > 0)
-        buf_int(&t->text, seq);
-    add_cell(t, t->seq_width, true, OUT_DIM);
-    out_raw(o, "  ");
-    time_text(t, t_us);
-    add_cell(t, t->time_width, true, OUT_DIM);
+    size_t taken = t->seq_width + 2 + t->time_width;
+    if (t->of_many) {
+        taken = begin_of_many(t, t_us);
+    } else {
+        buf_clear(&t->text);
+        if (seq > 0)
+            buf_int(&t->text, seq);
+        add_cell(t, t->seq_width, true, OUT_DIM);
+        out_raw(o, "  ");
+        time_text(t, t_us);
+        add_cell(t, t->time_width, true, OUT_DIM);
+    }
     out_raw(o, "  ");
     out_style(o, arrow_style);
     out_raw(o, arrow);
     out_style(o, OUT_PLAIN);
     out_raw(o, "  ");
-    return t->seq_width + t->time_width + 6 + (o->utf8 ? 1 : 2);
+    return taken + 4 + (o->utf8 ? 1 : 2);
 }
 
 static const char *what_of(const struct query_message *m, enum out_style *ret_style)

@@ -2,6 +2,8 @@
  *
  * Columns   SEQ, TIME since the start, arrow (to the server or to the client), WHAT, METHOD and target,
  *           ID, TOOK (of an answer), SIZE, and as much of the content as the line has room for.
+ *           With of_many, a line begins with the time of day, the session's number and its server;
+ *           `session` and `view` are set before each line.
  * Owns      scratch buffers; timeline_close() frees them. */
 #ifndef MI_CLI_TIMELINE_H
 #define MI_CLI_TIMELINE_H
@@ -17,6 +19,7 @@ struct timeline {
     const struct query_session *session;
     const struct session_view *view;
     enum timeline_bodies bodies;
+    bool of_many; /* lines of several sessions: the time of day, number and server instead of SEQ */
     size_t seq_width, time_width, method_width, id_width;
     struct buf text; /* owned; a cell */
     struct buf body; /* owned; a large body */

@@ -55,6 +55,9 @@ const char *const query_sql[Q_COUNT] = {
                    " WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3",
     [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"
                  " ORDER BY id LIMIT ?3",
+    [Q_VERSION] = "PRAGMA data_version",
+    [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
+    [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",
 };
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");

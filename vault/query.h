@@ -118,6 +118,17 @@ const char *query_status_name(enum query_status status); /* "ok", "tool-error", 
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 
+/* For a reader that waits for more. The version changes when another connection has changed the
+ * database; the end is 0 while there is none. */
+MI_MUST int query_version(struct query *q, int64_t *ret);
+MI_MUST int query_newest(struct query *q, int64_t *ret_id); /* 0: there is no session */
+MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us);
+/* The last message and the last event there are; 0: none. */
+MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
+/* The next page of messages behind *seq and of events behind *event, which move. */
+MI_MUST int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                       query_message_fn on_message, query_event_fn on_event, void *ctx);
+
 /* The first `max` bytes of a large body are appended to b. MI_EIO with a sentence in query_error(): the
  * file is missing, too short or no plain file. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,

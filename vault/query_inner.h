@@ -19,6 +19,9 @@ enum query_statement {
     Q_CALLS,
     Q_MESSAGES,
     Q_EVENTS,
+    Q_VERSION,
+    Q_END,
+    Q_LAST_EVENT,
     Q_COUNT
 };
 
@@ -56,6 +59,9 @@ struct held *query_hold(sqlite3_stmt *st, int first, size_t *ret_bytes);
 struct slice query_take(sqlite3_stmt *st, int i, char **at);
 void query_drop(struct held *h); /* a list of rows */
 
+/* A page of events of a session with id > after. */
+MI_MUST int query_load_events(struct query *q, int64_t session_id, int64_t after,
+                              struct held **ret);
 /* A page of messages with from <= id <= to. */
 MI_MUST int query_load_messages(struct query *q, int64_t from, int64_t to, struct held **ret);
 

@@ -74,7 +74,7 @@ int query_load_messages(struct query *q, int64_t from, int64_t to, struct held *
     return status;
 }
 
-static int load_events(struct query *q, int64_t session_id, int64_t after, struct held **ret)
+int query_load_events(struct query *q, int64_t session_id, int64_t after, struct held **ret)
 {
     sqlite3_stmt *st;
     int status = query_prepare(q, Q_EVENTS, &st);
@@ -128,7 +128,7 @@ static int walk_events(struct query *q, struct event_walk *w, int64_t t_us, void
         if (w->next == NULL) {
             query_drop(w->page);
             w->page = NULL;
-            int st = load_events(q, w->session_id, w->after, &w->page);
+            int st = query_load_events(q, w->session_id, w->after, &w->page);
             if (st < 0)
                 return st;
             w->next = w->page;
@@ -171,6 +171,32 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
     if (st == 0 && more)
         st = walk_events(q, &w, INT64_MAX, ctx, &more);
     query_drop(w.page);
+    return st;
+}
+
+int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+               query_message_fn on_message, query_event_fn on_event, void *ctx)
+{
+    struct held *messages = NULL, *events = NULL;
+    int st = query_load_messages(q, schema_message_id(session_id, (uint64_t)*seq + 1),
+                                 schema_message_id(session_id, QUERY_SEQ_MAX), &messages);
+    if (st == 0)
+        st = query_load_events(q, session_id, *event, &events);
+    const struct held *m = messages, *e = events;
+    bool more = st == 0;
+    while (more && (m != NULL || e != NULL)) {
+        if (m == NULL || (e != NULL && e->event.t_us <= m->message.t_us)) {
+            *event = e->event.id;
+            more = on_event(ctx, &e->event);
+            e = e->next;
+        } else {
+            *seq = m->message.seq;
+            more = on_message(ctx, &m->message);
+            m = m->next;
+        }
+    }
+    query_drop(messages);
+    query_drop(events);
     return st;
 }
 

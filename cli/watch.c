@@ -1,0 +1,95 @@
+#include "cli/watch.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked_to_end;
+
+/* The second time it does what it always does, for we may stand in a write that nobody reads. */
+static void on_signal(int number)
+{
+    if (asked_to_end) {
+        (void)signal(number, SIG_DFL);
+        raise(number);
+    }
+    asked_to_end = 1;
+}
+
+void watch_open(struct watch *w, const char *vault)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    *w = (struct watch){.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+    /* The folder, as the log may go away and come again. */
+    if (w->fd >= 0 && inotify_add_watch(w->fd, vault, IN_MODIFY | IN_CREATE | IN_ONLYDIR) < 0) {
+        close(w->fd);
+        w->fd = -1;
+    }
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
+
+void watch_close(struct watch *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+}
+
+static void drain(int fd)
+{
+    char events[8192];
+    while (read(fd, events, sizeof events) > 0)
+        continue;
+}
+
+/* Until somebody writes, `ms` have passed, or it is over. */
+static enum watch_result wait_for(int fd, int64_t ms, bool *ret_written)
+{
+    struct pollfd p[2] = {{STDOUT_FILENO, 0, 0}, {fd, POLLIN, 0}};
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    sigset_t both, before;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both,
+                &before); /* let in by ppoll(2) alone: none comes right before it */
+    int n = asked_to_end ? 0 : ppoll(p, 2, &t, &before);
+    int e = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    *ret_written = n > 0 && (p[1].revents & POLLIN) != 0;
+    bool unread = n > 0 && (p[0].revents & (POLLERR | POLLNVAL | POLLHUP)) != 0;
+    return asked_to_end != 0 || unread || (n < 0 && e != EINTR) ? WATCH_END : WATCH_LOOK;
+}
+
+static int64_t next_look_ms(const struct watch *w)
+{
+    static const int64_t sure_ms[] = {10, 30, 50}; /* WATCH_SURE_MS in all */
+    if (w->fd < 0)
+        return WATCH_BLIND_MS;
+    return (size_t)w->looks < MI_COUNT(sure_ms) ? sure_ms[w->looks] : WATCH_IDLE_MS;
+}
+
+enum watch_result watch_wait(struct watch *w, int max_ms)
+{
+    bool written;
+    int64_t ms = next_look_ms(w);
+    bool later = max_ms < ms;
+    enum watch_result r = wait_for(w->fd, later ? max_ms : ms, &written);
+    if (written) {
+        w->looks = 0;
+        drain(w->fd);
+        int64_t gap_ms = WATCH_GAP_MS - (clock_mono_us() - w->last_us) / 1000;
+        bool again;
+        if (r == WATCH_LOOK && gap_ms > 0) /* what is written meanwhile is seen by the same look */
+            r = wait_for(-1, gap_ms, &again);
+    } else if (!later) {
+        w->looks++;
+    }
+    w->last_us = clock_mono_us();
+    return r;
+}

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The live view: what comes at once, what it costs to wait, and that nothing is missing under load."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import statistics
+import struct
+import subprocess
+import termios
+import time
+
+import lib
+from lib import Background, End, call, case, check, eq, error, fake, note, request, text_result
+from looking import FORBIDDEN, add_message, add_session, make_vault, run
+
+
+class Tail(End):
+    """A `tail` that goes on, and its lines. The title is read when it begins."""
+
+    def __init__(self, t, *args, terminal=0, env=None):
+        if terminal:
+            fd, out = pty.openpty()
+            fcntl.ioctl(out, termios.TIOCSWINSZ, struct.pack("HHHH", 30, terminal, 0, 0))
+        else:
+            fd, out = os.pipe2(os.O_CLOEXEC)
+        super().__init__("tail", fd, None)
+        self.err = t.tmp / f"tail-{next(t.numbers)}"
+        with open(self.err, "wb") as err:
+            self.proc = subprocess.Popen(
+                [lib.PROGRAM, "tail", *([] if terminal else ["-f"]), *args, "--vault", str(t.vault)], stdout=out, stderr=err,
+                stdin=subprocess.DEVNULL, env=t.environ({"LC_ALL": "C.UTF-8", "TERM": "xterm", "TZ": "UTC", **(env or {})}))
+        os.close(out)
+        t.closing.callback(self.close)
+        t.closing.callback(self.proc.wait)
+        t.closing.callback(self.proc.kill)
+        if "--json" not in args:
+            check(b"SERVER" in self.recv(), "no title")
+        else:
+            lib.wait_until(lambda: self.fill(time.monotonic() + 0.1) and self.buf, 10, "tail has begun")
+
+    def text(self):
+        return self.recv().decode()
+
+    def end(self, number=signal.SIGINT):
+        self.proc.send_signal(number)
+        eq(self.proc.wait(5 * lib.SLOW), 0, f"exit status after {number!r}")
+        eq(self.err.read_bytes(), b"", "stderr of tail")
+
+    def status(self, field):
+        """A number of /proc/PID/status."""
+        with open(f"/proc/{self.proc.pid}/status", encoding="ascii") as f:
+            return int(re.search(rf"^{field}:\s+(\d+)", f.read(), re.M).group(1))
+
+
+def what(line):
+    """SERVER, WHAT and METHOD of a line."""
+    m = re.match(r"\d\d:\d\d:\d\d\.\d{3} +\d+ (\S+) +(?:→|←|•)  (\S+)(?: +(\S+)(?: (\S+))?)?", line)
+    check(m, f"line {line!r}")
+    return tuple(x for x in m.groups() if x)
+
+
+def two(t):
+    """Two finished sessions whose messages take turns."""
+    with contextlib.closing(make_vault(t.vault)) as db:
+        start = 1795256137000000
+        for s in (1, 2):
+            add_session(db, s, name=f"s{s}", started_at_us=start + s, ended_at_us=start + 10**7, end_reason="client-closed", exit_status=0)
+            for i in range(1, 31):
+                add_message(db, s, i, method=f"m{2 * i + s}", t_us=i * 10000 + s * 5000)
+
+
+# --- what there is --------------------------------------------------------------------------------
+
+@case("tail in a pipe: the last messages of all sessions by time, and it ends")
+def _(t):
+    two(t)
+    lines = run(t, "tail").splitlines()
+    eq(lines[0].split()[:4], ["TIME", "ID", "SERVER", "WHAT"], "titles")
+    eq([what(x)[2] for x in lines[1:]], [f"m{i}" for i in range(43, 63)], "20 of them")
+    eq(lines[-1].split()[:2], ["10:15:37.310", "2"], "time and number of the last")
+    for n in (0, 1, 7, 60, 1000):
+        eq([what(x)[2] for x in run(t, "tail", "-n", str(n)).splitlines()[1:]], [f"m{i}" for i in range(3, 63)][max(0, 60 - n):], f"-n {n}")
+    eq([json.loads(x)["method"] for x in run(t, "tail", "--json", "-n", "2").splitlines()], ["m61", "m62"], "--json")
+    eq([what(x)[0] for x in run(t, "tail", "--server", "s2", "-n", "3").splitlines()[1:]], ["s2"] * 3, "--server")
+    eq([what(x)[2] for x in run(t, "tail", "--method", "m6*").splitlines()[1:]], ["m60", "m61", "m62"], "--method")
+
+
+@case("tail: nothing that fits is a warning; a record's text stays text")
+def _(t):
+    evil = "\x1b[31m\x00\n\u202e"
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name=evil, client_name=evil)
+        add_message(db, 1, 1, method=evil, body=evil, kind=evil)
+        db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 0, ?, ?)", (evil, evil))
+    for args in ([], ["--json"]):
+        text = run(t, "tail", *args)
+        check(text and not FORBIDDEN.search(text), f"{args}: {text!r}")
+    r = t.run("tail", "--vault", t.vault, "--server", "none")
+    eq((r.returncode, r.stdout), (0, b""), "status and stdout")
+    check(b"no message in" in r.stderr, f"stderr {r.stderr!r}")
+
+
+# --- what comes -----------------------------------------------------------------------------------
+
+@case("tail -f: each message as it comes, sessions that begin and end")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    tail = Tail(t, "-n", "1")
+    eq(what(tail.text()), ("one", "notify", "notifications/initialized"), "the last message")
+    p.client.send(call(1, "echo", {"text": "hello"}))
+    p.server.recv()
+    line = tail.text()
+    eq(what(line), ("one", "request", "tools/call", "echo"), "request")
+    check('{"text":"hello"}' in line, line)
+    p.server.send(text_result(1, "hi", isError=True))
+    p.client.recv()
+    eq(what(tail.text()), ("one", "tool-error", "tools/call", "echo"), "answer")
+    q = t.proxy("--name", "two")
+    eq([what(tail.text())[:2] for _ in range(2)], [("two", "started"), ("two", "spawn")], "a new session")
+    q.client.send(note("x"))
+    eq(what(tail.text()), ("two", "notify", "x"), "its message")
+    q.server.expect(note("x"))
+    q.end()
+    eq(what(tail.text())[:2], ("two", "exit"), "the server's end")
+    line = tail.text()
+    check(what(line)[:2] == ("two", "ended") and line.endswith("client-closed"), line)
+    p.client.send(note("y"))
+    eq(what(tail.text()), ("one", "notify", "y"), "the other goes on")
+    tail.end()
+
+
+@case("tail -f: only what was asked for")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    tails = {name: Tail(t, "-n", "0", *args) for name, args in {
+        "server": ("--server", "tw*"), "client": ("--client", "special"), "method": ("--method", "tools/*"),
+        "tool": ("--tool", "b"), "failed": ("--failed",)}.items()}
+    q = t.proxy("--name", "two").initialize(client={"name": "special", "version": "1"})
+    for x in (p, q):
+        for i, tool in enumerate("ab"):
+            x.client.send(call(i, tool))
+            x.server.recv()
+            x.server.send(error(i) if tool == "b" else text_result(i, "fine"))
+            x.client.recv()
+        x.client.send(request(9, "resources/list"))
+        x.server.recv()
+        x.server.send(text_result(9, ""))
+        x.client.recv()
+    calls = [("request", "tools/call", "a"), ("ok", "tools/call", "a"), ("request", "tools/call", "b"), ("error", "tools/call", "b")]
+    rest = [("request", "resources/list"), ("ok", "resources/list")]
+    start = [("request", "initialize"), ("ok", "initialize"), ("notify", "notifications/initialized")]
+    for name, want in (("server", [("started",), ("spawn",)] + start + calls + rest), ("client", [("spawn",)] + start + calls + rest),
+                       ("method", calls + calls), ("tool", calls[2:] * 2), ("failed", [calls[3]] * 2)):
+        for w in want:
+            got = what(tails[name].text())
+            if name == "client" and got[1] == "started":
+                got = what(tails[name].text())
+            eq(got[1:1 + len(w)], w, f"line with --{name}")
+            if name in ("server", "client"):
+                eq(got[0], "two", f"server with --{name}")
+        tails[name].end()
+
+
+@case("tail -f --json: rows as show --json has them, large bodies included")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    tail = Tail(t, "-n", "100", "--json")
+    p.client.send(call(1, "big", {"text": "é" * 100000}))
+    p.server.recv()
+    p.server.send(text_result(1, "x"))
+    p.client.recv()
+    p.end()
+    lines = []
+    while not lines or lines[-1]["type"] != "session":
+        lines.append(tail.recv_json())
+    shown = [json.loads(x) for x in run(t, "show", "--json").splitlines()]
+    eq(lines[-1], shown[0], "the session's end")
+    order = lambda x: (x["t_us"], x["type"], x.get("seq") or x["id"])  # noqa: E731
+    eq(sorted(lines[:-1], key=order), sorted(shown[1:], key=order), "rows")
+    tail.end(signal.SIGTERM)
+
+
+@case("tail -f: a message is shown within 100 ms, and waiting costs next to nothing")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    tail = Tail(t, "-n", "0")
+    took = []
+    for i in range(40):
+        start = time.monotonic()
+        p.client.send(note(f"n{i}"))
+        eq(what(tail.text())[2], f"n{i}", "line")
+        took.append(time.monotonic() - start)
+        p.server.recv()
+        time.sleep(0.02 * (i % 3))  # now and then within the pause between two looks
+    print(f"# until the line is there: median {statistics.median(took) * 1000:.1f} ms, longest {max(took) * 1000:.1f} ms")
+    check(statistics.median(took) < 0.1 * lib.SLOW, f"median {statistics.median(took)}")
+    lib.wait_until(lambda: p.proc.poll() is None, 1, "the proxy lives")
+    time.sleep(0.2 * lib.SLOW)  # the looks behind the last write are over
+    before, cpu = tail.status("voluntary_ctxt_switches"), time.monotonic()
+    time.sleep(1)
+    woken = tail.status("voluntary_ctxt_switches") - before
+    print(f"# woken {woken} times in {time.monotonic() - cpu:.1f} s of nothing")
+    check(woken <= 4 * lib.SLOW, f"woken {woken} times while nothing happens")
+    tail.end()
+
+
+@case("tail on a terminal: the last line names the open calls, with their time")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    p.client.send(call(1, "early"))
+    p.server.recv()
+    tail = Tail(t, "-n", "0", terminal=100, env={"NO_COLOR": "1"})
+
+    def until(pattern, seconds=10):
+        end = time.monotonic() + seconds * lib.SLOW
+        while not re.search(pattern, tail.buf):
+            check(tail.fill(end), f"no {pattern!r} in {bytes(tail.buf)!r}")
+        seen = bytes(tail.buf)
+        tail.buf.clear()
+        return seen
+    until(rb"1 open: one early \d")
+    p.client.send(call(2, "late"))
+    p.server.recv()
+    seen = until(rb"2 open: one early \S+, one late \d")
+    check(b"\r\x1b[K" in seen and b"tools/call late" in seen, f"{seen!r}")
+    until(rb"\r\x1b\[K\x1b?.*one early [1-9]\.\d\ds, one late [1-9]\.\d\ds")
+    p.server.send(text_result(1, "x"), text_result(2, "x"))
+    p.client.recv(), p.client.recv()
+    seen = until(rb"ok +tools/call late.*\n")
+    tail.end()
+    rest = tail.rest()
+    check(not (seen + rest).split(b"\n")[-1].strip(b"\r\x1b[K"), f"what is left at the end: {seen + rest!r}")
+
+
+@case("tail -f ends when its reader does, and when it is asked to")
+def _(t):
+    t.proxy("--name", "one").initialize()
+    tail = Tail(t, "-n", "1")
+    tail.text()
+    os.close(tail.read_fd)
+    tail.read_fd = None
+    eq(tail.proc.wait(5 * lib.SLOW), 0, "exit status")
+    eq(tail.err.read_bytes(), b"", "stderr")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        Tail(t, "-n", "0").end(number)
+
+
+# --- under load -----------------------------------------------------------------------------------
+
+PROXIES, CALLS = 4, 4000 if lib.SLOW == 1 else 300
+
+
+def drive(p, i, window=32):
+    for k in range(CALLS + window):
+        if k < CALLS:
+            p.client.send(call(f"{i}-{k}", "load", {"k": k}))
+        if k >= window:
+            p.client.recv(10)
+
+
+@case(f"tail -f while {PROXIES} proxies write all they can: every message, in order, no error", limit=120)
+def _(t):
+    proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(PROXIES)]
+    tail = Tail(t, "-n", "1000", "--json")
+    seen = {}
+
+    def read():
+        ended = 0
+        while ended < PROXIES:
+            x = tail.recv_json(30)
+            if x["type"] == "message":
+                seen.setdefault(x["session_id"], []).append(x["seq"])
+            ended += x["type"] == "session" and x["state"] == "ended"
+    reader = Background(read, seconds=100)
+    threads = [Background(drive, p, i, seconds=100) for i, p in enumerate(proxies)]
+    for x in threads:
+        x.join()
+    for p in proxies:
+        p.client.close_write()
+    for p in proxies:
+        eq(p.wait(10), 0, "exit status")
+        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+    reader.join()
+    eq(seen, {s: list(range(1, 2 * CALLS + 1)) for s in range(1, PROXIES + 1)}, "what tail has shown")
+    eq(t.rows("SELECT count(*) FROM messages"), [(2 * CALLS * PROXIES,)], "what is recorded")
+    tail.end()
+
+
+lib.main()
