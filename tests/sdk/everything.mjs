@@ -393,8 +393,8 @@ async function launcher(s) {
 
 export const everything_cases = [
   { name: "everything tools", server: everything, ordered: true, play: tools },
-  { name: "everything text of every kind", server: everything, ordered: true, play: text },
-  { name: "everything 300 calls in flight", server: everything, play: flood },
+  { name: "everything text of every kind", server: everything, interposer: ["--record", "full"], ordered: true, play: text },
+  { name: "everything 300 calls in flight", server: everything, interposer: ["--record", "full"], play: flood },
   { name: "everything resources", server: everything, play: resources },
   { name: "everything prompts and completion", server: everything, ordered: true, play: prompts },
   { name: "everything sampling", server: everything, capabilities: { sampling: {} }, play: sampling },

@@ -112,7 +112,7 @@ const nothing = async () => {};
 
 export const filesystem_cases = [
   { name: "filesystem tools", server: filesystem("files"), prepare: folder, ordered: true, play: tools },
-  { name: "filesystem large files", server: filesystem("files"), prepare: folder, play: large },
+  { name: "filesystem large files", server: filesystem("files"), interposer: ["--record", "full"], prepare: folder, play: large },
   { name: "filesystem roots", server: filesystem(), prepare: folder, capabilities: { roots: { listChanged: true } }, ordered: true, play: roots },
   // The server says why on stderr and ends with status 1; there is no session to record.
   {

@@ -55,31 +55,46 @@ function entry(server, packages, dir) {
 }
 
 export const inspector_cases = Object.entries({ everything, filesystem, memory }).flatMap(([server, list]) =>
-  list.map(([what, args, status, invocation]) => ({ name: `inspector ${server} ${what}`, server, args, status, invocation })),
+  list.map(([what, args, status, invocation]) => ({ name: `inspector ${server} ${what}`, server, args, status, invocation, hasty: true })),
 );
 
-export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault }) {
+export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault, again }) {
   const outputs = {};
+  // The Inspector with this command as its server, in a folder of the run's own.
+  async function run(via, it, own) {
+    const at = join(dir, via);
+    await writeFile(join(at, "mcp.json"), JSON.stringify({ mcpServers: { it: { ...it, env: { ...env, ...own } } } }));
+    const argv = ["--cli", "--config", join(at, "mcp.json"), "--server", "it", "--quiet", "--method", ...args];
+    outputs[via] = await cli(`${packages}/inspector/clients/launcher/build/index.js`, argv, { ...env, HOME: dir, PATH: process.env.PATH });
+    for (const stream of ["stdout", "stderr"]) outputs[via][stream] = outputs[via][stream].replaceAll(at, "<dir>");
+  }
+  const behind = (v, ...command) => ({ command: interposer, args: ["proxy", "--vault", v.dir, "--name", name, "--", ...command] });
   await Promise.all(
     ["direct", "interposed"].map(async (via) => {
       const at = join(dir, via);
       await mkdir(at, { recursive: true });
       const { command, args: rest, env: own } = entry(server, packages, at);
-      const behind = ["proxy", "--vault", vault.dir, "--name", name, "--", command, ...rest];
-      const it = via === "direct" ? { command, args: rest } : { command: interposer, args: behind };
-      await writeFile(join(at, "mcp.json"), JSON.stringify({ mcpServers: { it: { ...it, env: { ...env, ...own } } } }));
-      const argv = ["--cli", "--config", join(at, "mcp.json"), "--server", "it", "--quiet", "--method", ...args];
-      outputs[via] = await cli(`${packages}/inspector/clients/launcher/build/index.js`, argv, { ...env, HOME: dir, PATH: process.env.PATH });
-      for (const stream of ["stdout", "stderr"]) outputs[via][stream] = outputs[via][stream].replaceAll(at, "<dir>");
+      await run(via, via === "direct" ? { command, args: rest } : behind(vault, command, ...rest), own);
     }),
   );
   const { direct, interposed } = outputs;
+  function alike(a, b) {
+    same("stdout", b.stdout.split("\n"), a.stdout.split("\n"));
+    same("stderr", b.stderr.split("\n"), a.stderr.split("\n"));
+    same("the exit status", b.code, a.code);
+  }
   return {
     async transcript() {
       same("the exit status without the interposer", direct.code, status);
-      same("stdout", interposed.stdout.split("\n"), direct.stdout.split("\n"));
-      same("stderr", interposed.stderr.split("\n"), direct.stderr.split("\n"));
-      same("the exit status", interposed.code, direct.code);
+      alike(direct, interposed);
+    },
+    async replay() {
+      const { uid } = await vault.session(name);
+      await mkdir(join(dir, "replayed"));
+      await run("replayed", behind(again, interposer, "replay", "--vault", vault.dir, uid));
+      const at = join(dir, "interposed"); // what the recorded server says of its folder
+      for (const stream of ["stdout", "stderr"]) outputs.replayed[stream] = outputs.replayed[stream].replaceAll(at, "<dir>");
+      alike(interposed, outputs.replayed);
     },
     async record() {
       const session = await vault.session(name);

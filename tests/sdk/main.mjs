@@ -14,7 +14,7 @@ import { everything_cases } from "./everything.mjs";
 import { filesystem_cases } from "./filesystem.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
 import { memory_cases } from "./memory.mjs";
-import { checkReplay } from "./replay.mjs";
+import { checkReplay, sameRecording } from "./replay.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
 import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
 
@@ -204,10 +204,12 @@ async function inspectorCase(one, n) {
   const dir = join(root, `${n}`);
   let result;
   await test(`${one.name}: same output`, async () => {
-    result = await inspect(one, { packages, dir, env, interposer, vault });
+    result = await inspect(one, { packages, dir, env, interposer, vault, again: replays });
     await result.transcript();
   });
   await test(`${one.name}: recorded`, () => (result ?? fail("there is no record to look at")).record());
+  await test(`${one.name}: replayed, same output`, () => (result ?? fail("there is nothing to replay")).replay());
+  await test(`${one.name}: replayed, same recording`, () => sameRecording(one, vault, replays));
   await test(`${one.name}: no process left`, () => noneLeft(mark));
   await endAll(mark);
 }

@@ -36,6 +36,17 @@ function compared(lines, ordered) {
   return ordered ? ways.flat() : ways.flat().sort();
 }
 
+// A client that leaves in haste (`hasty`) may or may not have been asked for its roots by then, and the server
+// may have complained of them.
+const roots = (line) => /^s2c request .*"roots\/list"|^c2s result |^s2c stderr /.test(line);
+
+export async function sameRecording(one, vault, again) {
+  const rows = async (v) => said(await v.messages(await v.session(one.name)), one.ordered).filter((line) => !(one.hasty && roots(line)));
+  const [first, second] = [await rows(vault), await rows(again)];
+  const parts = difference(compared(first, one.ordered), compared(second, one.ordered));
+  if (parts) throw new Error(parts);
+}
+
 export async function checkReplay({ one, interposed, replayed, vault, again, test }) {
   await test(`${one.name}: replayed, same transcript`, () => {
     const trouble = replayed.failure ? [`${replayed.failure.message}\n  ${replayed.stderr.split("\n").slice(-9).join("\n  ")}`] : [];
@@ -46,10 +57,5 @@ export async function checkReplay({ one, interposed, replayed, vault, again, tes
     same("words of the interposer", replayed.ownStderr(), []);
     if (!(replayed.exit.ms < deadline(2_000))) throw new Error(`the end took ${replayed.exit.ms} ms: clients kill after 2 s`);
   });
-  await test(`${one.name}: replayed, same recording`, async () => {
-    const rows = async (v) => said(await v.messages(await v.session(one.name)), one.ordered);
-    const [first, second] = [await rows(vault), await rows(again)];
-    const parts = difference(compared(first, one.ordered), compared(second, one.ordered));
-    if (parts) throw new Error(parts);
-  });
+  await test(`${one.name}: replayed, same recording`, () => sameRecording(one, vault, again));
 }
