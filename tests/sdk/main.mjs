@@ -116,7 +116,7 @@ async function replay(one, n, recorded) {
   const server = [interposer, "replay", "--vault", vault.dir, uid];
   const session = new Session({
     command: interposer,
-    args: ["proxy", "--vault", replays.dir, "--name", one.name, "--", ...server],
+    args: ["proxy", "--vault", replays.dir, "--name", one.name, ...(one.interposer ?? []), "--", ...server],
     env: { ...settings, MCP_SDK_TEST: markOf(n, "replayed") },
     cwd: here,
     capabilities: one.capabilities,
