@@ -15,6 +15,7 @@ const struct command *const commands[] = {
     &command_unwrap,
     &command_ps,
     &command_reap,
+    &command_redact,
     NULL,
 };
 /* clang-format on */

@@ -48,6 +48,7 @@ extern const struct command command_export;
 extern const struct command command_import;
 extern const struct command command_ps;
 extern const struct command command_reap;
+extern const struct command command_redact;
 extern const struct command command_replay;
 extern const struct command command_verify;
 extern const struct command command_wrap;

@@ -135,12 +135,7 @@ static void add_arguments(struct actions *a, const struct action *x)
         text_json_again(b, text);
         return;
     }
-    size_t chars = 0, at = 0;
-    while (at < text.n && chars < ACTIONS_CUT) {
-        size_t len = text_utf8_len(text.p + at, text.n - at);
-        at += len > 0 ? len : 1;
-        chars++;
-    }
+    size_t at = redact_head(text, ACTIONS_CUT);
     struct buf head = {0};
     buf_add(&head, text.p, at);
     buf_printf(&head, "… [+%zu bytes]", x->arguments_n - size_min(at, x->arguments_n));
@@ -148,6 +143,19 @@ static void add_arguments(struct actions *a, const struct action *x)
     if (head.failed)
         b->failed = true;
     buf_close(&head);
+}
+
+static void add_result(struct actions *a, struct slice result)
+{
+    struct buf *b = &a->lines;
+    struct slice text = clean_text(a, result);
+    size_t n = redact_head(text, ACTIONS_CUT);
+    add_key(b, "result");
+    text_json(b, (struct slice){text.p, n});
+    if (n < text.n && !b->failed) {
+        b->n--; /* its quote */
+        buf_adds(b, "…\"");
+    }
 }
 
 static void add_error(struct actions *a, const struct action *x)
@@ -184,10 +192,8 @@ void actions_add(struct actions *a, const struct action *x)
     add_3_digits(b, x->duration_us % 1000);
     add_number(b, "request_bytes", x->request_bytes);
     add_number(b, "response_bytes", x->response_bytes);
-    if (x->result.p != NULL && bodies) {
-        add_key(b, "result");
-        text_json_head(b, clean_text(a, x->result), ACTIONS_CUT);
-    }
+    if (x->result.p != NULL && bodies)
+        add_result(a, x->result);
     buf_adds(b, "}\n");
     if (b->failed || a->who.failed) { /* no memory for this one line: the earlier ones are whole */
         b->failed = false;

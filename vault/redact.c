@@ -1,5 +1,7 @@
 #include "vault/redact_inner.h"
 
+#include "base/text.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -198,4 +200,17 @@ int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *re
     buf_clear(out);
     *ret_n = 0;
     return 0;
+}
+
+size_t redact_head(struct slice text, size_t chars)
+{
+    size_t i = 0;
+    for (size_t n = 0; i < text.n && n < chars;) {
+        struct slice rest = {text.p + i, text.n - i};
+        size_t mark = rest.p[0] == '[' ? edit_mark_len(rest) : 0;
+        size_t len = mark > 0 ? mark : text_utf8_len(rest.p, rest.n);
+        i += len > 0 ? len : 1;
+        n += mark > 0 ? mark : 1;
+    }
+    return i;
 }

@@ -47,6 +47,8 @@ MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *valu
 /* The rules as sessions.redact_rules keeps them: a JSON object with `version` and the user's rules. They
  * are sanitized by themselves: a pattern that spells a secret out is not repeated in the vault. */
 void redact_rules(struct redact *r, struct buf *out);
+/* Adds those of such an object that are not there yet. 0, MI_EINVAL with a sentence, or MI_ENOMEM. */
+MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
 /* The rules that a recording was made with, as far as this program has them: the user's of that time and
  * the built-in of today. 0, MI_EINVAL with a sentence, or MI_ENOMEM. */
 MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
@@ -81,6 +83,9 @@ MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, s
 bool redact_maybe(const struct redact *r, struct slice text);
 /* Any bytes. A private key without its end goes up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
+
+/* Bytes of the first `chars` characters of what was sanitized; a mark that begins there is in it whole. */
+size_t redact_head(struct slice text, size_t chars);
 
 /* A private key may span lines. Zero it for a new stream; feed each line once, in order. */
 struct redact_lines {

@@ -166,6 +166,18 @@ void redact_rules(struct redact *r, struct buf *out)
     buf_close(&clean);
 }
 
+/* Is this rule there already? */
+static bool has_rule(const struct redact *r, const char *name, const char *value)
+{
+    for (const char *p = r->user.p; p < r->user.p + r->user.n;) {
+        const char *v = p + strlen(p) + 1;
+        if (strcmp(p, name) == 0 && strcmp(v, value) == 0)
+            return true;
+        p = v + strlen(v) + 1;
+    }
+    return false;
+}
+
 /* One `["name","value"]`. A pattern that was a secret itself is not known any more. */
 static int add_recorded(struct redact *r, struct json_value pair, struct buf *error)
 {
@@ -180,20 +192,18 @@ static int add_recorded(struct redact *r, struct json_value pair, struct buf *er
         json_unescape(&v, json_string_raw(value));
         st = n.failed || v.failed ? MI_ENOMEM : 0;
     }
-    if (st == 0 && strstr(buf_str(&v), "[redacted:") == NULL)
+    if (st == 0 && strstr(buf_str(&v), "[redacted:") == NULL &&
+        !has_rule(r, buf_str(&n), buf_str(&v)))
         st = redact_add_rule(r, buf_str(&n), buf_str(&v), error);
     buf_close(&n);
     buf_close(&v);
     return st == MI_ENOENT ? MI_EINVAL : st;
 }
 
-int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error)
+int redact_add_rules(struct redact *r, struct slice rules, struct buf *error)
 {
-    struct redact *r;
     struct json_scan scan;
-    int st = redact_open(&r, error);
-    if (st < 0)
-        return st;
+    int st = 0;
     if (json_scan(rules, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
         st = MI_EINVAL;
     struct json_value all = {scan.type, scan.root}, pair;
@@ -203,12 +213,21 @@ int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error
         w = json_walk_begin(json_get(all, "rules"));
     while (st == 0 && json_walk_next(&w, &key, &pair))
         st = add_recorded(r, pair, error);
-    if (st == 0) {
-        *ret = r;
-        return 0;
-    }
     if (st == MI_EINVAL && error->n == 0)
         buf_adds(error, "the recorded rules are not of the form that docs/vault.md describes");
-    redact_close(r);
+    return st;
+}
+
+int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error)
+{
+    struct redact *r;
+    int st = redact_open(&r, error);
+    if (st < 0)
+        return st;
+    st = redact_add_rules(r, rules, error);
+    if (st < 0)
+        redact_close(r);
+    else
+        *ret = r;
     return st;
 }

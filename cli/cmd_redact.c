@@ -1,0 +1,256 @@
+/* cmd_redact.c - `mcp-interposer redact`: what today's rules find in what is stored, and taking it out. */
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/config.h"
+#include "cli/out.h"
+#include "cli/redact_file.h"
+#include "cli/session.h"
+#include "vault/scrub.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    {0, "scan", NULL, NULL, "tell what the rules find; change nothing"},
+    {0, "apply", NULL, NULL, "replace it, so that no byte of it stays"},
+    {'a', "all", NULL, NULL, "every session of the vault, and all of its files"},
+    {0, "json", NULL, NULL, "tell of each place as a JSON object"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "SESSION is an ID or the beginning of a UID as `sessions` shows them; FILE, which has a `/` "
+    "or\n"
+    "a `.` in it, is a cassette. The rules are the built-in ones and those of [redact] in the\n"
+    "configuration. With a session go its large bodies, its lines in the log directory and its\n"
+    "escalations. What is found is told by place and rule, never shown.\n"
+    "--apply leaves sessions alone that still run, and the log of today as long as any does.\n"
+    "Exit status: 0 nothing is found, or nothing is left; 1 something is.\n";
+
+struct job {
+    struct out out;
+    bool json, apply;
+    size_t places, n;
+    bool left; /* something could not be looked at, for a session runs */
+};
+
+struct target {
+    int64_t id;
+    char uid[32];
+    bool runs;
+};
+
+struct targets {
+    struct target *list; /* owned */
+    size_t n, cap;
+    bool failed, any_runs;
+};
+
+/* ---- telling ---- */
+
+static void say_place(struct job *j, const struct scrub_hit *h)
+{
+    if (h->file != NULL) {
+        out_text(&j->out, slice_of(h->file));
+        out_printf(&j->out, ":%zu", h->line);
+        return;
+    }
+    if (h->session_id != 0)
+        out_printf(&j->out, "session %lld%s", (long long)h->session_id, h->seq != 0 ? ", " : "");
+    if (h->seq != 0)
+        out_printf(&j->out, "message %lld", (long long)h->seq);
+    out_printf(&j->out, "%s%s", h->session_id != 0 || h->seq != 0 ? ", " : "", h->where);
+}
+
+static void say_json(struct job *j, const struct scrub_hit *h)
+{
+    struct buf b = {0};
+    buf_adds(&b, "{\"type\":\"secret\"");
+    if (h->session_id != 0)
+        buf_printf(&b, ",\"session_id\":%lld", (long long)h->session_id);
+    if (h->seq != 0)
+        buf_printf(&b, ",\"seq\":%lld", (long long)h->seq);
+    if (h->file != NULL) {
+        buf_adds(&b, ",\"file\":");
+        text_json(&b, slice_of(h->file));
+        buf_printf(&b, ",\"line\":%zu", h->line);
+    }
+    buf_printf(&b, ",\"where\":\"%s\",\"rules\":", h->where);
+    text_json(&b, h->rules);
+    buf_printf(&b, ",\"count\":%zu}", h->n);
+    out_raw(&j->out, b.failed ? "" : buf_str(&b));
+    buf_close(&b);
+}
+
+static void on_hit(void *ctx, const struct scrub_hit *h)
+{
+    struct job *j = ctx;
+    j->places++;
+    j->n += h->n;
+    if (j->json) {
+        say_json(j, h);
+    } else {
+        say_place(j, h);
+        out_raw(&j->out, ": ");
+        out_text(&j->out, h->rules);
+    }
+    out_end_line(&j->out);
+}
+
+static void sum_up(struct job *j)
+{
+    if (j->json)
+        return;
+    if (j->n == 0)
+        out_raw(&j->out, "nothing found");
+    else
+        out_printf(&j->out, "%zu %s in %zu %s", j->n, j->apply ? "replaced" : "found", j->places,
+                   j->places == 1 ? "place" : "places");
+    out_end_line(&j->out);
+}
+
+/* ---- sessions ---- */
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct targets *t = ctx;
+    if (t->n == t->cap) {
+        size_t cap = t->cap == 0 ? 64 : t->cap * 2;
+        struct target *more = realloc(t->list, cap * sizeof *more);
+        if (more == NULL) {
+            t->failed = true;
+            return false;
+        }
+        t->list = more;
+        t->cap = cap;
+    }
+    struct target *new = &t->list[t->n++];
+    enum session_state state = session_state_of(s);
+    *new = (struct target){.id = s->id};
+    new->runs = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
+    memcpy(new->uid, s->uid.p, size_min(s->uid.n, sizeof new->uid - 1));
+    t->any_runs |= new->runs;
+    return true;
+}
+
+static int fail(const char *why)
+{
+    log_error("%s", why);
+    return EXIT_TROUBLE;
+}
+
+static int go_through(struct job *j, struct scrub *s, const struct target *t)
+{
+    if (j->apply && t->runs) {
+        log_warn(
+            "session %lld may still run and is left as it is; run this again when it has ended",
+            (long long)t->id);
+        j->left = true;
+        return EXIT_FINE;
+    }
+    return scrub_session(s, t->id, t->uid) < 0 ? fail(scrub_error(s)) : EXIT_FINE;
+}
+
+/* only: the one session that is meant; NULL: all of them, and all files. */
+static int go_through_all(struct job *j, struct scrub *s, const struct targets *t,
+                          const struct target *only)
+{
+    bool today = !j->apply || !t->any_runs;
+    int status = EXIT_FINE;
+    if (only != NULL)
+        status = go_through(j, s, only);
+    for (size_t i = t->n; only == NULL && status == EXIT_FINE && i-- > 0;) /* oldest first */
+        status = go_through(j, s, &t->list[i]);
+    if (status == EXIT_FINE && scrub_files(s, only != NULL ? only->uid : NULL, today) < 0)
+        status = fail(scrub_error(s));
+    if (status == EXIT_FINE && !today) {
+        log_warn("the log of today is left as it is, for a session may still run and write to it");
+        j->left = true;
+    }
+    if (scrub_finish(s, status == EXIT_FINE && today && (only == NULL || j->n > 0)) < 0)
+        status = fail(scrub_error(s));
+    return status;
+}
+
+static int in_vault(struct job *j, struct query *q, const char *ref)
+{
+    struct targets t = {.n = 0};
+    struct target only = {0};
+    struct scrub *s = NULL;
+    struct buf error = {0};
+    int status = EXIT_FINE;
+    int st = query_sessions(q, 0, on_session, &t);
+    if (st == 0 && ref != NULL) {
+        struct query_session one;
+        st = query_session(q, ref, &one);
+        for (size_t i = 0; st == 0 && i < t.n; i++)
+            if (t.list[i].id == one.id)
+                only = t.list[i];
+    }
+    if (st < 0 || t.failed)
+        status = fail(t.failed || st == MI_ENOMEM ? "no memory" : query_error(q));
+    else if (scrub_open(&s, q, j->apply, on_hit, j, &error) < 0)
+        status = fail(error.n > 0 ? buf_str(&error) : "no memory");
+    else
+        status = go_through_all(j, s, &t, only.id != 0 ? &only : NULL);
+    scrub_close(s);
+    buf_close(&error);
+    free(t.list);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int check(const struct settings *s, const char *operand)
+{
+    bool all = settings_on(s, "all");
+    if (settings_on(s, "scan") == settings_on(s, "apply"))
+        return settings_usage(&command_redact, "say --scan or --apply");
+    if (all == (operand != NULL))
+        return settings_usage(&command_redact, "name a SESSION, a FILE or --all");
+    return EXIT_FINE;
+}
+
+static int redact(const struct settings *s, struct job *j, const char *operand)
+{
+    struct query *q = NULL;
+    if (operand != NULL && strpbrk(operand, "/.") != NULL)
+        return redact_file(operand, j->apply, on_hit, j);
+    int status = session_vault_open(s, &q);
+    if (status == EXIT_FINE)
+        status = in_vault(j, q, operand);
+    query_close(q);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings s;
+    if (!settings_read(&s, &command_redact, argc, argv))
+        return s.exit_status;
+    const char *operand = s.operands_n > 0 ? s.operands[0] : NULL;
+    int status = check(&s, operand);
+    if (status == EXIT_FINE) {
+        struct job j = {.json = settings_on(&s, "json"), .apply = settings_on(&s, "apply")};
+        out_open(&j.out);
+        status = redact(&s, &j, operand);
+        if (status == EXIT_FINE)
+            sum_up(&j);
+        int printed = out_close(&j.out);
+        if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
+            status = EXIT_FOUND;
+        status = printed != EXIT_FINE ? printed : status;
+    }
+    settings_close(&s);
+    return status;
+}
+
+const struct command command_redact = {
+    .name = "redact",
+    .summary = "find secrets in what was recorded, and take them out",
+    .usage = "--scan | --apply [OPTIONS] SESSION | FILE | --all",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};
