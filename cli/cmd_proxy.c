@@ -18,8 +18,8 @@ static const struct opt proxy_opts[] = {
      "run for each new escalation file, its path appended; no shell"},
     {'n', "name", "NAME", NULL, "the server's name in records; made from its command if not given"},
     {0, "path", "DIR...", NULL, "looked through for the server's command, too, after PATH"},
-    {0, "validate", "none|wire", "wire",
-     "what is refused: nothing, or what is no JSON-RPC message"},
+    {0, "validate", "none|wire|protocol", "wire",
+     "what is refused: nothing, no messages, or what breaks a MUST"},
     {0, "record", "full|standard|minimal", "standard",
      "what is kept: all but secrets; of content its head; no bodies"},
     {0, "on-record-error", "pass|stop", "pass",
@@ -97,7 +97,9 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         .argv = s->operands,
         .vault = vault,
         .name = name,
-        .validate = settings_is(s, "validate", "none") ? VALIDATE_NONE : VALIDATE_WIRE,
+        .validate = settings_is(s, "validate", "none")       ? VALIDATE_NONE
+                    : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
+                                                             : VALIDATE_WIRE,
         .level = record_level(s),
         .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
         .sync_full = settings_is(s, "sync", "full"),

@@ -7,7 +7,8 @@
 
 /* Bytes of the answer. Without memory for it the client's stream ends: who waits for it must not wait for
  * ever. */
-static size_t send_reply(struct traffic *t, const struct reply *r, uint64_t request_seq, findings f)
+static size_t send_reply(struct traffic *t, enum row_direction dir, const struct reply *r,
+                         uint64_t request_seq, findings f)
 {
     struct buf *b = &t->scratch;
     buf_clear(b);
@@ -17,13 +18,13 @@ static size_t send_reply(struct traffic *t, const struct reply *r, uint64_t requ
     struct chunk *c = b->failed ? NULL : chunk_new(b->n);
     if (c == NULL) {
         log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[ROW_S2C]);
+        outbox_break(&t->out[dir]);
         return 0;
     }
     memcpy(c->data, b->p, b->n);
     struct row row = {
         .kind = "error",
-        .direction = ROW_S2C,
+        .direction = dir,
         .origin = ROW_INTERPOSER,
         .action = ROW_FORWARDED,
         .rpc_id = r->id.p != NULL ? r->id : slice_of("null"),
@@ -38,11 +39,12 @@ static size_t send_reply(struct traffic *t, const struct reply *r, uint64_t requ
     if (r->id.p != NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
         row.rpc_id = (struct slice){c->data + sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1, r->id.n};
     recorder_add(t->recorder, &row);
-    if (outbox_add(&t->out[ROW_S2C], c, c->data, b->n) < 0) {
+    if (outbox_add(&t->out[dir], c, c->data, b->n) < 0) {
         log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[ROW_S2C]);
+        outbox_break(&t->out[dir]);
     }
-    t->own_bytes += b->n;
+    if (dir == ROW_S2C)
+        t->own_bytes += b->n;
     chunk_drop(c);
     return n;
 }
@@ -77,7 +79,7 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
     }
     r.seq = message_drop(t, x, request ? "request" : "noise", ROW_REFUSED);
     findings f = x->m.findings & FINDING(FIND_SERVER_GONE);
-    size_t bytes = send_reply(t, &r, r.seq, f);
+    size_t bytes = send_reply(t, ROW_S2C, &r, r.seq, f);
     if (!request)
         return;
     struct action a = {
@@ -99,7 +101,7 @@ void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, c
                       .cause = cause,
                       .session = recorder_uid(t->recorder),
                       .seq = seq};
-    (void)send_reply(t, &r, seq, 0);
+    (void)send_reply(t, ROW_S2C, &r, seq, 0);
 }
 
 struct action message_action(const struct traffic *t, const struct pending *p)
@@ -129,7 +131,7 @@ static void answer_open(struct traffic *t, struct pending *p, int code, const ch
                           .target = p->target,
                           .session = recorder_uid(t->recorder),
                           .seq = p->request_seq};
-        size_t bytes = send_reply(t, &r, p->request_seq, f);
+        size_t bytes = send_reply(t, ROW_S2C, &r, p->request_seq, f);
         struct action a = message_action(t, p);
         a.status = status;
         log_reply(t, &a, code, why, bytes);
@@ -150,7 +152,7 @@ void message_answer_timeout(struct traffic *t, struct pending *p, int64_t timeou
                       .session = recorder_uid(t->recorder),
                       .seq = p->request_seq,
                       .timeout_us = timeout_us};
-    size_t bytes = send_reply(t, &r, p->request_seq, FINDING(FIND_TIMEOUT));
+    size_t bytes = send_reply(t, ROW_S2C, &r, p->request_seq, FINDING(FIND_TIMEOUT));
     struct action a = message_action(t, p);
     a.status = "timeout";
     log_reply(t, &a, code, why, bytes);
@@ -193,4 +195,25 @@ bool message_malformed_answer(struct traffic *t, struct message *x)
     answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
                 FINDING(FIND_MALFORMED_ANSWER));
     return true;
+}
+
+void message_refuse_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
+                           const char *cause)
+{
+    struct row row = message_row(x, rpc_kind_name(x->m.kind), ROW_REFUSED);
+    row.request_seq = p->request_seq;
+    recorder_add(t->recorder, &row);
+    answer_open(t, p, REPLY_INTERNAL_ERROR, why, cause, "error", 0);
+}
+
+void message_tell_server(struct traffic *t, struct slice id, uint64_t seq, int code,
+                         const char *why, const char *cause)
+{
+    struct reply r = {.id = id,
+                      .code = code,
+                      .message = why,
+                      .cause = cause,
+                      .session = recorder_uid(t->recorder),
+                      .seq = seq};
+    (void)send_reply(t, ROW_C2S, &r, seq, 0);
 }

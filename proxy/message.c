@@ -20,6 +20,7 @@ struct row message_row(const struct message *x, const char *kind, enum row_actio
         .size = x->size,
         .batch_seq = x->batch_seq,
         .findings = x->m.findings | x->repairs,
+        .rules = x->rules,
         .hold = x->line->chunk,
     };
     if (x->m.id.type != JSON_NONE)
@@ -131,9 +132,8 @@ static void refuse_unkept(struct traffic *t, struct message *x, int st)
 /* A call of 2026-07-28 that comes back with what somebody was asked for, maybe in a browser. */
 static bool waits_for_people(const struct rpc *m)
 {
-    return m->params.type == JSON_OBJECT &&
-           (json_get(m->params, "inputResponses").type != JSON_NONE ||
-            json_get(m->params, "requestState").type != JSON_NONE);
+    return m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
+           m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
 }
 
 static bool note_request(struct traffic *t, struct message *x)
@@ -144,6 +144,9 @@ static bool note_request(struct traffic *t, struct message *x)
     struct pending *same = pending_find(table, x->m.id, &type_changed);
     if (same != NULL && !type_changed && !same->cancelled)
         x->m.findings |= FINDING(FIND_REUSED_ID);
+    struct protocol_asked asked;
+    if (!judge_request(t, x, &asked))
+        return false;
     bool refusable = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     if (refusable && t->out[ROW_C2S].broken) {
         x->m.findings |= FINDING(FIND_SERVER_GONE);
@@ -170,6 +173,9 @@ static bool note_request(struct traffic *t, struct message *x)
         }
         return true;
     }
+    p->asked = asked;
+    if (pending_shares_token(table, p))
+        x->rules |= RULE(RULE_REUSED_TOKEN);
     p->t_us = recorder_now_us(t->recorder);
     p->size = x->size;
     p->request_seq = message_drop(t, x, "request", ROW_FORWARDED);
@@ -197,6 +203,7 @@ static bool note_progress(struct traffic *t, struct message *x)
     bool type_changed;
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress")) {
         p = pending_find_token(&t->open[ROW_C2S], x->m.progress_token);
+        judge_progress(t, x, p);
         if (p != NULL && !p->cancelled)
             timers_progress(&t->timers, p, recorder_now_us(t->recorder));
         return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
@@ -214,9 +221,12 @@ static bool note_progress(struct traffic *t, struct message *x)
 
 static bool note_notification(struct traffic *t, struct message *x)
 {
-    struct row row = message_row(x, "notification", ROW_FORWARDED);
     bool type_changed;
     struct pending *p = NULL;
+    if (!judge_notification(t, x))
+        return false;
+    bool kept_back = x->dir == ROW_S2C && !note_progress(t, x);
+    struct row row = message_row(x, "notification", ROW_FORWARDED);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
         p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
     if (p != NULL && type_changed)
@@ -234,7 +244,7 @@ static bool note_notification(struct traffic *t, struct message *x)
     }
     if (x->dir == ROW_C2S && rpc_method_is(&x->m, "notifications/initialized"))
         handshake_initialized(&t->handshake);
-    if (x->dir == ROW_S2C && !note_progress(t, x)) {
+    if (kept_back) {
         row.action = ROW_SWALLOWED;
         row.findings |= FINDING(FIND_LATE_PROGRESS);
     }
@@ -322,6 +332,8 @@ static bool note_answer(struct traffic *t, struct message *x)
             message_close(t, x->dir == ROW_C2S ? ROW_S2C : ROW_C2S, p);
         return passes;
     }
+    if (!judge_answer(t, x, p))
+        return false;
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);

@@ -16,6 +16,7 @@ struct message {
     struct slice text;  /* what goes on, without its newline: the line less what was repaired */
     size_t size;        /* bytes as received */
     findings repairs;   /* of the line */
+    breaches rules;        /* of MCP that it breaks */
     uint64_t batch_seq; /* the line it is a member of; 0: it is a line of its own */
     struct rpc m;
 };
@@ -62,6 +63,20 @@ bool message_says_unauthorized(struct slice text);
 /* learn.c: what a request and a result tell of the session. */
 void message_learn_request(struct traffic *t, const struct rpc *m, bool modern);
 void message_learn_result(struct traffic *t, const struct pending *p, const struct rpc *m);
+
+/* answer.c: an error for the server, who asked what the client shall not or cannot answer. */
+void message_tell_server(struct traffic *t, struct slice id, uint64_t seq, int code,
+                         const char *why, const char *cause);
+/* answer.c: the server's answer is kept back, recorded, and the client gets an error in its place. */
+void message_refuse_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
+                           const char *cause);
+/* judge.c: the rules of MCP. Each notes in x->rules what the message breaks; false: --validate refuses
+ * it, it is recorded and answered, and must go no further. */
+bool judge_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
+bool judge_notification(struct traffic *t, struct message *x);
+bool judge_answer(struct traffic *t, struct message *x, struct pending *p);
+/* The progress of a request, or, with NULL, of none that is open. Only noted. */
+void judge_progress(struct traffic *t, struct message *x, struct pending *p);
 
 /* batch.c: an array line (2025-03-26 only). */
 void batch_handle(struct traffic *t, struct message *x);

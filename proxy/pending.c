@@ -266,6 +266,16 @@ struct pending *pending_find_token(struct pending_table *t, struct json_value to
     return p;
 }
 
+bool pending_shares_token(const struct pending_table *t, const struct pending *p)
+{
+    if (p->token.p == NULL)
+        return false;
+    struct pending *other = *token_bucket(t->bucket, t->buckets, p->token);
+    while (other != NULL && (other == p || other->cancelled || !slice_eq(other->token, p->token)))
+        other = other->token_chain;
+    return other != NULL;
+}
+
 void pending_cancel(struct pending_table *t, struct pending *p)
 {
     if (p->cancelled)

@@ -13,7 +13,7 @@
 #ifndef MI_PROXY_PENDING_H
 #define MI_PROXY_PENDING_H
 
-#include "wire/rpc.h"
+#include "wire/protocol.h"
 
 #define PENDING_MAX 65536
 #define PENDING_CANCELLED_MAX 1024
@@ -59,6 +59,8 @@ struct pending {
     struct slice method, target; /* between the quotes, escapes as written */
     struct slice arguments;      /* JSON; {NULL, 0}: none */
     size_t arguments_n; /* bytes they had; more than arguments.n: only their head is here */
+    /* For the rules about its answer: */
+    struct protocol_asked asked;
     char data[];
 };
 
@@ -84,6 +86,8 @@ MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, stru
 struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
 /* The oldest request with this progress token, open or cancelled; NULL: none. */
 struct pending *pending_find_token(struct pending_table *t, struct json_value token);
+/* Has another request that is open the same progress token? */
+bool pending_shares_token(const struct pending_table *t, const struct pending *p);
 /* Nobody waits for the answer any more. May remove the oldest entry that was cancelled before. */
 void pending_cancel(struct pending_table *t, struct pending *p);
 void pending_remove(struct pending_table *t, struct pending *p);

@@ -21,6 +21,7 @@ void traffic_open(struct traffic *t, struct recorder *r, const char *server, enu
     }
     timers_open(&t->timers, NULL, 0);
     handshake_open(&t->handshake);
+    protocol_open(&t->protocol);
     actions_open(&t->actions, recorder_uid(r), server);
     t->actions.level = recorder_level(r);
 }
@@ -33,6 +34,7 @@ void traffic_close(struct traffic *t)
     }
     timers_close(&t->timers);
     handshake_close(&t->handshake);
+    protocol_close(&t->protocol);
     actions_close(&t->actions);
     buf_close(&t->scratch);
 }

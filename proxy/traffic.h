@@ -18,8 +18,10 @@
 #include "vault/recorder.h"
 #include "vault/redact.h"
 #include "wire/line.h"
+#include "wire/protocol.h"
 
-enum validate { VALIDATE_NONE, VALIDATE_WIRE };
+/* What is refused: nothing, what is no message, what breaks a MUST of MCP as well. */
+enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
 
 struct traffic {
     struct recorder *recorder; /* borrowed */
@@ -31,6 +33,7 @@ struct traffic {
     struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* for a new process of the server */
+    struct protocol protocol;     /* the rules of MCP */
     struct actions actions;
     struct buf scratch;                            /* owned: replies under construction */
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */

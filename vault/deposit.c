@@ -246,19 +246,19 @@ static const char *static_kind(struct slice kind)
 }
 
 /* Names that this version does not know are left out. */
-static findings findings_of(struct slice names)
+static void read_findings(struct slice names, struct row *r)
 {
-    findings set = 0;
+    struct finding_info info;
     while (names.n > 0) {
         const char *comma = memchr(names.p, ',', names.n);
         size_t n = comma != NULL ? (size_t)(comma - names.p) : names.n;
-        for (int f = 0; f < FIND_COUNT; f++)
-            if (slice_is((struct slice){names.p, n}, finding_name((enum finding)f)))
-                set |= FINDING(f);
+        if (finding_look((struct slice){names.p, n}, &info)) {
+            r->findings |= info.finding;
+            r->rules |= info.rule;
+        }
         n += comma != NULL;
         names = (struct slice){names.p + n, names.n - n};
     }
-    return set;
 }
 
 static bool is_json(struct slice body)
@@ -287,9 +287,9 @@ int deposit_message(struct deposit *d, const struct query_message *m)
         .has_error_code = m->has_error_code,
         .error_code = m->error_code,
         .batch_seq = (uint64_t)m->batch_seq,
-        .findings = findings_of(m->finding),
         .redactions = (uint64_t)m->redactions,
     };
+    read_findings(m->finding, &r);
     if (m->body.p != NULL && (slice_is(m->kind, "noise") || slice_is(m->kind, "stderr")))
         r.not_json = !is_json(m->body);
     if (d->method.failed || d->target.failed)

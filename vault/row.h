@@ -6,7 +6,7 @@
 #define MI_VAULT_ROW_H
 
 #include "base/chunk.h"
-#include "wire/finding.h"
+#include "wire/rule.h"
 
 enum row_direction { ROW_C2S, ROW_S2C }; /* `c2s`, `s2c` */
 enum row_origin { ROW_PEER, ROW_INTERPOSER };
@@ -32,6 +32,7 @@ struct row {
     int64_t error_code; /* of an error */
     uint64_t batch_seq; /* of a batch's member; 0: none */
     findings findings;
+    breaches rules;
     struct chunk *hold; /* where body lies; NULL: nowhere that could go away in this turn */
 };
 

@@ -439,7 +439,7 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     struct kept k;
     if (keep_row(&s->keep, r, &k) < 0)
         return fail_memory(s);
-    char names[512];
+    char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     findings set = r->findings;
     sqlite3_stmt *q = s->q[Q_MESSAGE];
@@ -454,8 +454,8 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     bind_text(q, 9, k.method);
     bind_text(q, 10, k.target);
     int st = bind_body(s, q, uid, k.body, &set);
-    if (set != 0)
-        finding_list(&found, set);
+    if (set != 0 || r->rules != 0)
+        finding_list(&found, set, r->rules);
     sqlite3_bind_int64(q, 14, (int64_t)r->size);
     sqlite3_bind_int64(q, 20, (int64_t)k.redactions);
     bind_text(q, 15, actions[r->action]);
@@ -465,7 +465,7 @@ int store_add(struct store *s, int64_t session_id, const char *uid, const struct
     else
         sqlite3_bind_null(q, 17);
     bind_count(q, 18, r->batch_seq);
-    bind_text(q, 19, set != 0 ? buf_slice(&found) : (struct slice){0});
+    bind_text(q, 19, found.n > 0 ? buf_slice(&found) : (struct slice){0});
     /* bindings are not cleared here: each is bound anew for the next row, before it is looked at */
     return st < 0 ? st : run(s, Q_MESSAGE);
 }

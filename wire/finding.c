@@ -1,69 +1,82 @@
 #include "wire/finding.h"
 
 static const struct {
-    const char *name, *meaning;
+    const char *name;
+    enum severity severity;
+    const char *meaning;
 } findings_table[FIND_COUNT] = {
-    [FIND_CRLF] = {"crlf", "The line ended with CR LF; the CR was taken off."},
-    [FIND_BOM] = {"bom", "A byte order mark stood before the message; it was taken off."},
-    [FIND_BLANK_LINE] = {"blank-line", "An empty line; it was dropped."},
+    [FIND_CRLF] = {"crlf", SEVERITY_WARNING, "The line ended with CR LF; the CR was taken off."},
+    [FIND_BOM] = {"bom", SEVERITY_WARNING,
+                  "A byte order mark stood before the message; it was taken off."},
+    [FIND_BLANK_LINE] = {"blank-line", SEVERITY_WARNING, "An empty line; it was dropped."},
     [FIND_GLUED_TEXT] =
-        {"glued-text",
+        {"glued-text", SEVERITY_ERROR,
          "Log text stood in front of a message on the same line; the two were parted."},
-    [FIND_NOT_JSON] = {"not-json", "The line is not JSON."},
-    [FIND_INVALID_UTF8] = {"invalid-utf8", "The line is not well-formed UTF-8."},
-    [FIND_TOO_DEEP] = {"too-deep", "The JSON is nested deeper than 512 levels."},
-    [FIND_SEVERAL_VALUES] = {"several-values", "More than one JSON value on one line."},
-    [FIND_TOO_LONG] = {"too-long",
+    [FIND_NOT_JSON] = {"not-json", SEVERITY_ERROR, "The line is not JSON."},
+    [FIND_INVALID_UTF8] = {"invalid-utf8", SEVERITY_ERROR, "The line is not well-formed UTF-8."},
+    [FIND_TOO_DEEP] = {"too-deep", SEVERITY_ERROR, "The JSON is nested deeper than 512 levels."},
+    [FIND_SEVERAL_VALUES] = {"several-values", SEVERITY_ERROR,
+                             "More than one JSON value on one line."},
+    [FIND_TOO_LONG] = {"too-long", SEVERITY_ERROR,
                        "The line is longer than --max-message; its bytes were dropped."},
-    [FIND_NO_NEWLINE] = {"no-newline", "The stream ended inside this line."},
-    [FIND_CONTENT_LENGTH] = {"content-length",
+    [FIND_NO_NEWLINE] = {"no-newline", SEVERITY_WARNING, "The stream ended inside this line."},
+    [FIND_CONTENT_LENGTH] = {"content-length", SEVERITY_ERROR,
                              "The peer frames messages with Content-Length headers, as LSP does; "
                              "MCP wants one message a line."},
-    [FIND_LARGE_MESSAGE] = {"large-message",
+    [FIND_LARGE_MESSAGE] = {"large-message", SEVERITY_WARNING,
                             "Over 10 MiB: some clients close the connection at that size."},
-    [FIND_NOT_JSONRPC] = {"not-jsonrpc", "JSON, but not a JSON-RPC 2.0 message."},
-    [FIND_DUPLICATE_ENVELOPE_KEY] = {"duplicate-envelope-key",
+    [FIND_NOT_JSONRPC] = {"not-jsonrpc", SEVERITY_ERROR, "JSON, but not a JSON-RPC 2.0 message."},
+    [FIND_DUPLICATE_ENVELOPE_KEY] = {"duplicate-envelope-key", SEVERITY_ERROR,
                                      "One of jsonrpc, id, method, params, result, error stands "
                                      "twice: two parsers would see two messages."},
-    [FIND_DUPLICATE_KEY] = {"duplicate-key", "An object inside the message has a key twice."},
-    [FIND_BATCH] = {"batch",
+    [FIND_DUPLICATE_KEY] = {"duplicate-key", SEVERITY_WARNING,
+                            "An object inside the message has a key twice."},
+    [FIND_BATCH] = {"batch", SEVERITY_ERROR,
                     "A batch where the negotiated revision has none, or an empty or broken one."},
-    [FIND_NULL_ID] = {"null-id", "The id is null."},
-    [FIND_FRACTIONAL_ID] = {"fractional-id", "The id is a number but not an integer."},
-    [FIND_NULL_PARAMS] = {"null-params", "params is null; it should be left out or an object."},
-    [FIND_ARRAY_PARAMS] = {"array-params", "params is an array; MCP wants an object."},
+    [FIND_NULL_ID] = {"null-id", SEVERITY_ERROR, "The id is null."},
+    [FIND_FRACTIONAL_ID] = {"fractional-id", SEVERITY_ERROR,
+                            "The id is a number but not an integer."},
+    [FIND_NULL_PARAMS] = {"null-params", SEVERITY_WARNING,
+                          "params is null; it should be left out or an object."},
+    [FIND_ARRAY_PARAMS] = {"array-params", SEVERITY_ERROR,
+                           "params is an array; MCP wants an object."},
     [FIND_NULL_BESIDE_ANSWER] =
-        {"null-beside-answer",
+        {"null-beside-answer", SEVERITY_WARNING,
          "A null error stands beside a result, or a null result beside an error."},
-    [FIND_RESULT_NOT_OBJECT] = {"result-not-object",
+    [FIND_RESULT_NOT_OBJECT] = {"result-not-object", SEVERITY_ERROR,
                                 "The result is not an object, as MCP wants it."},
     [FIND_MALFORMED_ANSWER] =
-        {"malformed-answer",
+        {"malformed-answer", SEVERITY_ERROR,
          "An answer with no result and no error, with both, or with parts of a wrong type."},
-    [FIND_REUSED_ID] = {"reused-id", "A request uses the id of one that is still open."},
+    [FIND_REUSED_ID] = {"reused-id", SEVERITY_ERROR,
+                        "A request uses the id of one that is still open."},
     [FIND_ID_TYPE_CHANGED] =
-        {"id-type-changed", "The answer has the request's id with another JSON type, \"7\" for 7."},
-    [FIND_UNKNOWN_ANSWER] = {"unknown-answer", "An answer to no request that is open."},
+        {"id-type-changed", SEVERITY_ERROR,
+         "The answer has the request's id with another JSON type, \"7\" for 7."},
+    [FIND_UNKNOWN_ANSWER] = {"unknown-answer", SEVERITY_ERROR,
+                             "An answer to no request that is open."},
     [FIND_LATE_ANSWER] =
-        {"late-answer",
+        {"late-answer", SEVERITY_NOTE,
          "An answer to a request that had been cancelled, or whose deadline had passed."},
-    [FIND_LATE_PROGRESS] = {"late-progress", "Progress of a request whose deadline had passed, or "
-                                             "a stream acknowledged again; it was kept "
-                                             "back."},
+    [FIND_LATE_PROGRESS] = {"late-progress", SEVERITY_NOTE,
+                            "Progress of a request whose deadline had passed, or a stream "
+                            "acknowledged again; it was kept back."},
     [FIND_OWN_REQUEST] =
-        {"own-request",
+        {"own-request", SEVERITY_NOTE,
          "A request of the interposer to the server, or the answer to it: the client knows nothing "
          "of it."},
-    [FIND_CANCELLED_INITIALIZE] = {"cancelled-initialize",
+    [FIND_CANCELLED_INITIALIZE] = {"cancelled-initialize", SEVERITY_ERROR,
                                    "The client cancelled initialize, which it must not."},
-    [FIND_TOO_MANY_OPEN] = {"too-many-open",
+    [FIND_TOO_MANY_OPEN] = {"too-many-open", SEVERITY_WARNING,
                             "More requests were open at once than the interposer keeps."},
-    [FIND_TOOL_ERROR] = {"tool-error", "The tool says that it failed (isError)."},
+    [FIND_TOOL_ERROR] = {"tool-error", SEVERITY_NOTE, "The tool says that it failed (isError)."},
     [FIND_BODY_LOST] =
-        {"body-lost",
+        {"body-lost", SEVERITY_NOTE,
          "The body is over 64 KiB and could not be written to Bodies/: only its row is kept."},
-    [FIND_TIMEOUT] = {"timeout", "The server had not answered when the request's deadline passed."},
-    [FIND_SERVER_GONE] = {"server-gone", "The server could not take the message any more."},
+    [FIND_TIMEOUT] = {"timeout", SEVERITY_ERROR,
+                      "The server had not answered when the request's deadline passed."},
+    [FIND_SERVER_GONE] = {"server-gone", SEVERITY_ERROR,
+                          "The server could not take the message any more."},
 };
 
 const char *finding_name(enum finding f)
@@ -76,15 +89,14 @@ const char *finding_meaning(enum finding f)
     return findings_table[f].meaning;
 }
 
-void finding_list(struct buf *b, findings set)
+enum severity finding_severity(enum finding f)
 {
-    bool first = true;
-    for (int f = 0; f < FIND_COUNT; f++) {
-        if ((set & FINDING(f)) == 0)
-            continue;
-        if (!first)
-            buf_addc(b, ',');
-        buf_adds(b, findings_table[f].name);
-        first = false;
-    }
+    return findings_table[f].severity;
+}
+
+const char *severity_name(enum severity s)
+{
+    static const char *const names[] = {
+        [SEVERITY_NOTE] = "note", [SEVERITY_WARNING] = "warning", [SEVERITY_ERROR] = "error"};
+    return names[s];
 }

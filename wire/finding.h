@@ -1,12 +1,17 @@
 /* finding.h - what can be wrong or remarkable with a message, each under a stable name.
  *
  * A message has a set of findings, one bit each. The names are an interface: they stand in
- * `messages.finding` of the vault, joined by commas, and in docs/findings.md.
+ * `messages.finding` of the vault, joined by commas, and in docs/findings.md. Rules of MCP that a message
+ * breaks are in rule.h.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_FINDING_H
 #define MI_WIRE_FINDING_H
 
 #include "base/buf.h"
+
+/* How bad: something breaks or may break; somebody should mend it; nothing to mend. */
+enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
+const char *severity_name(enum severity s); /* "note", "warning", "error" */
 
 enum finding {
     /* the line */
@@ -54,8 +59,8 @@ _Static_assert(FIND_COUNT <= 64, "a set of findings is one uint64_t");
 typedef uint64_t findings; /* a set: FINDING(FIND_CRLF) | … */
 #define FINDING(f) ((findings)1 << (f))
 
-const char *finding_name(enum finding f);       /* "crlf" */
-const char *finding_meaning(enum finding f);    /* one sentence */
-void finding_list(struct buf *b, findings set); /* names joined by commas, in the order above */
+const char *finding_name(enum finding f);    /* "crlf" */
+const char *finding_meaning(enum finding f); /* one sentence */
+enum severity finding_severity(enum finding f);
 
 #endif

@@ -1,21 +1,99 @@
-/* method.h - the methods of MCP that are treated in a way of their own.
+/* method.h - every method and notification of MCP, in the five revisions of the protocol.
  *
- * Rules     mcp-wire.md 2 and 6.1: what a deadline must not touch, and what may be asked a second time.
- *           A method that is not in the table is an ordinary request with an ordinary deadline.
+ * Rules     mcp-wire.md 2 and 6.1, and the JSON Schemas of the revisions, which a test compares with this
+ *           table. What revision 2026-07-28 wants of every message (_meta, resultType) stands in
+ *           protocol.c. A method that is not in the table is an ordinary request with an ordinary
+ *           deadline. What a request is about is rpc_target().
  * Blocks    never. Pure; the table is static. */
 #ifndef MI_WIRE_METHOD_H
 #define MI_WIRE_METHOD_H
 
-#include "base/base.h"
+#include "wire/field.h"
+#include "wire/json.h"
+
+/* A revision of the protocol; sets of them have a bit for each. */
+enum revision {
+    REV_2024_11_05,
+    REV_2025_03_26,
+    REV_2025_06_18,
+    REV_2025_11_25,
+    REV_2026_07_28,
+    REV_COUNT, /* none of these */
+};
+enum {
+    REVS_2024_11_05 = 1u << REV_2024_11_05,
+    REVS_2025_03_26 = 1u << REV_2025_03_26,
+    REVS_2025_06_18 = 1u << REV_2025_06_18,
+    REVS_2025_11_25 = 1u << REV_2025_11_25,
+    REVS_2026_07_28 = 1u << REV_2026_07_28,
+    REVS_LEGACY = REVS_2026_07_28 - 1, /* those with initialize */
+    REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
+};
+enum revision revision_of(struct slice date); /* "2025-06-18"; REV_COUNT: unknown */
+const char *revision_name(enum revision r);
+
+/* What has to be declared before a method is used, by the server or by the client. */
+enum capability {
+    CAP_NONE,
+    CAP_TOOLS,
+    CAP_TOOLS_CHANGED,
+    CAP_RESOURCES,
+    CAP_RESOURCES_CHANGED,
+    CAP_SUBSCRIBE,
+    CAP_PROMPTS,
+    CAP_PROMPTS_CHANGED,
+    CAP_LOGGING,
+    CAP_COMPLETIONS,
+    CAP_TASKS,
+    CAP_TASKS_LIST,
+    CAP_TASKS_CANCEL,
+    CAP_ROOTS,
+    CAP_ROOTS_CHANGED,
+    CAP_SAMPLING,
+    CAP_ELICITATION,
+    CAP_ELICITATION_URL,
+    CAP_COUNT
+};
+/* The capabilities that this object declares, a bit each: 1u << CAP_TOOLS. */
+uint32_t capabilities_of(struct json_value declared);
 
 enum method_flag {
     METHOD_PATIENT =
         1, /* may rightly stay without an answer: no deadline unless it is named in a rule */
     METHOD_READS = 2,       /* changes nothing: may be sent again to a new process of the server */
     METHOD_UNCANCELLED = 4, /* must not be cancelled (initialize) */
+    METHOD_CACHED = 8,      /* its result has ttlMs and cacheScope in 2026-07-28 */
+    METHOD_ASKS_BACK = 16,  /* its result may be input_required in 2026-07-28 */
+    METHOD_STREAMED = 32,   /* a notification that belongs to a subscription in 2026-07-28 */
 };
 
-/* Flags of a method, its name as it stands between the quotes. 0: an ordinary one, or unknown. */
+/* A member of params or result, and what its value may be. */
+struct method_need {
+    uint8_t field;  /* enum field */
+    uint8_t must;   /* the revisions that require it; 0: it may be left out in all of them */
+    uint16_t types; /* 1u << JSON_STRING | … */
+};
+#define METHOD_NEEDS_MAX 5
+
+struct method {
+    const char *name;
+    uint8_t name_n;
+    bool is_request;
+    uint8_t from_client, from_server; /* revisions in which that side may send it */
+    uint8_t flags;                    /* enum method_flag */
+    uint8_t
+        capability; /* enum capability: of the receiver of a request, of a notification's sender */
+    uint8_t capability_since;                    /* the first revision that has it */
+    struct method_need params[METHOD_NEEDS_MAX]; /* ended by one without types */
+    struct method_need result[METHOD_NEEDS_MAX];
+};
+
+/* A method by its name as it stands between the quotes; NULL: not of MCP. */
+const struct method *method_find(struct slice raw);
+const struct method *method_at(size_t i); /* NULL: past the last one */
+/* Flags of a method. 0: an ordinary one, or unknown. */
 unsigned method_flags(struct slice raw);
+/* What clients and servers with habits from LSP send: shutdown, exit, $/…, textDocument/…. */
+bool method_is_lsp(struct slice raw);
 
 #endif

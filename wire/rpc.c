@@ -13,7 +13,7 @@ struct reader {
     enum env outer;
 };
 
-#define KEY_MAX 13 /* longest of the names below */
+#define KEY_MAX FIELD_NAME_MAX /* longest name that is looked for */
 
 /* Is the key this name, a string literal? The compiler makes one or two compares of it. */
 #define KEY_IS(key, name)                                                                          \
@@ -30,30 +30,29 @@ static enum env env_plain(struct slice key)
                                    : ENV_OTHER;
 }
 
-/* The few members one level down that every message is looked at for. */
-static struct json_value *inner_place(struct rpc *m, enum env outer, struct slice key)
-{
-    switch (outer) {
-    case ENV_PARAMS:
-        return KEY_IS(key, "name")            ? &m->name
-               : KEY_IS(key, "uri")           ? &m->uri
-               : KEY_IS(key, "ref")           ? &m->ref
-               : KEY_IS(key, "taskId")        ? &m->uri
-               : KEY_IS(key, "arguments")     ? &m->arguments
-               : KEY_IS(key, "_meta")         ? &m->meta
-               : KEY_IS(key, "requestId")     ? &m->request_id
-               : KEY_IS(key, "progressToken") ? &m->progress_token
-                                              : NULL;
-    case ENV_RESULT:
-        return KEY_IS(key, "content") ? &m->content : KEY_IS(key, "isError") ? &m->is_error : NULL;
-    case ENV_ERROR:
-        return KEY_IS(key, "code")      ? &m->error_code
-               : KEY_IS(key, "message") ? &m->error_message
-                                        : NULL;
-    default:
-        return NULL;
-    }
-}
+/* The members one level down whose values are kept. 0: only the type is (`kind` is the first of all). */
+#define PLACE(member) offsetof(struct rpc, member)
+static const uint16_t params_place[FIELD_COUNT] = {
+    [FIELD_NAME] = PLACE(name),
+    [FIELD_URI] = PLACE(uri),
+    [FIELD_REF] = PLACE(ref),
+    [FIELD_TASK_ID] = PLACE(uri),
+    [FIELD_ARGUMENTS] = PLACE(arguments),
+    [FIELD_META] = PLACE(meta),
+    [FIELD_REQUEST_ID] = PLACE(request_id),
+    [FIELD_PROGRESS_TOKEN] = PLACE(progress_token),
+    [FIELD_PROGRESS] = PLACE(progress),
+    [FIELD_CURSOR] = PLACE(cursor),
+    [FIELD_REQUEST_STATE] = PLACE(request_state),
+};
+static const uint16_t result_place[FIELD_COUNT] = {
+    [FIELD_CONTENT] = PLACE(content),
+    [FIELD_IS_ERROR] = PLACE(is_error),
+    [FIELD_RESULT_TYPE] = PLACE(result_type),
+    [FIELD_NEXT_CURSOR] = PLACE(next_cursor),
+    [FIELD_REQUEST_STATE] = PLACE(request_state),
+    [FIELD_STRUCTURED_CONTENT] = PLACE(structured),
+};
 
 /* A key with escapes in it, resolved, if it can be one of the names; else as it is. */
 static struct slice resolved(struct slice key, char *place)
@@ -85,6 +84,14 @@ static void envelope_member(struct reader *r, const struct json_member *mb)
     *place[e] = mb->value;
 }
 
+static void error_member(struct rpc *m, const struct json_member *mb, struct slice key)
+{
+    if (KEY_IS(key, "code"))
+        m->error_code = mb->value;
+    else if (KEY_IS(key, "message"))
+        m->error_message = mb->value;
+}
+
 static void inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
@@ -92,11 +99,22 @@ static void inner_member(struct reader *r, const struct json_member *mb)
         r->outer_at = mb->outer.p;
         r->outer = env_key(mb->outer);
     }
-    struct json_value *place = inner_place(r->m, r->outer, mb->key);
-    if (place == NULL)
-        place = inner_place(r->m, r->outer, resolved(mb->key, name));
-    if (place != NULL)
-        *place = mb->value;
+    struct slice key = resolved(mb->key, name);
+    if (r->outer == ENV_ERROR)
+        error_member(r->m, mb, key);
+    if (r->outer != ENV_PARAMS && r->outer != ENV_RESULT)
+        return;
+    enum field f = field_find(key);
+    if (f == FIELD_COUNT)
+        return;
+    bool params = r->outer == ENV_PARAMS;
+    size_t place = params ? params_place[f] : result_place[f];
+    if (params)
+        r->m->in_params[f] = (uint8_t)mb->value.type;
+    else
+        r->m->in_result[f] = (uint8_t)mb->value.type;
+    if (place != 0)
+        memcpy((char *)r->m + place, &mb->value, sizeof mb->value);
 }
 
 static void on_member(void *ctx, const struct json_member *mb)

@@ -7,6 +7,7 @@
 #ifndef MI_WIRE_RPC_H
 #define MI_WIRE_RPC_H
 
+#include "wire/field.h"
 #include "wire/finding.h"
 #include "wire/json.h"
 
@@ -34,10 +35,18 @@ struct rpc {
     struct json_value meta;           /* params._meta */
     struct json_value request_id;     /* params.requestId of notifications/cancelled */
     struct json_value progress_token; /* params.progressToken of notifications/progress */
+    struct json_value progress;       /* params.progress of the same */
+    struct json_value cursor;         /* params.cursor */
+    struct json_value request_state;  /* params.requestState, or result.requestState */
     struct json_value content;        /* result.content */
     struct json_value is_error;       /* result.isError */
+    struct json_value result_type;    /* result.resultType */
+    struct json_value next_cursor;    /* result.nextCursor */
+    struct json_value structured;     /* result.structuredContent */
     struct json_value error_code;     /* error.code */
     struct json_value error_message;  /* error.message */
+    uint8_t in_params[FIELD_COUNT];   /* enum json_type of these members; JSON_NONE: not there */
+    uint8_t in_result[FIELD_COUNT];
 };
 
 /* Reads one line. 0 when it is JSON and one value, be it a good message or RPC_INVALID; MI_EPROTO when

@@ -146,7 +146,7 @@ export async function checkRecord(vault, name, run) {
     if (recorded.length !== passed.length) {
       throw new Error(`${way}: ${passed.length} messages passed, ${recorded.length} are recorded: ${counts(way === "c2s" ? sent : received)}`);
     }
-    recorded.forEach((row, i) => checkRow(row, passed[i], bySeq));
+    recorded.forEach((row, i) => checkRow(row, passed[i], bySeq, initialized?.capabilities));
   }
   same("stderr", rows.filter((r) => r.kind === "stderr").map((r) => String(r.body)), run.serverStderr());
   const events = await vault.query(`SELECT kind FROM events WHERE session_id = ${session.id} ORDER BY id`);
@@ -154,7 +154,32 @@ export async function checkRecord(vault, name, run) {
   return { session, rows, calls: outcomes(run.lines) };
 }
 
-function checkRow(row, bytes, bySeq) {
+// The findings that are true: a tool that fails, and what these tests ask for wrongly on purpose.
+const required = {
+  "tools/call": { name: "string", arguments: "object?" },
+  "prompts/get": { name: "string", arguments: "object?" },
+  "resources/read": { uri: "string" },
+  "resources/subscribe": { uri: "string" },
+  "completion/complete": { ref: "object", argument: "object" },
+  "logging/setLevel": { level: "string" },
+  "tasks/get": { taskId: "string" },
+};
+function truth(message, capabilities) {
+  if (message.result?.isError === true) return "tool-error";
+  if (/no.such/.test(message.method)) return "unknown-method";
+  const needed = { resources: "resources", prompts: "prompts", completion: "completions", logging: "logging" }[
+    message.method?.split("/")[0]
+  ];
+  if (message.id !== undefined && needed !== undefined && capabilities?.[needed] === undefined) return "undeclared-capability";
+  for (const [name, type] of Object.entries(required[message.method] ?? {})) {
+    const value = message.params?.[name];
+    if (value === undefined ? !type.endsWith("?") : Array.isArray(value) || typeof value !== type.replace("?", ""))
+      return "invalid-params";
+  }
+  return null;
+}
+
+function checkRow(row, bytes, bySeq, capabilities) {
   const what = `seq ${row.seq} (${row.direction})`;
   const message = JSON.parse(bytes);
   const kind = kindOf(message);
@@ -166,7 +191,7 @@ function checkRow(row, bytes, bySeq) {
     action: "forwarded",
     size: bytes.length,
     redactions: 0,
-    finding: message.result?.isError === true ? "tool-error" : null,
+    finding: truth(message, capabilities),
     outside: bytes.length > BODY_IN_DATABASE ? 1 : 0,
   });
   if (!row.body.equals(bytes)) {

@@ -1,5 +1,5 @@
-/* The names of findings, and that docs/findings.md tells of each of them and of no other. */
-#include "wire/finding.h"
+/* The names of findings and rules, and that docs/findings.md tells of each of them and of no other. */
+#include "wire/rule.h"
 
 #include "tests/unit/unit.h"
 
@@ -23,32 +23,67 @@ static void test_finding_of_each_value_has_a_name_and_a_sentence(void **state)
     }
 }
 
+static void test_finding_rule_of_each_value_has_a_name_and_a_sentence(void **state)
+{
+    (void)state;
+    for (int r = 0; r < RULE_COUNT; r++) {
+        const char *name = rule_name((enum rule)r);
+        const char *meaning = rule_meaning((enum rule)r);
+        assert_non_null(name);
+        assert_true(strspn(name, "abcdefghijklmnopqrstuvwxyz-") == strlen(name));
+        assert_true(strlen(meaning) > 10 && meaning[strlen(meaning) - 1] == '.');
+        struct finding_info info;
+        assert_true(finding_look(slice_of(name), &info)); /* and it is no finding's name */
+        assert_true(info.finding == 0 && info.rule == RULE(r));
+        assert_ptr_equal(info.meaning, meaning);
+        assert_int_equal(info.severity, rule_severity((enum rule)r));
+    }
+    struct finding_info info;
+    assert_true(finding_look(slice_of("crlf"), &info));
+    assert_true(info.finding == FINDING(FIND_CRLF) && info.rule == 0);
+    assert_false(finding_look(slice_of("crl"), &info));
+    assert_int_equal(rules_grave(RULE(RULE_UNKNOWN_METHOD) | RULE(RULE_INVALID_PARAMS)),
+                     RULE(RULE_INVALID_PARAMS));
+}
+
 static void test_finding_list_joins_the_names_in_order(void **state)
 {
     (void)state;
     static const struct {
         findings set;
+        breaches rules;
         const char *list;
     } rows[] = {
-        {0, ""},
-        {FINDING(FIND_CRLF), "crlf"},
-        {FINDING(FIND_SERVER_GONE), "server-gone"},
-        {FINDING(FIND_BOM) | FINDING(FIND_CRLF) | FINDING(FIND_NULL_ID), "crlf,bom,null-id"},
+        {0, 0, ""},
+        {FINDING(FIND_CRLF), 0, "crlf"},
+        {FINDING(FIND_SERVER_GONE), 0, "server-gone"},
+        {FINDING(FIND_BOM) | FINDING(FIND_CRLF) | FINDING(FIND_NULL_ID), 0, "crlf,bom,null-id"},
+        {0, RULE(RULE_MISSING_META), "missing-meta"},
+        {FINDING(FIND_CRLF), RULE(RULE_BAD_RETRY) | RULE(RULE_LSP_METHOD),
+         "crlf,lsp-method,bad-retry"},
     };
     struct buf b = {0};
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         buf_clear(&b);
-        finding_list(&b, rows[i].set);
+        finding_list(&b, rows[i].set, rows[i].rules);
         assert_string_equal(buf_str(&b), rows[i].list);
     }
     buf_clear(&b);
-    finding_list(&b, FINDING(FIND_COUNT) - 1);
+    finding_list(&b, FINDING(FIND_COUNT) - 1, RULE(RULE_COUNT) - 1);
     size_t commas = 0;
     for (size_t i = 0; i < b.n; i++)
         commas += b.p[i] == ',';
-    assert_int_equal(commas, FIND_COUNT - 1);
+    assert_int_equal(commas, FIND_COUNT + RULE_COUNT - 1);
+    assert_true(b.n < 2048); /* what a row of the vault has room for */
     buf_close(&b);
 }
+
+/* Findings first, then rules. */
+static const char *name_of(int i)
+{
+    return i < FIND_COUNT ? finding_name((enum finding)i) : rule_name((enum rule)(i - FIND_COUNT));
+}
+#define NAMES (FIND_COUNT + RULE_COUNT)
 
 static void test_finding_doc_has_one_full_row_for_each_name_and_no_other(void **state)
 {
@@ -56,7 +91,7 @@ static void test_finding_doc_has_one_full_row_for_each_name_and_no_other(void **
     FILE *f = fopen(DOC, "r");
     if (f == NULL)
         fail_msg("cannot open %s; run this test in the top folder", DOC);
-    int rows[FIND_COUNT] = {0};
+    int rows[NAMES] = {0};
     char line[2048];
     while (fgets(line, sizeof line, f) != NULL) {
         assert_non_null(strchr(line, '\n')); /* the whole line */
@@ -67,30 +102,31 @@ static void test_finding_doc_has_one_full_row_for_each_name_and_no_other(void **
         assert_non_null(end);
         *end = '\0';
         int found = 0;
-        while (found < FIND_COUNT && strcmp(finding_name((enum finding)found), name) != 0)
+        while (found < NAMES && strcmp(name_of(found), name) != 0)
             found++;
-        if (found == FIND_COUNT)
+        if (found == NAMES)
             fail_msg("%s has a row for %s, which is no finding", DOC, name);
         rows[found]++;
         /* meaning, what is done, where it comes from: none is empty */
         int cells = 0;
         char *save = NULL;
         for (char *c = strtok_r(end + 1, "|\n", &save); c != NULL; c = strtok_r(NULL, "|\n", &save))
-            cells += strlen(c) > 8;
+            cells += strlen(c) > 5;
         if (cells != 3)
             fail_msg("the row of %s in %s has not three full cells", name, DOC);
     }
     assert_int_equal(ferror(f), 0);
     fclose(f);
-    for (int i = 0; i < FIND_COUNT; i++)
+    for (int i = 0; i < NAMES; i++)
         if (rows[i] != 1)
-            fail_msg("%s has %d rows for %s", DOC, rows[i], finding_name((enum finding)i));
+            fail_msg("%s has %d rows for %s", DOC, rows[i], name_of(i));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finding_of_each_value_has_a_name_and_a_sentence),
+        cmocka_unit_test(test_finding_rule_of_each_value_has_a_name_and_a_sentence),
         cmocka_unit_test(test_finding_list_joins_the_names_in_order),
         cmocka_unit_test(test_finding_doc_has_one_full_row_for_each_name_and_no_other),
     };

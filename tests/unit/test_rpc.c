@@ -1,5 +1,6 @@
 /* What kind of message a line is, and where its parts lie. */
 #include "wire/rpc.h"
+#include "wire/rule.h"
 
 #include "tests/unit/unit.h"
 #include "wire/json_text.h"
@@ -32,8 +33,8 @@ static void expect(const char *text, enum rpc_kind kind, findings found)
 {
     struct line_read r = read_line(text);
     struct buf got = {0}, want = {0};
-    finding_list(&got, r.m.findings);
-    finding_list(&want, found);
+    finding_list(&got, r.m.findings, 0);
+    finding_list(&want, found, 0);
     if (r.st != 0 || r.m.kind != kind || r.m.findings != found)
         fail_msg("%s\nis %s [%s], status %d, not %s [%s]", text, rpc_kind_name(r.m.kind),
                  buf_str(&got), r.st, rpc_kind_name(kind), buf_str(&want));

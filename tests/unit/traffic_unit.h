@@ -164,6 +164,29 @@ static inline const char *traffic_got(struct fixture *f, enum row_direction dir)
     return buf_str(b);
 }
 
+/* What these tests say has little of MCP in it. The rules of MCP that it breaks are test_judge.c's: their
+ * names are taken out of the rows. Good until the next call. */
+static inline const char *traffic_no_rules(const char *rows)
+{
+    static char text[65536];
+    assert_true(strlen(rows) < sizeof text);
+    strcpy(text, rows);
+    for (int r = 0; r < RULE_COUNT; r++) {
+        size_t n = strlen(rule_name((enum rule)r));
+        for (char *at = text; (at = strstr(at, rule_name((enum rule)r))) != NULL;) {
+            if (at > text && at[-1] == ',')
+                memmove(at - 1, at + n, strlen(at + n) + 1);
+            else if (at[n] == ',')
+                memmove(at, at + n + 1, strlen(at + n));
+            else {
+                *at = '-';
+                memmove(at + 1, at + n, strlen(at + n) + 1);
+            }
+        }
+    }
+    return text;
+}
+
 static inline const char *traffic_rows(struct fixture *f)
 {
     char sql[1000];
@@ -177,7 +200,7 @@ static inline const char *traffic_rows(struct fixture *f)
         " FROM messages WHERE seq > %llu ORDER BY id",
         (unsigned long long)f->base, (unsigned long long)f->base, (unsigned long long)f->base,
         (unsigned long long)f->base);
-    return ask(&f->t, sql);
+    return traffic_no_rules(ask(&f->t, sql));
 }
 
 struct conversation {

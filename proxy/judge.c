@@ -1,0 +1,114 @@
+/* judge.c - the rules of MCP for what passes. They are noted always; with --validate protocol a message that
+ * breaks a MUST goes no further: who waits for an answer gets an error that names the rule. */
+#include "proxy/message.h"
+
+#include "base/log.h"
+
+/* "invalid-params: a member of params is missing or of a wrong type: `uri`" */
+static void say_why(const struct traffic *t, enum rule r, struct buf *why)
+{
+    const char *sentence = rule_meaning(r);
+    buf_adds(why, rule_name(r));
+    buf_adds(why, ": ");
+    buf_add(why, sentence, strlen(sentence) - 1);
+    if (r == RULE_INVALID_PARAMS || r == RULE_INVALID_RESULT)
+        buf_printf(why, ": %s", field_name(t->protocol.blame));
+}
+
+static enum rule first_of(breaches set)
+{
+    return (enum rule)__builtin_ctzll(set);
+}
+
+static int code_of(enum rule r)
+{
+    switch (r) {
+    case RULE_INVALID_PARAMS:
+    case RULE_MISSING_META:
+    case RULE_BAD_RETRY:
+        return REPLY_INVALID_PARAMS;
+    case RULE_WRONG_DIRECTION:
+    case RULE_UNDECLARED_CAPABILITY:
+        return REPLY_METHOD_NOT_FOUND;
+    default:
+        return REPLY_INVALID_REQUEST;
+    }
+}
+
+/* The rule for which it is refused, if it is. A line that goes on as a whole is refused for no member. */
+static bool refuses(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
+{
+    breaches grave = t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_grave(x->rules) : 0;
+    /* from 2025-06-18 on nothing may be used that was not declared; before, it should not */
+    if (t->protocol.revision < REV_2025_06_18)
+        grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
+    if (grave == 0)
+        return false;
+    *ret = first_of(grave);
+    say_why(t, *ret, why);
+    log_warn("refused: from=%s server=%s %s", x->dir == ROW_C2S ? "client" : "server", t->server,
+             buf_str(why));
+    return true;
+}
+
+static enum protocol_party party(const struct message *x)
+{
+    return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
+}
+
+bool judge_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_request(&t->protocol, party(x), &x->m, ret);
+    if (!refuses(t, x, &r, &why))
+        return true;
+    if (x->dir == ROW_C2S) {
+        message_refuse(t, x, code_of(r), buf_str(&why), rule_name(r));
+    } else {
+        uint64_t seq = message_drop(t, x, "request", ROW_REFUSED);
+        if (r != RULE_SERVER_REQUEST) /* a server of 2026-07-28 takes no answers */
+            message_tell_server(t, x->m.id.text, seq, code_of(r), buf_str(&why), rule_name(r));
+    }
+    buf_close(&why);
+    return false;
+}
+
+bool judge_notification(struct traffic *t, struct message *x)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_notification(&t->protocol, party(x), &x->m);
+    if (!refuses(t, x, &r, &why))
+        return true;
+    message_drop(t, x, "notification", ROW_REFUSED);
+    buf_close(&why);
+    return false;
+}
+
+bool judge_answer(struct traffic *t, struct message *x, struct pending *p)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked);
+    if (!refuses(t, x, &r, &why))
+        return true;
+    if (x->dir == ROW_S2C) {
+        message_refuse_answer(t, x, p, buf_str(&why), rule_name(r));
+    } else {
+        struct row row = message_row(x, rpc_kind_name(x->m.kind), ROW_REFUSED);
+        row.request_seq = p->request_seq;
+        recorder_add(t->recorder, &row);
+        if (r != RULE_CLIENT_ANSWER)
+            message_tell_server(t, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+                                rule_name(r));
+        message_close(t, ROW_S2C, p);
+    }
+    buf_close(&why);
+    return false;
+}
+
+void judge_progress(struct traffic *t, struct message *x, struct pending *p)
+{
+    x->rules |= protocol_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
+}

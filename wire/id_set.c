@@ -1,0 +1,80 @@
+#include "wire/id_set.h"
+
+#include "wire/json_text.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+void id_set_close(struct id_set *s)
+{
+    free(s->slot);
+    *s = (struct id_set){0};
+}
+
+/* Into a span, or a new one. 1: it was there, 0: it is now, -1: there is no room for it. */
+static int add_integer(struct id_set *s, int64_t v)
+{
+    for (unsigned i = s->spans; i-- > 0;) {
+        if (v >= s->span[i].first && v <= s->span[i].last)
+            return 1;
+        if (s->span[i].last != INT64_MAX && v == s->span[i].last + 1) {
+            s->span[i].last = v;
+            return 0;
+        }
+    }
+    if (s->spans == ID_SET_SPANS)
+        return -1;
+    s->span[s->spans].first = s->span[s->spans].last = v;
+    s->spans++;
+    return 0;
+}
+
+static size_t find(const struct id_set *s, uint64_t hash)
+{
+    size_t i = (size_t)(hash >> 20) & (s->cap - 1);
+    while (s->slot[i] != 0 && s->slot[i] != hash)
+        i = (i + 1) & (s->cap - 1);
+    return i;
+}
+
+static bool grow(struct id_set *s)
+{
+    struct id_set more = {.cap = s->cap == 0 ? 64 : s->cap * 2};
+    more.slot = calloc(more.cap, sizeof *more.slot);
+    if (more.slot == NULL)
+        return false;
+    for (size_t i = 0; i < s->cap; i++)
+        if (s->slot[i] != 0)
+            more.slot[find(&more, s->slot[i])] = s->slot[i];
+    free(s->slot);
+    s->slot = more.slot;
+    s->cap = more.cap;
+    return true;
+}
+
+static bool add_hash(struct id_set *s, uint64_t hash)
+{
+    hash += hash == 0;
+    if (s->cap > 0 && s->slot[find(s, hash)] == hash)
+        return true;
+    if (s->n == ID_SET_MAX || (s->n * 2 >= s->cap && !grow(s)))
+        return false;
+    s->slot[find(s, hash)] = hash;
+    s->n++;
+    return false;
+}
+
+bool id_set_add(struct id_set *s, struct json_value id)
+{
+    int64_t v;
+    if (id.type == JSON_NUMBER && json_int(id, &v)) {
+        int st = add_integer(s, v);
+        if (st >= 0)
+            return st == 1;
+    }
+    struct buf key = {0};
+    rpc_id_key(&key, id);
+    bool had = !key.failed && add_hash(s, rpc_id_hash(buf_slice(&key)));
+    buf_close(&key);
+    return had;
+}

@@ -1,0 +1,501 @@
+#include "wire/protocol.h"
+
+#include "wire/json_text.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+
+void protocol_open(struct protocol *p)
+{
+    *p = (struct protocol){.revision = REV_COUNT};
+}
+
+void protocol_close(struct protocol *p)
+{
+    id_set_close(&p->ids[PARTY_CLIENT]);
+    id_set_close(&p->ids[PARTY_SERVER]);
+}
+
+/* Nothing but 2026-07-28 was spoken here. */
+static bool modern_only(const struct protocol *p)
+{
+    return p->modern && p->phase == PHASE_NEW;
+}
+
+static uint64_t hash_of(struct json_value v)
+{
+    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
+        return 0;
+    struct buf key = {0};
+    rpc_id_key(&key, v);
+    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
+    buf_close(&key);
+    return hash + (hash == 0);
+}
+
+/* ---- members -------------------------------------------------------------------------------- */
+
+/* Does a member lack that must be there, or has one a wrong type? */
+static bool breaks(struct protocol *p, const struct method_need *needs, const uint8_t *have,
+                   enum revision revision)
+{
+    for (const struct method_need *n = needs; n < needs + METHOD_NEEDS_MAX && n->types != 0; n++) {
+        enum json_type type = (enum json_type)have[n->field];
+        bool must = revision < REV_COUNT && (n->must & 1u << revision) != 0;
+        if (type == JSON_NONE ? !must : (n->types & 1u << type) != 0)
+            continue;
+        p->blame = (enum field)n->field;
+        return true;
+    }
+    return false;
+}
+
+static bool lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type)
+{
+    if (have[f] == type)
+        return false;
+    p->blame = f;
+    return true;
+}
+
+/* ---- methods -------------------------------------------------------------------------------- */
+
+static breaches unknown_method(const struct rpc *m)
+{
+    if (rpc_method_is(m, "initialized"))
+        return RULE(RULE_BARE_INITIALIZED);
+    return method_is_lsp(m->method) ? RULE(RULE_LSP_METHOD) : RULE(RULE_UNKNOWN_METHOD);
+}
+
+/* May this side send it, in this revision? */
+static breaches check_sender(const struct method *k, enum protocol_party from,
+                             enum revision revision)
+{
+    uint8_t mine = from == PARTY_CLIENT ? k->from_client : k->from_server;
+    uint8_t theirs = from == PARTY_CLIENT ? k->from_server : k->from_client;
+    if (mine == 0)
+        return RULE(RULE_WRONG_DIRECTION);
+    if (revision == REV_COUNT || (mine & 1u << revision) != 0)
+        return 0;
+    return RULE((theirs & 1u << revision) != 0 ? RULE_WRONG_DIRECTION : RULE_OTHER_REVISION);
+}
+
+static breaches check_capability(const struct protocol *p, const struct method *k,
+                                 enum protocol_party owner, enum revision revision)
+{
+    bool core =
+        revision != REV_2026_07_28 || k->capability < CAP_TASKS || k->capability >= CAP_ROOTS;
+    if (k->capability == CAP_NONE || !p->declared[owner] || revision == REV_COUNT ||
+        revision < k->capability_since || !core)
+        return 0;
+    bool has = (p->capabilities[owner] & 1u << k->capability) != 0;
+    return has ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+/* What a request of 2026-07-28 says of itself. */
+static breaches read_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+{
+    struct json_value version = json_get(m->meta, META_VERSION);
+    struct json_value capabilities = json_get(m->meta, META_CAPABILITIES);
+    a->modern = true;
+    a->revision = revision_of(json_string_raw(version));
+    a->capabilities = capabilities_of(capabilities);
+    a->wants_log = json_get(m->meta, META_LOG_LEVEL).type != JSON_NONE;
+    p->log_requests += a->wants_log;
+    p->modern = true;
+    breaches r = a->revision == REV_COUNT ? RULE(RULE_UNKNOWN_REVISION) : 0;
+    if (capabilities.type != JSON_OBJECT) {
+        p->blame = FIELD_META;
+        r |= RULE(RULE_MISSING_META);
+    }
+    return r;
+}
+
+/* A retry says what it got: the state, exactly, under an id of its own. */
+static breaches check_retry(const struct protocol *p, const struct rpc *m, uint64_t id)
+{
+    if (m->request_state.type != JSON_STRING || p->states > PROTOCOL_STATES)
+        return 0;
+    uint64_t state = hash_of(m->request_state);
+    for (unsigned i = 0; i < p->states; i++)
+        if (p->given[i].state == state)
+            return p->given[i].id == id ? RULE(RULE_BAD_RETRY) : 0;
+    return RULE(RULE_BAD_RETRY);
+}
+
+static uint8_t stream_kind(struct slice method)
+{
+    static const char *const kinds[] = {"notifications/tools/list_changed",
+                                        "notifications/prompts/list_changed",
+                                        "notifications/resources/list_changed",
+                                        "notifications/resources/updated", "notifications/tasks"};
+    for (unsigned i = 0; i < MI_COUNT(kinds); i++)
+        if (json_key_is(method, kinds[i]))
+            return (uint8_t)(1u << i);
+    return 0;
+}
+
+static void open_stream(struct protocol *p, const struct rpc *m, uint64_t id)
+{
+    static const char *const kinds[] = {"toolsListChanged", "promptsListChanged",
+                                        "resourcesListChanged", "resourceSubscriptions", "taskIds"};
+    struct json_value asked = json_get(m->params, "notifications");
+    struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
+    *s = (struct protocol_stream){.id = id};
+    for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
+        struct json_value v = json_get(asked, kinds[i]);
+        if (v.type == JSON_TRUE || v.type == JSON_ARRAY)
+            s->kinds |= (uint8_t)(1u << i);
+    }
+}
+
+static struct protocol_stream *find_stream(struct protocol *p, uint64_t id)
+{
+    for (int i = 0; id != 0 && i < PROTOCOL_STREAMS; i++)
+        if (p->stream[i].id == id)
+            return &p->stream[i];
+    return NULL;
+}
+
+static breaches initialize_asked(struct protocol *p, const struct rpc *m)
+{
+    breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
+    if (p->phase == PHASE_NEW)
+        p->phase = PHASE_ASKED;
+    p->capabilities[PARTY_CLIENT] = capabilities_of(json_get(m->params, "capabilities"));
+    p->declared[PARTY_CLIENT] = true;
+    return r;
+}
+
+/* Requests of the older revisions wait for the handshake. The second kind is told once. */
+static breaches check_phase(struct protocol *p, const struct method *k)
+{
+    if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
+        return 0;
+    if (modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
+        p->blame = FIELD_META;
+        return RULE(RULE_MISSING_META);
+    }
+    if (p->phase < PHASE_ANSWERED)
+        return RULE(RULE_REQUEST_BEFORE_INITIALIZE);
+    if (p->phase == PHASE_READY)
+        return 0;
+    p->phase = PHASE_READY;
+    return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
+}
+
+static bool repeats_id(struct protocol *p, enum protocol_party from, const struct rpc *m)
+{
+    bool had = id_set_add(&p->ids[from], m->id);
+    return had && (m->findings & FINDING(FIND_REUSED_ID)) == 0;
+}
+
+/* A form asks for a schema, a page in a browser for its address; either has to be declared. */
+static breaches check_elicitation(struct protocol *p, const struct rpc *m)
+{
+    bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
+    uint32_t has = p->capabilities[PARTY_CLIENT];
+    if (url ? lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
+                  lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
+            : lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
+        return RULE(RULE_INVALID_PARAMS);
+    if (url && p->declared[PARTY_CLIENT] && (has & 1u << CAP_ELICITATION) != 0 &&
+        (has & 1u << CAP_ELICITATION_URL) == 0)
+        return RULE(RULE_UNDECLARED_CAPABILITY);
+    return 0;
+}
+
+static breaches server_request(struct protocol *p, const struct rpc *m, const struct method *k)
+{
+    if (modern_only(p))
+        return RULE(RULE_SERVER_REQUEST);
+    breaches r = 0;
+    if (p->phase < PHASE_READY && (k == NULL || !slice_is(slice_of("ping"), k->name)))
+        r |= RULE(p->client_spoke ? RULE_EARLY_SERVER_REQUEST : RULE_EARLY_SERVER_MESSAGE);
+    if (k != NULL && p->revision == REV_2025_11_25 &&
+        slice_is(slice_of("elicitation/create"), k->name))
+        r |= check_elicitation(p, m);
+    return r;
+}
+
+static breaches client_request(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+{
+    breaches r = 0;
+    const struct method *k = a->method;
+    bool modern = rpc_is_modern(m);
+    p->client_spoke = true;
+    if (modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
+        a->revision = REV_2026_07_28;
+    r |= modern ? read_meta(p, m, a) : check_phase(p, k);
+    if (k == NULL)
+        return r;
+    if (k->flags & METHOD_UNCANCELLED)
+        r |= initialize_asked(p, m);
+    a->cursor = m->cursor.type == JSON_STRING ? hash_of(m->cursor) : 0;
+    if (!modern)
+        return r;
+    a->id = hash_of(m->id);
+    if (k->flags & METHOD_ASKS_BACK)
+        r |= check_retry(p, m, a->id);
+    if (slice_is(slice_of("subscriptions/listen"), k->name))
+        open_stream(p, m, a->id);
+    return r;
+}
+
+breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                          struct protocol_asked *ret)
+{
+    const struct method *k = method_find(m->method);
+    if (k != NULL && !k->is_request)
+        k = NULL;
+    struct protocol_asked a = {.method = k, .revision = p->revision};
+    breaches r = from == PARTY_CLIENT ? client_request(p, m, &a) : server_request(p, m, k);
+    if (!a.modern && repeats_id(p, from, m))
+        r |= RULE(RULE_REPEATED_ID);
+    if (a.revision == REV_2025_11_25 && m->in_params[FIELD_TASK] == JSON_OBJECT)
+        p->tasks = a.is_task = true;
+    *ret = a;
+    if (k == NULL)
+        return r | unknown_method(m);
+    if ((r & RULE(RULE_SERVER_REQUEST)) != 0)
+        return r;
+    breaches misplaced = check_sender(k, from, a.revision);
+    if (misplaced != 0)
+        return r | misplaced;
+    /* before the handshake there is one thing to say; a revision is not known for more */
+    enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
+    if (breaks(p, k->params, m->in_params, revision))
+        r |= RULE(RULE_INVALID_PARAMS);
+    r |= check_capability(p, k, from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT, a.revision);
+    return r;
+}
+
+/* ---- notifications -------------------------------------------------------------------------- */
+
+/* A notification that belongs to a stream names it; the older revisions have no streams. */
+static breaches check_stream(struct protocol *p, const struct rpc *m)
+{
+    struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
+    if (id.type == JSON_NONE)
+        return modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
+    struct protocol_stream *s = find_stream(p, hash_of(id));
+    if (s == NULL)
+        return p->next_stream > PROTOCOL_STREAMS ? 0 : RULE(RULE_NO_SUBSCRIPTION);
+    uint8_t kind = stream_kind(m->method);
+    if (kind == 0) {
+        s->acknowledged = true;
+        return 0;
+    }
+    if (s->over)
+        return 0; /* the two crossed */
+    return s->acknowledged && (s->kinds & kind) != 0 ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
+}
+
+static breaches server_notification(struct protocol *p, const struct rpc *m, const struct method *k)
+{
+    breaches r = 0;
+    bool log = k != NULL && slice_is(slice_of("notifications/message"), k->name);
+    if (!p->client_spoke || (!p->modern && p->phase < PHASE_ANSWERED && !log))
+        r |= RULE(RULE_EARLY_SERVER_MESSAGE);
+    if (log && modern_only(p) && p->log_requests == 0)
+        r |= RULE(RULE_UNASKED_LOG);
+    if (k != NULL && (k->flags & METHOD_STREAMED))
+        r |= check_stream(p, m);
+    return r;
+}
+
+static void client_notification(struct protocol *p, const struct rpc *m)
+{
+    p->client_spoke = true;
+    if (p->phase == PHASE_ANSWERED &&
+        (rpc_method_is(m, "notifications/initialized") || rpc_method_is(m, "initialized")))
+        p->phase = PHASE_READY;
+    if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled")) {
+        struct protocol_stream *s = find_stream(p, hash_of(m->request_id));
+        if (s != NULL)
+            s->over = true;
+    }
+}
+
+breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
+{
+    breaches r = 0;
+    const struct method *k = method_find(m->method);
+    if (k != NULL && k->is_request)
+        k = NULL;
+    if (from == PARTY_SERVER)
+        r |= server_notification(p, m, k);
+    else
+        client_notification(p, m);
+    if (k == NULL)
+        return r | unknown_method(m);
+    enum revision revision = modern_only(p) ? REV_2026_07_28 : p->revision;
+    breaches misplaced = check_sender(k, from, revision);
+    if (misplaced != 0)
+        return r | misplaced;
+    if (breaks(p, k->params, m->in_params, revision))
+        r |= RULE(RULE_INVALID_PARAMS);
+    if (!modern_only(p))
+        r |= check_capability(p, k, from, revision);
+    return r;
+}
+
+/* The number, if it is one that a double can be. */
+static double number_of(struct json_value v)
+{
+    char text[64];
+    if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
+        return 0;
+    memcpy(text, v.text.p, v.text.n);
+    text[v.text.n] = '\0';
+    return strtod(text, NULL);
+}
+
+breaches protocol_progress(struct protocol *p, const struct rpc *m, struct protocol_asked *asked)
+{
+    if (asked == NULL)
+        return p->tasks ? 0 : RULE(RULE_STRAY_PROGRESS);
+    if (m->progress.type != JSON_NUMBER)
+        return 0;
+    double now = number_of(m->progress);
+    bool more = !asked->has_progress || now > asked->progress;
+    asked->has_progress = true;
+    asked->progress = now;
+    return more ? 0 : RULE(RULE_PROGRESS_NOT_INCREASING);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void initialize_answered(struct protocol *p, const struct rpc *m, breaches *r)
+{
+    struct json_value version = json_get(m->result, "protocolVersion");
+    p->phase = PHASE_ANSWERED;
+    p->revision = revision_of(json_string_raw(version));
+    p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
+    p->declared[PARTY_SERVER] = true;
+    if (p->revision == REV_COUNT && version.type == JSON_STRING)
+        *r |= RULE(RULE_UNKNOWN_REVISION);
+}
+
+/* What the client is asked for inside a result needs the capabilities of the request. */
+static breaches check_input_requests(const struct rpc *m, const struct protocol_asked *a)
+{
+    struct slice key;
+    struct json_value one;
+    struct json_value all = json_get(m->result, "inputRequests");
+    if (all.type != JSON_OBJECT)
+        return 0;
+    for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &one);) {
+        const struct method *k = method_find(json_string_raw(json_get(one, "method")));
+        if (k != NULL && k->from_client == 0 && k->capability != CAP_NONE &&
+            (a->capabilities & 1u << k->capability) == 0)
+            return RULE(RULE_UNDECLARED_CAPABILITY);
+    }
+    return 0;
+}
+
+static breaches input_required(struct protocol *p, const struct rpc *m,
+                               const struct protocol_asked *a)
+{
+    bool state = m->request_state.type == JSON_STRING;
+    if (a->method == NULL || (a->method->flags & METHOD_ASKS_BACK) == 0 ||
+        (!state && m->in_result[FIELD_INPUT_REQUESTS] != JSON_OBJECT))
+        return RULE(RULE_MISPLACED_INPUT_REQUIRED);
+    if (state) {
+        p->given[p->states % PROTOCOL_STATES].state = hash_of(m->request_state);
+        p->given[p->states % PROTOCOL_STATES].id = a->id;
+        p->states++;
+    }
+    return check_input_requests(m, a);
+}
+
+static bool is_cached(struct protocol *p, const struct rpc *m)
+{
+    return !lacks(p, m->in_result, FIELD_TTL_MS, JSON_NUMBER) &&
+           !lacks(p, m->in_result, FIELD_CACHE_SCOPE, JSON_STRING);
+}
+
+/* *ret_plain: it is a result of the method's own kind. */
+static breaches modern_result(struct protocol *p, const struct rpc *m,
+                              const struct protocol_asked *a, bool *ret_plain)
+{
+    struct slice type = json_string_raw(m->result_type);
+    *ret_plain = false;
+    if (m->result_type.type != JSON_NONE && !json_key_is(type, "complete")) {
+        if (json_key_is(type, "input_required"))
+            return input_required(p, m, a);
+        bool call = a->method != NULL && slice_is(slice_of("tools/call"), a->method->name);
+        return call && json_key_is(type, "task") ? 0 : RULE(RULE_UNKNOWN_RESULT_TYPE);
+    }
+    *ret_plain = true;
+    breaches r = m->result_type.type == JSON_NONE ? RULE(RULE_MISSING_RESULT_TYPE) : 0;
+    if (a->method == NULL)
+        return r;
+    if ((a->method->flags & METHOD_CACHED) && !is_cached(p, m))
+        r |= RULE(RULE_MISSING_CACHE_FIELDS);
+    if (slice_is(slice_of("server/discover"), a->method->name) && !p->declared[PARTY_SERVER]) {
+        p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
+        p->declared[PARTY_SERVER] = true;
+    }
+    return r;
+}
+
+static breaches check_result(struct protocol *p, const struct rpc *m,
+                             const struct protocol_asked *a)
+{
+    bool plain = !a->is_task || m->in_result[FIELD_TASK] != JSON_OBJECT;
+    breaches r = 0;
+    enum revision revision = a->revision;
+    if (m->result.type != JSON_OBJECT)
+        return 0; /* `result-not-object` says it */
+    if (a->modern)
+        r |= modern_result(p, m, a, &plain);
+    if (a->method == NULL)
+        return r;
+    if (a->method->flags & METHOD_UNCANCELLED) {
+        initialize_answered(p, m, &r);
+        revision = REV_2024_11_05;
+    }
+    if (plain && breaks(p, a->method->result, m->in_result, revision))
+        r |= RULE(RULE_INVALID_RESULT);
+    if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
+        hash_of(m->next_cursor) == a->cursor)
+        r |= RULE(RULE_REPEATED_CURSOR);
+    return r;
+}
+
+static breaches check_error(const struct rpc *m, enum revision revision)
+{
+    int64_t code;
+    if (revision == REV_COUNT || !json_int(m->error_code, &code))
+        return 0;
+    bool modern = revision == REV_2026_07_28;
+    bool reserved = (code == -32042 && revision != REV_2025_11_25) || (modern && code == -32002) ||
+                    (modern && code <= -32023 && code >= -32099);
+    return reserved ? RULE(RULE_RESERVED_ERROR_CODE) : 0;
+}
+
+breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                         const struct protocol_asked *a)
+{
+    bool initialize = a->method != NULL && (a->method->flags & METHOD_UNCANCELLED) != 0;
+    if (from == PARTY_CLIENT)
+        p->client_spoke = true;
+    if (from == PARTY_CLIENT && modern_only(p))
+        return RULE(RULE_CLIENT_ANSWER);
+    p->log_requests -= a->wants_log && p->log_requests > 0;
+    if (a->id != 0 && find_stream(p, a->id) != NULL)
+        find_stream(p, a->id)->over = true;
+    if (m->kind == RPC_RESULT)
+        return check_result(p, m, a);
+    if (initialize && p->phase == PHASE_ASKED)
+        p->phase = PHASE_NEW;
+    return check_error(m, a->revision);
+}

@@ -1,0 +1,71 @@
+/* rule.h - the rules of MCP that a message can break, each under a stable name.
+ *
+ * Findings (finding.h) are about the line, the JSON-RPC message and what we made of it; rules are about the
+ * protocol. Their names stand side by side in `messages.finding` and in docs/findings.md.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_RULE_H
+#define MI_WIRE_RULE_H
+
+#include "wire/finding.h"
+
+enum rule {
+    /* the life of a connection */
+    RULE_REQUEST_BEFORE_INITIALIZE,
+    RULE_REQUEST_BEFORE_INITIALIZED,
+    RULE_BARE_INITIALIZED,
+    RULE_SECOND_INITIALIZE,
+    RULE_EARLY_SERVER_REQUEST,
+    RULE_EARLY_SERVER_MESSAGE,
+    RULE_UNKNOWN_REVISION,
+    /* methods, their params and results */
+    RULE_UNKNOWN_METHOD,
+    RULE_LSP_METHOD,
+    RULE_OTHER_REVISION,
+    RULE_WRONG_DIRECTION,
+    RULE_UNDECLARED_CAPABILITY,
+    RULE_INVALID_PARAMS,
+    RULE_INVALID_RESULT,
+    RULE_REPEATED_ID,
+    RULE_REUSED_TOKEN,
+    RULE_PROGRESS_NOT_INCREASING,
+    RULE_STRAY_PROGRESS,
+    RULE_REPEATED_CURSOR,
+    RULE_RESERVED_ERROR_CODE,
+    /* 2026-07-28 */
+    RULE_SERVER_REQUEST,
+    RULE_CLIENT_ANSWER,
+    RULE_MISSING_META,
+    RULE_MISSING_RESULT_TYPE,
+    RULE_UNKNOWN_RESULT_TYPE,
+    RULE_MISSING_CACHE_FIELDS,
+    RULE_MISPLACED_INPUT_REQUIRED,
+    RULE_BAD_RETRY,
+    RULE_NO_SUBSCRIPTION,
+    RULE_UNASKED_NOTIFICATION,
+    RULE_UNASKED_LOG,
+    RULE_COUNT
+};
+_Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");
+
+typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
+#define RULE(r) ((breaches)1 << (r))
+
+const char *rule_name(enum rule r);    /* "unknown-method" */
+const char *rule_meaning(enum rule r); /* one sentence */
+enum severity rule_severity(enum rule r);
+/* The rules of the set that stand for a MUST of the specification. */
+breaches rules_grave(breaches set);
+
+/* Names joined by commas: findings, then rules. */
+void finding_list(struct buf *b, findings set, breaches broken);
+
+/* What is known of a name, be it a finding's or a rule's. False: it is neither. */
+struct finding_info {
+    const char *name, *meaning;
+    enum severity severity;
+    findings finding; /* the bit of one of the two */
+    breaches rule;
+};
+bool finding_look(struct slice name, struct finding_info *ret);
+
+#endif
