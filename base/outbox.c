@@ -28,8 +28,14 @@ void outbox_break(struct outbox *o)
 {
     while (o->count > 0)
         drop_first(o);
+    o->lost += o->staged - o->written;
     o->written = o->released = o->staged;
     o->broken = true;
+}
+
+void outbox_mend(struct outbox *o)
+{
+    o->broken = false;
 }
 
 void outbox_close(struct outbox *o)

@@ -24,6 +24,7 @@ struct outbox {
     struct segment *ring; /* owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
+    uint64_t lost;                      /* of `written`: what outbox_break() dropped */
     const char *spent; /* start of the first segment's bytes that are written but not given back */
     bool broken;       /* the peer will take no more */
 };
@@ -40,6 +41,13 @@ void outbox_drop_staged(struct outbox *o); /* what has not been released is forg
 /* Writes what it can. 0: nothing released is left; 1: the peer takes no more now; MI_EIO: it is gone. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_break(struct outbox *o);
+void outbox_mend(struct outbox *o); /* what is staged from now on is for another peer */
+
+/* Bytes that the peer's pipe took. */
+static inline uint64_t outbox_taken(const struct outbox *o)
+{
+    return o->written - o->lost;
+}
 
 static inline size_t outbox_bytes(const struct outbox *o)
 {

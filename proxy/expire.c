@@ -18,7 +18,7 @@ int64_t traffic_clocks(struct traffic *t)
     if (t->timers.unwritten == NULL && t->timers.n == 0)
         return -1;
     int64_t now = recorder_now_us(t->recorder);
-    timers_written(&t->timers, t->out[ROW_C2S].written, now);
+    timers_written(&t->timers, outbox_taken(&t->out[ROW_C2S]), now);
     return timers_next(&t->timers, now);
 }
 

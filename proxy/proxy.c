@@ -86,9 +86,7 @@ static void on_server_ended(struct relay *r)
 
 static void on_server_broken(struct relay *r)
 {
-    struct proxy *p = r->data;
-    if (p->child.pid > 0)
-        log_info("the server closed its stdin: server=%s", p->cfg->name);
+    server_input_broken(r->data);
 }
 
 static const struct relay_calls client_calls = {

@@ -42,6 +42,7 @@ struct proxy {
     ev_timer start_timer;   /* active between the end of one process and the start of the next */
     ev_timer greet_timer;   /* active while the new process has not answered our initialize */
     ev_timer closed_timer;  /* active when its output has ended and it has not, yet */
+    ev_timer broken_timer;  /* active when it reads no more and may be about to end */
     struct outbox greeting; /* what goes to a new process ahead of everything */
     bool hung;              /* it is being ended because it hung */
     bool closed_early;      /* it is being ended because it closed its output */
@@ -59,6 +60,7 @@ void server_stop(struct proxy *p);
 /* Its stdin stays open until the client's last bytes are written; they are the last. */
 void server_end_input(struct proxy *p);
 void server_output_ended(struct proxy *p);
+void server_input_broken(struct proxy *p); /* it has closed its stdin */
 /* The calls of traffic.h; owner is the proxy. */
 bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
 void server_own_answer(void *owner, const struct rpc *m);

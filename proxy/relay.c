@@ -1,6 +1,7 @@
 #include "proxy/relay.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 
 static void watch(struct relay *r, ev_io *w, bool on)
 {
@@ -135,6 +136,7 @@ void relay_read_from(struct relay *r, struct stream in)
 void relay_write_to(struct relay *r, struct stream out)
 {
     r->out = out;
+    r->unread = 0;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
 }
 
@@ -145,9 +147,21 @@ void relay_stop_reading(struct relay *r)
     stream_close(&r->in);
 }
 
+/* What stays in a pipe that has no reader left. */
+static size_t unread_for_ever(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = 0};
+    int n = 0;
+    if (poll(&end, 1, 0) != 1 || (end.revents & POLLERR) == 0 || ioctl(fd, FIONREAD, &n) != 0)
+        return 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
 void relay_close_out(struct relay *r)
 {
     watch(r, &r->write_watch, false);
+    if (r->out.fd >= 0)
+        r->unread = unread_for_ever(r->out.fd);
     stream_close(&r->out);
 }
 

@@ -39,6 +39,8 @@ struct relay {
     struct outbox
         *ahead;      /* borrowed: what goes there first; nothing else does until relay_go_on() */
     bool ahead_last; /* once `ahead` is written, `box` follows */
+    size_t
+        unread; /* of `out`, since it was closed: what nobody has read, nor ever will; if it was a pipe */
     ev_io read_watch, write_watch;
     bool ended; /* nothing more is read */
     bool held;  /* the reader stands still because it was told to */

@@ -159,9 +159,9 @@ static bool may_restart(const struct proxy *p)
 }
 
 /* A request that the new process gets: the old one never had it whole, or asking twice changes nothing. */
-static bool goes_again(const struct proxy *p, const struct pending *q)
+static bool goes_again(const struct proxy *p, const struct pending *q, bool had)
 {
-    if (q->written_us == 0)
+    if (!had)
         return q->text.p != NULL;
     return (!p->hung || json_key_is(q->method, "subscriptions/listen")) &&
            handshake_repeats(&p->traffic.handshake, q);
@@ -171,7 +171,10 @@ static bool goes_again(const struct proxy *p, const struct pending *q)
 static void leave_process(struct proxy *p)
 {
     ev_timer_stop(p->loop, &p->greet_timer);
+    ev_timer_stop(p->loop, &p->broken_timer);
     relay_close_out(&p->relay[ROW_C2S]);
+    if (may_restart(p))
+        outbox_mend(&p->traffic.out[ROW_C2S]);
     timers_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
 }
 
@@ -179,17 +182,20 @@ static void part_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
+    uint64_t taken = outbox_taken(&t->out[ROW_C2S]), unread = p->relay[ROW_C2S].unread;
+    uint64_t read = taken > unread ? taken - unread : 0;
     say_how_it_ended(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         size_t n = why.n;
+        bool had = q->written_us != 0 && q->written_at <= read;
         next = q->next;
-        q->sent_again = goes_again(p, q);
+        q->sent_again = goes_again(p, q, had);
         if (q->sent_again) {
             q->written_at = PENDING_NOWHERE; /* until it is sent again */
             continue;
         }
-        buf_adds(&why, q->written_us != 0 ? "; this call may have run, so it is not made again"
-                                          : "; this call did not reach it");
+        buf_adds(&why, had ? "; this call may have run, so it is not made again"
+                           : "; this call did not reach it");
         message_answer_for_server(t, q, cause_of_end(p),
                                   why.failed ? "the server ended" : buf_str(&why));
         why.n = n;
@@ -432,6 +438,25 @@ static void on_closed(struct ev_loop *loop, ev_timer *w, int revents)
     child_kill(&p->child);
 }
 
+/* The end of its stdin is mostly the end of the process: what the client says now is for the next one. */
+void server_input_broken(struct proxy *p)
+{
+    if (p->child.pid == 0)
+        return;
+    log_info("the server closed its stdin: server=%s", server_name_of(p));
+    if (!may_restart(p) || p->child.state != CHILD_RUNNING)
+        return;
+    relay_hold(&p->relay[ROW_C2S], true);
+    ev_timer_set(&p->broken_timer, EXIT_FOLLOWS_S, 0.);
+    ev_timer_start(p->loop, &p->broken_timer);
+}
+
+static void on_broken(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)w,
+        (void)revents; /* it lives: the end of this turn lets the client be read again */
+}
+
 void server_output_ended(struct proxy *p)
 {
     if (p->child.pid > 0 && p->end_reason == NULL) {
@@ -451,5 +476,6 @@ void server_open(struct proxy *p, const sigset_t *mask)
     ev_init(&p->start_timer, on_start_again);
     ev_init(&p->greet_timer, on_greet_deadline);
     ev_init(&p->closed_timer, on_closed);
+    ev_init(&p->broken_timer, on_broken);
     p->start_timer.data = p->greet_timer.data = p->closed_timer.data = p;
 }

@@ -28,7 +28,8 @@ static void on_linger(struct ev_loop *loop, ev_timer *w, int revents)
 static void hold(struct proxy *p, bool on)
 {
     p->holding = on;
-    relay_hold(&p->relay[ROW_C2S], on || traffic_must_wait(&p->traffic));
+    relay_hold(&p->relay[ROW_C2S],
+               on || traffic_must_wait(&p->traffic) || ev_is_active(&p->broken_timer));
     relay_hold(&p->relay[ROW_S2C], on);
     relay_hold(&p->err, on);
 }

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """A server that dies: who is told, what is sent again, what the new process is told first."""
+import os
+import signal
+
 import lib
 from lib import check, eq, note, request
 from misbehave import Event, Notified, Received, Started, Wait, gone, handshake, ms, ok, row, timed_out, tool
@@ -80,6 +83,29 @@ for hint, again in (("readOnlyHint", True), ("idempotentHint", True), ("plain", 
         server=[f"tool.job={hint}", "job@1=signal:9"],
         play=[request("l", "tools/list"), Wait("l"), tool(1, "job"), Event("spawn", 2)], want={1: ok("2.1") if again else gone()},
         got=[(2, ("call", 1))] if again else [], not_got=[] if again else [(2, ("call", 1))], events=AGAIN)
+
+row("what the dead server had not read goes to the next one, whatever it is",
+    play=[tool(1, "deaf sleep:300 signal:9"), Received("tools/call"), tool(2, "answer"), tool(3, "answer")],
+    want={1: gone(words=["may have run"]), 2: ok("2.1"), 3: ok("2.2")}, events=AGAIN,
+    not_got=[(1, ("call", 2)), (1, ("call", 3)), (2, ("call", 1))])
+
+row("what the dead server had not read is not for the next one as long as somebody else may read it",
+    play=[tool(1, "fork:pipes deaf sleep:300 signal:9"), Received("tools/call"), tool(2, "answer"), Wait(2), tool(3, "answer")],
+    want={1: gone(), 2: gone(), 3: ok("2.1")}, not_got=[(2, ("call", 2))])
+
+
+def kill_and_call(s):
+    """At the same moment, as far as anybody can tell."""
+    for i in range(5):
+        (pid,) = [pid for n, pid, who in s.starts() if (n, who) == (i + 1, "server")]
+        os.kill(pid, signal.SIGKILL)
+        for k in range(3):
+            s.send(tool(f"{i}.{k}", "answer"))
+        Wait(*(f"{i}.{k}" for k in range(3)))(s)
+
+
+row("a server that is killed while nothing is open: the client notices nothing", options=["--restarts", "9"], limit=120,
+    play=[tool(0, "answer"), Wait(0), kill_and_call], want={f"{i}.{k}": ok(at_most=80) for i in range(5) for k in range(3)})
 
 row("a tool of which nothing is known is not sent again", server=["tool.job=readOnlyHint", "job@1=signal:9"],
     play=[tool(1, "job"), Event("spawn", 2)], want={1: gone()}, not_got=[(2, ("call", 1))], events=AGAIN)

@@ -353,6 +353,31 @@ static void test_outbox_broken_drops_everything_and_takes_nothing(void **state)
     peer_close(&p);
 }
 
+static void test_outbox_mended_takes_again_and_counts_what_the_old_peer_took(void **state)
+{
+    (void)state;
+    struct outbox o;
+    struct peer p;
+    peer_open(&p);
+    outbox_open(&o);
+    assert_int_equal(outbox_add_copy(&o, slice_of("one")), 0);
+    outbox_release(&o);
+    assert_int_equal(outbox_flush(&o, &p.out), 0);
+    assert_int_equal(outbox_add_copy(&o, slice_of("lost")), 0);
+    outbox_break(&o);
+    assert_int_equal(outbox_taken(&o), 3);
+    outbox_mend(&o);
+    assert_int_equal(outbox_add_copy(&o, slice_of("two")), 0);
+    assert_totals(&o, 10, 7, 7);
+    assert_int_equal(outbox_taken(&o), 3);
+    outbox_release(&o);
+    assert_int_equal(outbox_flush(&o, &p.out), 0);
+    assert_int_equal(outbox_taken(&o), 6);
+    assert_got(&p, "onetwo");
+    outbox_close(&o);
+    peer_close(&p);
+}
+
 static void test_outbox_peer_that_is_gone_is_told(void **state)
 {
     (void)state;
@@ -506,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_outbox_drop_staged_behind_written_bytes_forgets_where_they_were),
         cmocka_unit_test(test_outbox_staged_bytes_can_be_looked_at),
         cmocka_unit_test(test_outbox_broken_drops_everything_and_takes_nothing),
+        cmocka_unit_test(test_outbox_mended_takes_again_and_counts_what_the_old_peer_took),
         cmocka_unit_test(test_outbox_peer_that_is_gone_is_told),
         cmocka_unit_test(test_outbox_segment_points_into_its_chunk),
         cmocka_unit_test(test_outbox_large_message_gives_its_memory_back_as_it_leaves),

@@ -314,6 +314,26 @@ static void test_relay_peer_that_takes_no_more_is_told_once(void **state)
     turn_until(f, "be");
 }
 
+static void test_relay_closed_knows_what_the_peer_has_not_read_and_never_will(void **state)
+{
+    struct fixture *f = *state;
+    char c[4];
+    put(f, "one\ntwo\n", 8);
+    while (outbox_taken(&f->box) < 8)
+        turn(f);
+    assert_int_equal(read(f->out_r, c, 3), 3);
+    int other = dup(f->out_r);
+    struct stream out = stream_own(dup(f->r.out.fd));
+    relay_close_out(&f->r); /* somebody can still read it */
+    assert_int_equal(f->r.unread, 0);
+    relay_write_to(&f->r, out);
+    close(other);
+    close(f->out_r);
+    f->out_r = -1;
+    relay_close_out(&f->r);
+    assert_int_equal(f->r.unread, 5);
+}
+
 /* Nothing more can be staged: whoever waits for it must learn that. */
 static void test_relay_broken_outbox_closes_the_stream_to_the_peer(void **state)
 {
@@ -453,6 +473,7 @@ int main(void)
         T(test_relay_reader_stands_still_while_too_much_is_unsent),
         T(test_relay_held_reader_reads_nothing_until_it_is_let_go),
         T(test_relay_peer_that_takes_no_more_is_told_once),
+        T(test_relay_closed_knows_what_the_peer_has_not_read_and_never_will),
         T(test_relay_broken_outbox_closes_the_stream_to_the_peer),
         T(test_relay_slow_peer_is_written_to_when_it_reads_again),
         T(test_relay_stopped_reader_reads_no_more_and_says_nothing),
