@@ -48,7 +48,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # What `make check` and `make asan` run, in this order: quick ones first.
-SUITES ?= house unit suite faults e2e sdk
+SUITES ?= house unit suite faults e2e stress sdk
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -135,6 +135,11 @@ unit: $(UNIT) ## unit tests only
 .PHONY: faults
 faults: $(FAULTS) ## a session in which the N-th call fails, for every N
 	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
+
+.PHONY: stress
+stress: $(BIN) fakes ## 1,000 sessions with random faults, other ones each time; at most 10 minutes
+	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) \
+	  tests/stress/run --sessions 1000 --seconds 600 --seed random
 
 .PHONY: check
 check: $(BIN) tests ## all tests; ends with "N passed, N failed"

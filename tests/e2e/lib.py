@@ -77,14 +77,15 @@ def one_of(got, wanted, what="value"):
 
 
 def wait_until(condition, seconds, what):
-    """What condition() returns once it is true; it is asked until then, `seconds` at most."""
+    """What condition() returns once it is true; it is asked until then, `seconds` at most. what: a text, or what
+    makes it when it is needed."""
     end = time.monotonic() + seconds * SLOW
     while True:
         got = condition()
         if got:
             return got
         if time.monotonic() > end:
-            raise Failure(f"not within {seconds * SLOW:g} s: {what}")
+            raise Failure(f"not within {seconds * SLOW:g} s: {what() if callable(what) else what}")
         time.sleep(0.005)
 
 

@@ -219,7 +219,8 @@ class Play:
             for at, line in [d for d in self.due if d[0] <= now]:
                 self.due.remove((at, line))
                 with contextlib.suppress(BrokenPipeError):     # nobody waits for it any more
-                    client.send(line)
+                    if client.write_fd is not None:
+                        client.send(line)
             if client.eof and not client.buf:
                 time.sleep(0.005)
             else:
@@ -332,7 +333,7 @@ def marked(mark):
 
 
 def none_left(mark, seconds=1.0):
-    wait_until(lambda: not marked(mark), seconds, f"no process left of {marked(mark)}")
+    wait_until(lambda: not marked(mark), seconds, lambda: f"no process left, and there is {marked(mark)}")
 
 
 def escalations(vault):
