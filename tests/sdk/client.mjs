@@ -39,6 +39,7 @@ class TappedTransport extends StdioClientTransport {
   }
 
   feed(chunk) {
+    this.onChunk();
     for (let from = 0; ; ) {
       const end = chunk.indexOf(10, from);
       if (end < 0) {
@@ -61,6 +62,10 @@ export class Session {
     this.lines = { c2s: [], s2c: [] };
     this.wire = []; // what came from the server, in order, as short words
     this.transcript = { calls: [], progress: {}, notifications: {}, requests: {}, errors: [] };
+    this.reported = 0; // reports of progress that the SDK handed over
+    this.awaited = 0; // those that came for a call that was not given up
+    this.together = 0; // of these, those that were read at once with the answer: the SDK loses them
+    this.chunk = new Map(); // reports in what is being read, by token
     this.stderr = "";
     this.waiters = new Set();
 
@@ -70,6 +75,7 @@ export class Session {
       if (way === "s2c") this.received(bytes);
       this.poke();
     });
+    this.transport.onChunk = () => this.chunk.clear();
     this.transport.stderr.setEncoding("utf8").on("data", (text) => {
       this.stderr += text;
       this.poke();
@@ -128,9 +134,14 @@ export class Session {
     // These servers write as JSON.stringify does; a line that does not has been written anew.
     if (JSON.stringify(message) !== bytes.toString()) this.transcript.errors.push(`spelt anew: ${bytes}`);
     this.wire.push(`${kindOf(message)} ${message.method ?? message.id}`);
+    if (message.method === undefined) this.together += this.chunk.get(message.id) ?? 0;
     if (message.method !== "notifications/progress") return;
     const { progressToken, ...report } = message.params;
     (this.transcript.progress[progressToken] ??= []).push(report);
+    const givenUp = this.lines.c2s.some((line) => line.includes("notifications/cancelled") && JSON.parse(line).params.requestId === progressToken);
+    if (givenUp) return;
+    this.awaited++;
+    this.chunk.set(progressToken, (this.chunk.get(progressToken) ?? 0) + 1);
   }
 
   // One call of the client's API, put down under a label whatever comes of it.
@@ -140,7 +151,7 @@ export class Session {
     if (options.onprogress) {
       const { onprogress } = options;
       entry.reports = "none";
-      options = { ...options, onprogress: (report) => ((entry.reports = "some"), onprogress(report)) };
+      options = { ...options, onprogress: (report) => (this.reported++, (entry.reports = "some"), onprogress(report)) };
     }
     try {
       entry.result = await make(this.client, { timeout: REQUEST_MS, ...options });

@@ -57,5 +57,12 @@ export async function checkReplay({ one, interposed, replayed, vault, again, tes
     same("words of the interposer", replayed.ownStderr(), []);
     if (!(replayed.exit.ms < deadline(2_000))) throw new Error(`the end took ${replayed.exit.ms} ms: clients kill after 2 s`);
   });
+  if (replayed.awaited > 0) {
+    await test(`${one.name}: replayed, the SDK saw all progress`, () => {
+      // On a busy machine a client may read late, but not often.
+      if (replayed.together * 10 > replayed.awaited) throw new Error(`${replayed.together} of ${replayed.awaited} reports came with the answer`);
+      if (replayed.reported < replayed.awaited - replayed.together) same("reports of progress", replayed.reported, replayed.awaited);
+    });
+  }
   await test(`${one.name}: replayed, same recording`, () => sameRecording(one, vault, again));
 }
