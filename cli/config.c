@@ -178,19 +178,13 @@ static int apply(struct reading *r, const struct command *c, const struct opt *o
     return r->error_line == 0;
 }
 
-static const struct command *find_command(const char *name)
-{
-    size_t i = 0;
-    while (commands[i] != NULL && strcmp(commands[i]->name, name) != 0)
-        i++;
-    return commands[i];
-}
-
 /* `[timeout]`: a rule of --timeout in two halves. inih also takes the colon of `tool:NAME = 5m` for the
  * end of the key: then the rest of the rule is the value. */
 static int on_timeout(struct reading *r, const char *name, const char *value)
 {
-    const struct command *c = find_command("proxy");
+    const struct command *c = &command_proxy;
+    const struct opt *o = find_opt(c, "timeout");
+    assert(o != NULL);
     struct deadlines scratch;
     struct buf rule = {0};
     const char *eq = strcmp(name, "tool") == 0 ? strrchr(value, '=') : NULL;
@@ -210,7 +204,7 @@ static int on_timeout(struct reading *r, const char *name, const char *value)
     } else if (deadlines_add(&scratch, buf_str(&rule), &r->error) < 0) {
         r->error_line = r->line;
     } else {
-        ok = apply(r, c, find_opt(c, "timeout"), buf_str(&rule));
+        ok = apply(r, c, o, buf_str(&rule));
     }
     deadlines_close(&scratch);
     buf_close(&rule);

@@ -92,6 +92,8 @@ static void escalate(struct trouble *t, struct escalation *e, const struct pendi
                  escalation_cause_name(e->cause));
     else if (new_file)
         tell(t, e, buf_str(&path));
+    e->stderr_lines = NULL; /* they end with this call */
+    e->stderr_n = 0;
     buf_close(&path);
 }
 

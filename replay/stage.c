@@ -149,7 +149,7 @@ static bool surely_legacy(const struct stage *s, const struct rpc *live)
 static int on_request(struct stage *s, const struct rpc *live, struct stage_batch *batch)
 {
     struct rpc clean;
-    uint32_t x;
+    uint32_t x = PLAN_NONE;
     enum report_kind why = REPORT_UNKNOWN_METHOD;
     s->report->counts.requests++;
     const struct fault *fault = find_fault(s, live);

@@ -119,7 +119,7 @@ static int ask_tools(struct verify *v, const struct rpc *call)
     bool said = true;
     int st = 0;
     for (int page = 0; st == 0 && said && !v->knows_live_tools && page < PAGES_MAX; page++) {
-        struct rpc answer;
+        struct rpc answer = {0};
         buf_clear(&v->line);
         buf_printf(&v->line,
                    "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"tools/list\","

@@ -52,7 +52,7 @@ struct word {
 };
 #define W(text)                                                                                    \
     {                                                                                              \
-        sizeof text - 1, text                                                                      \
+        sizeof(text) - 1, (text)                                                                   \
     }
 
 /* What it names is secret. */
