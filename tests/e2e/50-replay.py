@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 import threading
 
 import lib
@@ -306,6 +307,48 @@ def _(t):
     replay.end()
     eq(junit(t.tmp / "good.xml").get("failures"), "0", "failures of a good replay")
     eq(Replay(t, "--report", t.tmp / "no/such", file, vault=False).wait(), 3, "a report that cannot be written")
+
+
+# --- the document ---------------------------------------------------------------------------------
+
+DOCUMENT = (lib.ROOT / "docs/replay.md").read_text()
+
+
+def rows_of(title):
+    """The first column of the table in a section."""
+    section = DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
+    return [name for cell in re.findall(r"^\| (`.*?) \|", section, re.M) for name in re.findall(r"`([\w-]+)", cell)]
+
+
+@case("docs/replay.md: the example of a miss is what stderr says")
+def _(t):
+    told = re.search(r"^mcp-interposer: warn: .*$", DOCUMENT, re.M).group()
+    file = cassette(t, handshake() + [b">" + call(1, "count_words", {"text": "one two three"}), b"<" + text_result(1, "3 words")])
+    text = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(x for x in text if "initialized" not in x))  # so that the call is the third message
+    replay = Replay(t, file, vault=False).play(handshake()[:2])
+    replay.ask(call(1, "count_words", {"text": "one two"}))
+    replay.end(1)
+    eq(replay.stderr().splitlines()[0], told, "the line")
+
+
+@case("docs/replay.md names every option, kind of miss, fault and member of the report")
+def _(t):
+    help = t.run("replay", "--help").stdout.decode()
+    for option in set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", help, re.M)) - {"--vault", "--config", "--help"}:
+        check(f"`{option}" in DOCUMENT or f"{option} " in DOCUMENT, f"{option} is not in docs/replay.md")
+    source = (lib.ROOT / "replay/report.c").read_text()
+    eq(rows_of("A request that was not recorded"), re.findall(r'\[REPORT_\w+\] = \{"([\w-]+)"', source), "kinds of misses")
+    source = (lib.ROOT / "replay/fault.c").read_text()
+    eq(sorted(rows_of("Faults")), sorted(re.findall(r'\[FAULT_\w+\] = \{"([\w-]+)"', source)), "faults")
+    report = t.tmp / "report.json"
+    replay = Replay(t, "--report", report, cassette(t, plain_script(2)), vault=False).play(handshake())
+    replay.refuses(call(9, "echo", {"n": 7}), -32602)
+    replay.end(1)
+    got = json.loads(report.read_text())
+    eq(sorted(rows_of("Reports")), sorted(got), "members of the report")
+    for name in {*got["findings"][0], *got["findings"][0]["differences"][0], *got["never_asked"][0]}:
+        check(f"`{name}`" in DOCUMENT, f"{name} is not described")
 
 
 if __name__ == "__main__":
