@@ -102,4 +102,4 @@ row("the client leaves while the server is being ended", options=T, grace=10,
     play=[tool(1, "ignore:15 fork:pipes freeze"), Wait(1), Event("kill")],
     want={1: timed_out(3, "hang")}, exit=(124, 137), escalated=["hang"])
 
-lib.main()
+lib.main(at_once=4)

@@ -152,4 +152,4 @@ row("a thousand calls at once, half of them never answered: five hundred errors,
     play=[tool(i, "hang" if i % 2 else f"sleep:{n_ms(1 + i % 7)} answer") for i in range(1000)],
     want={i: timed_out(10) if i % 2 else ok() for i in range(1000)}, records={1: "timeout", 2: "ok"})
 
-lib.main()
+lib.main(at_once=4)

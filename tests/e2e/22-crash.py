@@ -19,14 +19,15 @@ for script, words in (("signal:11", ["signal 11"]), ("signal:9", ["signal 9"]), 
         "spawn exit kill kill restart spawn exit",    # what holds them is in no group of ours
         records={1: "server-gone", 2: "ok"}, not_got=[(2, ("call", 1))])
 
-def none_of_the_first(t, s):
+def none_of_the_first(s):
     (first,) = [pid for n, pid, who in s.starts() if (n, who) == (1, "session")]
     lib.wait_until(lambda: not lib.alive(first), 5, "the end of what the first server left")
 
 
 row("what a dead server left in a session of its own is ended when the next one starts",
-    play=[tool(1, "fork:session signal:9"), Wait(1), Started(2), lambda s: none_of_the_first(None, s), tool(2, "answer")],
-    want={1: gone(), 2: ok("2.1")}, events=AGAIN)
+    play=[tool(1, "fork:session answer"), Started(1, "session"), tool(2, "signal:9"), Wait(1, 2), Started(2),
+          none_of_the_first, tool(3, "answer")],
+    want={1: ok(), 2: gone(), 3: ok("2.1")}, events=AGAIN)
 
 row("all that are open are answered, each once", play=[*(tool(f"h{i}", "hang") for i in range(50)), tool(1, "signal:9"),
                                                           Event("spawn", 2)],
@@ -233,4 +234,4 @@ row("the server closes its stdout with nothing open, and lives", server=["notifi
 row("--restarts 0: a server that closes its stdout is ended", options=["--restarts", "0"],
     play=[tool(1, "close hang")], want={1: gone("server-closed")}, ends=True, exit=(0, 143), events="spawn kill exit")
 
-lib.main()
+lib.main(at_once=4)

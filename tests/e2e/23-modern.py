@@ -86,4 +86,4 @@ row("both eras on one pipe: each request has the code of its own", options=["--r
     play=[tool(1, "hang"), call(2, "hang"), tool(3, "signal:9")],
     want={1: gone(), 2: gone(code=-31000), 3: gone()}, exit=137, ends=True)
 
-lib.main()
+lib.main(at_once=4)

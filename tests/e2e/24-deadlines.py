@@ -76,4 +76,4 @@ def _(t):
                   ("--escalate-command",)):
         check(all(w in text for w in words), f"{words} are not in the help")
 
-lib.main()
+lib.main(at_once=4)

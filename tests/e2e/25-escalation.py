@@ -140,4 +140,4 @@ def _(t):
             play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "answer")],
             want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
-lib.main()
+lib.main(at_once=4)
