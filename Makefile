@@ -33,11 +33,13 @@ LIBS        := -lev -lsqlite3 -lpcre2-8 -linih
 ROOMS   := base wire vault proxy replay cli
 SRC     := $(wildcard $(ROOMS:%=%/*.c))
 HDR     := $(wildcard $(ROOMS:%=%/*.h))
+# The page of `export --format html` is kept as a page, and compiled as an array.
+PAGE    := $(BUILD)/cli/report_page
 OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
 # Everything but main() is one archive, which the unit tests link as well.
 LIB     := $(BUILD)/libinterposer.a
-LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ))
+LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ)) $(PAGE).o
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT     := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
@@ -76,6 +78,15 @@ $(LIB): $(LIBOBJ)
 
 $(BUILD)/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(PAGE).c: cli/report.html
+	@mkdir -p $(@D)
+	@{ echo '#include "cli/report.h"'; echo 'const char report_page[] = {'; \
+	  od -A n -v -t d1 $< | sed 's/  *\([-0-9][0-9]*\)/\1,/g'; echo '};'; \
+	  echo 'const size_t report_page_n = sizeof report_page;'; } >$@
+
+$(PAGE).o: $(PAGE).c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # WRAP_test_x := malloc write   lets tests/unit/test_x.c define __wrap_malloc and __wrap_write.
@@ -122,7 +133,7 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
+-include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests

@@ -1,15 +1,14 @@
 /* cmd_export.c - `mcp-interposer export SESSION -o FILE`: a session as a file to keep. */
 #include "base/log.h"
 #include "cli/config.h"
-#include "cli/save.h"
-#include "cli/session.h"
+#include "cli/export.h"
 #include "vault/cassette.h"
 
 #include <signal.h>
 
 static const struct opt table_of_options[] = {
     {'o', "output", "FILE", "-", "where it goes; -: stdout"},
-    {0, "format", "FORMAT", "cassette", "what is written: cassette (JSON lines)"},
+    {'f', "format", "cassette|jsonl|csv|otlp|markdown|html", "cassette", "what is written"},
     {0, "no-stderr", NULL, NULL, "without the lines of the server's standard error"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -18,26 +17,65 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "SESSION is an ID or the beginning of a UID as `sessions` shows them; without it, the newest\n"
     "session that has a message. FILE is written whole or stays as it was.\n"
-    "A cassette has no paths and no names of this machine, and the same session always gives\n"
-    "the same bytes: it is made to be kept with the tests that replay it.\n";
+    "\n"
+    "  cassette  for replay and verify: no paths and no names of this machine, and the same\n"
+    "            session always gives the same bytes\n"
+    "  jsonl     what `show --json` prints\n"
+    "  csv       a line for each request of the client\n"
+    "  otlp      OpenTelemetry spans, as OTLP/JSON\n"
+    "  markdown  a note with YAML front matter\n"
+    "  html      one page: timeline, filter, time to answer; it needs no network\n";
 
 static bool on_lines(void *ctx, struct slice lines)
 {
     return save_write(ctx, lines);
 }
 
+static int write_cassette(const struct settings *settings, struct query *q,
+                          const struct query_session *s, struct save *file)
+{
+    struct buf error = {0};
+    unsigned flags = settings_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
+    int st = cassette_write(q, s, flags, on_lines, file, &error);
+    if (st < 0 && file->error == 0)
+        log_error("%s", buf_str(&error));
+    buf_close(&error);
+    return st;
+}
+
+static const struct {
+    const char *name;
+    int (*write)(struct export *x);
+} formats[] = {
+    {"jsonl", export_jsonl},       {"csv", export_csv},   {"otlp", export_otlp},
+    {"markdown", export_markdown}, {"html", export_html},
+};
+
+static int write_other(const struct settings *settings, struct query *q,
+                       const struct query_session *s, struct save *file)
+{
+    struct export x;
+    int st = export_open(&x, q, s, file);
+    x.no_stderr = settings_on(settings, "no-stderr");
+    for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
+        if (settings_is(settings, "format", formats[i].name))
+            st = formats[i].write(&x);
+    export_close(&x);
+    if (st < 0 && file->error == 0)
+        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+    return st;
+}
+
 static int export_session(const struct settings *settings, struct query *q,
                           const struct query_session *s)
 {
     struct save file;
-    struct buf error = {0};
-    unsigned flags = settings_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
+    int st = MI_EIO;
     save_open(&file, settings_text(settings, "output"));
-    int st = file.error != 0 ? MI_EIO : cassette_write(q, s, flags, on_lines, &file, &error);
-    if (st < 0 && file.error == 0)
-        log_error("%s", buf_str(&error));
+    if (file.error == 0)
+        st = settings_is(settings, "format", "cassette") ? write_cassette(settings, q, s, &file)
+                                                         : write_other(settings, q, s, &file);
     int status = save_close(&file, st == 0);
-    buf_close(&error);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
@@ -48,12 +86,7 @@ static int run(int argc, char **argv)
     if (!settings_read(&settings, &command_export, argc, argv))
         return settings.exit_status;
     (void)signal(SIGPIPE, SIG_IGN);
-    int status = EXIT_FINE;
-    if (!settings_is(&settings, "format", "cassette"))
-        status = settings_usage(&command_export, "--format: '%s' is no format; write cassette",
-                                settings_text(&settings, "format"));
-    if (status == EXIT_FINE)
-        status = session_vault_open(&settings, &q);
+    int status = session_vault_open(&settings, &q);
     if (status == EXIT_FINE) {
         struct query_session s;
         int st = query_session(q, settings.operands[0], &s);
@@ -71,7 +104,7 @@ static int run(int argc, char **argv)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "write a session to a file: a cassette",
+    .summary = "write a session to a file: for replay, programs or people",
     .usage = "[OPTIONS] [SESSION] -o FILE",
     .about = about,
     .table = table_of_options,

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""export --format: a session for other programs and for people, whatever is in it."""
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import browser
+import lib
+from lib import call, case, check, eq, error, note, request, result, text_result
+
+EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>'
+NAMES = [EVIL, '"><svg onload=alert(3)>', "=cmd|'/C calc'!A0", "a,b", 'say "hi"', "new\nline", "\x1b[31mred\u202e",
+         "`tick` | pipe # [[link]] %%x%% $y$ ==z==", " blank ", "@sum", "tool", "```", "&lt;b&gt;", "{{x}}"]
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def ask(p, line, *answers):
+    p.client.send(line)
+    p.server.expect(line)
+    p.server.send(*answers)
+    p.client.expect(*answers)
+
+
+def session(t, names=NAMES, more=None, options=()):
+    """A session with every kind of end, and names that nobody should obey."""
+    p = t.proxy("--name", f"evil {EVIL}", *options).initialize(client={"name": "=client", "version": EVIL})
+    for i, name in enumerate(names):
+        ask(p, call(f"n{i}", name, {"html": EVIL, "n": 12345678901234567890, "f": 1.0}),
+            text_result(f"n{i}", f"{name} says {EVIL} ```` ``` "))
+    ask(p, call(1, "broken"), text_result(1, "it broke", isError=True))
+    ask(p, call(2, "missing"), error(2, -32602, f"Unknown tool: {EVIL}"))
+    ask(p, request(3, "resources/read", {"uri": "file:///a b", "_meta": {"traceparent": PARENT, "tracestate": "v=1"}}),
+        result(3, {"contents": []}))
+    ask(p, request(4, "prompts/get", {"name": "greet", "_meta": {"traceparent": "00-zz"}}), result(4, {"messages": []}))
+    p.client.send(call(5, "slow"))
+    p.server.recv()
+    p.client.send(note("notifications/cancelled", {"requestId": 5}))
+    p.server.recv()
+    p.server.send(request("s1", "sampling/createMessage", {"messages": []}))
+    p.client.recv()
+    p.client.send(error("s1", -1, "user said no"))
+    p.server.recv()
+    p.client.send(b"this is no JSON <b>")
+    p.client.recv()
+    if more:
+        more(p)
+    p.client.send(call(6, "never"))
+    p.server.recv()
+    p.server.say_err(b"a word <b>on stderr</b>\n")
+    lib.wait_until(lambda: t.messages("kind = 'stderr'"), 5, "the line of stderr is recorded")
+    p.end(gone=[b"6"])
+    return p
+
+
+def export(t, format, *args, status=0, vault=None):
+    r = t.run("export", "--vault", vault or t.vault, "--format", format, *args, env={"TZ": "UTC", "LC_ALL": "C.UTF-8"})
+    eq(r.returncode, status, f"exit status of {format}; {r.stderr!r}")
+    return r.stdout.decode()
+
+
+def invocations(t):
+    return t.rows("SELECT request_seq, response_seq, method, target, status, error_code, duration_us, request_size,"
+                  " response_size FROM invocations ORDER BY request_seq")
+
+
+def no_control(text, what, but=""):
+    bad = re.search(f"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", text)
+    check(bad is None or bad.group() in but, lambda: f"{what}: a control character {bad.group()!r}")
+
+
+# --- for programs ---------------------------------------------------------------------------------
+
+@case("jsonl is what show --json prints")
+def _(t):
+    session(t)
+    shown = t.run("show", "--vault", t.vault, "--json").stdout.decode()
+    eq(export(t, "jsonl"), shown, "the lines")
+    kinds = [json.loads(x).get("kind") for x in export(t, "jsonl", "--no-stderr").splitlines()]
+    check("stderr" not in kinds and "request" in kinds, f"kinds with --no-stderr: {kinds}")
+
+
+@case("csv: a line for each row of the view invocations, as any reader of RFC 4180 has it")
+def _(t):
+    session(t)
+    text = export(t, "csv")
+    check(text.endswith("\r\n") and "\n" not in text.replace("\r\n", ""), "line ends")
+    no_control(text, "csv", but="\r")
+    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    wanted = invocations(t)
+    eq(len(rows), len(wanted), "lines")
+    eq({r["status"] for r in rows}, {"ok", "tool-error", "error", "cancelled", "server-gone"}, "statuses")
+    for row, want in zip(rows, wanted):
+        for key, value in zip(("request_seq", "response_seq", "method", "target", "status", "error_code", "duration_us",
+                               "request_size", "response_size"), want):
+            value = "" if value is None else value.decode() if isinstance(value, bytes) else str(value)
+            if key == "target" and re.search("[\n\x1b\u202e]", value):
+                value = value.replace("\n", "\\n").replace("\x1b", "\\x1b").replace("\u202e", "\\u{202e}")
+            if value[:1] in tuple("=+@") and key == "target":
+                value = "'" + value  # a spreadsheet shall not take it for a formula
+            eq(row[key], value, f"{key} of {want[0]}")
+        eq(row["client"], "'=client", "client")
+        check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", row["started_at"]), row["started_at"])
+
+
+def attributes(span):
+    return {a["key"]: list(a["value"].values())[0] for a in span["attributes"]}
+
+
+@case("otlp: a span for each request of either side, by the MCP conventions")
+def _(t):
+    session(t)
+    lines = export(t, "otlp").splitlines()
+    eq(len(lines), 1, "lines")
+    [resource] = json.loads(lines[0])["resourceSpans"]
+    eq(attributes(resource["resource"])["service.name"], f"evil {EVIL}".replace("/", "_")[:64], "service.name")
+    [scope] = resource["scopeSpans"]
+    spans = {attributes(s)["mcp_interposer.seq"]: s for s in scope["spans"]}
+    eq(len({s["spanId"] for s in scope["spans"]}), len(spans), "different span ids")
+    statuses = dict(t.rows("SELECT request_seq, status FROM invocations"))
+    eq({k: attributes(s)["mcp_interposer.status"].encode() for k, s in spans.items()
+        if attributes(s)["mcp.method.name"] != "sampling/createMessage"}, {str(k): v for k, v in statuses.items()}, "statuses")
+    own = {s["traceId"] for s in scope["spans"] if "parentSpanId" not in s}
+    eq(len(own), 1, "traces without a parent")
+    for s in scope["spans"]:
+        check(re.fullmatch("[0-9a-f]{32}", s["traceId"]) and re.fullmatch("[0-9a-f]{16}", s["spanId"]), f"ids {s}")
+        check(int(s["startTimeUnixNano"]) <= int(s["endTimeUnixNano"]), f"times {s}")
+        eq((s["kind"], attributes(s)["network.transport"]), (3, "pipe"), "kind and transport")
+    by_name = {s["name"]: s for s in scope["spans"]}
+    s = by_name["resources/read"]
+    eq((s["traceId"], s["parentSpanId"], s["flags"], s["traceState"]), (PARENT[3:35], PARENT[36:52], 1, "v=1"), "parent")
+    eq(attributes(s)["mcp.resource.uri"], "file:///a b", "uri")
+    a = attributes(by_name["tools/call tool"])
+    eq((a["gen_ai.tool.name"], a["gen_ai.operation.name"], a["jsonrpc.request.id"], a.get("error.type"),
+        a["mcp.protocol.version"]), ("tool", "execute_tool", "n10", None, "2025-11-25"), "a tool's attributes")
+    check("status" not in by_name["tools/call tool"], "a status of what went well")
+    eq(attributes(by_name["prompts/get greet"])["gen_ai.prompt.name"], "greet", "prompt")
+    eq((attributes(by_name["tools/call broken"])["error.type"], by_name["tools/call broken"]["status"]),
+       ("tool_error", {"code": 2}), "a tool's error")
+    a = attributes(by_name["tools/call missing"])
+    eq((a["error.type"], a["rpc.response.status_code"], by_name["tools/call missing"]["status"]),
+       ("-32602", "-32602", {"code": 2, "message": f"Unknown tool: {EVIL}"}), "an error")
+    eq(attributes(by_name["tools/call slow"])["error.type"], "cancelled", "a cancelled call")
+    eq(attributes(by_name["sampling/createMessage"])["error.type"], "-1", "the server's request")
+    eq(export(t, "otlp").splitlines(), lines, "the same again")
+
+
+@case("otlp: a line for a thousand spans", limit=120)
+def _(t):
+    def more(p):
+        for i in range(10, 1010):
+            p.client.send(request(i, "tools/list"))
+            p.server.recv()
+            p.server.send(result(i))
+            p.client.recv()
+    session(t, names=["tool"], more=more)
+    lines = [json.loads(x) for x in export(t, "otlp").splitlines()]
+    counts = [len(x["resourceSpans"][0]["scopeSpans"][0]["spans"]) for x in lines]
+    eq((counts[0], len(counts)), (1000, 2), f"spans of each line: {counts}")
+    eq(sum(counts), len(invocations(t)) + 1, "all spans")
+
+
+# --- for people -----------------------------------------------------------------------------------
+
+@case("markdown: flat front matter, and nothing in a record is markup")
+def _(t):
+    session(t)
+    text = export(t, "markdown")
+    no_control(text, "markdown")
+    head, front, rest = text.split("---\n", 2)
+    eq(head, "", "before the front matter")
+    fields = dict(line.split(": ", 1) for line in front.splitlines())
+    eq((fields["type"], json.loads(fields["client"]), fields["calls"], fields["tags"]),
+       ("mcp-session", "=client", str(len(invocations(t))), "[mcp, mcp-session]"), "fields")
+    check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fields["started_at"]), "started_at")
+    # What stands outside fences and escapes is ours alone.
+    plain, fence = [], None
+    for line in rest.splitlines():
+        ticks = re.match("`{3,}", line)
+        if fence is None and ticks:
+            fence = ticks.group()
+        elif fence is not None and line == fence:
+            fence = None
+        elif fence is None:
+            plain.append(re.sub(r"\\[!-/:-@\[-`{-~]", "", line))
+    eq(fence, None, "a fence that is open at the end")
+    for line in plain:
+        check(not re.search(r"[<>`$=%&{}\[\]]", line), f"markup in {line!r}")
+        if line.startswith("|"):
+            eq(line.count("|"), 7, f"cells of {line!r}")
+    eq(sum(x.startswith("### ") for x in plain), len(invocations(t)) + 1, "calls that are told of")
+    check("12345678901234567890" in rest and '"f": 1.0' in rest, "a number has changed")
+
+
+@case("markdown: long bodies are cut, with a word")
+def _(t):
+    def more(p):
+        ask(p, call(50, "long"), text_result(50, "x" * 10000))
+        ask(p, call(51, "large"), text_result(51, "y" * 300000))
+    session(t, names=[], more=more)
+    text = export(t, "markdown")
+    check(max(map(len, text.split("```"))) < 5000, "a body that is not cut")
+    eq(len(re.findall(r"… \[\+\d+ chars\]", text)), 2, "cuts")
+
+
+def data_of(page):
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(data)
+
+
+@case("html: one page, its data cannot leave its element, and no text of it is markup")
+def _(t):
+    session(t)
+    page = export(t, "html")
+    no_control(page, "html")
+    eq((page.count("<script"), page.count("</script")), (2, 2), "script elements")
+    check("<img" not in page and "<svg" not in page, "an element of the record")
+    own = (lib.ROOT / "cli/report.html").read_text()
+    check(not re.search(r'(src|href|url)\s*[=(]', own), "something is fetched")
+    eq(re.findall(r'https?:[^"]*', own), ["http://www.w3.org/2000/svg"], "addresses: SVG's name alone")
+    head, *items = data_of(page)
+    eq(head["client_name"], "=client", "client")
+    calls = [m for m in items if m.get("status") and not m.get("from_server")]
+    eq([(m["seq"], m["status"].encode()) for m in calls], t.rows("SELECT request_seq, status FROM invocations ORDER BY 1"), "calls")
+    seqs = [m["seq"] for m in items if "seq" in m]
+    eq(seqs, [m.seq for m in t.messages()], "messages")
+    body = [m for m in items if m.get("target") == "tool"][0]["body"]
+    check("12345678901234567890" in body and '"f":1.0' in body, "a number has changed")
+    check("stderr" not in {m.get("kind") for m in data_of(export(t, "html", "--no-stderr"))}, "--no-stderr")
+
+
+@case("html: its script is good JavaScript")
+def _(t):
+    if not shutil.which("node"):
+        raise lib.Skip("no node here")
+    page = (lib.ROOT / "cli/report.html").read_text()
+    (t.tmp / "page.js").write_text(re.findall(r"<script>\n(.*?)</script>", page, re.S)[0])
+    r = subprocess.run(["node", "--check", t.tmp / "page.js"], stderr=subprocess.PIPE)
+    eq(r.returncode, 0, f"node --check: {r.stderr!r}")
+
+
+ROWS = "[...document.querySelectorAll('#rows > li')].map(x => x.innerText)"
+
+
+def type_filter(b, text):
+    b.run(f"(e => {{ e.value = {json.dumps(text)}; e.dispatchEvent(new Event('input')); }})(document.getElementById('filter'))")
+
+
+@case("html in Chromium: no error, nothing runs, the filter filters, desk and phone, light and dark", limit=240)
+def _(t):
+    browser.find()
+    session(t)
+    file = t.tmp / "page.html"
+    file.write_text(export(t, "html"))
+    with browser.Browser(t) as b:
+        colours = set()
+        for width, height in ((1280, 900), (390, 844)):
+            for dark in (False, True):
+                b.screen(width, height, dark)
+                b.open(f"file://{file}")
+                check(b.run("document.documentElement.scrollWidth") <= width, f"it is wider than {width}")
+                eq(b.run("[...document.querySelectorAll('#rows *, #facts *')].filter(x =>"
+                         " x.getBoundingClientRect().right > innerWidth + 1).length"), 0, f"what sticks out at {width}")
+                colours.add(b.run("getComputedStyle(document.body).backgroundColor"))
+                check(len(b.picture()) > 10000, "an empty picture")
+        eq(len(colours), 2, f"light and dark: {colours}")
+        calls = len(invocations(t))
+        eq(b.run("document.querySelectorAll('#chart circle').length"), 12, "dots: each tool has one, and 12 are drawn")
+        eq(b.run("document.querySelectorAll('b b, img, #rows svg, h1 *').length"), 0, "elements that a record made")
+        check(EVIL in b.run("document.body.innerText"), "the evil name is not shown")
+        rows = b.run(ROWS)
+        type_filter(b, "resources/READ")
+        eq(len(b.run(ROWS)), 1, "rows with resources/read")
+        type_filter(b, "tool broken")
+        eq(len(b.run(ROWS)), 1, "rows with both words")
+        type_filter(b, "nothing has this")
+        eq(len(b.run(ROWS)), 0, "rows with what is nowhere")
+        type_filter(b, EVIL)
+        check(len(b.run(ROWS)) > 0, "rows with the evil name")
+        type_filter(b, "")
+        eq(b.run(ROWS), rows, "rows without a filter")
+        b.run("document.getElementById('failed').click()")
+        check(0 < len(b.run(ROWS)) < len(rows), "rows that failed")
+        b.run("document.getElementById('failed').click(); document.getElementById('all').click()")
+        eq(len(b.run(ROWS)), len(data_of(file.read_text())) - 1, "every message")
+        b.run("document.querySelectorAll('summary').forEach(x => x.click())")
+        lib.wait_until(lambda: b.run("document.querySelectorAll('.inside pre').length") >= calls, 10, "bodies are shown")
+        check("12345678901234567890" in b.run("document.getElementById('rows').innerText"), "a number has changed")
+        eq(b.problems, [], "what the page complains of")
+        eq({x for x in b.requests if not x.startswith("file://")}, set(), "what it fetched")
+
+
+# --- whatever there is ----------------------------------------------------------------------------
+
+FORMATS = ("jsonl", "csv", "otlp", "markdown", "html")
+
+
+@case("a session that runs, one without a message, one without bodies")
+def _(t):
+    p = t.proxy("--name", "live").initialize()
+    p.client.send(call(1, "open"))
+    p.server.recv()
+    for format in FORMATS:
+        check("open" in export(t, format), f"{format} of a session that runs")
+    p.server.send(result(1))
+    p.client.recv()
+    p.end()
+    empty = t.tmp / "empty"
+    t.proxy("--name", "empty", vault=empty).end()
+    for format in FORMATS:
+        text = export(t, format, vault=empty)
+        check(format == "csv" or "empty" in text, f"{format} of a session without messages")
+    for x in export(t, "otlp", vault=empty).splitlines():
+        eq(json.loads(x)["resourceSpans"][0]["scopeSpans"][0]["spans"], [], "spans")
+    data_of(export(t, "html", vault=empty))
+    minimal = t.tmp / "minimal"
+    p = t.proxy("--record", "minimal", vault=minimal).initialize()
+    ask(p, call(1, "tool", {"secret": "s3cret"}), text_result(1, "answer"))
+    p.end()
+    for format in FORMATS:
+        text = export(t, format, vault=minimal)
+        check("tool" in text and "s3cret" not in text, f"{format} of a session without bodies")
+
+
+@case("a large body that is missing is told of, and the rest is written")
+def _(t):
+    def more(p):
+        ask(p, call(50, "large"), text_result(50, "y" * 300000))
+    session(t, names=["tool"], more=more)
+    check("y" * 50000 in export(t, "html") and "y" * 300000 in export(t, "jsonl"), "a large body")
+    shutil.rmtree(t.vault / "Bodies")
+    for format in FORMATS:
+        check("large" in export(t, format), f"{format} without the body")
+    check("cannot be read" in export(t, "markdown"), "a word in markdown")
+
+
+@case("a file is written whole or not at all, and a full disk is told of")
+def _(t):
+    session(t, names=["tool"])
+    for format in FORMATS:
+        file = t.tmp / f"out.{format}"
+        export(t, format, "-o", file)
+        eq(file.read_bytes().decode(), export(t, format), format)
+        with open("/dev/full", "wb") as full:
+            r = subprocess.run([lib.PROGRAM, "export", "--vault", t.vault, "-f", format], stdout=full,
+                               stderr=subprocess.PIPE, env=t.environ())
+        check(r.returncode == 3 and b"No space left on device" in r.stderr, f"{format}: {r}")
+    r = t.run("export", "--vault", t.vault, "--format", "tape")
+    check(r.returncode == 2 and b"cassette|jsonl|csv|otlp|markdown|html" in r.stderr, f"{r}")
+
+
+lib.main()
