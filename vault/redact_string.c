@@ -93,6 +93,8 @@ static bool in_word(char c)
 bool redact_names(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;
+    if (s.n == 0)
+        return false;
     if (memmem(s.p, s.n, "\\u", 2) != NULL || memmem(s.p, s.n, "\\/", 2) != NULL)
         return true;
     while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
