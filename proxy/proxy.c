@@ -236,7 +236,7 @@ static void open_parts(struct proxy *p)
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.owner = p;
     p->traffic.on_hung = server_hung;
-    p->traffic.on_own_answer = server_own_answer;
+    p->traffic.on_own_answer = restart_own_answer;
     p->traffic.on_auth = on_auth;
     outbox_open(&p->greeting);
     open_trouble(p);
@@ -277,6 +277,7 @@ int proxy_run(const struct proxy_config *cfg)
     }
     open_watchers(&p); /* a signal that comes from here on ends the server as well as us */
     server_open(&p, &inherited);
+    restart_open(&p);
     bool started = server_start(&p, &pipes) == 0;
     if (open_recorder(&p) < 0) {
         end_server(&p);

@@ -1,5 +1,5 @@
 /* proxy_inner.h - what the files of the live side share: proxy.c begins and ends it and has the relays'
- * calls, server.c the life of the server's process, turn.c the end of a loop turn.
+ * calls, server.c the life of the server's process, restart.c the next one, turn.c the end of a loop turn.
  *
  * Owns      see the fields. One of it in a process.
  * Blocks    never, but on the disk. */
@@ -38,7 +38,7 @@ struct proxy {
     bool finishing;          /* the server is gone; last answers are on their way */
     const char *end_reason;
     int exit_status;
-    /* of server.c: */
+    /* of server.c and restart.c: */
     ev_timer start_timer;   /* active between the end of one process and the start of the next */
     ev_timer greet_timer;   /* active while the new process has not answered our initialize */
     ev_timer closed_timer;  /* active when its output has ended and it has not, yet */
@@ -63,7 +63,22 @@ void server_output_ended(struct proxy *p);
 void server_input_broken(struct proxy *p); /* it has closed its stdin */
 /* The calls of traffic.h; owner is the proxy. */
 bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
-void server_own_answer(void *owner, const struct rpc *m);
+/* Nothing more goes to this process: what comes from now on is for the next one, if there is to be one. */
+void server_leave(struct proxy *p);
+/* No process follows: what is open is answered, and we end as the server did. */
+void server_end_session(struct proxy *p, const char *reason);
+/* What happened to it: a sentence without its full stop, and the stable word for `cause`. */
+void server_say_end(const struct proxy *p, struct buf *b);
+const char *server_end_cause(const struct proxy *p);
+/* restart.c */
+void restart_open(struct proxy *p);
+bool restart_allowed(const struct proxy *p);
+unsigned restart_recent(const struct proxy *p,
+                        int64_t now_us); /* restarts within the last minute */
+/* The process is gone. What it leaves is answered or kept, and the next one is started after a while. */
+void restart_later(struct proxy *p);
+/* A call of traffic.h: an answer to a request of ours. */
+void restart_own_answer(void *owner, const struct rpc *m);
 /* turn.c */
 void turn_open(struct proxy *p);
 void turn_linger(

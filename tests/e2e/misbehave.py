@@ -188,7 +188,7 @@ class Play:
         self.dir.mkdir()
         self.mark = f"misbehave-{uuid.uuid4().hex}"
         self.sent, self.answers, self.notes, self.asked, self.due = {}, {}, [], [], []
-        self.tokens, self.replies, self.heard_at = {}, replies, 0.0
+        self.tokens, self.replies = {}, replies
         command = [fake("misbehave"), str(self.dir), *server]
         self.p = t.proxy("--grace", ms(grace), *options, server=launch(command) if launch else command,
                          env={"MISBEHAVE_MARK": self.mark, "MCP_INTERPOSER_RESTARTS": "3", **env})
@@ -234,7 +234,7 @@ class Play:
         self.pump(lambda: time.monotonic() >= end, "time to pass")
 
     def _heard(self, line):
-        now = self.heard_at = time.monotonic()
+        now = time.monotonic()
         try:
             m = json.loads(line)
         except ValueError:
