@@ -50,7 +50,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # What `make check` and `make asan` run, in this order: quick ones first.
-SUITES ?= house unit suite faults e2e stress sdk
+SUITES ?= house unit suite schema faults e2e stress sdk
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -113,6 +113,11 @@ $(JUDGE): tests/suite/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+SCHEMA_JUDGE := $(BUILD)/schema/judge
+$(SCHEMA_JUDGE): tests/schema/judge.c $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+
 # A session in which the N-th call fails; what it stands in for is wrapped, or has the names of libc's.
 FAULTS := $(BUILD)/faults/session
 FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
@@ -133,11 +138,12 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
+-include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d \
+  $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests
-tests: $(UNIT) $(JUDGE) $(FAULTS) $(HELPER)
+tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(FAULTS) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only

@@ -1,6 +1,7 @@
 #include "wire/json_text.h"
 
 #include "base/text.h"
+#include "wire/decimal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,41 +247,6 @@ struct json_value json_get(struct json_value object, const char *name)
         if (json_key_is(key, name))
             found = v;
     return found;
-}
-
-/* A number without the zeros at its end: what is left of its digits, with the point still among
- * them, and the power of ten of the last one. Zero has no digits left. */
-struct decimal {
-    struct slice digits;
-    int64_t exp10;
-    bool minus;
-};
-
-static struct decimal decimal_of(struct slice s)
-{
-    struct decimal d = {.minus = s.p[0] == '-'};
-    size_t from = d.minus ? 1 : 0;
-    size_t i = from;
-    bool point = false;
-    for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
-        if (s.p[i] == '.')
-            point = true;
-        else if (point)
-            d.exp10--;
-    }
-    size_t to = i;
-    if (i < s.n) {
-        int64_t e = 0;
-        bool negative = s.p[++i] == '-';
-        for (i += negative || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            e = e < INT64_C(1000000000000000) ? e * 10 + (s.p[i] - '0')
-                                              : e; /* 10^15 zeros will do */
-        d.exp10 += negative ? -e : e;
-    }
-    for (; to > from && (s.p[to - 1] == '0' || s.p[to - 1] == '.'); to--)
-        d.exp10 += s.p[to - 1] == '0';
-    d.digits = (struct slice){s.p + from, to - from};
-    return d;
 }
 
 bool json_is_integer(struct json_value v)

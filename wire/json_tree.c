@@ -1,0 +1,113 @@
+#include "wire/json_tree.h"
+
+#include "wire/json_text.h"
+
+#define JSMN_STATIC
+#define JSMN_STRICT
+#define JSMN_PARENT_LINKS
+#include <jsmn.h>
+#include <stdlib.h>
+
+/* How a token of jsmn becomes a node: strings without their quotes get them back. */
+static struct json_value value_of(const char *text, const jsmntok_t *t)
+{
+    size_t quote = t->type == JSMN_STRING;
+    const char *p = text + t->start - quote;
+    return (struct json_value){json_type_at(*p), {p, (size_t)(t->end - t->start) + 2 * quote}};
+}
+
+/* place: of each token, the number of its node; last: of each node, its last child. */
+static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
+                       uint32_t *place, uint32_t *last)
+{
+    for (size_t i = 0; i < n; i++) {
+        const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
+        if (up != NULL && up->type == JSMN_OBJECT)
+            continue; /* a key: its value comes next, and is its child */
+        uint32_t me = (uint32_t)t->n++;
+        struct json_node *node = &t->node[me];
+        *node = (struct json_node){.value = value_of(text, &tok[i])};
+        place[i] = me;
+        last[me] = 0;
+        if (up == NULL)
+            continue;
+        if (up->type == JSMN_STRING) {
+            node->key = (struct slice){text + up->start, (size_t)(up->end - up->start)};
+            node->up = place[up->parent];
+        } else {
+            node->up = place[tok[i].parent];
+        }
+        if (last[node->up] != 0)
+            t->node[last[node->up]].next = me;
+        else
+            t->node[node->up].child = me;
+        last[node->up] = me;
+        t->node[node->up].count++;
+    }
+}
+
+static int build(struct json_tree *t, struct slice text)
+{
+    jsmn_parser parser;
+    jsmn_init(&parser);
+    int n = jsmn_parse(&parser, text.p, text.n, NULL, 0);
+    if (n <= 0)
+        return MI_EPROTO;
+    if ((size_t)n > 2 * JSON_TREE_MAX)
+        return MI_EFULL;
+    jsmntok_t *tok = calloc((size_t)n, sizeof *tok);
+    uint32_t *place = calloc((size_t)n * 2, sizeof *place);
+    t->node = calloc((size_t)n, sizeof *t->node);
+    jsmn_init(&parser);
+    int st = tok == NULL || place == NULL || t->node == NULL ? MI_ENOMEM : 0;
+    if (st == 0 && jsmn_parse(&parser, text.p, text.n, tok, (unsigned)n) != n)
+        st = MI_EPROTO;
+    if (st == 0)
+        link_nodes(t, text.p, tok, (size_t)n, place, place + n);
+    free(tok);
+    free(place);
+    return st;
+}
+
+int json_tree_open(struct json_tree *t, struct slice text)
+{
+    *t = (struct json_tree){0};
+    while (text.n > 0 && (*text.p == ' ' || *text.p == '\t' || *text.p == '\n' || *text.p == '\r'))
+        text = (struct slice){text.p + 1, text.n - 1};
+    if (text.n == 0)
+        return MI_EPROTO;
+    if (text.n > JSON_TREE_TEXT_MAX)
+        return MI_EFULL;
+    int st;
+    if (*text.p == '{' || *text.p == '[') {
+        st = build(t, text);
+    } else { /* jsmn wants something behind a number */
+        t->node = calloc(1, sizeof *t->node);
+        st = t->node == NULL ? MI_ENOMEM : 0;
+        while (text.p[text.n - 1] == ' ' || text.p[text.n - 1] == '\t' ||
+               text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r')
+            text.n--;
+        if (st == 0)
+            t->node[t->n++].value = (struct json_value){json_type_at(*text.p), text};
+    }
+    if (st < 0)
+        json_tree_close(t);
+    return st;
+}
+
+void json_tree_close(struct json_tree *t)
+{
+    free(t->node);
+    *t = (struct json_tree){0};
+}
+
+uint32_t json_tree_get(const struct json_tree *t, uint32_t object, const char *name)
+{
+    uint32_t found = 0;
+    if (t->node[object].value.type != JSON_OBJECT)
+        return 0;
+    for (uint32_t c = t->node[object].child; c != 0; c = t->node[c].next)
+        if (json_key_is(t->node[c].key, name))
+            found = c;
+    return found;
+}
