@@ -9,6 +9,7 @@ const struct command *const commands[] = {
     &command_show,
     &command_tail,
     &command_stats,
+    &command_search,
     &command_export,
     &command_import,
     &command_wrap,

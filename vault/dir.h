@@ -17,6 +17,7 @@
 #define VAULT_LOGS "Logs"
 #define VAULT_ACTIONS "MCP_Actions" /* in VAULT_LOGS */
 #define VAULT_ESCALATIONS "Escalations"
+#define VAULT_SEARCH "Search"
 
 struct vault_dir {
     int fd;     /* -1: closed */

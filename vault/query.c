@@ -55,6 +55,13 @@ const char *const query_sql[Q_COUNT] = {
                    " WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3",
     [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"
                  " ORDER BY id LIMIT ?3",
+    [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"
+                 " WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3",
+    [Q_FACTS] = "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"
+                " m.finding, r.method, r.target, r.action FROM messages m"
+                " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
+                " WHERE m.id BETWEEN ?1 AND ?2 AND (?4 IS NULL OR m.kind = ?4)"
+                " ORDER BY m.id LIMIT ?3",
     [Q_VERSION] = "PRAGMA data_version",
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
     [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",

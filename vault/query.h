@@ -118,6 +118,14 @@ const char *query_status_name(enum query_status status); /* "ok", "tool-error", 
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 
+/* Messages of a session in order, in one transaction and without a copy: good for the call alone. Of their
+ * fields there are, with query_bodies(): seq, kind and the body, of at most `max` messages behind `after`;
+ * with query_facts(), of messages of this kind or, with NULL, of any: seq, t_us, kind, origin, action, method, target, finding and those of the request. */
+MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                         query_message_fn fn, void *ctx);
+MI_MUST int query_facts(struct query *q, int64_t session_id, const char *kind, query_message_fn fn,
+                        void *ctx);
+
 /* For a reader that waits for more. The version changes when another connection has changed the
  * database; the end is 0 while there is none. */
 MI_MUST int query_version(struct query *q, int64_t *ret);

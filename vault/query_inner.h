@@ -19,6 +19,8 @@ enum query_statement {
     Q_CALLS,
     Q_MESSAGES,
     Q_EVENTS,
+    Q_BODIES,
+    Q_FACTS,
     Q_VERSION,
     Q_END,
     Q_LAST_EVENT,

@@ -1,0 +1,632 @@
+/* cmd_search.c - `mcp-interposer search`: messages by their words, by exact text and by what they are. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/config.h"
+#include "cli/filter.h"
+#include "cli/out.h"
+#include "cli/session.h"
+#include "vault/search.h"
+#include "vault/search_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OPERANDS_MAX 64
+#define QUIET_US 1000000 /* of work on the index, before a person is told */
+#define READ_ALL 32 /* candidates of a session: for more, one pass over its bodies costs less */
+#define BEFORE 48   /* columns in front of what was found */
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPT_VAULT,
+    {'n', "limit", "N", "20", "how many, newest first; 0: all of them"},
+    {'x', "exact", NULL, NULL, "look for each TEXT byte for byte, not for its words"},
+    FILTER_OPTS,
+    {0, "json", NULL, NULL, "a JSON object on a line for each message"},
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "Finds the messages whose body has every TEXT: its words one behind the other, whatever their\n"
+    "case; with `*` at its end, the last word may go on. Strings of JSON are searched as what "
+    "they\n"
+    "mean, so that a quote is a quote. Beside TEXT, or alone:\n"
+    "  server:NAME  client:NAME  tool:NAME  method:NAME   a name or a glob, such as tool:send_*\n"
+    "  status:ok|tool-error|error|refused|timeout|server-gone   answers with this status\n"
+    "  kind:request|notification|result|error|batch|noise|stderr\n"
+    "The index is kept in Search/ of the vault, and is brought up to date before it is asked.\n"
+    "Exit status: 0 something was found, 1 nothing was.\n"
+    "\n"
+    "  mcp-interposer search invoice 'not found' tool:send_email\n"
+    "  mcp-interposer search -x '\"path\":\"/home' status:error\n";
+
+/* ---- what is asked ---- */
+
+enum { FIELD_SERVER, FIELD_CLIENT, FIELD_TOOL, FIELD_METHOD, FIELD_STATUS, FIELD_KIND, FIELDS };
+static const char *const field_names[FIELDS] = {"server", "client", "tool",
+                                                "method", "status", "kind"};
+static const char *const field_words[FIELDS] = {
+    [FIELD_STATUS] = "ok|tool-error|error|refused|timeout|server-gone",
+    [FIELD_KIND] = "request|notification|result|error|batch|noise|stderr",
+};
+
+struct session_row {
+    struct search_session id;
+    bool wanted;
+    int64_t started_at_us;
+    uint32_t name; /* in names */
+};
+
+/* Messages of a session, in order. */
+struct numbers {
+    int64_t *seq; /* owned */
+    size_t n, cap;
+};
+
+struct searching {
+    struct query *q;
+    struct filter filter;
+    const char *field[FIELDS]; /* borrowed; NULL: any */
+    struct search_terms terms;
+    struct buf match; /* owned; for FTS5; empty: the index is of no use */
+    struct search *index;
+    struct session_row *row; /* owned; newest first */
+    size_t rows_n, rows_cap;
+    struct buf names; /* owned; of servers, NUL-ended */
+    int64_t limit, found;
+    bool json, limited;
+    struct out out;
+    struct buf large, text;            /* owned; of the message that is looked at */
+    bool narrowed;                     /* by a field of a message, or no text at all */
+    bool all_exact;                    /* no term is looked for by its words */
+    struct numbers have;               /* of a session: those with all terms, */
+    struct numbers fit;                /* and those with the fields that were asked for */
+    int64_t began_us, told_us, read_n; /* of the index */
+    int status;
+};
+
+static bool is_one_of(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = words; n > 0; p++) {
+        size_t len = strcspn(p, "|");
+        if (len == n && memcmp(p, word, n) == 0)
+            return true;
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    return false;
+}
+
+/* `tool:x` is a field; anything else with a colon is text. EXIT_FINE or EXIT_USAGE. */
+static int take_field(struct searching *s, const char *word, bool *ret_taken)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        size_t n = strlen(field_names[i]);
+        if (strncmp(word, field_names[i], n) != 0 || word[n] != ':')
+            continue;
+        *ret_taken = true;
+        if (s->field[i] != NULL)
+            return settings_usage(&command_search, "'%s': there is a '%s:' already", word,
+                                  field_names[i]);
+        if (field_words[i] != NULL && !is_one_of(field_words[i], word + n + 1))
+            return settings_usage(&command_search, "'%s': write %s:%s", word, field_names[i],
+                                  field_words[i]);
+        s->field[i] = word + n + 1;
+        return EXIT_FINE;
+    }
+    return EXIT_FINE;
+}
+
+static int take_operands(struct searching *s, const struct settings *settings)
+{
+    bool exact = settings_on(settings, "exact");
+    for (int i = 0; i < settings->operands_n; i++) {
+        const char *word = settings->operands[i];
+        bool taken = false;
+        int status = take_field(s, word, &taken);
+        if (status != EXIT_FINE)
+            return status;
+        if (taken)
+            continue;
+        if (word[0] == '\0')
+            return settings_usage(&command_search, "an empty TEXT is everywhere; write a word");
+        int st = search_terms_add(&s->terms, word, exact);
+        if (st == MI_EFULL)
+            return settings_usage(&command_search, "more than %d TEXTs", SEARCH_TERMS_MAX);
+        if (st < 0) {
+            log_error("no memory");
+            return EXIT_TROUBLE;
+        }
+    }
+    if (settings->operands_n == 0)
+        return settings_usage(&command_search,
+                              "nothing to search for; write a word, or a field such as tool:NAME");
+    s->limited = s->limit > 0;
+    s->narrowed = s->terms.n == 0;
+    s->all_exact = true;
+    for (size_t i = 0; i < s->terms.n; i++)
+        s->all_exact &= s->terms.term[i].exact;
+    for (size_t i = FIELD_TOOL; i < FIELDS; i++)
+        s->narrowed |= s->field[i] != NULL;
+    if (!search_terms_query(&s->terms, &s->match))
+        buf_clear(&s->match);
+    return EXIT_FINE;
+}
+
+/* ---- which sessions ---- */
+
+static bool on_session(void *ctx, const struct query_session *x)
+{
+    struct searching *s = ctx;
+    if (s->rows_n == s->rows_cap) {
+        size_t cap = s->rows_cap != 0 ? 2 * s->rows_cap : 256;
+        struct session_row *row = realloc(s->row, cap * sizeof *row);
+        if (row == NULL) {
+            s->status = MI_ENOMEM;
+            return false;
+        }
+        s->row = row;
+        s->rows_cap = cap;
+    }
+    struct session_row *r = &s->row[s->rows_n++];
+    bool too_old = x->ended_at_us != 0 && x->ended_at_us < s->filter.since_us;
+    *r = (struct session_row){
+        .id = {.id = x->id},
+        .started_at_us = x->started_at_us,
+        .name = (uint32_t)s->names.n,
+        .wanted = !too_old && x->started_at_us < s->filter.until_us &&
+                  filter_name(s->filter.server, x->name) &&
+                  filter_name(s->filter.client, x->client_name) &&
+                  filter_name(s->field[FIELD_SERVER], x->name) &&
+                  filter_name(s->field[FIELD_CLIENT], x->client_name),
+    };
+    snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
+    buf_slice_add(&s->names, text_head(x->name, 256));
+    buf_addc(&s->names, '\0');
+    s->status = s->names.failed ? MI_ENOMEM : 0;
+    return s->status == 0;
+}
+
+/* ---- one message ---- */
+
+static bool is_wanted(const struct searching *s, const struct session_row *r,
+                      const struct query_message *m)
+{
+    bool answer = session_is_answer(m);
+    struct slice method = answer ? m->request_method : m->method;
+    struct slice target = answer ? m->request_target : m->target;
+    int64_t at_us = r->started_at_us + m->t_us;
+    if (at_us < s->filter.since_us || at_us >= s->filter.until_us)
+        return false;
+    if (!filter_name(s->field[FIELD_METHOD], method) || !filter_name(s->field[FIELD_KIND], m->kind))
+        return false;
+    if (s->field[FIELD_TOOL] != NULL && (method.p == NULL || !slice_is(method, "tools/call") ||
+                                         !filter_name(s->field[FIELD_TOOL], target)))
+        return false;
+    if (s->field[FIELD_STATUS] == NULL)
+        return true;
+    const char *status = answer                           ? session_answer_status(m)
+                         : slice_is(m->action, "refused") ? "refused"
+                                                          : "";
+    return strcmp(status, s->field[FIELD_STATUS]) == 0;
+}
+
+static struct slice text_of(struct searching *s, const struct session_row *r,
+                            const struct query_message *m)
+{
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&s->large);
+        if (query_body(s->q, slice_of(r->id.uid), m, SIZE_MAX, &s->large) == 0)
+            body = buf_slice(&s->large);
+    }
+    return search_text(m->kind, body, &s->text);
+}
+
+static const char *status_of(const struct query_message *m)
+{
+    if (session_is_answer(m))
+        return session_answer_status(m);
+    return slice_is(m->action, "refused") ? "refused" : NULL;
+}
+
+static void json_text(struct buf *b, const char *name, struct slice text)
+{
+    buf_printf(b, ",\"%s\":", name);
+    if (text.p != NULL)
+        text_json(b, text);
+    else
+        buf_adds(b, "null");
+}
+
+/* What was found, and what stands around it. */
+static struct slice context_of(struct slice text, struct slice at, size_t before, size_t after)
+{
+    const char *from = at.p - size_min(before, (size_t)(at.p - text.p));
+    const char *end = text.p + text.n;
+    const char *to = at.p + at.n + size_min(after, (size_t)(end - (at.p + at.n)));
+    while (from < at.p && text_utf8_cont(from))
+        from++;
+    while (to < end && text_utf8_cont(to))
+        to--;
+    return (struct slice){from, (size_t)(to - from)};
+}
+
+static void json_match(struct searching *s, const struct session_row *r,
+                       const struct query_message *m, struct slice text, struct slice at)
+{
+    struct buf *b = &s->out.b;
+    bool answer = session_is_answer(m);
+    const char *status = status_of(m);
+    buf_printf(b, "{\"type\":\"match\",\"session_id\":%lld", (long long)r->id.id);
+    json_text(b, "uid", slice_of(r->id.uid));
+    json_text(b, "server", slice_of(s->names.p + r->name));
+    buf_printf(b, ",\"seq\":%lld,\"at_us\":%lld", (long long)m->seq,
+               (long long)(r->started_at_us + m->t_us));
+    json_text(b, "direction", m->direction);
+    json_text(b, "kind", m->kind);
+    json_text(b, "method", answer ? m->request_method : m->method);
+    json_text(b, "target", answer ? m->request_target : m->target);
+    json_text(b, "status", status != NULL ? slice_of(status) : (struct slice){0});
+    json_text(b, "found", at);
+    json_text(b, "context", context_of(text, at, 100, 200));
+    buf_addc(b, '}');
+    out_end_line(&s->out);
+}
+
+static void text_match(struct searching *s, const struct session_row *r,
+                       const struct query_message *m, struct slice text, struct slice at)
+{
+    struct out *o = &s->out;
+    char when[CLOCK_TEXT_MAX];
+    bool answer = session_is_answer(m);
+    bool to_server = slice_is(m->direction, "c2s");
+    const char *status = status_of(m);
+    struct slice method = answer ? m->request_method : m->method;
+    struct slice target = answer ? m->request_target : m->target;
+    clock_local_text(r->started_at_us + m->t_us, when);
+    out_style(o, OUT_BOLD);
+    out_printf(o, "%lld", (long long)r->id.id);
+    out_style(o, OUT_PLAIN);
+    out_printf(o, " --seq %lld  ", (long long)m->seq);
+    out_style(o, OUT_DIM);
+    out_raw(o, when);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, "  ");
+    out_style(o, OUT_CYAN);
+    out_text(o, slice_of(s->names.p + r->name));
+    out_style(o, OUT_PLAIN);
+    out_raw(o, to_server ? (o->utf8 ? "  \xE2\x86\x92  " : "  ->  ")
+                         : (o->utf8 ? "  \xE2\x86\x90  " : "  <-  "));
+    if (status != NULL) {
+        out_style(o, strcmp(status, "ok") == 0 ? OUT_GREEN : OUT_RED);
+        out_raw(o, status);
+        out_style(o, OUT_PLAIN);
+    } else {
+        out_text(o, m->kind);
+    }
+    if (method.p != NULL) {
+        out_raw(o, "  ");
+        out_fit(o, method, 40);
+    }
+    if (target.p != NULL) {
+        out_raw(o, " ");
+        out_fit(o, target, 60);
+    }
+    out_end_line(o);
+    struct slice around = context_of(text, at, BEFORE, 4 * o->columns);
+    struct slice before = {around.p, (size_t)(at.p - around.p)};
+    struct slice behind = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
+    size_t room = o->columns > 6 ? o->columns - 6 : 1;
+    out_raw(o, "    ");
+    out_text(o, before);
+    room -= size_min(room, out_width(o, before));
+    out_style(o, OUT_YELLOW);
+    out_fit(o, at, room);
+    out_style(o, OUT_PLAIN);
+    room -= size_min(room, out_width(o, text_head(at, room)));
+    if (room > 0)
+        out_fit(o, behind, room);
+    out_end_line(o);
+}
+
+struct looking {
+    struct searching *s;
+    const struct session_row *row;
+};
+
+/* A candidate: is it what was asked for? */
+static bool on_candidate(void *ctx, const struct query_message *m)
+{
+    struct looking *l = ctx;
+    struct searching *s = l->s;
+    struct slice at;
+    if (!is_wanted(s, l->row, m))
+        return false;
+    struct slice text = text_of(s, l->row, m);
+    int st = search_terms_find(&s->terms, text, &at);
+    if (st == MI_ENOENT)
+        return false;
+    s->status = st;
+    if (st < 0)
+        return false;
+    if (s->json)
+        json_match(s, l->row, m, text, at);
+    else
+        text_match(s, l->row, m, text, at);
+    s->found++;
+    return false;
+}
+
+/* false: that is enough. */
+static bool look_at(struct searching *s, const struct session_row *r, int64_t seq)
+{
+    struct looking l = {s, r};
+    int st = query_timeline(s->q, r->id.id, seq, seq, on_candidate, NULL, &l);
+    if (s->status == 0)
+        s->status = st;
+    return s->status == 0 && !out_ended(&s->out) && !(s->limited && s->found >= s->limit);
+}
+
+/* ---- numbers of messages, in order ---- */
+
+static bool keep(struct searching *s, struct numbers *n, int64_t seq)
+{
+    if (n->n == n->cap) {
+        size_t cap = n->cap != 0 ? 2 * n->cap : 256;
+        int64_t *more = realloc(n->seq, cap * sizeof *more);
+        if (more == NULL) {
+            s->status = MI_ENOMEM;
+            return false;
+        }
+        n->seq = more;
+        n->cap = cap;
+    }
+    n->seq[n->n++] = seq;
+    return true;
+}
+
+static bool on_facts(void *ctx, const struct query_message *m)
+{
+    struct looking *l = ctx;
+    return !is_wanted(l->s, l->row, m) || keep(l->s, &l->s->fit, m->seq);
+}
+
+/* The kind that all messages have which fit the fields; NULL: there are several. */
+static const char *only_kind(const struct searching *s)
+{
+    const char *status = s->field[FIELD_STATUS];
+    if (s->field[FIELD_KIND] != NULL)
+        return s->field[FIELD_KIND];
+    if (status == NULL || strcmp(status, "refused") == 0)
+        return NULL;
+    return strcmp(status, "ok") == 0 || strcmp(status, "tool-error") == 0 ? "result" : "error";
+}
+
+/* Looks at the messages that have the words, the last one first. Where a field narrows them, one pass over the
+ * session without the bodies costs less than a look at each. false: that is enough. */
+static bool look_at_all(struct searching *s, const struct session_row *r,
+                        const struct numbers *words)
+{
+    struct looking l = {s, r};
+    bool more = true;
+    s->fit.n = 0;
+    if (s->narrowed)
+        s->status = query_facts(s->q, r->id.id, only_kind(s), on_facts, &l);
+    const struct numbers *all = words != NULL ? words : &s->fit;
+    size_t k = s->fit.n;
+    for (size_t i = all->n; more && s->status == 0 && i-- > 0;) {
+        int64_t seq = all->seq[i];
+        while (s->narrowed && k > 0 && s->fit.seq[k - 1] > seq)
+            k--;
+        if (!s->narrowed || (k > 0 && s->fit.seq[k - 1] == seq))
+            more = look_at(s, r, seq);
+    }
+    return more && s->status == 0;
+}
+
+/* ---- without an index ---- */
+
+static bool on_body(void *ctx, const struct query_message *m)
+{
+    struct looking *l = ctx;
+    struct slice at;
+    int st = search_terms_find(&l->s->terms, text_of(l->s, l->row, m), &at);
+    if (st == MI_ENOENT)
+        return true;
+    l->s->status = st;
+    return st == 0 && keep(l->s, &l->s->have, m->seq);
+}
+
+static bool read_session(struct searching *s, const struct session_row *r)
+{
+    struct looking l = {s, r};
+    if (s->terms.n == 0)
+        return look_at_all(s, r, NULL);
+    s->have.n = 0;
+    int st = query_bodies(s->q, r->id.id, 0, INT64_MAX, on_body, &l);
+    if (s->status == 0)
+        s->status = st;
+    return s->status == 0 && look_at_all(s, r, &s->have);
+}
+
+/* ---- with one ---- */
+
+static void on_read(void *ctx)
+{
+    struct searching *s = ctx;
+    int64_t now_us = clock_mono_us();
+    if (s->read_n++ == 0)
+        s->began_us = now_us;
+    if (now_us - s->began_us < QUIET_US || now_us - s->told_us < QUIET_US / 4 ||
+        isatty(STDERR_FILENO) != 1)
+        return;
+    s->told_us = now_us;
+    fprintf(stderr, "\rreading for the index: %lld messages", (long long)s->read_n);
+}
+
+struct group {
+    struct searching *s;
+    const struct session_row *row; /* those of one file, newest first */
+    size_t n, at;                  /* at: the session that s->have is of */
+    bool more;
+};
+
+/* The index says them from the last one on. */
+static void reverse(struct numbers *n)
+{
+    for (size_t i = 0; i < n->n / 2; i++) {
+        int64_t seq = n->seq[i];
+        n->seq[i] = n->seq[n->n - 1 - i];
+        n->seq[n->n - 1 - i] = seq;
+    }
+}
+
+static void end_session(struct group *g)
+{
+    struct searching *s = g->s;
+    if (g->more && g->at < g->n && g->row[g->at].wanted && s->have.n > 0) {
+        const struct session_row *r = &g->row[g->at];
+        reverse(&s->have);
+        if (s->all_exact && s->have.n > READ_ALL)
+            g->more = read_session(s, r);
+        else
+            g->more = look_at_all(s, r, &s->have);
+    }
+    s->have.n = 0;
+}
+
+static bool on_found(void *ctx, int64_t id)
+{
+    struct group *g = ctx;
+    int64_t session = id >> 36, seq = id & (((int64_t)1 << 36) - 1);
+    if (g->at == g->n || g->row[g->at].id.id != session) {
+        end_session(g);
+        for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
+            g->at++;
+    }
+    if (!g->more || g->at == g->n || !g->row[g->at].wanted)
+        return g->more;
+    if (g->s->narrowed || g->s->all_exact)
+        return keep(g->s, &g->s->have, seq);
+    g->more = look_at(g->s, &g->row[g->at], seq); /* at once: the first ones may be enough */
+    return g->more;
+}
+
+/* The sessions of one file. false: that is enough. */
+static bool search_group(struct searching *s, const struct session_row *row, size_t n)
+{
+    struct search_session ids[SEARCH_SESSIONS];
+    struct group g = {.s = s, .row = row, .n = n, .at = n, .more = true};
+    bool wanted = false;
+    int st = MI_EIO;
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = row[i].id;
+        wanted |= row[i].wanted;
+    }
+    if (!wanted)
+        return true;
+    int64_t found = s->found;
+    if (s->match.n > 0 && s->index != NULL)
+        st = search_file(s->index, ids, n, on_read, s);
+    if (st == 0)
+        st = search_words_of(s->index, buf_str(&s->match), on_found, &g);
+    if (st == 0)
+        end_session(&g);
+    if (st == MI_EIO && s->status == 0 && s->found == found) {
+        bool more = true;
+        for (size_t i = 0; more && i < n; i++)
+            more = !row[i].wanted || read_session(s, &row[i]);
+        return more;
+    }
+    if (s->status == 0 && st < 0)
+        s->status = st;
+    return s->status == 0 && !out_ended(&s->out) && !(s->limited && s->found >= s->limit);
+}
+
+static void search_all(struct searching *s)
+{
+    int st = query_sessions(s->q, 0, on_session, s);
+    if (s->status == 0)
+        s->status = st;
+    if (s->status == 0 && s->match.n > 0)
+        s->status = search_open(&s->index, s->q);
+    bool more = s->status == 0;
+    for (size_t i = 0, n; more && i < s->rows_n; i += n) {
+        int64_t file = s->row[i].id.id / SEARCH_SESSIONS;
+        for (n = 1; i + n < s->rows_n && s->row[i + n].id.id / SEARCH_SESSIONS == file; n++)
+            continue;
+        more = search_group(s, &s->row[i], n);
+    }
+    if (s->told_us != 0)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* ---- the command ---- */
+
+static int search(struct searching *s)
+{
+    out_open(&s->out);
+    search_all(s);
+    search_close(s->index);
+    int status = out_close(&s->out);
+    if (s->status < 0) {
+        log_error("%s", s->status == MI_ENOMEM ? "no memory" : query_error(s->q));
+        return EXIT_TROUBLE;
+    }
+    return status != EXIT_FINE || s->found > 0 ? status : EXIT_FOUND;
+}
+
+static void release(struct searching *s)
+{
+    search_terms_close(&s->terms);
+    buf_close(&s->match);
+    buf_close(&s->names);
+    buf_close(&s->large);
+    buf_close(&s->text);
+    free(s->row);
+    free(s->have.seq);
+    free(s->fit.seq);
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings settings;
+    if (!settings_read(&settings, &command_search, argc, argv))
+        return settings.exit_status;
+    struct searching s = {
+        .limit = settings_number(&settings, "limit"),
+        .json = settings_on(&settings, "json"),
+    };
+    filter_read(&s.filter, &settings);
+    int st = search_terms_open(&s.terms);
+    int status = EXIT_TROUBLE;
+    if (st < 0)
+        log_error("%s",
+                  st == MI_ENOMEM ? "no memory" : "this SQLite cannot search text: it has no FTS5");
+    else
+        status = take_operands(&s, &settings);
+    if (status == EXIT_FINE)
+        status = session_vault_open(&settings, &s.q);
+    if (status == EXIT_FINE) {
+        status = search(&s);
+        query_close(s.q);
+    }
+    release(&s);
+    settings_close(&settings);
+    return status;
+}
+
+const struct command command_search = {
+    .name = "search",
+    .summary = "find messages by their words and by what they are",
+    .usage = "[OPTIONS] TEXT|FIELD:VALUE...",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = OPERANDS_MAX,
+    .run = run,
+};

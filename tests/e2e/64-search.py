@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Searching: words, exact text and fields, with and without an index, and while proxies write."""
+import contextlib
+import json
+import shutil
+import stat
+
+import lib
+from lib import Background, call, case, check, eq, fake, text_result
+from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run
+
+
+def found(t, *args, vault=None, status=None):
+    """(session, seq) of what is found, newest first."""
+    r = t.run("search", "--json", "-n", "0", *args, "--vault", vault or t.vault)
+    eq(r.stderr, b"", f"stderr of {args}")
+    got = [json.loads(x) for x in r.stdout.splitlines()]
+    eq(r.returncode, 0 if got else 1, f"exit status of {args}")
+    return [(x["session_id"], x["seq"]) for x in got]
+
+
+def make(t):
+    """Two sessions, with messages of every kind."""
+    with contextlib.closing(make_vault(t.vault)) as db:
+        for s, name, client in ((1, "mail", "desk"), (2, "files", "cli")):
+            add_session(db, s, name=name, client_name=client, started_at_us=1795256137000000 + s * 3600 * 10**6)
+
+            def ask(seq, body, **more):
+                add_message(db, s, seq, kind="request", rpc_id="1", method="tools/call", body=body, **more)
+
+            def answer(seq, of, body, kind="result", **more):
+                add_message(db, s, seq, kind=kind, direction="s2c", rpc_id="1", request_seq=of, body=body, **more)
+            ask(1, '{"text":"The invoice is\\npaid"}', target="send")
+            answer(2, 1, '{"text":"Invoices sent \\"today\\""}')
+            ask(3, '{"text":"invoice not found"}', target="fetch")
+            answer(4, 3, '{"error":"File not\\nfound \\u00e9t\\u00e9"}', kind="error")
+            add_message(db, s, 5, kind="stderr", direction="s2c", body="C:\\new invoice")
+            answer(6, 1, '{"text":"paid"}', finding="tool-error")
+            add_message(db, s, 7, kind="request", rpc_id="2", method="resources/read", target="file:///invoice", body=None, action="refused")
+            answer(8, 7, '{"x":"invoice timed out"}', kind="error", origin="interposer", finding="timeout")
+
+
+# --- what is found --------------------------------------------------------------------------------
+
+QUERIES = (
+    (["invoice"], [8, 5, 3, 1]), (["INVOICE"], [8, 5, 3, 1]), (["invo*"], [8, 5, 3, 2, 1]), (["not found"], [4, 3]),
+    (["is paid"], [1]), (["paid is"], []), (["paid", "invoice"], [1]), (["été"], [4]), (["ETE"], [4]), (["nothing"], []),
+    (["-x", "nvoice"], [8, 5, 3, 2, 1]), (["-x", 'sent "today"'], [2]), (["-x", '"text":"invoice'], [3]), (["-x", "new"], [5]),
+    (["-x", "C:\\new"], [5]), (["-x", "INVOICE"], []), (["-x", " not found"], [3]),
+    (["tool:send"], [6, 2, 1]), (["tool:*", "invoice"], [3, 1]), (["tool:fetch", "found"], [4, 3]), (["method:resources/*"], [8, 7]),
+    (["status:ok"], [2]), (["status:tool-error"], [6]), (["status:error"], [4]), (["status:refused"], [8, 7]), (["status:timeout"], []),
+    (["kind:stderr"], [5]), (["kind:request"], [7, 3, 1]), (["kind:error", "invoice"], [8]), (["paid", "status:tool-error"], [6]),
+    (["invoice", "paid", "kind:result"], []))
+
+
+@case("search: words, exact text and fields find what they should, with an index and without")
+def _(t):
+    make(t)
+    for args, seqs in QUERIES:
+        eq(found(t, *args), [(s, x) for s in (2, 1) for x in seqs], f"{args}")
+    eq(sorted(f.name for f in (t.vault / "Search").iterdir()), ["0000.db"] + (["0000.db-journal"] if (t.vault / "Search/0000.db-journal").exists() else []), "files")
+    shutil.rmtree(t.vault / "Search")
+    (t.vault / "Search").write_text("in the way")
+    for args, seqs in QUERIES:
+        eq(found(t, *args), [(s, x) for s in (2, 1) for x in seqs], f"{args} without an index")
+    for args, want in ((["server:mail", "invoice"], [(1, x) for x in (8, 5, 3, 1)]), (["client:c*", "kind:stderr"], [(2, 5)]),
+                       (["--server", "files", "kind:stderr"], [(2, 5)]), (["--client", "desk", "tool:fetch", "kind:request"], [(1, 3)]),
+                       (["--since", "2026-11-21T12:00Z", "kind:stderr"], [(2, 5)]), (["--until", "2026-11-21T12:00Z", "kind:stderr"], [(1, 5)])):
+        eq(found(t, *args), want, f"{args}")
+
+
+@case("search: the match in its context, newest first, as many as asked for")
+def _(t):
+    make(t)
+    lines = run(t, "search", "invoice", "-n", "2").splitlines()
+    eq(lines[0], "2 --seq 8  2026-11-21 12:15:37  files  ←  refused  resources/read file:///invoice", "the first match")
+    eq(lines[1], '    {"x":"invoice timed out"}', "its context")
+    eq(lines[3], "    C:\\new invoice", "the context of the second")
+    eq(len(lines), 4, "lines")
+    check('    {"text":"The invoice is\\npaid"}' in run(t, "search", "invoice"), "a newline is made visible")
+    eq(len(run(t, "search", "-n", "1", "--json", "invoice").splitlines()), 1, "--json -n 1")
+    (x,) = [json.loads(y) for y in run(t, "search", "--json", "sent", "server:mail").splitlines()]
+    eq((x["type"], x["server"], x["method"], x["target"], x["status"], x["found"], x["context"]),
+       ("match", "mail", "tools/call", "send", "ok", "sent", '{"text":"Invoices sent "today""}'), "--json")
+    colour = on_terminal(t, "search", "sent", "server:mail", columns=60)
+    check("Invoices \x1b[33msent\x1b[0m" in colour, f"{colour!r}")
+    long = "x" * 300 + " needle " + "y" * 300
+    with contextlib.closing(make_vault(t.tmp / "other")) as db:
+        add_session(db, 1)
+        add_message(db, 1, 1, kind="stderr", body=long)
+    line = run(t, "search", "needle", vault=t.tmp / "other").splitlines()[1]
+    check(len(line) <= 120 and " needle y" in line and line.startswith("    xxx"), line)
+
+
+@case("search: nothing found is status 1; what cannot be asked is an error")
+def _(t):
+    make(t)
+    r = t.run("search", "nothing", "--vault", t.vault)
+    eq((r.returncode, r.stdout, r.stderr), (1, b"", b""), "nothing")
+    for args, says in (([], "nothing to search for"), ([""], "an empty TEXT"), (["status:bad"], "write status:ok|tool-error|error|"),
+                       (["kind:"], "write kind:request|"), (["tool:a", "tool:b"], "there is a 'tool:' already"), (["-n", "x", "y"], "--limit")):
+        check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")
+
+
+@case("search: what is new is found, what is large as well, and text of a record stays text")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    p.client.send(call(1, "echo", {"note": "first"}))
+    p.server.recv()
+    eq(found(t, "first"), [(1, 4)], "first")
+    p.server.send(text_result(1, "second"))
+    p.client.recv()
+    eq(found(t, "second"), [(1, 5)], "second")
+    p.client.send(call(2, "echo", {"note": "word " * 20000 + "needle", "password": "hunter2secret"}))
+    p.server.recv()
+    eq(found(t, "needle"), [(1, 6)] if "needle" in run(t, "show", "--bodies") else [], "in a large body")
+    p.server.send(text_result(2, "\x1b[31m\u202e evil " + "large " * 20000))
+    p.client.recv()
+    eq(found(t, "evil"), [(1, 7)], "in a large answer")
+    check(not FORBIDDEN.search(run(t, "search", "evil")), "raw text")
+    eq(found(t, "hunter2secret"), [], "a secret")
+    index = b"".join(f.read_bytes() for f in (t.vault / "Search").iterdir())
+    check(b"hunter2secret" not in index, "a secret in the index")
+    for f in (t.vault / "Search").iterdir():
+        eq(stat.S_IMODE(f.stat().st_mode), 0o600, f"mode of {f.name}")
+    p.end()
+
+
+# --- under load -----------------------------------------------------------------------------------
+
+PROXIES, CALLS = 4, 3000 if lib.SLOW == 1 else 300
+
+
+@case(f"search while {PROXIES} proxies write all they can: no error, nothing lost, and at the end everything is found", limit=120)
+def _(t):
+    proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(PROXIES)]
+
+    def drive(p, i, window=32):
+        for k in range(CALLS + window):
+            if k < CALLS:
+                p.client.send(call(f"{i}-{k}", "load", {"note": f"number{k}"}))
+            if k >= window:
+                p.client.recv(10)
+    threads = [Background(drive, p, i, seconds=100) for i, p in enumerate(proxies)]
+    searches = 0
+    while any(x.thread.is_alive() for x in threads):
+        for args in (["number17"], ["-x", "umber1"], ["numb*", "kind:request", "server:p1"]):
+            r = t.run("search", "-n", "3", *args, "--vault", t.vault, seconds=60)
+            check(r.returncode in (0, 1) and r.stderr == b"", f"{args}: {r.returncode} {r.stderr!r}")
+            searches += 1
+    for x in threads:
+        x.join()
+    print(f"# {searches} searches meanwhile")
+    for p in proxies:
+        p.client.close_write()
+    for p in proxies:
+        eq(p.wait(10), 0, "exit status")
+        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+    eq(t.rows("SELECT count(*) FROM messages"), [(2 * CALLS * PROXIES,)], "what is recorded")
+    eq(len(found(t, f"number{CALLS - 1}", "kind:request")), PROXIES, "the last of each")
+    eq(len(found(t, "numb*", "kind:request")), PROXIES * CALLS, "all of them")
+
+
+lib.main()

@@ -1,0 +1,369 @@
+#include "vault/search.h"
+
+#include "vault/dir.h"
+#include "vault/query_inner.h"
+#include "vault/search_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FORMAT 1    /* PRAGMA user_version of a file: another one is made again */
+#define BATCH 20000 /* messages that are added in one transaction */
+#define NAME_MAX_LEN 32
+
+struct search {
+    struct query *q;   /* borrowed */
+    char *path;        /* owned; VAULT/Search; NULL: it can be neither found nor made */
+    int dir_fd;        /* owned; -1 */
+    int64_t number;    /* of the file that is open */
+    sqlite3 *db;       /* owned; NULL: none */
+    sqlite3_stmt *add; /* owned */
+    struct buf text;   /* owned; of a message */
+    struct buf large;  /* owned; a large body */
+};
+
+/* ---- a file ---- */
+
+static void close_file(struct search *s)
+{
+    sqlite3_finalize(s->add);
+    sqlite3_close(s->db);
+    s->add = NULL;
+    s->db = NULL;
+}
+
+static void file_name(int64_t number, char ret[NAME_MAX_LEN])
+{
+    snprintf(ret, NAME_MAX_LEN, "%04lld.db", (long long)number);
+}
+
+static void remove_file(int dir_fd, int64_t number)
+{
+    char name[NAME_MAX_LEN + 8];
+    file_name(number, name);
+    (void)unlinkat(dir_fd, name, 0);
+    strcat(name, "-journal");
+    (void)unlinkat(dir_fd, name, 0);
+}
+
+/* What is in it can be made again at any time: it need not survive a power cut. */
+static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA journal_mode = TRUNCATE;"
+                               " PRAGMA temp_store = MEMORY; PRAGMA locking_mode = NORMAL";
+
+static const char tables[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS done (session_id INTEGER PRIMARY KEY, uid TEXT NOT NULL,"
+    " seq INTEGER NOT NULL) STRICT;"
+    "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (text, content = '', columnsize = 0,"
+    " detail = none, tokenize = 'unicode61');"
+    "PRAGMA user_version = 1;"
+    "COMMIT";
+
+static int64_t pragma_version(sqlite3 *db)
+{
+    sqlite3_stmt *st = NULL;
+    int64_t n = -1;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
+        sqlite3_step(st) == SQLITE_ROW)
+        n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return n;
+}
+
+static int connect_to(struct search *s, int64_t number)
+{
+    char name[NAME_MAX_LEN], path[PATH_MAX];
+    file_name(number, name);
+    int fd = vault_dir_file(s->dir_fd, name, O_RDWR | O_CREAT); /* so that it is 0600 */
+    if (fd < 0)
+        return MI_EIO;
+    close(fd);
+    int n = snprintf(path, sizeof path, "%s/%s", s->path, name);
+    if (n < 0 || (size_t)n >= sizeof path ||
+        sqlite3_open_v2(path, &s->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return MI_EIO;
+    sqlite3_busy_timeout(s->db, SEARCH_WAIT_MS);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_EIO;
+    int64_t version = pragma_version(s->db);
+    if (version == 0 && sqlite3_exec(s->db, tables, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_EIO;
+    return version == 0 || version == FORMAT ? 0 : MI_EIO;
+}
+
+/* A file that cannot be used is made again, once. */
+static int open_file(struct search *s, int64_t number)
+{
+    if (s->db != NULL && s->number == number)
+        return 0;
+    close_file(s);
+    s->number = number;
+    int st = connect_to(s, number);
+    if (st < 0) {
+        close_file(s);
+        remove_file(s->dir_fd, number);
+        st = connect_to(s, number);
+    }
+    if (st < 0)
+        close_file(s);
+    return st;
+}
+
+/* ---- adding to it ---- */
+
+struct adding {
+    struct search *s;
+    const struct search_session *session;
+    void (*on_read)(void *ctx);
+    void *ctx;
+    int64_t last, n; /* of this transaction */
+    int status;
+};
+
+static struct slice text_of(struct search *s, const struct search_session *x,
+                            const struct query_message *m)
+{
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&s->large);
+        /* All of it: escapes can only be resolved in whole JSON. A body whose file is gone has no words. */
+        if (query_body(s->q, slice_of(x->uid), m, SIZE_MAX, &s->large) == 0)
+            body = buf_slice(&s->large);
+    }
+    return search_text(m->kind, body, &s->text);
+}
+
+static bool add_body(void *ctx, const struct query_message *m)
+{
+    struct adding *a = ctx;
+    struct slice text = text_of(a->s, a->session, m);
+    sqlite3_stmt *st = a->s->add;
+    sqlite3_bind_int64(st, 1, schema_message_id(a->session->id, (uint64_t)m->seq));
+    sqlite3_bind_text(st, 2, text.p, (int)text.n, SQLITE_STATIC);
+    int rc = text.n > 0 ? sqlite3_step(st) : SQLITE_DONE;
+    sqlite3_reset(st);
+    sqlite3_clear_bindings(st);
+    a->status = rc == SQLITE_DONE ? 0 : MI_EIO;
+    a->last = m->seq;
+    a->n++;
+    if (a->on_read != NULL)
+        a->on_read(a->ctx);
+    return a->status == 0;
+}
+
+/* How far a session was read; 0 when it is new. MI_EIO: it is another session. */
+static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
+{
+    sqlite3_stmt *st = NULL;
+    int status = 0;
+    *ret = 0;
+    if (sqlite3_prepare_v2(s->db, "SELECT seq, uid FROM done WHERE session_id = ?1", -1, &st,
+                           NULL) != SQLITE_OK)
+        return MI_EIO;
+    sqlite3_bind_int64(st, 1, x->id);
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) {
+        const char *uid = (const char *)sqlite3_column_text(st, 1);
+        *ret = sqlite3_column_int64(st, 0);
+        status = uid != NULL && strcmp(uid, x->uid) == 0 ? 0 : MI_EIO;
+    } else if (rc != SQLITE_DONE) {
+        status = MI_EIO;
+    }
+    sqlite3_finalize(st);
+    return status;
+}
+
+static int write_done(struct search *s, const struct search_session *x, int64_t seq)
+{
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO done VALUES (?1, ?2, ?3)", -1, &st,
+                           NULL) != SQLITE_OK)
+        return MI_EIO;
+    sqlite3_bind_int64(st, 1, x->id);
+    sqlite3_bind_text(st, 2, x->uid, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 3, seq);
+    int rc = sqlite3_step(st);
+    sqlite3_finalize(st);
+    return rc == SQLITE_DONE ? 0 : MI_EIO;
+}
+
+static int run(struct search *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : MI_EIO;
+}
+
+/* One transaction: up to BATCH messages of a session. *ret_more: there may be others. */
+static int add_batch(struct search *s, const struct search_session *x, struct adding *a,
+                     bool *ret_more)
+{
+    int64_t done = 0;
+    int st = run(s, "BEGIN IMMEDIATE");
+    if (st == 0)
+        st = read_done(s, x, &done); /* again: somebody else may have been here */
+    a->n = a->status = 0;
+    a->last = done;
+    if (st == 0)
+        st = query_bodies(s->q, x->id, done, BATCH, add_body, a);
+    if (st == 0)
+        st = a->status;
+    if (st == 0 && a->n > 0)
+        st = write_done(s, x, a->last);
+    if (st == 0)
+        st = run(s, "COMMIT");
+    if (!sqlite3_get_autocommit(s->db))
+        (void)run(s, "ROLLBACK"); /* the first error counts */
+    *ret_more = a->n == BATCH;
+    return st;
+}
+
+static int catch_up(struct search *s, const struct search_session *x, struct adding *a)
+{
+    int64_t last, event, done;
+    int st = query_last(s->q, x->id, &last, &event);
+    if (st == 0)
+        st = read_done(s, x, &done);
+    a->session = x;
+    for (bool more = st == 0 && done < last; more && st == 0;)
+        st = add_batch(s, x, a, &more);
+    return st;
+}
+
+/* Every session in the file is one of those that there are. */
+static int look_for_others(struct search *s, const struct search_session *session, size_t n)
+{
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "SELECT session_id FROM done", -1, &st, NULL) != SQLITE_OK)
+        return MI_EIO;
+    int status = 0, rc;
+    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        size_t i = 0;
+        while (i < n && session[i].id != sqlite3_column_int64(st, 0))
+            i++;
+        status = i < n ? 0 : MI_EIO;
+    }
+    sqlite3_finalize(st);
+    return status;
+}
+
+static int fill_file(struct search *s, const struct search_session *session, size_t n,
+                     struct adding *a)
+{
+    int st = open_file(s, session[0].id / SEARCH_SESSIONS);
+    if (st == 0 && s->add == NULL &&
+        sqlite3_prepare_v3(s->db, "INSERT INTO words (rowid, text) VALUES (?1, ?2)", -1,
+                           SQLITE_PREPARE_PERSISTENT, &s->add, NULL) != SQLITE_OK)
+        st = MI_EIO;
+    if (st == 0)
+        st = look_for_others(s, session, n);
+    for (size_t i = 0; st == 0 && i < n; i++)
+        st = catch_up(s, &session[i], a);
+    return st;
+}
+
+int search_file(struct search *s, const struct search_session *session, size_t n,
+                void (*on_read)(void *ctx), void *ctx)
+{
+    struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
+    if (s->path == NULL)
+        return MI_EIO;
+    int st = fill_file(s, session, n, &a);
+    if (st == MI_EIO) { /* void or broken */
+        close_file(s);
+        remove_file(s->dir_fd, session[0].id / SEARCH_SESSIONS);
+        st = fill_file(s, session, n, &a);
+    }
+    return st;
+}
+
+/* ---- asking it ---- */
+
+int search_words_of(struct search *s, const char *query, bool (*fn)(void *ctx, int64_t id),
+                    void *ctx)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(
+        s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
+    for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;)
+        more = fn(ctx, sqlite3_column_int64(st, 0));
+    sqlite3_finalize(st);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        return 0;
+    close_file(s);
+    if (rc == SQLITE_NOMEM)
+        return MI_ENOMEM;
+    remove_file(s->dir_fd, s->number);
+    return MI_EIO;
+}
+
+/* ---- the folder ---- */
+
+int search_open(struct search **ret, struct query *q)
+{
+    struct search *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->q = q;
+    s->dir_fd = vault_dir_sub(q->dir_fd, VAULT_SEARCH, true);
+    struct buf path = {0};
+    buf_printf(&path, "%s/" VAULT_SEARCH, q->path);
+    s->path = s->dir_fd >= 0 ? strdup(buf_str(&path)) : NULL;
+    bool failed = path.failed || (s->dir_fd >= 0 && s->path == NULL);
+    buf_close(&path);
+    if (failed) {
+        search_close(s);
+        return MI_ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+void search_close(struct search *s)
+{
+    if (s == NULL)
+        return;
+    close_file(s);
+    if (s->dir_fd >= 0)
+        close(s->dir_fd);
+    free(s->path);
+    buf_close(&s->text);
+    buf_close(&s->large);
+    free(s);
+}
+
+/* Whoever adds to the file at this moment is waited for: he must not leave a journal to the next file of
+ * this name. */
+int search_forget(const char *vault, int64_t session_id)
+{
+    struct search s = {.dir_fd = -1};
+    char path[PATH_MAX];
+    char *real = realpath(vault, NULL);
+    int n = real != NULL ? snprintf(path, sizeof path, "%s/" VAULT_SEARCH, real) : -1;
+    free(real);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return MI_EIO;
+    s.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (s.dir_fd < 0)
+        return errno == ENOENT ? 0 : MI_EIO;
+    char name[NAME_MAX_LEN];
+    int64_t number = session_id / SEARCH_SESSIONS;
+    file_name(number, name);
+    s.path = path;
+    if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (connect_to(&s, number) == 0)
+            (void)run(&s, "BEGIN EXCLUSIVE");
+        remove_file(s.dir_fd, number);
+        close_file(&s);
+    }
+    bool gone = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    close(s.dir_fd);
+    return gone ? 0 : MI_EIO;
+}
