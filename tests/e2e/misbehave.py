@@ -367,6 +367,23 @@ def expected_events(wanted, got):
     eq([k for k in got if k in wanted or k in KINDS], wanted, f"events (of all: {got})")
 
 
+def names_in(path, pattern):
+    return set(re.findall(pattern, (lib.ROOT / path).read_text(), re.M))
+
+
+CAUSES = names_in("docs/findings.md", r"^\| -3\d+.* \| `([a-z-]+)` \|")
+NAMES = names_in("docs/vault.md", r"^\| `([a-z-]+)` \|")      # of events and ends, and others
+
+
+def all_documented(t, s):
+    """What a program may have to know by name stands in the documents."""
+    causes = {a[0][1].get("error", {}).get("data", {}).get("cause") for a in s.answers.values()
+              if "mcp-interposer" in str(a[0][1].get("error", {}).get("data"))}
+    eq(causes - CAUSES, set(), "causes that docs/findings.md does not know")
+    ends = {x.decode() for x, in t.rows("SELECT end_reason FROM sessions")}
+    eq((set(s.events()) | ends) - NAMES, set(), "events and ends that docs/vault.md does not know")
+
+
 # What a row that says `events` has to say all of.
 KINDS = {"timeout", "hang", "kill", "restart", "spawn", "exit"}
 
@@ -403,6 +420,8 @@ def run_row(t, name, options=(), server=(), play=(), want=None, got=(), not_got=
     eq(t.rows("SELECT method, target FROM invocations WHERE status = 'open'"), [], "open invocations")
     for number, message in s.received():
         check("source" not in str(message.get("error", "")), f"an error of ours at the server: {message}")
+
+    all_documented(t, s)
 
     # to this one
     had = [(n, message_of(m)) for n, m in s.received()]
