@@ -220,16 +220,28 @@ cov-run: $(BIN) tests
 	    printf "%6.1f%% of %5d  %s\n", pct, lines, f; t += lines; h += pct * lines / 100; f = "" } \
 	  END { if (t) printf "%6.1f%% of %5d  all\n", 100 * h / t, t }'; exit $$rc
 
+# Where the shells look by themselves, below PREFIX/share.
+BASH_COMPLETION := bash-completion/completions/mcp-interposer
+ZSH_COMPLETION  := zsh/site-functions/_mcp-interposer
+FISH_COMPLETION := fish/vendor_completions.d/mcp-interposer.fish
+COMPLETIONS     := $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+
 .PHONY: install
-install: $(BIN) ## copy the program and its man page below PREFIX
+install: $(BIN) ## copy the program, its man page and completions below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
 	install -m 644 docs/mcp-interposer.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION)
+	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
+	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 
 .PHONY: uninstall
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	rm -f $(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION) $(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
+	rm -f $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 
 .PHONY: hooks
 hooks: ## check each commit in this clone before it is made

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
     &command_ps,
     &command_reap,
     &command_redact,
+    &command_completion,
     NULL,
 };
 /* clang-format on */

@@ -54,6 +54,7 @@ extern const struct command command_replay;
 extern const struct command command_verify;
 extern const struct command command_wrap;
 extern const struct command command_unwrap;
+extern const struct command command_completion;
 
 extern const struct command *const commands[]; /* all of them, ended by NULL */
 
