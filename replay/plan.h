@@ -151,6 +151,8 @@ struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
 /* Nothing more can come into its list before the outcome. */
 bool plan_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
+/* More may come into this list, which is none of an exchange. */
+bool plan_list_grows(const struct plan *p, struct plan_anchor a);
 /* The next notification of this method that the client gave; PLAN_NONE: none so far. */
 uint32_t plan_take_cue(struct plan *p, struct slice method);
 const struct plan_cue *plan_cue(const struct plan *p, uint32_t i);

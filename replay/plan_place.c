@@ -48,6 +48,20 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
     }
 }
 
+static bool same_anchor(struct plan_anchor a, struct plan_anchor b)
+{
+    return a.kind == b.kind && (a.kind == ANCHOR_START || a.i == b.i);
+}
+
+/* What comes unasked stands behind what happened last; but progress finds the request that it is for. */
+bool plan_list_grows(const struct plan *p, struct plan_anchor a)
+{
+    if (p->finished)
+        return false;
+    return same_anchor(a, p->anchor) || same_anchor(a, p->quiet) ||
+           (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
+}
+
 static bool is_open(const struct plan *p, uint32_t exchange)
 {
     return exchange != PLAN_NONE && p->exchanges[exchange].outcome == PLAN_OPEN;

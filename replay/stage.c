@@ -40,11 +40,9 @@ int stage_open(struct stage **ret, const struct stage_rules *rules, struct fault
     return 0;
 }
 
-void stage_close(struct stage *s)
+static void close_plays(struct play *first)
 {
-    if (s == NULL)
-        return;
-    for (struct play *p = s->plays, *next; p != NULL; p = next) {
+    for (struct play *p = first, *next; p != NULL; p = next) {
         next = p->next;
         if (p->batch != NULL && --p->batch->waiting == 0) {
             buf_close(&p->batch->text);
@@ -52,6 +50,14 @@ void stage_close(struct stage *s)
         }
         free(p);
     }
+}
+
+void stage_close(struct stage *s)
+{
+    if (s == NULL)
+        return;
+    close_plays(s->plays);
+    close_plays(s->idle);
     for (struct question *q = s->questions, *next; q != NULL; q = next) {
         next = q->next;
         free(q);

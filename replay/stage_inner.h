@@ -16,7 +16,7 @@ struct stage_batch {
 /* An open request, or a list of what the server said unasked. */
 struct play {
     struct due due;           /* first: a due is its play */
-    struct play *prev, *next; /* of all that are on the stage */
+    struct play *prev, *next; /* of those on the stage, or of the idle ones */
     uint32_t exchange;        /* PLAN_NONE: unasked */
     struct plan_anchor list;  /* where its steps are */
     uint32_t at;              /* the step said last; PLAN_NONE: none yet */
@@ -26,6 +26,7 @@ struct play {
     uint64_t hurry; /* steps recorded before this place are due at once */
     int64_t began_us;
     bool after_note, again, patient;
+    bool idle;                   /* a list of which nothing more is known */
     bool stream;                 /* of a subscription */
     bool held;                   /* waits for the client to come further (plan_step.behind) */
     size_t questions;            /* that the client has not answered */
@@ -60,7 +61,8 @@ struct stage {
     struct plan *plan; /* owned */
     struct match match;
     struct play *plays; /* newest first */
-    size_t plays_n;
+    struct play *idle;  /* may go on when more of the recording is known */
+    size_t plays_n;     /* without the idle ones */
     struct due_heap heap;
     uint32_t steps_seen; /* of the plan, when the plays were last looked through */
     bool finish_seen;

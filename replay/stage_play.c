@@ -10,6 +10,31 @@
 
 /* ---- coming and going ---- */
 
+static void link_play(struct stage *s, struct play *p, bool idle)
+{
+    struct play **list = idle ? &s->idle : &s->plays;
+    p->idle = idle;
+    p->prev = NULL;
+    p->next = *list;
+    if (p->next != NULL)
+        p->next->prev = p;
+    *list = p;
+    s->plays_n += !idle;
+}
+
+static void unlink_play(struct stage *s, struct play *p)
+{
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else if (p->idle)
+        s->idle = p->next;
+    else
+        s->plays = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    s->plays_n -= !p->idle;
+}
+
 static struct play *new_play(struct stage *s, struct slice id, struct slice token, struct slice key)
 {
     struct play *p = calloc(1, sizeof *p + id.n + token.n + key.n);
@@ -27,11 +52,7 @@ static struct play *new_play(struct stage *s, struct slice id, struct slice toke
     }
     p->exchange = p->at = PLAN_NONE;
     p->began_us = p->not_before_us = s->now_us;
-    p->next = s->plays;
-    if (p->next != NULL)
-        p->next->prev = p;
-    s->plays = p;
-    s->plays_n++;
+    link_play(s, p, false);
     return p;
 }
 
@@ -43,13 +64,7 @@ int stage_end_play(struct stage *s, struct play *p)
     for (struct question *q = s->questions; q != NULL; q = q->next)
         if (q->play == p)
             q->play = NULL;
-    if (p->prev != NULL)
-        p->prev->next = p->next;
-    else
-        s->plays = p->next;
-    if (p->next != NULL)
-        p->next->prev = p->prev;
-    s->plays_n--;
+    unlink_play(s, p);
     free(p);
     return batch != NULL ? stage_batch_done(s, batch) : 0;
 }
@@ -162,7 +177,7 @@ int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool
 int stage_start_list(struct stage *s, struct plan_anchor list, struct pace_mark mark,
                      struct slice token)
 {
-    if (plan_finished(s->plan) && plan_list(s->plan, list)->first == PLAN_NONE)
+    if (plan_list(s->plan, list)->first == PLAN_NONE && !plan_list_grows(s->plan, list))
         return 0;
     struct play *p = new_play(s, (struct slice){0}, token, (struct slice){0});
     if (p == NULL)
@@ -363,9 +378,17 @@ static int wait(struct stage *s, struct play *p)
 /* Nothing more is known of its list. */
 static int at_the_end(struct stage *s, struct play *p)
 {
-    if (p->exchange == PLAN_NONE && plan_finished(s->plan))
+    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_grows(s->plan, p->list)))
         return stage_end_play(s, p);
-    if (p->exchange == PLAN_NONE || p->patient || !plan_settled(s->plan, p->exchange))
+    if (p->exchange == PLAN_NONE) {
+        due_remove(&s->heap, &p->due);
+        if (!p->idle) {
+            unlink_play(s, p);
+            link_play(s, p, true);
+        }
+        return 0;
+    }
+    if (p->patient || !plan_settled(s->plan, p->exchange))
         return wait(s, p);
     /* its answer was never recorded: the client that was recorded gave up, or left */
     const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
@@ -443,6 +466,32 @@ int stage_wake_all(struct stage *s)
     return 0;
 }
 
+static bool has_more(struct stage *s, const struct play *p)
+{
+    uint32_t i =
+        p->at == PLAN_NONE ? plan_list(s->plan, p->list)->first : plan_step(s->plan, p->at)->next;
+    return i != PLAN_NONE;
+}
+
+/* Idle lists are many where nothing is left to be told: those without anything new are let go. */
+static int wake_idle(struct stage *s)
+{
+    for (struct play *p = s->idle, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = 0;
+        if (has_more(s, p)) {
+            unlink_play(s, p);
+            link_play(s, p, false);
+            st = stage_run(s, p);
+        } else if (!plan_list_grows(s->plan, p->list)) {
+            st = stage_end_play(s, p);
+        }
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
 int stage_wake_grown(struct stage *s)
 {
     if (s->steps_seen == plan_steps(s->plan) && s->finish_seen == plan_finished(s->plan))
@@ -451,11 +500,11 @@ int stage_wake_grown(struct stage *s)
     s->finish_seen = plan_finished(s->plan);
     for (struct play *p = s->plays, *next; p != NULL; p = next) {
         next = p->next;
-        int st = p->due.place == 0 ? stage_run(s, p) : 0;
+        int st = p->due.place == 0 && !p->held ? stage_run(s, p) : 0;
         if (st < 0)
             return st;
     }
-    return 0;
+    return wake_idle(s);
 }
 
 /* ---- questions ---- */

@@ -57,6 +57,7 @@ struct options {
     bool pin;       /* this process on the first core, the child on the second */
     bool socket;    /* socket pairs instead of pipes, as Node gives them */
     bool source;    /* texts look like source code: escapes and UTF-8 */
+    bool distinct;  /* each text begins with the request's id: no two are equal */
     char **command; /* borrowed from argv, NULL-ended */
 };
 
@@ -416,7 +417,11 @@ static struct traffic requests_run(const struct options *o)
             if (n > total - sent)
                 n = total - sent;
             for (size_t i = 0; i < n; i++, sent++) {
-                digits_set(out + i * o->size + LEN(REQUEST_HEAD), ID_DIGITS, FIRST_ID + sent);
+                char *line = out + i * o->size;
+                digits_set(line + LEN(REQUEST_HEAD), ID_DIGITS, FIRST_ID + sent);
+                if (o->distinct)
+                    digits_set(line + LEN(REQUEST_HEAD REQUEST_TEXT) + ID_DIGITS, ID_DIGITS,
+                               FIRST_ID + sent);
                 sent_ns[sent % o->window] = now;
             }
             out_head = 0;
@@ -436,6 +441,9 @@ static struct traffic requests_run(const struct options *o)
         last = now_ns();
         while (input.tail - input.head >= o->size) {
             digits_set(want + LEN(ANSWER_HEAD), ID_DIGITS, FIRST_ID + answered);
+            if (o->distinct)
+                digits_set(want + LEN(ANSWER_HEAD ANSWER_TEXT) + ID_DIGITS, ID_DIGITS,
+                           FIRST_ID + answered);
             answer_check(input.buf + input.head, want, o->size);
             input.head += o->size;
             times_add(last - sent_ns[answered % o->window]);
@@ -532,6 +540,7 @@ static const char help[] =
     "  --seconds S    stop sending after S seconds\n"
     "  --flood N      wait for N notifications instead (COMMAND ends in echo --flood N SIZE)\n"
     "  --starts N     start N times instead, up to the answer of initialize\n"
+    "  --distinct     no two requests are equal: a text begins with the id\n"
     "  --source       texts with escapes and UTF-8, as source code has, instead of plain words\n"
     "  --socket       socket pairs instead of pipes, as Node gives a child\n"
     "  --pin          this process on one core, COMMAND on another\n"
@@ -549,7 +558,21 @@ static size_t number(const char *name, const char *text, size_t min, size_t max)
 
 int main(int argc, char **argv)
 {
-    enum { COUNT, WARM, SIZE, WINDOW, SECONDS, FLOOD, STARTS, SOURCE, SOCKET, PIN, SPIN, HELP };
+    enum {
+        COUNT,
+        WARM,
+        SIZE,
+        WINDOW,
+        SECONDS,
+        FLOOD,
+        STARTS,
+        SOURCE,
+        DISTINCT,
+        SOCKET,
+        PIN,
+        SPIN,
+        HELP
+    };
     static const struct option longs[] = {
         {"count", required_argument, NULL, COUNT},
         {"warm", required_argument, NULL, WARM},
@@ -559,13 +582,14 @@ int main(int argc, char **argv)
         {"flood", required_argument, NULL, FLOOD},
         {"starts", required_argument, NULL, STARTS},
         {"source", no_argument, NULL, SOURCE},
+        {"distinct", no_argument, NULL, DISTINCT},
         {"socket", no_argument, NULL, SOCKET},
         {"pin", no_argument, NULL, PIN},
         {"spin", no_argument, NULL, SPIN},
         {"help", no_argument, NULL, HELP},
         {0},
     };
-    const size_t min_size = ID_DIGITS + LEN(REQUEST_HEAD REQUEST_TEXT REQUEST_END);
+    const size_t min_size = 2 * ID_DIGITS + LEN(REQUEST_HEAD REQUEST_TEXT REQUEST_END);
     const size_t max_count = 40000000; /* keeps the ids at ID_DIGITS digits */
     struct options o = {.count = 10000, .size = 300, .window = 1};
     int c;
@@ -595,6 +619,9 @@ int main(int argc, char **argv)
             break;
         case SOURCE:
             o.source = true;
+            break;
+        case DISTINCT:
+            o.distinct = true;
             break;
         case SOCKET:
             o.socket = true;

@@ -4,7 +4,9 @@ import hashlib
 import json
 import random
 import re
+import subprocess
 import threading
+import time
 
 import lib
 from lib import Background, call, case, check, eq, error, note, request, result, text_result
@@ -260,6 +262,28 @@ def _(t):
         eq((got["id"], got["error"]["code"]), (id, code), f"the answer to {line[:40]}")
     replay.play(plain_script(1)[3:])
     replay.end(1)
+
+
+@case("70,000 calls, each with a progress token, that come faster than the recording is read")
+def _(t):
+    n = 70_000
+    file, asked = t.tmp / "long.jsonl", t.tmp / "asked.jsonl"
+    ask = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a","arguments":{"n":%d},"_meta":{"progressToken":%d}}}'
+    answer = '{"jsonrpc":"2.0","id":%d,"result":{"n":%d}}'
+    with file.open("w") as f:
+        f.write('{"format":"mcp-interposer-cassette","version":1,"name":"long"}\n')
+        for i in range(n):
+            f.write('{"t":%d,"dir":"c2s","msg":%s}\n' % (i, ask % (i, i, i)))
+            f.write('{"t":%d,"dir":"s2c","msg":%s}\n' % (i, answer % (i, i)))
+        f.write('{"end":true}\n')
+    asked.write_text("".join(ask % (i + 5, i, i + 5) + "\n" for i in range(n)))
+    with asked.open() as f:
+        start = time.monotonic()
+        done = subprocess.run([lib.PROGRAM, "replay", "--strict", file], stdin=f, capture_output=True, env=t.environ())
+    took = time.monotonic() - start
+    eq((done.returncode, done.stderr), (0, b""), "the end")
+    check(done.stdout.decode() == "".join(answer % (i + 5, i) + "\n" for i in range(n)), "every answer, in order")
+    check(took < 15 * lib.SLOW, f"{took:.1f} s: it takes more and more for each")
 
 
 @case("--ignore, --ordering strict and --strict")
