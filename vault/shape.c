@@ -41,6 +41,7 @@ struct search {
     struct slice text;
     size_t from;                         /* where the next call goes on */
     size_t end;                          /* of the next window: the place of its last byte */
+    struct shape_scan scan;              /* for windows */
     size_t masked;                       /* anchors before it lie in a mark */
     struct pending pending[MAX_PENDING]; /* by place, without overlap */
     size_t pending_n;
@@ -128,7 +129,9 @@ static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
 bool shapes_maybe(struct slice text)
 {
     anchors_open();
-    for (size_t end = WINDOW - 2; (end = shape_scan(text, end)) < text.n; end++) {
+    struct shape_scan scan;
+    shape_scan_begin(&scan, text, WINDOW - 2);
+    for (size_t end; (end = shape_scan_next(&scan)) < text.n;) {
         unsigned pair = pair_of(text.p + end - 1);
         for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
@@ -226,7 +229,7 @@ static void settle(struct search *s)
     while (s->pending_n < MAX_PENDING) {
         if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
             return;
-        s->end = shape_scan(s->text, s->end);
+        s->end = shape_scan_next(&s->scan);
         if (s->end >= s->text.n)
             return;
         try_window(s);
@@ -242,6 +245,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->pending_n = 0;
     /* what a rule sees may begin before the place, when this is not the first call for the text */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
+    shape_scan_begin(&s->scan, text, s->end);
 }
 
 static void patterns_begin(const struct shapes *sh)

@@ -1,21 +1,31 @@
 #include "vault/shape_scan.h"
 
+#include <limits.h>
+
 #if defined(__x86_64__)
-#include <tmmintrin.h>
-#define WITH_SSSE3 1
+#include <immintrin.h>
+#define WITH_AVX2 1
 #else
-#define WITH_SSSE3 0
+#define WITH_AVX2 0
 #endif
 
-#define GROUPS 8
+#define SETS 2 /* of eight groups each */
+#define GROUPS (SETS * 8)
 #define HALF 16 /* values of half a byte */
+
+/* The halves of the letters that stand at each of the three places, as bits. */
+struct halves {
+    uint16_t low[3], high[3];
+};
 
 static struct {
     uint64_t three[1 << 12]; /* bits: there is an anchor with these three letters */
-    /* The groups, as bits, that have a letter with this half at this of the three places. */
-    uint8_t low[3][HALF], high[3][HALF];
-    bool ssse3;
-    bool asked; /* for ssse3 */
+    struct halves group[GROUPS];
+    unsigned passes[GROUPS]; /* passes_of() each */
+    /* The same, as they are asked for: the groups of a set, as bits, by half. */
+    uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
+    bool avx2;
+    bool asked; /* for avx2 */
 } scan;
 
 /* Six bits of each of three letters. */
@@ -37,10 +47,6 @@ static inline unsigned is_three(unsigned three)
 
 /* ---- filling ---- */
 
-struct halves {
-    uint16_t low[3], high[3]; /* bits, by half */
-};
-
 static void halves_of(const struct shape_set three[3], struct halves *ret)
 {
     *ret = (struct halves){{0}, {0}};
@@ -52,36 +58,48 @@ static void halves_of(const struct shape_set three[3], struct halves *ret)
             }
 }
 
-/* How many threes a group lets pass, with `more` in it or, when NULL, as it is. */
-static unsigned passes(unsigned group, const struct halves *more)
+/* How much of ordinary text these halves let pass. High halves 2 to 7 are ASCII, small letters most of it. */
+static unsigned passes_of(const struct halves *h)
 {
+    static const uint8_t often[HALF] = {1, 1, 20, 3, 3, 3, 40, 25, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned ret = 1;
     for (unsigned i = 0; i < 3; i++) {
-        unsigned low = 0, high = 0;
-        for (unsigned h = 0; h < HALF; h++) {
-            low += (scan.low[i][h] >> group & 1U) | (more != NULL && more->low[i] >> h & 1U);
-            high += (scan.high[i][h] >> group & 1U) | (more != NULL && more->high[i] >> h & 1U);
-        }
-        ret *= low * high;
+        unsigned high = 0;
+        for (unsigned bits = h->high[i]; bits != 0; bits &= bits - 1)
+            high += often[__builtin_ctz(bits)];
+        ret *= high * (unsigned)__builtin_popcount(h->low[i]);
     }
     return ret;
 }
 
-/* Into the group that lets the fewest pass that it did not before. */
+static struct halves both(const struct halves *a, const struct halves *b)
+{
+    struct halves ret;
+    for (unsigned i = 0; i < 3; i++) {
+        ret.low[i] = a->low[i] | b->low[i];
+        ret.high[i] = a->high[i] | b->high[i];
+    }
+    return ret;
+}
+
+/* Into the group that lets least pass that it did not before. */
 static void add_to_group(const struct halves *halves)
 {
-    unsigned best = 0, least = UINT32_MAX;
+    unsigned best = 0, least = UINT_MAX;
     for (unsigned g = 0; g < GROUPS; g++) {
-        unsigned more = passes(g, halves) - passes(g, NULL);
+        struct halves now = both(&scan.group[g], halves);
+        unsigned more = passes_of(&now) - scan.passes[g];
         if (more < least) {
             least = more;
             best = g;
         }
     }
+    scan.group[best] = both(&scan.group[best], halves);
+    scan.passes[best] = passes_of(&scan.group[best]);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned h = 0; h < HALF; h++) {
-            scan.low[i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best);
-            scan.high[i][h] |= (uint8_t)((halves->high[i] >> h & 1U) << best);
+            scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
+            scan.high[best / 8][i][h] |= (uint8_t)((halves->high[i] >> h & 1U) << best % 8);
         }
 }
 
@@ -114,9 +132,10 @@ void shape_scan_add(const struct shape_set three[3])
 /* ---- searching ---- */
 
 /* Four places at a time, which do not wait for each other. */
-size_t shape_scan_plain(struct slice text, size_t at)
+static size_t next_plain(struct shape_scan *s)
 {
-    size_t e = at;
+    struct slice text = s->text;
+    size_t e = s->at;
     if (e + 4 <= text.n) {
         unsigned d = three_of(text.p + e - 2) >> 6;
         for (; e + 4 <= text.n; e += 4) {
@@ -129,59 +148,76 @@ size_t shape_scan_plain(struct slice text, size_t at)
     }
     while (e < text.n && !(is_three(three_of(text.p + e - 2)) & 1))
         e++;
+    s->at = e + 1;
     return e < text.n ? e : text.n;
 }
 
-#if WITH_SSSE3
+#if WITH_AVX2
 
-/* The groups that have each of these sixteen letters at one of the three places. */
-__attribute__((target("ssse3"))) static inline __m128i groups_of(const char *p, __m128i low,
-                                                                 __m128i high)
-{
-    const __m128i half = _mm_set1_epi8(15);
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m128i l = _mm_shuffle_epi8(low, _mm_and_si128(v, half));
-    __m128i h = _mm_shuffle_epi8(high, _mm_and_si128(_mm_srli_epi16(v, 4), half));
-    return _mm_and_si128(l, h);
-}
+#define AVX2 __attribute__((target("avx2"), always_inline)) static inline
 
-__attribute__((target("ssse3"))) static size_t scan_ssse3(struct slice text, size_t at)
+/* The groups of a set that have, at each of the three places, both halves of the letter there. */
+AVX2 __m256i groups_of(unsigned set, const __m256i low[3], const __m256i high[3])
 {
-    __m128i low[3], high[3];
-    size_t e = at;
+    __m256i ret = _mm256_set1_epi8(-1);
     for (unsigned i = 0; i < 3; i++) {
-        low[i] = _mm_loadu_si128((const __m128i *)(const void *)scan.low[i]);
-        high[i] = _mm_loadu_si128((const __m128i *)(const void *)scan.high[i]);
+        __m128i l = _mm_loadu_si128((const void *)scan.low[set][i]);
+        __m128i h = _mm_loadu_si128((const void *)scan.high[set][i]);
+        ret = _mm256_and_si256(ret, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(l), low[i]));
+        ret = _mm256_and_si256(ret, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(h), high[i]));
     }
-    for (; e + 16 <= text.n; e += 16) {
-        const char *p = text.p + e - 2;
-        __m128i all = _mm_and_si128(
-            _mm_and_si128(groups_of(p, low[0], high[0]), groups_of(p + 1, low[1], high[1])),
-            groups_of(p + 2, low[2], high[2]));
-        unsigned none = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_setzero_si128()));
-        for (unsigned some = ~none & 0xFFFF; some != 0; some &= some - 1) {
-            size_t i = (size_t)__builtin_ctz(some);
-            if (is_three(three_of(p + i)) & 1)
-                return e + i;
+    return ret;
+}
+
+/* Bits: which of the 32 places that begin at p + 2 may be one. */
+AVX2 uint32_t look_at_block(const char *p)
+{
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i low[3], high[3];
+    for (unsigned i = 0; i < 3; i++) {
+        __m256i v = _mm256_loadu_si256((const void *)(p + i));
+        low[i] = _mm256_and_si256(v, half);
+        high[i] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
+    }
+    __m256i any = groups_of(0, low, high);
+    for (unsigned i = 1; i < SETS; i++)
+        any = _mm256_or_si256(any, groups_of(i, low, high));
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
+}
+__attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
+{
+    for (;;) {
+        for (; s->some != 0; s->some &= s->some - 1) {
+            size_t e = s->block + (size_t)__builtin_ctz(s->some);
+            if (is_three(three_of(s->text.p + e - 2)) & 1) {
+                s->some &= s->some - 1;
+                return e;
+            }
         }
+        if (s->at + 32 > s->text.n)
+            return next_plain(s);
+        s->some = look_at_block(s->text.p + s->at - 2);
+        s->block = s->at;
+        s->at += 32;
     }
-    return shape_scan_plain(text, e);
-}
-
-size_t shape_scan(struct slice text, size_t at)
-{
-    if (!scan.asked) {
-        scan.ssse3 = __builtin_cpu_supports("ssse3") != 0;
-        scan.asked = true;
-    }
-    return scan.ssse3 ? scan_ssse3(text, at) : shape_scan_plain(text, at);
-}
-
-#else
-
-size_t shape_scan(struct slice text, size_t at)
-{
-    return shape_scan_plain(text, at);
 }
 
 #endif
+
+void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at)
+{
+    *s = (struct shape_scan){.text = text, .at = at};
+}
+
+size_t shape_scan_next(struct shape_scan *s)
+{
+#if WITH_AVX2
+    if (!scan.asked) {
+        scan.avx2 = __builtin_cpu_supports("avx2") != 0;
+        scan.asked = true;
+    }
+    if (scan.avx2 && !s->plain)
+        return next_avx2(s);
+#endif
+    return next_plain(s);
+}
