@@ -20,6 +20,8 @@ static const struct opt proxy_opts[] = {
     {0, "path", "DIR...", NULL, "looked through for the server's command, too, after PATH"},
     {0, "validate", "none|wire|protocol", "wire",
      "what is refused: nothing, no messages, or what breaks a MUST"},
+    {0, "check-arguments", "off|warn|reject", "warn",
+     "tool arguments that do not fit the inputSchema of the tool's list"},
     {0, "record", "full|standard|minimal", "standard",
      "what is kept: all but secrets; of content its head; no bodies"},
     {0, "on-record-error", "pass|stop", "pass",
@@ -100,6 +102,9 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         .validate = settings_is(s, "validate", "none")       ? VALIDATE_NONE
                     : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
                                                              : VALIDATE_WIRE,
+        .check_arguments = settings_is(s, "check-arguments", "off")    ? ARGUMENTS_OFF
+                           : settings_is(s, "check-arguments", "warn") ? ARGUMENTS_WARN
+                                                                       : ARGUMENTS_REJECT,
         .level = record_level(s),
         .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
         .sync_full = settings_is(s, "sync", "full"),

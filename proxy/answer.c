@@ -68,6 +68,12 @@ static void log_reply(struct traffic *t, struct action *a, int code, const char 
 void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
                     const char *cause)
 {
+    message_refuse_fault(t, x, code, why, cause, NULL);
+}
+
+void message_refuse_fault(struct traffic *t, struct message *x, int code, const char *why,
+                          const char *cause, const struct schema_fault *fault)
+{
     /* an id without a method is the client's answer to a request of the server: not ours to answer */
     bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
     struct reply r = {
@@ -76,6 +82,10 @@ void message_refuse(struct traffic *t, struct message *x, int code, const char *
         r.id = x->m.id.text;
         r.method = x->m.method;
         r.target = rpc_target(&x->m);
+    }
+    if (fault != NULL) {
+        r.pointer = buf_slice(&fault->pointer);
+        r.reason = buf_slice(&fault->reason);
     }
     r.seq = message_drop(t, x, request ? "request" : "noise", ROW_REFUSED);
     findings f = x->m.findings & FINDING(FIND_SERVER_GONE);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "proxy/arguments.h"
 #include "wire/json_text.h"
 
 /* ---- staging -------------------------------------------------------------------------------- */
@@ -145,7 +146,7 @@ static bool note_request(struct traffic *t, struct message *x)
     if (same != NULL && !type_changed && !same->cancelled)
         x->m.findings |= FINDING(FIND_REUSED_ID);
     struct protocol_asked asked;
-    if (!judge_request(t, x, &asked))
+    if (!judge_request(t, x, &asked) || (x->dir == ROW_C2S && !arguments_request(t, x, &asked)))
         return false;
     bool refusable = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     if (refusable && t->out[ROW_C2S].broken) {
@@ -225,6 +226,7 @@ static bool note_notification(struct traffic *t, struct message *x)
     struct pending *p = NULL;
     if (!judge_notification(t, x))
         return false;
+    arguments_notification(t, x);
     bool kept_back = x->dir == ROW_S2C && !note_progress(t, x);
     struct row row = message_row(x, "notification", ROW_FORWARDED);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
@@ -334,6 +336,7 @@ static bool note_answer(struct traffic *t, struct message *x)
     }
     if (!judge_answer(t, x, p))
         return false;
+    arguments_answer(t, x, p);
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);

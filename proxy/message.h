@@ -16,7 +16,7 @@ struct message {
     struct slice text;  /* what goes on, without its newline: the line less what was repaired */
     size_t size;        /* bytes as received */
     findings repairs;   /* of the line */
-    breaches rules;        /* of MCP that it breaks */
+    breaches rules;     /* of MCP that it breaks */
     uint64_t batch_seq; /* the line it is a member of; 0: it is a line of its own */
     struct rpc m;
 };
@@ -33,6 +33,9 @@ uint64_t message_drop(struct traffic *t, struct message *x, const char *kind,
 /* Record a client's line as refused and answer with an error. */
 void message_refuse(struct traffic *t, struct message *x, int code, const char *why,
                     const char *cause);
+/* The same, with the place in the arguments and the reason; f may be NULL. */
+void message_refuse_fault(struct traffic *t, struct message *x, int code, const char *why,
+                          const char *cause, const struct schema_fault *f);
 /* An error with this id, JSON text, or {NULL, 0} for null: what has no id of its own. */
 void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
                    const char *cause);

@@ -234,6 +234,7 @@ static void open_parts(struct proxy *p)
     size_t max = p->cfg->max_message;
     traffic_open(&p->traffic, p->recorder, p->cfg->name, p->cfg->validate, max);
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
+    p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.owner = p;
     p->traffic.on_hung = server_hung;
     p->traffic.on_own_answer = restart_own_answer;

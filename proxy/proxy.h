@@ -17,6 +17,7 @@ struct proxy_config {
     const char *vault; /* directory */
     const char *name;  /* of the server in records */
     enum validate validate;
+    enum check_arguments check_arguments;
     enum keep_level level; /* how much is kept */
     bool stop_on_record_error;
     bool sync_full;

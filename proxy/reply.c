@@ -28,5 +28,11 @@ void reply_write(struct buf *b, const struct reply *r)
         buf_printf(b, ",\"seq\":%llu", (unsigned long long)r->seq);
     if (r->timeout_us > 0)
         buf_printf(b, ",\"timeout_ms\":%lld", (long long)((r->timeout_us + 999) / 1000));
+    if (r->reason.p != NULL) {
+        buf_adds(b, ",\"pointer\":");
+        text_json(b, r->pointer);
+        buf_adds(b, ",\"reason\":");
+        text_json(b, r->reason);
+    }
     buf_adds(b, "}}}");
 }

@@ -24,12 +24,13 @@ enum {
 struct reply {
     struct slice id; /* JSON text; {NULL, 0}: null */
     int code;
-    const char *message;         /* one sentence: the thing, the reason, the remedy */
-    const char *cause;           /* a stable word: "not-json", "server-exited", … */
-    struct slice method, target; /* between the quotes, as written; {NULL, 0}: not known */
-    const char *session;         /* uid */
-    uint64_t seq;                /* of the message it answers; 0: none */
-    int64_t timeout_us;          /* the deadline that passed; 0: none */
+    const char *message;          /* one sentence: the thing, the reason, the remedy */
+    const char *cause;            /* a stable word: "not-json", "server-exited", … */
+    struct slice method, target;  /* between the quotes, as written; {NULL, 0}: not known */
+    const char *session;          /* uid */
+    uint64_t seq;                 /* of the message it answers; 0: none */
+    int64_t timeout_us;           /* the deadline that passed; 0: none */
+    struct slice pointer, reason; /* what is wrong with arguments; {NULL, 0}: nothing */
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */

@@ -13,8 +13,11 @@
 void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,
                   size_t max_message)
 {
-    *t = (struct traffic){
-        .recorder = r, .server = server, .validate = v, .max_message = max_message};
+    *t = (struct traffic){.recorder = r,
+                          .server = server,
+                          .validate = v,
+                          .max_message = max_message,
+                          .check_arguments = ARGUMENTS_WARN};
     for (int i = 0; i < 2; i++) {
         outbox_open(&t->out[i]);
         pending_open(&t->open[i]);
@@ -35,6 +38,7 @@ void traffic_close(struct traffic *t)
     timers_close(&t->timers);
     handshake_close(&t->handshake);
     protocol_close(&t->protocol);
+    tools_close(&t->tools);
     actions_close(&t->actions);
     buf_close(&t->scratch);
 }

@@ -19,9 +19,13 @@
 #include "vault/redact.h"
 #include "wire/line.h"
 #include "wire/protocol.h"
+#include "wire/tools.h"
 
 /* What is refused: nothing, what is no message, what breaks a MUST of MCP as well. */
 enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
+
+/* What tools are called with, against the schemas of their list: not looked at, noted, or refused too. */
+enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
 
 struct traffic {
     struct recorder *recorder; /* borrowed */
@@ -34,6 +38,8 @@ struct traffic {
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* for a new process of the server */
     struct protocol protocol;     /* the rules of MCP */
+    enum check_arguments check_arguments;
+    struct tools tools; /* of the newest tools/list */
     struct actions actions;
     struct buf scratch;                            /* owned: replies under construction */
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */

@@ -72,6 +72,12 @@ static const struct {
          "A notification before its stream was acknowledged, or of a kind not asked for."},
     [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
                           "A log message, and no open request has asked for any."},
+    [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
+                           "The server's list of tools has no tool of this name."},
+    [RULE_INVALID_ARGUMENTS] = {"invalid-arguments", SEVERITY_ERROR,
+                                "The arguments do not fit the tool's inputSchema."},
+    [RULE_INVALID_STRUCTURED_CONTENT] = {"invalid-structured-content", SEVERITY_ERROR,
+                                         "The result does not fit the tool's outputSchema."},
 };
 
 const char *rule_name(enum rule r)

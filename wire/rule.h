@@ -43,6 +43,10 @@ enum rule {
     RULE_NO_SUBSCRIPTION,
     RULE_UNASKED_NOTIFICATION,
     RULE_UNASKED_LOG,
+    /* tools */
+    RULE_UNKNOWN_TOOL,
+    RULE_INVALID_ARGUMENTS,
+    RULE_INVALID_STRUCTURED_CONTENT,
     RULE_COUNT
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");

@@ -1,0 +1,134 @@
+#include "proxy/arguments.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "wire/json_text.h"
+
+static bool is_method(const struct method *m, const char *name)
+{
+    return m != NULL && strcmp(m->name, name) == 0;
+}
+
+/* "add: /a must be of type …": what the client is told, and stderr. */
+static void say(struct buf *b, struct slice raw, const struct schema_fault *f)
+{
+    struct buf name = {0};
+    json_unescape(&name, raw);
+    text_visible(b, text_head(buf_slice(&name), 200));
+    buf_close(&name);
+    if (f == NULL)
+        return;
+    buf_adds(b, ": ");
+    if (f->pointer.n > 0) {
+        text_visible(b, buf_slice(&f->pointer));
+        buf_addc(b, ' ');
+    }
+    text_visible(b, text_head(buf_slice(&f->reason), 400));
+}
+
+static bool refuses(const struct traffic *t, const struct message *x)
+{
+    return t->check_arguments == ARGUMENTS_REJECT && x->batch_seq == 0 &&
+           t->validate != VALIDATE_NONE;
+}
+
+static bool bad_arguments(struct traffic *t, struct message *x, struct tool *tool,
+                          const struct schema_fault *f)
+{
+    struct buf why = {0};
+    x->rules |= RULE(RULE_INVALID_ARGUMENTS);
+    buf_adds(&why, "invalid arguments for the tool ");
+    say(&why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0}, f);
+    bool refused = refuses(t, x);
+    if (refused || !tool->told)
+        log_warn("%s: server=%s %s", refused ? "refused" : "noted", t->server, buf_str(&why));
+    tool->told = true;
+    if (refused) {
+        message_refuse_fault(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "invalid-arguments", f);
+    }
+    buf_close(&why);
+    return !refused;
+}
+
+static bool unknown_tool(struct traffic *t, struct message *x)
+{
+    struct buf why = {0}, name = {0};
+    x->rules |= RULE(RULE_UNKNOWN_TOOL);
+    bool refused = refuses(t, x);
+    if (refused) {
+        buf_adds(&why, "unknown tool: ");
+        say(&why, json_string_raw(x->m.name), NULL);
+        json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
+        struct nearest n = nearest_to(buf_str(&name));
+        for (size_t i = 0; i < t->tools.n; i++)
+            nearest_try(&n, t->tools.tool[i].name.p);
+        if (n.best != NULL) {
+            buf_adds(&why, "; did you mean ");
+            text_visible(&why, slice_of(n.best));
+            buf_addc(&why, '?');
+        }
+        log_warn("refused: server=%s %s", t->server, buf_str(&why));
+        message_refuse(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "unknown-tool");
+    }
+    buf_close(&why);
+    buf_close(&name);
+    return !refused;
+}
+
+bool arguments_request(struct traffic *t, struct message *x, const struct protocol_asked *asked)
+{
+    if (t->check_arguments == ARGUMENTS_OFF || !t->tools.begun ||
+        !is_method(asked->method, "tools/call") || x->m.name.type != JSON_STRING)
+        return true;
+    struct tool *tool = tools_find(&t->tools, json_string_raw(x->m.name));
+    if (tool == NULL)
+        return !tools_whole(&t->tools) || unknown_tool(t, x);
+    struct schema_fault f = {{0}, {0}};
+    bool passes = tools_check_arguments(tool, x->m.arguments, &f) != SCHEMA_FAILS ||
+                  bad_arguments(t, x, tool, &f);
+    schema_fault_close(&f);
+    return passes;
+}
+
+/* A result of the tool's own: no failure, no task, no question. */
+static bool is_plain(const struct rpc *m)
+{
+    return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
+           m->in_result[FIELD_TASK] == JSON_NONE &&
+           (m->result_type.type == JSON_NONE ||
+            json_key_is(json_string_raw(m->result_type), "complete"));
+}
+
+void arguments_answer(struct traffic *t, struct message *x, const struct pending *p)
+{
+    if (t->check_arguments == ARGUMENTS_OFF || x->dir != ROW_S2C)
+        return;
+    if (is_method(p->asked.method, "tools/list")) {
+        if (x->m.kind == RPC_RESULT && x->m.result.type == JSON_OBJECT)
+            tools_page(&t->tools, &x->m, p->asked.cursor);
+        return;
+    }
+    if (!is_method(p->asked.method, "tools/call") || !t->tools.begun || !is_plain(&x->m))
+        return;
+    struct tool *tool = tools_find(&t->tools, p->target);
+    struct schema_fault f = {{0}, {0}};
+    if (tool != NULL && tools_check_result(tool, x->m.structured, &f) == SCHEMA_FAILS) {
+        x->rules |= RULE(RULE_INVALID_STRUCTURED_CONTENT);
+        struct buf why = {0};
+        say(&why, p->target, &f);
+        if (!tool->told)
+            log_warn("noted, a result that is not as its outputSchema says: server=%s %s",
+                     t->server, buf_str(&why));
+        tool->told = true;
+        buf_close(&why);
+    }
+    schema_fault_close(&f);
+}
+
+void arguments_notification(struct traffic *t, const struct message *x)
+{
+    if (t->tools.begun && x->dir == ROW_S2C &&
+        rpc_method_is(&x->m, "notifications/tools/list_changed"))
+        tools_forget(&t->tools);
+}

@@ -1,0 +1,222 @@
+#include "wire/tools.h"
+
+#include "wire/json_text.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+static void tool_close(struct tool *t)
+{
+    schema_close(t->in);
+    schema_close(t->out);
+    free(t->data);
+}
+
+void tools_forget(struct tools *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        tool_close(&t->tool[i]);
+    t->n = t->bytes = 0;
+    t->next = 0;
+    t->begun = t->overflow = false;
+}
+
+void tools_close(struct tools *t)
+{
+    tools_forget(t);
+    free(t->tool);
+    *t = (struct tools){0};
+}
+
+static int by_name(struct slice a, struct slice b)
+{
+    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
+    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+/* Where the name is, or where it belongs. */
+static bool find(const struct tools *t, struct slice name, size_t *ret)
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int c = by_name(t->tool[mid].name, name);
+        if (c == 0) {
+            *ret = mid;
+            return true;
+        }
+        if (c < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *ret = low;
+    return false;
+}
+
+struct tool *tools_find(struct tools *t, struct slice raw)
+{
+    struct buf name = {0};
+    size_t at;
+    if (raw.p == NULL)
+        return NULL;
+    bool plain = raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL;
+    if (!plain)
+        json_unescape(&name, raw);
+    bool found = !name.failed && find(t, plain ? raw : buf_slice(&name), &at);
+    buf_close(&name);
+    return found ? &t->tool[at] : NULL;
+}
+
+static bool room_for_one(struct tools *t)
+{
+    if (t->n < t->cap)
+        return true;
+    size_t cap = t->cap == 0 ? 16 : t->cap * 2;
+    struct tool *more = t->n < TOOLS_MAX ? realloc(t->tool, cap * sizeof *more) : NULL;
+    if (more == NULL)
+        return false;
+    t->tool = more;
+    t->cap = cap;
+    return true;
+}
+
+/* Name and definition in one block of its own. */
+static bool tool_open(struct tool *ret, struct slice name, struct slice text)
+{
+    *ret = (struct tool){.data = malloc(name.n + 1 + text.n)};
+    if (ret->data == NULL)
+        return false;
+    memcpy(ret->data, name.p, name.n);
+    ret->data[name.n] = '\0';
+    memcpy(ret->data + name.n + 1, text.p, text.n);
+    ret->name = (struct slice){ret->data, name.n};
+    ret->text = (struct slice){ret->data + name.n + 1, text.n};
+    struct json_value v = {JSON_OBJECT, ret->text};
+    ret->input = json_get(v, "inputSchema");
+    ret->output = json_get(v, "outputSchema");
+    return true;
+}
+
+/* What the new list has not, or not yet, had is gone. */
+static void sweep(struct tools *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->tool[i].generation == t->generation) {
+            t->tool[kept++] = t->tool[i];
+            continue;
+        }
+        t->bytes -= t->tool[i].name.n + t->tool[i].text.n;
+        tool_close(&t->tool[i]);
+    }
+    t->n = kept;
+}
+
+static void put(struct tools *t, struct slice name, struct slice text)
+{
+    size_t at;
+    struct tool new;
+    bool known = find(t, name, &at);
+    if (!known && (t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes)) {
+        sweep(t);
+        known = find(t, name, &at);
+    }
+    if (known && slice_eq(t->tool[at].text, text)) {
+        t->tool[at].generation = t->generation;
+        return;
+    }
+    if (name.n + text.n > TOOLS_BYTES_MAX - t->bytes || (!known && !room_for_one(t)) ||
+        !tool_open(&new, name, text)) {
+        t->overflow = true;
+        return;
+    }
+    if (known) {
+        t->bytes -= t->tool[at].name.n + t->tool[at].text.n;
+        tool_close(&t->tool[at]);
+    } else {
+        memmove(&t->tool[at + 1], &t->tool[at], (t->n - at) * sizeof *t->tool);
+        t->n++;
+    }
+    new.generation = t->generation;
+    t->tool[at] = new;
+    t->bytes += name.n + text.n;
+}
+
+static uint64_t hash_of(struct json_value cursor)
+{
+    struct buf key = {0};
+    if (cursor.type != JSON_STRING)
+        return 0;
+    rpc_id_key(&key, cursor);
+    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
+    buf_close(&key);
+    return hash + (hash == 0);
+}
+
+void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
+{
+    struct slice key;
+    struct json_value tool, list = json_get(m->result, "tools");
+    struct buf name = {0};
+    if (cursor == 0) {
+        t->generation++;
+        t->overflow = false;
+    } else if (!t->begun || t->next != cursor) {
+        return; /* a page of another list */
+    }
+    t->begun = true;
+    if (list.type != JSON_ARRAY)
+        list = (struct json_value){0};
+    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &tool);) {
+        struct json_value n = json_get(tool, "name");
+        buf_clear(&name);
+        if (n.type != JSON_STRING)
+            continue;
+        json_unescape(&name, json_string_raw(n));
+        if (name.failed)
+            t->overflow = true;
+        else
+            put(t, buf_slice(&name), tool.text);
+    }
+    buf_close(&name);
+    t->next = hash_of(m->next_cursor);
+    if (t->next == 0)
+        sweep(t);
+}
+
+bool tools_whole(const struct tools *t)
+{
+    return t->begun && t->next == 0 && !t->overflow;
+}
+
+/* Compiled once. One that cannot be compiled is as good as none. */
+static struct schema *compiled(struct schema **s, bool *tried, struct json_value v)
+{
+    struct buf why = {0};
+    if (!*tried && v.type != JSON_NONE && schema_open(s, v.text, &why) < 0)
+        *s = NULL;
+    *tried = true;
+    buf_close(&why);
+    return *s;
+}
+
+enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,
+                                         struct schema_fault *fault)
+{
+    struct schema *s = compiled(&t->in, &t->in_tried, t->input);
+    struct slice v = arguments.type != JSON_NONE ? arguments.text : (struct slice){"{}", 2};
+    return s != NULL ? schema_check(s, v, fault) : SCHEMA_FITS;
+}
+
+enum schema_result tools_check_result(struct tool *t, struct json_value structured,
+                                      struct schema_fault *fault)
+{
+    struct schema *s = compiled(&t->out, &t->out_tried, t->output);
+    if (s == NULL)
+        return SCHEMA_FITS;
+    if (structured.type != JSON_NONE)
+        return schema_check(s, structured.text, fault);
+    buf_adds(&fault->reason, "the tool has an outputSchema, the result no structuredContent");
+    return SCHEMA_FAILS;
+}
