@@ -204,6 +204,7 @@ fuzz-run: $(FUZZ)
 .PHONY: bench
 bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench
+	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench-replay
 
 .PHONY: cov
 cov: ## line coverage of all tests, a line per source file

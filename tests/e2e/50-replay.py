@@ -2,6 +2,7 @@
 """Replay: the recorded answer to that very request, or a visible miss; and the vault stays as it is."""
 import hashlib
 import json
+import os
 import random
 import re
 import subprocess
@@ -331,6 +332,15 @@ def _(t):
     replay.end()
     eq(junit(t.tmp / "good.xml").get("failures"), "0", "failures of a good replay")
     eq(Replay(t, "--report", t.tmp / "no/such", file, vault=False).wait(), 3, "a report that cannot be written")
+
+
+@case("the benchmark of replays runs, and imports and exports the same bytes")
+def _(t):
+    if lib.UNDER:
+        raise lib.Skip("it measures nothing here")
+    env = t.environ({"BUILD": os.path.relpath(lib.BUILD, lib.ROOT), "MCP_INTERPOSER": lib.PROGRAM})
+    done = subprocess.run([lib.ROOT / "scripts/bench-replay", "--quick"], env=env, capture_output=True)
+    check(done.returncode == 0 and b"the same bytes" in done.stdout, lambda: repr(done))
 
 
 # --- the document ---------------------------------------------------------------------------------
