@@ -46,6 +46,21 @@ MI_MUST int plan_room(void **list, uint32_t n, uint32_t *cap, size_t size);
 #define PLAN_ROOM(p, what)                                                                         \
     plan_room((void **)&(p)->what, (p)->what##_n, &(p)->what##_cap, sizeof *(p)->what)
 
+/* plan.c */
+uint64_t plan_id_hash(struct plan *p, struct json_value id); /* of an id or token; 0: it is none */
+uint64_t plan_task_hash(struct plan *p, struct json_value id);
+void plan_happened(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i);
+bool plan_is_listen(const struct plan *p, uint32_t exchange);
+/* Keeps the first version that is learnt. */
+void plan_learn_version(char *version, size_t max, struct json_value v);
+
+/* plan_server.c: messages of the server. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
+MI_MUST int plan_server_stderr(struct plan *p, const struct source_message *m);
+MI_MUST int plan_server_request(struct plan *p, const struct source_message *m,
+                                const struct rpc *rpc);
+MI_MUST int plan_server_answer(struct plan *p, const struct source_message *m, struct slice body);
+
 /* plan_index.c */
 MI_MUST int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret);
 MI_MUST int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange);

@@ -94,6 +94,11 @@ MI_MUST int stage_no_answer(struct stage *s, struct play *p);
 MI_MUST int stage_compare_answer(struct stage *s, const struct plan_question *q,
                                  const struct rpc *live);
 
+/* stage_step.c */
+MI_MUST int stage_step(struct stage *s, struct play *p, uint32_t i);
+/* The outcome of an exchange, or the fault in its place. Ends the play. */
+MI_MUST int stage_answer(struct stage *s, struct play *p, const struct plan_step *step);
+
 /* stage_play.c */
 MI_MUST int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool again,
                         const struct fault *fault, struct stage_batch *batch);

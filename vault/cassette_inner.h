@@ -76,6 +76,8 @@ MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, boo
 /* MI_EINVAL, after "name:line: reason; remedy". A NULL remedy is the usual one. */
 int cassette_refuse(struct cassette_reader *r, const char *reason, const char *remedy);
 int cassette_no_memory(struct cassette_reader *r);
+/* A line that is a message (cassette_message.c). */
+MI_MUST int cassette_message(struct cassette_reader *r, struct slice line);
 /* Gives a message to the callback: numbers it, works out what its line did not say, and which request it
  * belongs to (re < 0: to be worked out). What m has set already stays. */
 MI_MUST int cassette_give(struct cassette_reader *r, struct query_message *m, int64_t re);
