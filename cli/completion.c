@@ -197,9 +197,10 @@ static void bash_command(struct buf *b, const struct command *c)
     add_flags(b, c, true);
     buf_printf(b, "'%s%s%s", servers[server_of(c)], takes(c, "SESSION") ? " sessions=yes" : "",
                takes(c, "FILE") ? " files=yes" : "");
-    if (words_of(c) != NULL) {
+    const char *words = words_of(c);
+    if (words != NULL) {
         buf_adds(b, " words='");
-        add_words(b, words_of(c));
+        add_words(b, words);
         buf_addc(b, '\'');
     }
     buf_adds(b, "\n        ;;\n");
@@ -353,6 +354,7 @@ static void zsh_operands(struct buf *b, const struct command *c)
 {
     bool session = takes(c, "SESSION");
     bool file = takes(c, "FILE");
+    const char *words = words_of(c);
     if (server_of(c) == SERVER_OPERAND)
         buf_adds(b, "            '(-)1:server:_command_names -e' '*::arguments:_normal'\n");
     else if (session && file)
@@ -362,8 +364,8 @@ static void zsh_operands(struct buf *b, const struct command *c)
         buf_adds(b, "            '*:session:_mcp_interposer_sessions'\n");
     else if (file)
         buf_adds(b, "            '*:file:_files'\n");
-    else if (words_of(c) != NULL)
-        zsh_words(b, words_of(c));
+    else if (words != NULL)
+        zsh_words(b, words);
     else
         buf_adds(b, "            '*: :'\n");
 }
@@ -456,10 +458,11 @@ static void fish_operands(struct buf *b, const struct command *c)
         fish_begin(b, c);
         buf_adds(b, " -F\n");
     }
-    if (words_of(c) != NULL) {
+    const char *words = words_of(c);
+    if (words != NULL) {
         fish_begin(b, c);
         buf_adds(b, " -a '");
-        add_words(b, words_of(c));
+        add_words(b, words);
         buf_adds(b, "'\n");
     }
     if (server_of(c) == SERVER_OPERAND) {

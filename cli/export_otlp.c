@@ -126,12 +126,12 @@ static void add_time(struct buf *b, const char *key, int64_t at_us)
 
 static bool is_tool(const struct query_message *m)
 {
-    return m->method.p != NULL && slice_is(m->method, "tools/call");
+    return slice_is(m->method, "tools/call");
 }
 
 static bool is_prompt(const struct query_message *m)
 {
-    return m->method.p != NULL && slice_is(m->method, "prompts/get");
+    return slice_is(m->method, "prompts/get");
 }
 
 /* error.type; "": it did not fail. */
@@ -235,7 +235,7 @@ static void add_span(struct spans *p, const struct query_message *m, const struc
     int64_t end_us = c->end_us >= 0 ? c->end_us : p->x->calls.last_t_us;
     add_ids(p, m, context);
     buf_clear(&p->x->text);
-    buf_slice_add(&p->x->text, m->method.p != NULL ? m->method : slice_of("request"));
+    buf_slice_add(&p->x->text, m->method);
     if ((is_tool(m) || is_prompt(m)) && m->target.p != NULL) {
         buf_addc(&p->x->text, ' ');
         buf_slice_add(&p->x->text, m->target);
@@ -277,7 +277,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     struct spans *p = ctx;
     const struct call *c = slice_is(m->kind, "request") ? calls_find(&p->x->calls, m->seq) : NULL;
     const char *error;
-    if (c == NULL)
+    if (c == NULL ||
+        m->method.p == NULL) /* the conventions want a method; refused lines may have none */
         return true;
     struct context context = read_context(export_body(p->x, m, SIZE_MAX, &error));
     if (p->n == SPANS_A_LINE) {

@@ -63,7 +63,7 @@ static size_t name_level(const struct mcpfile_scan *s)
     for (size_t i = 0; i < n; i++) {
         const char *const *place = s->f->toml ? toml : places[i];
         size_t k = 0;
-        while (place[k] != NULL && k < s->depth && (place[k][0] == '*' || says(s, k, place[k])))
+        while (k < s->depth && place[k] != NULL && (place[k][0] == '*' || says(s, k, place[k])))
             k++;
         if (place[k] == NULL && s->depth == k + 2 && s->level[k].n > 0)
             return k;

@@ -150,7 +150,7 @@ void mcpfile_toml_string(struct slice token, struct buf *b)
 
 static bool key_part(struct mcpfile_scan *s)
 {
-    struct span part;
+    struct span part = {0};
     if (mcpfile_sees(s, '"') || mcpfile_sees(s, '\'')) {
         if (!string(s, &part))
             return false;

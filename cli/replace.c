@@ -41,15 +41,15 @@ int replace_open(struct replace *r, const char *path)
     int fd = open(r->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return fail(r, MI_EIO, strerror(errno), "");
-    int st = 0;
-    if (fstat(fd, &r->was) != 0)
-        st = fail(r, MI_EIO, strerror(errno), "");
-    else if (!S_ISREG(r->was.st_mode))
+    int st = fstat(fd, &r->was) == 0 ? 0 : MI_EIO;
+    if (st == 0 && !S_ISREG(r->was.st_mode))
         st = fail(r, MI_EINVAL, "it is no plain file", "");
-    else if ((uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
+    else if (st == 0 && (uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
         st = fail(r, MI_EINVAL, "it is larger than 64 MiB: that is no configuration", "");
-    else if ((st = read_all(fd, &r->text)) == MI_EIO)
-        st = fail(r, MI_EIO, strerror(errno), "");
+    else if (st == 0)
+        st = read_all(fd, &r->text);
+    if (st == MI_EIO)
+        (void)fail(r, st, strerror(errno), "");
     close(fd);
     return st;
 }

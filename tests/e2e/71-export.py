@@ -26,7 +26,7 @@ def ask(p, line, *answers):
 
 def session(t, names=NAMES, more=None, options=()):
     """A session with every kind of end, and names that nobody should obey."""
-    p = t.proxy("--name", f"evil {EVIL}", *options).initialize(client={"name": "=client", "version": EVIL})
+    p = t.proxy("--name", f"evil {EVIL}", "--timeout", "tool:late=300ms", "--on-hang", "cancel", *options).initialize(client={"name": "=client", "version": EVIL})
     for i, name in enumerate(names):
         ask(p, call(f"n{i}", name, {"html": EVIL, "n": 12345678901234567890, "f": 1.0}),
             text_result(f"n{i}", f"{name} says {EVIL} ```` ``` "))
@@ -45,6 +45,12 @@ def session(t, names=NAMES, more=None, options=()):
     p.server.recv()
     p.client.send(b"this is no JSON <b>")
     p.client.recv()
+    p.client.send(b'{"jsonrpc":"2.0","id":8,"method":"tools/call","method":"tools/list"}')
+    p.client.recv()
+    p.client.send(call(9, "late"))
+    p.server.recv()
+    eq(p.client.recv_json(30)["error"]["code"], -32001, "the answer to what comes too late")
+    p.server.recv()  # it is cancelled
     if more:
         more(p)
     p.client.send(call(6, "never"))
@@ -91,7 +97,7 @@ def _(t):
     rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     wanted = invocations(t)
     eq(len(rows), len(wanted), "lines")
-    eq({r["status"] for r in rows}, {"ok", "tool-error", "error", "cancelled", "server-gone"}, "statuses")
+    eq({r["status"] for r in rows}, {"ok", "tool-error", "error", "cancelled", "server-gone", "timeout", "refused"}, "statuses")
     for row, want in zip(rows, wanted):
         for key, value in zip(("request_seq", "response_seq", "method", "target", "status", "error_code", "duration_us",
                                "request_size", "response_size"), want):
@@ -119,7 +125,7 @@ def _(t):
     [scope] = resource["scopeSpans"]
     spans = {attributes(s)["mcp_interposer.seq"]: s for s in scope["spans"]}
     eq(len({s["spanId"] for s in scope["spans"]}), len(spans), "different span ids")
-    statuses = dict(t.rows("SELECT request_seq, status FROM invocations"))
+    statuses = dict(t.rows("SELECT request_seq, status FROM invocations WHERE method IS NOT NULL"))
     eq({k: attributes(s)["mcp_interposer.status"].encode() for k, s in spans.items()
         if attributes(s)["mcp.method.name"] != "sampling/createMessage"}, {str(k): v for k, v in statuses.items()}, "statuses")
     own = {s["traceId"] for s in scope["spans"] if "parentSpanId" not in s}
@@ -144,6 +150,8 @@ def _(t):
        ("-32602", "-32602", {"code": 2, "message": f"Unknown tool: {EVIL}"}), "an error")
     eq(attributes(by_name["tools/call slow"])["error.type"], "cancelled", "a cancelled call")
     eq(attributes(by_name["sampling/createMessage"])["error.type"], "-1", "the server's request")
+    a = attributes(by_name["tools/call late"])
+    eq((a["error.type"], a["rpc.response.status_code"]), ("timeout", "-32001"), "a passed deadline")
     eq(export(t, "otlp").splitlines(), lines, "the same again")
 
 
@@ -159,7 +167,7 @@ def _(t):
     lines = [json.loads(x) for x in export(t, "otlp").splitlines()]
     counts = [len(x["resourceSpans"][0]["scopeSpans"][0]["spans"]) for x in lines]
     eq((counts[0], len(counts)), (1000, 2), f"spans of each line: {counts}")
-    eq(sum(counts), len(invocations(t)) + 1, "all spans")
+    eq(sum(counts), len([i for i in invocations(t) if i[2]]) + 1, "all spans")
 
 
 # --- for people -----------------------------------------------------------------------------------

@@ -1,0 +1,54 @@
+/* Any file, JSON or TOML by the first byte: it is refused with its line, or wrapped into a file that has the
+ * same servers, and whose unwrapping gives the old bytes. Nothing is read behind its end. */
+#include "cli/wrap.h"
+
+#include "tests/fuzz/fuzz.h"
+
+static struct edits e;
+
+static size_t change(const struct mcpfile *f, bool wrap)
+{
+    static const char *const options[] = {"--name", "n", NULL};
+    static const struct wrap_with with = {"/bin/mcp-interposer", options};
+    size_t n = 0;
+    e.n = 0;
+    for (size_t i = 0; i < f->servers; i++) {
+        const struct mcpfile_server *s = &f->server[i];
+        struct wrap_view v;
+        MUST(wrap_look(f, s, &v) == 0);
+        MUST((v.why != NULL) == (v.state == WRAP_ODD));
+        if (v.state == WRAP_PLAIN && wrap)
+            n += wrap_add(&e, f, s, &with);
+        else if (v.state == WRAP_WRAPPED && !wrap)
+            n += wrap_remove(&e, f, s, &v);
+        wrap_view_close(&v);
+    }
+    return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    bool toml = size > 0 && data[0] == 't';
+    struct slice text = {(const char *)data + (size > 0), size - (size > 0)};
+    struct mcpfile f, g;
+    struct buf wrapped = {0}, back = {0};
+    int st = mcpfile_read(&f, text, toml);
+    MUST(st == 0 || (st == MI_EINVAL && slice_begins(buf_slice(&f.error), "line ")));
+    size_t before = st == 0 ? change(&f, false) : 0; /* unwrapping what was wrapped by hand */
+    edits_apply(&e, text, &back);
+    buf_clear(&back);
+    size_t n = st == 0 && before == 0 ? change(&f, true) : 0;
+    if (n > 0) {
+        edits_apply(&e, text, &wrapped);
+        MUST(mcpfile_read(&g, buf_slice(&wrapped), toml) == 0 && g.servers == f.servers);
+        MUST(change(&g, false) == n);
+        edits_apply(&e, buf_slice(&wrapped), &back);
+        MUST(slice_eq(buf_slice(&back), text));
+        mcpfile_close(&g);
+    }
+    mcpfile_close(&f);
+    edits_close(&e);
+    buf_close(&wrapped);
+    buf_close(&back);
+    return 0;
+}
