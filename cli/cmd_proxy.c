@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/config.h"
+#include "cli/retain.h"
 #include "cli/server_name.h"
 #include "proxy/notify.h"
 #include "proxy/proxy.h"
@@ -116,6 +117,7 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         .escalate_command = settings_text(s, "escalate-command"),
         .restarts = (unsigned)settings_number(s, "restarts"),
     };
+    retain_configured(s, &cfg.retention);
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &command_import,
     &command_wrap,
     &command_unwrap,
+    &command_prune,
     &command_ps,
     &command_reap,
     &command_redact,

@@ -47,6 +47,7 @@ extern const struct command command_search;
 extern const struct command command_tail;
 extern const struct command command_export;
 extern const struct command command_import;
+extern const struct command command_prune;
 extern const struct command command_ps;
 extern const struct command command_reap;
 extern const struct command command_redact;

@@ -149,6 +149,18 @@ static const struct opt *find_opt(const struct command *c, const char *name)
     return NULL;
 }
 
+static struct config_value *keep_value(struct settings *s, const char *value)
+{
+    size_t n = strlen(value) + 1;
+    struct config_value *k = malloc(sizeof *k + n);
+    if (k == NULL)
+        return NULL;
+    memcpy(k->text, value, n);
+    k->next = s->values;
+    s->values = k;
+    return k;
+}
+
 static int apply(struct reading *r, const struct command *c, const struct opt *o, const char *value)
 {
     const char *why = refuse(o, value);
@@ -163,12 +175,7 @@ static int apply(struct reading *r, const struct command *c, const struct opt *o
     struct opt_set *set = mine ? &r->s->set : &scratch;
     if (!mine)
         opt_open(&scratch, c->table);
-    struct config_value *k = malloc(sizeof *k + strlen(value) + 1);
-    if (k != NULL) {
-        memcpy(k->text, value, strlen(value) + 1);
-        k->next = r->s->values;
-        r->s->values = k;
-    }
+    struct config_value *k = keep_value(r->s, value);
     if (k == NULL || opt_config(set, o->name, k->text) < 0) {
         r->error_line = r->line;
         buf_adds(&r->error, k == NULL ? "no memory" : buf_str(&set->error));
@@ -226,11 +233,41 @@ static int on_redact(struct reading *r, const char *name, const char *value)
     return 0;
 }
 
+/* `[retention]`: kept as text, whatever the command. */
+static int on_retention(struct reading *r, const char *name, const char *value)
+{
+    static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
+    struct nearest near = nearest_to(name);
+    for (size_t i = 0; i < RETAIN_RULES; i++) {
+        nearest_try(&near, keys[i]);
+        if (strcmp(name, keys[i]) != 0)
+            continue;
+        const struct opt *o = find_opt(&command_prune, name);
+        const char *why = refuse(o, value);
+        struct config_value *k = why == NULL ? keep_value(r->s, value) : NULL;
+        if (why != NULL) {
+            r->error_line = r->line;
+            buf_printf(&r->error, "%s: ", name);
+            tell_refusal(&r->error, o, value, why);
+        } else if (k == NULL) {
+            r->error_line = r->line;
+            buf_adds(&r->error, "no memory");
+        } else {
+            r->s->retention[i] = k->text;
+        }
+        return r->error_line == 0;
+    }
+    fail_at(r, "unknown key", name, near.best);
+    return 0;
+}
+
 static int on_key(void *ctx, const char *section, const char *name, const char *value)
 {
     struct reading *r = ctx;
     if (strcmp(section, "timeout") == 0)
         return on_timeout(r, name, value);
+    if (strcmp(section, "retention") == 0)
+        return on_retention(r, name, value);
     if (strcmp(section, "redact") == 0)
         return on_redact(r, name, value);
     struct nearest section_near = nearest_to(section);

@@ -5,6 +5,7 @@
  *           a command's name, a key the long name of an option. Keys before any section count for
  *           every command that has such an option; a section's own key beats them. A line that begins
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
+ *           Section `[retention]` has rules of `prune` that also count for every proxy (cli/retain.h).
  *           Section `[timeout]` has rules of `proxy --timeout`: a key is WHAT, or `default`.
  *           Section `[redact]` has rules of the sanitizer, for every command: once the whole file is
  *           read without an error they are the rules in force (vault/redact.h).
@@ -24,8 +25,11 @@
 
 struct redact;
 
+enum { RETAIN_OLDER, RETAIN_LAST, RETAIN_SIZE, RETAIN_RULES }; /* older-than, keep-last, max-size */
+
 struct settings {
     struct opt_set set;
+    const char *retention[RETAIN_RULES]; /* of section [retention]; borrowed; NULL: not there */
     char **operands; /* ended by NULL. With server_command: the server's argv, within our own */
     int operands_n;
     int exit_status;             /* when settings_read() says false */

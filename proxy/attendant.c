@@ -9,6 +9,7 @@
 #include "vault/uid.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -26,18 +27,65 @@ struct order {
 
 /* ---- the attendant's side ------------------------------------------------------------------- */
 
-/* The sessions of proxies that were killed are closed once, when the start is over and done with. */
-static void bury_when_due(int fd, const char *vault, int64_t *due_us)
+#define DAY_US ((int64_t)86400 * 1000000)
+#define STEP_PAUSE_US 20000 /* between two steps of pruning */
+
+/* What is done by itself, now and then. */
+struct house {
+    const char *vault;
+    struct retention rule;
+    int64_t due_us; /* 0: nothing more is to be done */
+    bool buried;
+    struct prune *prune; /* owned; under way */
+};
+
+static bool has_rule(const struct retention *r)
+{
+    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
+}
+
+/* How long until the next step. */
+static int64_t prune_some(struct house *h)
+{
+    struct buf error = {0};
+    bool done = false;
+    int st = 0;
+    if (h->prune == NULL) {
+        st = prune_open(&h->prune, h->vault, &h->rule, clock_wall_us(), &error);
+    } else if (!prune_is_quiet(h->prune)) {
+        return ATTENDANT_QUIET_US;
+    } else {
+        st = prune_step(h->prune, &done, &error);
+    }
+    buf_close(&error); /* nobody would read it: `doctor` finds out */
+    if (st == MI_EFULL || (st == 0 && !done))
+        return st == 0 ? STEP_PAUSE_US : ATTENDANT_QUIET_US;
+    if (st == 0 && checkpoint_vault(h->vault) < 0)
+        st = MI_ESTORE; /* the next checkpoint does it */
+    prune_close(h->prune);
+    h->prune = NULL;
+    return DAY_US;
+}
+
+/* The sessions of proxies that were killed are closed once, when the start is over and done with; then old ones
+ * are removed. An order goes first. */
+static void keep_house(int fd, struct house *h)
 {
     struct pollfd p = {fd, POLLIN, 0};
-    while (*due_us != 0) {
-        int64_t left_us = *due_us - clock_mono_us();
-        if (left_us > 0 && poll(&p, 1, (int)(left_us / 1000 + 1)) != 0)
-            return; /* there is an order, which goes first */
-        if (clock_mono_us() < *due_us)
+    while (h->due_us != 0) {
+        int64_t left_us = h->due_us - clock_mono_us();
+        int64_t ms = left_us > 0 ? left_us / 1000 + 1 : 0;
+        if (poll(&p, 1, ms < INT_MAX ? (int)ms : INT_MAX) != 0)
+            return;
+        if (clock_mono_us() < h->due_us)
             continue;
-        *due_us = 0;
-        running_bury(vault); /* or the next proxy does */
+        int64_t next_us = STEP_PAUSE_US;
+        if (h->buried)
+            next_us = prune_some(h);
+        else
+            (void)running_bury(h->vault); /* or the next proxy does */
+        h->buried = true;
+        h->due_us = has_rule(&h->rule) ? clock_mono_us() + next_us : 0;
     }
 }
 
@@ -50,13 +98,17 @@ static char do_disk_work(const struct order *o, const char *vault)
     return 'w';
 }
 
-static void attend(int fd, const char *vault)
+static void attend(int fd, const char *vault, const struct retention *retention)
 {
     pid_t group = 0;
-    int64_t bury_us = clock_mono_us() + ATTENDANT_BURY_US;
+    struct house h = {
+        .vault = vault,
+        .rule = *retention,
+        .due_us = clock_mono_us() + ATTENDANT_BURY_US,
+    };
     for (;;) {
         struct order o;
-        bury_when_due(fd, vault, &bury_us);
+        keep_house(fd, &h);
         ssize_t n = recv(fd, &o, sizeof o, 0);
         if (n < 0 && errno == EINTR)
             continue;
@@ -77,7 +129,7 @@ static void attend(int fd, const char *vault)
 
 /* ---- the proxy's side ----------------------------------------------------------------------- */
 
-void attendant_open(struct attendant *a, const char *vault)
+void attendant_open(struct attendant *a, const char *vault, const struct retention *retention)
 {
     int fd[2];
     *a = (struct attendant){.fd = -1, .unwritten_from = -1};
@@ -86,7 +138,7 @@ void attendant_open(struct attendant *a, const char *vault)
     pid_t pid = fork();
     if (pid == 0) {
         apart_begin(fd[1], "mcp-attendant");
-        attend(APART_FD, vault);
+        attend(APART_FD, vault, retention);
     }
     close(fd[1]);
     if (pid < 0) {

@@ -5,6 +5,8 @@
  *             launcher like npx or sh has started.)
  * Bury        ATTENDANT_BURY_US after the start it closes the sessions of proxies that were killed.
  * Checkpoint  it moves the write-ahead log into the database, and may wait for the disk meanwhile.
+ * Prune       with rules of retention it removes what they say, once after the start and once a day, in steps of
+ *             a few milliseconds (vault/prune.h), and only while nobody writes to the vault.
  * Write out   it brings long bodies to the disk, so that the memory they take can be used again.
  *
  * It is forked before anything is open, leaves the client's descriptors at once, sleeps in read(2), and
@@ -14,12 +16,13 @@
 #ifndef MI_PROXY_ATTENDANT_H
 #define MI_PROXY_ATTENDANT_H
 
-#include "base/base.h"
+#include "vault/prune.h"
 
 #include <sys/types.h>
 
 #define ATTENDANT_END_US 50000
 #define ATTENDANT_BURY_US 2000000
+#define ATTENDANT_QUIET_US 500000 /* so long nobody must have written before it prunes */
 
 struct attendant {
     pid_t pid;              /* 0: there is none */
@@ -29,7 +32,7 @@ struct attendant {
     int64_t unwritten_from; /* the first byte of them that it has not been asked for; -1: none */
 };
 
-void attendant_open(struct attendant *a, const char *vault);
+void attendant_open(struct attendant *a, const char *vault, const struct retention *retention);
 void attendant_close(struct attendant *a);              /* safe to call twice */
 void attendant_guard(struct attendant *a, pid_t group); /* 0: nobody */
 /* Asks for a checkpoint. false: there is no attendant to do it. While one is under way, does nothing. */

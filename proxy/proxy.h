@@ -11,6 +11,7 @@
 #define MI_PROXY_PROXY_H
 
 #include "proxy/traffic.h"
+#include "vault/prune.h"
 
 struct proxy_config {
     char *const *argv; /* the server's command, NULL-ended */
@@ -28,6 +29,7 @@ struct proxy_config {
     bool kill_hung;               /* a server that is silent past a deadline is ended */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
     unsigned restarts;            /* within PROXY_RESTARTS_US; 0: never */
+    struct retention retention;   /* what the attendant removes; all 0: nothing */
 };
 
 #define PROXY_RESTARTS_US 60000000

@@ -51,8 +51,7 @@ static void remove_file(int dir_fd, int64_t number)
 }
 
 /* What is in it can be made again at any time: it need not survive a power cut. */
-static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA journal_mode = TRUNCATE;"
-                               " PRAGMA temp_store = MEMORY; PRAGMA locking_mode = NORMAL";
+static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY";
 
 static const char tables[] =
     "BEGIN IMMEDIATE;"

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Removing what is old: by hand, and by a proxy that has nothing else to do."""
+import contextlib
+import os
+import sqlite3
+import time
+
+import lib
+from lib import Background, call, case, check, eq, fake, note, text_result
+from looking import UID, add_message, add_session, fails, make_vault, run
+
+DAY = 86400 * 10**6
+
+
+def utc_day(us):
+    return time.strftime("%Y-%m-%d", time.gmtime(us / 1e6))
+
+
+def make(t, n=10):
+    """Sessions that ended so many days ago: n, n - 1, …, 1; each with 450 messages and all that goes with one."""
+    now = int(time.time() * 1e6)
+    with contextlib.closing(make_vault(t.vault)) as db:
+        (t.vault / "Bodies").mkdir(mode=0o700)
+        (t.vault / "Escalations").mkdir(mode=0o700)
+        (t.vault / "Logs/MCP_Actions").mkdir(parents=True, mode=0o700)
+        for i in range(1, n + 1):
+            start = now - (n + 1 - i) * DAY - 1000000
+            add_session(db, i, name=f"s{i}", started_at_us=start, ended_at_us=start + 1000000, end_reason="client-closed", exit_status=0)
+            db.execute("BEGIN")
+            for seq in range(1, 451):
+                add_message(db, i, seq, body='{"text":"word%d %s"}' % (i, "x" * 900))
+            db.execute("INSERT INTO events (session_id, t_us, kind) VALUES (?, 0, 'spawn')", (i,))
+            db.execute("COMMIT")
+            (t.vault / "Bodies" / (UID % i)).write_bytes(b"b" * 100000)
+            (t.vault / f"Logs/MCP_Actions/{utc_day(start)}.jsonl").write_text("{}\n")
+            file = t.vault / f"Escalations/2026{i:04d}T000000.000Z-hang-s{i}.md"
+            file.write_text("---\n")
+            os.utime(file, ns=(start * 1000, start * 1000))
+    return now
+
+
+def left(t):
+    """What there is of sessions: in each table, in each folder."""
+    with lib.database(t.vault) as db:
+        tables = [tuple(r[0] for r in db.execute(f"SELECT DISTINCT {c} FROM {x} ORDER BY 1"))
+                  for x, c in (("sessions", "id"), ("messages", "session_id"), ("events", "session_id"))]
+    folders = [tuple(sorted(f.name for f in (t.vault / x).iterdir())) for x in ("Bodies", "Escalations", "Logs/MCP_Actions")]
+    return tables, folders
+
+
+def whole(t, ids, n=10):
+    """Sessions `ids` are there with all that belongs to them, and nothing else is."""
+    tables, folders = left(t)
+    now = int(time.time() * 1e6)
+    for x in tables:
+        eq(x, tuple(ids), "sessions in a table")
+    eq(folders[0], tuple(UID % i for i in ids), "large bodies")
+    eq(len(folders[1]), len(ids), f"escalations: {folders[1]}")
+    check(len(ids) <= len(folders[2]) <= len(ids) + 1 and folders[2][-1] <= utc_day(now), f"log files: {folders[2]}")
+    with lib.database(t.vault) as db:
+        eq(db.execute("PRAGMA integrity_check").fetchone()[0], b"ok", "integrity_check")
+
+
+@case("prune --older-than removes sessions with all that belongs to them, and the file gets smaller")
+def _(t):
+    make(t)
+    run(t, "search", "word3")
+    before = (t.vault / "interposer.db").stat().st_size
+    r = t.run("prune", "--older-than", "6d", "--dry-run", "--vault", t.vault)
+    eq(r.returncode, 1, f"status of --dry-run; {r.stderr!r}")
+    lines = r.stdout.decode().splitlines()
+    eq([x.split()[1] for x in lines[:-1]], ["1", "2", "3", "4", "5"], "sessions of --dry-run")
+    check(lines[-1].startswith("would remove 5 sessions, 2250 messages, 5 files of large bodies, "), lines[-1])
+    whole(t, range(1, 11))
+    text = run(t, "prune", "--older-than", "6d")
+    check(text.startswith("removed 5 sessions, 2250 messages, 5 files of large bodies, "), text)
+    whole(t, range(6, 11))
+    after = (t.vault / "interposer.db").stat().st_size
+    check(after < 0.7 * before, f"{before} bytes became {after}")
+    eq(list((t.vault / "Search").iterdir()), [], "the index")
+    eq(t.run("search", "word3", "--vault", t.vault).returncode, 1, "search for what is gone")
+    check("word7" in run(t, "search", "word7"), "search for what is there")
+    eq(t.run("prune", "--older-than", "6d", "--dry-run", "--vault", t.vault).returncode, 0, "nothing is left to remove")
+
+
+@case("prune --keep-last and --max-size; rules together keep what one of them keeps")
+def _(t):
+    make(t)
+    run(t, "prune", "--older-than", "1s", "--keep-last", "8")
+    whole(t, range(3, 11))
+    run(t, "prune", "--keep-last", "6")
+    whole(t, range(5, 11))
+    run(t, "prune", "--max-size", "100GiB")
+    whole(t, range(5, 11))
+    size = sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file())
+    run(t, "prune", "--max-size", str(size // 2))
+    (ids, *_), _ = left(t)
+    check(0 < len(ids) <= 3 and ids[-1] == 10, f"sessions {ids} of half the size")
+    check(sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file()) <= size // 2 + 300000, "the size")
+    run(t, "prune", "--max-size", "1")
+    (ids, *_), _ = left(t)
+    eq(ids, (10,), "the newest always stays")
+
+
+@case("prune never removes what may still be written to, and finishes what was begun")
+def _(t):
+    now = make(t, 4)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("UPDATE sessions SET ended_at_us = NULL, end_reason = NULL WHERE id IN (1, 2, 3)")
+        db.execute("INSERT INTO running (session_id, boot, pid, pid_start) VALUES (1, 'x', 1, 1)")
+        db.execute("UPDATE sessions SET host = 'elsewhere.example' WHERE id = 1")
+        db.execute("UPDATE sessions SET started_at_us = ? WHERE id = 3", (now - 3600 * 10**6,))
+        db.execute("DELETE FROM messages WHERE session_id = 2 AND seq < 100")
+    orphan = t.vault / "Bodies" / ("0" * 26)
+    orphan.write_bytes(b"x")
+    os.utime(orphan, (0, 0))
+    (t.vault / "Bodies" / "notes.txt").write_text("mine")
+    run(t, "prune", "--older-than", "1s")
+    tables, folders = left(t)
+    eq(tables[0], (1, 3, 4), "sessions")
+    eq(folders[0], tuple(sorted([UID % 1, UID % 3, UID % 4, "notes.txt"])), "files")
+
+
+@case("prune without a rule is an error, [retention] is one, and its keys are checked")
+def _(t):
+    make(t, 3)
+    check("no rule says what to remove" in fails(t, 2, "prune", "--vault", t.vault), "no rule")
+    ini = t.tmp / "c.ini"
+    ini.write_text("[retention]\nkeep-last = 2\n")
+    run(t, "prune", "--config", ini)
+    whole(t, (2, 3))
+    for text, says in (("older-than = soon", ":2: older-than: 'soon' is no duration"), ("keep = 3", "unknown key 'keep'; did you mean 'keep-last'?")):
+        ini.write_text(f"[retention]\n{text}\n")
+        for args in (["prune"], ["sessions"], ["--", "true"]):
+            got = fails(t, 2, *(["--config", ini] + args if args[0] == "--" else args + ["--config", ini]))
+            check(says in got, f"{args}: {got}")
+
+
+@case("a proxy with [retention] removes what is old when nobody writes, and not before", limit=120)
+def _(t):
+    make(t, 5)
+    ini = t.tmp / "c.ini"
+    ini.write_text("[retention]\nolder-than = 3d\nkeep-last = 1\n")
+    p = t.proxy("--name", "idle", "--config", ini).initialize()
+    stop = []
+
+    def busy():
+        while not stop:
+            p.client.send(note("x"))
+            p.server.recv()
+            time.sleep(0.1)
+    with Background(busy, seconds=100) as work:
+        end = time.monotonic() + 4 * lib.SLOW
+        while time.monotonic() < end:
+            (ids, *_), _ = left(t)
+            eq(ids, (1, 2, 3, 4, 5, 6), "sessions while somebody writes")
+            time.sleep(0.2)
+        stop.append(True)
+        work.join()
+    lib.wait_until(lambda: left(t)[0][0] == (4, 5, 6), 30, "the old sessions are gone")
+    lib.wait_until(lambda: len(left(t)[1][0]) == 2, 10, "their large bodies are gone")
+    p.client.send(call(1))
+    p.server.recv()
+    p.server.send(text_result(1, "x"))
+    p.client.recv()
+    p.end()
+    eq(p.own_lines("(warn|error)"), [], "what the proxy says")
+    (ids, messages, _), _ = left(t)
+    eq((ids, messages), ((4, 5, 6), (4, 5, 6)), "at the end")
+
+
+@case("prune by hand while four proxies write: nothing of theirs is lost, and it ends", limit=120)
+def _(t):
+    calls = 3000 if lib.SLOW == 1 else 300
+    make(t, 10)
+    proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(4)]
+
+    def drive(p, window=32):
+        for k in range(calls + window):
+            if k < calls:
+                p.client.send(call(k))
+            if k >= window:
+                p.client.recv(10)
+    threads = [Background(drive, p, seconds=100) for p in proxies]
+    text = run(t, "prune", "--older-than", "12h", seconds=60)
+    check(text.startswith("removed 10 sessions, 4500 messages"), text)
+    for x in threads:
+        x.join()
+    for p in proxies:
+        p.client.close_write()
+    for p in proxies:
+        eq(p.wait(10), 0, "exit status")
+        eq(p.own_lines("(warn|error)"), [], "what the proxy complains of")
+    eq(t.rows("SELECT count(*), count(DISTINCT session_id) FROM messages"), [(8 * calls, 4)], "what is recorded")
+
+
+lib.main()

@@ -1,0 +1,150 @@
+/* Removing sessions step by step. tests/e2e/65-prune.py says what goes and what stays. */
+#include "vault/prune.h"
+
+#include "vault/schema.h"
+
+#include "tests/unit/vault_unit.h"
+
+#define NOW ((int64_t)1795256137 * 1000000)
+#define DAY ((int64_t)86400 * 1000000)
+
+static void open_vault(struct temp *t, sqlite3 **ret)
+{
+    char sql[256];
+    assert_int_equal(mkdir(t->vault, 0700), 0);
+    assert_int_equal(sqlite3_open(temp_path(t, "vault/interposer.db"), ret), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(*ret, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(schema_ready(*ret), 0);
+    for (int i = 1; i <= 3; i++) { /* three, two and one day ago, with 500 messages each */
+        int64_t at = NOW - (4 - i) * DAY;
+        snprintf(
+            sql, sizeof sql,
+            "INSERT INTO sessions (id, uid, name, command, started_at_us, ended_at_us, pid, host,"
+            " record_level, interposer_version) VALUES (%d, 'U%d', 'n', '[]', %lld, %lld, 1, 'h', "
+            "'full', '0')",
+            i, i, (long long)at, (long long)at);
+        assert_int_equal(sqlite3_exec(*ret, sql, NULL, NULL, NULL), SQLITE_OK);
+        snprintf(sql, sizeof sql,
+                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
+                 " INSERT INTO messages SELECT (%d << 36) + i, %d, i, 0, 'c2s', 'peer', 'request', "
+                 "NULL, NULL,"
+                 " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL FROM n",
+                 i, i);
+        assert_int_equal(sqlite3_exec(*ret, sql, NULL, NULL, NULL), SQLITE_OK);
+    }
+}
+
+static int set_up(void **state)
+{
+    struct temp *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    temp_make(t);
+    *state = t;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temp_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static struct prune *begin(struct temp *t, struct retention rule)
+{
+    struct prune *p = NULL;
+    struct buf error = {0};
+    if (prune_open(&p, t->vault, &rule, NOW, &error) < 0)
+        fail_msg("%s", buf_str(&error));
+    buf_close(&error);
+    return p;
+}
+
+static void test_prune_step_is_short_and_the_next_run_goes_on(void **state)
+{
+    struct temp *t = *state;
+    struct buf error = {0};
+    sqlite3 *db;
+    bool done;
+    open_vault(t, &db);
+    struct prune *p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
+    assert_int_equal(prune_plan(p)->sessions, 1);
+    assert_int_equal(prune_plan(p)->messages, 500);
+    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_false(done);
+    assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
+    assert_string_equal(ask(t, "SELECT count(*), min(seq) FROM messages WHERE session_id = 1"),
+                        "300|201");
+    prune_close(p); /* killed, say */
+    p = begin(t, (struct retention){.older_us = 2 * DAY + DAY / 2});
+    assert_int_equal(prune_plan(p)->messages, 300);
+    for (done = false; !done;)
+        assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_string_equal(ask(t, "SELECT group_concat(id) FROM sessions"), "2,3");
+    assert_string_equal(ask(t, "SELECT count(*) FROM messages"), "1000");
+    prune_close(p);
+    sqlite3_close(db);
+}
+
+static void test_prune_locked_database_is_to_be_tried_again(void **state)
+{
+    struct temp *t = *state;
+    struct buf error = {0};
+    sqlite3 *db;
+    bool done;
+    open_vault(t, &db);
+    struct prune *p = begin(t, (struct retention){.keep_last = 1});
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(prune_step(p, &done, &error), MI_EFULL);
+    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
+    prune_close(p);
+    sqlite3_close(db);
+}
+
+static void test_prune_quiet_is_nobody_else_has_written(void **state)
+{
+    struct temp *t = *state;
+    struct buf error = {0};
+    sqlite3 *db;
+    bool done;
+    open_vault(t, &db);
+    struct prune *p = begin(t, (struct retention){.keep_last = 1});
+    assert_false(prune_is_quiet(p)); /* the first look compares with nothing */
+    assert_true(prune_is_quiet(p));
+    assert_int_equal(prune_step(p, &done, &error), 0);
+    assert_true(prune_is_quiet(p)); /* it was ourselves */
+    assert_int_equal(sqlite3_exec(db, "UPDATE sessions SET pid = 2 WHERE id = 3", NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_false(prune_is_quiet(p));
+    assert_true(prune_is_quiet(p));
+    prune_close(p);
+    sqlite3_close(db);
+}
+
+static void test_prune_vault_that_is_not_there_is_an_error(void **state)
+{
+    struct temp *t = *state;
+    struct prune *p = NULL;
+    struct retention rule = {.keep_last = 1};
+    struct buf error = {0};
+    assert_int_equal(prune_open(&p, t->vault, &rule, NOW, &error), MI_ENOENT);
+    assert_true(error.n > 0);
+    assert_int_equal(mkdir(t->vault, 0700), 0);
+    assert_int_equal(prune_open(&p, t->vault, &rule, NOW, &error), MI_ENOENT);
+    assert_false(exists(temp_path(t, "vault/interposer.db")));
+    buf_close(&error);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(test_prune_step_is_short_and_the_next_run_goes_on),
+        TEST(test_prune_locked_database_is_to_be_tried_again),
+        TEST(test_prune_quiet_is_nobody_else_has_written),
+        TEST(test_prune_vault_that_is_not_there_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

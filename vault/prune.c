@@ -1,0 +1,265 @@
+#include "vault/prune_inner.h"
+
+#include "vault/running.h"
+#include "vault/schema.h"
+#include "vault/search.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHRINK_SHARE 5 /* the database is made smaller when this part of it is free */
+
+int prune_fail(struct prune *p, struct buf *error)
+{
+    int rc = sqlite3_errcode(p->db) & 0xFF;
+    if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        return MI_EFULL;
+    buf_clear(error);
+    buf_printf(error, "cannot change %s/" VAULT_DB ": %s", p->dir.path, sqlite3_errmsg(p->db));
+    return MI_ESTORE;
+}
+
+int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(p->db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(q) > 0)
+        sqlite3_bind_int64(q, 1, arg);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+}
+
+/* Runs a statement with ?1 and ?2; *ret_n rows were changed. */
+static int change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(p->db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, a);
+        if (sqlite3_bind_parameter_count(q) > 1)
+            sqlite3_bind_int64(q, 2, b);
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    if (rc == SQLITE_DONE && ret_n != NULL)
+        *ret_n = sqlite3_changes(p->db);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+static int connect_to(struct prune *p, struct buf *error)
+{
+    char path[PATH_MAX];
+    int64_t version = 0;
+    int n = snprintf(path, sizeof path, "%s/" VAULT_DB, p->dir.path);
+    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0) {
+        buf_printf(error, "nothing has been recorded in %s; name another vault with --vault",
+                   p->dir.path);
+        return MI_ENOENT;
+    }
+    if (sqlite3_open_v2(path, &p->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return prune_fail(p, error);
+    sqlite3_busy_timeout(p->db, PRUNE_WAIT_MS);
+    sqlite3_db_config(p->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(p->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    /* Checkpoints of ours would hold proxies up: theirs do it. */
+    if (sqlite3_exec(
+            p->db,
+            "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048",
+            NULL, NULL, NULL) != SQLITE_OK ||
+        prune_number(p, "PRAGMA user_version", 0, &version) < 0)
+        return prune_fail(p, error);
+    if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)
+        return 0;
+    buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", p->dir.path,
+               version > SCHEMA_VERSION ? "a newer" : "an older",
+               version > SCHEMA_VERSION ? "use that one"
+                                        : "start a proxy once, which brings it up to date");
+    return MI_ESTORE;
+}
+
+int prune_open(struct prune **ret, const char *vault, const struct retention *r, int64_t now_us,
+               struct buf *error)
+{
+    struct prune *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->rule = *r;
+    p->now_us = now_us;
+    p->bodies.fd = p->logs.fd = p->escalations.fd = -1;
+    int st = vault_dir_open(&p->dir, vault, false, error);
+    if (st == 0)
+        st = connect_to(p, error);
+    if (st == 0)
+        st = prune_make_plan(p, error);
+    if (st == 0)
+        *ret = p;
+    else
+        prune_close(p);
+    return st;
+}
+
+static void close_files(struct prune_files *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    buf_close(&f->names);
+}
+
+void prune_close(struct prune *p)
+{
+    if (p == NULL)
+        return;
+    sqlite3_close(p->db);
+    vault_dir_close(&p->dir);
+    close_files(&p->bodies);
+    close_files(&p->logs);
+    close_files(&p->escalations);
+    free(p->session);
+    free(p);
+}
+
+const struct prune_report *prune_plan(const struct prune *p)
+{
+    return &p->plan;
+}
+
+const struct prune_report *prune_done(const struct prune *p)
+{
+    return &p->done;
+}
+
+size_t prune_sessions(const struct prune *p, const int64_t **ret_ids)
+{
+    *ret_ids = p->session;
+    return p->n;
+}
+
+bool prune_is_quiet(struct prune *p)
+{
+    int64_t version = p->version;
+    bool quiet = prune_number(p, "PRAGMA data_version", 0, &version) == 0 && version == p->version;
+    p->version = version;
+    return quiet;
+}
+
+/* ---- steps ---- */
+
+static int roll_back(struct prune *p, struct buf *error)
+{
+    int st = prune_fail(p, error);
+    if (!sqlite3_get_autocommit(p->db))
+        (void)sqlite3_exec(p->db, "ROLLBACK", NULL, NULL, NULL); /* the first error counts */
+    return st;
+}
+
+/* The messages first: a session without some of them is there until all of it is gone. */
+static int remove_rows(struct prune *p, int64_t id, bool *ret_gone, struct buf *error)
+{
+    int64_t n = 0;
+    *ret_gone = false;
+    if (sqlite3_exec(p->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK ||
+        change(p,
+               "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id BETWEEN ?1 << 36"
+               " AND (?1 << 36) + 68719476735 ORDER BY id LIMIT ?2)",
+               id, PRUNE_ROWS, &n) < 0)
+        return roll_back(p, error);
+    *ret_gone = n < PRUNE_ROWS;
+    if (*ret_gone && (change(p, "DELETE FROM events WHERE session_id = ?1", id, 0, NULL) < 0 ||
+                      change(p, "DELETE FROM sessions WHERE id = ?1", id, 0, NULL) < 0))
+        return roll_back(p, error);
+    if (sqlite3_exec(p->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        return roll_back(p, error);
+    p->done.messages += n;
+    return 0;
+}
+
+/* Its words go before and behind it: somebody may search meanwhile. */
+static int forget(struct prune *p, int64_t id, struct buf *error)
+{
+    if (search_forget(p->dir.path, id) == 0)
+        return 0;
+    buf_printf(error,
+               "cannot remove the index of session %lld below %s/" VAULT_SEARCH
+               ": %s; remove that folder",
+               (long long)id, p->dir.path, strerror(errno));
+    return MI_EIO;
+}
+
+static int session_step(struct prune *p, struct buf *error)
+{
+    bool gone = false;
+    int64_t id = p->session[p->at];
+    int st = p->forgotten ? 0 : forget(p, id, error);
+    if (st < 0)
+        return st;
+    p->forgotten = true;
+    st = remove_rows(p, id, &gone, error);
+    if (st < 0 || !gone)
+        return st;
+    p->forgotten = false;
+    p->at++;
+    p->done.sessions++;
+    return forget(p, id, error);
+}
+
+static int file_step(struct prune_files *f, int64_t *count, struct prune_report *done,
+                     struct buf *error)
+{
+    struct stat s;
+    const char *name = f->names.p + f->at;
+    f->at += strlen(name) + 1;
+    if (fstatat(f->fd, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
+        return 0; /* somebody else was here */
+    if (unlinkat(f->fd, name, 0) != 0) {
+        buf_printf(error, "cannot remove %s: %s", name, strerror(errno));
+        return MI_EIO;
+    }
+    done->file_bytes += s.st_size;
+    ++*count;
+    return 0;
+}
+
+/* VACUUM needs the database for itself, and holds others up: not with a proxy about. */
+static int last_step(struct prune *p, struct buf *error)
+{
+    int64_t pages = 0, unused = 0, size = 0, running = 1;
+    if (prune_number(p, "PRAGMA page_count", 0, &pages) < 0 ||
+        prune_number(p, "PRAGMA freelist_count", 0, &unused) < 0 ||
+        prune_number(p, "PRAGMA page_size", 0, &size) < 0 ||
+        prune_number(p, "SELECT count(*) FROM running", 0, &running) < 0)
+        return prune_fail(p, error);
+    p->done.free_bytes = unused * size;
+    if (running > 0 || unused < pages / SHRINK_SHARE || unused == 0)
+        return 0;
+    if (sqlite3_exec(p->db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) !=
+        SQLITE_OK)
+        return prune_fail(p, error) == MI_EFULL ? 0 : MI_ESTORE; /* somebody came: the next time */
+    p->done.shrunk = true;
+    return 0;
+}
+
+int prune_step(struct prune *p, bool *ret_done, struct buf *error)
+{
+    *ret_done = false;
+    if (p->at < p->n)
+        return session_step(p, error);
+    if (p->bodies.at < p->bodies.names.n)
+        return file_step(&p->bodies, &p->done.bodies, &p->done, error);
+    if (p->logs.at < p->logs.names.n)
+        return file_step(&p->logs, &p->done.logs, &p->done, error);
+    if (p->escalations.at < p->escalations.names.n)
+        return file_step(&p->escalations, &p->done.escalations, &p->done, error);
+    *ret_done = true;
+    return last_step(p, error);
+}
