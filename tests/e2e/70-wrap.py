@@ -307,6 +307,21 @@ def _(t):
     eq(real.read_text(), TEXT, "the file")
 
 
+@case("the owner of a file stays, when somebody else edits it who may")
+def _(t):
+    if not lib.ROOT_USER:
+        raise lib.Skip("only root can give files away")
+    path = config(t, ".claude.json", TEXT)
+    os.chown(path, 1234, 4321)
+    path.chmod(0o600)
+    run(t, "wrap")
+    for p in (path, path.with_name(".claude.json.mcp-interposer.bak")):
+        st = p.stat()
+        eq((st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)), (1234, 4321, 0o600), f"owner and mode of {p.name}")
+    run(t, "unwrap")
+    eq((path.stat().st_uid, path.read_text()), (1234, TEXT), "afterwards")
+
+
 @case("a read-only file is left alone with a word, and the others are wrapped")
 def _(t):
     path = config(t, ".cursor/mcp.json", TEXT)
