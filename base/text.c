@@ -184,3 +184,40 @@ struct slice text_head(struct slice s, size_t max)
         max--;
     return (struct slice){s.p, max};
 }
+
+void text_xml(struct buf *b, struct slice text)
+{
+    struct buf v = {0};
+    text_visible(&v, text);
+    struct slice s = buf_slice(&v);
+    for (size_t i = 0; i < s.n; i++) {
+        switch (s.p[i]) {
+        case '&':
+            buf_adds(b, "&amp;");
+            break;
+        case '<':
+            buf_adds(b, "&lt;");
+            break;
+        case '>':
+            buf_adds(b, "&gt;");
+            break;
+        case '"':
+            buf_adds(b, "&quot;");
+            break;
+        case '\xEF': /* U+FFFE and U+FFFF are no characters there */
+            if (s.n - i >= 3 && s.p[i + 1] == '\xBF' && (unsigned char)s.p[i + 2] >= 0xBE) {
+                buf_addc(b, '?');
+                i += 2;
+                break;
+            }
+            buf_addc(b, s.p[i]);
+            break;
+        default:
+            buf_addc(b, s.p[i]);
+            break;
+        }
+    }
+    if (v.failed)
+        b->failed = true;
+    buf_close(&v);
+}

@@ -52,6 +52,8 @@ void text_json_head(struct buf *b, struct slice s, size_t max_chars);
 /* Valid JSON text as it is, but for the same characters, which become escapes, and other white space,
  * which becomes blanks: a raw CR is the end of a line for some readers. One line for everybody. */
 void text_json_again(struct buf *b, struct slice valid);
+/* Text of an attribute or element of XML. What XML cannot hold is made visible, as text_visible() does. */
+void text_xml(struct buf *b, struct slice text);
 /* The longest head of s that has at most max bytes and ends between two characters. */
 struct slice text_head(struct slice s, size_t max);
 

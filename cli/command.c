@@ -10,6 +10,7 @@ const struct command *const commands[] = {
     &command_tail,
     &command_stats,
     &command_search,
+    &command_check,
     &command_export,
     &command_import,
     &command_wrap,

@@ -140,50 +140,12 @@ void report_data(struct buf *b, const struct report_finding *f)
 
 /* ---- XML ---- */
 
-/* Text of an attribute or element. What XML cannot hold is made visible. */
-static void put_xml(struct buf *b, struct slice text)
-{
-    struct buf v = {0};
-    text_visible(&v, text);
-    struct slice s = buf_slice(&v);
-    for (size_t i = 0; i < s.n; i++) {
-        switch (s.p[i]) {
-        case '&':
-            buf_adds(b, "&amp;");
-            break;
-        case '<':
-            buf_adds(b, "&lt;");
-            break;
-        case '>':
-            buf_adds(b, "&gt;");
-            break;
-        case '"':
-            buf_adds(b, "&quot;");
-            break;
-        case '\xEF': /* U+FFFE and U+FFFF are no characters there */
-            if (s.n - i >= 3 && s.p[i + 1] == '\xBF' && (unsigned char)s.p[i + 2] >= 0xBE) {
-                buf_addc(b, '?');
-                i += 2;
-                break;
-            }
-            buf_addc(b, s.p[i]);
-            break;
-        default:
-            buf_addc(b, s.p[i]);
-            break;
-        }
-    }
-    if (v.failed)
-        b->failed = true;
-    buf_close(&v);
-}
-
 static void begin_case(struct buf *b, struct slice method, struct slice target, uint64_t seq)
 {
     buf_adds(b, "    <testcase classname=\"");
-    put_xml(b, method.n > 0 ? method : slice_of("line"));
+    text_xml(b, method.n > 0 ? method : slice_of("line"));
     buf_adds(b, "\" name=\"");
-    put_xml(b, target.n > 0 ? target : method.n > 0 ? method : slice_of("not a message"));
+    text_xml(b, target.n > 0 ? target : method.n > 0 ? method : slice_of("not a message"));
     if (seq != 0)
         buf_printf(b, " (seq %llu)", (unsigned long long)seq);
     buf_adds(b, "\" time=\"0\"");
@@ -192,7 +154,7 @@ static void begin_case(struct buf *b, struct slice method, struct slice target, 
 static void put_failure(struct buf *b, const char *kind, struct slice message)
 {
     buf_printf(b, ">\n      <failure type=\"%s\" message=\"", kind);
-    put_xml(b, message);
+    text_xml(b, message);
     buf_adds(b, "\"/>\n    </testcase>\n");
 }
 
@@ -310,7 +272,7 @@ void report_junit(struct report *r, const struct report_end *end, struct buf *b)
     began[19] = '\0'; /* without milliseconds and zone: the schema has none */
     double seconds = (double)end->lasted_us / 1e6;
     buf_adds(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"");
-    put_xml(b, end->recording);
+    text_xml(b, end->recording);
     buf_printf(b, "\" package=\"mcp-interposer\" id=\"0\" hostname=\"localhost\" timestamp=\"%s\"",
                began);
     buf_printf(b,

@@ -20,7 +20,7 @@ def checkout(t):
     for block in re.finditer(r"```\w+\n(.*?)```", DOCUMENT, re.S):  # the file named last before a block is that block
         files[re.findall(r"`([\w./]+\.\w+)`", DOCUMENT[before:block.start()])[-1]] = block.group(1)
         before = block.end()
-    eq(sorted(files), [".github/workflows/test.yml", "record.sh", "session.jsonl", "tests/words.sh",
+    eq(sorted(files), [".github/workflows/test.yml", "record.sh", "session.jsonl", "tests/rules.sh", "tests/words.sh",
                        "tests/words.test.mjs"], "files of the document")
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +45,8 @@ def _(t):
     folder, run = checkout(t)
     run("sh tests/words.sh")
     check('failures="0"' in (folder / "replay.xml").read_text(), "the JUnit file is there and has no failure")
+    run("sh tests/rules.sh")
+    check('"results":[]' in (folder / "findings.sarif").read_text(), "the server keeps to the protocol")
     session = folder / "session.jsonl"
     session.write_text(session.read_text().replace("one two three", "one two"))
     run("sh tests/words.sh", 1)

@@ -1,0 +1,270 @@
+#include "cli/check.h"
+
+#include "base/text.h"
+#include "cli/check_inner.h"
+#include "wire/json_text.h"
+
+#include <stdlib.h>
+
+void check_open(struct check_report *r)
+{
+    *r = (struct check_report){.of_client = true, .of_server = true};
+}
+
+void check_close(struct check_report *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->source[i].found);
+    free(r->source);
+    buf_close(&r->text);
+}
+
+/* The words of a list, one a call. False: there are no more. */
+static bool next_word(struct slice *list, struct slice *ret)
+{
+    while (list->n > 0 && (*list->p == ',' || *list->p == ' '))
+        *list = (struct slice){list->p + 1, list->n - 1};
+    if (list->n == 0)
+        return false;
+    const char *comma = memchr(list->p, ',', list->n);
+    *ret = (struct slice){list->p, comma != NULL ? (size_t)(comma - list->p) : list->n};
+    *list = (struct slice){ret->p + ret->n, list->n - ret->n};
+    return true;
+}
+
+static int severity_of(struct slice word)
+{
+    for (int s = SEVERITY_NOTE; s <= SEVERITY_ERROR; s++)
+        if (slice_is(word, severity_name((enum severity)s)))
+            return s;
+    return -1;
+}
+
+bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
+{
+    struct slice word, rest = slice_of(list);
+    struct finding_info info;
+    while (next_word(&rest, &word)) {
+        int s = severity_of(word);
+        if (s >= 0) {
+            for (; s <= SEVERITY_ERROR; s++) /* what is worse fails as well */
+                r->fail_severity[s] = true;
+        } else if (finding_look(word, &info)) {
+            r->fail_findings |= info.finding;
+            r->fail_rules |= info.rule;
+        } else if (!slice_is(word, "none")) {
+            buf_printf(error, "'%.*s' is no finding; docs/findings.md lists them", (int)word.n,
+                       word.p);
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t keep(struct check_report *r, struct slice s)
+{
+    size_t at = r->text.n;
+    buf_slice_add(&r->text, s);
+    return at;
+}
+
+void check_begin(struct check_report *r, const char *name, bool is_file)
+{
+    struct check_source *more = realloc(r->source, (r->n + 1) * sizeof *more);
+    if (more == NULL) {
+        r->failed = true;
+        return;
+    }
+    r->source = more;
+    r->source[r->n++] = (struct check_source){
+        .name_at = keep(r, slice_of(name)), .name_n = strlen(name), .is_file = is_file};
+}
+
+void check_begin_session(struct check_report *r, const struct query_session *s)
+{
+    struct check_source *x = r->n > 0 ? &r->source[r->n - 1] : NULL;
+    if (x == NULL)
+        return;
+    x->server_at = keep(r, s->name);
+    x->server_n = s->name.n;
+}
+
+static bool list(struct check_report *r, struct check_source *x, const struct query_message *m,
+                 const struct finding_info *info, bool fails)
+{
+    if (x->n == CHECK_MAX) {
+        x->more++;
+        return true;
+    }
+    if (x->n == x->cap) {
+        size_t cap = x->cap == 0 ? 16 : x->cap * 2;
+        struct check_found *more = realloc(x->found, cap * sizeof *more);
+        if (more == NULL)
+            return false;
+        x->found = more;
+        x->cap = cap;
+    }
+    struct slice method = m->method.p != NULL ? m->method : m->request_method;
+    struct slice target = m->method.p != NULL ? m->target : m->request_target;
+    x->found[x->n++] = (struct check_found){
+        .name = info->name,
+        .meaning = info->meaning,
+        .severity = info->severity,
+        .seq = m->seq,
+        .from_client = slice_is(m->direction, "c2s"),
+        .fails = fails,
+        .method_at = keep(r, method),
+        .method_n = method.n,
+        .target_at = keep(r, target),
+        .target_n = target.n,
+    };
+    return !r->text.failed;
+}
+
+static bool add(struct check_report *r, const struct query_message *m, struct slice name)
+{
+    struct check_source *x = &r->source[r->n - 1];
+    struct finding_info info;
+    if (!finding_look(name, &info))
+        return true; /* of a newer version: nothing is known of it */
+    bool fails = (r->fail_findings & info.finding) != 0 || (r->fail_rules & info.rule) != 0 ||
+                 r->fail_severity[info.severity];
+    x->count[info.severity]++;
+    x->failing += fails;
+    r->failing += fails;
+    return list(r, x, m, &info, fails);
+}
+
+static bool has(struct slice names, const char *name)
+{
+    struct slice word;
+    while (next_word(&names, &word))
+        if (slice_is(word, name))
+            return true;
+    return false;
+}
+
+bool check_add(struct check_report *r, const struct query_message *m, breaches broken)
+{
+    struct slice word, names = m->finding;
+    if (r->n == 0 || r->failed)
+        return false;
+    r->source[r->n - 1].messages++;
+    if (slice_is(m->direction, "c2s") ? !r->of_client : !r->of_server)
+        return true;
+    while (next_word(&names, &word))
+        if (!slice_is(word, "own-request") && !add(r, m, word))
+            return false;
+    for (int i = 0; broken >> i != 0; i++) {
+        const char *name = rule_name((enum rule)i);
+        if ((broken & RULE(i)) != 0 && !has(m->finding, name) && !add(r, m, slice_of(name)))
+            return false;
+        if (i + 1 == RULE_COUNT)
+            break;
+    }
+    return true;
+}
+
+struct slice check_name(const struct check_report *r, const struct check_source *x)
+{
+    return (struct slice){r->text.p + x->name_at, x->name_n};
+}
+
+struct slice check_subject(const struct check_report *r, const struct check_found *f, struct buf *b)
+{
+    buf_clear(b);
+    if (f->method_n > 0) {
+        text_visible(b, (struct slice){r->text.p + f->method_at, f->method_n});
+        if (f->target_n > 0) {
+            buf_addc(b, ' ');
+            text_visible(b, text_head((struct slice){r->text.p + f->target_at, f->target_n}, 200));
+        }
+    }
+    return buf_slice(b);
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void text_source(const struct check_report *r, const struct check_source *x, struct buf *b)
+{
+    struct buf subject = {0};
+    text_visible(b, check_name(r, x));
+    if (x->server_n > 0) {
+        buf_adds(b, " (");
+        text_visible(b, (struct slice){r->text.p + x->server_at, x->server_n});
+        buf_addc(b, ')');
+    }
+    buf_printf(b, ": %lld messages, %zu errors, %zu warnings, %zu notes\n", (long long)x->messages,
+               x->count[SEVERITY_ERROR], x->count[SEVERITY_WARNING], x->count[SEVERITY_NOTE]);
+    for (size_t i = 0; i < x->n; i++) {
+        const struct check_found *f = &x->found[i];
+        buf_printf(b, "%7lld  %s  %-8s  %-26s  ", (long long)f->seq,
+                   f->from_client ? "client" : "server", severity_name(f->severity), f->name);
+        struct slice s = check_subject(r, f, &subject);
+        buf_slice_add(b, s);
+        buf_adds(b, s.n > 0 ? ": " : "");
+        buf_adds(b, f->meaning);
+        buf_addc(b, '\n');
+    }
+    if (x->more > 0)
+        buf_printf(b, "         … and %zu more\n", x->more);
+    buf_close(&subject);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_found(const struct check_report *r, const struct check_found *f, struct buf *b)
+{
+    buf_printf(b,
+               "{\"seq\":%lld,\"from\":\"%s\",\"finding\":\"%s\",\"severity\":\"%s\",\"meaning\":",
+               (long long)f->seq, f->from_client ? "client" : "server", f->name,
+               severity_name(f->severity));
+    text_json(b, slice_of(f->meaning));
+    if (f->method_n > 0) {
+        buf_adds(b, ",\"method\":");
+        text_json(b, (struct slice){r->text.p + f->method_at, f->method_n});
+    }
+    if (f->target_n > 0) {
+        buf_adds(b, ",\"target\":");
+        text_json(b, (struct slice){r->text.p + f->target_at, f->target_n});
+    }
+    buf_printf(b, ",\"fails\":%s}", f->fails ? "true" : "false");
+}
+
+static void write_json(const struct check_report *r, struct buf *b)
+{
+    buf_adds(b, "{\"recordings\":[");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct check_source *x = &r->source[i];
+        buf_printf(b, "%s\n{\"%s\":", i > 0 ? "," : "", x->is_file ? "file" : "session");
+        text_json(b, check_name(r, x));
+        buf_adds(b, ",\"server\":");
+        text_json(b, (struct slice){r->text.p + x->server_at, x->server_n});
+        buf_printf(b,
+                   ",\"messages\":%lld,\"errors\":%zu,\"warnings\":%zu,\"notes\":%zu,"
+                   "\"failing\":%zu,\"not_listed\":%zu,\"findings\":[",
+                   (long long)x->messages, x->count[SEVERITY_ERROR], x->count[SEVERITY_WARNING],
+                   x->count[SEVERITY_NOTE], x->failing, x->more);
+        for (size_t k = 0; k < x->n; k++) {
+            buf_adds(b, k > 0 ? ",\n " : "\n ");
+            json_found(r, &x->found[k], b);
+        }
+        buf_adds(b, "]}");
+    }
+    buf_printf(b, "],\n\"failing\":%zu}\n", r->failing);
+}
+
+void check_write(const struct check_report *r, const char *format, struct buf *b)
+{
+    if (r->failed || r->text.failed)
+        b->failed = true;
+    else if (strcmp(format, "json") == 0)
+        write_json(r, b);
+    else if (strcmp(format, "junit") == 0)
+        check_junit(r, b);
+    else if (strcmp(format, "sarif") == 0)
+        check_sarif(r, b);
+    else
+        for (size_t i = 0; i < r->n; i++)
+            text_source(r, &r->source[i], b);
+}

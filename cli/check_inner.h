@@ -1,0 +1,15 @@
+/* check_inner.h - what the two files of the check report share: check.c gathers, and writes text and JSON;
+ * check_ci.c writes what machines of CI read. */
+#ifndef MI_CLI_CHECK_INNER_H
+#define MI_CLI_CHECK_INNER_H
+
+#include "cli/check.h"
+
+struct slice check_name(const struct check_report *r, const struct check_source *x);
+/* "tools/call echo", as people may see it, in b; empty: it has none. */
+struct slice check_subject(const struct check_report *r, const struct check_found *f,
+                           struct buf *b);
+void check_junit(const struct check_report *r, struct buf *b);
+void check_sarif(const struct check_report *r, struct buf *b);
+
+#endif

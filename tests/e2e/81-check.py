@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""mcp-interposer check: the findings of sessions and files, in each of its formats."""
+import json
+import shutil
+import sqlite3
+import xml.etree.ElementTree as ET
+
+import lib
+from lib import call, case, check, eq, note, request, result, text_result
+
+
+def record(t, *options):
+    """A session with an error of the server, one of the client, and a note."""
+    p = t.proxy("--name", "srv", *options).initialize()
+
+    def ask(q, a):
+        p.client.send(q)
+        p.server.expect(q)
+        p.server.send(a)
+        p.client.expect(a)
+    ask(request(1, "tools/list"), result(1, {"tools": "none"}))                # the server's
+    ask(request(2, "tools/call", {"arguments": {}}), text_result(2, "x"))      # the client's
+    ask(request(3, "my/method", {"x": '<&"\x07'}), result(3))                  # a note
+    p.server.send(note("notifications/progress", {"progressToken": 9, "progress": 1}))
+    p.client.recv()
+    p.end()
+
+
+
+
+def run(t, *args, status=None):
+    done = t.run("check", "--vault", t.vault, *args)
+    if status is not None:
+        eq(done.returncode, status, f"exit status of check {args}: {done.stderr}")
+    return done.stdout.decode()
+
+
+def as_json(t, *args, status=1):
+    got = json.loads(run(t, "-f", "json", *args, status=status))
+    return [[(f["from"], f["finding"], f["severity"]) for f in r["findings"]] for r in got["recordings"]]
+
+
+NAMES = [("server", "invalid-result", "error"), ("client", "invalid-params", "error"),
+         ("client", "unknown-method", "note"), ("server", "stray-progress", "error")]
+
+
+@case("a session: text, JSON, JUnit and SARIF say the same")
+def _(t):
+    record(t)
+    eq(as_json(t), [NAMES], "findings")
+    text = run(t, status=1)
+    check("3 errors, 0 warnings, 1 notes" in text, text)
+    for side, name, severity in NAMES:
+        check(any(x.split()[1:4] == [side, severity, name] for x in text.splitlines()[1:]), f"{name} in {text}")
+    root = ET.fromstring(run(t, "-f", "junit", status=1))
+    suite = root.find("testsuite")
+    eq((suite.get("tests"), suite.get("failures")), ("4", "3"), "JUnit")
+    eq([c.get("name") for c in suite if c.find("failure") is not None], [n for _, n, s in NAMES if s == "error"], "failures")
+    sarif = json.loads(run(t, "-f", "sarif", status=1))
+    driver, results = sarif["runs"][0]["tool"]["driver"], sarif["runs"][0]["results"]
+    eq([(r["ruleId"], r["level"]) for r in results], [(n, s) for _, n, s in NAMES], "SARIF")
+    ids = [r["id"] for r in driver["rules"]]
+    check(len(ids) == len(set(ids)) and {n for _, n, _ in NAMES} < set(ids), "SARIF rules")
+
+
+@case("a file: the same findings, at its lines")
+def _(t):
+    record(t)
+    file = t.tmp / "a b.jsonl"
+    eq(t.run("export", "--vault", t.vault, "-o", file).returncode, 0, "export")
+    eq(as_json(t, file), [NAMES], "findings")
+    lines = file.read_text().splitlines()
+    sarif = json.loads(run(t, "-f", "sarif", file, status=1))
+    for r in sarif["runs"][0]["results"]:
+        place = r["locations"][0]["physicalLocation"]
+        eq(place["artifactLocation"]["uri"], str(file), "uri")
+        line = json.loads(lines[place["region"]["startLine"] - 1])
+        check(r["ruleId"] in line.get("finding", ""), f"{r['ruleId']} at {line}")
+    # what was not noted when it passed is found all the same
+    stripped = [json.dumps({k: v for k, v in json.loads(x).items() if k != "finding"}) for x in lines]
+    file.write_text("\n".join(stripped) + "\n")
+    eq(as_json(t, file), [NAMES], "findings without the notes of the proxy")
+
+
+@case("--fail-on and --only say what counts")
+def _(t):
+    record(t)
+    for options, status in ((["--fail-on", "none"], 0), (["--fail-on", "note"], 1), (["--fail-on", "crlf,bom"], 0),
+                            (["--fail-on", "crlf,stray-progress"], 1), (["--fail-on", "warning"], 1),
+                            (["--only", "client", "--fail-on", "stray-progress"], 0), (["--only", "client"], 1)):
+        run(t, *options, status=status)
+    eq(as_json(t, "--only", "server"), [[n for n in NAMES if n[0] == "server"]], "of the server")
+    done = t.run("check", "--vault", t.vault, "--fail-on", "no-such")
+    eq(done.returncode, 2, "a name that is none")
+    check(b"'no-such' is no finding" in done.stderr, done.stderr)
+
+
+@case("several recordings, none, and what is no recording")
+def _(t):
+    eq(t.run("check", "--vault", t.vault).returncode, 3, "no vault")
+    record(t)
+    good = t.tmp / "good.jsonl"
+    t.run("export", "--vault", t.vault, "-o", good)
+    bad = t.tmp / "bad.jsonl"
+    bad.write_text("{}\n")
+    eq(t.run("check", "--vault", t.vault, bad).returncode, 3, "no cassette")
+    eq(t.run("check", "--vault", t.vault, "nothing").returncode, 3, "no session")
+    eq(as_json(t, "1", good, good), [NAMES] * 3, "three recordings")
+
+
+@case("a session of an older version, and one without bodies, are checked as far as can be")
+def _(t):
+    record(t, "--record", "minimal")
+    eq(as_json(t), [NAMES], "what was noted")
+    with sqlite3.connect(t.vault / "interposer.db") as db:
+        db.execute("UPDATE messages SET finding = NULL")
+    eq(as_json(t, status=0), [[]], "without bodies and without notes")
+    shutil.rmtree(t.vault)
+    record(t)
+    with sqlite3.connect(t.vault / "interposer.db") as db:
+        db.execute("UPDATE messages SET finding = 'of-the-future' WHERE finding IS NOT NULL")
+    eq(as_json(t), [NAMES], "what today's rules find")
+
+
+if __name__ == "__main__":
+    lib.main()

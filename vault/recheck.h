@@ -1,0 +1,34 @@
+/* recheck.h - the rules of MCP, held against what was recorded.
+ *
+ * A recording knows the findings of its time; this says what the rules of today find in it. Messages are given
+ * in order. What the peers did not say, was refused, or has no body, is left out.
+ *
+ * Owns      what the rules need to know of the requests that have no answer yet.
+ * Errors    MI_ENOMEM: the message is as if it had not been there.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_RECHECK_H
+#define MI_VAULT_RECHECK_H
+
+#include "vault/query.h"
+#include "wire/protocol.h"
+
+struct recheck_request {
+    int64_t seq;
+    uint64_t token; /* hash of its progress token; 0: none */
+    bool from_client, over;
+    struct protocol_asked asked;
+};
+
+struct recheck {
+    struct protocol protocol;
+    struct recheck_request *request; /* owned; by seq */
+    size_t n, cap;
+};
+
+void recheck_open(struct recheck *r);
+void recheck_close(struct recheck *r);
+/* The body is the whole one; {NULL, 0}: it is not to be had. */
+MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
+                            breaches *ret);
+
+#endif
