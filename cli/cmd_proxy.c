@@ -11,7 +11,7 @@
 
 static const struct opt proxy_opts[] = {
     {'t', "timeout", "[WHAT=]DURATION...", "30s",
-     "deadline of a request; WHAT: method, glob or tool:NAME; 0: never"},
+     "deadline of a request; WHAT: method, glob, tool:NAME; 0: never"},
     {0, "max-timeout", "DURATION", "10m", "the end of it, whatever progress is reported; 0: never"},
     {0, "on-hang", "kill|cancel", "kill", "what a server gets that is silent past a deadline"},
     {0, "restarts", "N", "3", "restarts of a server within a minute; 0: never"},
@@ -22,9 +22,9 @@ static const struct opt proxy_opts[] = {
     {0, "validate", "none|wire|protocol", "wire",
      "what is refused: nothing, no messages, or what breaks a MUST"},
     {0, "check-arguments", "off|warn|reject", "warn",
-     "tool arguments that do not fit the inputSchema of the tool's list"},
+     "calls that do not fit their tool's inputSchema"},
     {0, "record", "full|standard|minimal", "standard",
-     "what is kept: all but secrets; of content its head; no bodies"},
+     "what is kept: all but secrets; content's head; no bodies"},
     {0, "on-record-error", "pass|stop", "pass",
      "when recording fails: go on with a gap, or stop serving"},
     {0, "sync", "normal|full", "normal",
