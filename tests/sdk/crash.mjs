@@ -64,6 +64,21 @@ async function crashed(s) {
   await everything(s);
 }
 
+// npx starts a shell, and the shell the server.
+const behindNpx = ({ dir }) => ({
+  command: "npx",
+  args: ["--offline", "-c", `"${process.execPath}" "${crashing}" "${join(dir, "starts")}"`],
+});
+
+async function behind(s) {
+  await everything(s);
+  await s.tool("hang", {});
+  same("the process", await incarnation(s), "2");
+  await s.tool("crash", {});
+  same("the process", await incarnation(s), "3");
+  await everything(s);
+}
+
 async function unnoticed(s) {
   await everything(s);
   same("the call that died with its process", textOf(await s.tool("crash-once", {})), "done, by another");
@@ -91,6 +106,14 @@ export const crash_cases = [
     play: hung,
     trouble: [{ call: "hang {}", code: -32001, cause: "hang" }],
     restarts: 1,
+  },
+  {
+    name: "a hang and a crash behind npx",
+    server: behindNpx,
+    interposer: ["--timeout", "tool:hang=700ms"],
+    play: behind,
+    trouble: [{ call: "hang {}", code: -32001, cause: "hang" }, gone("crash")],
+    restarts: 2,
   },
 ];
 
