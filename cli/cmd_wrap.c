@@ -1,6 +1,7 @@
 /* cmd_wrap.c - `wrap` and `unwrap`: the interposer in the configuration files of MCP clients. */
 #include "base/log.h"
 #include "cli/which.h"
+#include "cli/wrap.h"
 #include "cli/wrap_file.h"
 
 #include <errno.h>
@@ -123,6 +124,22 @@ static int find_vault(struct wrapping *w)
     return w->vault != NULL ? EXIT_FINE : EXIT_TROUBLE;
 }
 
+/* Where this program lies; a wrapped server is known by the program's name. */
+static int find_ourselves(struct wrapping *w)
+{
+    w->program = which_ourselves();
+    if (w->program == NULL) {
+        log_error("cannot say where this program lies: %s", strerror(errno));
+        return EXIT_TROUBLE;
+    }
+    if (wrap_is_ours(w->program))
+        return EXIT_FINE;
+    log_error("this program lies at %s; wrapped servers are known by the name mcp-interposer: give "
+              "it that",
+              w->program);
+    return EXIT_TROUBLE;
+}
+
 static int run(enum wrap_verb verb, const struct command *c, int argc, char **argv)
 {
     struct settings s;
@@ -136,11 +153,8 @@ static int run(enum wrap_verb verb, const struct command *c, int argc, char **ar
         if (settings_on(&s, "list"))
             w.verb = WRAP_VERB_LIST;
         status = find_vault(&w);
-        w.program = which_ourselves();
-        if (status == EXIT_FINE && w.program == NULL) {
-            log_error("cannot say where this program lies: %s", strerror(errno));
-            status = EXIT_TROUBLE;
-        }
+        if (status == EXIT_FINE)
+            status = find_ourselves(&w);
     }
     if (status == EXIT_FINE)
         status = work_all(&w);

@@ -75,6 +75,11 @@ static void add_body(struct note *n, const struct query_message *m)
     const char *error;
     struct json_scan scan;
     struct slice body = export_body(x, m, BODY_READ, &error);
+    if (m->finding.p != NULL) {
+        buf_adds(&x->b, "Found: ");
+        add_plain(x, m->finding);
+        buf_adds(&x->b, "\n\n");
+    }
     if (body.p == NULL) {
         buf_adds(&x->b, error != NULL ? "The body cannot be read: " : "No body was kept.\n\n");
         if (error != NULL) {

@@ -10,7 +10,7 @@
 
 /* ---- looking ---- */
 
-static bool is_ours(const char *command)
+bool wrap_is_ours(const char *command)
 {
     const char *slash = strrchr(command, '/');
     return strcmp(slash != NULL ? slash + 1 : command, "mcp-interposer") == 0;
@@ -88,7 +88,7 @@ int wrap_look(const struct mcpfile *f, const struct mcpfile_server *s, struct wr
         v.why = "its args are too many";
     if (v.why != NULL)
         v.state = WRAP_ODD;
-    if (v.state == WRAP_PLAIN && is_ours(command)) {
+    if (v.state == WRAP_PLAIN && wrap_is_ours(command)) {
         char **argv = argv_of(f, s);
         if (argv == NULL) {
             buf_close(&v.command);

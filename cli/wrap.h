@@ -46,6 +46,7 @@ struct wrap_with {
     const char *const *options; /* of `proxy`, ended by NULL */
 };
 
+bool wrap_is_ours(const char *command); /* is it the interposer, by its name? */
 /* What there is. 0 or MI_ENOMEM. */
 MI_MUST int wrap_look(const struct mcpfile *f, const struct mcpfile_server *s,
                       struct wrap_view *ret);

@@ -285,6 +285,17 @@ def _(t):
     eq(path.read_text(), '{"mcpServers": {"a": {"command": "a"}}}', "the file")
 
 
+@case("a program of another name would not know what it has wrapped, and says so")
+def _(t):
+    other = t.home / "mi"
+    shutil.copy(os.path.realpath(lib.PROGRAM), other)
+    path = config(t, ".claude.json", TEXT)
+    r = subprocess.run([other, "wrap"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(), cwd=t.home)
+    eq(r.returncode, 3, "exit status")
+    check(b"wrapped servers are known by the name mcp-interposer: give it that" in r.stderr, f"{r.stderr!r}")
+    eq(path.read_text(), TEXT, "the file")
+
+
 # --- files as they are ----------------------------------------------------------------------------
 
 TEXT = '{"mcpServers": {"a": {"command": "server-a", "args": ["x"]}}}'

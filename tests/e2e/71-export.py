@@ -199,6 +199,7 @@ def _(t):
         if line.startswith("|"):
             eq(line.count("|"), 7, f"cells of {line!r}")
     eq(sum(x.startswith("### ") for x in plain), len(invocations(t)) + 1, "calls that are told of")
+    check("Found: tool\\-error" in rest and "Found: duplicate\\-envelope\\-key" in rest, "findings")
     check("12345678901234567890" in rest and '"f": 1.0' in rest, "a number has changed")
 
 
