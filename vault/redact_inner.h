@@ -87,13 +87,21 @@ void edit_render(const struct redact *r, size_t first, struct slice text, struct
 /* Is this a mark and nothing else? Its length at the head of s, or 0. */
 size_t edit_mark_len(struct slice s);
 
+/* ---- pointers (redact_pointer.c) ---- */
+
+enum pointer_way { POINTER_AWAY, POINTER_HERE, POINTER_BELOW };
+
+/* Does it lead below /params/arguments, when that is where the text begins? */
+bool pointer_begins(const struct pointer *p, unsigned depth);
+/* Where its segment `at` leads when it is that of this member, or of this element (`index`). */
+enum pointer_way pointer_step(const struct pointer *p, unsigned at, struct slice key, size_t index,
+                              bool object);
+
 /* ---- JSON (redact_json.c) ---- */
 
 /* Notes the edits for a value, or for the head of one. Reads no byte behind it, whatever it is. */
 void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
                  unsigned pointer_depth);
-/* Behind the string, container or other value that begins at p; `end` when it does not end before that. */
-const char *json_behind(const char *p, const char *end);
 
 /* ---- strings (redact_string.c) ---- */
 
