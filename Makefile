@@ -118,6 +118,11 @@ $(SCHEMA_JUDGE): tests/schema/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+SPEED := $(BUILD)/redact/speed
+$(SPEED): tests/redact/speed.c $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+
 # A session in which the N-th call fails; what it stands in for is wrapped, or has the names of libc's.
 FAULTS := $(BUILD)/faults/session
 FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
@@ -138,12 +143,12 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d \
+-include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d $(SPEED).d \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests
-tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(FAULTS) $(HELPER)
+tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(SPEED) $(FAULTS) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
@@ -205,6 +210,11 @@ fuzz-run: $(FUZZ)
 bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench-replay
+	@$(MAKE) -s bench-redact
+
+.PHONY: bench-redact
+bench-redact: $(SPEED) ## measure the sanitizer alone
+	@dir=$$(mktemp -d) && { $(SPEED) "$$dir"; rc=$$?; rm -rf "$$dir"; exit $$rc; }
 
 .PHONY: cov
 cov: ## line coverage of all tests, a line per source file

@@ -7,7 +7,6 @@
 
 #define ROUNDS 8                     /* what a replacement lays bare is looked at again */
 #define KEPT_MAX ((size_t)256 << 10) /* bytes of a scratch buffer that outlive a call */
-#define WHOLE_MAX ((size_t)64 << 10) /* a text in which shapes are first looked for as a whole */
 
 int redact_open(struct redact **ret, struct buf *error)
 {
@@ -82,7 +81,8 @@ enum what { WHAT_MESSAGE, WHAT_ARGUMENTS, WHAT_VALUE, WHAT_TEXT };
 static void note(struct redact *r, struct slice in, enum what what)
 {
     unsigned cuts = r->how == REDACT_CONTENT ? IN_ARGUMENTS : 0;
-    r->no_shapes = in.n <= WHOLE_MAX && !shapes_has_patterns(r->shapes) && !shapes_maybe(in);
+    r->in = in;
+    r->place = r->searched = 0;
     switch (what) {
     case WHAT_MESSAGE:
         redact_json(r, in, 0, ZONE_TOP, 0, 0);

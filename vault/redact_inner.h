@@ -47,7 +47,7 @@ struct redact {
     size_t count;                    /* edits made at level 0 */
     bool failed;                     /* no memory */
     bool busy;                       /* a call is running */
-    bool no_shapes;                  /* none in the whole text of level 0 */
+    size_t place, searched; /* in level 0, the next that may have a shape, and how far that was seen */
 };
 
 /* What a value is, from where it stands. */
@@ -119,6 +119,8 @@ void redact_plain(struct redact *r, struct slice text, int level);
 bool redact_names(const struct redact *r, struct slice s);
 /* Are the escapes in it those of JSON? */
 bool redact_escapes(struct slice raw);
+/* Has this part of level 0 certainly no hit of a built-in shape? Parts must be asked for from left to right. */
+bool redact_quiet(struct redact *r, size_t from, size_t to);
 /* Is a string with this key a secret? */
 bool redact_judge(const struct redact *r, const struct key_rule *rule, struct slice raw);
 

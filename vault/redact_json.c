@@ -407,8 +407,9 @@ static const char *member(struct pass *s, const char *p)
     struct slice raw = read_between(p, behind, s->end);
     struct slice key = key_text(raw, s->odd, place);
     c.role = place_stays(f->zone, key) ? ROLE_STAYS : place_role(key);
-    if (c.role != ROLE_STAYS && (!s->r->no_shapes || s->odd))
-        redact_string(s->r, raw, offset(s, raw.p), s->odd, s->level, STRING_ANY);
+    size_t at = offset(s, raw.p);
+    if (c.role != ROLE_STAYS && (s->odd || s->level > 0 || !redact_quiet(s->r, at, at + raw.n)))
+        redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
     c.zone = place_zone(f->zone, key);
     c.rule = c.role == ROLE_STAYS ? NULL : key_find(&s->r->keys, key);
     if (c.rule == NULL && f->inner != NULL && place_is_schema_value(key))

@@ -13,50 +13,57 @@ bool place_is_one_of(struct slice s, const char *const *words)
     return false;
 }
 
-/* The same, but for case. */
-static bool is_word(struct slice s, const char *word)
+/* Is this the word, but for case? They are equally long. */
+static bool same(struct slice s, const char *word)
 {
-    size_t n = strlen(word);
-    if (s.n != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < s.n; i++)
         if ((s.p[i] | 0x20) != word[i])
             return false;
     return true;
 }
 
+/* Each key of a message is asked this and what follows: its length leaves a word or two to compare. */
 enum role place_role(struct slice key)
 {
-    static const char *const names[] = {"name",     "key",     "header",    "field",      "param",
-                                        "variable", "varname", "parameter", "headername", NULL};
-    if (key.n < 3 || key.n > 10)
+    switch (key.n) {
+    case 3:
+        return same(key, "key") ? ROLE_NAME : same(key, "val") ? ROLE_VALUE : ROLE_NONE;
+    case 4:
+        return same(key, "name")                                                ? ROLE_NAME
+               : memcmp(key.p, "blob", 4) == 0 || memcmp(key.p, "data", 4) == 0 ? ROLE_BLOB
+                                                                                : ROLE_NONE;
+    case 5:
+        return same(key, "value")                         ? ROLE_VALUE
+               : same(key, "field") || same(key, "param") ? ROLE_NAME
+                                                          : ROLE_NONE;
+    case 6:
+        return same(key, "header") ? ROLE_NAME : ROLE_NONE;
+    case 7:
+        return same(key, "varname") ? ROLE_NAME : ROLE_NONE;
+    case 8:
+        return same(key, "mimetype") ? ROLE_MIME : same(key, "variable") ? ROLE_NAME : ROLE_NONE;
+    case 9:
+        return same(key, "mime_type") ? ROLE_MIME : same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
+    case 10:
+        return same(key, "headername") ? ROLE_NAME : ROLE_NONE;
+    default:
         return ROLE_NONE;
-    if (is_word(key, "value") || is_word(key, "val"))
-        return ROLE_VALUE;
-    if (slice_is(key, "blob") || slice_is(key, "data"))
-        return ROLE_BLOB;
-    if (is_word(key, "mimetype") || slice_is(key, "mime_type"))
-        return ROLE_MIME;
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (is_word(key, names[i]))
-            return ROLE_NAME;
-    return ROLE_NONE;
-}
-
-static bool ends_with_headers(struct slice key)
-{
-    return key.n >= 7 && is_word((struct slice){key.p + key.n - 7, 7}, "headers");
+    }
 }
 
 static enum zone zone_anywhere(struct slice key)
 {
-    static const char *const schemas[] = {"properties",  "patternProperties", "$defs",
-                                          "definitions", "dependentSchemas",  NULL};
-    if (key.n < 5)
-        return ZONE_ANY;
-    if (ends_with_headers(key))
+    const char *word = key.n == 5    ? "$defs"
+                       : key.n == 10 ? "properties"
+                       : key.n == 11 ? "definitions"
+                       : key.n == 16 ? "dependentSchemas"
+                       : key.n == 17 ? "patternProperties"
+                                     : NULL;
+    if (word != NULL && memcmp(key.p, word, key.n) == 0)
+        return ZONE_PROPERTIES;
+    if (key.n >= 7 && same((struct slice){key.p + key.n - 7, 7}, "headers"))
         return ZONE_HEADERS;
-    return place_is_one_of(key, schemas) ? ZONE_PROPERTIES : ZONE_ANY;
+    return ZONE_ANY;
 }
 
 /* docs/mcp-wire.md 2, 5.4, 6.4 */

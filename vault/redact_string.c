@@ -10,6 +10,7 @@
 #define BASE64_MIN 1024 /* bytes of nothing but base64 that are no token */
 #define JSON_TRIES 16   /* places in a text where JSON was looked for in vain */
 #define WORD_MAX 64     /* bytes of a name in text */
+#define LOOK_AHEAD 1024 /* bytes behind a string that are searched with it */
 
 /* ---- what needs no look -------------------------------------------------------------------- */
 
@@ -415,11 +416,25 @@ bool redact_escapes(struct slice raw)
     return true;
 }
 
-static bool wants_look(const struct redact *r, struct slice raw, bool odd)
+bool redact_quiet(struct redact *r, size_t from, size_t to)
+{
+    if (shapes_has_patterns(r->shapes))
+        return false;
+    if (r->place < from) /* behind us */
+        r->place = from < r->searched ? shapes_place(r->in, from, r->searched) : r->searched;
+    if (r->place == r->searched && r->searched < to) {
+        size_t at = from > r->searched ? from : r->searched;
+        r->searched = size_min(r->in.n, to + LOOK_AHEAD);
+        r->place = shapes_place(r->in, at, r->searched);
+    }
+    return r->place >= to;
+}
+
+static bool wants_look(struct redact *r, struct slice raw, size_t base, bool odd, int level)
 {
     if (odd || shapes_has_patterns(r->shapes))
         return true;
-    if (!r->no_shapes && shapes_maybe(raw))
+    if ((level > 0 || !redact_quiet(r, base, base + raw.n)) && shapes_maybe(raw))
         return true;
     return looks_json(raw, true) && redact_names(r, raw);
 }
@@ -431,7 +446,8 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     bool cuts = kind == STRING_CUT && raw.n > REDACT_CUT;
     if (raw.n == 0 || level >= REDACT_LEVELS)
         return;
-    if (!cuts && kind != STRING_BLOB && ((!odd && is_long_base64(raw)) || !wants_look(r, raw, odd)))
+    if (!cuts && kind != STRING_BLOB &&
+        ((!odd && is_long_base64(raw)) || !wants_look(r, raw, base, odd, level)))
         return;
     struct slice plain = raw;
     bool escaped = memchr(raw.p, '\\', raw.n) != NULL && redact_escapes(raw);
@@ -447,7 +463,7 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     }
     if (kind == STRING_BLOB)
         blob(r, plain, level + 1);
-    else if (!cuts || wants_look(r, raw, odd))
+    else if (!cuts || wants_look(r, raw, base, odd, level))
         redact_plain(r, plain, level + 1);
     if (cuts)
         cut(r, first, plain);

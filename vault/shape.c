@@ -126,21 +126,27 @@ static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
     return shape_form(&anchor, text, at, &hit);
 }
 
-bool shapes_maybe(struct slice text)
+size_t shapes_place(struct slice text, size_t from, size_t to)
 {
     anchors_open();
+    shape_form_begin();
     struct shape_scan scan;
-    shape_scan_begin(&scan, text, WINDOW - 2);
-    for (size_t end; (end = shape_scan_next(&scan)) < text.n;) {
+    shape_scan_begin(&scan, (struct slice){text.p, to}, from > WINDOW - 2 ? from : WINDOW - 2);
+    for (size_t end; (end = shape_scan_next(&scan)) < to;) {
         unsigned pair = pair_of(text.p + end - 1);
         for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
             const struct entry *e = &anchors.entries[i];
             if (e->pair == pair && end + 1 >= e->letters &&
                 may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
-                return true;
+                return end;
         }
     }
-    return false;
+    return to;
+}
+
+bool shapes_maybe(struct slice text)
+{
+    return shapes_place(text, 0, text.n) < text.n;
 }
 
 /* ---- one text ---- */
@@ -243,6 +249,7 @@ static void search_begin(struct search *s, struct slice text, size_t from)
     s->from = from;
     s->masked = 0;
     s->pending_n = 0;
+    shape_form_begin();
     /* what a rule sees may begin before the place, when this is not the first call for the text */
     s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
     shape_scan_begin(&s->scan, text, s->end);

@@ -42,6 +42,9 @@ void shapes_close(struct shapes *s); /* NULL is fine */
 /* Cheap: false says that no built-in rule has a hit in there. The text may be the inside of a JSON string
  * whose escapes are not resolved, as long as none of them is \u or \/: the answer holds for what it means. */
 bool shapes_maybe(struct slice text);
+/* The first place in [from, to) that makes shapes_maybe() say so; `to`: there is none, and it says no of each
+ * part of the text that lies in there. */
+size_t shapes_place(struct slice text, size_t from, size_t to);
 /* Has the user added patterns? Then shapes_maybe() is not the whole answer. */
 bool shapes_has_patterns(const struct shapes *s);
 /* The next hit that begins at `from` or behind it. `from` is 0 or the end of the hit before. */

@@ -123,6 +123,30 @@ static bool plain_words(struct slice s)
     return s.n > 0;
 }
 
+/* The long run that was read last: a text of one token may have an anchor in each few letters. */
+static struct {
+    struct shape_set set;
+    const char *from, *to;
+} long_run;
+
+void shape_form_begin(void)
+{
+    long_run.from = long_run.to = NULL;
+}
+
+static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+{
+    const char *p = text.p + i;
+    if (max > text.n && p >= long_run.from && p < long_run.to &&
+        memcmp(set, &long_run.set, sizeof *set) == 0)
+        return (size_t)(long_run.to - p);
+    size_t n = run(set, text, i, max);
+    long_run.set = *set;
+    long_run.from = p;
+    long_run.to = p + n;
+    return n;
+}
+
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *f = rule->form;
@@ -166,7 +190,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
         return false;
     if (end == 0 && n == FORM_FIRST)
-        i += run(&set, text, i, max - n);
+        i += rest_of_run(&set, text, i, max - n);
     while (end == 0 && text.p[i - 1] == '.') /* of a sentence */
         i--;
     *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
@@ -254,13 +278,20 @@ bool shape_holds(struct slice s, const char *list)
     return false;
 }
 
+#define LISTED_MAX 32 /* letters of the longest word in a list */
+
 bool shape_listed(struct slice word, const char *list)
 {
-    while (*list != '\0') {
-        size_t n = strcspn(list, " ");
-        if (n == word.n && strncasecmp(word.p, list, n) == 0)
+    if (word.n == 0 || word.n > LISTED_MAX)
+        return false;
+    char first = shape_fold(word.p[0]);
+    while (*list != '\0') { /* a long list, asked often: no calls but for words that may be it */
+        size_t n = 0;
+        while (list[n] != ' ' && list[n] != '\0')
+            n++;
+        if (n == word.n && list[0] == first && strncasecmp(word.p, list, n) == 0)
             return true;
-        list += n + strspn(list + n, " ");
+        list += n + (list[n] == ' ');
     }
     return false;
 }
@@ -269,7 +300,7 @@ static size_t distinct(struct slice s)
 {
     struct shape_set seen = {{0}};
     for (size_t i = 0; i < s.n; i++)
-        set_range(&seen, s.p[i], s.p[i]);
+        seen.bits[(unsigned char)s.p[i] >> 6] |= UINT64_C(1) << ((unsigned char)s.p[i] & 63);
     size_t n = 0;
     for (size_t i = 0; i < 4; i++)
         n += (size_t)__builtin_popcountll(seen.bits[i]);

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #define LINE_MAX_LEN 4096 /* bytes of a header's value */
-#define JUDGED 512        /* bytes of a token by which it is judged */
+#define JUDGED 192        /* bytes of a token by which it is judged */
 
 static bool token68(char c)
 {
@@ -239,6 +239,8 @@ bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
     for (size_t i = at + 4; i + 4 < stop && text.p[i] != '\n'; i++) {
         size_t k = i + 3;
         shape_work++;
+        if (memcmp(text.p + i, "curl", 4) == 0 && shape_edge_left(text, i))
+            break; /* another one begins */
         if (strncmp(text.p + i, " -u", 3) != 0) {
             if (i + 9 >= stop || strncmp(text.p + i, " --user", 7) != 0)
                 continue;

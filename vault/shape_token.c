@@ -279,7 +279,23 @@ bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
 
 static bool ends_url(char c)
 {
-    return (unsigned char)c <= ' ' || strchr("\"'<>`\\|[]{}^", c) != NULL;
+    switch (c) {
+    case '"':
+    case '\'':
+    case '<':
+    case '>':
+    case '`':
+    case '\\':
+    case '|':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '^':
+        return true;
+    default:
+        return (unsigned char)c <= ' ';
+    }
 }
 
 static bool url_secret(struct slice pass)
@@ -298,6 +314,8 @@ bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
         return false;
     for (size_t i = from; i < stop && !ends_url(text.p[i]); i++) {
         char c = text.p[i];
+        if (c == ':' && text.n - i > 2 && text.p[i + 1] == '/' && text.p[i + 2] == '/')
+            break; /* another one begins */
         if (c == ':' && colon == 0)
             colon = i;
         else if (c == '@' && (slash == 0 || host == 0))

@@ -1,0 +1,210 @@
+/* speed.c - how fast the sanitizer is, by what a message is made of, and its share of the way of a message.
+ *
+ * The share: time in redact_message() against the time from the check of a line to the commit of its row, 64 rows
+ * a commit, in a vault that is named. A figure is the median of ROUNDS. */
+#include "base/clock.h"
+#include "base/text.h"
+#include "vault/recorder.h"
+#include "vault/redact.h"
+#include "wire/rpc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS 5
+#define ROUND_US 200000
+#define COMMIT_EVERY 64
+
+static void die(const char *what)
+{
+    fprintf(stderr, "speed: %s\n", what);
+    exit(1);
+}
+
+/* ---- what messages are made of ---- */
+
+static const char words[] =
+    "The server reads the file and sends what it holds: a list of names, their sizes, the time of "
+    "the last change (2026-11-21T10:15:40Z), and a word or two about each. See https://example.org/"
+    "notes?page=2 for the rest; the key to it is the name. ";
+static const char code[] =
+    "static int read_all(struct settings *s, char **argv)\\n{\\n\\tfor (int i = 0; i < s->n; i++) {"
+    "\\n\\t\\tif (strcmp(argv[i], \\\"--name\\\") == 0)\\n\\t\\t\\treturn fail(s, \\\"no name\\\");"
+    "\\n\\t}\\n\\treturn token_next(s) != NULL ? 0 : -1; /* caf\xC3\xA9 */\\n}\\n";
+static const char object[] =
+    "{\"id\":481516,\"name\":\"notes.md\",\"size\":2342,\"tags\":[\"a\",\"b\",null],\"open\":true,"
+    "\"owner\":{\"id\":7,\"login\":\"bob\"},\"ratio\":0.25,\"url\":\"https://example.org/notes/"
+    "7\"},";
+static const char base64[] = "iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAIAAADwf7zUAAAKt2lUWHRYTUw6Y29tLmFk";
+static const char secret[] = " glpat-aB3dE5fG7hJ9kL1mN3pQ ";
+
+static void fill(struct buf *b, const char *part, size_t n)
+{
+    while (b->n < n)
+        buf_adds(b, part);
+}
+
+static void answer(struct buf *b, const char *part, size_t n)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
+                "\"text\":\"");
+    fill(b, part, n);
+    buf_adds(b, "\"}]}}");
+}
+
+static void structure(struct buf *b, size_t n)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[],\"structuredContent\":[");
+    fill(b, object, n);
+    buf_adds(b, "0]}}");
+}
+
+static void image(struct buf *b, size_t n)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"image\","
+                "\"mimeType\":\"image/png\",\"data\":\"");
+    fill(b, base64, n);
+    buf_adds(b, "\"}]}}");
+}
+
+static void with_secrets(struct buf *b, size_t n)
+{
+    struct buf part = {0};
+    fill(&part, words, 1024);
+    buf_adds(&part, secret);
+    answer(b, buf_str(&part), n);
+    buf_close(&part);
+}
+
+static void request(struct buf *b, size_t n)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":"
+                "\"search\",\"arguments\":{\"query\":\"");
+    buf_add(b, words, size_min(sizeof words - 1, n - size_min(n, b->n)));
+    fill(b, "more words ", n);
+    buf_adds(b, "\"}}}");
+}
+
+/* ---- measuring ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+typedef void (*once_fn)(void *ctx, struct slice message);
+
+/* Nanoseconds of one time. */
+static double measure(once_fn once, void *ctx, struct slice message)
+{
+    double each[ROUNDS];
+    once(ctx, message); /* warms up */
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t start = clock_mono_us(), now;
+        long n = 0;
+        do {
+            for (int k = 0; k < 16; k++)
+                once(ctx, message);
+            n += 16;
+            now = clock_mono_us();
+        } while (now - start < ROUND_US);
+        each[i] = (double)(now - start) * 1000 / (double)n;
+    }
+    qsort(each, ROUNDS, sizeof *each, by_value);
+    return each[ROUNDS / 2];
+}
+
+static struct buf clean;
+
+static void sanitize(void *ctx, struct slice message)
+{
+    size_t n;
+    if (redact_message(ctx, message, REDACT_CONTENT, &clean, &n) < 0)
+        die("no memory");
+}
+
+struct path {
+    struct recorder *recorder;
+    unsigned waiting;
+};
+
+static void record(void *ctx, struct slice message)
+{
+    struct path *p = ctx;
+    struct rpc m;
+    if (rpc_read(message, &m) < 0)
+        die("a message that is none");
+    struct row row = {
+        .kind = rpc_kind_name(m.kind),
+        .direction = m.kind == RPC_REQUEST ? ROW_C2S : ROW_S2C,
+        .action = ROW_FORWARDED,
+        .rpc_id = m.id.text,
+        .method = m.method,
+        .body = message,
+        .size = message.n,
+    };
+    (void)recorder_add(p->recorder, &row);
+    if (++p->waiting == COMMIT_EVERY) {
+        p->waiting = 0;
+        if (recorder_commit(p->recorder) != RECORDER_STORED)
+            die("cannot record");
+    }
+}
+
+static void speed(struct redact *r, const char *name, struct buf *b)
+{
+    double ns = measure(sanitize, r, buf_slice(b));
+    printf("%-28s %9.0f MB/s\n", name, (double)b->n * 1000 / ns);
+    buf_clear(b);
+}
+
+static void share(struct redact *r, const char *vault, const char *name, struct buf *b)
+{
+    struct path p = {.waiting = 0};
+    struct recorder_config cfg = {
+        .vault = vault, .name = "speed", .command = "[]", .level = KEEP_STANDARD};
+    if (recorder_open(&p.recorder, &cfg) < 0)
+        die("cannot open a vault");
+    double alone = measure(sanitize, r, buf_slice(b));
+    double all = measure(record, &p, buf_slice(b));
+    printf("%-28s %9.2f us of %.2f us: %.0f %%\n", name, alone / 1000, all / 1000,
+           100 * alone / all);
+    recorder_close(p.recorder);
+    buf_clear(b);
+}
+
+int main(int argc, char **argv)
+{
+    struct redact *r = redact_present();
+    struct buf b = {0};
+    if (argc != 2)
+        die("name a directory for its vault");
+    if (r == NULL)
+        die("no memory");
+    const char *vault = argv[1];
+    printf("sanitizer, messages of 64 KiB\n");
+    answer(&b, words, 64 << 10);
+    speed(r, "text", &b);
+    answer(&b, code, 64 << 10);
+    speed(r, "source code", &b);
+    structure(&b, 64 << 10);
+    speed(r, "structure", &b);
+    image(&b, 64 << 10);
+    speed(r, "base64", &b);
+    with_secrets(&b, 64 << 10);
+    speed(r, "a secret in each KiB", &b);
+    printf("\nits share, from the check of a message to its commit\n");
+    request(&b, 300);
+    share(r, vault, "request of 300 B", &b);
+    answer(&b, words, 10 << 10);
+    share(r, vault, "text of 10 KiB", &b);
+    structure(&b, 10 << 10);
+    share(r, vault, "structure of 10 KiB", &b);
+    image(&b, 1 << 20);
+    share(r, vault, "image of 1 MiB", &b);
+    buf_close(&b);
+    buf_close(&clean);
+    redact_use(NULL);
+    return 0;
+}
