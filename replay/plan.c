@@ -125,6 +125,7 @@ static int client_request(struct plan *p, const struct source_message *m, const 
         .token_hash = plan_id_hash(p, json_get(rpc->meta, "progressToken")),
     };
     p->exchanges_n++;
+    p->reached = m->place;
     st = add_to_topic(p, topic, i);
     if (st < 0)
         return st;

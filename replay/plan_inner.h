@@ -29,7 +29,7 @@ struct plan {
     struct plan_list start;
     struct plan_anchor anchor; /* what happened last */
     struct plan_anchor quiet;  /* the same without requests that nothing is to be expected of */
-    uint64_t reached;          /* the place of that or of a request at work, whichever came last */
+    uint64_t reached;          /* the place of that or of a request, whichever came last */
     uint32_t open_first, open_last; /* exchanges that are open and at work, oldest first */
     uint32_t open_n;
     uint32_t burst, stimuli; /* counts */

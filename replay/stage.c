@@ -283,13 +283,13 @@ static int on_answer(struct stage *s, const struct rpc *live)
 
 /* ---- lines ---- */
 
-static int not_a_message(struct stage *s, const struct rpc *m, int st)
+static int not_a_message(struct stage *s, struct stage_batch *batch, const struct rpc *m, int st)
 {
     struct buf why = {0};
     struct report_finding f = {.kind = REPORT_NOT_A_MESSAGE};
     report_add(s->report, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
-    st = stage_error(s, NULL, call ? m->id.text : (struct slice){0}, st < 0 ? -32700 : -32600,
+    st = stage_error(s, batch, call ? m->id.text : (struct slice){0}, st < 0 ? -32700 : -32600,
                      buf_str(&why), report_kind_name(f.kind), NULL);
     buf_close(&why);
     return st;
@@ -306,7 +306,7 @@ static int handle(struct stage *s, const struct rpc *m, struct stage_batch *batc
     case RPC_ERROR:
         return on_answer(s, m);
     default:
-        return not_a_message(s, m, 0);
+        return not_a_message(s, batch, m, 0);
     }
 }
 
@@ -318,17 +318,18 @@ static int handle_batch(struct stage *s, const struct rpc *line)
     struct rpc m;
     struct stage_batch *b = NULL;
     int st = 0;
-    if (strcmp(plan_version(s->plan, false), "2025-03-26") != 0)
-        return not_a_message(s, line, 0);
+    bool empty = !json_walk_next(&w, &key, &v);
+    if (empty || strcmp(plan_version(s->plan, false), "2025-03-26") != 0)
+        return not_a_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
     if (b == NULL)
         return MI_ENOMEM;
     b->waiting = 1;
-    while (st == 0 && json_walk_next(&w, &key, &v)) {
+    do {
         if (rpc_read(v.text, &m) < 0 || m.kind == RPC_BATCH)
             m.kind = RPC_INVALID;
         st = handle(s, &m, b);
-    }
+    } while (st == 0 && json_walk_next(&w, &key, &v));
     int done = stage_batch_done(s, b);
     return st < 0 ? st : done;
 }
@@ -343,7 +344,7 @@ int stage_line(struct stage *s, struct slice line, int64_t now_us)
     if (st < 0 && m.fault.kind == JSON_EMPTY)
         return 0;
     if (st < 0)
-        return not_a_message(s, &m, st);
+        return not_a_message(s, NULL, &m, st);
     return m.kind == RPC_BATCH ? handle_batch(s, &m) : handle(s, &m, NULL);
 }
 
@@ -353,7 +354,7 @@ int stage_too_long(struct stage *s, struct slice head, int64_t now_us)
     s->now_us = now_us;
     rpc_read_head(head, &m);
     m.is_call = m.method.p != NULL;
-    return not_a_message(s, &m, 0);
+    return not_a_message(s, NULL, &m, 0);
 }
 
 /* ---- time ---- */

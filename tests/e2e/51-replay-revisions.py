@@ -2,6 +2,7 @@
 """Replay: sessions of all five protocol revisions. Each is recorded, replayed to the same client, and the replay is
 recorded again: the client gets the same lines, and the recordings say the same but for times."""
 import json
+import random
 
 import lib
 from lib import call, case, check, eq, error, note, request, result, text_result
@@ -103,6 +104,10 @@ def _(t):
     got = {m["id"]: m for m in replay.client.recv_json()}
     eq((got["x"], got[9]), (json.loads(text_result("x", "b")), json.loads(text_result(9, "a"))), "answers in another batch")
     eq(got[8]["error"]["code"], -32602, "a miss in a batch")
+    for line, codes in ((b"[]", -32600), (b"[1]", [-32600]), (b' [ {"jsonrpc":"2.0","id":7} , 5 ]\r', [-32600, -32600])):
+        replay.client.send(line)
+        got = replay.client.recv_json()
+        eq([x["error"]["code"] for x in got] if isinstance(got, list) else got["error"]["code"], codes, f"the answer to {line}")
     replay.play(c(call(10, "d")) + s(text_result(10, "d")))
     replay.end(1)
 
@@ -214,8 +219,9 @@ def _(t):
         got = replay.client.recv_json()
         eq((got["method"], got["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]), (method, "live"), "of the stream")
     streamed("notifications/subscriptions/acknowledged")
-    streamed("notifications/tools/list_changed")
-    replay.play(c(modern(6, "tools/list")) + s(complete(6, tools=[], ttlMs=0, cacheScope="private")))
+    replay.client.send(modern(6, "tools/list"))
+    streamed("notifications/tools/list_changed")  # came before that request, and after one that this client leaves out
+    replay.client.expect(complete(6, tools=[], ttlMs=0, cacheScope="private"))
     streamed("notifications/tools/list_changed")
     replay.client.send(modern(77, "subscriptions/listen", {"notifications": {"resourcesListChanged": True}}))
     got = [replay.client.recv_json() for _ in range(3)]
@@ -247,6 +253,35 @@ def _(t):
         replay = Replay(t)
         eq(replay.ask(modern("x", "server/discover")), json.loads(found.replace(b'"p"', b'"x"')), "the recorded answer")
         replay.play(c(modern(1, "tools/list")) + s(listing))
+        replay.end()
+
+
+@case("calls that overlap in any way: each gets its own progress and answer, however the client overlaps them")
+def _(t):
+    for seed in range(20):
+        rnd = random.Random(seed)
+        calls = {}  # what is said for each call, in order
+        for i in range(10):
+            reports = [progress(i, n) for n in range(rnd.randrange(4))]
+            calls[i] = [request(i, "tools/call", {"name": f"t{i % 3}", "arguments": {"i": i}, "_meta": {"progressToken": i}}),
+                        *reports, text_result(i, f"answer {i}")]
+        script, left = handshake(), {i: list(lines) for i, lines in calls.items()}
+        while left:
+            i = rnd.choice(list(left))
+            line = left[i].pop(0)
+            script.append((b">" if len(left[i]) == len(calls[i]) - 1 else b"<") + line)
+            if not left[i]:
+                del left[i]
+        replay = Replay(t, cassette(t, script, f"{seed}.jsonl"), vault=False).play(handshake())
+        order = rnd.sample(range(10), 10)
+        while order:  # some at a time
+            some = [order.pop() for _ in range(min(len(order), rnd.randrange(1, 5)))]
+            replay.client.send(*(calls[i][0] for i in some))
+            got = {i: [] for i in some}
+            while any(not x or x[-1].get("id") is None for x in got.values()):
+                m = replay.client.recv_json()
+                got[m["id"] if "id" in m else m["params"]["progressToken"]].append(m)
+            eq(got, {i: [json.loads(x) for x in calls[i][1:]] for i in some}, f"what is said, with seed {seed}")
         replay.end()
 
 

@@ -710,7 +710,9 @@ static void test_stage_batch_is_answered_with_a_batch(void **state)
     client(t, CALL("8", "a", "{}")); /* alone, and so is the answer */
     server_said(t, RESULT("8", "{\"n\":1}") "\n");
     client(t, "[]");
-    server_said(t, "");
+    server_refused(t, "null", -32600, "no message");
+    client(t, "[1]");
+    assert_true(slice_begins(buf_slice(&t->said), "[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\""));
     buf_close(&b);
 }
 
