@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &command_prune,
     &command_ps,
     &command_reap,
+    &command_doctor,
     &command_redact,
     &command_completion,
     NULL,

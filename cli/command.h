@@ -48,6 +48,7 @@ extern const struct command command_check;
 extern const struct command command_tail;
 extern const struct command command_export;
 extern const struct command command_import;
+extern const struct command command_doctor;
 extern const struct command command_prune;
 extern const struct command command_ps;
 extern const struct command command_reap;

@@ -253,6 +253,11 @@ static void end_server(struct proxy *p)
     attendant_guard(&p->attendant, 0);
 }
 
+int proxy_libev(void)
+{
+    return ev_version_major() * 100 + ev_version_minor();
+}
+
 int proxy_run(const struct proxy_config *cfg)
 {
     struct proxy p = {.cfg = cfg, .exit_status = PROXY_FAILED};

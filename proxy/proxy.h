@@ -40,6 +40,8 @@ struct proxy_config {
 #define PROXY_NO_EXEC 126   /* the server could not be started */
 #define PROXY_NOT_FOUND 127 /* the server was not found */
 
+int proxy_libev(void); /* the version of libev that runs: 433 is 4.33 */
+
 /* The exit status of the program. */
 int proxy_run(const struct proxy_config *cfg);
 

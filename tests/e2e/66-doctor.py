@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The doctor: what is well, what is not, and that each finding names its remedy."""
+import contextlib
+import json
+import os
+import sqlite3
+
+import lib
+from lib import case, check, eq
+from looking import add_session, make_vault
+
+
+def doctor(t, *args, status=0, env=None):
+    """{check: [(state, text, remedy)]}"""
+    r = t.run("doctor", "--json", *args, "--vault", t.vault, env=env)
+    eq((r.returncode, r.stderr), (status, b""), f"status and stderr; {r.stdout.decode()[-800:]}")
+    found = {}
+    for x in map(json.loads, r.stdout.splitlines()):
+        eq(set(x), {"type", "check", "state", "text", "remedy"}, "members")
+        eq(x["remedy"] is None, x["state"] == "ok", f"remedy of {x}")
+        found.setdefault(x["check"], []).append((x["state"], x["text"], x["remedy"]))
+    return found
+
+
+def bad(found):
+    return {k: [(text, remedy) for state, text, remedy in v if state == "found"] for k, v in found.items() if any(x[0] == "found" for x in v)}
+
+
+@case("doctor: all is well in a new vault, while a session runs, and where there is none")
+def _(t):
+    eq(set(doctor(t)), {"vault", "clients", "libraries"}, "checks without a vault")
+    check(not t.vault.exists(), "it was made")
+    p = t.proxy("--name", "x").initialize()
+    got = doctor(t)
+    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "clients", "libraries"}, "checks")
+    eq(got["proxies"], [("ok", "1 runs", None)], "proxies")
+    check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
+    p.end()
+    check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
+    r = t.run("doctor", "--vault", t.vault)
+    lines = r.stdout.decode().splitlines()
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 9, r.stdout)
+
+
+@case("doctor: files that others may read are named with the command that helps")
+def _(t):
+    t.proxy("--name", "x").end()
+    os.chmod(t.vault, 0o755)
+    os.chmod(t.vault / "interposer.db", 0o644)
+    (t.vault / "link").symlink_to("/etc/passwd")
+    got = bad(doctor(t, status=1))
+    eq(set(got), {"permissions"}, "findings")
+    eq({x[1] for x in got["permissions"]}, {f"chmod 700 '{t.vault}'", f"chmod 600 '{t.vault}/interposer.db'",
+                                            "remove it, or put what it leads to in its place"}, "remedies")
+    r = t.run("doctor", "--vault", t.vault)
+    check(r.returncode == 1 and b"found  permissions  " in r.stdout and b"to do: chmod 700 " in r.stdout, r.stdout)
+    for x in (t.vault, t.vault / "interposer.db"):
+        os.chmod(x, 0o700)
+    (t.vault / "link").unlink()
+    eq(bad(doctor(t)), {}, "after doing so")
+
+
+@case("doctor: a schema that is too new or too old, and a database that is damaged")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        for i in range(1, 400):
+            add_session(db, i, uid=f"U{i}", command="x" * 400)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+    for f in t.vault.iterdir():
+        os.chmod(f, 0o600)
+    eq(bad(doctor(t)), {}, "before")
+    for n, says, remedy in ((99, "newer", "use the newer"), (version - 1, "older", "start a proxy once")):
+        with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+            db.execute(f"PRAGMA user_version = {n}")
+        got = bad(doctor(t, status=1))
+        check(set(got) == {"schema"} and says in got["schema"][0][0] and remedy in got["schema"][0][1], got)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = (t.vault / "interposer.db").read_bytes()
+    (t.vault / "interposer.db").write_bytes(whole[:60000] + b"\xff" * 20000 + whole[80000:])
+    got = bad(doctor(t, status=1))
+    check("integrity" in got and ".recover" in got["integrity"][0][1], got)
+    (t.vault / "interposer.db").write_bytes(b"no database" * 1000)
+    got = bad(doctor(t, status=1))
+    check("cannot be read: file is not a database" in got["database"][0][0], got)
+
+
+@case("doctor: what a killed proxy has left")
+def _(t):
+    p = t.proxy("--name", "x").initialize()
+    p.die(all_of_it=True)
+    got = bad(doctor(t, status=1))
+    eq(set(got), {"proxies"}, "findings")
+    check(got["proxies"][0][0].startswith("1 killed proxy has left ") and got["proxies"][0][1] == "mcp-interposer reap", got)
+    t.run("reap", "--vault", t.vault)
+    eq(bad(doctor(t)), {}, "after reap")
+
+
+@case("doctor: wrapped clients whose interposer or server is not there any more, and files that nobody can read")
+def _(t):
+    servers = {name: {"command": command, "args": ["proxy", "--name", name, "--", *server]} for name, command, server in (
+        ("fine", str(lib.PROGRAM), ["sh", "-c", "true"]), ("lost", "/opt/gone/mcp-interposer", ["sh"]),
+        ("empty", str(lib.PROGRAM), ["/opt/gone/server", "x"]))}
+    servers["plain"] = {"command": "/opt/gone/other"}
+    (t.home / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+    (t.home / ".cursor").mkdir()
+    (t.home / ".cursor/mcp.json").write_text("{ this is nothing")
+    got = bad(doctor(t, status=1))["clients"]
+    eq(len(got), 3, f"findings {got}")
+    texts = "\n".join(x[0] for x in got)
+    check("server lost is started by /opt/gone/mcp-interposer, which is not there" in texts, texts)
+    check("server empty runs /opt/gone/server, which is not there" in texts, texts)
+    check(f"{t.home}/.cursor/mcp.json: " in texts, texts)
+    check("plain" not in texts and "fine" not in texts, texts)
+
+
+lib.main()

@@ -1,0 +1,137 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+
+#include "vault/health.h"
+
+#include "vault/dir.h"
+#include "vault/schema.h"
+
+#include <limits.h>
+#include <pcre2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_MS 2000
+#define SQLITE_LEAST 3037000 /* STRICT tables */
+
+static int fail(sqlite3 *db, struct buf *error)
+{
+    buf_clear(error);
+    buf_adds(error, sqlite3_errmsg(db));
+    return MI_ESTORE;
+}
+
+static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], struct buf *error)
+{
+    char *real = realpath(vault, NULL);
+    int n = real != NULL ? snprintf(path, PATH_MAX, "%s/" VAULT_DB, real) : -1;
+    free(real);
+    *ret = NULL;
+    if (n < 0 || n >= PATH_MAX || access(path, F_OK) != 0)
+        return MI_ENOENT;
+    if (sqlite3_open_v2(path, ret,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return fail(*ret, error);
+    sqlite3_busy_timeout(*ret, BUSY_MS);
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return 0;
+}
+
+static int ask_number(sqlite3 *db, const char *sql, int64_t *ret, struct buf *error)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(q, 0);
+    int st = rc == SQLITE_ROW ? 0 : fail(db, error);
+    sqlite3_finalize(q);
+    return st;
+}
+
+static int64_t file_bytes(const char *path, const char *more)
+{
+    char name[PATH_MAX + 8];
+    struct stat st;
+    snprintf(name, sizeof name, "%s%s", path, more);
+    return stat(name, &st) == 0 ? st.st_size : 0;
+}
+
+int health_look(const char *vault, struct health *ret, struct buf *error)
+{
+    sqlite3 *db;
+    char path[PATH_MAX];
+    struct health h = {0};
+    int64_t page = 0, unused = 0, wal = 0;
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA user_version", &h.version, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA page_size", &page, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA freelist_count", &unused, error);
+    if (st == 0)
+        st = ask_number(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &wal, error);
+    if (st == 0 && h.version > 0)
+        st = ask_number(db, "SELECT count(*) FROM sessions", &h.sessions, error);
+    if (st == 0 && h.version > 0)
+        st = ask_number(db, "SELECT count(*) FROM events WHERE kind = 'gap'", &h.gaps, error);
+    sqlite3_close(db);
+    if (st < 0)
+        return st;
+    h.db_bytes = file_bytes(path, "");
+    h.wal_bytes = file_bytes(path, "-wal");
+    h.free_bytes = unused * page;
+    h.journal_is_wal = wal != 0;
+    *ret = h;
+    return 0;
+}
+
+int health_check(const char *vault, struct buf *error)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q = NULL;
+    char path[PATH_MAX];
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0 && sqlite3_prepare_v2(db, "PRAGMA quick_check(3)", -1, &q, NULL) != SQLITE_OK)
+        st = fail(db, error);
+    int rc = SQLITE_DONE;
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(q, 0);
+        if (text == NULL || strcmp(text, "ok") == 0)
+            continue;
+        buf_adds(error, error->n > 0 ? "; " : "");
+        buf_adds(error, text);
+    }
+    if (st == 0 && rc != SQLITE_DONE)
+        st = fail(db, error);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return st == 0 && error->n > 0 ? MI_ESTORE : st;
+}
+
+int64_t health_schema(void)
+{
+    return SCHEMA_VERSION;
+}
+
+const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5)
+{
+    *ret_new_enough = sqlite3_libversion_number() >= SQLITE_LEAST;
+    *ret_fts5 = sqlite3_compileoption_used("ENABLE_FTS5") != 0;
+    return sqlite3_libversion();
+}
+
+void health_pcre2(struct buf *b)
+{
+    char text[64]; /* "10.42 2022-12-11" */
+    int n = pcre2_config(PCRE2_CONFIG_VERSION, NULL);
+    if (n > 0 && (size_t)n <= sizeof text && pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
+        buf_add(b, text, strcspn(text, " "));
+    else
+        buf_adds(b, "of an unknown version");
+}
