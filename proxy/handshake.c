@@ -41,10 +41,12 @@ static const char *set_find(const struct buf *set, const struct buf *item)
     return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
 }
 
-static void set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
+/* False: there was no memory to look, and the set is as it was. */
+static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
 {
     struct buf item = {0};
     normal(&item, raw);
+    bool looked = !item.failed;
     const char *at = item.failed || item.n == 0 ? NULL : set_find(set, &item);
     if (at != NULL && !in) {
         size_t from = (size_t)(at - set->p);
@@ -58,6 +60,7 @@ static void set_put(struct handshake *h, struct buf *set, struct slice raw, bool
         set->failed = false; /* what is in it is whole */
     }
     buf_close(&item);
+    return looked;
 }
 
 static bool set_has(const struct buf *set, struct slice raw)
@@ -71,15 +74,16 @@ static bool set_has(const struct buf *set, struct slice raw)
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-/* A copy, or nothing at all. */
-static void keep(struct handshake *h, struct buf *b, struct slice s)
+/* A copy, or nothing at all, and false. */
+static bool keep(struct handshake *h, struct buf *b, struct slice s)
 {
     buf_clear(b);
     buf_slice_add(b, s);
     if (!b->failed)
-        return;
+        return true;
     buf_clear(b);
     h->forgot = true;
+    return false;
 }
 
 static void learn_initialize(struct handshake *h, const struct rpc *request, const struct rpc *m)
@@ -87,8 +91,9 @@ static void learn_initialize(struct handshake *h, const struct rpc *request, con
     h->initialized = false;
     buf_clear(&h->level);
     buf_clear(&h->subscribed);
-    keep(h, &h->initialize, request->params.text);
-    keep(h, &h->answer, m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
+    h->lost =
+        !keep(h, &h->initialize, request->params.text) ||
+        !keep(h, &h->answer, m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
     if (h->answer.n == 0)
         buf_clear(&h->initialize);
 }
@@ -107,8 +112,9 @@ static void learn_tools(struct handshake *h, struct json_value tools)
         bool safe =
             hints.type == JSON_OBJECT && (json_get(hints, "readOnlyHint").type == JSON_TRUE ||
                                           json_get(hints, "idempotentHint").type == JSON_TRUE);
-        if (name.type == JSON_STRING && (safe || h->repeatable.n > 0))
-            set_put(h, &h->repeatable, json_string_raw(name), safe);
+        if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
+            !set_put(h, &h->repeatable, json_string_raw(name), safe))
+            buf_clear(&h->repeatable); /* this one may stand in it, and must not */
     }
 }
 
@@ -126,14 +132,15 @@ void handshake_answered(struct handshake *h, const struct pending *p, const stru
         return;
     if (p->text.p == NULL || rpc_read(p->text, &request) < 0) {
         h->forgot = true;
+        h->lost |= initialize;
         return;
     }
     if (initialize)
         learn_initialize(h, &request, m);
     else if (level)
-        keep(h, &h->level, request.params.text);
+        (void)keep(h, &h->level, request.params.text);
     else if (request.uri.type == JSON_STRING)
-        set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
+        (void)set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
 }
 
 void handshake_initialized(struct handshake *h)

@@ -5,7 +5,7 @@
  *
  * Rules     mcp-wire.md 6.3. Our own requests have ids that begin with HANDSHAKE_ID, which no peer uses.
  * Owns      copies of all that; HANDSHAKE_MAX bytes of subscriptions and of tools' names each. What does
- *           not fit is forgotten, and said.
+ *           not fit is forgotten, and `forgot` says so.
  * Blocks    never. Pure. */
 #ifndef MI_PROXY_HANDSHAKE_H
 #define MI_PROXY_HANDSHAKE_H
@@ -16,14 +16,15 @@
 #define HANDSHAKE_MAX ((size_t)1 << 20)
 
 struct handshake {
-    struct buf initialize;  /* owned: the params of the client's; empty: there was none */
-    struct buf answer;      /* owned: the result that the client got for it */
-    bool initialized;       /* the client has said notifications/initialized */
-    struct buf level;       /* owned: the params of logging/setLevel; empty: none */
-    struct buf subscribed;  /* owned: uris as JSON strings, each between newlines */
-    struct buf repeatable;  /* owned: names of tools, the same way */
-    bool forgot;            /* something did not fit */
-    uint64_t last_id;       /* of our own requests */
+    struct buf initialize; /* owned: the params of the client's; empty: there was none */
+    struct buf answer;     /* owned: the result that the client got for it */
+    bool initialized;      /* the client has said notifications/initialized */
+    struct buf level;      /* owned: the params of logging/setLevel; empty: none */
+    struct buf subscribed; /* owned: uris as JSON strings, each between newlines */
+    struct buf repeatable; /* owned: names of tools, the same way */
+    bool forgot;           /* something did not fit: a new process is not told all */
+    bool lost;             /* nor even the handshake: no new process can be of use to this client */
+    uint64_t last_id;      /* of our own requests */
     uint64_t initialize_id; /* of the initialize that is under way; 0: none */
 };
 

@@ -23,7 +23,7 @@ unsigned restart_recent(const struct proxy *p, int64_t now_us)
 
 bool restart_allowed(const struct proxy *p)
 {
-    return p->end_reason == NULL && !p->unlike &&
+    return p->end_reason == NULL && !p->unlike && !p->traffic.handshake.lost &&
            restart_recent(p, clock_mono_us()) < p->cfg->restarts;
 }
 
@@ -152,6 +152,10 @@ static void greeted(struct proxy *p)
         for (size_t at = 0; buf_clear(&b), handshake_hint(&t->handshake, &at, &b);)
             (void)message_own(t, ROW_S2C, &t->out[ROW_S2C], buf_slice(&b));
     }
+    if (t->handshake.forgot)
+        log_warn(
+            "the new process is not told all that the client had set, it was too much: server=%s",
+            p->cfg->name);
     send_again(p);
     buf_close(&b);
     relay_go_on(&p->relay[ROW_C2S]);

@@ -208,7 +208,12 @@ static void on_server_gone(struct child *c)
         restart_later(p);
         return;
     }
-    if (!ended_well && p->end_reason == NULL && !p->unlike && p->cfg->restarts > 0) {
+    if (!ended_well && p->traffic.handshake.lost) {
+        log_error(
+            "the server is not started again, for the client's initialize was too long to keep: "
+            "server=%s",
+            server_name_of(p));
+    } else if (!ended_well && p->end_reason == NULL && !p->unlike && p->cfg->restarts > 0) {
         struct buf what = {0};
         server_say_end(p, &what);
         buf_printf(&what, ", and was started again %u times within a minute before",

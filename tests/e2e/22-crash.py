@@ -198,6 +198,11 @@ row("the same capabilities in another order are the same",
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
 
 
+row("a client whose initialize was too long to keep: no new process could know it, and none is started",
+    init=handshake(capabilities={"experimental": {"x": {"y": "x" * 70000}}}),
+    play=[tool(1, "signal:9")], want={1: gone()}, ends=True, exit=137, events="spawn exit")
+
+
 def backed_off(t, s):
     delays = [d["delay_ms"] for d in s.details("restart")]
     eq(len(delays), 3, "restarts")

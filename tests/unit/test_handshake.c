@@ -385,10 +385,32 @@ static void test_handshake_forgets_past_its_limit_and_says_so(void **state)
     handshake_close(&h);
 }
 
+static void test_handshake_too_long_to_keep_is_lost_until_another_one(void **state)
+{
+    (void)state;
+    struct handshake h;
+    struct buf text = {0}, b = {0};
+    handshake_open(&h);
+    buf_adds(&text, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"x\":\"");
+    for (size_t i = 0; i < PENDING_WHOLE_MAX; i++)
+        buf_addc(&text, 'x');
+    buf_adds(&text, "\"}}");
+    answered(&h, buf_str(&text), ANSWER("2025-06-18", "{}"));
+    assert_true(h.lost);
+    assert_false(handshake_first(&h, &b));
+    answered(&h, INIT, ANSWER("2025-06-18", "{}"));
+    assert_false(h.lost);
+    assert_true(handshake_first(&h, &b));
+    buf_close(&text);
+    buf_close(&b);
+    handshake_close(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handshake_without_initialize_has_nothing_to_say),
+        cmocka_unit_test(test_handshake_too_long_to_keep_is_lost_until_another_one),
         cmocka_unit_test(test_handshake_says_the_clients_params_with_an_id_of_its_own),
         cmocka_unit_test(test_handshake_an_initialize_that_failed_is_none),
         cmocka_unit_test(test_handshake_knows_the_answer_by_its_id),
