@@ -19,6 +19,7 @@ static const struct {
     [REPORT_VERSION] = {"version", "asked in another protocol revision than was recorded"},
     [REPORT_NOT_A_MESSAGE] = {"not-a-message", "the client sent a line that is no message"},
     [REPORT_ANSWER_DIFFERS] = {"answer-differs", "answered by the client in another way"},
+    [REPORT_CAPABILITIES] = {"capabilities", "asked with other capabilities of the client"},
 };
 
 const char *report_kind_name(enum report_kind kind)

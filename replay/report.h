@@ -26,6 +26,7 @@ enum report_kind {
     REPORT_VERSION,        /* of another protocol revision than the recording */
     REPORT_NOT_A_MESSAGE,  /* a line of the client that is none */
     REPORT_ANSWER_DIFFERS, /* a question of the server was answered in another way */
+    REPORT_CAPABILITIES,   /* a note: the client can do other things than the recorded one */
     REPORT_KINDS
 };
 

@@ -23,6 +23,8 @@ enum rewrite_what {
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 #define META_RELATED_TASK "io.modelcontextprotocol/related-task"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
 /* `with` has a JSON text for each place that is to change; {NULL, 0}: as recorded. A place that is not

@@ -177,7 +177,9 @@ static int on_request(struct stage *s, const struct rpc *live, struct stage_batc
     if (again)
         s->report->counts.repeated++;
     s->report->counts.matched++;
-    st = load_exchange(s, x);
+    st = stage_compare_capabilities(s, &clean, x);
+    if (st == 0)
+        st = load_exchange(s, x);
     return st < 0 ? st : stage_start(s, live, x, again, fault, batch);
 }
 

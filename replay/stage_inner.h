@@ -26,10 +26,11 @@ struct play {
     uint64_t hurry; /* steps recorded before this place are due at once */
     int64_t began_us;
     bool after_note, again, patient;
-    bool idle;                   /* a list of which nothing more is known */
-    bool stream;                 /* of a subscription */
-    bool held;                   /* waits for the client to come further (plan_step.behind) */
-    size_t questions;            /* that the client has not answered */
+    bool no_log;      /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
+    bool idle;        /* a list of which nothing more is known */
+    bool stream;      /* of a subscription */
+    bool held;        /* waits for the client to come further (plan_step.behind) */
+    size_t questions; /* that the client has not answered */
     const struct fault *fault;   /* NULL: none */
     struct stage_batch *batch;   /* NULL: not of a batch */
     struct slice id, token, key; /* in this block; the token {NULL, 0}: the request had none */
@@ -77,6 +78,7 @@ struct stage {
     int64_t exit_status;
     enum stage_end ended;
     bool hung_up;
+    bool capabilities_seen; /* those of the client were compared */
     bool hurrying; /* in the midst of what has to be said first: answers wait for the next turn */
 };
 
@@ -91,6 +93,8 @@ MI_MUST int stage_batch_done(struct stage *s, struct stage_batch *batch); /* one
 MI_MUST int stage_unrecorded(struct stage *s, struct stage_batch *batch, const struct rpc *live,
                              const struct rpc *clean, enum report_kind why);
 MI_MUST int stage_no_answer(struct stage *s, struct play *p);
+/* Whether the client can do what the recorded one could is told once: it may change answers. */
+MI_MUST int stage_compare_capabilities(struct stage *s, const struct rpc *clean, uint32_t exchange);
 MI_MUST int stage_compare_answer(struct stage *s, const struct plan_question *q,
                                  const struct rpc *live);
 

@@ -157,6 +157,7 @@ int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool
     p->exchange = exchange;
     p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
     p->again = again;
+    p->no_log = rpc_is_modern(live) && json_get(live->meta, META_LOG_LEVEL).type == JSON_NONE;
     p->stream = slice_is(plan_topic(s->plan, x->topic)->method, "subscriptions/listen");
     p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
     p->fault = fault;

@@ -279,6 +279,55 @@ int stage_no_answer(struct stage *s, struct play *p)
     return st;
 }
 
+/* ---- what the client can do ---- */
+
+static struct json_value capabilities_of(const struct rpc *m)
+{
+    struct json_value v = rpc_is_modern(m) ? json_get(m->meta, META_CAPABILITIES)
+                                           : json_get(m->params, "capabilities");
+    return v.type == JSON_OBJECT ? v : (struct json_value){JSON_OBJECT, slice_of("{}")};
+}
+
+static int tell_of_capabilities(struct stage *s, const struct rpc *clean,
+                                const struct rpc *recorded, uint64_t place)
+{
+    struct buf a = {0}, b = {0};
+    struct report_finding f = {.kind = REPORT_CAPABILITIES,
+                               .is_note = true,
+                               .nearest_seq = source_seq(place),
+                               .differences = 1};
+    struct slice pointer =
+        slice_of(rpc_is_modern(clean) ? "/_meta/io.modelcontextprotocol~1clientCapabilities"
+                                      : "/capabilities");
+    int st = clean_value(&a, pointer, capabilities_of(recorded).text);
+    if (st == 0)
+        st = clean_value(&b, pointer, capabilities_of(clean).text);
+    name_it(s, clean, &f);
+    f.difference[0] = (struct report_difference){pointer, buf_slice(&a), buf_slice(&b)};
+    if (st == 0)
+        report_add(s->report, &f, NULL);
+    buf_close(&a);
+    buf_close(&b);
+    return st;
+}
+
+int stage_compare_capabilities(struct stage *s, const struct rpc *clean, uint32_t exchange)
+{
+    struct rpc recorded;
+    uint64_t place = plan_exchange(s->plan, exchange)->place;
+    if (s->capabilities_seen || !(rpc_is_modern(clean) || rpc_method_is(clean, "initialize")))
+        return 0;
+    s->capabilities_seen = true;
+    buf_clear(&s->body);
+    int st = source_body(s->source, place, &s->body);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    if (rpc_read(buf_slice(&s->body), &recorded) < 0 ||
+        json_equal(capabilities_of(&recorded), capabilities_of(clean)))
+        return 0;
+    return tell_of_capabilities(s, clean, &recorded, place);
+}
+
 /* ---- the client's answers to questions ---- */
 
 static struct json_value answer_of(const struct rpc *m)

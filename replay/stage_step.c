@@ -149,6 +149,13 @@ int stage_answer(struct stage *s, struct play *p, const struct plan_step *step)
     return st < 0 ? st : ended;
 }
 
+static bool is_log(struct slice message)
+{
+    struct rpc m;
+    return memmem(message.p, message.n, "notifications", 13) != NULL &&
+           rpc_read(message, &m) == 0 && rpc_method_is(&m, "notifications/message");
+}
+
 int stage_step(struct stage *s, struct play *p, uint32_t i)
 {
     const struct plan_step *step = plan_step(s->plan, i);
@@ -167,6 +174,8 @@ int stage_step(struct stage *s, struct play *p, uint32_t i)
         s->say_stderr(s->send_ctx, buf_slice(&s->body));
         return 0;
     }
+    if (p->no_log && step->kind == PLAN_NOTE && is_log(buf_slice(&s->body)))
+        return 0;
     p->last_us = s->now_us;
     p->after_note = step->kind != PLAN_QUESTION;
     if (step->kind == PLAN_QUESTION)

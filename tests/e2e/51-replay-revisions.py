@@ -197,6 +197,19 @@ def _(t):
     replay.end(1)
 
 
+@case("2026-07-28: log messages come to a request that names a log level, and to no other")
+def _(t):
+    level = {"io.modelcontextprotocol/logLevel": "info"}
+    log = note("notifications/message", {"level": "info", "data": "x"})
+    script = c(modern(1, "tools/call", {"name": "a"}, **level)) + s(log, complete(1, content=[]))
+    uid = round_trip(t, script)
+    replay = Replay(t, uid)
+    eq(replay.ask(modern(2, "tools/call", {"name": "a"}))["id"], 2, "the answer at once")
+    replay.client.send(modern(3, "tools/call", {"name": "a"}, **level))
+    replay.client.expect(log, complete(3, content=[]))
+    replay.end()
+
+
 @case("2026-07-28: subscriptions/listen with its acknowledgement and notifications, two at a time, and its ends")
 def _(t):
     filter = {"notifications": {"toolsListChanged": True}}
@@ -254,6 +267,27 @@ def _(t):
         eq(replay.ask(modern("x", "server/discover")), json.loads(found.replace(b'"p"', b'"x"')), "the recorded answer")
         replay.play(c(modern(1, "tools/list")) + s(listing))
         replay.end()
+
+
+@case("other capabilities of the client are a note, once, and no miss")
+def _(t):
+    elicits = {"elicitation": {}}
+    script = c(modern(1, "tools/list"), modern(2, "tools/call", {"name": "a"})) + s(complete(1, tools=[]), complete(2, content=[]))
+    for version, first, other in (
+            ("2026-07-28", script, modern(1, "tools/list", **{"io.modelcontextprotocol/clientCapabilities": elicits})),
+            ("2025-11-25", handshake() + c(call(2, "a")) + s(text_result(2, "a")),
+             request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": elicits}))):
+        file = cassette(t, first, f"{version}.jsonl")
+        for line, notes in ((first[0][1:], 0), (other, 1)):
+            report = t.tmp / "report.json"
+            replay = Replay(t, "--verbose", "--report", report, file, vault=False)
+            for _ in range(2):
+                check("result" in replay.ask(line), "an answer")
+            replay.end()
+            got = json.loads(report.read_text())
+            eq((got["notes"], [(x["kind"], x["differences"][0]["recorded"], x["differences"][0]["asked"]) for x in got["findings"]]),
+               (notes, [("capabilities", {}, elicits)] * notes), f"notes of {version}")
+            eq("asked with other capabilities of the client" in replay.stderr(), notes == 1, f"stderr of {version}")
 
 
 @case("calls that overlap in any way: each gets its own progress and answer, however the client overlaps them")
