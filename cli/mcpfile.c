@@ -40,19 +40,20 @@ void mcpfile_string(const struct mcpfile *f, struct span token, struct buf *b)
         json_unescape(b, (struct slice){raw.p + 1, raw.n - 2});
 }
 
-static bool says(const struct mcpfile_scan *s, size_t level, const char *text)
+static bool says(struct mcpfile_scan *s, size_t level, const char *text)
 {
     struct buf b = {0};
     if (level >= s->depth || s->level[level].n == 0)
         return false;
     mcpfile_string(s->f, s->level[level], &b);
     bool is = !b.failed && slice_is(buf_slice(&b), text);
+    s->no_memory |= b.failed;
     buf_close(&b);
     return is;
 }
 
 /* The level of the server's name when the path is that of one of its members. 0: it is not. */
-static size_t name_level(const struct mcpfile_scan *s)
+static size_t name_level(struct mcpfile_scan *s)
 {
     static const char *const places[][4] = {
         {"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"projects", "*", "mcpServers"}};
@@ -71,7 +72,7 @@ static size_t name_level(const struct mcpfile_scan *s)
     return 0;
 }
 
-bool mcpfile_wants_words(const struct mcpfile_scan *s)
+bool mcpfile_wants_words(struct mcpfile_scan *s)
 {
     return name_level(s) > 0 && says(s, s->depth - 1, "args");
 }

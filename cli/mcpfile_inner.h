@@ -52,7 +52,7 @@ bool mcpfile_fail(struct mcpfile_scan *s, const char *at, const char *why); /* f
 void mcpfile_push(struct mcpfile_scan *s, struct span key);
 void mcpfile_pop(struct mcpfile_scan *s, size_t depth);
 /* Is what comes now the array `args` of a server? Then its strings are noted. */
-bool mcpfile_wants_words(const struct mcpfile_scan *s);
+bool mcpfile_wants_words(struct mcpfile_scan *s);
 void mcpfile_word(struct mcpfile_scan *s, struct span token);
 void mcpfile_note(struct mcpfile_scan *s, const struct mcpfile_value *v);
 

@@ -5,6 +5,35 @@
 
 #include <dirent.h>
 
+/* The N-th call fails, and all that follow it; 0: none does. */
+static size_t calls, fail_at;
+
+static bool fails(void)
+{
+    return fail_at != 0 && ++calls >= fail_at;
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__real_strdup(const char *s);
+char *__wrap_strdup(const char *s);
+char *__wrap_strdup(const char *s)
+{
+    return fails() ? NULL : __real_strdup(s);
+}
+
 static const char *const options[] = {"--name", "x y", NULL};
 static const struct wrap_with with = {"/opt/a b/mcp-interposer", options};
 
@@ -266,6 +295,59 @@ static void test_wrap_state_of_each_kind_is_told(void **state)
     }
 }
 
+/* What wrap does with a file, one call of which fails. true: none was left to fail. */
+static bool survives(struct slice text, bool toml, size_t nth, const struct buf *want)
+{
+    static struct edits e;
+    struct mcpfile f;
+    struct buf got = {0};
+    e.n = 0;
+    calls = 0;
+    fail_at = nth;
+    int st = mcpfile_read(&f, text, toml);
+    for (size_t i = 0; st == 0 && i < f.servers; i++) {
+        struct wrap_view v;
+        st = wrap_look(&f, &f.server[i], &v);
+        if (st == 0) {
+            if (v.state == WRAP_PLAIN)
+                assert_true(wrap_add(&e, &f, &f.server[i], &with));
+            wrap_view_close(&v);
+        }
+    }
+    if (st == 0)
+        edits_apply(&e, text, &got);
+    bool failed = calls >= nth;
+    fail_at = 0;
+    if (failed)
+        assert_true(st == MI_ENOMEM || got.failed);
+    else
+        assert_true(st == 0 && !got.failed && slice_eq(buf_slice(&got), buf_slice(want)));
+    mcpfile_close(&f);
+    edits_close(&e);
+    buf_close(&got);
+    return !failed;
+}
+
+/* Want of memory never makes half a file: it is told, and there is no text to be written. */
+static void test_wrap_want_of_memory_is_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(corpus); i++) {
+        char path[128];
+        size_t n;
+        snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
+        char *text = slurp(path, &n);
+        bool toml = strstr(path, ".toml") != NULL;
+        struct buf want = {0};
+        assert_int_equal(change((struct slice){text, n}, toml, true, ~(uint64_t)0, &want),
+                         corpus[i].wrappable);
+        for (size_t nth = 1; !survives((struct slice){text, n}, toml, nth, &want); nth++)
+            assert_true(nth < 10000);
+        buf_close(&want);
+        free(text);
+    }
+}
+
 static const struct {
     bool toml;
     const char *text, *error;
@@ -363,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_wrap_form_of_each_kind_is_as_documented),
         cmocka_unit_test(test_wrap_by_hand_is_taken_out),
         cmocka_unit_test(test_wrap_state_of_each_kind_is_told),
+        cmocka_unit_test(test_wrap_want_of_memory_is_told),
         cmocka_unit_test(test_mcpfile_fault_is_named_with_its_line),
         cmocka_unit_test(test_mcpfile_nul_and_depth_are_refused),
         cmocka_unit_test(test_mcpfile_toml_string_of_each_kind_is_read),
