@@ -13,6 +13,9 @@
 
 #define NOW 1000000 /* when a play begins */
 
+/* A line of a recording. */
+#define CLIENT(message) ">" message "\n"
+#define SERVER(message) "<" message "\n"
 /* A request, a result and the like, to be put together into recordings. */
 #define REQUEST(id, method, params)                                                                \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":" params "}"
@@ -28,14 +31,9 @@
     NOTE("notifications/progress", "{\"progressToken\":" token ",\"progress\":" n "}")
 #define CANCEL(id) NOTE("notifications/cancelled", "{\"requestId\":" id "}")
 #define LEGACY                                                                                     \
-    ">" REQUEST("0", "initialize",                                                                 \
-                "{\"protocolVersion\":\"2025-03-26\"}") "\n"                                       \
-                                                        "<" RESULT(                                \
-                                                            "0", "{\"protocolVersion\":\"2025-03-" \
-                                                                 "26\"}") "\n"                     \
-                                                                          ">" NOTE("notifications" \
-                                                                                   "/initialized", \
-                                                                                   "{}") "\n"
+    CLIENT(REQUEST("0", "initialize", "{\"protocolVersion\":\"2025-03-26\"}"))                     \
+    SERVER(RESULT("0", "{\"protocolVersion\":\"2025-03-26\"}"))                                    \
+    CLIENT(NOTE("notifications/initialized", "{}"))
 #define INITIALIZE REQUEST("0", "initialize", "{\"protocolVersion\":\"2025-03-26\"}")
 
 struct play_test {

@@ -10,10 +10,8 @@ static void test_stage_request_gets_its_recorded_answer_with_the_live_id(void **
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL("7", "echo", "{\"a\":1}") "\n<" RESULT(
-                   "7", TEXT("one")) "\n"
-                                     ">" CALL("8", "echo",
-                                              "{\"a\":2}") "\n<" RESULT("8", TEXT("two")) "\n");
+               LEGACY CLIENT(CALL("7", "echo", "{\"a\":1}")) SERVER(RESULT("7", TEXT("one")))
+                   CLIENT(CALL("8", "echo", "{\"a\":2}")) SERVER(RESULT("8", TEXT("two"))));
     client(t, CALL("\"x\\u0041\"", "echo", "{\"a\":2}"));
     server_said(t, RESULT("\"x\\u0041\"", TEXT("two")) "\n");
     client(t, CALL("1.0", "echo", "{\"a\":1}"));
@@ -26,9 +24,8 @@ static void test_stage_spelling_of_a_request_does_not_count(void **state)
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY
-               ">" CALL("7", "echo", "{\"a\":1,\"b\":\"ä/\"}") "\n"
-                                                               "<" RESULT("7", TEXT("one")) "\n");
+               LEGACY CLIENT(CALL("7", "echo", "{\"a\":1,\"b\":\"ä/\"}"))
+                   SERVER(RESULT("7", TEXT("one"))));
     client(t, "{\"method\":\"tools\\/call\",\"params\":{\"_meta\":{\"traceparent\":\"00-1\"},"
               "\"arguments\" : { \"b\" : \"\\u00e4\\/\", \"a\" : 10e-1 },\"name\":\"ech\\u006f\"},"
               "\"id\":3,\"jsonrpc\":\"2.0\"} \r");
@@ -38,7 +35,7 @@ static void test_stage_spelling_of_a_request_does_not_count(void **state)
 static void test_stage_request_of_another_tool_or_method_is_a_miss(void **state)
 {
     struct play_test *t = *state;
-    play_begin(t, "", LEGACY ">" CALL("7", "echo", "{}") "\n<" RESULT("7", TEXT("one")) "\n");
+    play_begin(t, "", LEGACY CLIENT(CALL("7", "echo", "{}")) SERVER(RESULT("7", TEXT("one"))));
     client(t, CALL("1", "other", "{}"));
     server_refused(t, "1", -32602, "never recorded: tools/call other");
     client(t, REQUEST("2", "prompts/get", "{\"name\":\"echo\",\"arguments\":{}}"));
@@ -53,9 +50,8 @@ static void test_stage_equal_requests_are_answered_in_recorded_order(void **stat
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL("1", "n", "{}") "\n<" RESULT(
-                   "1", TEXT("1")) "\n"
-                                   ">" CALL("2", "n", "{}") "\n<" RESULT("2", TEXT("2")) "\n");
+               LEGACY CLIENT(CALL("1", "n", "{}")) SERVER(RESULT("1", TEXT("1")))
+                   CLIENT(CALL("2", "n", "{}")) SERVER(RESULT("2", TEXT("2"))));
     client(t, CALL("1", "n", "{}"));
     server_said(t, RESULT("1", TEXT("1")) "\n");
     client(t, CALL("2", "n", "{}"));
@@ -70,10 +66,9 @@ static void test_stage_repeat_fail_is_a_miss_when_answers_run_out(void **state)
     struct play_test *t = *state;
     t->rules.repeat_fail = true;
     play_begin(t, "",
-               LEGACY ">" CALL("1", "n", "{}") "\n<" RESULT(
-                   "1", TEXT("1")) "\n"
-                                   ">" REQUEST("2", "tasks/get",
-                                               "{\"taskId\":\"t\"}") "\n<" RESULT("2", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "n", "{}")) SERVER(RESULT("1", TEXT("1")))
+                   CLIENT(REQUEST("2", "tasks/get", "{\"taskId\":\"t\"}"))
+                       SERVER(RESULT("2", "{}")));
     client(t, CALL("1", "n", "{}"));
     server_said(t, RESULT("1", TEXT("1")) "\n");
     client(t, CALL("2", "n", "{}"));
@@ -88,12 +83,9 @@ static void test_stage_strict_order_takes_the_next_recorded_request_alone(void *
     struct play_test *t = *state;
     t->rules.strict_order = true;
     play_begin(t, "",
-               LEGACY ">" CALL("1", "a", "{}") "\n<" RESULT(
-                   "1", TEXT("a")) "\n"
-                                   ">" CALL("2", "b", "{\"x\":1}") "\n<" RESULT(
-                                       "2", TEXT("b")) "\n"
-                                                       ">" CALL("3", "c", "{}") "\n<" RESULT(
-                                                           "3", TEXT("c")) "\n");
+               LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(RESULT("1", TEXT("a")))
+                   CLIENT(CALL("2", "b", "{\"x\":1}")) SERVER(RESULT("2", TEXT("b")))
+                       CLIENT(CALL("3", "c", "{}")) SERVER(RESULT("3", TEXT("c"))));
     client(t, CALL("9", "b", "{\"x\":1}"));
     server_refused(t, "9", -32602, "to accept it: --ordering match");
     client(t, CALL("1", "a", "{}"));
@@ -112,9 +104,8 @@ static void test_stage_ignored_pointer_makes_requests_equal(void **state)
     struct buf error = {0};
     assert_int_equal(pointers_add(&t->rules.canon.ignore, "/arguments/*/id", &error), 0);
     play_begin(t, "",
-               LEGACY
-               ">" CALL("1", "a", "{\"q\":{\"id\":1,\"n\":2}}") "\n"
-                                                                "<" RESULT("1", TEXT("a")) "\n");
+               LEGACY CLIENT(CALL("1", "a", "{\"q\":{\"id\":1,\"n\":2}}"))
+                   SERVER(RESULT("1", TEXT("a"))));
     client(t, CALL("1", "a", "{\"q\":{\"n\":2,\"id\":[true]}}"));
     server_said(t, RESULT("1", TEXT("a")) "\n");
     client(t, CALL("2", "a", "{\"q\":{\"n\":3}}"));
@@ -128,11 +119,8 @@ static void test_stage_progress_comes_first_with_the_live_token_and_a_gap(void *
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL_TOKEN("1", "a", "{}",
-                                     "\"t\"") "\n"
-                                              "<" PROGRESS("\"t\"", "1") "\n<" PROGRESS(
-                                                  "\"t\"", "2") "\n"
-                                                                "<" RESULT("1", TEXT("a")) "\n");
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "\"t\"")) SERVER(PROGRESS("\"t\"", "1"))
+                   SERVER(PROGRESS("\"t\"", "2")) SERVER(RESULT("1", TEXT("a"))));
     client(t, CALL_TOKEN("5", "a", "{}", "5"));
     server_said(t, PROGRESS("5", "1") "\n");
     pass_us(t, PACE_GAP_US - 1);
@@ -148,10 +136,9 @@ static void test_stage_progress_is_dropped_when_nobody_gave_a_token(void **state
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" PROGRESS(
-                   "1", "1") "\n"
-                             "<" PROGRESS("99", "1") "\n<" RESULT("1", TEXT("a")) "\n<" PROGRESS(
-                                 "1", "2") "\n");
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1")) SERVER(PROGRESS("1", "1"))
+                   SERVER(PROGRESS("99", "1")) SERVER(RESULT("1", TEXT("a")))
+                       SERVER(PROGRESS("1", "2")));
     client(t, CALL("5", "a", "{}"));
     pass_all(t);
     server_said(t, RESULT("5", TEXT("a")) "\n");
@@ -165,10 +152,9 @@ static void test_stage_speed_one_keeps_the_recorded_distances(void **state)
     struct play_test *t = *state;
     t->rules.pace.speed = 2;
     play_begin(t, "",
-               LEGACY
-               ">" CALL("1", "a", "{}") "\n"
-                                        "+100 <" NOTE("notifications/message",
-                                                      "{}") "\n+300 <" RESULT("1", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "a", "{}")) "+100 <" NOTE(
+                   "notifications/message", "{}") "\n"
+                                                  "+300 <" RESULT("1", "{}") "\n");
     client(t, CALL("1", "a", "{}"));
     pass_us(t, 49999);
     server_said(t, "");
@@ -183,14 +169,10 @@ static void test_stage_speed_one_keeps_the_recorded_distances(void **state)
 static void test_stage_question_gates_what_came_behind_its_answer(void **state)
 {
     struct play_test *t = *state;
-    play_begin(
-        t, "",
-        LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" ASK(
-            "\"q\"") "\n"
-                     "<" PROGRESS("1", "1") "\n>" RESULT(
-                         "\"q\"", "{\"action\":\"accept\"}") "\n"
-                                                             "<" PROGRESS("1", "2") "\n<" RESULT(
-                                                                 "1", TEXT("hello")) "\n");
+    play_begin(t, "",
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1")) SERVER(ASK("\"q\""))
+                   SERVER(PROGRESS("1", "1")) CLIENT(RESULT("\"q\"", "{\"action\":\"accept\"}"))
+                       SERVER(PROGRESS("1", "2")) SERVER(RESULT("1", TEXT("hello"))));
     client(t, CALL_TOKEN("9", "a", "{}", "9"));
     pass_all(t);
     server_said(t, ASK("\"1\"") "\n" PROGRESS("9", "1") "\n");
@@ -206,24 +188,12 @@ static void test_stage_question_gates_what_came_behind_its_answer(void **state)
 static void test_stage_questions_of_calls_at_the_same_time_stay_apart(void **state)
 {
     struct play_test *t = *state;
-    play_begin(
-        t, "",
-        LEGACY ">" CALL("1", "a", "{\"n\":1}") "\n>" CALL(
-            "2", "a",
-            "{\"n\":2}") "\n"
-                         "<" ASK("10") "\n<" ASK(
-                             "11") "\n"
-                                   ">" RESULT(
-                                       "11",
-                                       "{\"action\":\"accept\"}") "\n"
-                                                                  ">" RESULT(
-                                                                      "10",
-                                                                      "{\"action\":"
-                                                                      "\"accept\"}") "\n"
-                                                                                     "<" RESULT("1", TEXT("1")) "\n<" RESULT(
-                                                                                         "2",
-                                                                                         TEXT(
-                                                                                             "2")) "\n");
+    play_begin(t, "",
+               LEGACY CLIENT(CALL("1", "a", "{\"n\":1}")) CLIENT(CALL("2", "a", "{\"n\":2}"))
+                   SERVER(ASK("10")) SERVER(ASK("11"))
+                       CLIENT(RESULT("11", "{\"action\":\"accept\"}"))
+                           CLIENT(RESULT("10", "{\"action\":\"accept\"}"))
+                               SERVER(RESULT("1", TEXT("1"))) SERVER(RESULT("2", TEXT("2"))));
     client(t, CALL("2", "a", "{\"n\":2}"));
     server_said(t, ASK("1") "\n");
     client(t, CALL("1", "a", "{\"n\":1}"));
@@ -237,10 +207,8 @@ static void test_stage_questions_of_calls_at_the_same_time_stay_apart(void **sta
 static void test_stage_another_answer_to_a_question_is_noted_or_counts(void **state)
 {
     struct play_test *t = *state;
-    const char *recording = LEGACY ">" CALL("1", "a", "{}") "\n<" ASK(
-        "5") "\n"
-             ">" RESULT("5", "{\"action\":\"accept\"}") "\n"
-                                                        "<" RESULT("1", TEXT("hello")) "\n";
+    const char *recording = LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(ASK("5"))
+        CLIENT(RESULT("5", "{\"action\":\"accept\"}")) SERVER(RESULT("1", TEXT("hello")));
     play_begin(t, "", recording);
     client(t, CALL("1", "a", "{}"));
     client(t, RESULT("1", "{\"action\":\"cancel\"}"));
@@ -261,9 +229,8 @@ static void test_stage_server_takes_its_question_back_under_the_live_id(void **s
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL("1", "a", "{}") "\n<" ASK("5") "\n<" CANCEL(
-                   "5") "\n"
-                        "<" RESULT("1", TEXT("gone")) "\n");
+               LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(ASK("5")) SERVER(CANCEL("5"))
+                   SERVER(RESULT("1", TEXT("gone"))));
     client(t, CALL("7", "a", "{}"));
     pass_all(t);
     server_said(t, ASK("1") "\n" CANCEL("1") "\n" RESULT("7", TEXT("gone")) "\n");
@@ -273,22 +240,10 @@ static void test_stage_server_asks_for_a_task_of_the_client_by_its_live_name(voi
 {
     struct play_test *t = *state;
 #define TASK(name) "{\"task\":{\"taskId\":\"" name "\",\"status\":\"working\"}}"
-    play_begin(
-        t, "",
-        LEGACY ">" CALL("1", "a", "{}") "\n<" ASK(
-            "5") "\n"
-                 ">" RESULT(
-                     "5", TASK("then")) "\n"
-                                        "<" REQUEST(
-                                            "6", "tasks/get",
-                                            "{\"taskId\":\"then\"}") "\n"
-                                                                     ">" RESULT(
-                                                                         "6",
-                                                                         "{\"status\":"
-                                                                         "\"completed\""
-                                                                         "}") "\n"
-                                                                              "<" RESULT(
-                                                                                  "1", "{}") "\n");
+    play_begin(t, "",
+               LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(ASK("5")) CLIENT(RESULT(
+                   "5", TASK("then"))) SERVER(REQUEST("6", "tasks/get", "{\"taskId\":\"then\"}"))
+                   CLIENT(RESULT("6", "{\"status\":\"completed\"}")) SERVER(RESULT("1", "{}")));
     client(t, CALL("7", "a", "{}"));
     client(t, RESULT("1", TASK("now")));
     server_said(t, ASK("1") "\n" REQUEST("2", "tasks/get", "{\"taskId\":\"now\"}") "\n");
@@ -301,20 +256,13 @@ static void test_stage_server_asks_for_a_task_of_the_client_by_its_live_name(voi
 static void test_stage_unasked_message_comes_behind_what_it_followed(void **state)
 {
     struct play_test *t = *state;
-    play_begin(
-        t, "",
-        "<" NOTE("notifications/message", "{\"data\":\"hello\"}") "\n" LEGACY "<" REQUEST(
-            "1", "roots/list",
-            "{}") "\n"
-                  ">" CALL("1", "a", "{}") "\n<" RESULT(
-                      "1",
-                      "{}") "\n"
-                            "<" NOTE("notifications/tools/list_changed",
-                                     "{}") "\n"
-                                           "<" NOTE("notifications/prompts/list_changed",
-                                                    "{}") "\n"
-                                                          ">" CALL("2", "b", "{}") "\n<" RESULT(
-                                                              "2", "{}") "\n");
+    play_begin(t, "",
+               SERVER(NOTE("notifications/message", "{\"data\":\"hello\"}"))
+                   LEGACY SERVER(REQUEST("1", "roots/list", "{}")) CLIENT(CALL("1", "a", "{}"))
+                       SERVER(RESULT("1", "{}"))
+                           SERVER(NOTE("notifications/tools/list_changed", "{}"))
+                               SERVER(NOTE("notifications/prompts/list_changed", "{}"))
+                                   CLIENT(CALL("2", "b", "{}")) SERVER(RESULT("2", "{}")));
     server_said(t, NOTE("notifications/message", "{\"data\":\"hello\"}") "\n");
     client(t, INITIALIZE);
     server_said(t, RESULT("0", "{\"protocolVersion\":\"2025-03-26\"}") "\n");
@@ -335,9 +283,8 @@ static void test_stage_unasked_message_is_said_once_though_the_request_repeats(v
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL("1", "a", "{}") "\n<" RESULT(
-                   "1", "{}") "\n"
-                              "<" NOTE("notifications/tools/list_changed", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(RESULT("1", "{}"))
+                   SERVER(NOTE("notifications/tools/list_changed", "{}")));
     client(t, CALL("1", "a", "{}"));
     server_said(t, RESULT("1", "{}") "\n" NOTE("notifications/tools/list_changed", "{}") "\n");
     client(t, CALL("1", "a", "{}"));
@@ -349,13 +296,9 @@ static void test_stage_word_on_the_roots_follows_the_clients_answer(void **state
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY
-               ">" NOTE("notifications/roots/list_changed",
-                        "{}") "\n"
-                              "<" REQUEST("8", "roots/list", "{}") "\n>" RESULT(
-                                  "8", "{\"roots\":[]}") "\n"
-                                                         "<" NOTE("notifications/message",
-                                                                  "{\"data\":\"no roots\"}") "\n");
+               LEGACY CLIENT(NOTE("notifications/roots/list_changed", "{}"))
+                   SERVER(REQUEST("8", "roots/list", "{}")) CLIENT(RESULT("8", "{\"roots\":[]}"))
+                       SERVER(NOTE("notifications/message", "{\"data\":\"no roots\"}")));
     client(t, NOTE("notifications/roots/list_changed", "{}"));
     pass_all(t);
     server_said(t, REQUEST("1", "roots/list", "{}") "\n");
@@ -366,8 +309,9 @@ static void test_stage_word_on_the_roots_follows_the_clients_answer(void **state
 static void test_stage_stderr_of_the_server_is_said_as_well(void **state)
 {
     struct play_test *t = *state;
-    play_begin(t, "",
-               "Eready\n" LEGACY ">" CALL("1", "a", "{}") "\nEworking\n<" RESULT("1", "{}") "\n");
+    play_begin(
+        t, "",
+        "Eready\n" LEGACY CLIENT(CALL("1", "a", "{}")) "Eworking\n" SERVER(RESULT("1", "{}")));
     assert_string_equal(buf_str(&t->heard), "ready\n");
     client(t, CALL("1", "a", "{}"));
     assert_string_equal(buf_str(&t->heard), "ready\nworking\n");
@@ -380,9 +324,8 @@ static void test_stage_cancelled_request_gets_nothing_more(void **state)
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" PROGRESS(
-                   "1", "1") "\n"
-                             "<" PROGRESS("1", "2") "\n<" RESULT("1", "{}") "\n");
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1")) SERVER(PROGRESS("1", "1"))
+                   SERVER(PROGRESS("1", "2")) SERVER(RESULT("1", "{}")));
     client(t, CALL_TOKEN("\"x\"", "a", "{}", "1"));
     server_said(t, PROGRESS("1", "1") "\n");
     client(t, CANCEL("1"));
@@ -408,11 +351,9 @@ static void test_stage_recorded_cancellation_is_played_as_such(void **state)
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" PROGRESS(
-                   "1", "1") "\n"
-                             "+5000 >" CANCEL("1") "\n<" PROGRESS(
-                                 "1", "2") "\n"
-                                           ">" CALL("2", "b", "{}") "\n<" RESULT("2", "{}") "\n");
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1"))
+                   SERVER(PROGRESS("1", "1")) "+5000 >" CANCEL("1") "\n" SERVER(PROGRESS("1", "2"))
+                       CLIENT(CALL("2", "b", "{}")) SERVER(RESULT("2", "{}")));
     client(t, CALL_TOKEN("7", "a", "{}", "7"));
     server_said(t, PROGRESS("7", "1") "\n");
     client(t, CANCEL("7"));
@@ -424,7 +365,7 @@ static void test_stage_recorded_cancellation_is_played_as_such(void **state)
 static void test_stage_client_that_does_not_cancel_is_told_and_does_not_hang(void **state)
 {
     struct play_test *t = *state;
-    play_begin(t, "", LEGACY ">" CALL("1", "a", "{}") "\n+5000 >" CANCEL("1") "\n");
+    play_begin(t, "", LEGACY CLIENT(CALL("1", "a", "{}")) "+5000 >" CANCEL("1") "\n");
     client(t, CALL("7", "a", "{}"));
     pass_us(t, 5000000 + PACE_SLACK_US - 1);
     server_said(t, "");
@@ -438,9 +379,8 @@ static void test_stage_request_that_was_open_at_the_end_does_not_hang(void **sta
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY
-               ">" CALL("1", "a", "{}") "\n+500 >" CALL("2", "b", "{}") "\n"
-                                                                        "<" RESULT("2", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "a", "{}")) "+500 >" CALL("2", "b", "{}") "\n" SERVER(
+                   RESULT("2", "{}")));
     client(t, CALL("1", "a", "{}"));
     pass_us(t, 501000 + PACE_SLACK_US);
     server_refused(t, "1", -32603, "recorded without an answer");
@@ -452,9 +392,8 @@ static void test_stage_recorded_timeout_and_crash_are_played_at_once(void **stat
 #define GONE(id, code)                                                                             \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"m\"}}"
     play_begin(t, ",\"end_reason\":\"server-exited\",\"exit_status\":7",
-               LEGACY ">" CALL("1", "slow", "{}") "\n+30000 !" GONE(
-                   "1", "-32001") "\n"
-                                  ">" CALL("2", "crash", "{}") "\n!" GONE("2", "-32000") "\n");
+               LEGACY CLIENT(CALL("1", "slow", "{}")) "+30000 !" GONE("1", "-32001") "\n" CLIENT(
+                   CALL("2", "crash", "{}")) "!" GONE("2", "-32000") "\n");
     client(t, CALL("5", "slow", "{}"));
     server_said(t, GONE("5", "-32001") "\n");
     assert_int_equal(stage_ended(t->stage), STAGE_GOES_ON);
@@ -499,9 +438,8 @@ static void test_stage_recorded_ping_is_played_as_recorded(void **state)
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY ">" REQUEST("1", "ping", "{}") "\n"
-                                                     "<{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{"
-                                                     "\"code\":-32601,\"message\":\"no\"}}\n");
+               LEGACY CLIENT(REQUEST("1", "ping", "{}")) "<{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                                                         "{\"code\":-32601,\"message\":\"no\"}}\n");
     client(t, REQUEST("5", "ping", "{}"));
     server_refused(t, "5", -32601, "no");
 }
@@ -510,9 +448,8 @@ static void test_stage_modern_recording_answers_a_probe_and_refuses_initialize(v
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               ">" REQUEST("1", "tools/list",
-                           "{" MODERN("2026-07-28") "}") "\n"
-                                                         "<" RESULT("1", "{\"tools\":[]}") "\n");
+               CLIENT(REQUEST("1", "tools/list", "{" MODERN("2026-07-28") "}"))
+                   SERVER(RESULT("1", "{\"tools\":[]}")));
     client(t, REQUEST("1", "server/discover", "{" MODERN("2026-07-28") "}"));
     server_said(
         t, RESULT("1",
@@ -536,17 +473,11 @@ static void test_stage_subscription_carries_the_live_id(void **state)
 #define ACK(id) NOTE("notifications/subscriptions/acknowledged", "{" SUBSCRIPTION(id) "}")
 #define CHANGED(id) NOTE("notifications/tools/list_changed", "{" SUBSCRIPTION(id) "}")
 #define LISTEN(id) REQUEST(id, "subscriptions/listen", "{" MODERN("2026-07-28") "}")
-    play_begin(
-        t, "",
-        ">" LISTEN("1") "\n<" ACK(
-            "1") "\n"
-                 ">" REQUEST("2", "tools/list",
-                             "{" MODERN("2026-07-28") "}") "\n"
-                                                           "<" RESULT("2", "{}") "\n<" CHANGED(
-                                                               "1") "\n"
-                                                                    "<" RESULT("1",
-                                                                               "{" SUBSCRIPTION(
-                                                                                   "1") "}") "\n");
+    play_begin(t, "",
+               CLIENT(LISTEN("1")) SERVER(ACK("1"))
+                   CLIENT(REQUEST("2", "tools/list", "{" MODERN("2026-07-28") "}"))
+                       SERVER(RESULT("2", "{}")) SERVER(CHANGED("1"))
+                           SERVER(RESULT("1", "{" SUBSCRIPTION("1") "}")));
     client(t, LISTEN("\"L\""));
     pass_all(t);
     server_said(t, ACK("\"L\"") "\n");
@@ -563,10 +494,10 @@ static void test_stage_subscription_says_what_a_call_brought_about_with_the_call
     struct play_test *t = *state;
 #define MODERN_CALL(id)                                                                            \
     REQUEST(id, "tools/call", "{\"name\":\"add\",\"arguments\":{}," MODERN("2026-07-28") "}")
-    const char *recording = ">" LISTEN("1") "\n<" ACK("1") "\n>" MODERN_CALL("2") "\n";
+    const char *recording = CLIENT(LISTEN("1")) SERVER(ACK("1")) CLIENT(MODERN_CALL("2"));
     struct buf b = {0};
     buf_adds(&b, recording);
-    buf_adds(&b, "<" CHANGED("1") "\n<" CHANGED("1") "\n<" RESULT("2", "{}") "\n");
+    buf_adds(&b, SERVER(CHANGED("1")) SERVER(CHANGED("1")) SERVER(RESULT("2", "{}")));
     play_begin(t, "", buf_str(&b));
     client(t, LISTEN("5"));
     pass_all(t);
@@ -594,9 +525,9 @@ static void test_stage_progress_of_a_task_comes_when_the_client_has_come_so_far(
     REQUEST("1", "elicitation/create",                                                             \
             "{\"_meta\":{\"io.modelcontextprotocol/related-task\":{\"taskId\":\"t\"}}}")
     struct buf b = {0};
-    buf_adds(&b, LEGACY ">" CALL_TOKEN("1", "a", "{}", "1") "\n<" RESULT("1", TASK("t")) "\n");
-    buf_adds(&b, "<" PROGRESS("1", "1") "\n>" OUTCOME "\n<" GO_ON "\n");
-    buf_adds(&b, ">" RESULT("1", "{}") "\n<" PROGRESS("1", "2") "\n<" RESULT("2", "{}") "\n");
+    buf_adds(&b, LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1")) SERVER(RESULT("1", TASK("t"))));
+    buf_adds(&b, SERVER(PROGRESS("1", "1")) CLIENT(OUTCOME) SERVER(GO_ON));
+    buf_adds(&b, CLIENT(RESULT("1", "{}")) SERVER(PROGRESS("1", "2")) SERVER(RESULT("2", "{}")));
     play_begin(t, "", buf_str(&b));
     client(t, CALL_TOKEN("5", "a", "{}", "5"));
     pass_all(t);
@@ -619,16 +550,10 @@ static void test_stage_input_required_goes_on_by_its_state_alone(void **state)
             "{\"k\":" answer "}," MODERN("2026-07-28") "}")
     play_begin(
         t, "",
-        ">" REQUEST(
-            "1", "tools/call",
-            "{\"name\":\"a\"," MODERN(
-                "2026-07-28") "}") "\n"
-                                   "<" RESULT(
-                                       "1",
-                                       "{\"resultType\":\"input_required\",\"requestState\":"
-                                       "\"s1\"}") "\n"
-                                                  ">" MORE("2", "s1", "{\"action\":\"accept\"}") "\n<" RESULT(
-                                                      "2", TEXT("done")) "\n");
+        CLIENT(REQUEST("1", "tools/call", "{\"name\":\"a\"," MODERN("2026-07-28") "}"))
+            SERVER(RESULT("1", "{\"resultType\":\"input_required\",\"requestState\":\"s1\"}"))
+                CLIENT(MORE("2", "s1", "{\"action\":\"accept\"}"))
+                    SERVER(RESULT("2", TEXT("done"))));
     client(t, MORE("3", "s1", "{\"action\":\"accept\",\"content\":{\"n\":\"B\"}}"));
     server_said(t, RESULT("3", TEXT("done")) "\n");
     client(t, MORE("4", "s2", "{\"action\":\"accept\"}"));
@@ -639,54 +564,18 @@ static void test_stage_batch_is_answered_with_a_batch(void **state)
 {
     struct play_test *t = *state;
     struct buf b = {0};
-    buf_adds(
-        &b,
-        "{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"t\"}\n"
-        "{\"t\":1,\"dir\":\"c2s\",\"msg\":" INITIALIZE "}\n"
-        "{\"t\":2,\"dir\":\"s2c\",\"msg\":" RESULT(
-            "0",
-            "{\"protocolVersion\":\"2025-03-26\"}") "}\n"
-                                                    "{\"t\":3,\"dir\":\"c2s\",\"msg\":[" CALL("1", "a", "{}") "," CALL(
-                                                        "2", "b",
-                                                        "{}") "]}\n"
-                                                              "{\"t\":3,\"dir\":\"c2s\",\"member\":"
-                                                              "true,\"msg\":" CALL(
-                                                                  "1", "a",
-                                                                  "{}") "}\n"
-                                                                        "{\"t\":3,\"dir\":\"c2s\","
-                                                                        "\"member\":true,"
-                                                                        "\"msg\":" CALL(
-                                                                            "2", "b",
-                                                                            "{}") "}\n"
-                                                                                  "{\"t\":4,"
-                                                                                  "\"dir\":\"s2c\","
-                                                                                  "\"msg\":"
-                                                                                  "[" RESULT("2", "{}") "," RESULT(
-                                                                                      "1",
-                                                                                      "{}") "]}\n"
-                                                                                            "{\"t\""
-                                                                                            ":4,"
-                                                                                            "\"dir"
-                                                                                            "\":"
-                                                                                            "\"s2c"
-                                                                                            "\","
-                                                                                            "\"memb"
-                                                                                            "er\":"
-                                                                                            "true,"
-                                                                                            "\"msg"
-                                                                                            "\""
-                                                                                            ":" RESULT(
-                                                                                                "2",
-                                                                                                "{"
-                                                                                                "\""
-                                                                                                "n"
-                                                                                                "\""
-                                                                                                ":2"
-                                                                                                "}") "}\n"
-                                                                                                     "{\"t\":4,\"dir\":\"s2c\",\"member\":true,\"msg\":" RESULT(
-                                                                                                         "1",
-                                                                                                         "{\"n\":1}") "}\n"
-                                                                                                                      "{\"end\":true}\n");
+#define LINE(dir, more, message) "{\"t\":1,\"dir\":\"" dir "\"," more "\"msg\":" message "}\n"
+#define MEMBER "\"member\":true,"
+    buf_adds(&b, "{\"format\":\"mcp-interposer-cassette\",\"version\":1,\"name\":\"t\"}\n");
+    buf_adds(&b, LINE("c2s", "", INITIALIZE));
+    buf_adds(&b, LINE("s2c", "", RESULT("0", "{\"protocolVersion\":\"2025-03-26\"}")));
+    buf_adds(&b, LINE("c2s", "", "[" CALL("1", "a", "{}") "," CALL("2", "b", "{}") "]"));
+    buf_adds(&b, LINE("c2s", MEMBER, CALL("1", "a", "{}")));
+    buf_adds(&b, LINE("c2s", MEMBER, CALL("2", "b", "{}")));
+    buf_adds(&b, LINE("s2c", "", "[" RESULT("2", "{}") "," RESULT("1", "{}") "]"));
+    buf_adds(&b, LINE("s2c", MEMBER, RESULT("2", "{\"n\":2}")));
+    buf_adds(&b, LINE("s2c", MEMBER, RESULT("1", "{\"n\":1}")));
+    buf_adds(&b, "{\"end\":true}\n");
     play_begin(t, "", LEGACY);
     FILE *f = fopen(temp_path(&t->temp, "batch.jsonl"), "we");
     assert_int_equal(fwrite(b.p, 1, b.n, f), b.n);
@@ -744,9 +633,8 @@ static void begin_fault(struct play_test *t, const char *fault)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     play_begin(t, "",
-               LEGACY ">" CALL_TOKEN("1", "a", "{}",
-                                     "1") "\n<" PROGRESS("1", "1") "\n"
-                                                                   "<" RESULT("1", TEXT("a")) "\n");
+               LEGACY CLIENT(CALL_TOKEN("1", "a", "{}", "1")) SERVER(PROGRESS("1", "1"))
+                   SERVER(RESULT("1", TEXT("a"))));
     client(t, CALL_TOKEN("7", "a", "{}", "7"));
 }
 
@@ -834,13 +722,10 @@ static void test_stage_hangup_says_at_once_what_only_waits_for_time(void **state
 {
     struct play_test *t = *state;
     t->rules.pace.speed = 1;
-    play_begin(
-        t, "",
-        LEGACY ">" CALL("1", "a", "{}") "\n+60000 <" RESULT(
-            "1", "{}") "\n"
-                       ">" CALL("2", "b", "{}") "\n<" ASK("5") "\n>" RESULT("5", "{}") "\n<" RESULT(
-                           "2", "{}") "\n"
-                                      ">" CALL("3", "c", "{}") "\n>" CANCEL("3") "\n");
+    play_begin(t, "",
+               LEGACY CLIENT(CALL("1", "a", "{}")) "+60000 <" RESULT("1", "{}") "\n" CLIENT(
+                   CALL("2", "b", "{}")) SERVER(ASK("5")) CLIENT(RESULT("5", "{}"))
+                   SERVER(RESULT("2", "{}")) CLIENT(CALL("3", "c", "{}")) CLIENT(CANCEL("3")));
     client(t, CALL("1", "a", "{}"));
     client(t, CALL("2", "b", "{}"));
     client(t, CALL("3", "c", "{}"));
@@ -859,11 +744,10 @@ static void test_stage_requests_are_compared_in_the_form_in_which_they_were_kept
 {
     struct play_test *t = *state;
     play_begin(t, RULES,
-               LEGACY ">" CALL("1", "login", "{\"password\":\"[redacted:password]\"}") "\n<" RESULT(
-                   "1", "{}") "\n"
-                              ">" CALL("2", "write",
-                                       "{\"content\":\"" FIFTY
-                                       "\xe2\x80\xa6 [+4 chars]\"}") "\n<" RESULT("2", "[]") "\n");
+               LEGACY CLIENT(CALL("1", "login", "{\"password\":\"[redacted:password]\"}"))
+                   SERVER(RESULT("1", "{}")) CLIENT(
+                       CALL("2", "write", "{\"content\":\"" FIFTY "\xe2\x80\xa6 [+4 chars]\"}"))
+                       SERVER(RESULT("2", "[]")));
     client(t, CALL("1", "login", "{\"password\":\"a b c\"}"));
     server_said(t, RESULT("1", "{}") "\n");
     client(t, CALL("2", "write", "{\"content\":\"" FIFTY "more\"}"));
@@ -878,8 +762,8 @@ static void test_stage_old_form_of_a_request_is_brought_into_todays(void **state
 {
     struct play_test *t = *state;
     play_begin(t, RULES,
-               LEGACY
-               ">" CALL("1", "login", "{\"password\":\"a b c\"}") "\n<" RESULT("1", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "login", "{\"password\":\"a b c\"}"))
+                   SERVER(RESULT("1", "{}")));
     client(t, CALL("1", "login", "{\"password\":\"d e f\"}"));
     server_said(t, RESULT("1", "{}") "\n");
 }
@@ -888,8 +772,8 @@ static void test_stage_recording_without_rules_is_compared_as_it_is(void **state
 {
     struct play_test *t = *state;
     play_begin(t, "",
-               LEGACY
-               ">" CALL("1", "login", "{\"password\":\"a b c\"}") "\n<" RESULT("1", "{}") "\n");
+               LEGACY CLIENT(CALL("1", "login", "{\"password\":\"a b c\"}"))
+                   SERVER(RESULT("1", "{}")));
     client(t, CALL("1", "login", "{\"password\":\"d e f\"}"));
     assert_null(strstr(buf_str(&t->said), "d e f"));
     assert_null(strstr(buf_str(&t->said), "a b c"));
@@ -903,13 +787,10 @@ static void test_stage_answer_of_the_client_is_shown_without_its_secrets(void **
 {
     struct play_test *t = *state;
     t->rules.canon.answers = true;
-    play_begin(
-        t, RULES,
-        LEGACY ">" CALL("1", "a", "{}") "\n<" ASK("5") "\n>" RESULT(
-            "5",
-            "{\"content\":{\"password\":\"[redacted:password]\"}}") "\n"
-                                                                    "<" RESULT("1",
-                                                                               TEXT("hello")) "\n");
+    play_begin(t, RULES,
+               LEGACY CLIENT(CALL("1", "a", "{}")) SERVER(ASK("5"))
+                   CLIENT(RESULT("5", "{\"content\":{\"password\":\"[redacted:password]\"}}"))
+                       SERVER(RESULT("1", TEXT("hello"))));
     client(t, CALL("1", "a", "{}"));
     client(t, RESULT("1", "{\"content\":{\"password\":\"a b c\"}}"));
     assert_int_equal(t->report.counts.missed, 0);
