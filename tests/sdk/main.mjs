@@ -275,13 +275,23 @@ async function coverage() {
   });
 }
 
+// The end-to-end tests run the snippet as well, where the SDK is installed by then: here it is.
+async function document() {
+  await test("docs/ci.md: the snippet for the TypeScript SDK", async () => {
+    const argv = [join(here, "../e2e/57-ci.py"), "TypeScript SDK"];
+    const env = { ...process.env, MCP_INTERPOSER: interposer };
+    const { stdout } = await promisify(execFile)("python3", argv, { env, timeout: deadline(120_000) }).catch((error) => fail(error.stdout || error.message));
+    if (!/^ok - /m.test(stdout)) fail(stdout);
+  });
+}
+
 const words = process.argv.slice(2);
 const cases = [
   ...[...everything_cases, ...filesystem_cases, ...memory_cases].map((one) => [one, sdkCase]),
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
-if (cases.length === 0) fail(`no case is named like ${words.join(" or ")}`);
+if (cases.length === 0 && !words.includes("docs")) fail(`no case is named like ${words.join(" or ")}`);
 
 try {
   await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
@@ -297,6 +307,7 @@ try {
     }),
   );
   if (words.length === 0) await coverage();
+  if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {
   await test("the tests could run", () => fail(error.message));
 } finally {
