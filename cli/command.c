@@ -11,6 +11,7 @@ const struct command *const commands[] = {
     &command_stats,
     &command_search,
     &command_check,
+    &command_tools,
     &command_export,
     &command_import,
     &command_wrap,

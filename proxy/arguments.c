@@ -78,6 +78,8 @@ static bool unknown_tool(struct traffic *t, struct message *x)
 
 bool arguments_request(struct traffic *t, struct message *x, const struct protocol_asked *asked)
 {
+    if (t->before_state == TOOLS_BEFORE_UNASKED && is_method(asked->method, "tools/list"))
+        t->before_state = TOOLS_BEFORE_WANTED;
     if (t->check_arguments == ARGUMENTS_OFF || !t->tools.begun ||
         !is_method(asked->method, "tools/call") || x->m.name.type != JSON_STRING)
         return true;
@@ -100,16 +102,83 @@ static bool is_plain(const struct rpc *m)
             json_key_is(json_string_raw(m->result_type), "complete"));
 }
 
+/* ---- the tools of the session before ------------------------------------------------------- */
+
+void arguments_turn(struct traffic *t)
+{
+    struct query *q = NULL;
+    struct buf error = {0};
+    if (t->before_state != TOOLS_BEFORE_WANTED)
+        return;
+    t->before_state = TOOLS_BEFORE_DONE;
+    const char *vault = recorder_vault(t->recorder);
+    if (vault != NULL && query_open(&q, vault, &error) == 0 &&
+        toollist_read(q, t->server, recorder_uid(t->recorder), 0, &t->before) == 0)
+        t->before_state = TOOLS_BEFORE_READ;
+    query_close(q);
+    buf_close(&error);
+}
+
+struct changes {
+    struct buf detail, words;
+    size_t n;
+};
+
+#define CHANGES_TOLD 8 /* tools named on stderr; all are in the event */
+
+static void on_change(void *ctx, enum toollist_change change, const struct tool *before,
+                      const struct tool *now)
+{
+    struct changes *c = ctx;
+    struct slice name = now != NULL ? now->name : before->name;
+    buf_printf(&c->detail, "%s{\"tool\":", c->n > 0 ? "," : "");
+    text_json(&c->detail, name);
+    buf_printf(&c->detail, ",\"change\":\"%s\"}", toollist_change_name(change));
+    if (c->n++ >= CHANGES_TOLD)
+        return;
+    buf_printf(&c->words, "%s%s ", c->n > 1 ? ", " : "", toollist_change_name(change));
+    text_visible(&c->words, text_head(name, 100));
+}
+
+/* The first whole list of a session is held against the one of the session before. */
+static void compare(struct traffic *t, struct message *x)
+{
+    struct changes c = {0};
+    t->before_state = TOOLS_BEFORE_DONE;
+    buf_adds(&c.detail, "{\"tools\":[");
+    if (toollist_compare(&t->before.tools, &t->tools, true, on_change, &c) > 0) {
+        buf_printf(&c.detail, "],\"before\":\"%s\"}", t->before.uid);
+        x->rules |= RULE(RULE_TOOL_CHANGED);
+        recorder_event(t->recorder, "tool-changed", c.detail.failed ? NULL : buf_str(&c.detail));
+        log_warn("tools differ from those of the session before: server=%s %s%s; see "
+                 "mcp-interposer tools %s --diff",
+                 t->server, buf_str(&c.words), c.n > CHANGES_TOLD ? ", …" : "", t->server);
+    }
+    buf_close(&c.detail);
+    buf_close(&c.words);
+    toollist_close(&t->before);
+}
+
+static void learn_list(struct traffic *t, struct message *x, uint64_t cursor)
+{
+    tools_page(&t->tools, &x->m, cursor);
+    if (t->before_state == TOOLS_BEFORE_READ && tools_whole(&t->tools))
+        compare(t, x);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
 void arguments_answer(struct traffic *t, struct message *x, const struct pending *p)
 {
-    if (t->check_arguments == ARGUMENTS_OFF || x->dir != ROW_S2C)
+    if (x->dir != ROW_S2C)
         return;
     if (is_method(p->asked.method, "tools/list")) {
         if (x->m.kind == RPC_RESULT && x->m.result.type == JSON_OBJECT)
-            tools_page(&t->tools, &x->m, p->asked.cursor);
+            learn_list(t, x, p->asked.cursor);
         return;
     }
-    if (!is_method(p->asked.method, "tools/call") || !t->tools.begun || !is_plain(&x->m))
+    if (t->check_arguments == ARGUMENTS_OFF || !is_method(p->asked.method, "tools/call") ||
+        !t->tools.begun || !is_plain(&x->m))
         return;
     struct tool *tool = tools_find(&t->tools, p->target);
     struct schema_fault f = {{0}, {0}};

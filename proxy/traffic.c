@@ -39,6 +39,7 @@ void traffic_close(struct traffic *t)
     handshake_close(&t->handshake);
     protocol_close(&t->protocol);
     tools_close(&t->tools);
+    toollist_close(&t->before);
     actions_close(&t->actions);
     buf_close(&t->scratch);
 }

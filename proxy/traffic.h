@@ -17,6 +17,7 @@
 #include "vault/actions.h"
 #include "vault/recorder.h"
 #include "vault/redact.h"
+#include "vault/toollist.h"
 #include "wire/line.h"
 #include "wire/protocol.h"
 #include "wire/tools.h"
@@ -40,6 +41,14 @@ struct traffic {
     struct protocol protocol;     /* the rules of MCP */
     enum check_arguments check_arguments;
     struct tools tools; /* of the newest tools/list */
+    /* What the server had in the session before is read while it answers the first tools/list. */
+    enum {
+        TOOLS_BEFORE_UNASKED,
+        TOOLS_BEFORE_WANTED,
+        TOOLS_BEFORE_READ,
+        TOOLS_BEFORE_DONE
+    } before_state;
+    struct toollist before;
     struct actions actions;
     struct buf scratch;                            /* owned: replies under construction */
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */

@@ -2,6 +2,7 @@
 #include "proxy/proxy_inner.h"
 
 #include "base/log.h"
+#include "proxy/arguments.h"
 
 #define IDLE_S 0.5                 /* without a commit for so long, the pipes are idle */
 #define CHECKPOINT_IDLE_PAGES 1000 /* a write-ahead log worth a checkpoint when they are: 4 MiB */
@@ -158,6 +159,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
             outbox_release(&p->traffic.out[i]);
             relay_flush(&p->relay[i]);
         }
+        arguments_turn(&p->traffic);
         write_log_when_due(p);
         checkpoint_when_due(p);
         watch_deadlines(p);

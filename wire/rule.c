@@ -78,6 +78,8 @@ static const struct {
                                 "The arguments do not fit the tool's inputSchema."},
     [RULE_INVALID_STRUCTURED_CONTENT] = {"invalid-structured-content", SEVERITY_ERROR,
                                          "The result does not fit the tool's outputSchema."},
+    [RULE_TOOL_CHANGED] = {"tool-changed", SEVERITY_NOTE,
+                           "The server has other tools than in the session before."},
 };
 
 const char *rule_name(enum rule r)

@@ -47,6 +47,7 @@ enum rule {
     RULE_UNKNOWN_TOOL,
     RULE_INVALID_ARGUMENTS,
     RULE_INVALID_STRUCTURED_CONTENT,
+    RULE_TOOL_CHANGED,
     RULE_COUNT
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");

@@ -1,0 +1,272 @@
+/* cmd_tools.c - `mcp-interposer tools [SERVER]`: what a server offers, and what has changed in it. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/config.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/tool_diff.h"
+#include "vault/toollist.h"
+#include "wire/json_text.h"
+
+#define VALUE_MAX 300 /* bytes of a value that is shown */
+
+static const struct opt table_of_options[] = {
+    {'d', "diff", NULL, NULL, "what is another than the last time that something was"},
+    {0, "json", NULL, NULL, "a JSON object on a line for each tool"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static const char about[] =
+    "SERVER is a name as `sessions` shows them; without it, that of the newest session. The tools\n"
+    "are those of the first whole tools/list in its newest session that has one. --diff goes back\n"
+    "from there to the newest session with a list that differs.\n"
+    "Exit status: 0 listed, or no difference; 1 there are differences; 2 usage; 3 failure.\n";
+
+static const struct table_column columns[] = {{"TOOL", false, 40, 0},
+                                              {"ARGUMENTS", false, 50, 1},
+                                              {"HINTS", false, 24, 2},
+                                              {"DESCRIPTION", false, 80, 0}};
+
+struct printing {
+    struct out *o;
+    bool json;
+};
+
+static void session_line(struct out *o, const char *mark, const struct toollist *l)
+{
+    char when[CLOCK_TEXT_MAX];
+    clock_local_text(l->started_at_us, when);
+    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->session_id, when,
+               l->tools.n);
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+/* "path, lines?": the properties of the inputSchema, those that need not be there with a mark. */
+static void arguments_text(struct buf *b, struct json_value schema)
+{
+    struct slice key;
+    struct json_value v, name;
+    struct json_value required = json_get(schema, "required");
+    bool first = true;
+    for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
+         json_walk_next(&w, &key, &v); first = false) {
+        struct slice none;
+        bool must = false;
+        for (struct json_walk r = json_walk_begin(required); json_walk_next(&r, &none, &name);)
+            must = must || slice_eq(json_string_raw(name), key);
+        buf_adds(b, first ? "" : ", ");
+        json_unescape(b, key);
+        buf_adds(b, must ? "" : "?");
+    }
+}
+
+static void hints_text(struct buf *b, struct json_value tool)
+{
+    static const char *const hints[][2] = {{"readOnlyHint", "reads"},
+                                           {"idempotentHint", "idempotent"},
+                                           {"destructiveHint", "destroys"}};
+    struct json_value annotations = json_get(tool, "annotations");
+    for (size_t i = 0; i < MI_COUNT(hints); i++)
+        if (json_get(annotations, hints[i][0]).type == JSON_TRUE) {
+            buf_adds(b, b->n > 0 ? " " : "");
+            buf_adds(b, hints[i][1]);
+        }
+}
+
+static void add_row(struct table *t, const struct tool *tool, struct buf *b)
+{
+    struct json_value v = {JSON_OBJECT, tool->text};
+    struct json_value description = json_get(v, "description");
+    table_add(t, tool->name, OUT_PLAIN);
+    buf_clear(b);
+    arguments_text(b, tool->input);
+    table_add(t, buf_slice(b), OUT_PLAIN);
+    buf_clear(b);
+    hints_text(b, v);
+    table_add(t, buf_slice(b), OUT_DIM);
+    buf_clear(b);
+    if (description.type == JSON_STRING)
+        json_unescape(b, json_string_raw(description));
+    const char *nl = b->n > 0 ? memchr(b->p, '\n', b->n) : NULL;
+    table_add(t, (struct slice){b->p != NULL ? b->p : "", nl != NULL ? (size_t)(nl - b->p) : b->n},
+              OUT_PLAIN);
+}
+
+static int print_list(struct out *o, const struct toollist *l, bool json)
+{
+    struct table t;
+    struct buf b = {0};
+    bool good = true;
+    if (json) {
+        for (size_t i = 0; i < l->tools.n; i++) {
+            text_json_again(&b, l->tools.tool[i].text);
+            buf_addc(&b, '\n');
+        }
+        out_raw(o, buf_str(&b));
+    } else {
+        table_open(&t, columns, MI_COUNT(columns));
+        session_line(o, "tools of", l);
+        for (size_t i = 0; i < l->tools.n; i++)
+            add_row(&t, &l->tools.tool[i], &b);
+        good = l->tools.n == 0 || table_print(&t, o);
+        table_close(&t);
+    }
+    good = good && !b.failed;
+    buf_close(&b);
+    return good ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* ---- the difference ------------------------------------------------------------------------- */
+
+static void print_value(struct out *o, const char *mark, enum out_style style, struct slice value)
+{
+    if (value.p == NULL)
+        return;
+    struct slice head = text_head(value, VALUE_MAX);
+    out_style(o, style);
+    out_raw(o, mark);
+    out_text(o, head);
+    out_raw(o, head.n < value.n ? "..." : "");
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+}
+
+static void on_difference(void *ctx, struct slice pointer, struct slice before, struct slice now)
+{
+    struct printing *p = ctx;
+    out_raw(p->o, "  ");
+    out_text(p->o, pointer);
+    out_end_line(p->o);
+    print_value(p->o, "  - ", OUT_RED, before);
+    print_value(p->o, "  + ", OUT_GREEN, now);
+}
+
+static void add_json(struct buf *b, const char *name, struct slice json)
+{
+    buf_printf(b, ",\"%s\":", name);
+    if (json.p != NULL)
+        text_json_again(b, json);
+    else
+        buf_adds(b, "null");
+}
+
+static void on_change(void *ctx, enum toollist_change change, const struct tool *before,
+                      const struct tool *now)
+{
+    static const enum out_style styles[] = {OUT_GREEN, OUT_YELLOW, OUT_RED};
+    struct printing *p = ctx;
+    struct slice name = now != NULL ? now->name : before->name;
+    if (p->json) {
+        struct buf b = {0};
+        buf_adds(&b, "{\"tool\":");
+        text_json(&b, name);
+        buf_printf(&b, ",\"change\":\"%s\"", toollist_change_name(change));
+        add_json(&b, "before", before != NULL ? before->text : (struct slice){0});
+        add_json(&b, "now", now != NULL ? now->text : (struct slice){0});
+        buf_adds(&b, "}\n");
+        out_raw(p->o, buf_str(&b));
+        buf_close(&b);
+        return;
+    }
+    out_style(p->o, styles[change]);
+    out_printf(p->o, "%-8s", toollist_change_name(change));
+    out_style(p->o, OUT_PLAIN);
+    out_text(p->o, name);
+    out_end_line(p->o);
+    if (change == TOOLLIST_CHANGED)
+        tool_diff(before->text, now->text, on_difference, p);
+}
+
+static int print_diff(struct out *o, struct query *q, const char *server,
+                      const struct toollist *now, bool json)
+{
+    struct toollist before = {.session_id = now->session_id};
+    size_t n = 0, looked = 0;
+    int st = 0;
+    while (n == 0 && st == 0) {
+        int64_t from = before.session_id;
+        toollist_close(&before);
+        st = toollist_read(q, server, NULL, from, &before);
+        if (st == 0) {
+            looked++;
+            n = toollist_compare(&before.tools, &now->tools, false, NULL, NULL);
+        }
+    }
+    if (st == MI_ENOENT)
+        st = 0;
+    if (n > 0) {
+        struct printing p = {.o = o, .json = json};
+        if (!json) {
+            session_line(o, "---", &before);
+            session_line(o, "+++", now);
+        }
+        toollist_compare(&before.tools, &now->tools, false, on_change, &p);
+    } else if (st == 0 && !json) {
+        out_printf(o, "no difference to %zu earlier lists of %s\n", looked, server);
+    }
+    toollist_close(&before);
+    return st < 0 ? EXIT_TROUBLE : n > 0 ? EXIT_FOUND : EXIT_FINE;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int tools_of(const struct settings *s, struct query *q, const char *server)
+{
+    struct toollist l;
+    struct out o;
+    bool json = settings_on(s, "json");
+    int st = toollist_read(q, server, NULL, 0, &l);
+    if (st < 0) {
+        if (st == MI_ENOENT)
+            log_error("no whole tools/list of %s was recorded; `mcp-interposer sessions` has the "
+                      "names of servers",
+                      server);
+        else
+            log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+        return EXIT_TROUBLE;
+    }
+    out_open(&o);
+    int status =
+        settings_on(s, "diff") ? print_diff(&o, q, server, &l, json) : print_list(&o, &l, json);
+    int closed = out_close(&o);
+    toollist_close(&l);
+    return closed != EXIT_FINE ? closed : status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct settings s;
+    struct query *q = NULL;
+    struct buf name = {0};
+    if (!settings_read(&s, &command_tools, argc, argv))
+        return s.exit_status;
+    int status = session_vault_open(&s, &q);
+    if (status == EXIT_FINE && s.operands_n == 0) {
+        struct query_session newest;
+        if (query_session(q, NULL, &newest) == 0) {
+            buf_slice_add(&name, newest.name);
+        } else {
+            log_error("%s", query_error(q));
+            status = EXIT_TROUBLE;
+        }
+    }
+    if (status == EXIT_FINE)
+        status = tools_of(&s, q, s.operands_n > 0 ? s.operands[0] : buf_str(&name));
+    query_close(q);
+    buf_close(&name);
+    settings_close(&s);
+    return status;
+}
+
+const struct command command_tools = {
+    .name = "tools",
+    .summary = "list the tools that a server has, or what has changed in them",
+    .usage = "[OPTIONS] [SERVER]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Tools that are others than in the session before: the finding, the event, and `tools --diff`."""
+import json
+
+import lib
+from lib import case, check, eq, request, result
+
+ADD = {"name": "add", "description": "adds\nnumbers", "annotations": {"readOnlyHint": True},
+       "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}}
+SUB = {"name": "sub", "inputSchema": {"type": "object"}}
+MUL = {"name": "mul", "inputSchema": {"type": "object"}}
+ADD2 = {**ADD, "description": "sends your files away", "inputSchema": {**ADD["inputSchema"], "required": ["a", "b"]}}
+
+
+def session(t, *pages, name="calc", options=()):
+    """A session with one tools/list; its lines on stderr."""
+    p = t.proxy("--name", name, *options).initialize()
+    cursor = None
+    for i, tools in enumerate(pages):
+        q = request(i, "tools/list", None if cursor is None else {"cursor": cursor})
+        p.client.send(q)
+        p.server.expect(q)
+        cursor = str(i + 1) if i + 1 < len(pages) else None
+        answer = result(i, {"tools": tools, **({"nextCursor": cursor} if cursor else {})})
+        p.server.send(answer)
+        p.client.expect(answer)
+    p.end()
+    return [x for x in p.own_lines() if "tools differ" in x]
+
+
+def changes(t):
+    """Of each session: what changed, by its event, and whether a message says so."""
+    found = [json.loads(detail)["tools"] for (detail,) in
+             t.rows("SELECT detail FROM events WHERE kind = 'tool-changed' ORDER BY id")]
+    noted = len(t.messages("finding LIKE '%tool-changed%'"))
+    eq(noted, len(found), "messages with the finding, for each event one")
+    return [sorted((c["tool"], c["change"]) for c in f) for f in found]
+
+
+@case("what is new, changed or gone is an event and a finding, and said on stderr")
+def _(t):
+    eq(session(t, [ADD, SUB]), [], "the first session has nothing to differ from")
+    eq(session(t, [SUB, json.loads(json.dumps(ADD, sort_keys=True))]), [], "another order is no difference")
+    said = session(t, [ADD2, MUL])
+    eq(len(said), 1, f"said: {said}")
+    check("changed add" in said[0] and "new mul" in said[0] and "gone sub" in said[0], said[0])
+    eq(session(t, [MUL], [ADD2]), [], "pages are one list")
+    eq(changes(t), [[("add", "changed"), ("mul", "new"), ("sub", "gone")]], "changes")
+
+
+@case("another server, a session without a whole list, and --check-arguments off")
+def _(t):
+    session(t, [ADD])
+    eq(session(t, [SUB], name="other"), [], "another name is another server")
+    session(t)
+    p = t.proxy("--name", "calc").initialize()
+    p.client.send(request(1, "tools/list"))
+    p.server.recv()
+    p.server.send(result(1, {"tools": [SUB], "nextCursor": "more"}))
+    p.client.recv()
+    p.end()
+    eq(changes(t), [], "changes")
+    eq(len(session(t, [SUB], options=["--check-arguments", "off"])), 1, "what is said")
+    eq(changes(t), [[("add", "gone"), ("sub", "new")]], "changes")
+
+
+@case("a definition with a secret in it is no difference to itself")
+def _(t):
+    secret = {**SUB, "description": "use the key AKIAZ7QH3XT5MWRK2VDP"}
+    session(t, [secret])
+    check(b"AKIAZ7" not in t.messages("kind = 'result' AND method IS NULL")[-1].body, "the secret is in the vault")
+    eq(session(t, [secret]), [], "said")
+    eq(changes(t), [], "changes")
+
+
+@case("tools lists them, --diff shows what has changed")
+def _(t):
+    session(t, [ADD, SUB])
+    session(t, [ADD2, MUL])
+    session(t, [ADD2, MUL])
+    session(t, [SUB], name="other")
+
+    def tools(*args, status):
+        done = t.run("tools", "--vault", t.vault, *args)
+        eq(done.returncode, status, f"tools {args}: {done.stderr}")
+        return done.stdout.decode()
+    text = tools("calc", status=0)
+    check("a, b" in text and "reads" in text and "sends your files away" in text, text)
+    eq([json.loads(x)["name"] for x in tools("calc", "--json", status=0).splitlines()], ["add", "mul"], "names")
+    check("sub" in tools(status=0), "without a name, those of the newest session")
+    text = tools("calc", "--diff", status=1)
+    lines = text.splitlines()
+    check(lines[0].startswith("--- session 1,") and lines[1].startswith("+++ session 3,"), text)
+    eq(lines[2:], ["changed add", "  /description", '  - "adds\\nnumbers"', '  + "sends your files away"',
+                   "  /inputSchema/required", '  - ["a"]', '  + ["a","b"]', "new     mul", "gone    sub"], "diff")
+    rows = [json.loads(x) for x in tools("calc", "--diff", "--json", status=1).splitlines()]
+    eq([(r["tool"], r["change"], r["before"] == ADD, r["now"] == ADD2) for r in rows],
+       [("add", "changed", True, True), ("mul", "new", False, False), ("sub", "gone", False, False)], "JSON")
+    check("no difference" in tools("other", "--diff", status=0), "one list")
+    tools("none", status=3)
+
+
+if __name__ == "__main__":
+    lib.main()
