@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "vault/keep.h"
+#include "vault/redact.h"
 #include "wire/json_text.h"
 #include "wire/method.h"
 
@@ -45,13 +47,23 @@ static void tell_server(struct traffic *t, const struct pending *p)
     buf_close(&b);
 }
 
+/* A name is cut when it is clean: a secret that was cut in two would be known no more. */
+static void add_name(struct buf *b, struct slice name)
+{
+    struct buf clean = {0};
+    if (keep_text(name, &clean) < 0)
+        b->failed = true;
+    text_visible(b, (struct slice){clean.p, redact_head(buf_slice(&clean), 80)});
+    buf_close(&clean);
+}
+
 /* "tools/call slow" */
 static void name_request(struct buf *b, const struct pending *p)
 {
-    text_visible(b, text_head(p->method, 80));
+    add_name(b, p->method);
     if (p->target.p != NULL) {
         buf_addc(b, ' ');
-        text_visible(b, text_head(p->target, 80));
+        add_name(b, p->target);
     }
 }
 

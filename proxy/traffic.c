@@ -55,6 +55,8 @@ static void clean_line(struct redact_lines *lines, struct row *row, struct chunk
     struct buf clean = {0};
     size_t n = 0;
     *ret_hold = NULL;
+    if (row->findings & FINDING(FIND_TOO_LONG)) /* it was cut: not within a secret */
+        row->body.n = redact_whole_words(row->body, REDACT_WORD_MAX);
     int st = r != NULL ? redact_line(r, lines, row->body, &clean, &n) : MI_ENOMEM;
     if (st == 0 && n > 0 && (*ret_hold = chunk_new(clean.n)) != NULL) {
         memcpy((*ret_hold)->data, clean.p, clean.n);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "vault/redact.h"
 
 void trouble_open(struct trouble *t, struct recorder *r, const char *server, struct slice command)
 {
@@ -20,7 +21,8 @@ void trouble_close(struct trouble *t)
 
 static void keep(struct trouble_head *h, const struct line *line)
 {
-    h->n = size_min(line->n, TROUBLE_HEAD_MAX);
+    struct slice head = {line->p, size_min(line->n, TROUBLE_HEAD_MAX)};
+    h->n = head.n < line->n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
     memcpy(h->text, line->p, h->n);
 }
 

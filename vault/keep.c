@@ -4,6 +4,7 @@
 #include "vault/redact.h"
 #include "wire/json_text.h"
 
+#define CUT_WORD_MAX 1024       /* bytes of a word at a cut that may be a secret */
 #define LARGE ((size_t)1 << 20) /* bytes of a buffer that are given back */
 
 const char *keep_level_name(enum keep_level level)
@@ -37,7 +38,10 @@ static struct span resolve(struct buf *b, struct slice raw)
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, KEEP_NAME_MAX * 6));
-    text_utf8(b, text_head(buf_slice(&name), KEEP_NAME_MAX));
+    struct slice head = text_head(buf_slice(&name), KEEP_NAME_MAX);
+    if (head.n < name.n)
+        head.n = redact_whole_words(head, CUT_WORD_MAX);
+    text_utf8(b, head);
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -115,6 +119,8 @@ int keep_row(struct keep *k, const struct row *r, struct kept *ret)
 {
     struct redact *rules = redact_present();
     struct slice body = k->level == KEEP_MINIMAL ? (struct slice){0} : r->body;
+    if (body.p != NULL && r->findings & FINDING(FIND_TOO_LONG)) /* not within a secret */
+        body.n = redact_whole_words(body, CUT_WORD_MAX);
     struct slice method, target;
     int st = rules != NULL ? make_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)

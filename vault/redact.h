@@ -25,6 +25,7 @@
 
 #define REDACT_CUT 50        /* characters of sensitive content that stay */
 #define REDACT_MARK_MAX 80   /* bytes of a mark `[redacted:RULE]` */
+#define REDACT_WORD_MAX 4096 /* bytes of a word that may be a secret, where lines are cut */
 #define REDACT_PEM_LINES 512 /* lines of a private key that are hidden, if its end never comes */
 
 enum redact_how {
@@ -84,6 +85,9 @@ bool redact_maybe(const struct redact *r, struct slice text);
 /* Any bytes. A private key without its end goes up to the end of the text. */
 MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
 
+/* Bytes of a text that goes on elsewhere, or was cut, up to where no word is growing: a secret that is cut in two is
+ * known no more. All of it, when its last word has more than max_word bytes. */
+size_t redact_whole_words(struct slice text, size_t max_word);
 /* Bytes of the first `chars` characters of what was sanitized; a mark that begins there is in it whole. */
 size_t redact_head(struct slice text, size_t chars);
 

@@ -100,3 +100,18 @@ int redact_line(struct redact *r, struct redact_lines *l, struct slice line, str
     buf_close(&rest);
     return st;
 }
+
+/* May a secret go on behind this byte? */
+static bool in_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
+           memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
+}
+
+size_t redact_whole_words(struct slice text, size_t max_word)
+{
+    size_t n = text.n;
+    while (n > 0 && in_word(text.p[n - 1]))
+        n--;
+    return text.n - n > max_word ? text.n : n;
+}

@@ -1,29 +1,11 @@
 #include "vault/redact_stream.h"
 
-#define WORD_MAX 4096 /* a word longer than this is cut, where a line is too long */
-
 void redact_stream_close(struct redact_stream *s)
 {
     buf_close(&s->line);
     buf_close(&s->shown);
     buf_close(&s->clean);
     *s = (struct redact_stream){0};
-}
-
-/* May a secret go on behind this byte? */
-static bool in_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (unsigned char)c >= 0x80 || memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
-}
-
-/* Up to where no word is growing. */
-static size_t whole_words(struct slice text)
-{
-    size_t n = text.n;
-    while (n > 0 && in_word(text.p[n - 1]))
-        n--;
-    return n;
 }
 
 /* `text` sanitized, without what was shown of it already. */
@@ -56,8 +38,8 @@ static void pass_line(struct redact_stream *s, struct slice line, bool ended, st
 static void pass_part(struct redact_stream *s, struct buf *out)
 {
     struct slice text = buf_slice(&s->line);
-    size_t n = whole_words(text);
-    if (n == 0 || text.n - n > WORD_MAX)
+    size_t n = redact_whole_words(text, REDACT_WORD_MAX);
+    if (n == 0)
         n = text.n;
     pass_line(s, (struct slice){text.p, n}, false, out);
     memmove(s->line.p, s->line.p + n, text.n - n);
@@ -104,7 +86,7 @@ void redact_stream_pause(struct redact_stream *s, struct buf *out)
     struct redact *r = redact_present();
     struct slice head = buf_slice(&s->line);
     size_t n = 0;
-    head.n = whole_words(head);
+    head.n = redact_whole_words(head, SIZE_MAX);
     if (r == NULL || head.n == 0 || holds_key(s) || redact_text(r, head, &s->clean, &n) < 0)
         return;
     if (n > 0)

@@ -31,8 +31,10 @@ def every_byte(vault):
 
 
 def spellings(needle):
-    """How a needle may look on disk. Drawn letters are never escaped, but for '/'; base64 hides them in
+    """How a needle, or its first half, may look on disk: a secret that was cut is one as well. Drawn letters are never escaped, but for '/'; base64 hides them in
     three ways, by where they begin."""
+    if len(needle) >= 24:
+        needle = needle[:12]
     yield needle.encode()
     if "/" in needle:
         yield needle.replace("/", "\\/").encode()
@@ -337,6 +339,33 @@ def _(t):
         if level == "full":
             bodies = [m.body for m in t.messages("kind IN ('stderr', 'noise')")]
             check(bodies.count(b"loaded") == 12 and bodies.count(b"noise again") == 12, "lines beside the keys are kept")
+
+
+@case("where a line is cut, no secret is cut in two")
+def _(t):
+    run = Run(t, "full", "--max-message", "16KiB", "--timeout", "300ms", "--on-hang", "cancel")
+    cut = {4096, 8192, 16384, 200, 80}
+    n = 0
+    for at in sorted(cut):
+        for before in range(2, 48, 3):
+            n += 1
+            d = corpus.Drawer(f"cut {at} {before}")
+            d.inside = True
+            token = "glpat-" + d.draw(corpus.ALPHABET["w"], 40)
+            run.secret(f"a token {before} bytes before {at}", d.needles)
+            text = ("- " * at)[:at - before - 1] + " " + token
+            run.say_err(text.encode() + b" and more " * 2000 + b"\n")
+            run.p.server.send(text.encode() + b" and more " * 2000)
+            line = lib.call(1000 + n, "t", {"query": text + " and more " * 2000})
+            run.p.client.send(line)
+            check(run.p.client.recv_json()["error"]["code"] == -32600, "a line that is too long is refused")
+            if at == 80:
+                run.p.client.send(lib.request(2000 + n, "resources/read", {"uri": text}))
+                run.p.server.recv()
+                check(run.p.client.recv_json()["error"]["code"] == -32001, "the deadline passes")
+                run.p.server.recv()     # it is told
+    blobs = run.end()
+    expect_none(blobs | all_stderr(run.p), run.needles)
 
 
 @case("a pattern of the user")
