@@ -62,9 +62,9 @@ def expect_none(blobs, needles):
 class Run:
     """One session, in which everything that is sent is noted."""
 
-    def __init__(self, t, level, *options, puppet=()):
+    def __init__(self, t, level, *options, puppet=(), **hello):
         self.t, self.level, self.needles, self.ids = t, level, {}, 0
-        self.p = t.proxy("--record", level, *options, puppet=puppet).initialize()
+        self.p = t.proxy("--record", level, *options, puppet=puppet).initialize(**hello)
 
     def secret(self, what, needles):
         for n in needles:
@@ -229,7 +229,9 @@ def _(t):
     w = corpus.Words("argv")
     for level in LEVELS:
         words = [w(), w()]
-        run = Run(t, level, puppet=("x", "--api-key", words[0], f"--password={words[1]}", shaped[0].text))
+        run = Run(t, level, puppet=("x", "--api-key", words[0], f"--password={words[1]}", shaped[0].text),
+                  client={"name": f"client {shaped[4].text}", "version": shaped[5].text},
+                  server={"name": f"server {shaped[3].text}", "version": shaped[2].text})
         run.secret("command line", words)
         run.secret("command line, token", shaped[0].needles)
         for c in shaped:

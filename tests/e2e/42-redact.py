@@ -2,6 +2,7 @@
 """redact: what new rules find in old recordings is told by --scan, and gone after --apply."""
 import json
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 
@@ -145,6 +146,29 @@ def _(t):
     redact(t, "--apply", "--all", status=0)
     for name, data in every_byte(t.vault).items():
         check(NEEDLE.encode() not in data, f"a word is left in {name}")
+
+
+@case("killed at any moment, and run again")
+def _(t):
+    record(t).end()
+    before = len(t.messages())
+    for delay in (0.005, 0.02, 0.04, 0.06, 0.08, 0.1):
+        p = subprocess.Popen([lib.PROGRAM, "redact", "--config", config(t), "--vault", t.vault, "--apply", "--all"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            p.wait(delay)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+        shown = [json.loads(x) for x in t.run("show", "--vault", t.vault, "--json").stdout.splitlines()]
+        large = [x for x in shown if x["type"] == "message" and x["body_offset"] is not None]
+        check(len(large) == 4 and all(isinstance(x["body"], dict) for x in large), f"large bodies after {delay} s")
+        for line in t.log_lines():
+            json.loads(line)
+    redact(t, "--apply", "--all", status=0)
+    for name, data in every_byte(t.vault).items():
+        check(NEEDLE.encode() not in data, f"a word is left in {name}")
+    eq((lib.integrity(t.vault), len(t.messages())), ([(b"ok",)], before), "the database")
 
 
 @case("a cassette")
