@@ -123,7 +123,7 @@ static int on_send(void *ctx, struct slice line)
     struct mock *m = ctx;
     int st = outbox_add_copy(&m->box, line);
     outbox_release(&m->box);
-    return st;
+    return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
 }
 
 /* What does not fit is dropped: nothing may hold up the play. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                 bool after_note)
+                 bool gap)
 {
-    int64_t earliest = after_note ? last_us + PACE_GAP_US : mark.live_us;
+    int64_t earliest = gap ? last_us + PACE_GAP_US : mark.live_us;
     if (earliest < last_us)
         earliest = last_us;
     if (p->speed <= 0 || t_us <= mark.t_us)

@@ -1,8 +1,8 @@
 /* pace.h - when the next thing is said.
  *
  * Units     microseconds. `live` is the monotonic clock of now, `t` is the recording's.
- * Rules     speed 0: at once, but PACE_GAP_US between a notification and what follows it, for SDK clients
- *           lose progress that arrives in one tick with the answer. Any other speed: the recorded
+ * Rules     speed 0: at once, but PACE_GAP_US between a notification and the answer that follows it, for SDK
+ *           clients lose progress that arrives in one tick with the answer. Any other speed: the recorded
  *           distance divided by it, never less than that gap.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PACE_H
@@ -24,9 +24,9 @@ struct pace_mark {
 };
 
 /* When a step recorded at t_us is due. last_us: when this play last said something, 0: not yet;
- * after_note: that was a notification. */
+ * gap: that was a notification, and this is an answer. */
 int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
-                 bool after_note);
+                 bool gap);
 /* How long a request stays without an answer that never came in the recording. cancelled: the client gave
  * up after waited_us; else the recording ended waited_us later. */
 int64_t pace_patience(int64_t waited_us, bool cancelled);

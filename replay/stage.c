@@ -364,8 +364,9 @@ int stage_too_long(struct stage *s, struct slice head, int64_t now_us)
 int stage_advance(struct stage *s, int64_t now_us)
 {
     s->now_us = now_us;
+    s->full = false;
     for (struct due *d; s->ended == STAGE_GOES_ON && (d = due_first(&s->heap)) != NULL;) {
-        if (d->at_us > now_us)
+        if (d->at_us > now_us || s->full)
             return 0;
         int st = stage_run(s, (struct play *)d);
         if (st < 0)

@@ -38,7 +38,8 @@ enum stage_end {
 
 struct stage;
 
-/* A line for the client, with its newline; the last one may lack it (a fault). Borrowed for the call. */
+/* A line for the client, with its newline; the last one may lack it (a fault). Borrowed for the call. 0; 1:
+ * that is enough for now, the stage is to be advanced when there is room again; or an error. */
 typedef int (*stage_send_fn)(void *ctx, struct slice line);
 /* A line of the recorded server's standard error, without its newline. */
 typedef void (*stage_stderr_fn)(void *ctx, struct slice line);

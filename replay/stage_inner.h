@@ -78,6 +78,7 @@ struct stage {
     int64_t exit_status;
     enum stage_end ended;
     bool hung_up;
+    bool full;              /* the client has to read before notifications go on */
     bool capabilities_seen; /* those of the client were compared */
     bool hurrying; /* in the midst of what has to be said first: answers wait for the next turn */
 };

@@ -103,23 +103,19 @@ int stage_reach(struct stage *s, uint64_t place)
     return 0;
 }
 
-/* What a list of its own has before this place of the recording is said now, and what comes behind waits for
- * it: *ret_until_us is moved to when that will be. May end the play. */
+/* What a list of its own has before this place of the recording is said now. *ret_until_us is moved to when an
+ * answer may follow. May end the play. */
 static int hurry(struct stage *s, struct play *p, uint64_t place, int64_t *ret_until_us)
 {
     const struct plan_list *list = plan_list(s->plan, p->list);
     uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
-    int64_t t = p->after_note ? p->last_us + PACE_GAP_US : s->now_us;
-    if (t < s->now_us)
-        t = s->now_us;
     bool any = false;
     for (; i != PLAN_NONE; i = plan_step(s->plan, i)->next, any = true) {
         const struct plan_step *step = plan_step(s->plan, i);
         if (step->place >= place || step->kind == PLAN_ANSWER || is_behind(s, step))
             break;
-        if (t > *ret_until_us)
-            *ret_until_us = t;
-        t += PACE_GAP_US;
+        if (step->kind == PLAN_PROGRESS && *ret_until_us < s->now_us + PACE_GAP_US)
+            *ret_until_us = s->now_us + PACE_GAP_US;
     }
     if (!any)
         return 0;
@@ -249,7 +245,7 @@ static int answer_in_turn(struct stage *s, struct play *p, const struct plan_ste
     int st = p->again ? 0 : hurry_all(s, p, step->place);
     if (st < 0 || s->ended != STAGE_GOES_ON)
         return st;
-    if (p->not_before_us > s->now_us)
+    if (p->not_before_us > s->now_us || s->full) /* full: the others have more to say */
         return due_put(&s->heap, &p->due, p->not_before_us);
     return stage_answer(s, p, step);
 }
@@ -271,13 +267,16 @@ int stage_run(struct stage *s, struct play *p)
         if (is_behind(s, step))
             return hold(s, p);
         struct pace now = {step->place < p->hurry ? 0 : s->pace.speed};
-        int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, p->after_note);
+        bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
+        int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, gap);
         if (due < p->not_before_us)
             due = p->not_before_us;
         if (due > s->now_us)
             return due_put(&s->heap, &p->due, due);
         if (step->kind == PLAN_ANSWER)
             return answer_in_turn(s, p, step);
+        if (s->full)
+            return due_put(&s->heap, &p->due, s->now_us);
         int st = stage_step(s, p, i);
         if (st < 0)
             return st;

@@ -27,8 +27,9 @@ int stage_say(struct stage *s, struct slice line)
     if (s->out.failed)
         return MI_ENOMEM;
     int st = s->send(s->send_ctx, buf_slice(&s->out));
+    s->full = st > 0;
     s->out.n = whole.n; /* as it was given: it may be said twice */
-    return st;
+    return st < 0 ? st : 0;
 }
 
 int stage_reply(struct stage *s, struct stage_batch *batch, struct slice text)

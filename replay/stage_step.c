@@ -81,7 +81,8 @@ static int say_part(struct stage *s)
 {
     struct slice all = buf_slice(&s->out);
     s->ended = STAGE_CLOSE;
-    return s->send(s->send_ctx, (struct slice){all.p, all.n / 2});
+    int st = s->send(s->send_ctx, (struct slice){all.p, all.n / 2});
+    return st < 0 ? st : 0;
 }
 
 /* An id of the same type that nobody has asked with. */
@@ -102,7 +103,7 @@ static int say_answer_text(struct stage *s, const struct play *p, bool in_batch)
     int st = 0;
     if (fault == FAULT_GARBAGE)
         st = s->send(s->send_ctx, slice_of("no message, but a fault that was asked for\n"));
-    if (st == 0)
+    if (st >= 0)
         st = stage_reply(s, batch, buf_slice(&s->out));
     if (st == 0 && fault == FAULT_DUPLICATE)
         st = stage_reply(s, batch, buf_slice(&s->out));

@@ -144,6 +144,34 @@ def _(t):
             check(word in done.stderr.decode(), lambda: f"{word!r} is not in {done.stderr}")
 
 
+# --- floods ---------------------------------------------------------------------------------------------
+
+@case("a flood of notifications is played at once, in bounded memory while the client does not read")
+def _(t):
+    n, pad = 40_000, "x" * 500
+    file = t.tmp / "flood.jsonl"
+    with file.open("wb") as f:
+        f.write(b'{"format":"mcp-interposer-cassette","version":1,"name":"flood"}\n')
+        for line in handshake():
+            f.write(b'{"t":1,"dir":"%s","msg":%s}\n' % (b"c2s" if line[:1] == b">" else b"s2c", line[1:]))
+        for i in range(n):
+            f.write(b'{"t":2,"dir":"s2c","msg":%s}\n' % note(params={"level": "info", "data": f"{i} {pad}"}))
+        f.write(b'{"t":3,"dir":"c2s","msg":%s}\n{"t":4,"dir":"s2c","msg":%s}\n{"end":true}\n' % (call(1), text_result(1, "end")))
+    eq(t.run("import", "--vault", t.vault, file).returncode, 0, "import")
+    replay = Replay(t).play(handshake())
+    replay.client.send(call(1))
+    lib.at_rest(replay.proc.pid)
+    if not lib.SIZES_MEAN_NOTHING:
+        check(lib.kib(replay.proc.pid, "VmHWM") < 16 * 1024, f"{lib.kib(replay.proc.pid, 'VmHWM')} KiB")
+    start = time.monotonic()
+    for i in range(n):
+        line = replay.client.recv()
+        check(b'"%d x' % i in line, lambda: f"number {i} is {line[:100]}")
+    replay.client.expect(text_result(1, "end"))
+    check(time.monotonic() - start < 20 * lib.SLOW, f"{time.monotonic() - start:.1f} s")
+    replay.end()
+
+
 # --- recorded trouble -----------------------------------------------------------------------------------
 
 @case("a recorded timeout replays as the error that the client got")
