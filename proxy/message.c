@@ -137,6 +137,35 @@ static bool waits_for_people(const struct rpc *m)
            m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
 }
 
+/* Does it go on? A member of a batch does, with its line, and uncorrelated. */
+static bool unkept_request(struct traffic *t, struct message *x, int st, bool refusable)
+{
+    if (refusable) {
+        refuse_unkept(t, x, st);
+        return false;
+    }
+    message_drop(t, x, "request", ROW_FORWARDED);
+    if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
+        log_error("%s for a batch, the connection ends: server=%s",
+                  st == MI_ENOMEM ? "out of memory" : "no room", t->server);
+        outbox_break(&t->out[ROW_S2C]); /* the answer would be swallowed, and waited for */
+    }
+    return true;
+}
+
+/* Into the table, and its clock with it. 0, or what pending_add() has. */
+static int keep_request(struct traffic *t, struct message *x, struct pending **ret)
+{
+    int st = pending_add(&t->open[x->dir], &x->m, ret);
+    if (st < 0 || x->dir != ROW_C2S)
+        return st;
+    (*ret)->patient = (*ret)->modern && waits_for_people(&x->m);
+    st = timers_add(&t->timers, *ret, recorder_now_us(t->recorder));
+    if (st < 0)
+        pending_remove(&t->open[x->dir], *ret);
+    return st;
+}
+
 static bool note_request(struct traffic *t, struct message *x)
 {
     bool type_changed;
@@ -155,25 +184,9 @@ static bool note_request(struct traffic *t, struct message *x)
                        "the server takes no more messages: it closed its stdin", "server-closed");
         return false;
     }
-    int st = pending_add(table, &x->m, &p);
-    if (st == 0 && x->dir == ROW_C2S) {
-        p->patient = p->modern && waits_for_people(&x->m);
-        st = timers_add(&t->timers, p, recorder_now_us(t->recorder));
-        if (st < 0)
-            pending_remove(table, p);
-    }
-    if (st < 0) {
-        if (refusable) {
-            refuse_unkept(t, x, st);
-            return false;
-        }
-        message_drop(t, x, "request", ROW_FORWARDED); /* it goes on, uncorrelated */
-        if (st == MI_ENOMEM && x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
-            log_error("out of memory for a batch, the connection ends: server=%s", t->server);
-            outbox_break(&t->out[ROW_S2C]); /* the answer would be swallowed, and waited for */
-        }
-        return true;
-    }
+    int st = keep_request(t, x, &p);
+    if (st < 0)
+        return unkept_request(t, x, st, refusable);
     p->asked = asked;
     if (pending_shares_token(table, p))
         x->rules |= RULE(RULE_REUSED_TOKEN);

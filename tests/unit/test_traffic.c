@@ -739,6 +739,25 @@ static void test_traffic_too_many_open_requests_are_refused_until_one_ends(void 
     traffic_end(f);
 }
 
+/* Its answer could not be told from a stranger's, and would be waited for. */
+static void test_traffic_batch_with_a_request_too_many_ends_the_connection(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    strcpy(f->traffic.version, "2025-03-26");
+    for (int i = 0; i < PENDING_MAX; i++) {
+        char text[100];
+        int n =
+            snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}", i);
+        traffic_feed(f, 'C', text, (size_t)n);
+    }
+    traffic_turn(f);
+    assert_false(f->traffic.out[ROW_S2C].broken);
+    traffic_say(f, "C [" CALL("'more'", "a") "]");
+    assert_true(f->traffic.out[ROW_S2C].broken);
+    traffic_end(f);
+}
+
 static void test_traffic_id_too_long_to_keep_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -1218,6 +1237,7 @@ int main(void)
         T(test_traffic_too_long_answer_of_the_server_ends_its_request),
         T(test_traffic_message_over_ten_mebibytes_is_noted),
         T(test_traffic_too_many_open_requests_are_refused_until_one_ends),
+        T(test_traffic_batch_with_a_request_too_many_ends_the_connection),
         T(test_traffic_id_too_long_to_keep_is_refused),
         T(test_traffic_server_gone_answers_every_open_request),
         T(test_traffic_server_that_takes_no_more_gets_no_more_requests),
