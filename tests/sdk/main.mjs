@@ -77,6 +77,7 @@ async function endAll(mark) {
 
 // What a run inherits beyond the SDK's own few variables.
 const settings = {
+  MCP_INTERPOSER_CHECK_ARGUMENTS: "off", // many calls are wrong on purpose, and the servers are to say so
   npm_config_cache: join(root, "npm"),
   npm_config_update_notifier: "false",
   npm_config_offline: "true",
