@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
-/* clang-format off: a line each, in the order of the help */
+/* A line each, in the order of the help. */
+/* clang-format off */
 const struct command *const commands[] = {
     &command_proxy,
     &command_replay,
