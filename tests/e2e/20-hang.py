@@ -2,9 +2,8 @@
 """A deadline that passes in silence: the client is told, the server is ended and started again."""
 import lib
 from lib import check, eq, request
-from misbehave import Event, Received, Wait, gone, ms, n_ms, ok, row, timed_out, tool
+from misbehave import Event, Ready, Received, T, Wait, gone, ms, n_ms, ok, row, timed_out, tool
 
-T = ["--timeout", ms(3), "--timeout", f"tool:answer={ms(40)}"]   # an answer may wait for a new server
 HUNG = "spawn timeout hang kill exit restart spawn exit"
 
 
@@ -80,7 +79,7 @@ row("what comes while the server is being ended is for the new one",
     want={1: timed_out(3, "hang"), 2: ok()}, escalated=["hang"])
 
 row("what waits for a new server has a deadline all the same, and is not made then",
-    options=["--timeout", ms(3)], grace=20,
+    options=["--timeout", f"{ms(3)},initialize={ms(40)}"], grace=20,
     play=[tool(1, "ignore:15 freeze"), Wait(1), request(2, "tools/list"), Wait(2), Event("spawn", 2),
           request(3, "prompts/list")],
     want={1: timed_out(3, "hang"), 2: timed_out(3, words=["no other was there"]), 3: ok()},
@@ -89,11 +88,11 @@ row("what waits for a new server has a deadline all the same, and is not made th
 
 row("a server that hangs again and again: the last time is the end, with 124",
     options=[*T, "--restarts", "2"],
-    play=[tool(1, "freeze"), Wait(1), tool(2, "freeze"), Wait(2), tool(3, "freeze")],
+    play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Ready(3), tool(3, "freeze")],
     want={i: timed_out(3, "hang") for i in (1, 2, 3)}, exit=124, ends=True, escalated=["hang", "crash-loop"])
 
 row("a server that never reads: its pipe fills, and each call is answered all the same",
-    options=T, server=["notifications/initialized@1=deaf"],
+    options=["--timeout", f"{ms(3)},initialize={ms(40)}"], server=["notifications/initialized@1=deaf"],
     play=[Received("notifications/initialized"),
           *(tool(i, "answer", arguments={"x": "x" * 10000}) for i in range(40)), Event("spawn", 2)],
     escalated=["hang"])

@@ -2,10 +2,8 @@
 """A server that misbehaves under 2026-07-28: no handshake, other codes, listens that are opened again."""
 import lib
 from lib import eq, note, request
-from misbehave import (Event, Notified, Recorded, Wait, gone, modern, ms, n_ms, ok, row, timed_out,
-                       tool)
+from misbehave import Event, Notified, Recorded, T, Wait, gone, modern, ms, n_ms, ok, row, timed_out, tool
 
-T = ["--timeout", ms(3)]
 AGAIN = "spawn exit restart spawn exit"
 ACK = "notifications/subscriptions/acknowledged"
 LISTEN = modern("sub", "subscriptions/listen", {"notifications": {"toolsListChanged": True}})

@@ -13,7 +13,7 @@ INIT = request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities"
 def hits(name, tenths, play, **how):
     """The deadline of this request is so many tenths of a second."""
     how.setdefault("options", [])
-    how.setdefault("exit", (0, 124))  # it was ended for hanging; a new one may be at work or not
+    how.setdefault("exit", (0, 124, 137, 143))   # of the new one, which may be at work, or not yet
     row(name, play=[play, Event("spawn", 2)], want={1: timed_out(tenths, "hang")}, escalated=["hang"],
         server=["initialize=freeze"] if play is INIT else ["resources/read=freeze"], init=[] if play is INIT else True, **how)
 

@@ -7,9 +7,7 @@ import stat
 
 import lib
 from lib import case, check, eq, request, wait_until
-from misbehave import Event, Wait, escalations, ms, ok, refused, row, run_row, timed_out, tool
-
-T = ["--timeout", ms(3)]
+from misbehave import Event, Ready, T, Wait, escalations, ms, ok, refused, row, run_row, timed_out, tool
 
 
 def head(text):
@@ -52,11 +50,11 @@ def counted(n):
 
 
 row("the same tool again within the hour: no second file, a count", options=T,
-    play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "freeze"), Wait(2), Event("restart", 2), tool(3, "answer")],
+    play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Ready(3), tool(3, "answer")],
     want={1: timed_out(3, "hang"), 2: timed_out(3, "hang"), 3: ok("3.1")}, escalated=["hang"], after=counted(2))
 
 row("another tool: another file", options=T,
-    play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "deaf hang"), Wait(2), Event("spawn", 3)],
+    play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "deaf hang"), Wait(2), Event("spawn", 3)],
     want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang", "hang"])
 
 row("a hang of no tool: the method stands in the file", options=T, server=["prompts/list=freeze"],
@@ -114,7 +112,7 @@ def _(t):
         check(text.startswith("2:two"), text[:100])
         eq(text.count("cause: hang"), 1, "files told of")
     run_row(t, "", options=[*T, "--escalate-command", cmd],
-            play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "freeze"), Wait(2), Event("spawn", 3)],
+            play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Event("spawn", 3)],
             want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang"], after=look)
 
 
@@ -137,7 +135,7 @@ def _(t):
 @case("a command that is not there is said, and nothing else happens")
 def _(t):
     run_row(t, "", options=[*T, "--escalate-command", "/nowhere/at/all"],
-            play=[tool(1, "freeze"), Wait(1), Event("restart"), tool(2, "answer")],
+            play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "answer")],
             want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
 lib.main(at_once=4)

@@ -4,9 +4,8 @@ import json
 
 import lib
 from lib import case, check, eq
-from misbehave import Event, Play, Received, Started, Wait, handshake, ms, none_left, tool
+from misbehave import Event, Play, Received, Started, T, Wait, handshake, ms, none_left, tool
 
-T = ["--timeout", ms(3)]
 STUBBORN = "ignore:15 fork:group freeze"
 
 # Where it stands when we die: what leads there, and the moment.

@@ -7,7 +7,8 @@ and the exit status is the one that is recorded.
     row("a call hangs in silence", options=["--timeout", ms(3)], play=[tool(1, "freeze")],
         want={1: timed_out(3, "hang")}, events="timeout hang kill exit restart spawn")
 
-Times are in tenths of a second, stretched where the program is slow: ms(3) is "300ms" on a plain build.
+Times are in tenths of a second, stretched where the program is slow or the machine has much else to do: ms(3)
+is "300ms" on a plain build.
 """
 import contextlib
 import json
@@ -20,8 +21,9 @@ from pathlib import Path
 import lib
 from lib import alive, case, check, eq, fake, note, request, short, wait_until
 
-STRETCH = max(1.0, lib.SLOW / 2)
-SLACK = 0.7 * lib.SLOW      # what a loaded machine may add to any time
+LOAD = min(6.0, max(1.0, os.getloadavg()[0] / os.cpu_count() / 2))     # who waits in front of us
+STRETCH = max(1.0, lib.SLOW / 2, min(4.0, LOAD))
+SLACK = 0.7 * lib.SLOW * LOAD      # what a loaded machine may add to any time
 GRACE = 4                   # tenths of a second, of every row that does not say another
 
 
@@ -38,6 +40,9 @@ def n_ms(tenths):
     """The same as a number, for a server's script."""
     return round(tenths * 100 * STRETCH)
 
+
+# A short deadline, but not for what may have to wait for a new server.
+T = ["--timeout", f"{ms(3)},initialize={ms(40)},tool:answer={ms(40)}"]
 
 # --- what the client says -------------------------------------------------------------------------
 
@@ -100,6 +105,16 @@ class Received:
         play.pump(lambda: len([1 for i, m in play.received() if m.get("method") == self.method and
                                self.incarnation in (None, i)]) >= self.n,
                   f"{self.method} at the server")
+
+
+class Ready:
+    """Until the server of that incarnation has heard all of the handshake."""
+
+    def __init__(self, incarnation):
+        self.incarnation = incarnation
+
+    def __call__(self, play):
+        Received("notifications/initialized", 1, self.incarnation)(play)
 
 
 class Notified:
@@ -166,9 +181,9 @@ def ok(text=None, at_least=0.0, at_most=None):
                 at_most=None if at_most is None else seconds(at_most))
 
 
-def timed_out(after, cause="timeout", code=-32001, words=()):
+def timed_out(after, cause="timeout", code=-32001, words=(), at_most=None):
     """At the deadline, and not before."""
-    return Want(code, cause, at_least=seconds(after), at_most=seconds(after), words=words)
+    return Want(code, cause, at_least=seconds(after), at_most=seconds(at_most or after), words=words)
 
 
 def gone(cause="server-exited", code=-32000, at_most=10, words=()):
@@ -209,12 +224,13 @@ class Play:
 
     def pump(self, until, what, seconds=10):
         """Read, and answer what is to be answered, until something is so."""
-        end = time.monotonic() + seconds * lib.SLOW
+        seconds *= lib.SLOW * max(1.0, STRETCH * 2 / lib.SLOW)
+        end = time.monotonic() + seconds
         client = self.p.client
         while not until():
             now = time.monotonic()
             if now > end:
-                raise lib.Failure(f"not within {seconds * lib.SLOW:g} s: {what}; answers so far: "
+                raise lib.Failure(f"not within {seconds:g} s: {what}; answers so far: "
                                   f"{short(self.answers)}")
             for at, line in [d for d in self.due if d[0] <= now]:
                 self.due.remove((at, line))
