@@ -112,7 +112,8 @@ static bool same(const struct tool *a, const struct tool *b, bool live, struct k
 
 static int by_name(struct slice a, struct slice b)
 {
-    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
+    size_t n = size_min(a.n, b.n);
+    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 

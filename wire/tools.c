@@ -10,6 +10,7 @@ static void tool_close(struct tool *t)
     schema_close(t->in);
     schema_close(t->out);
     free(t->data);
+    *t = (struct tool){0};
 }
 
 void tools_forget(struct tools *t)
@@ -30,7 +31,8 @@ void tools_close(struct tools *t)
 
 static int by_name(struct slice a, struct slice b)
 {
-    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
+    size_t n = size_min(a.n, b.n);
+    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 

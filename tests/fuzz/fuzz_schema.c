@@ -1,0 +1,27 @@
+/* A schema and a value, one a line: compiling and checking end, and say the same the second time. */
+#include "tests/fuzz/fuzz.h"
+#include "wire/json.h"
+#include "wire/schema.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct json_scan scan;
+    struct schema *s;
+    struct buf why = {0};
+    const char *nl = n > 0 ? memchr(data, '\n', n) : NULL;
+    if (nl == NULL)
+        return 0;
+    struct slice schema = {(const char *)data, (size_t)(nl - (const char *)data)};
+    struct slice value = {nl + 1, n - schema.n - 1};
+    if (json_scan(schema, NULL, NULL, &scan) == 0 && json_scan(value, NULL, NULL, &scan) == 0 &&
+        schema_open(&s, schema, &why) == 0) {
+        struct schema_fault fault = {{0}, {0}};
+        enum schema_result first = schema_check(s, value, &fault);
+        MUST((first == SCHEMA_FAILS) == (fault.reason.n > 0) || first == SCHEMA_UNKNOWN);
+        MUST(schema_check(s, value, NULL) == first);
+        schema_fault_close(&fault);
+        schema_close(s);
+    }
+    buf_close(&why);
+    return 0;
+}
