@@ -170,7 +170,6 @@ static int run(int argc, char **argv)
     if (status == EXIT_FINE)
         status = session_vault_open(&s, &q);
     if (status == EXIT_FINE) {
-        session_yield();
         status = prune(q, &rule, settings_on(&s, "dry-run"));
         query_close(q);
     }

@@ -613,7 +613,6 @@ static int run(int argc, char **argv)
     if (status == EXIT_FINE)
         status = session_vault_open(&settings, &s.q);
     if (status == EXIT_FINE) {
-        session_yield();
         status = search(&s);
         query_close(s.q);
     }

@@ -323,7 +323,6 @@ static int run(int argc, char **argv)
     struct query *q;
     int status = session_vault_open(&s, &q);
     if (status == EXIT_FINE) {
-        session_yield();
         status = count(q, &s);
         query_close(q);
     }

@@ -514,7 +514,6 @@ static int run(int argc, char **argv)
     struct query *q;
     int status = session_vault_open(&s, &q);
     if (status == EXIT_FINE) {
-        session_yield();
         status = tail(q, &s);
         query_close(q);
     }

@@ -8,11 +8,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-
-#define POLITE 10 /* as nice(1) has it */
 
 /* A process that began this much later than the session has only inherited its number. Generous, as
  * the wall clock may have been set in between. */
@@ -65,11 +62,6 @@ int session_vault_open(const struct settings *s, struct query **ret)
     buf_close(&error);
     free(path);
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-}
-
-void session_yield(void)
-{
-    (void)setpriority(PRIO_PROCESS, 0, POLITE); /* no matter if not */
 }
 
 int session_look(struct query *q, const struct query_session *s, bool waiting,

@@ -23,9 +23,6 @@ struct session_view {
 /* Opens the vault of a command to be read. EXIT_FINE, or the status to exit with; stderr is told. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 
-/* For a command that reads much: proxies that write to the same vault get the processor first. */
-void session_yield(void);
-
 MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
                          struct session_view *ret);
 void session_close(struct session_view *v);

@@ -14,6 +14,8 @@
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
+#define QUERY_PART                                                                                 \
+    2000 /* messages that are looked at in one transaction, when none is handed out behind it */
 
 struct query;
 
@@ -118,7 +120,7 @@ const char *query_status_name(enum query_status status); /* "ok", "tool-error", 
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 
-/* Messages of a session in order, in one transaction and without a copy: good for the call alone. Of their
+/* Messages of a session in order, without a copy: good for the call alone, which is made within a transaction. Of their
  * fields there are, with query_bodies(): seq, kind and the body, of at most `max` messages behind `after`;
  * with query_facts(), of messages of this kind or, with NULL, of any: seq, t_us, kind, origin, action, method, target, finding and those of the request. */
 MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,

@@ -138,21 +138,31 @@ static int take_row(struct calls *c, sqlite3_stmt *st)
     return 0;
 }
 
-int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
+static int read_part(struct query *q, struct calls *c, int64_t from, int64_t to)
 {
     sqlite3_stmt *st;
-    struct calls c = {.fn = fn, .ctx = ctx};
     int status = query_prepare(q, Q_CALLS, &st);
     if (status < 0)
         return status;
-    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
-    sqlite3_bind_int64(st, 2, schema_message_id(session_id, QUERY_SEQ_MAX));
+    sqlite3_bind_int64(st, 1, from);
+    sqlite3_bind_int64(st, 2, to);
     int rc = SQLITE_DONE;
-    while (status == 0 && !c.ended && (rc = sqlite3_step(st)) == SQLITE_ROW)
-        status = take_row(&c, st);
+    while (status == 0 && !c->ended && (rc = sqlite3_step(st)) == SQLITE_ROW)
+        status = take_row(c, st);
     int ended = query_done(q, st, rc);
-    if (status == 0)
-        status = ended;
+    return status == 0 ? ended : status;
+}
+
+int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
+{
+    struct calls c = {.fn = fn, .ctx = ctx};
+    int64_t last = 0, event;
+    int status = query_last(q, session_id, &last, &event);
+    for (int64_t seq = 0; status == 0 && !c.ended && seq <= last; seq += QUERY_PART) {
+        int64_t to = seq + QUERY_PART - 1;
+        status = read_part(q, &c, schema_message_id(session_id, (uint64_t)seq),
+                           schema_message_id(session_id, (uint64_t)(to < last ? to : last)));
+    }
     for (size_t i = 0; status == 0 && !c.ended && i < c.n; i++)
         if (c.asked[i].open)
             hand_out(&c, &c.asked[i], c.asked[i].refused ? CALL_REFUSED : CALL_OPEN,

@@ -299,12 +299,16 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
     if (s.waiting == NULL)
         return MI_ENOMEM;
-    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
-    sqlite3_bind_int64(st, 2, schema_message_id(session_id, (uint64_t)s.last_seq));
-    int rc;
-    while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-        sum_up(&s, st);
-    status = query_done(q, st, rc);
+    for (int64_t seq = 0; status == 0 && seq <= s.last_seq; seq += QUERY_PART) {
+        int64_t to = seq + QUERY_PART - 1;
+        to = to < s.last_seq ? to : s.last_seq;
+        sqlite3_bind_int64(st, 1, schema_message_id(session_id, (uint64_t)seq));
+        sqlite3_bind_int64(st, 2, schema_message_id(session_id, (uint64_t)to));
+        int rc;
+        while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+            sum_up(&s, st);
+        status = query_done(q, st, rc);
+    }
     s.open = s.calls - s.ok - s.tool_errors - s.errors - s.refused - s.cancelled - s.server_gone -
              s.timeouts;
     if (!waiting || status < 0)

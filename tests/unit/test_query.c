@@ -645,6 +645,71 @@ static void test_query_statements_never_scan_messages(void **state)
     }
 }
 
+/* ---- in short transactions ---- */
+
+struct meanwhile {
+    struct vault *v;
+    int64_t n, changed;
+};
+
+/* The first time, somebody writes to a part that has not been reached yet. */
+static void write_ahead(struct meanwhile *m)
+{
+    if (m->n++ == 0)
+        run_sql(m->v, "UPDATE messages SET method = 'changed', body = 'changed' WHERE seq > 2000");
+}
+
+static bool changed_call(void *ctx, const struct query_call *c)
+{
+    struct meanwhile *m = ctx;
+    write_ahead(m);
+    m->changed += slice_is(c->method, "changed");
+    return true;
+}
+
+static bool changed_message(void *ctx, const struct query_message *m)
+{
+    struct meanwhile *w = ctx;
+    write_ahead(w);
+    w->changed += slice_is(m->body.p != NULL ? m->body : m->method, "changed");
+    return true;
+}
+
+/* Whoever reads an old state of the database for long keeps its log from being moved. */
+static void test_query_long_reading_is_many_short_transactions(void **state)
+{
+    struct vault *v = *state;
+    struct query *q = open_it(v);
+    add_session(v, 1, "A");
+    run_sql(v, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+               " INSERT INTO messages SELECT (1 << 36) + i, 1, i, 0, 'c2s', 'peer', 'request', "
+               "'1', 'x', NULL, 'x',"
+               " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL FROM n");
+    static const char reset[] = "UPDATE messages SET method = 'x', body = 'x'";
+    struct meanwhile m = {.v = v};
+    assert_int_equal(query_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
+    assert_int_equal(m.n, 5000);
+    assert_int_equal(m.changed, 3000);
+    run_sql(v, reset);
+    m = (struct meanwhile){.v = v};
+    assert_int_equal(query_facts(q, 1, "request", changed_message, &m), 0);
+    assert_int_equal(m.n, 5000);
+    assert_int_equal(m.changed, 3000);
+    m = (struct meanwhile){.v = v, .n = 1};
+    assert_int_equal(query_bodies(q, 1, 2500, 2200, changed_message, &m),
+                     0); /* over the end of a part */
+    assert_int_equal(m.n, 1 + 2200);
+    assert_int_equal(m.changed, 2200);
+    run_sql(v, reset);
+    m = (struct meanwhile){.v = v};
+    run_sql(v, "INSERT INTO messages SELECT id + 5000, 1, seq + 5000, 0, 's2c', 'peer', 'error', "
+               "'1', NULL, NULL, 'x',"
+               " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL FROM messages WHERE seq <= 1");
+    assert_int_equal(query_calls(q, 1, changed_call, &m), 0);
+    assert_int_equal(m.n, 5000);
+    query_close(q);
+}
+
 /* ---- large bodies ---- */
 
 static struct query_message large(int64_t offset, int64_t length)
@@ -768,6 +833,7 @@ int main(void)
         TEST(test_query_timeline_holds_no_transaction_while_the_reader_waits),
         TEST(test_query_timeline_finds_the_request_of_an_answer),
         TEST(test_query_statements_never_scan_messages),
+        TEST(test_query_long_reading_is_many_short_transactions),
         TEST(test_query_body_reads_its_part_of_the_file),
         TEST(test_query_body_that_cannot_be_read_says_why),
     };
