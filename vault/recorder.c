@@ -13,6 +13,7 @@
 
 #define LOOK_US 1000000             /* how often a commit looks whether the vault is still there */
 #define PORTION ((size_t)512 << 10) /* bytes of waiting rows that one transaction writes */
+#define CLOSE_TRIES 4               /* for a lock that is held at the very end */
 #define BROKEN_RETRY_US 250000      /* between two tries after an error that is no held lock */
 
 struct recorder {
@@ -115,13 +116,27 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
 
 static void end_turn(struct recorder *r, bool keep);
 
+/* There is no later: a lock that others pass among themselves is waited for again, as one try in a crowd seldom
+ * gets it. Clients give us about 2 s to end. */
+static bool commit_at_last(struct recorder *r)
+{
+    for (int i = 0; i < CLOSE_TRIES; i++) {
+        r->next_try_us = 0;
+        if (recorder_commit(r) == RECORDER_STORED)
+            return true;
+        if (!r->only_busy)
+            break;
+        r->failing = false; /* the next try waits for the lock */
+    }
+    return false;
+}
+
 void recorder_close(struct recorder *r)
 {
     if (r == NULL)
         return;
     if (r->turn_n > 0 || r->waiting.first != NULL || r->learnt_some || r->lost_n > 0) {
-        r->next_try_us = 0;
-        if (recorder_commit(r) != RECORDER_STORED)
+        if (!commit_at_last(r))
             log_error("not everything is recorded: lost=%llu reason=\"%s\"",
                       (unsigned long long)(r->lost_n + r->turn_n + backlog_count(&r->waiting)),
                       r->reason);

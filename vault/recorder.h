@@ -50,7 +50,7 @@ struct recorder;
 /* Never fails for want of a vault: under `pass` the first commit tries again. Strings are copied.
  * 0, MI_ENOMEM; under stop_on_error MI_ESTORE when the vault cannot be opened, told on stderr. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
-/* Commits what it can and closes. NULL is fine. */
+/* Commits what it can and closes; waits up to a second for a held lock, for there is no later. NULL is fine. */
 void recorder_close(struct recorder *r);
 
 /* Appends a message; gives it its seq and time. The seq is what answers refer to. */

@@ -15,7 +15,7 @@ import time
 
 import lib
 from lib import Background, End, call, case, check, eq, error, fake, note, request, text_result
-from looking import FORBIDDEN, add_message, add_session, make_vault, run
+from looking import FORBIDDEN, add_message, add_session, make_vault, run, wait_for_sessions
 
 
 class Tail(End):
@@ -265,6 +265,7 @@ def drive(p, i, window=32):
 @case(f"tail -f while {PROXIES} proxies write all they can: every message, in order, no error", limit=120)
 def _(t):
     proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(PROXIES)]
+    wait_for_sessions(t, PROXIES)
     tail = Tail(t, "-n", "1000", "--json")
     seen = {}
 

@@ -7,7 +7,7 @@ import stat
 
 import lib
 from lib import Background, call, case, check, eq, fake, text_result
-from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run
+from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run, wait_for_sessions
 
 
 def found(t, *args, vault=None, status=None):
@@ -134,6 +134,8 @@ PROXIES, CALLS = 4, 3000 if lib.SLOW == 1 else 300
 @case(f"search while {PROXIES} proxies write all they can: no error, nothing lost, and at the end everything is found", limit=120)
 def _(t):
     proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(PROXIES)]
+
+    wait_for_sessions(t, PROXIES)
 
     def drive(p, i, window=32):
         for k in range(CALLS + window):

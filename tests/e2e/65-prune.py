@@ -7,7 +7,7 @@ import time
 
 import lib
 from lib import Background, call, case, check, eq, fake, note, text_result
-from looking import UID, add_message, add_session, fails, make_vault, run
+from looking import UID, add_message, add_session, fails, make_vault, run, wait_for_sessions
 
 DAY = 86400 * 10**6
 
@@ -174,6 +174,8 @@ def _(t):
     calls = 3000 if lib.SLOW == 1 else 300
     make(t, 10)
     proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(4)]
+
+    wait_for_sessions(t, 14)
 
     def drive(p, window=32):
         for k in range(calls + window):

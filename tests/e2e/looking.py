@@ -37,6 +37,11 @@ def make_vault(path):
     return db
 
 
+def wait_for_sessions(t, n):
+    """Proxies that have just been started have made the vault, and are in it."""
+    lib.wait_until(lambda: len(t.run("sessions", "--json", "-n", "0", "--vault", t.vault).stdout.splitlines()) >= n, 10, f"{n} sessions")
+
+
 def add_session(db, id, **more):
     row = dict(id=id, uid=UID % id, name=f"server{id}", command='["x"]', started_at_us=1795256137000000 + id,
                pid=1, host=socket.gethostname(), record_level="full", interposer_version="0.1.0")

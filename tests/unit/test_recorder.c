@@ -630,6 +630,20 @@ static void test_recorder_close_writes_what_waits(void **state)
     assert_int_equal(said_lines(), 0);
 }
 
+static void test_recorder_close_waits_for_a_lock_that_is_held(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(open_recorder(f, false), 0);
+    assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
+    pid_t h = lock_vault(f, RECORDER_WAIT_US + 350000); /* the first wait is over before */
+    assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
+    recorder_close(f->r);
+    f->r = NULL;
+    unlock_vault(h);
+    assert_int_equal(rows_that_are_right(f), 2);
+    assert_int_equal(said_lines(), 0);
+}
+
 static void test_recorder_close_that_cannot_write_says_so(void **state)
 {
     struct fixture *f = *state;
@@ -721,6 +735,7 @@ int main(void)
         T(test_recorder_removed_vault_is_made_anew_and_the_session_goes_on),
         T(test_recorder_removed_vault_gets_all_that_is_known_of_the_session),
         T(test_recorder_close_writes_what_waits),
+        T(test_recorder_close_waits_for_a_lock_that_is_held),
         T(test_recorder_close_that_cannot_write_says_so),
         T(test_recorder_close_of_nothing_is_fine),
         T(test_recorder_checkpoint_lets_the_log_start_anew),
