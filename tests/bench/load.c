@@ -507,9 +507,9 @@ static void starts_run(const struct options *o)
         end_us += child_end();
     }
     printf("{\"workload\":\"starts\",\"count\":%zu,\"first_us\":%.1f,\"median_us\":%.1f,"
-           "\"p99_us\":%.1f,\"max_us\":%.1f,\"end_us\":%.1f,\"peak_kb\":%ld}\n",
+           "\"p99_us\":%.1f,\"max_us\":%.1f,\"end_us\":%.1f,\"cpu_us\":%.1f,\"peak_kb\":%ld}\n",
            o->starts, first_us, times_us(0.5), times_us(0.99), (double)times.max_ns / 1e3,
-           end_us / (double)o->starts, peak_kb);
+           end_us / (double)o->starts, children_cpu_s() * 1e6 / (double)o->starts, peak_kb);
 }
 
 static void traffic_run(const struct options *o)
