@@ -1,282 +1,10 @@
-/* schema_check.c - a value against the rules of a schema. */
+/* schema_check.c - a value against the rules of a schema: objects, arrays, and schemas put together. */
 #include "wire/schema.h"
 
-#include "base/text.h"
-#include "wire/decimal.h"
 #include "wire/json_text.h"
-#include "wire/schema_inner.h"
-
-/* Where in the value we are: a list that goes up, on the stack. */
-struct place {
-    const struct place *up;
-    uint32_t at;    /* node of the value */
-    uint32_t index; /* in an array */
-    bool in_array;
-};
-
-struct check {
-    struct schema *s;
-    const struct json_tree *v;  /* the value */
-    struct schema_fault *fault; /* NULL: nobody wants to know */
-    int quiet;                  /* > 0: a failure here may yet be none */
-    int depth;
-    int steps; /* left */
-    bool gave_up;
-};
+#include "wire/schema_check.h"
 
 static bool fits(struct check *c, uint32_t rule, const struct place *here);
-
-static const struct json_node *node(const struct check *c, uint32_t at)
-{
-    return &c->v->node[at];
-}
-
-/* Work of n steps. False: it was too much; then nothing is known. */
-static bool work(struct check *c, size_t n)
-{
-    c->steps -= n > SCHEMA_STEPS ? SCHEMA_STEPS : (int)n;
-    if (c->steps < 0)
-        c->gave_up = true;
-    return !c->gave_up;
-}
-
-/* ---- what is wrong -------------------------------------------------------------------------- */
-
-static void write_pointer(const struct check *c, struct buf *b, const struct place *p)
-{
-    if (p->up == NULL)
-        return;
-    write_pointer(c, b, p->up);
-    buf_addc(b, '/');
-    if (p->in_array) {
-        buf_int(b, p->index);
-        return;
-    }
-    struct buf name = {0}, escaped = {0};
-    json_unescape(&name, node(c, p->at)->key);
-    for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] == '~' || name.p[i] == '/')
-            buf_adds(&escaped, name.p[i] == '~' ? "~0" : "~1");
-        else
-            buf_addc(&escaped, name.p[i]);
-    }
-    struct slice head = text_head(buf_slice(&escaped), 100);
-    buf_slice_add(b, head);
-    buf_close(&name);
-    buf_close(&escaped);
-}
-
-/* The sentence is wanted: the pointer is written, the caller adds the rest. NULL: it is not. */
-static struct buf *begin_fault(struct check *c, const struct place *p)
-{
-    if (c->fault == NULL || c->quiet > 0 || c->fault->reason.n > 0 || c->gave_up)
-        return NULL;
-    write_pointer(c, &c->fault->pointer, p);
-    return &c->fault->reason;
-}
-
-#define SAY(c, p, ...)                                                                             \
-    do {                                                                                           \
-        struct buf *say_to = begin_fault(c, p);                                                    \
-        if (say_to != NULL)                                                                        \
-            buf_printf(say_to, __VA_ARGS__);                                                       \
-    } while (0)
-
-/* JSON of the schema, as far as it is short. */
-static void add_json(struct buf *b, struct slice json)
-{
-    struct slice head = text_head(json, 120);
-    buf_slice_add(b, head);
-    if (head.n < json.n)
-        buf_adds(b, "…");
-}
-
-static const char *type_name(enum json_type t)
-{
-    static const char *const names[] = {
-        [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
-        [JSON_TRUE] = "a boolean", [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
-        [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
-    return names[t];
-}
-
-/* ---- any value ------------------------------------------------------------------------------ */
-
-static bool is_type(struct json_value v, struct slice name)
-{
-    switch (v.type) {
-    case JSON_NULL:
-        return json_key_is(name, "null");
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return json_key_is(name, "boolean");
-    case JSON_NUMBER:
-        return json_key_is(name, "number") || (json_key_is(name, "integer") && json_is_integer(v));
-    case JSON_STRING:
-        return json_key_is(name, "string");
-    case JSON_ARRAY:
-        return json_key_is(name, "array");
-    case JSON_OBJECT:
-        return json_key_is(name, "object");
-    default:
-        return false;
-    }
-}
-
-static bool check_type(struct check *c, const struct json_node *k, const struct place *here)
-{
-    struct json_value v = node(c, here->at)->value;
-    if (k->value.type == JSON_STRING && is_type(v, json_string_raw(k->value)))
-        return true;
-    if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
-        return true;
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (is_type(v, json_string_raw(schema_node(c->s, i)->value)))
-            return true;
-    struct buf *b = begin_fault(c, here);
-    if (b != NULL) {
-        buf_adds(b, "must be of type ");
-        add_json(b, k->value.text);
-        buf_printf(b, ", is %s", type_name(v.type));
-    }
-    return false;
-}
-
-static bool check_enum(struct check *c, const struct json_node *k, const struct place *here)
-{
-    struct json_value v = node(c, here->at)->value;
-    if (k->value.type != JSON_ARRAY)
-        return true;
-    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (!work(c, 1 + size_min(v.text.n, schema_node(c->s, i)->value.text.n) / 16) ||
-            json_equal(v, schema_node(c->s, i)->value))
-            return true;
-    struct buf *b = begin_fault(c, here);
-    if (b != NULL) {
-        buf_adds(b, "must be one of ");
-        add_json(b, k->value.text);
-    }
-    return false;
-}
-
-static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
-{
-    struct json_value v = node(c, here->at)->value;
-    if (!work(c, 1 + size_min(v.text.n, k->value.text.n) / 16) || json_equal(v, k->value))
-        return true;
-    struct buf *b = begin_fault(c, here);
-    if (b != NULL) {
-        buf_adds(b, "must be ");
-        add_json(b, k->value.text);
-    }
-    return false;
-}
-
-/* ---- numbers -------------------------------------------------------------------------------- */
-
-static bool check_number(struct check *c, enum keyword word, const struct json_node *k,
-                         const struct place *here)
-{
-    static const char *const words[] = {[KW_MULTIPLE_OF] = "must be a multiple of",
-                                        [KW_MINIMUM] = "must be at least",
-                                        [KW_MAXIMUM] = "must be at most",
-                                        [KW_EXCLUSIVE_MINIMUM] = "must be more than",
-                                        [KW_EXCLUSIVE_MAXIMUM] = "must be less than"};
-    struct json_value v = node(c, here->at)->value;
-    if (v.type != JSON_NUMBER || k->value.type != JSON_NUMBER ||
-        !work(c, 1 + (v.text.n + k->value.text.n) / 16))
-        return true;
-    struct decimal x = decimal_of(v.text), limit = decimal_of(k->value.text);
-    bool good = true;
-    if (word == KW_MULTIPLE_OF)
-        good = limit.digits.n == 0 || decimal_is_multiple(x, limit);
-    else if (word == KW_MINIMUM || word == KW_EXCLUSIVE_MINIMUM)
-        good = decimal_compare(x, limit) >= (word == KW_EXCLUSIVE_MINIMUM);
-    else
-        good = decimal_compare(x, limit) <= -(word == KW_EXCLUSIVE_MAXIMUM);
-    if (!good)
-        SAY(c, here, "%s %.*s", words[word], (int)size_min(k->value.text.n, 60), k->value.text.p);
-    return good;
-}
-
-/* A keyword's number of things; false: it is none. */
-static bool limit_of(const struct json_node *k, int64_t *ret)
-{
-    return json_int(k->value, ret) && *ret >= 0;
-}
-
-/* ---- strings -------------------------------------------------------------------------------- */
-
-/* The text of a string, escapes resolved, in one of the two scratch buffers. */
-static struct slice plain(struct check *c, int which, struct slice raw)
-{
-    struct buf *b = &c->s->scratch[which];
-    if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
-        return (struct slice){raw.n > 0 ? raw.p : "", raw.n};
-    buf_clear(b);
-    json_unescape(b, raw);
-    if (b->failed)
-        c->gave_up = true;
-    return buf_slice(b);
-}
-
-static bool check_length(struct check *c, enum keyword word, const struct json_node *k,
-                         const struct place *here)
-{
-    int64_t limit, n = 0;
-    struct json_value v = node(c, here->at)->value;
-    if (v.type != JSON_STRING || !limit_of(k, &limit) || !work(c, 1 + v.text.n / 16))
-        return true;
-    struct slice text = plain(c, 0, json_string_raw(v));
-    for (size_t i = 0; i < text.n; i++)
-        n += !text_utf8_cont(text.p + i);
-    bool good = word == KW_MIN_LENGTH ? n >= limit : n <= limit;
-    if (!good)
-        SAY(c, here, "must have at %s %lld characters, has %lld",
-            word == KW_MIN_LENGTH ? "least" : "most", (long long)limit, (long long)n);
-    return good;
-}
-
-static bool check_format(struct check *c, const struct json_node *k, const struct place *here)
-{
-    struct json_value v = node(c, here->at)->value;
-    struct slice format = json_string_raw(k->value);
-    if (v.type != JSON_STRING || schema_format_name(format) == NULL ||
-        !work(c, 1 + v.text.n / 16) || schema_format_fits(format, plain(c, 0, json_string_raw(v))))
-        return true;
-    SAY(c, here, "must be %s", schema_format_name(format));
-    return false;
-}
-
-/* A pattern that is none matches everything. */
-static bool matches(struct check *c, struct pattern *p, struct slice text)
-{
-    if (p == NULL || !work(c, 20 + text.n / 4))
-        return true;
-    switch (pattern_search(p, text)) {
-    case PATTERN_YES:
-        return true;
-    case PATTERN_NO:
-        return false;
-    default:
-        c->gave_up = true;
-        return true;
-    }
-}
-
-static bool check_pattern(struct check *c, uint32_t at, const struct place *here)
-{
-    struct json_value v = node(c, here->at)->value;
-    const struct json_node *k = schema_node(c->s, at);
-    if (v.type != JSON_STRING || matches(c, c->s->pattern[at], plain(c, 0, json_string_raw(v))))
-        return true;
-    struct buf *b = begin_fault(c, here);
-    if (b != NULL) {
-        buf_adds(b, "must match the pattern ");
-        add_json(b, k->value.text);
-    }
-    return false;
-}
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
@@ -286,7 +14,7 @@ static bool same_key(struct check *c, struct slice a, struct slice b)
         return true;
     if (memchr(a.p, '\\', a.n) == NULL && memchr(b.p, '\\', b.n) == NULL)
         return false;
-    return slice_eq(plain(c, 0, a), plain(c, 1, b));
+    return slice_eq(schema_plain(c, 0, a), schema_plain(c, 1, b));
 }
 
 /* The last member of this name, in a value or in the schema; 0: none. */
@@ -294,7 +22,7 @@ static uint32_t member(struct check *c, const struct json_tree *t, uint32_t obje
                        struct slice name)
 {
     uint32_t found = 0;
-    if (t->node[object].value.type != JSON_OBJECT || !work(c, t->node[object].count))
+    if (t->node[object].value.type != JSON_OBJECT || !schema_work(c, t->node[object].count))
         return 0;
     for (uint32_t i = t->node[object].child; i != 0; i = t->node[i].next)
         if (same_key(c, t->node[i].key, name))
@@ -321,7 +49,7 @@ static bool check_count(struct check *c, enum keyword word, const struct json_no
     const struct json_node *v = node(c, here->at);
     bool items = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
     bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
-    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !limit_of(k, &limit))
+    if (v->value.type != (items ? JSON_ARRAY : JSON_OBJECT) || !schema_limit(k, &limit))
         return true;
     bool good = least ? v->count >= (uint64_t)limit : v->count <= (uint64_t)limit;
     if (!good)
@@ -358,7 +86,7 @@ static bool check_patterns(struct check *c, const struct json_node *k, const str
         for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
             struct place there = below(here, m);
             if (c->s->pattern[i] != NULL &&
-                matches(c, c->s->pattern[i], plain(c, 0, node(c, m)->key)) &&
+                schema_matches(c, c->s->pattern[i], schema_plain(c, 0, node(c, m)->key)) &&
                 !fits_at(c, i, &there))
                 return false;
         }
@@ -383,7 +111,8 @@ static bool is_additional(struct check *c, const struct schema_rule *r, struct s
         return false;
     uint32_t i = like != NULL ? schema_node(c->s, like->at)->child : 0;
     for (; i != 0; i = schema_node(c->s, i)->next)
-        if (c->s->pattern[i] == NULL || matches(c, c->s->pattern[i], plain(c, 0, key)))
+        if (c->s->pattern[i] == NULL ||
+            schema_matches(c, c->s->pattern[i], schema_plain(c, 0, key)))
             return false;
     return true;
 }
@@ -480,9 +209,9 @@ static bool check_contains(struct check *c, const struct schema_rule *r, uint32_
     int64_t least = 1, most = INT64_MAX, n = 0;
     const struct schema_keyword *min = beside(c, r, KW_MIN_CONTAINS);
     const struct schema_keyword *max = beside(c, r, KW_MAX_CONTAINS);
-    if (min != NULL && !c->s->draft7 && !limit_of(schema_node(c->s, min->at), &least))
+    if (min != NULL && !c->s->draft7 && !schema_limit(schema_node(c->s, min->at), &least))
         least = 1;
-    if (max != NULL && !c->s->draft7 && !limit_of(schema_node(c->s, max->at), &most))
+    if (max != NULL && !c->s->draft7 && !schema_limit(schema_node(c->s, max->at), &most))
         most = INT64_MAX;
     c->quiet++;
     for (uint32_t m = node(c, here->at)->child; m != 0; m = node(c, m)->next) {
@@ -505,7 +234,7 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
     for (uint32_t a = v->child; a != 0; a = node(c, a)->next)
         for (uint32_t b = node(c, a)->next; b != 0; b = node(c, b)->next) {
             struct json_value x = node(c, a)->value, y = node(c, b)->value;
-            if (!work(c, 1 + (x.type == y.type ? size_min(x.text.n, y.text.n) / 16 : 0)))
+            if (!schema_work(c, 1 + (x.type == y.type ? size_min(x.text.n, y.text.n) / 16 : 0)))
                 return true;
             if (json_equal(x, y)) {
                 SAY(c, here, "must not have an item twice");
@@ -582,24 +311,18 @@ static bool check_keyword(struct check *c, const struct schema_rule *r,
     case KW_REF:
         return kw->rule == 0 || fits(c, kw->rule - 1, here);
     case KW_TYPE:
-        return check_type(c, k, here);
     case KW_ENUM:
-        return check_enum(c, k, here);
     case KW_CONST:
-        return check_const(c, k, here);
     case KW_MULTIPLE_OF:
     case KW_MINIMUM:
     case KW_MAXIMUM:
     case KW_EXCLUSIVE_MINIMUM:
     case KW_EXCLUSIVE_MAXIMUM:
-        return check_number(c, word, k, here);
     case KW_MIN_LENGTH:
     case KW_MAX_LENGTH:
-        return check_length(c, word, k, here);
     case KW_FORMAT:
-        return check_format(c, k, here);
     case KW_PATTERN:
-        return check_pattern(c, kw->at, here);
+        return schema_value_fits(c, kw, here);
     case KW_MIN_ITEMS:
     case KW_MAX_ITEMS:
     case KW_MIN_PROPERTIES:
@@ -651,7 +374,7 @@ static bool fits(struct check *c, uint32_t rule, const struct place *here)
 {
     const struct schema_rule *r = &c->s->rule[rule];
     bool good = true;
-    if (c->depth == SCHEMA_DEPTH || !work(c, 1)) {
+    if (c->depth == SCHEMA_DEPTH || !schema_work(c, 1)) {
         c->gave_up = true;
         return true;
     }
