@@ -121,8 +121,7 @@ static void test_redact_fields_of_the_protocol_stay_whatever_they_hold(void **st
     static const char token[] = "glpat-aB3dE5fG7hJ9kL1mN3pQ";
     static const char *const rows[] = {
         "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"ping\"}",
-        "{\"method\":\"tools/"
-        "list\",\"params\":{\"cursor\":\"%s\",\"_meta\":{\"progressToken\":\"%s\"}}}",
+        "{\"method\":\"x\",\"params\":{\"cursor\":\"%s\",\"_meta\":{\"progressToken\":\"%s\"}}}",
         "{\"id\":1,\"result\":{\"nextCursor\":\"%s\",\"requestState\":\"%s\",\"tools\":[]}}",
         "{\"id\":1,\"result\":{\"task\":{\"taskId\":\"%s\"}}}",
         "{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"%s\"}}",
