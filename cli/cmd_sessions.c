@@ -18,7 +18,8 @@ static const struct opt table_of_options[] = {
 
 static const char about[] =
     "ENDED is why a session ended, with the exit status unless that is 0; `live` when it still\n"
-    "runs, `died` when it ended without being able to say so.\n"
+    "runs, `died` when it ended without being able to say so; `tools changed` when the server had\n"
+    "others than in the session before (see `tools --diff`).\n"
     "CALLS are the client's requests, ERRORS those of them that failed or were refused.\n"
     "A bad end is `died`, or an exit status that is not 0. Options that narrow the list add up.\n"
     "\n"
@@ -29,7 +30,7 @@ static const struct table_column columns[] = {
     {"ID", true, 20, 0},      {"UID", false, 26, 3},    {"STARTED", false, 19, 0},
     {"SERVER", false, 24, 0}, {"CLIENT", false, 24, 2}, {"PROTOCOL", false, 12, 1},
     {"CALLS", true, 12, 0},   {"ERRORS", true, 12, 0},  {"LASTED", true, 10, 0},
-    {"ENDED", false, 24, 0},
+    {"ENDED", false, 32, 0},
 };
 
 struct listing {
@@ -88,6 +89,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     units_show_duration(&l->text, v->lasted_us);
     add_built(l, OUT_PLAIN);
     session_end_text(&l->text, s, v->state);
+    buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
     add_built(l, end_style(s, v->state));
 }
 

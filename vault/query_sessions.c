@@ -270,6 +270,7 @@ static void sum_up(struct query_summary *s, sqlite3_stmt *st)
             s->waiting[seq / 64] |= (uint64_t)1 << seq % 64;
         return;
     }
+    s->tools_changed = s->tools_changed || column_has(st, 4, "tool-changed");
     if (!column_is(st, 2, "forwarded") || !take_bit(s, sqlite3_column_int64(st, 3)))
         return;
     if (column_is(st, 1, "notification"))

@@ -1,5 +1,5 @@
-/* schema_inner.h - what the files of the schema module share: schema.c compiles, schema_check.c holds values
- * against what came of it, schema_format.c knows the formats.
+/* schema_inner.h - what the files of the schema module share: schema.c compiles, schema_check.c and
+ * schema_value.c hold values against what came of it, schema_format.c knows the formats.
  *
  * A schema's JSON stays a tree; of each subschema there is one rule, which is a run of keywords in the order
  * of enum keyword. A keyword knows the node of its value, and what was made of it. */

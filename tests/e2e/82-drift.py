@@ -46,6 +46,10 @@ def _(t):
     check("changed add" in said[0] and "new mul" in said[0] and "gone sub" in said[0], said[0])
     eq(session(t, [MUL], [ADD2]), [], "pages are one list")
     eq(changes(t), [[("add", "changed"), ("mul", "new"), ("sub", "gone")]], "changes")
+    listed = [json.loads(x) for x in t.run("sessions", "--vault", t.vault, "--json").stdout.splitlines()]
+    eq([(s["id"], s["tools_changed"]) for s in listed], [(4, False), (3, True), (2, False), (1, False)], "sessions")
+    lines = t.run("sessions", "--vault", t.vault).stdout.decode().splitlines()
+    eq([x.endswith("tools changed") for x in lines[1:]], [False, True, False, False], "sessions as text")
 
 
 @case("another server, a session without a whole list, and --check-arguments off")
