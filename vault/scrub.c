@@ -450,10 +450,10 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
     memset(s->lines, 0, sizeof s->lines);
     buf_clear(&s->error);
     int st = look_at_session(s);
-    if (st < 0 && s->waiting > 0) {
-        s->waiting = 0;
+    if (st < 0 && s->db != NULL && !sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-    }
+    if (st < 0)
+        s->waiting = 0;
     if (st == 0 && s->db != NULL)
         st = commit(s);
     if (st == 0 && s->db != NULL)

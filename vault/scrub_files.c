@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ static int look_at_lines(struct lines *l, struct copy *c)
             st = copy_line(l, c, line, clean, ended, at);
         at += n;
     }
-    if (st == 0 && ferror(c->in))
+    if (st == 0 && !feof(c->in))
         st = scrub_fail(l->s, "read", c->path);
     free(text);
     return st;
@@ -111,7 +112,7 @@ static int look_at_lines(struct lines *l, struct copy *c)
 static int replace(struct lines *l, struct copy *c)
 {
     static const char zeros[4096];
-    struct stat file;
+    struct stat file = {0};
     int old = vault_dir_file(l->dir_fd, c->name, O_WRONLY);
     int st = 0;
     if (old < 0 || fstat(old, &file) != 0 || fflush(c->out) != 0 || fsync(fileno(c->out)) != 0 ||
@@ -160,6 +161,18 @@ static int look_at_file(struct lines *l, const char *name)
     return st;
 }
 
+/* A proxy that counts an escalation up holds this lock, too (escalation.h). */
+static int look_locked(struct lines *l, const char *name)
+{
+    bool changes = l->s->db != NULL;
+    if (changes && flock(l->dir_fd, LOCK_EX) != 0)
+        return scrub_fail(l->s, "lock", l->folder);
+    int st = look_at_file(l, name);
+    if (changes)
+        (void)flock(l->dir_fd, LOCK_UN);
+    return st;
+}
+
 static int look_at_folder(struct lines *l, const char *end, const char *but)
 {
     int copy = fcntl(l->dir_fd, F_DUPFD_CLOEXEC, 3);
@@ -173,7 +186,7 @@ static int look_at_folder(struct lines *l, const char *end, const char *but)
     for (const struct dirent *e; st == 0 && (e = readdir(d)) != NULL;) {
         bool whole = e->d_name[0] != '.' && ends_with(e->d_name, end);
         if (whole && (but == NULL || strncmp(e->d_name, but, strlen(but)) != 0))
-            st = look_at_file(l, e->d_name);
+            st = look_locked(l, e->d_name);
     }
     closedir(d);
     return st;
