@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define METHOD_WIDTH 25  /* to begin with: lines that are printed stay as they are */
 #define LAST_SESSIONS 10 /* of those that have ended, this many are looked at for the last lines */
 #define ROUNDS_MAX 16 /* pages of each session that are read before we look at what else there is */
 #define REFRESH_MS 1000 /* of the running times of open calls */
@@ -403,7 +404,8 @@ static bool on_open_call(void *ctx, const struct query_call *c)
     struct tail *t = ctx;
     bool wanted =
         filter_name(t->method, c->method) && (t->tool == NULL || filter_name(t->tool, c->target));
-    if (c->status == CALL_OPEN && wanted)
+    if (c->status == CALL_OPEN && wanted &&
+        c->request_seq <= t->of->seq) /* others come as they are read */
         followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
@@ -490,6 +492,7 @@ static int tail(struct query *q, const struct settings *s)
     t.shows_open = t.follow && t.out.is_terminal && !t.json && t.out.controlled;
     timeline_open(&t.timeline, &t.page, q, NULL, &t.view, BODIES_SHORT);
     t.timeline.of_many = true;
+    t.timeline.method_width = METHOD_WIDTH;
     int st = begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
         follow(&t);

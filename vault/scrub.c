@@ -1,6 +1,8 @@
 #include "vault/scrub_inner.h"
 
+#include "vault/dir.h"
 #include "vault/schema.h"
+#include "vault/search.h"
 #include "wire/json_text.h"
 
 #include <errno.h>
@@ -458,6 +460,8 @@ int scrub_session(struct scrub *s, int64_t id, const char *uid)
         st = commit(s);
     if (st == 0 && s->db != NULL)
         st = scrub_blank_bodies(s);
+    if (st == 0 && s->db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
+        st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
     if (s->bodies_fd >= 0)
         close(s->bodies_fd);
     s->bodies_fd = -1;

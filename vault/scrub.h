@@ -6,7 +6,7 @@
  *           behind: pages of the database are overwritten as they change (secure_delete), the write-ahead
  *           log is emptied at the end, a large body is written anew at the end of its file before its row
  *           names it, and its old place is overwritten after that, as is all in that file that no row
- *           names. Files of lines are replaced whole. So it may be interrupted at any moment, and be run
+ *           names. Files of lines are replaced whole; the index of words of the session is removed (vault/search.h). So it may be interrupted at any moment, and be run
  *           again. The session's row names the rules that it has now passed.
  * Rules     a session that runs must not be given: its proxy writes to the same files.
  * Owns      a second connection when it applies. The query is borrowed, and outlives it.

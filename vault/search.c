@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FORMAT 1    /* PRAGMA user_version of a file: another one is made again */
@@ -48,6 +49,25 @@ static void remove_file(int dir_fd, int64_t number)
     (void)unlinkat(dir_fd, name, 0);
     strcat(name, "-journal");
     (void)unlinkat(dir_fd, name, 0);
+}
+
+/* What is in it may be a secret by now: its bytes do not stay on the disk. The name goes first, for the close of
+ * this descriptor drops the lock that SQLite has on the file (POSIX). */
+static void remove_and_blank(int dir_fd, int64_t number)
+{
+    static const char zeros[1 << 16];
+    char name[NAME_MAX_LEN];
+    struct stat st;
+    file_name(number, name);
+    int fd = vault_dir_file(dir_fd, name, O_WRONLY);
+    remove_file(dir_fd, number);
+    if (fd < 0)
+        return;
+    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
+    for (off_t at = 0; plain && at < st.st_size; at += (off_t)sizeof zeros)
+        plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
+    (void)fdatasync(fd); /* it is gone in any case */
+    close(fd);
 }
 
 /* What is in it can be made again at any time: it need not survive a power cut. */
@@ -359,7 +379,7 @@ int search_forget(const char *vault, int64_t session_id)
     if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         if (connect_to(&s, number) == 0)
             (void)run(&s, "BEGIN EXCLUSIVE");
-        remove_file(s.dir_fd, number);
+        remove_and_blank(s.dir_fd, number);
         close_file(&s);
     }
     bool gone = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;

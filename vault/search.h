@@ -39,7 +39,7 @@ MI_MUST int search_file(struct search *s, const struct search_session *session, 
 MI_MUST int search_words_of(struct search *s, const char *query, bool (*fn)(void *ctx, int64_t id),
                             void *ctx);
 
-/* Removes the file that has this session, with every word in it. 0 or MI_EIO. */
+/* Removes the file that has this session, with every word in it, and overwrites it. 0 or MI_EIO. */
 int search_forget(const char *vault, int64_t session_id);
 
 #endif

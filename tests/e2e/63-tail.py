@@ -213,7 +213,10 @@ def _(t):
     p = t.proxy("--name", "one").initialize()
     p.client.send(call(1, "early"))
     p.server.recv()
-    tail = Tail(t, "-n", "0", terminal=100, env={"NO_COLOR": "1"})
+    for i in range(30):
+        p.client.send(note("x"))
+        p.server.recv()
+    tail = Tail(t, "-n", "20", terminal=100, env={"NO_COLOR": "1"})
 
     def until(pattern, seconds=10):
         end = time.monotonic() + seconds * lib.SLOW
@@ -223,6 +226,10 @@ def _(t):
         tail.buf.clear()
         return seen
     until(rb"1 open: one early \d")
+    other = Tail(t, "-n", "90", terminal=100, env={"NO_COLOR": "1"})  # the call is among the last messages
+    lib.wait_until(lambda: other.fill(time.monotonic() + 0.1) and b" open: " in other.buf, 10, "the open calls")
+    check(b"1 open: one early " in other.buf, f"{bytes(other.buf)!r}")
+    other.end()
     p.client.send(call(2, "late"))
     p.server.recv()
     seen = until(rb"2 open: one early \S+, one late \d")
