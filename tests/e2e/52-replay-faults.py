@@ -204,6 +204,38 @@ def _(t):
     eq(replay.wait(), 7, "exit status of the replay")
 
 
+@case("a server that died and was started again replays as one that stays: the error, and then the answers")
+def _(t):
+    server = t.tmp / "server.py"
+    server.write_text("""
+import json, os, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    if m.get("params", {}).get("name") == "boom":
+        os.kill(os.getpid(), 9)
+    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r if m["method"] == "initialize" else {"content": []}}), flush=True)
+""")
+    p = t.proxy("--restarts", "3", server=["python3", server])
+
+    def ask(client, line):
+        client.send(line)
+        return client.recv_json(20)
+    lines = [handshake()[0][1:], call(1, "a"), call(2, "boom"), call(3, "b"), request(4)]
+    recorded = [ask(p.client, lines[0])]
+    p.client.send(handshake()[2][1:])
+    recorded += [ask(p.client, line) for line in lines[1:]]
+    eq([x.get("error", {}).get("code") for x in recorded], [None, None, -32000, None, None], "what was recorded")
+    p.client.close_write()
+    p.client.expect_eof()
+    eq(p.wait(), 0, "exit status")
+    replay = Replay(t, "--strict")
+    eq([ask(replay.client, line) for line in lines], recorded, "the replay")
+    replay.end()
+
+
 @case("a recorded cancellation: the client cancels again and gets nothing; a client that waits is told")
 def _(t):
     p = t.proxy().initialize()
