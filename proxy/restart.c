@@ -95,6 +95,7 @@ void restart_later(struct proxy *p)
     outbox_open(&t->out[ROW_C2S]);
     outbox_close(&p->greeting);
     outbox_open(&p->greeting);
+    tools_forget(&t->tools); /* the new process may have others */
     timers_restart(&t->timers, t->open[ROW_C2S].open.oldest, recorder_now_us(p->recorder));
     relay_stop_reading(&p->relay[ROW_S2C]);
     relay_stop_reading(&p->err);

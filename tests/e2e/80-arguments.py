@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """--check-arguments: calls held against the tools/list of the session, and results against outputSchema."""
 import json
+import sys
 
 import lib
 from lib import call, case, check, eq, note, request, result, text_result
@@ -151,6 +152,41 @@ def _(t):
         p.server.send(text_result(i, "x", structuredContent={"sum": 1}))
     got = [p.client.recv_json(30) for _ in range(n)]
     eq(sorted(m["id"] for m in got if "error" in m), list(range(0, n, 2)), "refused")
+    p.end()
+
+
+CRASHING = """
+import json, os, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    result = {"content": []}
+    if m["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list":
+        result = {"tools": [{"name": "crash", "inputSchema": {"type": "object"}}]}
+    elif m["params"]["name"] == "crash":
+        os._exit(1)
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+"""
+
+
+@case("a new process of the server may have other tools: its list is not known yet")
+def _(t):
+    script = t.tmp / "server.py"
+    script.write_text(CRASHING)
+    p = t.proxy("--check-arguments", "reject", "--restarts", "3", server=[sys.executable, script])
+
+    def ask(id, method, params=None):
+        p.client.send(request(id, method, params))
+        return p.client.recv_json(20)
+    ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}})
+    p.client.send(note("notifications/initialized"))
+    ask(1, "tools/list")
+    eq(ask(2, "tools/call", {"name": "other"})["error"]["data"]["cause"], "unknown-tool", "a tool of no list")
+    eq(ask(3, "tools/call", {"name": "crash"})["error"]["code"], -32000, "a crash")
+    check("result" in ask(4, "tools/call", {"name": "other"}), "a tool of the new process")
     p.end()
 
 
