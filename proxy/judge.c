@@ -3,6 +3,7 @@
 #include "proxy/message.h"
 
 #include "base/log.h"
+#include "wire/json_text.h"
 
 /* "invalid-params: a member of params is missing or of a wrong type: `uri`" */
 static void say_why(const struct traffic *t, enum rule r, struct buf *why)
@@ -38,7 +39,8 @@ static int code_of(enum rule r)
 /* The rule for which it is refused, if it is. A line that goes on as a whole is refused for no member. */
 static bool refuses(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
 {
-    breaches grave = t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_grave(x->rules) : 0;
+    breaches grave =
+        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_grave(x->rules) : 0;
     /* from 2025-06-18 on nothing may be used that was not declared; before, it should not */
     if (t->protocol.revision < REV_2025_06_18)
         grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
@@ -56,11 +58,22 @@ static enum protocol_party party(const struct message *x)
     return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
 }
 
+/* It is noted with the request in the table; who refuses has to know before. */
+static bool reuses_token(struct traffic *t, const struct message *x)
+{
+    if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)
+        return false;
+    struct pending *p = pending_find_token(&t->open[x->dir], json_get(x->m.meta, "progressToken"));
+    return p != NULL && !p->cancelled;
+}
+
 bool judge_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
 {
     struct buf why = {0};
     enum rule r;
     x->rules = protocol_request(&t->protocol, party(x), &x->m, ret);
+    if (reuses_token(t, x))
+        x->rules |= RULE(RULE_REUSED_TOKEN);
     if (!refuses(t, x, &r, &why))
         return true;
     if (x->dir == ROW_C2S) {
@@ -111,4 +124,15 @@ bool judge_answer(struct traffic *t, struct message *x, struct pending *p)
 void judge_progress(struct traffic *t, struct message *x, struct pending *p)
 {
     x->rules |= protocol_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
+}
+
+bool judge_progress_passes(struct traffic *t, struct message *x)
+{
+    struct buf why = {0};
+    enum rule r;
+    bool passes = !refuses(t, x, &r, &why);
+    if (!passes)
+        message_drop(t, x, "notification", ROW_REFUSED);
+    buf_close(&why);
+    return passes;
 }

@@ -241,6 +241,8 @@ static bool note_notification(struct traffic *t, struct message *x)
         return false;
     arguments_notification(t, x);
     bool kept_back = x->dir == ROW_S2C && !note_progress(t, x);
+    if (!kept_back && !judge_progress_passes(t, x))
+        return false;
     struct row row = message_row(x, "notification", ROW_FORWARDED);
     if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
         p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);

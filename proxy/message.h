@@ -78,8 +78,9 @@ void message_refuse_answer(struct traffic *t, struct message *x, struct pending 
 bool judge_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
 bool judge_notification(struct traffic *t, struct message *x);
 bool judge_answer(struct traffic *t, struct message *x, struct pending *p);
-/* The progress of a request, or, with NULL, of none that is open. Only noted. */
+/* The progress of a request, or, with NULL, of none that is open: noted; then, does it go on? */
 void judge_progress(struct traffic *t, struct message *x, struct pending *p);
+bool judge_progress_passes(struct traffic *t, struct message *x);
 
 /* batch.c: an array line (2025-03-26 only). */
 void batch_handle(struct traffic *t, struct message *x);
