@@ -262,11 +262,11 @@ static void json_match(struct searching *s, const struct session_row *r,
     struct buf *b = &s->out.b;
     bool answer = session_is_answer(m);
     const char *status = status_of(m);
+    int64_t at_us = r->started_at_us + m->t_us;
     buf_printf(b, "{\"type\":\"match\",\"session_id\":%lld", (long long)r->id.id);
     json_text(b, "uid", slice_of(r->id.uid));
     json_text(b, "server", slice_of(s->names.p + r->name));
-    buf_printf(b, ",\"seq\":%lld,\"at_us\":%lld", (long long)m->seq,
-               (long long)(r->started_at_us + m->t_us));
+    buf_printf(b, ",\"seq\":%lld,\"at_us\":%lld", (long long)m->seq, (long long)at_us);
     json_text(b, "direction", m->direction);
     json_text(b, "kind", m->kind);
     json_text(b, "method", answer ? m->request_method : m->method);

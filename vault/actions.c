@@ -62,6 +62,8 @@ static struct slice clean_raw(struct actions *a, struct slice raw)
     struct redact *r = redact_present();
     struct buf quoted = {0};
     size_t n = 0;
+    if (raw.n == 0)
+        return raw; /* it may not be there at all */
     if (r != NULL && !redact_maybe(r, raw) && memchr(raw.p, '\\', raw.n) == NULL)
         return raw; /* nearly all of them */
     buf_addc(&quoted, '"');

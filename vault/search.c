@@ -44,11 +44,11 @@ static void file_name(int64_t number, char ret[NAME_MAX_LEN])
 
 static void remove_file(int dir_fd, int64_t number)
 {
-    char name[NAME_MAX_LEN + 8];
+    char name[NAME_MAX_LEN], journal[NAME_MAX_LEN + 8];
     file_name(number, name);
+    snprintf(journal, sizeof journal, "%s-journal", name);
     (void)unlinkat(dir_fd, name, 0);
-    strcat(name, "-journal");
-    (void)unlinkat(dir_fd, name, 0);
+    (void)unlinkat(dir_fd, journal, 0);
 }
 
 /* What is in it may be a secret by now: its bytes do not stay on the disk. The name goes first, for the close of
@@ -260,15 +260,14 @@ static int look_for_others(struct search *s, const struct search_session *sessio
     sqlite3_stmt *st = NULL;
     if (sqlite3_prepare_v2(s->db, "SELECT session_id FROM done", -1, &st, NULL) != SQLITE_OK)
         return MI_EIO;
-    int status = 0, rc;
-    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+    int status = 0;
+    while (status == 0 && sqlite3_step(st) == SQLITE_ROW) {
         size_t i = 0;
         while (i < n && session[i].id != sqlite3_column_int64(st, 0))
             i++;
         status = i < n ? 0 : MI_EIO;
     }
-    sqlite3_finalize(st);
-    return status;
+    return sqlite3_finalize(st) == SQLITE_OK ? status : MI_EIO;
 }
 
 static int fill_file(struct search *s, const struct search_session *session, size_t n,
