@@ -163,6 +163,8 @@ static int by_key(const void *x, const void *y, void *ctx)
 static void sort_members(struct canon *c, size_t first, size_t at)
 {
     size_t n = c->members_n - first;
+    if (n < 2)
+        return;
     struct member *m = c->members + first;
     size_t sorted = 1;
     while (sorted < n && by_key(&m[sorted - 1], &m[sorted], c->b->p) < 0)

@@ -147,7 +147,7 @@ void redact_rules(struct redact *r, struct buf *out)
     struct buf plain = {0}, clean = {0};
     const char *p = r->user.p;
     buf_printf(&plain, "{\"version\":\"%d.%d\"", REDACT_VERSION, SHAPES_VERSION);
-    for (bool first = true; p < r->user.p + r->user.n; first = false) {
+    for (bool first = true; p != NULL && p < r->user.p + r->user.n; first = false) {
         buf_adds(&plain, first ? ",\"rules\":[[" : ",[");
         text_json(&plain, slice_of(p));
         p += strlen(p) + 1;
