@@ -171,6 +171,24 @@ def _(t):
     eq((lib.integrity(t.vault), len(t.messages())), ([(b"ok",)], before), "the database")
 
 
+@case("a vault of version 1, which nothing was taken out of")
+def _(t):
+    t.vault.mkdir(mode=0o700, exist_ok=True)
+    with closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript((lib.ROOT / "tests/unit/vault-1.sql").read_text())
+        db.execute("""UPDATE messages SET body = '{"jsonrpc":"2.0","id":1,"result":{"password":"quietword-0001"}}'
+                      WHERE kind = 'result'""")
+        db.commit()
+        eq(db.execute("PRAGMA user_version").fetchone(), (1,), "version")
+    check(b"body: password\n" in redact(t, "--scan", "--all", status=1).stdout, "the password is found")
+    eq(t.rows("PRAGMA user_version"), [(1,)], "a scan upgrades nothing")
+    redact(t, "--apply", "--all", status=0)
+    for name, data in every_byte(t.vault).items():
+        check(NEEDLE.encode() not in data, f"a word is left in {name}")
+    eq(json.loads(t.rows("SELECT redact_rules FROM sessions")[0][0])["version"], "1.1", "the rules it has passed")
+
+
 @case("a cassette")
 def _(t):
     record(t).end()
