@@ -153,12 +153,11 @@ static void add_json(struct buf *b, const char *name, struct slice json)
         buf_adds(b, "null");
 }
 
-static void on_change(void *ctx, enum toollist_change change, const struct tool *before,
-                      const struct tool *now)
+static void on_change(void *ctx, enum toollist_change change, struct slice name,
+                      const struct tool *before, const struct tool *now)
 {
     static const enum out_style styles[] = {OUT_GREEN, OUT_YELLOW, OUT_RED};
     struct printing *p = ctx;
-    struct slice name = now != NULL ? now->name : before->name;
     if (p->json) {
         struct buf b = {0};
         buf_adds(&b, "{\"tool\":");
@@ -176,7 +175,7 @@ static void on_change(void *ctx, enum toollist_change change, const struct tool 
     out_style(p->o, OUT_PLAIN);
     out_text(p->o, name);
     out_end_line(p->o);
-    if (change == TOOLLIST_CHANGED)
+    if (before != NULL && now != NULL)
         tool_diff(before->text, now->text, on_difference, p);
 }
 

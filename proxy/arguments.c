@@ -126,11 +126,11 @@ struct changes {
 
 #define CHANGES_TOLD 8 /* tools named on stderr; all are in the event */
 
-static void on_change(void *ctx, enum toollist_change change, const struct tool *before,
-                      const struct tool *now)
+static void on_change(void *ctx, enum toollist_change change, struct slice name,
+                      const struct tool *before, const struct tool *now)
 {
+    (void)before, (void)now;
     struct changes *c = ctx;
-    struct slice name = now != NULL ? now->name : before->name;
     buf_printf(&c->detail, "%s{\"tool\":", c->n > 0 ? "," : "");
     text_json(&c->detail, name);
     buf_printf(&c->detail, ",\"change\":\"%s\"}", toollist_change_name(change));

@@ -125,18 +125,22 @@ size_t toollist_compare(const struct tools *before, const struct tools *now, boo
     while (i < before->n || k < now->n) {
         const struct tool *a = i < before->n ? &before->tool[i] : NULL;
         const struct tool *b = k < now->n ? &now->tool[k] : NULL;
-        int c = a == NULL ? 1 : b == NULL ? -1 : by_name(a->name, b->name);
-        i += c <= 0;
-        k += c >= 0;
-        if (c == 0 && same(a, b, live, &keep))
+        int c = a != NULL && b != NULL ? by_name(a->name, b->name) : 0;
+        enum toollist_change change = TOOLLIST_CHANGED;
+        if (b == NULL || c < 0) {
+            change = TOOLLIST_GONE;
+            b = NULL;
+        } else if (a == NULL || c > 0) {
+            change = TOOLLIST_NEW;
+            a = NULL;
+        }
+        i += a != NULL;
+        k += b != NULL;
+        if (a != NULL && b != NULL && same(a, b, live, &keep))
             continue;
         n++;
         if (fn != NULL)
-            fn(ctx,
-               c < 0   ? TOOLLIST_GONE
-               : c > 0 ? TOOLLIST_NEW
-                       : TOOLLIST_CHANGED,
-               c > 0 ? NULL : a, c < 0 ? NULL : b);
+            fn(ctx, change, b != NULL ? b->name : a != NULL ? a->name : (struct slice){0}, a, b);
     }
     keep_close(&keep);
     return n;

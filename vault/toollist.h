@@ -30,8 +30,8 @@ enum toollist_change { TOOLLIST_NEW, TOOLLIST_CHANGED, TOOLLIST_GONE };
 const char *toollist_change_name(enum toollist_change c); /* "new", "changed", "gone" */
 
 /* Each difference between two lists, by name. before: NULL for a new tool; now: NULL for one that is gone. */
-typedef void (*toollist_fn)(void *ctx, enum toollist_change change, const struct tool *before,
-                            const struct tool *now);
+typedef void (*toollist_fn)(void *ctx, enum toollist_change change, struct slice name,
+                            const struct tool *before, const struct tool *now);
 /* live: `now` has not passed the sanitizer, which it then does before it is compared. The number of them;
  * fn may be NULL. */
 size_t toollist_compare(const struct tools *before, const struct tools *now, bool live,

@@ -122,7 +122,7 @@ static void put(struct tools *t, struct slice name, struct slice text)
     bool known = find(t, name, &at);
     if (!known && (t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes)) {
         sweep(t);
-        known = find(t, name, &at);
+        (void)find(t, name, &at); /* not there still, but its place is another one */
     }
     if (known && slice_eq(t->tool[at].text, text)) {
         t->tool[at].generation = t->generation;
