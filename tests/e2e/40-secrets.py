@@ -6,7 +6,9 @@ errors, notifications, noise, stderr, targets and the server's own command line.
 import base64
 import json
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import lib
@@ -43,13 +45,24 @@ def spellings(needle):
         yield hidden[(4 if shift else 0):len(hidden) // 4 * 4 - 4]
 
 
+CANARY = b"the search works"
+
+
 def search(blobs, needles):
-    """{needle: where} of what is found. `needles`: {needle: what it is}."""
-    left = {}
-    for name, data in blobs.items():
-        for needle, what in needles.items():
-            if needle not in left and any(s in data for s in spellings(needle) if len(s) >= 8):
-                left[needle] = f"{what}: {needle[:40]!r} in {name}"
+    """{needle: where} of what is found. `needles`: {needle: what it is}. grep looks for thousands at once."""
+    left, wanted = {}, {CANARY: None}
+    for needle in needles:
+        wanted.update({s: needle for s in spellings(needle) if len(s) >= 8 and b"\n" not in s})
+    with tempfile.TemporaryDirectory() as folder:
+        patterns, text = Path(folder) / "patterns", Path(folder) / "text"
+        patterns.write_bytes(b"\n".join(wanted))
+        for name, data in blobs.items():
+            text.write_bytes(data + b"\n" + CANARY + b"\n")
+            found = subprocess.run(["grep", "-aoF", "-f", patterns, text], stdout=subprocess.PIPE, check=True,
+                                   env={"LC_ALL": "C", "PATH": os.environ["PATH"]}).stdout.split(b"\n")
+            check(CANARY in found, "grep does not find what is there")
+            for needle in filter(None, map(wanted.get, found)):
+                left.setdefault(needle, f"{needles[needle]}: {needle[:40]!r} in {name}")
     return left
 
 
