@@ -175,7 +175,6 @@ static bool on_session(void *ctx, const struct query_session *x)
     struct session_row *r = &s->row[s->rows_n++];
     bool too_old = x->ended_at_us != 0 && x->ended_at_us < s->filter.since_us;
     *r = (struct session_row){
-        .id = {.id = x->id},
         .started_at_us = x->started_at_us,
         .name = (uint32_t)s->names.n,
         .wanted = !too_old && x->started_at_us < s->filter.until_us &&
@@ -184,6 +183,7 @@ static bool on_session(void *ctx, const struct query_session *x)
                   filter_name(s->field[FIELD_SERVER], x->name) &&
                   filter_name(s->field[FIELD_CLIENT], x->client_name),
     };
+    r->id.id = x->id;
     snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
     buf_slice_add(&s->names, text_head(x->name, 256));
     buf_addc(&s->names, '\0');

@@ -14,7 +14,7 @@
 
 #define METHOD_WIDTH 25  /* to begin with: lines that are printed stay as they are */
 #define LAST_SESSIONS 10 /* of those that have ended, this many are looked at for the last lines */
-#define ROUNDS_MAX 16 /* pages of each session that are read before we look at what else there is */
+#define ROUNDS_MAX 2 /* pages of each session that are read before we look at what else there is */
 #define REFRESH_MS 1000 /* of the running times of open calls */
 
 static const struct opt table_of_options[] = {

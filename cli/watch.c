@@ -74,19 +74,31 @@ static int64_t next_look_ms(const struct watch *w)
     return (size_t)w->looks < MI_COUNT(sure_ms) ? sure_ms[w->looks] : WATCH_IDLE_MS;
 }
 
+/* What is left of the pause behind a look that began at last_us. */
+static int64_t pause_ms(const struct watch *w, int64_t took_us)
+{
+    int64_t gap_us = 3 * took_us;
+    gap_us = gap_us < WATCH_GAP_MS * 1000 ? WATCH_GAP_MS * 1000 : gap_us;
+    gap_us = gap_us > WATCH_GAP_MOST_MS * 1000 ? WATCH_GAP_MOST_MS * 1000 : gap_us;
+    return (gap_us - (clock_mono_us() - w->last_us)) / 1000;
+}
+
 enum watch_result watch_wait(struct watch *w, int max_ms)
 {
-    bool written;
+    bool written = false, again;
+    int64_t took_us = clock_mono_us() - w->last_us;
     int64_t ms = next_look_ms(w);
     bool later = max_ms < ms;
-    enum watch_result r = wait_for(w->fd, later ? max_ms : ms, &written);
-    if (written) {
-        w->looks = 0;
+    enum watch_result r = WATCH_LOOK;
+    if (max_ms > 0)
+        r = wait_for(w->fd, later ? max_ms : ms, &written);
+    if (written)
         drain(w->fd);
-        int64_t gap_ms = WATCH_GAP_MS - (clock_mono_us() - w->last_us) / 1000;
-        bool again;
-        if (r == WATCH_LOOK && gap_ms > 0) /* what is written meanwhile is seen by the same look */
-            r = wait_for(-1, gap_ms, &again);
+    if (written || max_ms == 0) {
+        w->looks = 0;
+        ms = pause_ms(w, took_us);
+        if (r == WATCH_LOOK && ms > 0) /* what is written meanwhile is seen by the same look */
+            r = wait_for(-1, ms, &again);
     } else if (!later) {
         w->looks++;
     }
