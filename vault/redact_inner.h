@@ -47,7 +47,8 @@ struct redact {
     size_t count;                    /* edits made at level 0 */
     bool failed;                     /* no memory */
     bool busy;                       /* a call is running */
-    size_t place, searched; /* in level 0, the next that may have a shape, and how far that was seen */
+    size_t place,
+        searched; /* in level 0, the next that may have a shape, and how far that was seen */
 };
 
 /* What a value is, from where it stands. */
