@@ -85,10 +85,11 @@ static void add_entry(unsigned pair, size_t rule, size_t letters)
 static void add_pairs(const struct shape_set *a, const struct shape_set *b, size_t rule,
                       size_t letters)
 {
-    for (unsigned x = 0; x < 256; x++)
-        for (unsigned y = 0; y < 256 && shape_in(a, (char)x); y++)
-            if (shape_in(b, (char)y))
-                add_entry(x << 8 | y, rule, letters);
+    unsigned char x[256], y[256];
+    size_t x_n = shape_letters(a, x), y_n = shape_letters(b, y);
+    for (size_t i = 0; i < x_n; i++)
+        for (size_t k = 0; k < y_n; k++)
+            add_entry((unsigned)x[i] << 8 | y[k], rule, letters);
 }
 
 static void add_anchor(size_t rule)

@@ -41,6 +41,15 @@ static void set_escape(struct shape_set *s, char c)
         set_text(s, "+/");
 }
 
+size_t shape_letters(const struct shape_set *s, unsigned char ret[256])
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < 4; i++)
+        for (uint64_t bits = s->bits[i]; bits != 0; bits &= bits - 1)
+            ret[n++] = (unsigned char)(i * 64 + (unsigned)__builtin_ctzll(bits));
+    return n;
+}
+
 void shape_atom(const char **p, bool fold, struct shape_set *ret)
 {
     const char *f = *p;

@@ -49,25 +49,32 @@ static inline unsigned is_three(unsigned three)
 
 static void halves_of(const struct shape_set three[3], struct halves *ret)
 {
+    unsigned char letter[256];
     *ret = (struct halves){{0}, {0}};
     for (unsigned i = 0; i < 3; i++)
-        for (unsigned c = 0; c < 256; c++)
-            if (shape_in(&three[i], (char)c)) {
-                ret->low[i] |= (uint16_t)(1U << (c & 15));
-                ret->high[i] |= (uint16_t)(1U << (c >> 4));
-            }
+        for (size_t k = shape_letters(&three[i], letter); k-- > 0;) {
+            ret->low[i] |= (uint16_t)(1U << (letter[k] & 15));
+            ret->high[i] |= (uint16_t)(1U << (letter[k] >> 4));
+        }
+}
+
+static unsigned bits_of(unsigned x)
+{
+    x = x - (x >> 1 & 0x5555);
+    x = (x & 0x3333) + (x >> 2 & 0x3333);
+    x = (x + (x >> 4)) & 0x0F0F;
+    return (x + (x >> 8)) & 31;
 }
 
 /* How much of ordinary text these halves let pass. High halves 2 to 7 are ASCII, small letters most of it. */
 static unsigned passes_of(const struct halves *h)
 {
-    static const uint8_t often[HALF] = {1, 1, 20, 3, 3, 3, 40, 25, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned ret = 1;
     for (unsigned i = 0; i < 3; i++) {
-        unsigned high = 0;
-        for (unsigned bits = h->high[i]; bits != 0; bits &= bits - 1)
-            high += often[__builtin_ctz(bits)];
-        ret *= high * (unsigned)__builtin_popcount(h->low[i]);
+        unsigned bits = h->high[i];
+        unsigned often = (bits >> 2 & 1) * 20 + (bits >> 3 & 1) * 3 + (bits >> 4 & 1) * 3 +
+                         (bits >> 5 & 1) * 3 + (bits >> 6 & 1) * 40 + (bits >> 7 & 1) * 25;
+        ret *= (often + bits_of(bits & 0xFF03)) * bits_of(h->low[i]);
     }
     return ret;
 }
@@ -105,20 +112,16 @@ static void add_to_group(const struct halves *halves)
 
 static void add_threes(const struct shape_set three[3])
 {
-    for (unsigned a = 0; a < 256; a++) {
-        if (!shape_in(&three[0], (char)a))
-            continue;
-        for (unsigned b = 0; b < 256; b++) {
-            if (!shape_in(&three[1], (char)b))
-                continue;
-            unsigned two = three_then(a & 63, (char)b);
-            for (unsigned c = 0; c < 256; c++)
-                if (shape_in(&three[2], (char)c)) {
-                    unsigned t = three_then(two, (char)c);
-                    scan.three[t / 64] |= UINT64_C(1) << (t % 64);
-                }
-        }
-    }
+    unsigned char a[256], b[256], c[256];
+    size_t a_n = shape_letters(&three[0], a), b_n = shape_letters(&three[1], b);
+    size_t c_n = shape_letters(&three[2], c);
+    for (size_t i = 0; i < a_n; i++)
+        for (size_t j = 0; j < b_n; j++)
+            for (size_t k = 0; k < c_n; k++) {
+                unsigned two = three_then(a[i] & 63, (char)b[j]);
+                unsigned t = three_then(two, (char)c[k]);
+                scan.three[t / 64] |= UINT64_C(1) << (t % 64);
+            }
 }
 
 void shape_scan_add(const struct shape_set three[3])

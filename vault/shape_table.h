@@ -88,6 +88,9 @@ static inline bool shape_in(const struct shape_set *s, char c)
     return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
 }
 
+/* The letters of a set; how many. */
+size_t shape_letters(const struct shape_set *s, unsigned char ret[256]);
+
 /* Is there a hit for the rule whose anchor stands at text[at]? */
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret);
 /* A text is another one now, though it may lie where the last one lay. */
