@@ -48,23 +48,16 @@ struct listing {
     size_t left; /* proxies that were killed and have left something */
 };
 
-static void add_built(struct listing *l, enum out_style style)
-{
-    table_add(&l->table, buf_slice(&l->text), style);
-    l->table.failed |= l->text.failed;
-    buf_clear(&l->text);
-}
-
 static void add_number(struct listing *l, int64_t n, enum out_style style)
 {
     buf_int(&l->text, n);
-    add_built(l, style);
+    table_add_buf(&l->table, &l->text, style);
 }
 
 static void add_size(struct listing *l, int64_t bytes)
 {
     units_show_size(&l->text, bytes);
-    add_built(l, OUT_PLAIN);
+    table_add_buf(&l->table, &l->text, OUT_PLAIN);
 }
 
 static void add_row(struct listing *l, const struct view *v)
@@ -74,7 +67,7 @@ static void add_row(struct listing *l, const struct view *v)
     table_add(&l->table, slice_of(v->client), OUT_PLAIN);
     add_number(l, v->row->r.pid, OUT_PLAIN);
     units_show_duration(&l->text, v->age_us);
-    add_built(l, OUT_PLAIN);
+    table_add_buf(&l->table, &l->text, OUT_PLAIN);
     add_number(l, v->open, v->open > 0 ? OUT_YELLOW : OUT_PLAIN);
     add_size(l, v->self.rss_bytes);
     if (v->row->r.server_pid > 0)

@@ -44,17 +44,10 @@ struct listing {
     int status;
 };
 
-static void add_built(struct listing *l, enum out_style style)
-{
-    table_add(&l->table, buf_slice(&l->text), style);
-    l->table.failed |= l->text.failed;
-    buf_clear(&l->text);
-}
-
 static void add_number(struct listing *l, int64_t n, enum out_style style)
 {
     buf_int(&l->text, n);
-    add_built(l, style);
+    table_add_buf(&l->table, &l->text, style);
 }
 
 static enum out_style end_style(const struct query_session *s, enum session_state state)
@@ -81,16 +74,16 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
         buf_addc(&l->text, ' ');
         buf_slice_add(&l->text, s->client_version);
     }
-    add_built(l, OUT_PLAIN);
+    table_add_buf(&l->table, &l->text, OUT_PLAIN);
     table_add(&l->table, s->protocol_version.p != NULL ? s->protocol_version : slice_of("-"),
               OUT_PLAIN);
     add_number(l, v->summary.calls, OUT_PLAIN);
     add_number(l, errors, errors > 0 ? OUT_RED : OUT_PLAIN);
     units_show_duration(&l->text, v->lasted_us);
-    add_built(l, OUT_PLAIN);
+    table_add_buf(&l->table, &l->text, OUT_PLAIN);
     session_end_text(&l->text, s, v->state);
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
-    add_built(l, end_style(s, v->state));
+    table_add_buf(&l->table, &l->text, end_style(s, v->state));
 }
 
 /* What decides without a look at the messages comes first. */

@@ -35,6 +35,13 @@ void table_add(struct table *t, struct slice text, enum out_style style)
     buf_slice_add(&t->text, text);
 }
 
+void table_add_buf(struct table *t, struct buf *text, enum out_style style)
+{
+    table_add(t, buf_slice(text), style);
+    t->failed |= text->failed;
+    buf_clear(text);
+}
+
 static struct slice text_of(const struct table *t, const struct table_cell *c)
 {
     return (struct slice){buf_slice(&t->text).p + c->at, c->n};

@@ -31,6 +31,8 @@ struct table {
 void table_open(struct table *t, const struct table_column *columns, size_t n);
 void table_close(struct table *t);
 void table_add(struct table *t, struct slice text, enum out_style style); /* the next cell */
+/* The same from a buffer, which is emptied. */
+void table_add_buf(struct table *t, struct buf *text, enum out_style style);
 bool table_print(struct table *t, struct out *o);
 
 #endif
