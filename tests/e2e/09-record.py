@@ -296,6 +296,19 @@ def _(t):
     p.end()
 
 
+@case("a session at rest is in nobody's way: others can empty the log while it is open")
+def _(t):
+    p = t.proxy().initialize()
+    p.round()
+    db = sqlite3.connect(t.vault / "interposer.db", timeout=0)
+    lib.wait_until(lambda: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0), 10,
+                   "a checkpoint that nobody stops")
+    db.close()
+    p.round()
+    p.end()
+    eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
+
+
 @case("a vault that another session has just left is used again; nothing of it is lost")
 def _(t):
     for i in range(5):
