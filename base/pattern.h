@@ -1,7 +1,7 @@
 /* pattern.h - a regular expression that somebody else wrote, matched in bounded time.
  *
- * Rules     ECMA-262 as JSON Schema has it, as near as PCRE2 comes: `$` is the end of the text alone, \uXXXX is
- *           a character, \d \w \s are ASCII. A match may begin anywhere.
+ * Rules     ECMA-262 as JSON Schema has it, as near as PCRE2 comes: `$` is the end of the text alone, \u0041 is
+ *           a letter, \d \w \s are ASCII. A match may begin anywhere.
  * Limits    PATTERN_MAX bytes of expression, PATTERN_STEPS of one search. No JIT: an expression is searched a
  *           few times and compiled once.
  * Owns      the compiled code and its match data.
