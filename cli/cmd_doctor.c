@@ -1,5 +1,6 @@
 /* cmd_doctor.c - `mcp-interposer doctor`: is the vault sound, and what has to be done. */
 #include "base/log.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/doctor.h"
@@ -201,7 +202,7 @@ static void check_libraries(struct doctor *d)
     bool new_enough, fts5;
     struct buf pcre2 = {0};
     const char *sqlite = health_sqlite(&new_enough, &fts5);
-    health_pcre2(&pcre2);
+    pattern_library(&pcre2);
     doctor_fine(d, "libraries", "mcp-interposer %s, SQLite %s, PCRE2 %s, libev %d.%d", MI_VERSION,
                 sqlite, buf_str(&pcre2), proxy_libev() / 100, proxy_libev() % 100);
     if (!new_enough)

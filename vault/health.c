@@ -1,12 +1,9 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include "vault/health.h"
 
 #include "vault/dir.h"
 #include "vault/schema.h"
 
 #include <limits.h>
-#include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -124,14 +121,4 @@ const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5)
     *ret_new_enough = sqlite3_libversion_number() >= SQLITE_LEAST;
     *ret_fts5 = sqlite3_compileoption_used("ENABLE_FTS5") != 0;
     return sqlite3_libversion();
-}
-
-void health_pcre2(struct buf *b)
-{
-    char text[64]; /* "10.42 2022-12-11" */
-    int n = pcre2_config(PCRE2_CONFIG_VERSION, NULL);
-    if (n > 0 && (size_t)n <= sizeof text && pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
-        buf_add(b, text, strcspn(text, " "));
-    else
-        buf_adds(b, "of an unknown version");
 }

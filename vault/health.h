@@ -22,6 +22,5 @@ MI_MUST int health_check(const char *vault, struct buf *error);
 int64_t health_schema(void); /* the version that this program makes */
 /* "3.40.1", and whether that is the one that was compiled against; FTS5 is there. */
 const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);
-void health_pcre2(struct buf *b);
 
 #endif

@@ -1,10 +1,10 @@
-/* shape_pattern.h - a pattern of the user: PCRE2 with JIT, kept from running away.
+/* shape_pattern.h - a pattern of the user, kept from running away in a long text.
  *
  * Reach     a match has at most SHAPE_REACH bytes: the text is searched in pieces that overlap by so much, so
  *           no start of a match costs more than a piece. `^` and `$` are the ends of the text.
- * Limits    PCRE2's match limit. A piece in which it is passed counts as searched; after
+ * Limits    those of base/pattern.h. A piece in which one is passed counts as searched; after
  *           SHAPE_GIVE_UP of them the rest of the text does too, and a warning says so once.
- * Owns      the compiled code and its match data.
+ * Owns      its name and the compiled pattern.
  * Blocks    never. */
 #ifndef MI_VAULT_SHAPE_PATTERN_H
 #define MI_VAULT_SHAPE_PATTERN_H
@@ -13,7 +13,6 @@
 
 #define SHAPE_REACH 2048
 #define SHAPE_GIVE_UP 16
-#define SHAPE_PATTERN_MAX 4096 /* bytes of a pattern */
 
 struct shape_pattern;
 

@@ -75,6 +75,10 @@ static int add_keyword(struct schema *s, enum keyword word, uint32_t at)
     return 0;
 }
 
+/* No JIT: an expression is searched a few times and compiled once. */
+static const struct pattern_rules regex_rules = {
+    .ecma = true, .steps = 100000, .depth = 1000, .heap_kib = 1024};
+
 /* A pattern that does not compile allows anything. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
@@ -82,7 +86,7 @@ static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
     json_unescape(&text, raw);
     int st = text.failed ? MI_ENOMEM : 0;
     if (st == 0 && s->pattern[at] == NULL)
-        st = pattern_open(&s->pattern[at], buf_slice(&text));
+        st = pattern_open(&s->pattern[at], &regex_rules, buf_slice(&text), NULL);
     buf_close(&text);
     return st == MI_EINVAL ? 0 : st;
 }

@@ -2,7 +2,6 @@
  * rightly is shown by tests/schema. */
 #include "wire/schema.h"
 
-#include "base/pattern.h"
 #include "tests/unit/unit.h"
 #include "wire/decimal.h"
 #include "wire/json_text.h"
@@ -250,35 +249,6 @@ static void test_schema_tree_has_every_value_in_its_place(void **state)
     assert_int_equal(json_tree_open(&t, slice_of(" ")), MI_EPROTO);
 }
 
-static void test_schema_pattern_is_that_of_ecmascript(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *regex, *text;
-        enum pattern_result result;
-    } rows[] = {
-        {"b", "abc", PATTERN_YES},
-        {"^b", "abc", PATTERN_NO},
-        {"^a$", "a\n", PATTERN_NO},
-        {"^\\u00e9$", "\xC3\xA9", PATTERN_YES},
-        {"^\\d$", "\xD9\xA3", PATTERN_NO},
-        {"^.$", "\xF0\x9F\x92\xA9", PATTERN_YES},
-        {"^\\p{L}+$", "\xC3\xA9t", PATTERN_YES},
-        {"", "", PATTERN_YES},
-    };
-    for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct pattern *p;
-        assert_int_equal(pattern_open(&p, slice_of(rows[i].regex)), 0);
-        assert_int_equal(pattern_search(p, slice_of(rows[i].text)), rows[i].result);
-        pattern_close(p);
-    }
-    struct pattern *p;
-    assert_int_equal(pattern_open(&p, slice_of("(")), MI_EINVAL);
-    char too_long[PATTERN_MAX + 1];
-    memset(too_long, 'a', sizeof too_long);
-    assert_int_equal(pattern_open(&p, (struct slice){too_long, sizeof too_long}), MI_EINVAL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,7 +258,6 @@ int main(void)
         cmocka_unit_test(test_schema_work_is_bounded),
         cmocka_unit_test(test_schema_decimals_are_compared_exactly),
         cmocka_unit_test(test_schema_tree_has_every_value_in_its_place),
-        cmocka_unit_test(test_schema_pattern_is_that_of_ecmascript),
     };
     return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
 }
