@@ -103,6 +103,9 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
                : t->timers.away   ? "had ended, and no other was there to read"
                                   : "did not read",
                buf_str(&name), (double)waited_us / 1e6);
+    if (t->unfinished[ROW_S2C] > 0)
+        buf_printf(&why, " (%zu bytes of a line have come, and no newline)",
+                   t->unfinished[ROW_S2C]);
     note_timeout(t, p, waited_us, silent);
     log_warn("a deadline passed: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");

@@ -64,6 +64,12 @@ static void on_last_line(struct relay *r, struct line *line)
     traffic_last_line(&p->traffic, direction(r), line);
 }
 
+static void on_unfinished(struct relay *r, size_t n)
+{
+    struct proxy *p = r->data;
+    traffic_unfinished(&p->traffic, direction(r), n);
+}
+
 static void on_client_ended(struct relay *r)
 {
     struct proxy *p = r->data;
@@ -95,6 +101,7 @@ static const struct relay_calls client_calls = {
     .last_line = on_last_line,
     .ended = on_client_ended,
     .broken = on_server_broken, /* the client's relay writes to the server */
+    .unfinished = on_unfinished,
 };
 
 static const struct relay_calls server_calls = {
@@ -103,6 +110,7 @@ static const struct relay_calls server_calls = {
     .last_line = on_last_line,
     .ended = on_server_ended,
     .broken = on_client_broken,
+    .unfinished = on_unfinished,
 };
 
 static void on_stderr_line(struct relay *r, struct line *line)

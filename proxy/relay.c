@@ -13,8 +13,49 @@ static void watch(struct relay *r, ev_io *w, bool on)
 
 static void set_reading(struct relay *r)
 {
-    watch(r, &r->read_watch, r->in.fd >= 0 && !r->ended && !r->held && !r->full);
+    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->full;
+    if (on && !ev_is_active(&r->read_watch))
+        r->read_at = ev_now(r->loop);
+    watch(r, &r->read_watch, on);
 }
+
+/* ---- a line without its end ----------------------------------------------------------------- */
+
+static void wait_for_end(struct relay *r, double s)
+{
+    ev_timer_set(&r->unfinished_timer, s, 0.);
+    ev_timer_start(r->loop, &r->unfinished_timer);
+}
+
+/* Bytes do not set the timer anew: when it comes it looks how long ago the last one was. */
+static void watch_line(struct relay *r)
+{
+    bool waits =
+        r->calls->unfinished != NULL && !r->ended && !r->told && line_partial(&r->lines) > 0;
+    if (waits && !ev_is_active(&r->unfinished_timer))
+        wait_for_end(r, r->unfinished_s);
+    else if (!waits && ev_is_active(&r->unfinished_timer))
+        ev_timer_stop(r->loop, &r->unfinished_timer);
+}
+
+static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)revents;
+    struct relay *r = w->data;
+    relay_read_rest(r); /* we may have been stopped, and it was there long ago */
+    if (r->ended || line_partial(&r->lines) == 0 || ev_is_active(w))
+        return;
+    double quiet_s = ev_now(loop) - r->read_at;
+    bool reads = ev_is_active(&r->read_watch);
+    if (!reads || quiet_s < r->unfinished_s) {
+        wait_for_end(r, reads ? r->unfinished_s - quiet_s : r->unfinished_s);
+        return;
+    }
+    r->told = true;
+    r->calls->unfinished(r, line_partial(&r->lines));
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static void end_input(struct relay *r)
 {
@@ -31,9 +72,11 @@ static void take_lines(struct relay *r)
         struct line line;
         switch (line_next(&r->lines, &line)) {
         case LINE_READY:
+            r->told = false;
             r->calls->line(r, &line);
             break;
         case LINE_TOO_LONG:
+            r->told = false;
             r->calls->too_long(r, &line);
             break;
         case LINE_NEED_MORE:
@@ -54,7 +97,7 @@ static char *room(struct relay *r, size_t *ret_n)
 }
 
 /* Read until the pipe is empty, or the turn is long enough. */
-static void read_turn(struct relay *r)
+static void read_lines(struct relay *r)
 {
     size_t turn = 0;
     while (!r->ended) {
@@ -69,6 +112,7 @@ static void read_turn(struct relay *r)
             end_input(r);
             return;
         }
+        r->read_at = ev_now(r->loop);
         line_filled(&r->lines, (size_t)got);
         if (r->calls->read_bytes != NULL)
             r->calls->read_bytes(r, p, (size_t)got);
@@ -81,6 +125,12 @@ static void read_turn(struct relay *r)
         if (outbox_bytes(r->box) >= RELAY_HIGH)
             return;
     }
+}
+
+static void read_turn(struct relay *r)
+{
+    read_lines(r);
+    watch_line(r);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -115,7 +165,9 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     line_open(&r->lines, max_line);
     ev_init(&r->read_watch, on_readable);
     ev_init(&r->write_watch, on_writable);
-    r->read_watch.data = r->write_watch.data = r;
+    ev_init(&r->unfinished_timer, on_unfinished);
+    r->unfinished_s = RELAY_UNFINISHED_S;
+    r->read_watch.data = r->write_watch.data = r->unfinished_timer.data = r;
 }
 
 void relay_close(struct relay *r)
@@ -143,7 +195,9 @@ void relay_write_to(struct relay *r, struct stream out)
 void relay_stop_reading(struct relay *r)
 {
     r->ended = true;
+    r->told = false;
     set_reading(r);
+    watch_line(r);
     stream_close(&r->in);
 }
 

@@ -1,7 +1,8 @@
 /* relay.h - one direction: read from one peer, hand over lines, write to the other peer.
  *
  * Both directions, and the server's stderr, run the same code. The reader stands still while too much
- * is unsent (RELAY_HIGH), until it has shrunk (RELAY_LOW), or while it is held.
+ * is unsent (RELAY_HIGH), until it has shrunk (RELAY_LOW), or while it is held. A line that has begun and
+ * whose next byte does not come for a while is told of once; a timer runs only as long as one is under way.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -17,6 +18,8 @@
 #define RELAY_LOW ((size_t)256 << 10) /* unsent bytes at which it goes on */
 #define RELAY_TURN                                                                                 \
     ((size_t)256 << 10) /* bytes read in one loop turn, unless they are one long line */
+#define RELAY_UNFINISHED_S                                                                         \
+    5. /* without a byte in the middle of a line: the newline was forgotten */
 
 struct relay;
 
@@ -27,6 +30,8 @@ struct relay_calls {
     void (*ended)(struct relay *);                    /* end of the stream read; once */
     void (*broken)(struct relay *); /* the outbox or its peer takes no more; once */
     void (*read_bytes)(struct relay *, const char *p, size_t n); /* as they come; may be NULL */
+    void (*unfinished)(struct relay *,
+                       size_t n); /* so much of a line waits for more; may be NULL */
 };
 
 struct relay {
@@ -42,9 +47,13 @@ struct relay {
     size_t
         unread; /* of `out`, since it was closed: what nobody has read, nor ever will; if it was a pipe */
     ev_io read_watch, write_watch;
-    bool ended; /* nothing more is read */
-    bool held;  /* the reader stands still because it was told to */
-    bool full;  /* the reader stands still because too much is unsent */
+    ev_timer unfinished_timer; /* active while a line is under way that was not told of */
+    double unfinished_s;       /* RELAY_UNFINISHED_S; a test has less time */
+    ev_tstamp read_at;         /* when something came last, or reading began */
+    bool told;                 /* of the line under way */
+    bool ended;                /* nothing more is read */
+    bool held;                 /* the reader stands still because it was told to */
+    bool full;                 /* the reader stands still because too much is unsent */
 };
 
 void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls *calls, void *data,

@@ -5,6 +5,8 @@
 #include "proxy/message.h"
 #include "wire/json_text.h"
 
+#include <stdio.h>
+
 #define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
 #define OWN_BYTES_MAX ((size_t)1 << 20)  /* of our answers, while the client does not read */
 #define GLUED_TRIES 8                    /* places in a line where a message may begin */
@@ -202,8 +204,17 @@ static void blank_line(struct traffic *t, struct message *x)
         message_drop(t, x, "noise", ROW_SWALLOWED);
 }
 
+/* The line that was told of has its end. */
+static findings finished(struct traffic *t, enum row_direction dir)
+{
+    bool late = t->unfinished[dir] > 0;
+    t->unfinished[dir] = 0;
+    return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
+}
+
 static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
 {
+    found |= finished(t, dir);
     struct message x = {
         .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
     struct slice text = mended(x.text, &x.repairs);
@@ -239,7 +250,7 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     struct message x = {
         .dir = dir, .line = &head, .size = line->n, .text = {line->p, size_min(line->n, 4096)}};
     rpc_read_head((struct slice){line->p, line->n}, &x.m);
-    x.m.findings = FINDING(FIND_TOO_LONG);
+    x.m.findings = FINDING(FIND_TOO_LONG) | finished(t, dir);
     x.m.fault.kind = JSON_CUT; /* the head alone is stored, and it is not JSON */
     struct buf why = {0};
     buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
@@ -251,6 +262,21 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     else if (!message_malformed_answer(t, &x))
         message_drop(t, &x, "noise", ROW_REFUSED);
     buf_close(&why);
+}
+
+void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n)
+{
+    const char *from = dir == ROW_C2S ? "client" : "server";
+    char detail[80];
+    snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", from, n);
+    recorder_event(t->recorder, "unfinished-line", detail);
+    t->unfinished[dir] = n;
+    if (t->told_unfinished[dir])
+        return;
+    t->told_unfinished[dir] = true;
+    log_warn("a line without its end: from=%s server=%s bytes=%zu; a message ends with a newline, "
+             "and has to be flushed",
+             from, t->server, n);
 }
 
 bool traffic_must_wait(struct traffic *t)

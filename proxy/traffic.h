@@ -54,7 +54,9 @@ struct traffic {
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client;                             /* the session has the client's name */
-    void *owner;                                   /* of the two calls, which may be NULL */
+    size_t unfinished[2]; /* bytes of a line that had no end for long; 0: none is under way */
+    bool told_unfinished[2];
+    void *owner; /* of the two calls, which may be NULL */
     /* A deadline has passed in silence. True: the server is ended for that; `why` gets a sentence more. */
     bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
     /* An answer says that credentials are missing, wrong or expired. */
@@ -79,6 +81,8 @@ void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
 void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
 /* The stream ended inside this line. */
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
+/* A line that has begun has had no end for long: `n` bytes of it wait. When it comes, it carries the finding. */
+void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
 /* A line that the server wrote to stderr; `found` is what is to be noted of it. */
 void traffic_stderr(struct traffic *t, const struct line *line, findings found);
 /* The client sends what we answer ourselves, and does not read the answers: it must be read no further

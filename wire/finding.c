@@ -20,6 +20,10 @@ static const struct {
     [FIND_TOO_LONG] = {"too-long", SEVERITY_ERROR,
                        "The line is longer than --max-message; its bytes were dropped."},
     [FIND_NO_NEWLINE] = {"no-newline", SEVERITY_WARNING, "The stream ended inside this line."},
+    [FIND_UNFINISHED_LINE] =
+        {"unfinished-line", SEVERITY_WARNING,
+         "It was begun, and its end did not come for 5 seconds: no newline, or "
+         "not flushed."},
     [FIND_CONTENT_LENGTH] = {"content-length", SEVERITY_ERROR,
                              "The peer frames messages with Content-Length headers, as LSP does; "
                              "MCP wants one message a line."},

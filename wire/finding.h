@@ -25,6 +25,7 @@ enum finding {
     FIND_SEVERAL_VALUES,
     FIND_TOO_LONG,
     FIND_NO_NEWLINE,
+    FIND_UNFINISHED_LINE,
     FIND_CONTENT_LENGTH,
     FIND_LARGE_MESSAGE,
     /* the JSON-RPC message */

@@ -731,6 +731,43 @@ def _(t):
     found(row, "not-json", "no-newline")
 
 
+@case("a line that has no end for 5 s is told of: an event, stderr, the error of a deadline, and a finding when it ends")
+def _(t):
+    p = t.proxy("--timeout", "tools/call=7s", "--timeout", "0", "--on-hang", "cancel").initialize()
+    late = result("late", {"tools": []})
+    p.client.send(request("late", "tools/list"), lib.call("open"), request(1))
+    p.server.expect(request("late", "tools/list"), lib.call("open"), request(1))
+    p.server.send(result(1))
+    p.client.expect(result(1))
+    p.server.write(late)                                                       # print(..., end="")
+    p.client.write(NOTE[:9])
+    events = lib.wait_until(lambda: len(e := t.rows("SELECT detail, t_us FROM events WHERE kind = 'unfinished-line'")) == 2 and e,
+                            15, "two events")
+    eq(sorted(json.loads(e)["from"] for e, _ in events), ["client", "server"], "from")
+    eq({json.loads(e)["from"]: json.loads(e)["bytes"] for e, _ in events}, {"client": 9, "server": len(late)}, "bytes")
+    begun = t.rows("SELECT max(t_us) FROM messages")[0][0]
+    check(all(at - begun >= 4_500_000 for _, at in events), f"{events}: told after {begun}")
+    told = p.own_lines("warn")
+    eq(len([x for x in told if "a line without its end: from=" in x and "newline" in x and "flush" in x]), 2, f"{told}")
+    p.client.write(NOTE[9:] + b"\n")
+    p.server.expect(NOTE)
+    timed_out = our_error(p.client.recv(10), -32001, "open")["error"]
+    check(f"({len(late)} bytes of a line have come, and no newline)" in timed_out["message"], timed_out["message"])
+    check(b"notifications/cancelled" in p.server.recv(), "the server is told to cancel")
+    p.server.write(b"\n")
+    p.client.expect(late)
+    p.round()
+    p.server.exit(0)
+    p.client.rest()
+    eq(p.wait(), 0, "exit status")
+    for row in (the_row(t, "direction = 's2c' AND rpc_id = '\"late\"'"), the_row(t, "body = ?", NOTE.decode())):
+        eq(row.action, "forwarded", f"{row}")
+        found(row, "unfinished-line")
+    eq(len(t.messages("finding LIKE '%unfinished-line%'")), 2, "rows with the finding")
+    shown = t.run("show", "--vault", t.vault).stdout.decode()
+    check("unfinished-line" in shown and "from=server" in shown, shown)
+
+
 @case("unknown methods and fields go on")
 def _(t):
     p = t.proxy().initialize()

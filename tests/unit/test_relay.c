@@ -32,7 +32,7 @@ struct fixture {
     struct outbox box;
     int in_w, out_r; /* the test's ends */
     struct buf got;  /* what came out */
-    struct buf log;  /* which calls were made: line, Long, last, end, broken */
+    struct buf log;  /* which calls were made: line, Long, last, end, broken, unfinished */
     uint64_t bytes;  /* that read_bytes was told of */
     size_t lines;
     bool stage; /* lines go to the outbox */
@@ -89,7 +89,14 @@ static void on_bytes(struct relay *r, const char *p, size_t n)
     f->bytes += n;
 }
 
-static const struct relay_calls calls = {on_line, on_long, on_last, on_ended, on_broken, on_bytes};
+static void on_unfinished(struct relay *r, size_t n)
+{
+    struct fixture *f = r->data;
+    buf_printf(&f->log, "u%zu", n);
+}
+
+static const struct relay_calls calls = {on_line,   on_long,  on_last,      on_ended,
+                                         on_broken, on_bytes, on_unfinished};
 
 static int set_up(void **state)
 {
@@ -408,6 +415,81 @@ static void test_relay_without_a_stream_waits_for_it(void **state)
     relay_close(&r);
 }
 
+static void test_relay_line_without_an_end_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.02;
+    put(f, "one\ntw", 6);
+    turn(f);
+    assert_true(ev_is_active(&f->r.unfinished_timer));
+    turn_until(f, "u2");
+    assert_false(ev_is_active(&f->r.unfinished_timer)); /* idle costs no wake-up */
+    put(f, "o", 1);
+    turn(f);
+    assert_false(ev_is_active(&f->r.unfinished_timer));
+    put(f, "\nthree", 6); /* the next line is another matter */
+    turn_until(f, "u2u5");
+    assert_int_equal(f->lines, 2);
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "u2u5le");
+}
+
+static void test_relay_line_that_goes_on_is_not_told_of(void **state)
+{
+    struct fixture *f = *state;
+    int64_t end = clock_mono_us() + 100000;
+    f->r.unfinished_s = 0.05;
+    while (clock_mono_us() < end) { /* however late a turn is, there is a byte in it */
+        put(f, "x", 1);
+        turn(f);
+        usleep(5000);
+    }
+    assert_string_equal(buf_str(&f->log), "");
+    put(f, "\n", 1);
+    turn(f);
+    assert_int_equal(f->lines, 1);
+    assert_false(ev_is_active(&f->r.unfinished_timer));
+}
+
+/* What we do not read may well have its end. */
+static void test_relay_line_is_not_told_of_while_nothing_is_read(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.01;
+    put(f, "one", 3);
+    turn(f);
+    relay_hold(&f->r, true);
+    put(f, "\n", 1);
+    for (int i = 0; i < 20; i++) {
+        usleep(2000);
+        turn(f);
+    }
+    assert_string_equal(buf_str(&f->log), "");
+    relay_hold(&f->r, false);
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->lines == 0 && clock_mono_us() < until)
+        turn(f);
+    assert_int_equal(f->lines, 1);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
+/* We were stopped: the line's end is there, and the timer comes first. */
+static void test_relay_line_that_has_ended_unread_is_not_told_of(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.01;
+    put(f, "one", 3);
+    turn(f);
+    put(f, "\n", 1);
+    usleep(20000);
+    ev_now_update(f->loop);
+    ev_invoke(f->loop, &f->r.unfinished_timer, EV_TIMER);
+    assert_int_equal(f->lines, 1);
+    turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
 /* The line that wants the memory is given up; smaller ones go on. */
 static void test_relay_without_memory_a_long_line_is_given_up_and_the_next_goes_on(void **state)
 {
@@ -479,6 +561,10 @@ int main(void)
         T(test_relay_stopped_reader_reads_no_more_and_says_nothing),
         T(test_relay_closed_writer_shows_the_peer_the_end),
         T(test_relay_without_a_stream_waits_for_it),
+        T(test_relay_line_without_an_end_is_told_once),
+        T(test_relay_line_that_goes_on_is_not_told_of),
+        T(test_relay_line_is_not_told_of_while_nothing_is_read),
+        T(test_relay_line_that_has_ended_unread_is_not_told_of),
         T(test_relay_without_memory_a_long_line_is_given_up_and_the_next_goes_on),
         T(test_relay_without_any_memory_waits_and_goes_on),
         T(test_relay_flood_does_not_keep_the_loop),

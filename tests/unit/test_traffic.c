@@ -712,6 +712,39 @@ static void test_traffic_message_over_ten_mebibytes_is_noted(void **state)
     traffic_end(f);
 }
 
+/* Told of at once, and once on stderr; the line itself has the finding when its end comes. */
+static void test_traffic_unfinished_line_is_told_of_and_noted_when_it_ends(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, 100);
+    for (int i = 0; i < 2; i++) {
+        traffic_unfinished(&f->traffic, ROW_S2C, 7);
+        traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
+        traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
+    }
+    traffic_unfinished(&f->traffic, ROW_C2S, 3);
+    traffic_say(f, "S {'jsonrpc':'2.0','method':'n'}");
+    traffic_say(f, "c {'j");
+    traffic_unfinished(&f->traffic, ROW_S2C, 9);
+    traffic_say(
+        f, "S {'jsonrpc':'2.0','method':'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+           "nnnnnnnnnnnnnnnnnnnnn'}");
+    traffic_turn(f);
+    assert_string_equal(ask(&f->t, "SELECT detail FROM events WHERE kind = 'unfinished-line'"),
+                        "{\"from\":\"server\",\"bytes\":7};{\"from\":\"server\",\"bytes\":7};"
+                        "{\"from\":\"client\",\"bytes\":3};{\"from\":\"server\",\"bytes\":9}");
+    assert_string_equal(traffic_no_rules(ask(&f->t, "SELECT coalesce(finding, '-') FROM messages"
+                                                    " WHERE origin = 'peer' ORDER BY id")),
+                        "unfinished-line;-;unfinished-line;-;-;not-json,no-newline,unfinished-line;"
+                        "too-long,unfinished-line");
+    const char *first =
+        strstr(buf_str(&said), "a line without its end: from=server server=srv bytes=7");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "a line without its end: from=server"));
+    assert_non_null(strstr(first, "end: from=client server=srv bytes=3"));
+    traffic_end(f);
+}
+
 static void test_traffic_too_many_open_requests_are_refused_until_one_ends(void **state)
 {
     struct fixture *f = *state;
@@ -1236,6 +1269,7 @@ int main(void)
         T(test_traffic_too_long_message_of_the_client_is_refused_with_its_id),
         T(test_traffic_too_long_answer_of_the_server_ends_its_request),
         T(test_traffic_message_over_ten_mebibytes_is_noted),
+        T(test_traffic_unfinished_line_is_told_of_and_noted_when_it_ends),
         T(test_traffic_too_many_open_requests_are_refused_until_one_ends),
         T(test_traffic_batch_with_a_request_too_many_ends_the_connection),
         T(test_traffic_id_too_long_to_keep_is_refused),
