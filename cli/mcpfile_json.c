@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 
-static bool value(struct mcpfile_scan *s, struct mcpfile_value *v);
-
 /* White space and comments. */
 static bool skip(struct mcpfile_scan *s)
 {
@@ -58,18 +56,6 @@ static bool string(struct mcpfile_scan *s, struct span *ret)
     return true;
 }
 
-/* After an element: a comma, or the end. */
-static bool next_or(struct mcpfile_scan *s, char close, const char *why)
-{
-    if (!skip(s))
-        return false;
-    if (mcpfile_sees(s, ',')) {
-        s->p++;
-        return skip(s);
-    }
-    return mcpfile_sees(s, close) || mcpfile_fail(s, s->p, why);
-}
-
 static bool member(struct mcpfile_scan *s)
 {
     struct mcpfile_value v = {0};
@@ -82,7 +68,7 @@ static bool member(struct mcpfile_scan *s)
     s->p++;
     size_t depth = s->depth;
     mcpfile_push(s, v.key);
-    bool good = skip(s) && value(s, &v);
+    bool good = skip(s) && mcpfile_value(s, &v);
     if (good) {
         v.end = mcpfile_at(s);
         mcpfile_note(s, &v);
@@ -98,34 +84,12 @@ static bool object(struct mcpfile_scan *s)
     s->p++;
     bool good = skip(s);
     while (good && !mcpfile_sees(s, '}'))
-        good = member(s) && next_or(s, '}', "a comma or } is expected here");
+        good = member(s) && mcpfile_next(s, '}');
     if (!good)
         return false;
     s->object = outer;
     s->p++;
     return true;
-}
-
-static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
-{
-    bool wanted = mcpfile_wants_words(s);
-    size_t depth = s->depth;
-    v->word = s->f->words;
-    s->p++;
-    mcpfile_push(s, (struct span){0});
-    bool good = skip(s);
-    while (good && !mcpfile_sees(s, ']')) {
-        struct mcpfile_value element = {0};
-        good = value(s, &element) && next_or(s, ']', "a comma or ] is expected here");
-        v->mixed |= element.type != MCPFILE_STRING;
-        if (good && wanted && element.type == MCPFILE_STRING)
-            mcpfile_word(s, element.token);
-    }
-    mcpfile_pop(s, depth);
-    v->words = s->f->words - v->word;
-    if (good)
-        s->p++;
-    return good;
 }
 
 static bool literal(struct mcpfile_scan *s)
@@ -136,43 +100,18 @@ static bool literal(struct mcpfile_scan *s)
     return s->p > from || mcpfile_fail(s, from, "a value is expected here");
 }
 
-static bool value(struct mcpfile_scan *s, struct mcpfile_value *v)
-{
-    const char *from = s->p;
-    bool good;
-    if (s->nesting == MCPFILE_DEPTH_MAX)
-        return mcpfile_fail(s, s->p, "too many brackets within brackets");
-    if (s->p == s->end)
-        return mcpfile_fail(s, s->p, "the file ends too early");
-    s->nesting++;
-    if (*s->p == '"') {
-        v->type = MCPFILE_STRING;
-        good = string(s, &v->token);
-    } else if (*s->p == '{') {
-        v->type = MCPFILE_TABLE;
-        good = object(s);
-    } else if (*s->p == '[') {
-        v->type = MCPFILE_ARRAY;
-        good = array(s, v);
-    } else {
-        v->type = MCPFILE_OTHER;
-        good = literal(s);
-    }
-    s->nesting--;
-    v->token = mcpfile_since(s, from);
-    return good;
-}
-
 bool mcpfile_scan_json(struct mcpfile_scan *s)
 {
+    static const struct mcpfile_language json = {"\"", skip, string, object, literal};
     struct mcpfile_value v = {0};
+    s->language = &json;
     if (!skip(s))
         return false;
     if (s->p == s->end)
         return true; /* an empty file: no servers */
     if (*s->p != '{')
         return mcpfile_fail(s, s->p, "it does not begin with {");
-    if (!value(s, &v) || !skip(s))
+    if (!mcpfile_value(s, &v) || !skip(s))
         return false;
     return s->p == s->end || mcpfile_fail(s, s->p, "something follows the last }");
 }

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 
-static bool value(struct mcpfile_scan *s, struct mcpfile_value *v);
 static bool pair(struct mcpfile_scan *s, bool on_line);
 
 static void blanks(struct mcpfile_scan *s)
@@ -27,12 +26,12 @@ static void rest_of_line(struct mcpfile_scan *s)
 }
 
 /* Blanks, comments and line ends. */
-static void skip(struct mcpfile_scan *s)
+static bool skip(struct mcpfile_scan *s)
 {
     for (;;) {
         rest_of_line(s);
         if (s->p == s->end || !at_line_end(s))
-            return;
+            return true;
         s->p += *s->p == '\r' ? 2 : 1;
     }
 }
@@ -187,47 +186,12 @@ static bool key(struct mcpfile_scan *s, struct span *ret)
 static bool inline_table(struct mcpfile_scan *s)
 {
     s->p++;
-    skip(s);
-    while (!mcpfile_sees(s, '}')) {
-        if (!pair(s, false))
-            return false;
-        skip(s);
-        if (mcpfile_sees(s, ','))
-            s->p++;
-        else if (!mcpfile_sees(s, '}'))
-            return mcpfile_fail(s, s->p, "a comma or } is expected here");
-        skip(s);
-    }
-    s->p++;
-    return true;
-}
-
-static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
-{
-    bool wanted = mcpfile_wants_words(s);
-    size_t depth = s->depth;
-    v->word = s->f->words;
-    s->p++;
-    mcpfile_push(s, (struct span){0});
-    skip(s);
-    while (!mcpfile_sees(s, ']')) {
-        struct mcpfile_value element = {0};
-        if (!value(s, &element))
-            return false;
-        v->mixed |= element.type != MCPFILE_STRING;
-        if (wanted && element.type == MCPFILE_STRING)
-            mcpfile_word(s, element.token);
-        skip(s);
-        if (mcpfile_sees(s, ','))
-            s->p++;
-        else if (!mcpfile_sees(s, ']'))
-            return mcpfile_fail(s, s->p, "a comma or ] is expected here");
-        skip(s);
-    }
-    s->p++;
-    mcpfile_pop(s, depth);
-    v->words = s->f->words - v->word;
-    return true;
+    bool good = skip(s);
+    while (good && !mcpfile_sees(s, '}'))
+        good = pair(s, false) && mcpfile_next(s, '}');
+    if (good)
+        s->p++;
+    return good;
 }
 
 /* A number, a boolean, a date (which may have a blank in it). */
@@ -241,33 +205,6 @@ static bool literal(struct mcpfile_scan *s)
     return s->p > from || mcpfile_fail(s, from, "a value is expected here");
 }
 
-static bool value(struct mcpfile_scan *s, struct mcpfile_value *v)
-{
-    const char *from = s->p;
-    bool good;
-    if (s->nesting == MCPFILE_DEPTH_MAX)
-        return mcpfile_fail(s, s->p, "too many brackets within brackets");
-    if (s->p == s->end)
-        return mcpfile_fail(s, s->p, "the file ends too early");
-    s->nesting++;
-    if (*s->p == '"' || *s->p == '\'') {
-        v->type = MCPFILE_STRING;
-        good = string(s, &v->token);
-    } else if (*s->p == '{') {
-        v->type = MCPFILE_TABLE;
-        good = inline_table(s);
-    } else if (*s->p == '[') {
-        v->type = MCPFILE_ARRAY;
-        good = array(s, v);
-    } else {
-        v->type = MCPFILE_OTHER;
-        good = literal(s);
-    }
-    s->nesting--;
-    v->token = mcpfile_since(s, from);
-    return good;
-}
-
 static bool pair(struct mcpfile_scan *s, bool on_line)
 {
     struct mcpfile_value v = {.on_line = on_line};
@@ -278,7 +215,7 @@ static bool pair(struct mcpfile_scan *s, bool on_line)
         return mcpfile_fail(s, s->p, "a = is expected here");
     s->p++;
     blanks(s);
-    if (!value(s, &v))
+    if (!mcpfile_value(s, &v))
         return false;
     v.end = mcpfile_at(s);
     if (on_line) {
@@ -311,14 +248,14 @@ static bool header(struct mcpfile_scan *s)
 
 bool mcpfile_scan_toml(struct mcpfile_scan *s)
 {
-    for (;;) {
-        skip(s);
-        if (s->p == s->end)
-            return true;
+    static const struct mcpfile_language toml = {"\"'", skip, string, inline_table, literal};
+    s->language = &toml;
+    while (skip(s) && s->p < s->end) {
         if (!(*s->p == '[' ? header(s) : pair(s, true)))
             return false;
         rest_of_line(s);
         if (!at_line_end(s))
             return mcpfile_fail(s, s->p, "something follows on this line");
     }
+    return true;
 }
