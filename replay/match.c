@@ -129,19 +129,13 @@ static int find_group(struct match *m, bool all, struct plan_group **ret)
 static enum report_kind why_none(struct match *m, const struct rpc *r)
 {
     bool method = false, target = false;
-    buf_clear(&m->other);
-    json_unescape(&m->other, r->method);
-    size_t n = m->other.n;
-    struct slice raw = rpc_target(r);
-    if (raw.p != NULL)
-        json_unescape(&m->other, raw);
-    struct slice all = buf_slice(&m->other);
+    struct rpc_name name = rpc_name(r, &m->other);
     for (uint32_t i = 0; i < plan_topics(m->plan) && !target; i++) {
         const struct plan_topic *t = plan_topic(m->plan, i);
-        if (t->first == PLAN_NONE || !slice_eq(t->method, (struct slice){all.p, n}))
+        if (t->first == PLAN_NONE || !slice_eq(t->method, name.method))
             continue;
         method = true;
-        target = slice_eq(t->target, (struct slice){all.p + n, all.n - n});
+        target = slice_eq(t->target, name.target);
     }
     return target ? REPORT_DIFFERENT : method ? REPORT_UNKNOWN_TARGET : REPORT_UNKNOWN_METHOD;
 }
@@ -221,15 +215,8 @@ static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum r
         return MATCH_MISS;
     /* the expected request with other parameters: what comes next is the next */
     const struct plan_topic *t = plan_topic(m->plan, plan_exchange(m->plan, expected)->topic);
-    buf_clear(&m->other);
-    json_unescape(&m->other, r->method);
-    size_t n = m->other.n;
-    struct slice raw = rpc_target(r);
-    if (raw.p != NULL)
-        json_unescape(&m->other, raw);
-    struct slice all = buf_slice(&m->other);
-    if (slice_eq(t->method, (struct slice){all.p, n}) &&
-        slice_eq(t->target, (struct slice){all.p + n, all.n - n}))
+    struct rpc_name name = rpc_name(r, &m->other);
+    if (slice_eq(t->method, name.method) && slice_eq(t->target, name.target))
         m->expected++;
     return MATCH_MISS;
 }

@@ -60,17 +60,13 @@ void plan_happened(struct plan *p, uint64_t place, enum plan_anchor_kind kind, u
         p->quiet = p->anchor;
 }
 
-static int topic_of(struct plan *p, struct slice raw_method, struct slice raw_target, uint32_t *ret)
+/* A notification's topic has no target, whatever its parameters are called. */
+static int topic_of(struct plan *p, const struct rpc *rpc, uint32_t *ret)
 {
-    buf_clear(&p->key);
-    json_unescape(&p->key, raw_method);
-    size_t n = p->key.n;
-    if (raw_target.p != NULL)
-        json_unescape(&p->key, raw_target);
-    if (p->key.failed)
-        return MI_ENOMEM;
-    struct slice all = buf_slice(&p->key);
-    return plan_topic_of(p, (struct slice){all.p, n}, (struct slice){all.p + n, all.n - n}, ret);
+    struct rpc_name name = rpc_name(rpc, &p->key);
+    if (rpc->kind == RPC_NOTIFICATION)
+        name.target.n = 0;
+    return p->key.failed ? MI_ENOMEM : plan_topic_of(p, name.method, name.target, ret);
 }
 
 void plan_learn_version(char *version, size_t max, struct json_value v)
@@ -107,7 +103,7 @@ static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)
 static int client_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->exchanges_n;
-    int st = topic_of(p, rpc->method, rpc_target(rpc), &topic);
+    int st = topic_of(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, exchanges);
     if (st < 0)
@@ -166,7 +162,7 @@ static int client_note(struct plan *p, const struct source_message *m, const str
     uint32_t topic, i = p->cues_n;
     if (m->request_place != 0 && rpc_method_is(rpc, "notifications/cancelled"))
         client_cancels(p, m);
-    int st = topic_of(p, rpc->method, (struct slice){0}, &topic);
+    int st = topic_of(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, cues);
     if (st < 0)

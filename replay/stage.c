@@ -120,14 +120,8 @@ static const struct fault *find_fault(struct stage *s, const struct rpc *live)
 {
     if (s->faults->n == 0)
         return NULL;
-    buf_clear(&s->key);
-    json_unescape(&s->key, live->method);
-    size_t n = s->key.n;
-    struct slice target = rpc_target(live);
-    if (target.p != NULL)
-        json_unescape(&s->key, target);
-    struct slice all = buf_slice(&s->key);
-    return faults_find(s->faults, (struct slice){all.p, n}, (struct slice){all.p + n, all.n - n});
+    struct rpc_name name = rpc_name(live, &s->key);
+    return faults_find(s->faults, name.method, name.target);
 }
 
 /* All of an exchange is known before it is played, but for those that may stay open for ever. */

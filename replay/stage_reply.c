@@ -212,15 +212,9 @@ static int sensible(struct stage *s, struct stage_batch *batch, const struct rpc
 /* Method and target of a request, escapes resolved, in s->key. */
 static void name_it(struct stage *s, const struct rpc *m, struct report_finding *f)
 {
-    buf_clear(&s->key);
-    json_unescape(&s->key, m->method);
-    size_t n = s->key.n;
-    struct slice target = rpc_target(m);
-    if (target.p != NULL)
-        json_unescape(&s->key, target);
-    struct slice all = buf_slice(&s->key);
-    f->method = (struct slice){all.p, n};
-    f->target = (struct slice){all.p + n, all.n - n};
+    struct rpc_name name = rpc_name(m, &s->key);
+    f->method = name.method;
+    f->target = name.target;
 }
 
 /* Another revision is spoken than was recorded. */

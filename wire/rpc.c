@@ -298,6 +298,19 @@ struct slice rpc_target(const struct rpc *m)
     return json_string_raw(m->name.type == JSON_STRING ? m->name : m->uri);
 }
 
+struct rpc_name rpc_name(const struct rpc *m, struct buf *b)
+{
+    struct slice target = rpc_target(m);
+    buf_clear(b);
+    if (m->method.p != NULL)
+        json_unescape(b, m->method);
+    size_t n = b->n;
+    if (target.p != NULL)
+        json_unescape(b, target);
+    struct slice all = buf_slice(b);
+    return (struct rpc_name){{all.p, n}, {all.p + n, all.n - n}};
+}
+
 bool rpc_is_modern(const struct rpc *m)
 {
     static const char key[] = "io.modelcontextprotocol/protocolVersion";

@@ -2,11 +2,12 @@
  *
  * Rules     mcp-wire.md 1.3 and 1.5; JSON-RPC 2.0. Envelope keys are compared exactly, case and all, after
  *           escapes are resolved; one of them twice makes the message malformed.
- * Owns      nothing. All slices lie in the line.
+ * Owns      nothing. All slices lie in the line, but for those of rpc_name().
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_RPC_H
 #define MI_WIRE_RPC_H
 
+#include "base/buf.h"
 #include "wire/field.h"
 #include "wire/finding.h"
 #include "wire/json.h"
@@ -64,6 +65,12 @@ bool rpc_method_is(const struct rpc *m, const char *method);
 /* What a request is about (mcp-wire.md 2.1): the raw text between the quotes of the tool's or prompt's
  * name, the resource's uri, the name or uri of a completion's ref, or the task's id. {NULL, 0}: nothing. */
 struct slice rpc_target(const struct rpc *m);
+/* Method and target, escapes resolved. Both lie in `b`, whose content they replace; where b->failed, they are not
+ * whole. */
+struct rpc_name {
+    struct slice method, target; /* of what is not there, n == 0 */
+};
+struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Does the request say, in params._meta, that it speaks a revision without initialize (2026-07-28)? */
 bool rpc_is_modern(const struct rpc *m);
 

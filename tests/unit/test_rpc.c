@@ -548,6 +548,29 @@ static void test_rpc_target_of_each_request_is_found(void **state)
     free(r.copy);
 }
 
+static void test_rpc_name_has_escapes_resolved_and_nothing_of_the_call_before(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *method, *target;
+    } rows[] = {
+        {"{" J "\"id\":1,\"method\":\"tools\\/call\",\"params\":{\"name\":\"\\u0061b\"}}",
+         "tools/call", "ab"},
+        {"{" J "\"id\":2,\"method\":\"ping\"}", "ping", ""},
+        {"{" J "\"id\":3,\"result\":{}}", "", ""},
+        {"12", "", ""},
+    };
+    struct buf b = {0};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct line_read r = read_line(rows[i].text);
+        struct rpc_name name = rpc_name(&r.m, &b);
+        assert_true(slice_is(name.method, rows[i].method));
+        assert_true(slice_is(name.target, rows[i].target));
+        free(r.copy);
+    }
+    buf_close(&b);
+}
+
 static void test_rpc_modern_request_is_known_by_its_meta(void **state)
 {
     (void)state;
@@ -698,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_rpc_id_of_an_invalid_message_is_told_when_it_could_be_read),
         cmocka_unit_test(test_rpc_head_of_a_long_message_gives_its_id_and_method),
         cmocka_unit_test(test_rpc_target_of_each_request_is_found),
+        cmocka_unit_test(test_rpc_name_has_escapes_resolved_and_nothing_of_the_call_before),
         cmocka_unit_test(test_rpc_modern_request_is_known_by_its_meta),
         cmocka_unit_test(test_rpc_kind_of_each_value_has_the_name_of_the_record),
         cmocka_unit_test(test_rpc_valid_message_cut_at_any_byte_is_never_valid),
