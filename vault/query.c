@@ -267,6 +267,85 @@ int query_done(struct query *q, sqlite3_stmt *st, int rc)
     return ret;
 }
 
+int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
+{
+    sqlite3_stmt *st;
+    int status = query_prepare(q, i, &st);
+    if (status < 0)
+        return status;
+    if (sqlite3_bind_parameter_count(st) > 0)
+        sqlite3_bind_int64(st, 1, id);
+    int rc = sqlite3_step(st);
+    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    status = query_done(q, st, rc);
+    if (status == 0)
+        *ret = n;
+    return status;
+}
+
+int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
+{
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_LAST, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
+    sqlite3_bind_int64(st, 2, schema_message_id(session_id, QUERY_SEQ_MAX));
+    int rc = sqlite3_step(st);
+    int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    int64_t t_us = rc == SQLITE_ROW ? sqlite3_column_int64(st, 1) : 0;
+    status = query_done(q, st, rc);
+    if (status == 0) {
+        *ret_seq = seq;
+        *ret_t_us = t_us;
+    }
+    return status;
+}
+
+/* ---- rows ---- */
+
+struct slice query_column(sqlite3_stmt *st, int i)
+{
+    const char *p = (const char *)sqlite3_column_text(st, i);
+    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
+}
+
+bool query_column_is(sqlite3_stmt *st, int i, const char *word)
+{
+    return slice_is(query_column(st, i), word);
+}
+
+bool query_column_has(sqlite3_stmt *st, int i, const char *word)
+{
+    const char *text = (const char *)sqlite3_column_text(st, i);
+    return text != NULL && strstr(text, word) != NULL;
+}
+
+int query_page(struct query *q, sqlite3_stmt *st, query_hold_fn hold, size_t max_bytes,
+               struct held **ret)
+{
+    struct held *first = NULL, **tail = &first;
+    size_t sum = 0;
+    int status = 0, rc = SQLITE_DONE;
+    while (sum < max_bytes && status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        size_t bytes = 0;
+        *tail = hold(st, &bytes);
+        sum += bytes;
+        if (*tail == NULL)
+            status = MI_ENOMEM;
+        else
+            tail = &(*tail)->next;
+    }
+    int ended = query_done(q, st, rc);
+    if (status == 0)
+        status = ended;
+    if (status == 0)
+        *ret = first;
+    else
+        query_drop(first);
+    return status;
+}
+
 struct held *query_hold(sqlite3_stmt *st, int first, size_t *ret_bytes)
 {
     size_t n = sizeof(struct held);

@@ -37,32 +37,15 @@ const char *query_status_name(enum query_status status)
     return names[status];
 }
 
-static struct slice column(sqlite3_stmt *st, int i)
-{
-    const char *p = (const char *)sqlite3_column_text(st, i);
-    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
-}
-
-static bool column_is(sqlite3_stmt *st, int i, const char *word)
-{
-    return slice_is(column(st, i), word);
-}
-
-static bool column_has(sqlite3_stmt *st, int i, const char *word)
-{
-    const char *text = (const char *)sqlite3_column_text(st, i);
-    return text != NULL && strstr(text, word) != NULL;
-}
-
 static int keep(struct calls *c, sqlite3_stmt *st)
 {
-    struct slice method = column(st, 8), target = column(st, 9);
+    struct slice method = query_column(st, 8), target = query_column(st, 9);
     struct asked a = {
         .seq = sqlite3_column_int64(st, 0),
         .t_us = sqlite3_column_int64(st, 5),
         .size = sqlite3_column_int64(st, 6),
         .has_target = target.p != NULL,
-        .refused = column_is(st, 2, "refused"),
+        .refused = query_column_is(st, 2, "refused"),
         .open = true,
     };
     if (intern_add(&c->names, method, &a.method) < 0 ||
@@ -113,23 +96,24 @@ static void hand_out(struct calls *c, struct asked *a, enum query_status status,
 /* As the view `invocations` has it. */
 static enum query_status status_of(sqlite3_stmt *st)
 {
-    bool ours = column_is(st, 7, "interposer");
-    if (column_is(st, 1, "notification"))
+    bool ours = query_column_is(st, 7, "interposer");
+    if (query_column_is(st, 1, "notification"))
         return CALL_CANCELLED;
-    if (ours && column_has(st, 4, "server-gone"))
+    if (ours && query_column_has(st, 4, "server-gone"))
         return CALL_SERVER_GONE;
-    if (ours && column_has(st, 4, "timeout"))
+    if (ours && query_column_has(st, 4, "timeout"))
         return CALL_TIMEOUT;
-    if (column_is(st, 1, "error"))
+    if (query_column_is(st, 1, "error"))
         return CALL_ERROR;
-    return column_has(st, 4, "tool-error") ? CALL_TOOL_ERROR : CALL_OK;
+    return query_column_has(st, 4, "tool-error") ? CALL_TOOL_ERROR : CALL_OK;
 }
 
 static int take_row(struct calls *c, sqlite3_stmt *st)
 {
-    if (column_is(st, 1, "request"))
+    if (query_column_is(st, 1, "request"))
         return keep(c, st);
-    struct asked *a = column_is(st, 2, "forwarded") ? find(c, sqlite3_column_int64(st, 3)) : NULL;
+    struct asked *a =
+        query_column_is(st, 2, "forwarded") ? find(c, sqlite3_column_int64(st, 3)) : NULL;
     if (a != NULL) {
         enum query_status status = a->refused ? CALL_REFUSED : status_of(st);
         hand_out(c, a, status, sqlite3_column_int64(st, 5),

@@ -55,6 +55,23 @@ MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt 
 MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 int query_fail(struct query *q); /* keeps SQLite's words; MI_ESTORE */
 
+/* The number in the first column of a statement that has one row at most; 0: there is none. `id` is bound, where the
+ * statement has a parameter. */
+MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
+/* The newest message; 0 and 0: there is none. */
+MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
+                               int64_t *ret_t_us);
+
+/* Text of a column, borrowed until the next step. {NULL, 0}: NULL. */
+struct slice query_column(sqlite3_stmt *st, int i);
+bool query_column_is(sqlite3_stmt *st, int i, const char *word);
+bool query_column_has(sqlite3_stmt *st, int i, const char *word); /* somewhere in it */
+
+/* A copy of the row. NULL: no memory. */
+typedef struct held *(*query_hold_fn)(sqlite3_stmt *st, size_t *ret_bytes);
+/* Runs a statement that has its parameters: its rows, until they have max_bytes. *ret is to be dropped. */
+MI_MUST int query_page(struct query *q, sqlite3_stmt *st, query_hold_fn hold, size_t max_bytes,
+                       struct held **ret);
 /* A row with room for its text columns, which begin at `first`. NULL: no memory. */
 struct held *query_hold(sqlite3_stmt *st, int first, size_t *ret_bytes);
 /* Copies a text column to *at, which moves behind it. */

@@ -52,26 +52,22 @@ int query_load_messages(struct query *q, int64_t from, int64_t to, struct held *
     sqlite3_bind_int64(st, 1, from);
     sqlite3_bind_int64(st, 2, to);
     sqlite3_bind_int64(st, 3, QUERY_PAGE_ROWS);
-    struct held *first = NULL, **tail = &first;
-    size_t sum = 0;
-    int rc = SQLITE_DONE;
-    while (sum < QUERY_PAGE_BYTES && status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        size_t bytes = 0;
-        *tail = hold_message(st, &bytes);
-        sum += bytes;
-        if (*tail == NULL)
-            status = MI_ENOMEM;
-        else
-            tail = &(*tail)->next;
-    }
-    int ended = query_done(q, st, rc);
-    if (status == 0)
-        status = ended;
-    if (status == 0)
-        *ret = first;
-    else
-        query_drop(first);
-    return status;
+    return query_page(q, st, hold_message, QUERY_PAGE_BYTES, ret);
+}
+
+static struct held *hold_event(sqlite3_stmt *st, size_t *ret_bytes)
+{
+    struct held *h = query_hold(st, 2, ret_bytes);
+    if (h == NULL)
+        return NULL;
+    char *at = h->text;
+    h->event = (struct query_event){
+        .id = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+    };
+    h->event.kind = query_take(st, 2, &at);
+    h->event.detail = query_take(st, 3, &at);
+    return h;
 }
 
 int query_load_events(struct query *q, int64_t session_id, int64_t after, struct held **ret)
@@ -83,33 +79,7 @@ int query_load_events(struct query *q, int64_t session_id, int64_t after, struct
     sqlite3_bind_int64(st, 1, session_id);
     sqlite3_bind_int64(st, 2, after);
     sqlite3_bind_int64(st, 3, QUERY_PAGE_ROWS);
-    struct held *first = NULL, **tail = &first;
-    int rc = SQLITE_DONE;
-    while (status == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        size_t bytes;
-        struct held *h = query_hold(st, 2, &bytes);
-        *tail = h;
-        if (h == NULL) {
-            status = MI_ENOMEM;
-            break;
-        }
-        char *at = h->text;
-        h->event = (struct query_event){
-            .id = sqlite3_column_int64(st, 0),
-            .t_us = sqlite3_column_int64(st, 1),
-        };
-        h->event.kind = query_take(st, 2, &at);
-        h->event.detail = query_take(st, 3, &at);
-        tail = &h->next;
-    }
-    int ended = query_done(q, st, rc);
-    if (status == 0)
-        status = ended;
-    if (status == 0)
-        *ret = first;
-    else
-        query_drop(first);
-    return status;
+    return query_page(q, st, hold_event, SIZE_MAX, ret);
 }
 
 /* Events that have not been handed out yet. */

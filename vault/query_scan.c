@@ -2,12 +2,6 @@
  * and keeps few. */
 #include "vault/query_inner.h"
 
-static struct slice column(sqlite3_stmt *st, int i)
-{
-    const char *p = (const char *)sqlite3_column_text(st, i);
-    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
-}
-
 struct scan {
     enum query_statement statement;
     struct query_message (*take)(sqlite3_stmt *);
@@ -58,8 +52,8 @@ static struct query_message take_body(sqlite3_stmt *st)
 {
     return (struct query_message){
         .seq = sqlite3_column_int64(st, 0),
-        .kind = column(st, 1),
-        .body = column(st, 2),
+        .kind = query_column(st, 1),
+        .body = query_column(st, 2),
         .is_large = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
@@ -71,15 +65,15 @@ static struct query_message take_facts(sqlite3_stmt *st)
     return (struct query_message){
         .seq = sqlite3_column_int64(st, 0),
         .t_us = sqlite3_column_int64(st, 1),
-        .kind = column(st, 2),
-        .origin = column(st, 3),
-        .action = column(st, 4),
-        .method = column(st, 5),
-        .target = column(st, 6),
-        .finding = column(st, 7),
-        .request_method = column(st, 8),
-        .request_target = column(st, 9),
-        .request_action = column(st, 10),
+        .kind = query_column(st, 2),
+        .origin = query_column(st, 3),
+        .action = query_column(st, 4),
+        .method = query_column(st, 5),
+        .target = query_column(st, 6),
+        .finding = query_column(st, 7),
+        .request_method = query_column(st, 8),
+        .request_target = query_column(st, 9),
+        .request_action = query_column(st, 10),
     };
 }
 

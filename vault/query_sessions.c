@@ -18,10 +18,9 @@ static size_t shared_with(struct slice uid, struct slice other)
     return n;
 }
 
-static struct held *hold_session(sqlite3_stmt *st)
+static struct held *hold_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    size_t bytes;
-    struct held *h = query_hold(st, 5, &bytes);
+    struct held *h = query_hold(st, 5, ret_bytes);
     if (h == NULL)
         return NULL;
     struct query_session *s = &h->session;
@@ -68,23 +67,7 @@ static int load_sessions(struct query *q, int64_t from, int64_t to, int64_t limi
     sqlite3_bind_int64(st, 1, from);
     sqlite3_bind_int64(st, 2, to);
     sqlite3_bind_int64(st, 3, limit);
-    struct held *first = NULL, **tail = &first;
-    int rc;
-    while ((rc = sqlite3_step(st)) == SQLITE_ROW && status == 0) {
-        *tail = hold_session(st);
-        if (*tail == NULL)
-            status = MI_ENOMEM;
-        else
-            tail = &(*tail)->next;
-    }
-    int ended = query_done(q, st, rc);
-    if (status == 0)
-        status = ended;
-    if (status == 0)
-        *ret = first;
-    else
-        query_drop(first);
-    return status;
+    return query_page(q, st, hold_session, SIZE_MAX, ret);
 }
 
 int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx)
@@ -110,21 +93,6 @@ int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ct
             break;
     }
     return 0;
-}
-
-/* The number in the first column of a statement with one row at most; 0: there is none. */
-static int one_id(struct query *q, enum query_statement i, int64_t *ret)
-{
-    sqlite3_stmt *st;
-    int status = query_prepare(q, i, &st);
-    if (status < 0)
-        return status;
-    int rc = sqlite3_step(st);
-    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-    status = query_done(q, st, rc);
-    if (status == 0)
-        *ret = id;
-    return status;
 }
 
 static bool is_id(const char *ref, int64_t *ret)
@@ -175,8 +143,8 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
 static int find_session(struct query *q, const char *ref, int64_t *ret)
 {
     if (ref == NULL) {
-        int st = one_id(q, Q_NEWEST_USED, ret);
-        return st == 0 && *ret == 0 ? one_id(q, Q_NEWEST, ret) : st;
+        int st = query_number(q, Q_NEWEST_USED, 0, ret);
+        return st == 0 && *ret == 0 ? query_number(q, Q_NEWEST, 0, ret) : st;
     }
     struct held *found = NULL;
     int64_t id;
@@ -221,34 +189,6 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
 
 /* ---- summary ---- */
 
-static int last_message(struct query *q, int64_t session_id, struct query_summary *ret)
-{
-    sqlite3_stmt *st;
-    int status = query_prepare(q, Q_LAST, &st);
-    if (status < 0)
-        return status;
-    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
-    sqlite3_bind_int64(st, 2, schema_message_id(session_id, QUERY_SEQ_MAX));
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW) {
-        ret->last_seq = sqlite3_column_int64(st, 0);
-        ret->last_t_us = sqlite3_column_int64(st, 1);
-    }
-    return query_done(q, st, rc);
-}
-
-static bool column_is(sqlite3_stmt *st, int i, const char *word)
-{
-    const char *text = (const char *)sqlite3_column_text(st, i);
-    return text != NULL && strcmp(text, word) == 0;
-}
-
-static bool column_has(sqlite3_stmt *st, int i, const char *word)
-{
-    const char *text = (const char *)sqlite3_column_text(st, i);
-    return text != NULL && strstr(text, word) != NULL;
-}
-
 static bool take_bit(struct query_summary *s, int64_t seq)
 {
     if (!query_summary_waits(s, seq))
@@ -262,26 +202,26 @@ static bool take_bit(struct query_summary *s, int64_t seq)
 static void sum_up(struct query_summary *s, sqlite3_stmt *st)
 {
     int64_t seq = sqlite3_column_int64(st, 0);
-    if (column_is(st, 1, "request")) {
+    if (query_column_is(st, 1, "request")) {
         s->calls++;
-        if (column_is(st, 2, "refused"))
+        if (query_column_is(st, 2, "refused"))
             s->refused++;
         else if (seq >= 0 && seq <= s->last_seq)
             s->waiting[seq / 64] |= (uint64_t)1 << seq % 64;
         return;
     }
-    s->tools_changed = s->tools_changed || column_has(st, 4, "tool-changed");
-    if (!column_is(st, 2, "forwarded") || !take_bit(s, sqlite3_column_int64(st, 3)))
+    s->tools_changed = s->tools_changed || query_column_has(st, 4, "tool-changed");
+    if (!query_column_is(st, 2, "forwarded") || !take_bit(s, sqlite3_column_int64(st, 3)))
         return;
-    if (column_is(st, 1, "notification"))
+    if (query_column_is(st, 1, "notification"))
         s->cancelled++;
-    else if (column_has(st, 4, "server-gone"))
+    else if (query_column_has(st, 4, "server-gone"))
         s->server_gone++;
-    else if (column_has(st, 4, "timeout"))
+    else if (query_column_has(st, 4, "timeout"))
         s->timeouts++;
-    else if (column_is(st, 1, "error"))
+    else if (query_column_is(st, 1, "error"))
         s->errors++;
-    else if (column_has(st, 4, "tool-error"))
+    else if (query_column_has(st, 4, "tool-error"))
         s->tool_errors++;
     else
         s->ok++;
@@ -291,7 +231,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
 {
     struct query_summary s = {0};
     sqlite3_stmt *st = NULL;
-    int status = last_message(q, session_id, &s);
+    int status = query_last_message(q, session_id, &s.last_seq, &s.last_t_us);
     if (status == 0)
         status = query_prepare(q, Q_SUMMARY, &st);
     if (status < 0)
