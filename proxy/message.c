@@ -216,12 +216,17 @@ static bool note_progress(struct traffic *t, struct message *x)
     struct pending *p = NULL;
     bool type_changed;
     if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress")) {
-        p = pending_find_token(&t->open[ROW_C2S], x->m.progress_token);
+        p = pending_find_token(&t->open[x->dir == ROW_S2C ? ROW_C2S : ROW_S2C],
+                               x->m.progress_token);
         judge_progress(t, x, p);
+        if (x->dir == ROW_C2S)
+            return true; /* the server's requests have no clock */
         if (p != NULL && !p->cancelled)
             timers_progress(&t->timers, p, recorder_now_us(t->recorder));
         return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
     }
+    if (x->dir == ROW_C2S)
+        return true;
     if (x->m.meta.type != JSON_OBJECT ||
         !rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
         return true;
@@ -240,7 +245,7 @@ static bool note_notification(struct traffic *t, struct message *x)
     if (!judge_notification(t, x))
         return false;
     arguments_notification(t, x);
-    bool kept_back = x->dir == ROW_S2C && !note_progress(t, x);
+    bool kept_back = !note_progress(t, x);
     if (!kept_back && !judge_progress_passes(t, x))
         return false;
     struct row row = message_row(x, "notification", ROW_FORWARDED);

@@ -371,7 +371,9 @@ static const struct {
     [CAP_ROOTS] = {"roots", NULL, false},
     [CAP_ROOTS_CHANGED] = {"roots", "listChanged", true},
     [CAP_SAMPLING] = {"sampling", NULL, false},
+    [CAP_SAMPLING_TOOLS] = {"sampling", "tools", false},
     [CAP_ELICITATION] = {"elicitation", NULL, false},
+    [CAP_ELICITATION_FORM] = {"elicitation", "form", false},
     [CAP_ELICITATION_URL] = {"elicitation", "url", false},
 };
 
@@ -389,6 +391,9 @@ uint32_t capabilities_of(struct json_value declared)
         }
         set |= 1u << c;
     }
+    /* who names no mode has forms (mcp-wire.md 2.5) */
+    if ((set & 1u << CAP_ELICITATION) != 0 && (set & 1u << CAP_ELICITATION_URL) == 0)
+        set |= 1u << CAP_ELICITATION_FORM;
     return set;
 }
 

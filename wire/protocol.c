@@ -118,9 +118,13 @@ static breaches read_meta(struct protocol *p, const struct rpc *m, struct protoc
     return r;
 }
 
-/* A retry says what it got: the state, exactly, under an id of its own. */
+/* A retry says what it got: the state, exactly, under an id of its own. Without a state it answers a result
+ * that had none. */
 static breaches check_retry(const struct protocol *p, const struct rpc *m, uint64_t id)
 {
+    if (m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE &&
+        m->in_params[FIELD_REQUEST_STATE] == JSON_NONE)
+        return p->stateless > 0 ? 0 : RULE(RULE_BAD_RETRY);
     if (m->request_state.type != JSON_STRING || p->states > PROTOCOL_STATES)
         return 0;
     uint64_t state = hash_of(m->request_state);
@@ -197,31 +201,51 @@ static bool repeats_id(struct protocol *p, enum protocol_party from, const struc
     return had && (m->findings & FINDING(FIND_REUSED_ID)) == 0;
 }
 
-/* A form asks for a schema, a page in a browser for its address; either has to be declared. */
+/* What a question to the client needs that is declared beside its method: the mode of an elicitation, the
+ * tools of a sampling. From 2025-11-25 on; CAP_NONE: nothing. */
+static enum capability part_needed(struct slice method, struct json_value params)
+{
+    if (json_key_is(method, "elicitation/create"))
+        return json_key_is(json_string_raw(json_get(params, "mode")), "url") ? CAP_ELICITATION_URL
+                                                                             : CAP_ELICITATION_FORM;
+    bool tools = json_key_is(method, "sampling/createMessage") &&
+                 json_get(params, "tools").type != JSON_NONE;
+    return tools ? CAP_SAMPLING_TOOLS : CAP_NONE;
+}
+
+/* The capability is there, and the part of it is not. Without the whole, check_capability() has said it. */
+static breaches check_part(const struct method *k, struct json_value params, uint32_t has)
+{
+    enum capability part = part_needed(slice_of(k->name), params);
+    bool lacking = part != CAP_NONE && (has & 1u << k->capability) != 0 && (has & 1u << part) == 0;
+    return lacking ? RULE(RULE_UNDECLARED_CAPABILITY) : 0;
+}
+
+/* A form asks for a schema, a page in a browser for its address. */
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
-    uint32_t has = p->capabilities[PARTY_CLIENT];
     if (url ? lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
                   lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
             : lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
         return RULE(RULE_INVALID_PARAMS);
-    if (url && p->declared[PARTY_CLIENT] && (has & 1u << CAP_ELICITATION) != 0 &&
-        (has & 1u << CAP_ELICITATION_URL) == 0)
-        return RULE(RULE_UNDECLARED_CAPABILITY);
     return 0;
 }
 
 static breaches server_request(struct protocol *p, const struct rpc *m, const struct method *k)
 {
+    p->after_error = false;
     if (modern_only(p))
         return RULE(RULE_SERVER_REQUEST);
     breaches r = 0;
     if (p->phase < PHASE_READY && (k == NULL || !slice_is(slice_of("ping"), k->name)))
         r |= RULE(p->client_spoke ? RULE_EARLY_SERVER_REQUEST : RULE_EARLY_SERVER_MESSAGE);
-    if (k != NULL && p->revision == REV_2025_11_25 &&
-        slice_is(slice_of("elicitation/create"), k->name))
+    if (k == NULL || p->revision != REV_2025_11_25)
+        return r;
+    if (slice_is(slice_of("elicitation/create"), k->name))
         r |= check_elicitation(p, m);
+    if (p->declared[PARTY_CLIENT])
+        r |= check_part(k, m->params, p->capabilities[PARTY_CLIENT]);
     return r;
 }
 
@@ -308,6 +332,9 @@ static breaches server_notification(struct protocol *p, const struct rpc *m, con
         r |= RULE(RULE_UNASKED_LOG);
     if (k != NULL && (k->flags & METHOD_STREAMED))
         r |= check_stream(p, m);
+    if (k == NULL && p->after_error)
+        r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
+    p->after_error = false;
     return r;
 }
 
@@ -342,7 +369,7 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         return r | misplaced;
     if (breaks(p, k->params, m->in_params, revision))
         r |= RULE(RULE_INVALID_PARAMS);
-    if (!modern_only(p))
+    if (!modern_only(p)) /* there the acknowledgement of the stream says what may come */
         r |= check_capability(p, k, from, revision);
     return r;
 }
@@ -394,8 +421,10 @@ static breaches check_input_requests(const struct rpc *m, const struct protocol_
         return 0;
     for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &one);) {
         const struct method *k = method_find(json_string_raw(json_get(one, "method")));
-        if (k != NULL && k->from_client == 0 && k->capability != CAP_NONE &&
-            (a->capabilities & 1u << k->capability) == 0)
+        if (k == NULL || k->from_client != 0 || k->capability == CAP_NONE)
+            continue;
+        if ((a->capabilities & 1u << k->capability) == 0 ||
+            check_part(k, json_get(one, "params"), a->capabilities) != 0)
             return RULE(RULE_UNDECLARED_CAPABILITY);
     }
     return 0;
@@ -412,6 +441,8 @@ static breaches input_required(struct protocol *p, const struct rpc *m,
         p->given[p->states % PROTOCOL_STATES].state = hash_of(m->request_state);
         p->given[p->states % PROTOCOL_STATES].id = a->id;
         p->states++;
+    } else {
+        p->stateless++;
     }
     return check_input_requests(m, a);
 }
@@ -488,6 +519,8 @@ breaches protocol_answer(struct protocol *p, enum protocol_party from, const str
     bool initialize = a->method != NULL && (a->method->flags & METHOD_UNCANCELLED) != 0;
     if (from == PARTY_CLIENT)
         p->client_spoke = true;
+    else
+        p->after_error = m->kind == RPC_ERROR;
     if (from == PARTY_CLIENT && modern_only(p))
         return RULE(RULE_CLIENT_ANSWER);
     p->log_requests -= a->wants_log && p->log_requests > 0;

@@ -40,6 +40,7 @@ struct protocol {
     enum revision revision; /* negotiated by initialize; REV_COUNT: not, or an unknown one */
     bool modern;            /* a request of 2026-07-28 was seen */
     bool client_spoke;
+    bool after_error;         /* the server's last message was an error */
     bool tasks;               /* a request asked to become a task: its progress outlives it */
     bool declared[2];         /* [party]: capabilities are known */
     uint32_t capabilities[2]; /* 1u << CAP_TOOLS | … */
@@ -51,6 +52,7 @@ struct protocol {
         uint64_t state, id;
     } given[PROTOCOL_STATES]; /* hashes of requestStates, and of the ids of their requests */
     unsigned states;          /* given in all */
+    unsigned stateless;       /* input_required results without one */
     enum field blame; /* the member that the last message lacks, or that is of a wrong type */
 };
 

@@ -45,6 +45,9 @@ static const struct {
                              "Progress with a token that no open request has."},
     [RULE_REPEATED_CURSOR] = {"repeated-cursor", SEVERITY_ERROR,
                               "The next page has the cursor of this one: a client would loop."},
+    [RULE_ANSWER_AS_NOTIFICATION] = {"answer-as-notification", SEVERITY_WARNING,
+                                     "A notification that MCP does not have, right after an error: "
+                                     "the answer, it seems."},
     [RULE_RESERVED_ERROR_CODE] =
         {"reserved-error-code", SEVERITY_ERROR,
          "The revision that is spoken here does not have this error code."},

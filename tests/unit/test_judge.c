@@ -106,11 +106,23 @@ static void test_judge_wire_notes_and_forwards(void **state)
     traffic_say(f, "S {'jsonrpc':'2.0','method':'notifications/progress','params':"
                    "{'progressToken':7,'progress':1}}");
     traffic_say(f, "S {'jsonrpc':'2.0','id':1,'result':{}}");
+    /* the server's requests have progress as well */
+    traffic_say(
+        f, "S {'jsonrpc':'2.0','id':1,'method':'ping','params':{'_meta':{'progressToken':7}}}");
+    for (int i = 0; i < 2; i++)
+        traffic_say(f, "C {'jsonrpc':'2.0','method':'notifications/progress','params':"
+                       "{'progressToken':7,'progress':1}}");
+    traffic_say(f, "C {'jsonrpc':'2.0','method':'notifications/progress','params':"
+                   "{'progressToken':1,'progress':1}}");
     traffic_turn(f);
     assert_string_equal(list(f), "c2s request forwarded invalid-params;"
                                  "c2s request forwarded reused-token;"
                                  "s2c notification forwarded stray-progress;"
-                                 "s2c result forwarded invalid-result");
+                                 "s2c result forwarded invalid-result;"
+                                 "s2c request forwarded -;"
+                                 "c2s notification forwarded -;"
+                                 "c2s notification forwarded progress-not-increasing;"
+                                 "c2s notification forwarded stray-progress");
     traffic_end(f);
 }
 

@@ -211,6 +211,48 @@ static void test_protocol_life_of_a_connection(void **state)
     PLAY(rows);
 }
 
+static void test_protocol_what_is_declared_in_part_is_used_in_part(void **state)
+{
+    (void)state;
+    static const struct conversation rows[] = {
+#define FORM "{'message':'m','requestedSchema':{}}"
+#define URL "{'message':'m','mode':'url','url':'u','elicitationId':'e'}"
+#define SAMPLE "{'messages':[],'maxTokens':1,'tools':[]}"
+        {{START("2025-11-25", "{'elicitation':{'url':{}},'sampling':{}}", "{}"),
+          "< " REQ("1", "elicitation/create", FORM), "< " REQ("2", "elicitation/create", URL),
+          "< " REQ("3", "sampling/createMessage", SAMPLE)},
+         "4:undeclared-capability 6:undeclared-capability"},
+        {{START("2025-11-25", "{'elicitation':{'form':{}},'sampling':{'tools':{}}}", "{}"),
+          "< " REQ("1", "elicitation/create", FORM), "< " REQ("2", "elicitation/create", URL),
+          "< " REQ("3", "sampling/createMessage", SAMPLE)},
+         "5:undeclared-capability"},
+        {{START("2025-11-25", "{'elicitation':{'form':{},'url':{}}}", "{}"),
+          "< " REQ("1", "elicitation/create", FORM), "< " REQ("2", "elicitation/create", URL)},
+         ""},
+        /* before, there were no parts */
+        {{START("2025-06-18", "{'elicitation':{'url':{}},'sampling':{}}", "{}"),
+          "< " REQ("1", "elicitation/create", FORM),
+          "< " REQ("2", "sampling/createMessage", SAMPLE)},
+         ""},
+#define ASK(method, params)                                                                        \
+    "{'resultType':'input_required','inputRequests':{'k':{'method':'" method "','params':" params  \
+    "}}}"
+#define ASKED(id, capabilities)                                                                    \
+    "> " REQ(id, "tools/call",                                                                     \
+             "{'name':'x','_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28',"        \
+             "'io.modelcontextprotocol/clientCapabilities':" capabilities "}}")
+        {{ASKED("1", "{'elicitation':{}}"), "< " RES("1", ASK("elicitation/create", FORM)),
+          ASKED("2", "{'elicitation':{}}"),
+          "< " RES("2", ASK("elicitation/create", "{'mode':'url'}")),
+          ASKED("3", "{'elicitation':{'url':{}}}"), "< " RES("3", ASK("elicitation/create", FORM)),
+          ASKED("4", "{'elicitation':{'url':{}}}"),
+          "< " RES("4", ASK("elicitation/create", "{'mode':'url'}")), ASKED("5", "{'sampling':{}}"),
+          "< " RES("5", ASK("sampling/createMessage", SAMPLE))},
+         "4:undeclared-capability 6:undeclared-capability 10:undeclared-capability"},
+    };
+    PLAY(rows);
+}
+
 static void test_protocol_methods_and_their_members(void **state)
 {
     (void)state;
@@ -314,6 +356,13 @@ static void test_protocol_ids_cursors_progress_and_errors(void **state)
         {{START("2025-11-25", "{}", "{'tools':{}}"), "> " REQ("1", "tools/call", "{'name':'x'}"),
           "< " ERR("1", "-32042")},
          ""},
+        /* a list that comes as a notification, after its error */
+        {{START("2025-06-18", "{}", "{'tools':{}}"), "> " REQ("1", "tools/list", "{}"),
+          "< " ERR("1", "-32601"), "< " NOTE("notifications/tools/list", "{'tools':[]}"),
+          "< " NOTE("notifications/tools/list", "{'tools':[]}"), "> " REQ("2", "tools/list", "{}"),
+          "< " ERR("2", "-32601"), "> " REQ("3", "ping", "{}"), "< " RES("3", "{}"),
+          "< " NOTE("notifications/tools/list", "{'tools':[]}")},
+         "6:unknown-method,answer-as-notification 7:unknown-method 12:unknown-method"},
         {{"> " MREQ("1", "resources/list"), "< " ERR("1", "-32002"), "> " MREQ("2", "tools/list"),
           "< " ERR("2", "-32050"), "> " MREQ("3", "tools/list"), "< " ERR("3", "-32021")},
          "2:reserved-error-code 4:reserved-error-code"},
@@ -357,6 +406,13 @@ static void test_protocol_modern_rules(void **state)
           "> " REQ("2", "tools/call", "{" M ",'name':'x','requestState':'t'}"),
           "> " REQ("3", "tools/call", "{" M ",'name':'x','requestState':'s'}")},
          "3:bad-retry 4:bad-retry"},
+        /* a retry has the state that was given, and has none where none was */
+        {{"> " REQ("1", "tools/call", "{" M ",'name':'x'}"),
+          "< " RES("1", "{'resultType':'input_required','requestState':'s','inputRequests':{}}"),
+          "> " REQ("2", "tools/call", "{" M ",'name':'x','inputResponses':{}}"),
+          "< " RES("2", "{'resultType':'input_required','inputRequests':{}}"),
+          "> " REQ("3", "tools/call", "{" M ",'name':'x','inputResponses':{}}")},
+         "3:bad-retry"},
         {{"> " REQ("1", "subscriptions/listen",
                    "{" M ",'notifications':{'toolsListChanged':true}}"),
           "< " NOTE("notifications/tools/list_changed", "{" SUB("1") "}"),
@@ -423,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_protocol_samples_break_nothing),
         cmocka_unit_test(test_protocol_life_of_a_connection),
+        cmocka_unit_test(test_protocol_what_is_declared_in_part_is_used_in_part),
         cmocka_unit_test(test_protocol_methods_and_their_members),
         cmocka_unit_test(test_protocol_ids_cursors_progress_and_errors),
         cmocka_unit_test(test_protocol_modern_rules),
