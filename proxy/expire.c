@@ -57,13 +57,12 @@ static void add_name(struct buf *b, struct slice name)
     buf_close(&clean);
 }
 
-/* "tools/call slow" */
-static void name_request(struct buf *b, const struct pending *p)
+void message_name(struct buf *b, struct slice method, struct slice target)
 {
-    add_name(b, p->method);
-    if (p->target.p != NULL) {
+    add_name(b, method);
+    if (target.p != NULL) {
         buf_addc(b, ' ');
-        add_name(b, p->target);
+        add_name(b, target);
     }
 }
 
@@ -97,7 +96,7 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     struct buf why = {0}, name = {0};
     int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
     bool silent = !t->timers.away && p->heard_at == t->timers.heard;
-    name_request(&name, p);
+    message_name(&name, p->method, p->target);
     buf_printf(&why, "the server %s %s %s within %.1f s", t->server,
                p->written_us != 0 ? "did not answer"
                : t->timers.away   ? "had ended, and no other was there to read"

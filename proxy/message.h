@@ -55,6 +55,8 @@ struct action message_action(const struct traffic *t, const struct pending *p);
 /* An open request ends: for good, or an answer may still come and is to be kept back. dir: who asked. */
 void message_close(struct traffic *t, enum row_direction dir, struct pending *p);
 void message_give_up(struct traffic *t, enum row_direction dir, struct pending *p);
+/* "tools/call slow", clean and short, for people; the target may be {NULL, 0}. */
+void message_name(struct buf *b, struct slice method, struct slice target);
 /* Records a message of our own, a request or a notification, and stages it; its seq, 0: no memory. */
 uint64_t message_own(struct traffic *t, enum row_direction dir, struct outbox *to,
                      struct slice text);

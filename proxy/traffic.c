@@ -71,6 +71,17 @@ static void clean_line(struct redact_lines *lines, struct row *row, struct chunk
         row->body = (struct slice){"", 0};
 }
 
+static const char *hint(findings why)
+{
+    if (why & FINDING(FIND_CONTENT_LENGTH))
+        return " (LSP framing; MCP wants one message a line)";
+    if ((why & FINDING(FIND_CUT_JSON)) && (why & FINDING(FIND_NO_NEWLINE)))
+        return " (cut: its end was lost when the output ended; flush before exit)";
+    if (why & FINDING(FIND_CUT_JSON))
+        return " (the JSON goes on in the next line; MCP wants one message a line)";
+    return "";
+}
+
 static void noise(struct traffic *t, const struct message *x, struct slice text, findings why)
 {
     struct row row = {
@@ -88,9 +99,7 @@ static void noise(struct traffic *t, const struct message *x, struct slice text,
     recorder_add(t->recorder, &row);
     struct slice head = text_head(row.body, NOISE_SHOWN);
     log_warn("kept from the client, no message: server=%s bytes=%zu text=\"%.*s%s\"%s", t->server,
-             text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "",
-             slice_begins(text, "Content-Length:") ? " (LSP framing; MCP wants one message a line)"
-                                                   : "");
+             text.n, (int)head.n, head.p, head.n < row.body.n ? "…" : "", hint(why));
     chunk_drop(hold);
 }
 
@@ -204,12 +213,41 @@ static void blank_line(struct traffic *t, struct message *x)
         message_drop(t, x, "noise", ROW_SWALLOWED);
 }
 
+/* Who asks for it, and where a session may end because of it (mcp-wire.md 7.2). */
+static void warn_large(struct traffic *t, const struct message *x)
+{
+    struct buf name = {0}, id = {0};
+    struct slice method = x->m.method, target = rpc_target(&x->m), none = {"", 0};
+    if (method.p == NULL) {
+        bool type_changed;
+        enum row_direction asker = x->dir == ROW_C2S ? ROW_S2C : ROW_C2S;
+        const struct pending *p = pending_find(&t->open[asker], x->m.id, &type_changed);
+        method = p != NULL ? p->method : none;
+        target = p != NULL ? p->target : (struct slice){0};
+    }
+    message_name(&name, method, target);
+    message_name(&id, x->m.id.text.p != NULL ? x->m.id.text : none, (struct slice){0});
+    log_warn("a large message, and some clients end the connection at 10 MiB: from=%s server=%s "
+             "bytes=%zu id=%s message=\"%s\"",
+             x->dir == ROW_C2S ? "client" : "server", t->server, x->size, buf_str(&id),
+             buf_str(&name));
+    buf_close(&name);
+    buf_close(&id);
+}
+
 /* The line that was told of has its end. */
 static findings finished(struct traffic *t, enum row_direction dir)
 {
     bool late = t->unfinished[dir] > 0;
     t->unfinished[dir] = 0;
     return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
+}
+
+static void good_line(struct traffic *t, struct message *x)
+{
+    if (x->repairs & FINDING(FIND_LARGE_MESSAGE))
+        warn_large(t, x);
+    message_handle(t, x);
 }
 
 static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
@@ -225,7 +263,7 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
     if (is_blank(text))
         blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && x.m.kind != RPC_INVALID)
-        message_handle(t, &x);
+        good_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
         message_pass(t, &x, "noise");
     else if (dir == ROW_C2S)

@@ -13,6 +13,9 @@ static const struct {
         {"glued-text", SEVERITY_ERROR,
          "Log text stood in front of a message on the same line; the two were parted."},
     [FIND_NOT_JSON] = {"not-json", SEVERITY_ERROR, "The line is not JSON."},
+    [FIND_CUT_JSON] = {"cut-json", SEVERITY_ERROR,
+                       "The object or array does not end on this line: it goes on in the next, or "
+                       "its end was lost."},
     [FIND_INVALID_UTF8] = {"invalid-utf8", SEVERITY_ERROR, "The line is not well-formed UTF-8."},
     [FIND_TOO_DEEP] = {"too-deep", SEVERITY_ERROR, "The JSON is nested deeper than 512 levels."},
     [FIND_SEVERAL_VALUES] = {"several-values", SEVERITY_ERROR,

@@ -219,6 +219,14 @@ static bool two_containers(struct slice line, const struct json_scan *scan)
     return (scan->type == JSON_OBJECT || scan->type == JSON_ARRAY) && (next == '{' || next == '[');
 }
 
+static bool begins_container(struct slice line)
+{
+    size_t i = 0;
+    while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t' || line.p[i] == '\r'))
+        i++;
+    return i < line.n && (line.p[i] == '{' || line.p[i] == '[');
+}
+
 static findings fault_finding(struct slice line, const struct json_scan *scan)
 {
     switch (scan->fault.kind) {
@@ -226,6 +234,8 @@ static findings fault_finding(struct slice line, const struct json_scan *scan)
         return FINDING(FIND_INVALID_UTF8);
     case JSON_DEEP:
         return FINDING(FIND_TOO_DEEP);
+    case JSON_CUT:
+        return FINDING(FIND_NOT_JSON) | (begins_container(line) ? FINDING(FIND_CUT_JSON) : 0);
     case JSON_TRAILING:
         return two_containers(line, scan) ? FINDING(FIND_SEVERAL_VALUES) : FINDING(FIND_NOT_JSON);
     default:

@@ -728,7 +728,20 @@ def _(t):
     eq(p.wait(), 0, "exit status")
     row = the_row(t, "kind = 'noise'")
     eq((row.action, row.body), ("refused", NOTE[:20]), f"{row}")
-    found(row, "not-json", "no-newline")
+    found(row, "not-json", "cut-json", "no-newline")
+    eq(row.size, 20, "where it was cut")
+    check(any("bytes=20 " in x and "flush before exit" in x for x in p.own_lines("warn")), f"{p.own_lines()}")
+
+
+@case("server: JSON over several lines is kept away, and stderr says what is wrong with it")
+def _(t):
+    p = t.proxy().initialize()
+    p.server.send(*json.dumps({"jsonrpc": "2.0", "method": "notifications/message"}, indent=2).encode().split(b"\n"))
+    p.round()
+    p.end()
+    rows = t.messages("kind = 'noise'")
+    eq([m.finding for m in rows], [b"not-json,cut-json"] + [b"not-json"] * 3, "findings")
+    check("one message a line" in p.own_lines("warn")[0], f"{p.own_lines()}")
 
 
 @case("a line that has no end for 5 s is told of: an event, stderr, the error of a deadline, and a finding when it ends")

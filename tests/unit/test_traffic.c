@@ -98,7 +98,8 @@ static const struct conversation from_the_client[] = {
     {{"C {'jsonrpc':'2.0','id':1,'method':'ping'"},
      NULL,
      "<null -32700 not-json>",
-     "1 c2s noise refused - - - - - - not-json;2 s2c* error forwarded null - - 1 -32700 - -"},
+     "1 c2s noise refused - - - - - - not-json,cut-json;2 s2c* error forwarded null - - 1 -32700 - "
+     "-"},
     {{"C {'jsonrpc':'2.0','id':1,'method':'p\xff'}"},
      NULL,
      "<null -32700 not-json>",
@@ -492,7 +493,7 @@ static const struct conversation unchecked[] = {
      "half a li|",
      "{'jsonrpc':|",
      "1 c2s noise forwarded - - - - - - not-json,no-newline;"
-     "2 s2c noise forwarded - - - - - - not-json,no-newline"},
+     "2 s2c noise forwarded - - - - - - not-json,cut-json,no-newline"},
 };
 
 static void test_traffic_valid_messages_go_on_byte_for_byte(void **state)
@@ -705,9 +706,15 @@ static void test_traffic_message_over_ten_mebibytes_is_noted(void **state)
     feed_long(f, 'S', "{'jsonrpc':'2.0','method':'n','params':{'x':'", ((size_t)10 << 20) - 47,
               "'}}");
     traffic_turn(f);
+    assert_non_null(
+        strstr(buf_str(&said), "from=server server=srv bytes=10485761 id= message=\"n\""));
+    traffic_say(f, "C " CALL("'a'", "shoot"));
+    feed_long(f, 'S', "{'jsonrpc':'2.0','id':'a','result':{'content':'", (size_t)10 << 20, "'}}");
+    traffic_turn(f);
+    assert_non_null(strstr(buf_str(&said), "id=\"a\" message=\"tools/call shoot\""));
     assert_string_equal(
-        traffic_no_rules(
-            ask(&f->t, "SELECT size, body IS NULL, body_length, finding FROM messages")),
+        traffic_no_rules(ask(&f->t, "SELECT size, body IS NULL, body_length, finding FROM messages"
+                                    " WHERE method IS NOT NULL AND direction = 's2c'")),
         "10485760|1|10485760|-;10485761|1|10485761|large-message");
     traffic_end(f);
 }
@@ -733,10 +740,11 @@ static void test_traffic_unfinished_line_is_told_of_and_noted_when_it_ends(void 
     assert_string_equal(ask(&f->t, "SELECT detail FROM events WHERE kind = 'unfinished-line'"),
                         "{\"from\":\"server\",\"bytes\":7};{\"from\":\"server\",\"bytes\":7};"
                         "{\"from\":\"client\",\"bytes\":3};{\"from\":\"server\",\"bytes\":9}");
-    assert_string_equal(traffic_no_rules(ask(&f->t, "SELECT coalesce(finding, '-') FROM messages"
-                                                    " WHERE origin = 'peer' ORDER BY id")),
-                        "unfinished-line;-;unfinished-line;-;-;not-json,no-newline,unfinished-line;"
-                        "too-long,unfinished-line");
+    assert_string_equal(
+        traffic_no_rules(ask(&f->t, "SELECT coalesce(finding, '-') FROM messages"
+                                    " WHERE origin = 'peer' ORDER BY id")),
+        "unfinished-line;-;unfinished-line;-;-;not-json,cut-json,no-newline,unfinished-line;"
+        "too-long,unfinished-line");
     const char *first =
         strstr(buf_str(&said), "a line without its end: from=server server=srv bytes=7");
     assert_non_null(first);
