@@ -99,6 +99,7 @@ WRAP_test_keep    := realloc
 WRAP_test_actions := realloc clock_wall_us
 WRAP_test_recorder := malloc realloc clock_mono_us
 WRAP_test_relay := malloc realloc
+WRAP_test_room  := realloc
 WRAP_test_stage_memory := malloc calloc realloc
 WRAP_test_wrap := calloc realloc strdup
 $(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)

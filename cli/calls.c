@@ -1,5 +1,6 @@
 #include "cli/calls.h"
 
+#include "base/room.h"
 #include "cli/session.h"
 #include "wire/json_text.h"
 
@@ -26,14 +27,8 @@ const struct call *calls_find(const struct calls *c, int64_t seq)
 
 static bool add(struct calls *c, const struct query_message *m)
 {
-    if (c->n == c->cap) {
-        size_t cap = c->cap != 0 ? 2 * c->cap : 256;
-        struct call *more = realloc(c->call, cap * sizeof *more);
-        if (more == NULL)
-            return false;
-        c->call = more;
-        c->cap = cap;
-    }
+    if (!ROOM(c->call, c->n, c->cap))
+        return false;
     c->call[c->n++] = (struct call){
         .seq = m->seq,
         .t_us = m->t_us,

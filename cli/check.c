@@ -1,5 +1,6 @@
 #include "cli/check.h"
 
+#include "base/room.h"
 #include "base/text.h"
 #include "cli/check_inner.h"
 #include "wire/json_text.h"
@@ -96,14 +97,8 @@ static bool list(struct check_report *r, struct check_source *x, const struct qu
         x->more++;
         return true;
     }
-    if (x->n == x->cap) {
-        size_t cap = x->cap == 0 ? 16 : x->cap * 2;
-        struct check_found *more = realloc(x->found, cap * sizeof *more);
-        if (more == NULL)
-            return false;
-        x->found = more;
-        x->cap = cap;
-    }
+    if (!ROOM(x->found, x->n, x->cap))
+        return false;
     struct slice method = m->method.p != NULL ? m->method : m->request_method;
     struct slice target = m->method.p != NULL ? m->target : m->request_target;
     x->found[x->n++] = (struct check_found){

@@ -1,5 +1,6 @@
 /* cmd_redact.c - `mcp-interposer redact`: what today's rules find in what is stored, and taking it out. */
 #include "base/log.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/out.h"
@@ -114,15 +115,9 @@ static void sum_up(struct job *j)
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct targets *t = ctx;
-    if (t->n == t->cap) {
-        size_t cap = t->cap == 0 ? 64 : t->cap * 2;
-        struct target *more = realloc(t->list, cap * sizeof *more);
-        if (more == NULL) {
-            t->failed = true;
-            return false;
-        }
-        t->list = more;
-        t->cap = cap;
+    if (!ROOM(t->list, t->n, t->cap)) {
+        t->failed = true;
+        return false;
     }
     struct target *new = &t->list[t->n++];
     enum session_state state = session_state_of(s);

@@ -1,6 +1,7 @@
 /* cmd_search.c - `mcp-interposer search`: messages by their words, by exact text and by what they are. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/config.h"
@@ -162,15 +163,9 @@ static int take_operands(struct searching *s, const struct settings *settings)
 static bool on_session(void *ctx, const struct query_session *x)
 {
     struct searching *s = ctx;
-    if (s->rows_n == s->rows_cap) {
-        size_t cap = s->rows_cap != 0 ? 2 * s->rows_cap : 256;
-        struct session_row *row = realloc(s->row, cap * sizeof *row);
-        if (row == NULL) {
-            s->status = MI_ENOMEM;
-            return false;
-        }
-        s->row = row;
-        s->rows_cap = cap;
+    if (!ROOM(s->row, s->rows_n, s->rows_cap)) {
+        s->status = MI_ENOMEM;
+        return false;
     }
     struct session_row *r = &s->row[s->rows_n++];
     bool too_old = x->ended_at_us != 0 && x->ended_at_us < s->filter.since_us;
@@ -276,15 +271,9 @@ static bool look_at(struct searching *s, const struct session_row *r, int64_t se
 
 static bool keep(struct searching *s, struct numbers *n, int64_t seq)
 {
-    if (n->n == n->cap) {
-        size_t cap = n->cap != 0 ? 2 * n->cap : 256;
-        int64_t *more = realloc(n->seq, cap * sizeof *more);
-        if (more == NULL) {
-            s->status = MI_ENOMEM;
-            return false;
-        }
-        n->seq = more;
-        n->cap = cap;
+    if (!ROOM(n->seq, n->n, n->cap)) {
+        s->status = MI_ENOMEM;
+        return false;
     }
     n->seq[n->n++] = seq;
     return true;

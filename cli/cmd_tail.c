@@ -1,6 +1,7 @@
 /* cmd_tail.c - `mcp-interposer tail`: what all proxies record, while they do. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "base/units.h"
 #include "cli/config.h"
 #include "cli/filter.h"
@@ -67,15 +68,9 @@ struct tail {
 
 static bool keep_line(struct tail *t, int64_t t_us, size_t from)
 {
-    if (t->line_n == t->line_cap) {
-        size_t cap = t->line_cap != 0 ? 2 * t->line_cap : 1024;
-        struct line *line = realloc(t->line, cap * sizeof *line);
-        if (line == NULL) {
-            t->status = MI_ENOMEM;
-            return false;
-        }
-        t->line = line;
-        t->line_cap = cap;
+    if (!ROOM(t->line, t->line_n, t->line_cap)) {
+        t->status = MI_ENOMEM;
+        return false;
     }
     t->line[t->line_n++] = (struct line){t->of->s.started_at_us + t_us, from, t->page.b.n};
     return true;

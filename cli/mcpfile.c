@@ -1,5 +1,6 @@
 #include "cli/mcpfile.h"
 
+#include "base/room.h"
 #include "cli/mcpfile_inner.h"
 #include "wire/json_text.h"
 
@@ -80,15 +81,9 @@ bool mcpfile_wants_words(struct mcpfile_scan *s)
 void mcpfile_word(struct mcpfile_scan *s, struct span token)
 {
     struct mcpfile *f = s->f;
-    if (f->words == f->words_cap) {
-        size_t cap = f->words_cap != 0 ? 2 * f->words_cap : 64;
-        struct span *word = realloc(f->word, cap * sizeof *word);
-        if (word == NULL) {
-            s->no_memory = true;
-            return;
-        }
-        f->word = word;
-        f->words_cap = cap;
+    if (!ROOM(f->word, f->words, f->words_cap)) {
+        s->no_memory = true;
+        return;
     }
     f->word[f->words++] = token;
 }
@@ -115,16 +110,10 @@ static struct mcpfile_server *server_of(struct mcpfile_scan *s, size_t level)
             return &f->server[i];
         }
     }
-    if (f->servers == f->servers_cap) {
-        size_t cap = f->servers_cap != 0 ? 2 * f->servers_cap : 16;
-        struct mcpfile_server *server = realloc(f->server, cap * sizeof *server);
-        if (server == NULL) {
-            free(name);
-            s->no_memory = true;
-            return NULL;
-        }
-        f->server = server;
-        f->servers_cap = cap;
+    if (!ROOM(f->server, f->servers, f->servers_cap)) {
+        free(name);
+        s->no_memory = true;
+        return NULL;
     }
     struct mcpfile_server *new = &f->server[f->servers++];
     *new = (struct mcpfile_server){.name = name, .object = s->object};

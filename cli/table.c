@@ -1,5 +1,7 @@
 #include "cli/table.h"
 
+#include "base/room.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -21,15 +23,9 @@ void table_close(struct table *t)
 
 void table_add(struct table *t, struct slice text, enum out_style style)
 {
-    if (t->cells_n == t->cells_cap) {
-        size_t cap = t->cells_cap != 0 ? 2 * t->cells_cap : 256;
-        struct table_cell *cells = realloc(t->cells, cap * sizeof *cells);
-        if (cells == NULL) {
-            t->failed = true;
-            return;
-        }
-        t->cells = cells;
-        t->cells_cap = cap;
+    if (!ROOM(t->cells, t->cells_n, t->cells_cap)) {
+        t->failed = true;
+        return;
     }
     t->cells[t->cells_n++] = (struct table_cell){t->text.n, text.n, style};
     buf_slice_add(&t->text, text);

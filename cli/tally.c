@@ -1,5 +1,7 @@
 #include "cli/tally.h"
 
+#include "base/room.h"
+
 #include <stdlib.h>
 
 static const int64_t bucket_us[TALLY_BUCKETS] = {
@@ -11,29 +13,10 @@ int64_t tally_bucket_us(size_t bucket)
     return bucket_us[bucket];
 }
 
-static bool room_for(struct tally *t, size_t n)
-{
-    if (n <= t->cap)
-        return true;
-    size_t cap = t->cap != 0 ? 2 * t->cap : 32;
-    struct tally_group *group = realloc(t->group, cap * sizeof *group);
-    if (group == NULL)
-        return false;
-    t->group = group;
-    t->cap = cap;
-    return true;
-}
-
 static bool add_duration(struct tally_group *g, int64_t us)
 {
-    if (g->took_n == g->took_cap) {
-        size_t cap = g->took_cap != 0 ? 2 * g->took_cap : 64;
-        int64_t *took = realloc(g->took_us, cap * sizeof *took);
-        if (took == NULL)
-            return false;
-        g->took_us = took;
-        g->took_cap = cap;
-    }
+    if (!ROOM(g->took_us, g->took_n, g->took_cap))
+        return false;
     g->took_us[g->took_n++] = us;
     size_t i = 0;
     while (us > bucket_us[i])
@@ -46,7 +29,7 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
 {
     uint32_t i;
     int st = intern_add(&t->keys, key, &i);
-    if (st < 0 || !room_for(t, (size_t)i + 1))
+    if (st < 0 || !ROOM(t->group, (size_t)i, t->cap))
         return MI_ENOMEM;
     if (i == t->n)
         t->group[t->n++] =

@@ -1,6 +1,7 @@
 #include "cli/update.h"
 
 #include "base/log.h"
+#include "base/room.h"
 #include "cli/command.h"
 #include "cli/save.h"
 #include "vault/cassette.h"
@@ -55,14 +56,8 @@ static int clean(struct slice message, struct buf *out)
 int update_keep(struct update *u, int64_t seq, struct slice message)
 {
     struct buf cleaned = {0};
-    if (u->n == u->cap) {
-        size_t cap = u->cap == 0 ? 16 : u->cap * 2;
-        struct answer *more = realloc(u->answers, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        u->answers = more;
-        u->cap = cap;
-    }
+    if (!ROOM(u->answers, u->n, u->cap))
+        return MI_ENOMEM;
     int st = clean(message, &cleaned);
     size_t at = u->n;
     while (at > 0 &&

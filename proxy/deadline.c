@@ -1,5 +1,6 @@
 #include "proxy/deadline.h"
 
+#include "base/room.h"
 #include "base/units.h"
 #include "wire/json_text.h"
 #include "wire/method.h"
@@ -57,14 +58,8 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
         buf_printf(error, "more than %d rules; use globs", DEADLINES_MAX);
         return MI_EFULL;
     }
-    if (d->n == d->cap) {
-        size_t cap = d->cap == 0 ? 8 : d->cap * 2;
-        struct deadline_rule *more = realloc(d->rules, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        d->rules = more;
-        d->cap = cap;
-    }
+    if (!ROOM(d->rules, d->n, d->cap))
+        return MI_ENOMEM;
     char *copy = strdup(pattern);
     if (copy == NULL)
         return MI_ENOMEM;

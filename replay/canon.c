@@ -1,5 +1,6 @@
 #include "replay/canon.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
@@ -133,15 +134,9 @@ static pointer_set down_index(const struct canon *c, pointer_set set, size_t dep
 
 static bool add_member(struct canon *c, struct member m)
 {
-    if (c->members_n == c->members_cap) {
-        size_t cap = c->members_cap == 0 ? 32 : c->members_cap * 2;
-        struct member *more = realloc(c->members, cap * sizeof *more);
-        if (more == NULL) {
-            c->b->failed = true;
-            return false;
-        }
-        c->members = more;
-        c->members_cap = cap;
+    if (!ROOM(c->members, c->members_n, c->members_cap)) {
+        c->b->failed = true;
+        return false;
     }
     c->members[c->members_n++] = m;
     return true;

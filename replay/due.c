@@ -1,5 +1,7 @@
 #include "replay/due.h"
 
+#include "base/room.h"
+
 #include <stdlib.h>
 
 void due_close(struct due_heap *h)
@@ -44,14 +46,8 @@ static void down(struct due_heap *h, size_t i, struct due *d)
 
 int due_put(struct due_heap *h, struct due *d, int64_t at_us)
 {
-    if (d->place == 0 && h->n == h->cap) {
-        size_t cap = h->cap == 0 ? 16 : h->cap * 2;
-        struct due **list = realloc(h->list, cap * sizeof *list);
-        if (list == NULL)
-            return MI_ENOMEM;
-        h->list = list;
-        h->cap = cap;
-    }
+    if (d->place == 0 && !ROOM(h->list, h->n, h->cap))
+        return MI_ENOMEM;
     due_remove(h, d);
     d->at_us = at_us;
     d->order = h->orders++;

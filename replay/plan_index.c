@@ -6,21 +6,6 @@
 
 #include <stdlib.h>
 
-int plan_room(void **list, uint32_t n, uint32_t *cap, size_t size)
-{
-    if (n < *cap)
-        return 0;
-    if (n >= PLAN_NONE / 2)
-        return MI_EFULL;
-    uint32_t more = *cap == 0 ? 64 : *cap * 2;
-    void *bigger = realloc(*list, more * size);
-    if (bigger == NULL)
-        return MI_ENOMEM;
-    *list = bigger;
-    *cap = more;
-    return 0;
-}
-
 /* ---- topics ---- */
 
 static uint64_t topic_hash(struct slice method, struct slice target)

@@ -2,6 +2,7 @@
 #ifndef MI_REPLAY_PLAN_INNER_H
 #define MI_REPLAY_PLAN_INNER_H
 
+#include "base/room.h"
 #include "replay/map.h"
 #include "replay/plan.h"
 
@@ -21,7 +22,7 @@ struct plan {
     struct listen *listens;
     uint32_t *undecided; /* questions that several requests may have led to */
     uint32_t exchanges_n, steps_n, questions_n, cues_n, topics_n, groups_n, listens_n, undecided_n;
-    uint32_t exchanges_cap, steps_cap, questions_cap, cues_cap, topics_cap, groups_cap, listens_cap,
+    size_t exchanges_cap, steps_cap, questions_cap, cues_cap, topics_cap, groups_cap, listens_cap,
         undecided_cap;
     struct map topic_map, group_map;
     struct map token_map; /* the newest exchange with a progress token */
@@ -41,10 +42,11 @@ struct plan {
     uint32_t dropped;
 };
 
-/* Makes room for one more entry of `size` bytes. 0, MI_EFULL or MI_ENOMEM. */
-MI_MUST int plan_room(void **list, uint32_t n, uint32_t *cap, size_t size);
+/* Makes room for one more entry. 0, MI_EFULL or MI_ENOMEM. */
 #define PLAN_ROOM(p, what)                                                                         \
-    plan_room((void **)&(p)->what, (p)->what##_n, &(p)->what##_cap, sizeof *(p)->what)
+    ((p)->what##_n >= PLAN_NONE / 2                    ? MI_EFULL                                  \
+     : ROOM((p)->what, (p)->what##_n, (p)->what##_cap) ? 0                                         \
+                                                       : MI_ENOMEM)
 
 /* plan.c */
 uint64_t plan_id_hash(struct plan *p, struct json_value id); /* of an id or token; 0: it is none */

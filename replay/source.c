@@ -1,5 +1,6 @@
 #include "replay/source.h"
 
+#include "base/room.h"
 #include "replay/source_inner.h"
 #include "vault/cassette.h"
 #include "vault/redact.h"
@@ -78,14 +79,8 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
         keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
     if (r.has_body)
         keep_text(&s->text, m->body, &r.body_at, &r.body_n);
-    if (s->rows_n == s->rows_cap) {
-        size_t cap = s->rows_cap == 0 ? 64 : s->rows_cap * 2;
-        struct source_row *rows = realloc(s->rows, cap * sizeof *rows);
-        if (rows == NULL)
-            return false;
-        s->rows = rows;
-        s->rows_cap = cap;
-    }
+    if (!ROOM(s->rows, s->rows_n, s->rows_cap))
+        return false;
     s->rows[s->rows_n++] = r;
     return !s->text.failed;
 }

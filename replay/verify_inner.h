@@ -39,7 +39,8 @@ struct verify {
     struct buf *error;
 
     struct verify_item *items; /* owned; place ascends */
-    uint32_t n, cap;
+    uint32_t n;
+    size_t cap;
     struct verify_handle *handles; /* owned */
     size_t handles_n;
     struct verify_tool *tools; /* owned */

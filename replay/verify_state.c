@@ -1,6 +1,7 @@
 /* verify_state.c - what verify keeps: the recording as a list, handles, tools; and messages written anew. */
 #include "replay/verify_inner.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 
 #include <stdlib.h>
@@ -49,14 +50,8 @@ static uint32_t find_item(const struct verify *v, uint64_t place)
 
 static int add_item(struct verify *v, const struct source_message *m)
 {
-    if (v->n == v->cap) {
-        uint32_t cap = v->cap == 0 ? 256 : v->cap * 2;
-        struct verify_item *more = realloc(v->items, cap * sizeof *more);
-        if (more == NULL || cap == 0)
-            return verify_no_memory(v);
-        v->items = more;
-        v->cap = cap;
-    }
+    if (v->n == VERIFY_NONE - 1 || !ROOM(v->items, v->n, v->cap))
+        return verify_no_memory(v);
     bool answers = m->kind == RPC_RESULT || m->kind == RPC_ERROR;
     uint32_t asked = answers ? find_item(v, m->request_place) : VERIFY_NONE;
     if (asked != VERIFY_NONE && v->items[asked].answer == VERIFY_NONE)

@@ -1,6 +1,7 @@
 /* cassette_write.c - a session as the lines of a cassette. */
 #include "vault/cassette_inner.h"
 
+#include "base/room.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -118,14 +119,8 @@ static int64_t place_of(const struct cassette_writer *w, int64_t seq)
 
 static int keep_seq(struct cassette_writer *w, int64_t seq)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap == 0 ? 256 : w->cap * 2;
-        int64_t *more = realloc(w->seqs, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        w->seqs = more;
-        w->cap = cap;
-    }
+    if (!ROOM(w->seqs, w->n, w->cap))
+        return MI_ENOMEM;
     w->seqs[w->n++] = seq;
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "vault/pairing.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
@@ -153,14 +154,8 @@ static size_t keep_text(struct pairing *p, struct slice s)
 
 static int add(struct pairing *p, bool from_client, const struct rpc *m, struct pairing_request *r)
 {
-    if (p->n == p->cap) {
-        size_t cap = p->cap == 0 ? 64 : p->cap * 2;
-        struct pairing_request *more = realloc(p->requests, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        p->requests = more;
-        p->cap = cap;
-    }
+    if (!ROOM(p->requests, p->n, p->cap))
+        return MI_ENOMEM;
     if (p->n >= p->heads_n && grow_heads(p) < 0)
         return MI_ENOMEM;
     r->next = NONE;

@@ -2,6 +2,7 @@
 #include "vault/prune_inner.h"
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "vault/uid.h"
 
 #include <ctype.h>
@@ -18,14 +19,8 @@
 
 static bool add_session(struct prune *p, int64_t id)
 {
-    if (p->n == p->cap) {
-        size_t cap = p->cap != 0 ? 2 * p->cap : 64;
-        int64_t *more = realloc(p->session, cap * sizeof *more);
-        if (more == NULL)
-            return false;
-        p->session = more;
-        p->cap = cap;
-    }
+    if (!ROOM(p->session, p->n, p->cap))
+        return false;
     p->session[p->n++] = id;
     return true;
 }

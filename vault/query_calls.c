@@ -2,6 +2,7 @@
 #include "vault/query_inner.h"
 
 #include "base/intern.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 
@@ -51,14 +52,8 @@ static int keep(struct calls *c, sqlite3_stmt *st)
     if (intern_add(&c->names, method, &a.method) < 0 ||
         intern_add(&c->names, target, &a.target) < 0)
         return MI_ENOMEM;
-    if (c->n == c->cap) {
-        size_t cap = c->cap != 0 ? 2 * c->cap : 256;
-        struct asked *more = realloc(c->asked, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        c->asked = more;
-        c->cap = cap;
-    }
+    if (!ROOM(c->asked, c->n, c->cap))
+        return MI_ENOMEM;
     c->asked[c->n++] = a;
     return 0;
 }

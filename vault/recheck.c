@@ -1,5 +1,6 @@
 #include "vault/recheck.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
@@ -55,14 +56,8 @@ static struct recheck_request *find_token(struct recheck *r, bool from_client, u
 static int request(struct recheck *r, const struct rpc *m, int64_t seq, bool from_client,
                    breaches *ret)
 {
-    if (r->n == r->cap) {
-        size_t cap = r->cap == 0 ? 64 : r->cap * 2;
-        struct recheck_request *more = realloc(r->request, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        r->request = more;
-        r->cap = cap;
-    }
+    if (!ROOM(r->request, r->n, r->cap))
+        return MI_ENOMEM;
     struct recheck_request q = {.seq = seq, .from_client = from_client};
     q.token = hash_of(json_get(m->meta, "progressToken"));
     *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);

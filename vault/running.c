@@ -1,5 +1,6 @@
 #include "vault/running.h"
 
+#include "base/room.h"
 #include "vault/dir.h"
 #include "vault/schema.h"
 
@@ -195,14 +196,9 @@ static int load(sqlite3 *db, struct running_list *l)
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
     int st = rc == SQLITE_OK ? 0 : MI_ESTORE;
     while (st == 0 && l->n < RUNNING_ROWS_MAX && (rc = sqlite3_step(q)) == SQLITE_ROW) {
-        if (l->n == cap) {
-            struct running_row *more = realloc(l->row, (cap + 16) * 2 * sizeof *more);
-            if (more == NULL) {
-                st = MI_ENOMEM;
-                break;
-            }
-            l->row = more;
-            cap = (cap + 16) * 2;
+        if (!ROOM(l->row, l->n, cap)) {
+            st = MI_ENOMEM;
+            break;
         }
         take_row(q, &l->row[l->n++]);
     }

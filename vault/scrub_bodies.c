@@ -1,6 +1,8 @@
 /* Large bodies of a session, in VAULT/Bodies/UID. */
 #include "vault/scrub_inner.h"
 
+#include "base/room.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -33,14 +35,8 @@ int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length)
 {
     if (s->db == NULL)
         return 0;
-    if (s->ranges_n == s->ranges_cap) {
-        size_t cap = s->ranges_cap == 0 ? 64 : s->ranges_cap * 2;
-        struct scrub_range *more = realloc(s->ranges, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        s->ranges = more;
-        s->ranges_cap = cap;
-    }
+    if (!ROOM(s->ranges, s->ranges_n, s->ranges_cap))
+        return MI_ENOMEM;
     s->ranges[s->ranges_n++] = (struct scrub_range){offset, offset + length + 1};
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "vault/search_text.h"
 
+#include "base/room.h"
 #include "base/text.h"
 #include "wire/json_text.h"
 
@@ -64,14 +65,8 @@ static int on_word(void *ctx, int flags, const char *word, int n, int from, int 
 {
     (void)flags;
     struct search_list *l = ctx;
-    if (l->n == l->cap) {
-        size_t cap = l->cap != 0 ? 2 * l->cap : 256;
-        struct search_word *more = realloc(l->word, cap * sizeof *more);
-        if (more == NULL)
-            return SQLITE_NOMEM;
-        l->word = more;
-        l->cap = cap;
-    }
+    if (!ROOM(l->word, l->n, l->cap))
+        return SQLITE_NOMEM;
     l->word[l->n++] = (struct search_word){(size_t)from, (size_t)to, l->text.n, (size_t)n};
     buf_add(&l->text, word, (size_t)n);
     return l->text.failed ? SQLITE_NOMEM : SQLITE_OK;

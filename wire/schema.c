@@ -1,6 +1,7 @@
 /* schema.c - from the text of a schema to its rules. */
 #include "wire/schema.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 #include "wire/schema_inner.h"
 
@@ -63,14 +64,8 @@ static int compile(struct schema *s, uint32_t at);
 
 static int add_keyword(struct schema *s, enum keyword word, uint32_t at)
 {
-    if (s->keywords == s->keywords_cap) {
-        size_t cap = s->keywords_cap == 0 ? 32 : s->keywords_cap * 2;
-        struct schema_keyword *more = realloc(s->keyword, cap * sizeof *more);
-        if (more == NULL)
-            return MI_ENOMEM;
-        s->keyword = more;
-        s->keywords_cap = cap;
-    }
+    if (!ROOM(s->keyword, s->keywords, s->keywords_cap))
+        return MI_ENOMEM;
     s->keyword[s->keywords++] = (struct schema_keyword){.at = at, .word = (uint8_t)word};
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "wire/tools.h"
 
+#include "base/room.h"
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
@@ -70,19 +71,6 @@ struct tool *tools_find(struct tools *t, struct slice raw)
     return found ? &t->tool[at] : NULL;
 }
 
-static bool room_for_one(struct tools *t)
-{
-    if (t->n < t->cap)
-        return true;
-    size_t cap = t->cap == 0 ? 16 : t->cap * 2;
-    struct tool *more = t->n < TOOLS_MAX ? realloc(t->tool, cap * sizeof *more) : NULL;
-    if (more == NULL)
-        return false;
-    t->tool = more;
-    t->cap = cap;
-    return true;
-}
-
 /* Name and definition in one block of its own. */
 static bool tool_open(struct tool *ret, struct slice name, struct slice text)
 {
@@ -128,7 +116,8 @@ static void put(struct tools *t, struct slice name, struct slice text)
         t->tool[at].generation = t->generation;
         return;
     }
-    if (name.n + text.n > TOOLS_BYTES_MAX - t->bytes || (!known && !room_for_one(t)) ||
+    if (name.n + text.n > TOOLS_BYTES_MAX - t->bytes ||
+        (!known && !(t->n < TOOLS_MAX && ROOM(t->tool, t->n, t->cap))) ||
         !tool_open(&new, name, text)) {
         t->overflow = true;
         return;
