@@ -2,13 +2,11 @@
 """Names and texts made to harm: nothing leaves the vault, forges a log line or reaches a terminal raw."""
 import json
 import os
-import pty
 import re
-import select
-import time
 
 import lib
 from lib import case, check, eq, fake, note, one_of, request
+from looking import on_terminal
 
 # As JSON text, so that escapes stay escapes and raw bytes stay raw.
 NAMES = [
@@ -146,25 +144,7 @@ def _(t):
     p = hostile_session(t)
     p.end(gone=p.open)
     for args in (["sessions"], ["show"]):
-        master, slave = pty.openpty()
-        q = lib.subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave,
-                                 stderr=slave, env=t.environ({"TERM": "xterm", "PAGER": "cat"}))
-        os.close(slave)
-        out = b""
-        end = time.monotonic() + 20 * lib.SLOW
-        while time.monotonic() < end:
-            if not select.select([master], [], [], 1)[0]:
-                continue
-            try:
-                data = os.read(master, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            out += data
-        eq(q.wait(10), 0, f"exit status of {args}")
-        os.close(master)
-        text = out.decode("utf-8", "strict").replace("\r\n", "\n")
+        text = on_terminal(t, *args)
         check("\x1b[31mred" not in text, "a message's own colour reached the terminal")
         plain = re.sub("\x1b\\[[0-9;]*m", "", text)
         no_raw_controls(plain, f"{args[0]} on a terminal")

@@ -75,12 +75,13 @@ def fails(t, status, *args, env=None):
 
 
 def on_terminal(t, *args, columns=100, env=None):
+    """What a command that succeeds shows on a terminal, colours included."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave, stderr=slave,
                          env=t.environ({"TERM": "xterm", "PAGER": "cat", "LC_ALL": "C.UTF-8", **(env or {})}))
     os.close(slave)
-    out, end = b"", time.monotonic() + 10 * lib.SLOW
+    out, end = b"", time.monotonic() + 20 * lib.SLOW
     try:
         while True:
             check(select.select([master], [], [], max(0, end - time.monotonic()))[0], f"{args} does not end")
@@ -94,4 +95,5 @@ def on_terminal(t, *args, columns=100, env=None):
     finally:
         os.close(master)
         p.wait()
+    eq(p.returncode, 0, f"exit status of {args}")
     return out.decode().replace("\r\n", "\n")

@@ -30,21 +30,6 @@ static struct query_message message(int64_t seq, const char *dir, const char *ki
     };
 }
 
-static int set_up(void **state)
-{
-    struct temp *t = calloc(1, sizeof *t);
-    temp_make(t);
-    *state = t;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temp_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static struct deposit *begin(struct temp *t, const char *name)
 {
     struct deposit *d;
@@ -160,14 +145,14 @@ static void test_deposit_vault_that_cannot_be_made_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_deposit_session_has_ended_and_says_who_spoke, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_deposit_session_has_ended_and_says_who_spoke,
+                                        temp_set_up, temp_tear_down),
         cmocka_unit_test_setup_teardown(test_deposit_name_can_be_chosen_and_header_beats_messages,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_deposit_without_commit_leaves_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_deposit_vault_that_cannot_be_made_is_told, set_up,
-                                        tear_down),
+                                        temp_set_up, temp_tear_down),
+        cmocka_unit_test_setup_teardown(test_deposit_without_commit_leaves_nothing, temp_set_up,
+                                        temp_tear_down),
+        cmocka_unit_test_setup_teardown(test_deposit_vault_that_cannot_be_made_is_told, temp_set_up,
+                                        temp_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

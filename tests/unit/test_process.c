@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,18 +10,6 @@
 static void pause_ms(long ms)
 {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
-}
-
-static pid_t sleeper(void)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            pause();
-    }
-    assert_true(pid > 0);
-    return pid;
 }
 
 static void end(pid_t pid)
@@ -66,7 +52,7 @@ static void test_process_that_is_not_there_is_told_so(void **state)
 {
     (void)state;
     struct process p;
-    pid_t pid = sleeper();
+    pid_t pid = unit_sleeper();
     end(pid);
     const pid_t none[] = {pid, 0, -1};
     for (size_t i = 0; i < MI_COUNT(none); i++) {
@@ -80,7 +66,7 @@ static void test_process_that_is_a_zombie_has_no_start(void **state)
 {
     (void)state;
     siginfo_t si;
-    pid_t pid = sleeper();
+    pid_t pid = unit_sleeper();
     assert_true(process_start(pid) > 0);
     kill(pid, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
@@ -91,7 +77,7 @@ static void test_process_that_is_a_zombie_has_no_start(void **state)
 static void test_process_children_are_listed_up_to_a_limit(void **state)
 {
     (void)state;
-    pid_t pid[3] = {sleeper(), sleeper(), sleeper()}, got[4];
+    pid_t pid[3] = {unit_sleeper(), unit_sleeper(), unit_sleeper()}, got[4];
     assert_int_equal(process_children(getpid(), got, 4), 3);
     for (int i = 0; i < 3; i++)
         assert_int_equal(got[i], pid[i]);
@@ -104,7 +90,7 @@ static void test_process_group_lists_its_members_that_live(void **state)
 {
     (void)state;
     struct process p[4];
-    pid_t leader = sleeper(), member = sleeper();
+    pid_t leader = unit_sleeper(), member = unit_sleeper();
     assert_int_equal(setpgid(leader, leader), 0);
     assert_int_equal(setpgid(member, leader), 0);
     assert_int_equal(process_group(leader, p, 4), 2);
@@ -123,9 +109,9 @@ static void test_process_group_lists_its_members_that_live(void **state)
 static void test_process_started_later_has_a_later_start(void **state)
 {
     (void)state;
-    pid_t a = sleeper();
+    pid_t a = unit_sleeper();
     pause_ms(30); /* start times count in steps of 10 ms */
-    pid_t b = sleeper();
+    pid_t b = unit_sleeper();
     assert_true(process_start(b) > process_start(a));
     end(a);
     end(b);

@@ -11,10 +11,7 @@
 static void open_vault(struct temp *t, sqlite3 **ret)
 {
     char sql[256];
-    assert_int_equal(mkdir(t->vault, 0700), 0);
-    assert_int_equal(sqlite3_open(temp_path(t, "vault/interposer.db"), ret), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(*ret, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(schema_ready(*ret), 0);
+    *ret = sql_vault(t);
     for (int i = 1; i <= 3; i++) { /* three, two and one day ago, with 500 messages each */
         int64_t at = NOW - (4 - i) * DAY;
         snprintf(
@@ -23,31 +20,15 @@ static void open_vault(struct temp *t, sqlite3 **ret)
             " record_level, interposer_version) VALUES (%d, 'U%d', 'n', '[]', %lld, %lld, 1, 'h', "
             "'full', '0')",
             i, i, (long long)at, (long long)at);
-        assert_int_equal(sqlite3_exec(*ret, sql, NULL, NULL, NULL), SQLITE_OK);
+        sql_run(*ret, sql);
         snprintf(sql, sizeof sql,
                  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
                  " INSERT INTO messages SELECT (%d << 36) + i, %d, i, 0, 'c2s', 'peer', 'request', "
                  "NULL, NULL,"
                  " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL FROM n",
                  i, i);
-        assert_int_equal(sqlite3_exec(*ret, sql, NULL, NULL, NULL), SQLITE_OK);
+        sql_run(*ret, sql);
     }
-}
-
-static int set_up(void **state)
-{
-    struct temp *t = calloc(1, sizeof *t);
-    assert_non_null(t);
-    temp_make(t);
-    *state = t;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    temp_remove(*state);
-    free(*state);
-    return 0;
 }
 
 static struct prune *begin(struct temp *t, struct retention rule)
@@ -94,9 +75,9 @@ static void test_prune_locked_database_is_to_be_tried_again(void **state)
     bool done;
     open_vault(t, &db);
     struct prune *p = begin(t, (struct retention){.keep_last = 1});
-    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    sql_run(db, "BEGIN IMMEDIATE");
     assert_int_equal(prune_step(p, &done, &error), MI_EFULL);
-    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    sql_run(db, "COMMIT");
     assert_int_equal(prune_step(p, &done, &error), 0);
     assert_int_equal(prune_done(p)->messages, PRUNE_ROWS);
     prune_close(p);
@@ -115,8 +96,7 @@ static void test_prune_quiet_is_nobody_else_has_written(void **state)
     assert_true(prune_is_quiet(p));
     assert_int_equal(prune_step(p, &done, &error), 0);
     assert_true(prune_is_quiet(p)); /* it was ourselves */
-    assert_int_equal(sqlite3_exec(db, "UPDATE sessions SET pid = 2 WHERE id = 3", NULL, NULL, NULL),
-                     SQLITE_OK);
+    sql_run(db, "UPDATE sessions SET pid = 2 WHERE id = 3");
     assert_false(prune_is_quiet(p));
     assert_true(prune_is_quiet(p));
     prune_close(p);
@@ -139,7 +119,7 @@ static void test_prune_vault_that_is_not_there_is_an_error(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, temp_set_up, temp_tear_down)
     static const struct CMUnitTest tests[] = {
         TEST(test_prune_step_is_short_and_the_next_run_goes_on),
         TEST(test_prune_locked_database_is_to_be_tried_again),

@@ -4,46 +4,23 @@
 #include "vault/dir.h"
 #include "vault/uid.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/vault_unit.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct vault {
-    char dir[64];
+    struct temp temp;
     sqlite3 *db; /* owned; a second connection, that writes */
     int64_t next_event;
 };
 
-static void run_sql(struct vault *v, const char *text)
-{
-    char *why = NULL;
-    if (sqlite3_exec(v->db, text, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s: %s", text, why);
-}
-
-static int64_t one_number(struct vault *v, const char *text)
-{
-    sqlite3_stmt *st;
-    assert_int_equal(sqlite3_prepare_v2(v->db, text, -1, &st, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-    int64_t n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    return n;
-}
-
 static int set_up(void **state)
 {
     struct vault *v = calloc(1, sizeof *v);
-    char path[128];
     assert_non_null(v);
-    snprintf(v->dir, sizeof v->dir, "/tmp/test_query.XXXXXX");
-    assert_non_null(mkdtemp(v->dir));
-    snprintf(path, sizeof path, "%s/" VAULT_DB, v->dir);
-    assert_int_equal(sqlite3_open(path, &v->db), SQLITE_OK);
-    run_sql(v,
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
-    assert_int_equal(schema_ready(v->db), 0);
+    temp_make(&v->temp);
+    v->db = sql_vault(&v->temp);
     *state = v;
     return 0;
 }
@@ -51,10 +28,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct vault *v = *state;
-    char command[128];
     sqlite3_close(v->db);
-    snprintf(command, sizeof command, "rm -rf %s", v->dir);
-    assert_int_equal(system(command), 0);
+    temp_remove(&v->temp);
     free(v);
     return 0;
 }
@@ -71,7 +46,7 @@ static void add_session(struct vault *v, int64_t id, const char *uid)
              " interposer_version) VALUES (%lld, '%s', 'name%lld', '[\"x\"]', %lld, 4, 'h', "
              "'full', '0')",
              (long long)id, whole, (long long)id, (long long)(1000000 * id));
-    run_sql(v, text);
+    sql_run(v->db, text);
 }
 
 struct message {
@@ -118,14 +93,14 @@ static void add_event(struct vault *v, int64_t session_id, int64_t t_us, const c
     snprintf(text, sizeof text,
              "INSERT INTO events (session_id, t_us, kind, detail) VALUES (%lld, %lld, '%s', '{}')",
              (long long)session_id, (long long)t_us, kind);
-    run_sql(v, text);
+    sql_run(v->db, text);
 }
 
 static struct query *open_it(struct vault *v)
 {
     struct query *q = NULL;
     struct buf error = {0};
-    if (query_open(&q, v->dir, &error) < 0)
+    if (query_open(&q, v->temp.vault, &error) < 0)
         fail_msg("%s", buf_str(&error));
     buf_close(&error);
     return q;
@@ -146,24 +121,24 @@ static void open_fails(const char *dir, int status, const char *part)
 static void test_query_open_tells_what_is_wrong_with_a_vault(void **state)
 {
     struct vault *v = *state;
-    char path[128], other[128];
-    snprintf(path, sizeof path, "%s/" VAULT_DB, v->dir);
-    snprintf(other, sizeof other, "%s/other", v->dir);
+    char path[256], other[256];
+    snprintf(path, sizeof path, "%s/" VAULT_DB, v->temp.vault);
+    snprintf(other, sizeof other, "%s/other", v->temp.vault);
     open_fails("/nonexistent/vault", MI_ENOENT,
                "nothing has been recorded in /nonexistent/vault; name");
     open_fails(path, MI_EIO, "Not a directory; name another with --vault");
-    run_sql(v, "PRAGMA user_version = 99");
-    open_fails(v->dir, MI_ESTORE, "made by a newer mcp-interposer");
-    run_sql(v, "PRAGMA user_version = 0"); /* a proxy is about to make the tables */
-    open_fails(v->dir, MI_ENOENT, "nothing has been recorded");
-    run_sql(v, "PRAGMA user_version = 2");
+    sql_run(v->db, "PRAGMA user_version = 99");
+    open_fails(v->temp.vault, MI_ESTORE, "made by a newer mcp-interposer");
+    sql_run(v->db, "PRAGMA user_version = 0"); /* a proxy is about to make the tables */
+    open_fails(v->temp.vault, MI_ENOENT, "nothing has been recorded");
+    sql_run(v->db, "PRAGMA user_version = 2");
     sqlite3_close(v->db);
     v->db = NULL;
 
     assert_int_equal(rename(path, other), 0);
-    open_fails(v->dir, MI_ENOENT, "nothing has been recorded");
+    open_fails(v->temp.vault, MI_ENOENT, "nothing has been recorded");
     assert_int_equal(symlink(other, path), 0);
-    open_fails(v->dir, MI_ESTORE, "cannot read"); /* a link is not followed */
+    open_fails(v->temp.vault, MI_ESTORE, "cannot read"); /* a link is not followed */
     assert_int_equal(unlink(path), 0);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -171,7 +146,7 @@ static void test_query_open_tells_what_is_wrong_with_a_vault(void **state)
           "them\n",
           f);
     assert_int_equal(fclose(f), 0);
-    open_fails(v->dir, MI_ESTORE, "not a database");
+    open_fails(v->temp.vault, MI_ESTORE, "not a database");
 }
 
 static void test_query_changes_nothing_in_the_database(void **state)
@@ -203,12 +178,12 @@ static void test_query_sessions_come_newest_first_and_no_more_than_asked_for(voi
 {
     struct vault *v = *state;
     char uid[32];
-    run_sql(v, "BEGIN");
+    sql_run(v->db, "BEGIN");
     for (int64_t id = 1; id <= 200; id++) { /* several pages */
         snprintf(uid, sizeof uid, "A%03lld", (long long)id);
         add_session(v, id, uid);
     }
-    run_sql(v, "COMMIT");
+    sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     static const int64_t limits[] = {0, 1, 63, 64, 65, 128, 199, 200, 201};
     for (size_t i = 0; i < MI_COUNT(limits); i++) {
@@ -304,7 +279,7 @@ static void test_query_session_has_every_column(void **state)
     assert_null(s.end_reason.p);
     assert_false(s.has_exit_status);
     assert_int_equal(s.ended_at_us, 0);
-    run_sql(v,
+    sql_run(v->db,
             "UPDATE sessions SET client_name = 'cn', client_version = 'cv', server_name = 'sn',"
             " server_version = 'sv', protocol_version = 'pv', ended_at_us = 9, end_reason = 'er',"
             " exit_status = 0");
@@ -331,7 +306,7 @@ static int64_t count_status(struct vault *v, int64_t session_id, const char *sta
     snprintf(text, sizeof text,
              "SELECT count(*) FROM invocations WHERE session_id = %lld AND status = '%s'",
              (long long)session_id, status);
-    return one_number(v, text);
+    return sql_number(v->db, text);
 }
 
 static void agrees_with_the_view(struct vault *v, struct query *q, int64_t id)
@@ -348,7 +323,7 @@ static void agrees_with_the_view(struct vault *v, struct query *q, int64_t id)
     char text[128];
     snprintf(text, sizeof text, "SELECT count(*) FROM invocations WHERE session_id = %lld",
              (long long)id);
-    assert_int_equal(s.calls, one_number(v, text));
+    assert_int_equal(s.calls, sql_number(v->db, text));
     int64_t waiting = 0;
     for (int64_t seq = 0; seq <= s.last_seq + 70; seq++)
         waiting += query_summary_waits(&s, seq);
@@ -394,7 +369,7 @@ static void test_query_summary_agrees_with_the_view_invocations(void **state)
     struct vault *v = *state;
     struct unit_random r = {.s = 20261121};
     char uid[32];
-    run_sql(v, "BEGIN");
+    sql_run(v->db, "BEGIN");
     for (int64_t id = 1; id <= 12; id++) {
         snprintf(uid, sizeof uid, "A%02lld", (long long)id);
         add_session(v, id, uid);
@@ -402,7 +377,7 @@ static void test_query_summary_agrees_with_the_view_invocations(void **state)
         for (size_t calls = unit_random(&r, 60); calls > 0; calls--)
             seq = add_call(v, id, seq, &r);
     }
-    run_sql(v, "COMMIT");
+    sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     for (int64_t id = 1; id <= 12; id++)
         agrees_with_the_view(v, q, id);
@@ -463,7 +438,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     if (s->big != NULL)
         assert_true(slice_is(m->body, s->big));
     if (s->checkpoint) /* the whole log is moved and emptied: nobody is reading it */
-        assert_int_equal(one_number(s->v, "PRAGMA wal_checkpoint(TRUNCATE)"), 0);
+        assert_int_equal(sql_number(s->v->db, "PRAGMA wal_checkpoint(TRUNCATE)"), 0);
     return s->messages != s->stop_at;
 }
 
@@ -482,11 +457,11 @@ static void test_query_timeline_gives_a_range_in_order_over_many_pages(void **st
     add_session(v, 1, "AA");
     add_session(v, 2, "BB");
     add_session(v, 3, "CC");
-    run_sql(v, "BEGIN");
+    sql_run(v->db, "BEGIN");
     for (int64_t id = 1; id <= 3; id++)
         for (int64_t seq = 1; seq <= 1500; seq++)
             add_message(v, id, &(struct message){.seq = seq, .t_us = seq});
-    run_sql(v, "COMMIT");
+    sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     static const struct {
         int64_t from, to, n;
@@ -509,10 +484,10 @@ static void test_query_timeline_pages_are_bounded_by_bytes(void **state)
     static char big[60001];
     memset(big, 'b', sizeof big - 1);
     add_session(v, 1, "AA");
-    run_sql(v, "BEGIN");
+    sql_run(v->db, "BEGIN");
     for (int64_t seq = 1; seq <= 100; seq++)
         add_message(v, 1, &(struct message){.seq = seq, .body = big});
-    run_sql(v, "COMMIT");
+    sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     struct held *page = NULL;
     assert_int_equal(
@@ -555,10 +530,10 @@ static void test_query_timeline_reads_more_events_than_a_page(void **state)
 {
     struct vault *v = *state;
     add_session(v, 1, "AA");
-    run_sql(v, "BEGIN");
+    sql_run(v->db, "BEGIN");
     for (int i = 0; i < 1300; i++)
         add_event(v, 1, i, "gap");
-    run_sql(v, "COMMIT");
+    sql_run(v->db, "COMMIT");
     struct query *q = open_it(v);
     struct story s = {.v = v};
     assert_int_equal(query_timeline(q, 1, 0, INT64_MAX, on_message, on_event, &s), 0);
@@ -656,7 +631,8 @@ struct meanwhile {
 static void write_ahead(struct meanwhile *m)
 {
     if (m->n++ == 0)
-        run_sql(m->v, "UPDATE messages SET method = 'changed', body = 'changed' WHERE seq > 2000");
+        sql_run(m->v->db,
+                "UPDATE messages SET method = 'changed', body = 'changed' WHERE seq > 2000");
 }
 
 static bool changed_call(void *ctx, const struct query_call *c)
@@ -681,16 +657,16 @@ static void test_query_long_reading_is_many_short_transactions(void **state)
     struct vault *v = *state;
     struct query *q = open_it(v);
     add_session(v, 1, "A");
-    run_sql(v, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
-               " INSERT INTO messages SELECT (1 << 36) + i, 1, i, 0, 'c2s', 'peer', 'request', "
-               "'1', 'x', NULL, 'x',"
-               " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL FROM n");
+    sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+                   " INSERT INTO messages SELECT (1 << 36) + i, 1, i, 0, 'c2s', 'peer', 'request', "
+                   "'1', 'x', NULL, 'x',"
+                   " NULL, NULL, 2, 0, 'refused', NULL, NULL, NULL, NULL FROM n");
     static const char reset[] = "UPDATE messages SET method = 'x', body = 'x'";
     struct meanwhile m = {.v = v};
     assert_int_equal(query_bodies(q, 1, 0, INT64_MAX, changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
     assert_int_equal(m.changed, 3000);
-    run_sql(v, reset);
+    sql_run(v->db, reset);
     m = (struct meanwhile){.v = v};
     assert_int_equal(query_facts(q, 1, "request", changed_message, &m), 0);
     assert_int_equal(m.n, 5000);
@@ -700,11 +676,12 @@ static void test_query_long_reading_is_many_short_transactions(void **state)
                      0); /* over the end of a part */
     assert_int_equal(m.n, 1 + 2200);
     assert_int_equal(m.changed, 2200);
-    run_sql(v, reset);
+    sql_run(v->db, reset);
     m = (struct meanwhile){.v = v};
-    run_sql(v, "INSERT INTO messages SELECT id + 5000, 1, seq + 5000, 0, 's2c', 'peer', 'error', "
-               "'1', NULL, NULL, 'x',"
-               " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL FROM messages WHERE seq <= 1");
+    sql_run(v->db,
+            "INSERT INTO messages SELECT id + 5000, 1, seq + 5000, 0, 's2c', 'peer', 'error', "
+            "'1', NULL, NULL, 'x',"
+            " NULL, NULL, 2, 0, 'forwarded', seq, -1, NULL, NULL FROM messages WHERE seq <= 1");
     assert_int_equal(query_calls(q, 1, changed_call, &m), 0);
     assert_int_equal(m.n, 5000);
     query_close(q);
@@ -732,17 +709,17 @@ static const char uid_3[] = "01ABCDEFGHJKMNPQRSTVWXYZ03";
 
 static void make_bodies(struct vault *v)
 {
-    char path[128], link[128];
-    snprintf(path, sizeof path, "%s/" VAULT_BODIES, v->dir);
+    char path[256], link[256];
+    snprintf(path, sizeof path, "%s/" VAULT_BODIES, v->temp.vault);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/" VAULT_BODIES "/%s", v->dir, uid_1);
+    snprintf(path, sizeof path, "%s/" VAULT_BODIES "/%s", v->temp.vault, uid_1);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs("first\nsecond\n", f);
     assert_int_equal(fclose(f), 0);
-    snprintf(link, sizeof link, "%s/" VAULT_BODIES "/%s", v->dir, uid_2);
+    snprintf(link, sizeof link, "%s/" VAULT_BODIES "/%s", v->temp.vault, uid_2);
     assert_int_equal(symlink(path, link), 0);
-    snprintf(link, sizeof link, "%s/" VAULT_BODIES "/%s", v->dir, uid_3);
+    snprintf(link, sizeof link, "%s/" VAULT_BODIES "/%s", v->temp.vault, uid_3);
     assert_int_equal(mkfifo(link, 0600), 0);
 }
 
@@ -796,7 +773,7 @@ static void test_query_session_has_the_rules_of_the_sanitizer_where_there_are_an
     struct query_session s;
     add_session(v, 1, "AAAA");
     add_session(v, 2, "BBBB");
-    run_sql(v, "UPDATE sessions SET redact_rules = '{\"version\":1}' WHERE id = 2");
+    sql_run(v->db, "UPDATE sessions SET redact_rules = '{\"version\":1}' WHERE id = 2");
     struct query *q = open_it(v);
     assert_int_equal(query_session(q, "1", &s), 0);
     assert_null(s.redact_rules.p);
@@ -804,7 +781,7 @@ static void test_query_session_has_the_rules_of_the_sanitizer_where_there_are_an
     assert_true(slice_is(s.redact_rules, "{\"version\":1}"));
     assert_int_equal(s.uid_unique, 1);
     query_close(q);
-    run_sql(v, "ALTER TABLE sessions DROP COLUMN redact_rules; PRAGMA user_version = 1");
+    sql_run(v->db, "ALTER TABLE sessions DROP COLUMN redact_rules; PRAGMA user_version = 1");
     q = open_it(v);
     assert_int_equal(query_session(q, "2", &s), 0);
     assert_null(s.redact_rules.p);

@@ -121,35 +121,6 @@ static enum recorder_result commit_later(struct fixture *f)
     return recorder_commit(f->r);
 }
 
-/* Another process holds the write lock, until it is killed or for so long. */
-static pid_t lock_vault(struct fixture *f, int64_t for_us)
-{
-    int locked[2];
-    char path[512], c = 0;
-    snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
-    assert_int_equal(pipe(locked), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        sqlite3 *db = NULL;
-        alarm(60);
-        if (sqlite3_open(path, &db) == SQLITE_OK &&
-            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
-            write(locked[1], "x", 1) == 1)
-            usleep((useconds_t)(for_us > 0 ? for_us : 60000000));
-        kill(getpid(), SIGKILL); /* the kernel lets the lock go */
-    }
-    close(locked[1]);
-    assert_int_equal(read(locked[0], &c, 1), 1);
-    close(locked[0]);
-    return pid;
-}
-
-static void unlock_vault(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 /* Every row that is there is the one of its seq, whole and in place; how many. */
 static uint64_t rows_that_are_right(struct fixture *f)
 {
@@ -274,9 +245,9 @@ static void test_recorder_lock_held_for_a_moment_is_waited_for(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 60000);
+    pid_t h = sql_lock(&f->t, 60000);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(rows_that_are_right(f), 2);
     assert_int_equal(said_lines(), 0);
 }
@@ -286,7 +257,7 @@ static void test_recorder_lock_held_for_long_lets_the_traffic_go_on_and_loses_no
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     int64_t start = __real_clock_mono_us();
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     assert_true(__real_clock_mono_us() - start >= RECORDER_WAIT_US);
@@ -301,7 +272,7 @@ static void test_recorder_lock_held_for_long_lets_the_traffic_go_on_and_loses_no
     }
     assert_true(__real_clock_mono_us() - start < 2000000);
     assert_string_equal(ask(&f->t, "SELECT count(*) FROM messages"), "1");
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     assert_false(recorder_behind(f->r));
     assert_int_equal(rows_that_are_right(f), 202);
@@ -315,7 +286,7 @@ static void test_recorder_full_queue_holds_the_traffic_before_it_loses_anything(
     const size_t pad = 100000;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     enum recorder_result result = RECORDER_BEHIND;
     struct chunk *c = NULL;
     while (result == RECORDER_BEHIND) {
@@ -332,7 +303,7 @@ static void test_recorder_full_queue_holds_the_traffic_before_it_loses_anything(
         forward_us += 1000000;
         assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     }
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     let_go(c);
     assert_int_equal(rows_that_are_right(f), f->added);
@@ -345,7 +316,7 @@ static void test_recorder_after_the_pause_rows_are_lost_counted_and_said(void **
     const size_t pad = 100000;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     struct chunk *c;
     do {
         c = add(f, pad);
@@ -361,7 +332,7 @@ static void test_recorder_after_the_pause_rows_are_lost_counted_and_said(void **
         assert_int_equal(add_and_commit(f, pad), RECORDER_BEHIND);
     uint64_t last_lost = f->added;
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND); /* a small one still fits */
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     char want[200];
     snprintf(want, sizeof want,
@@ -380,10 +351,10 @@ static void test_recorder_row_larger_than_the_queue_is_lost_at_once(void **state
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     assert_int_equal(add_and_commit(f, RECORDER_QUEUE_MAX), RECORDER_BEHIND);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     assert_int_equal(lost_as_events_say(f), 1);
     assert_string_equal(ask(&f->t, "SELECT group_concat(seq) FROM messages"), "1,3");
@@ -394,7 +365,7 @@ static void test_recorder_stop_holds_everything_while_the_lock_is_held(void **st
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, true), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     struct chunk *c = add(f, 0);
     assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     assert_true(recorder_behind(f->r));
@@ -402,7 +373,7 @@ static void test_recorder_stop_holds_everything_while_the_lock_is_held(void **st
         forward_us += 1000000;
         assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     }
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(commit_later(f), RECORDER_STORED);
     let_go(c);
     assert_int_equal(rows_that_are_right(f), 2);
@@ -414,12 +385,12 @@ static void test_recorder_stop_gives_up_after_the_pause(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, true), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     struct chunk *c = add(f, 0);
     assert_int_equal(recorder_commit(f->r), RECORDER_HOLD);
     forward_us += RECORDER_PAUSE_US;
     assert_int_equal(recorder_commit(f->r), RECORDER_FAILED);
-    unlock_vault(h);
+    sql_unlock(h);
     recorder_close(f->r); /* at last it can be written after all */
     f->r = NULL;
     let_go(c);
@@ -616,12 +587,12 @@ static void test_recorder_close_writes_what_waits(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     struct chunk *c = add(f, 0); /* of a turn that was never ended */
     struct store_update u = {.end_reason = slice_of("signal")};
     recorder_learn(f->r, &u);
-    unlock_vault(h);
+    sql_unlock(h);
     recorder_close(f->r);
     f->r = NULL;
     let_go(c);
@@ -635,11 +606,11 @@ static void test_recorder_close_waits_for_a_lock_that_is_held(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, RECORDER_WAIT_US + 350000); /* the first wait is over before */
+    pid_t h = sql_lock(&f->t, RECORDER_WAIT_US + 350000); /* the first wait is over before */
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     recorder_close(f->r);
     f->r = NULL;
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(rows_that_are_right(f), 2);
     assert_int_equal(said_lines(), 0);
 }
@@ -649,13 +620,13 @@ static void test_recorder_close_that_cannot_write_says_so(void **state)
     struct fixture *f = *state;
     assert_int_equal(open_recorder(f, false), 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_STORED);
-    pid_t h = lock_vault(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     assert_int_equal(add_and_commit(f, 0), RECORDER_BEHIND);
     recorder_close(f->r);
     f->r = NULL;
     assert_true(
         said_holds("error: not everything is recorded: lost=1 reason=\"database is locked\""));
-    unlock_vault(h);
+    sql_unlock(h);
     assert_int_equal(rows_that_are_right(f), 1);
 }
 

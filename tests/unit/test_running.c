@@ -7,7 +7,6 @@
 #include "vault/schema.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 struct fixture {
@@ -39,13 +38,7 @@ static int tear_down(void **state)
 /* A process in the group of the first one. */
 static pid_t kid(struct fixture *f)
 {
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            pause();
-    }
-    assert_true(pid > 0);
+    pid_t pid = unit_sleeper();
     assert_int_equal(setpgid(pid, f->kids > 0 ? f->kid[0] : pid), 0);
     f->kid[f->kids++] = pid;
     return pid;

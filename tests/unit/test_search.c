@@ -46,14 +46,9 @@ static int set_up(void **state)
 {
     struct vault *v = calloc(1, sizeof *v);
     struct buf error = {0};
-    sqlite3 *db = NULL;
     assert_non_null(v);
     temp_make(&v->temp);
-    assert_int_equal(mkdir(v->temp.vault, 0700), 0);
-    assert_int_equal(sqlite3_open(temp_path(&v->temp, "vault/interposer.db"), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(schema_ready(db), 0);
-    sqlite3_close(db);
+    sqlite3_close(sql_vault(&v->temp));
     assert_int_equal(query_open(&v->q, v->temp.vault, &error), 0);
     assert_int_equal(search_open(&v->s, v->q), 0);
     *state = v;

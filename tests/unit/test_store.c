@@ -368,42 +368,13 @@ static void test_store_log_that_is_a_link_is_not_followed(void **state)
     }
 }
 
-/* Another process holds the write lock, until it is killed or for so long. */
-static pid_t hold_lock(struct fixture *f, int64_t for_us)
-{
-    int locked[2];
-    char path[512], c = 0;
-    snprintf(path, sizeof path, "%s/interposer.db", f->t.vault);
-    assert_int_equal(pipe(locked), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        sqlite3 *db = NULL;
-        alarm(60);
-        if (sqlite3_open(path, &db) == SQLITE_OK &&
-            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
-            write(locked[1], "x", 1) == 1)
-            usleep((useconds_t)(for_us > 0 ? for_us : 60000000));
-        kill(getpid(), SIGKILL); /* the kernel lets the lock go */
-    }
-    close(locked[1]);
-    assert_int_equal(read(locked[0], &c, 1), 1);
-    close(locked[0]);
-    return pid;
-}
-
-static void let_go(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 static void test_store_lock_of_another_is_waited_for_as_long_as_told(void **state)
 {
     struct fixture *f = *state;
     open_store(f, false);
     int64_t id = add_session(f);
     struct row r = a_row(1, "{}");
-    pid_t h = hold_lock(f, 0);
+    pid_t h = sql_lock(&f->t, 0);
     static const int64_t waits[] = {0, 50000, 150000};
     for (size_t i = 0; i < MI_COUNT(waits); i++) {
         int64_t start = clock_mono_us();
@@ -420,7 +391,7 @@ static void test_store_lock_of_another_is_waited_for_as_long_as_told(void **stat
         assert_true(store_busy(f->s));
         assert_true(took >= waits[i]);
     }
-    let_go(h);
+    sql_unlock(h);
     assert_int_equal(store_begin(f->s, 0), 0);
     assert_int_equal(store_add(f->s, id, UID, &r), 0);
     assert_int_equal(store_commit(f->s), 0);
@@ -430,12 +401,12 @@ static void test_store_lock_that_is_let_go_in_time_is_got(void **state)
 {
     struct fixture *f = *state;
     open_store(f, false);
-    pid_t h = hold_lock(f, 60000);
+    pid_t h = sql_lock(&f->t, 60000);
     int64_t start = clock_mono_us();
     assert_int_equal(store_begin(f->s, 10000000), 0);
     assert_true(clock_mono_us() - start < 5000000); /* not a second longer than needed */
     assert_int_equal(store_commit(f->s), 0);
-    let_go(h);
+    sql_unlock(h);
 }
 
 /* Rows of 4 KiB until something fails; how many went in. Leaves the transaction. */

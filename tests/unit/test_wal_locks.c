@@ -29,30 +29,14 @@ static int counted_fcntl(int fd, int op, ...)
     return fcntl(fd, op, arg);
 }
 
-static void run(sqlite3 *d, const char *sql)
-{
-    char *error = NULL;
-    if (sqlite3_exec(d, sql, NULL, NULL, &error) != SQLITE_OK)
-        fail_msg("%s: %s", sql, error);
-}
-
-static int64_t ask_int(sqlite3 *d, const char *sql)
-{
-    sqlite3_stmt *q;
-    assert_int_equal(sqlite3_prepare_v2(d, sql, -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    int64_t v = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    return v;
-}
-
 static sqlite3 *open_through(const char *vfs)
 {
     sqlite3 *d;
     assert_int_equal(sqlite3_open_v2(path, &d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs),
                      SQLITE_OK);
     sqlite3_busy_timeout(d, 10000);
-    run(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+    sql_run(
+        d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
     return d;
 }
 
@@ -71,7 +55,7 @@ static int setup(void **state)
     below = sqlite3_vfs_find(NULL);
     db = open_through(wal_vfs());
     other = open_through(NULL);
-    run(db, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)");
+    sql_run(db, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)");
     locks = locks_of(db);
     assert_int_equal(below->xSetSystemCall(below, "fcntl", (sqlite3_syscall_ptr)counted_fcntl),
                      SQLITE_OK);
@@ -91,7 +75,7 @@ static int teardown(void **state)
 static void insert(int n)
 {
     for (int i = 0; i < n; i++)
-        run(db, "INSERT INTO t (b) VALUES ('x')");
+        sql_run(db, "INSERT INTO t (b) VALUES ('x')");
 }
 
 /* Frames in the log, and those of them that are in the database; SQLITE_OK or SQLITE_BUSY. */
@@ -109,7 +93,7 @@ static void test_wal_locks_burst_takes_two_calls_a_commit(void **state)
     lock_calls = 0;
     insert(100);
     assert_int_equal(lock_calls, 200);
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 102);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 102);
 }
 
 static void test_wal_locks_not_asked_to_keep_lets_go_with_the_transaction(void **state)
@@ -139,7 +123,7 @@ static void test_wal_locks_kept_lock_keeps_back_a_checkpoint_until_it_rests(void
     insert(1); /* into a log that starts anew */
     assert_int_equal(checkpoint(other, SQLITE_CHECKPOINT_PASSIVE, &log, &moved), SQLITE_OK);
     assert_true(log < 5);
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 51);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 51);
 }
 
 static void test_wal_locks_own_checkpoint_is_not_kept_back(void **state)
@@ -153,7 +137,7 @@ static void test_wal_locks_own_checkpoint_is_not_kept_back(void **state)
     insert(50);
     assert_int_equal(checkpoint(db, SQLITE_CHECKPOINT_TRUNCATE, &log, &moved), SQLITE_OK);
     insert(50);
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 150);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 150);
 }
 
 static void test_wal_locks_busy_writer_makes_it_let_go(void **state)
@@ -163,14 +147,14 @@ static void test_wal_locks_busy_writer_makes_it_let_go(void **state)
     insert(5);
     assert_true(wal_locks_kept(locks));
     sqlite3_busy_timeout(db, 0);
-    run(other, "BEGIN IMMEDIATE");
+    sql_run(other, "BEGIN IMMEDIATE");
     assert_int_equal(sqlite3_exec(db, "INSERT INTO t (b) VALUES ('y')", NULL, NULL, NULL),
                      SQLITE_BUSY);
     assert_false(wal_locks_kept(locks));
-    run(other, "COMMIT");
+    sql_run(other, "COMMIT");
     insert(5);
     assert_true(wal_locks_kept(locks));
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 10);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 10);
 }
 
 static void test_wal_locks_sees_what_others_wrote_in_between(void **state)
@@ -179,8 +163,8 @@ static void test_wal_locks_sees_what_others_wrote_in_between(void **state)
     locks->keep = true;
     for (int i = 0; i < 200; i++) {
         insert(1);
-        run(other, "INSERT INTO t (b) VALUES ('other')");
-        assert_int_equal(ask_int(db, "SELECT count(*) FROM t"), 2 * i + 2);
+        sql_run(other, "INSERT INTO t (b) VALUES ('other')");
+        assert_int_equal(sql_number(db, "SELECT count(*) FROM t"), 2 * i + 2);
         if (i % 50 == 49)
             wal_locks_rest(locks);
         if (i % 20 == 0)
@@ -273,7 +257,7 @@ static void test_wal_locks_killed_writers_and_checkpoints_lose_nothing(void **st
         int status;
         usleep(10000 + 1000 * (unsigned)(i % 7));
         sqlite3 *d = open_through(NULL);
-        int64_t n = ask_int(d, "SELECT count(*) FROM t");
+        int64_t n = sql_number(d, "SELECT count(*) FROM t");
         assert_true(n >= seen);
         seen = n;
         sqlite3_close(d);
@@ -293,11 +277,12 @@ static void test_wal_locks_killed_writers_and_checkpoints_lose_nothing(void **st
         char sql[64];
         snprintf(sql, sizeof sql, "SELECT count(*) FROM t WHERE b = '%d'", i);
         assert_true(b->committed[i] > 0);
-        assert_true(ask_int(d, sql) >= b->committed[i]);
-        assert_true(ask_int(d, sql) <= b->committed[i] + KILLS);
+        assert_true(sql_number(d, sql) >= b->committed[i]);
+        assert_true(sql_number(d, sql) <= b->committed[i] + KILLS);
     }
     assert_int_equal(
-        ask_int(d, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+        sql_number(d, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        1);
     sqlite3_close(d);
     munmap(b, sizeof *b);
 }

@@ -43,27 +43,13 @@ static ssize_t counted_pwrite(int fd, const void *p, size_t n, off_t at)
     return pwrite(fd, p, n, at);
 }
 
-static void run(sqlite3 *d, const char *sql)
-{
-    assert_int_equal(sqlite3_exec(d, sql, NULL, NULL, NULL), SQLITE_OK);
-}
-
-static int64_t ask_int(sqlite3 *d, const char *sql)
-{
-    sqlite3_stmt *q;
-    assert_int_equal(sqlite3_prepare_v2(d, sql, -1, &q, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(q), SQLITE_ROW);
-    int64_t v = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    return v;
-}
-
 static sqlite3 *open_through(const char *vfs)
 {
     sqlite3 *d;
     assert_int_equal(sqlite3_open_v2(path, &d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs),
                      SQLITE_OK);
-    run(d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+    sql_run(
+        d, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
     return d;
 }
 
@@ -77,7 +63,7 @@ static int setup(void **state)
     assert_ptr_equal(wal_vfs(), wal_vfs());
     db = open_through(wal_vfs());
     other = open_through(NULL);
-    run(db, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)");
+    sql_run(db, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)");
     fail_at = -1;
     no_room_ahead = false;
     writes = 0;
@@ -102,9 +88,10 @@ static int teardown(void **state)
 static void test_wal_vfs_one_row_is_one_write(void **state)
 {
     (void)state;
-    run(db, "INSERT INTO t (b) VALUES ('x')"); /* the first one also makes the log's own header */
+    sql_run(db,
+            "INSERT INTO t (b) VALUES ('x')"); /* the first one also makes the log's own header */
     writes = 0;
-    run(db, "INSERT INTO t (b) VALUES ('y')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('y')");
     assert_int_equal(writes, 1);
     assert_int_equal(largest, 24 + 4096);
 }
@@ -115,41 +102,43 @@ static void test_wal_vfs_commit_is_seen_by_others_at_once(void **state)
     for (int i = 1; i <= 200; i++) {
         char sql[128];
         snprintf(sql, sizeof sql, "INSERT INTO t (b) VALUES (hex(randomblob(%d)))", i * 40);
-        run(db, sql);
-        assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), i);
-        assert_int_equal(ask_int(other, "SELECT length(b) FROM t ORDER BY a DESC LIMIT 1"), i * 80);
+        sql_run(db, sql);
+        assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), i);
+        assert_int_equal(sql_number(other, "SELECT length(b) FROM t ORDER BY a DESC LIMIT 1"),
+                         i * 80);
     }
     assert_int_equal(
-        ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        sql_number(other,
+                   "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
         1);
 }
 
 static void test_wal_vfs_large_transaction_leaves_in_pieces_that_sqlite_can_write(void **state)
 {
     (void)state;
-    run(db, "BEGIN; INSERT INTO t (b) VALUES (zeroblob(3000000)); COMMIT");
+    sql_run(db, "BEGIN; INSERT INTO t (b) VALUES (zeroblob(3000000)); COMMIT");
     assert_true(largest <= WAL_VFS_BUFFER);
     assert_true(largest > WAL_VFS_BUFFER / 2);
-    assert_int_equal(ask_int(other, "SELECT length(b) FROM t"), 3000000);
+    assert_int_equal(sql_number(other, "SELECT length(b) FROM t"), 3000000);
 }
 
 static void test_wal_vfs_spilled_pages_can_be_read_back_before_the_commit(void **state)
 {
     (void)state;
-    run(db, "PRAGMA cache_size = 10");
-    run(db, "BEGIN");
+    sql_run(db, "PRAGMA cache_size = 10");
+    sql_run(db, "BEGIN");
     for (int i = 0; i < 300; i++)
-        run(db, "INSERT INTO t (b) VALUES (hex(randomblob(1500)))");
-    assert_int_equal(ask_int(db, "SELECT sum(length(b)) FROM t"), 300 * 3000);
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 0);
-    run(db, "COMMIT");
-    assert_int_equal(ask_int(other, "SELECT sum(length(b)) FROM t"), 300 * 3000);
+        sql_run(db, "INSERT INTO t (b) VALUES (hex(randomblob(1500)))");
+    assert_int_equal(sql_number(db, "SELECT sum(length(b)) FROM t"), 300 * 3000);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 0);
+    sql_run(db, "COMMIT");
+    assert_int_equal(sql_number(other, "SELECT sum(length(b)) FROM t"), 300 * 3000);
 }
 
 static void test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing(void **state)
 {
     (void)state;
-    run(db, "INSERT INTO t (b) VALUES ('before')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('before')");
     for (int n = 0;; n++) {
         fail_at = n;
         int rc = sqlite3_exec(db, "BEGIN; INSERT INTO t (b) VALUES (zeroblob(400000)); COMMIT",
@@ -157,34 +146,36 @@ static void test_wal_vfs_failed_write_fails_the_commit_and_shows_nothing(void **
         bool reached = fail_at <= 0 && rc != SQLITE_OK;
         fail_at = -1;
         if (!sqlite3_get_autocommit(db))
-            run(db, "ROLLBACK");
+            sql_run(db, "ROLLBACK");
         assert_int_equal(
-            ask_int(other,
-                    "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+            sql_number(other,
+                       "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
             1);
         if (!reached) {
             assert_int_equal(rc, SQLITE_OK);
             assert_true(n > 1);
             break;
         }
-        assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 1);
-        assert_int_equal(ask_int(db, "SELECT count(*) FROM t"), 1);
+        assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 1);
+        assert_int_equal(sql_number(db, "SELECT count(*) FROM t"), 1);
     }
-    assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 2);
+    assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 2);
 }
 
 static void test_wal_vfs_checkpoint_and_new_start_of_the_log_keep_everything(void **state)
 {
     (void)state;
     for (int i = 1; i <= 30; i++) {
-        run(db, "BEGIN; INSERT INTO t (b) VALUES (hex(randomblob(9000))); INSERT INTO t (b) VALUES "
+        sql_run(db,
+                "BEGIN; INSERT INTO t (b) VALUES (hex(randomblob(9000))); INSERT INTO t (b) VALUES "
                 "('x'); COMMIT");
         if (i % 3 == 0)
-            run(i % 2 == 0 ? db : other, "PRAGMA wal_checkpoint(TRUNCATE)");
-        assert_int_equal(ask_int(other, "SELECT count(*) FROM t"), 2 * i);
+            sql_run(i % 2 == 0 ? db : other, "PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_int_equal(sql_number(other, "SELECT count(*) FROM t"), 2 * i);
     }
     assert_int_equal(
-        ask_int(other, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        sql_number(other,
+                   "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
         1);
 }
 
@@ -200,7 +191,7 @@ static int64_t log_size(void)
 static void grow_log_to(int64_t size)
 {
     while (log_size() < size)
-        run(db, "INSERT INTO t (b) VALUES ('x')");
+        sql_run(db, "INSERT INTO t (b) VALUES ('x')");
 }
 
 static void copy_file(const char *from, const char *to)
@@ -226,8 +217,9 @@ static int64_t recovered_rows(void)
     copy_file(log, to_log);
     assert_int_equal(sqlite3_open_v2(to, &d, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     assert_int_equal(
-        ask_int(d, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
-    int64_t n = ask_int(d, "SELECT count(*) FROM t");
+        sql_number(d, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+        1);
+    int64_t n = sql_number(d, "SELECT count(*) FROM t");
     sqlite3_close(d);
     return n;
 }
@@ -239,13 +231,13 @@ static void test_wal_vfs_long_log_grows_ahead_and_recovers_from_its_zeros(void *
     int64_t size = log_size();
     assert_int_equal(size % (24 + 4096),
                      32); /* frames and nothing else so far, or this proves nothing */
-    run(db, "INSERT INTO t (b) VALUES ('x')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('x')");
     assert_true(log_size() >= size + 20 * 4120);
     size = log_size();
     for (int i = 0; i < 20; i++)
-        run(db, "INSERT INTO t (b) VALUES ('x')");
+        sql_run(db, "INSERT INTO t (b) VALUES ('x')");
     assert_int_equal(log_size(), size);
-    assert_int_equal(recovered_rows(), ask_int(other, "SELECT count(*) FROM t"));
+    assert_int_equal(recovered_rows(), sql_number(other, "SELECT count(*) FROM t"));
 }
 
 static void test_wal_vfs_no_room_ahead_is_no_error_and_takes_none(void **state)
@@ -255,29 +247,29 @@ static void test_wal_vfs_no_room_ahead_is_no_error_and_takes_none(void **state)
     no_room_ahead = true;
     int64_t size = log_size();
     for (int i = 0; i < 50; i++)
-        run(db, "INSERT INTO t (b) VALUES ('x')");
+        sql_run(db, "INSERT INTO t (b) VALUES ('x')");
     assert_int_equal(log_size(), size + 50 * 4120);
-    assert_int_equal(recovered_rows(), ask_int(other, "SELECT count(*) FROM t"));
+    assert_int_equal(recovered_rows(), sql_number(other, "SELECT count(*) FROM t"));
 }
 
 static void test_wal_vfs_only_a_log_without_a_past_needs_no_sync_of_its_header(void **state)
 {
     (void)state;
-    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    sql_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     syncs = 0;
-    run(db, "INSERT INTO t (b) VALUES ('into the empty file')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('into the empty file')");
     assert_int_equal(syncs, 0);
-    run(db, "PRAGMA wal_checkpoint(RESTART)");
+    sql_run(db, "PRAGMA wal_checkpoint(RESTART)");
     assert_true(syncs >= 2); /* the log, the database */
     syncs = 0;
-    run(db, "INSERT INTO t (b) VALUES ('over old frames')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('over old frames')");
     assert_int_equal(syncs, 1);
     syncs = 0;
-    run(db, "PRAGMA synchronous = FULL; INSERT INTO t (b) VALUES ('x')");
+    sql_run(db, "PRAGMA synchronous = FULL; INSERT INTO t (b) VALUES ('x')");
     assert_int_equal(syncs, 1);
-    run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    sql_run(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     syncs = 0;
-    run(db, "INSERT INTO t (b) VALUES ('with the header')");
+    sql_run(db, "INSERT INTO t (b) VALUES ('with the header')");
     assert_int_equal(syncs, 1);
 }
 

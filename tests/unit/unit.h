@@ -11,8 +11,11 @@
 
 #include "base/base.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 /* Under valgrind everything takes some fifty times as long: fewer rounds will do there. */
 static inline bool unit_slow(void)
@@ -42,6 +45,19 @@ static inline size_t unit_random(struct unit_random *r, size_t below)
     r->s ^= r->s >> 7;
     r->s ^= r->s << 17;
     return (size_t)(r->s >> 11) % below;
+}
+
+/* A process that does nothing, until it is killed or this one ends. */
+static inline pid_t unit_sleeper(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    assert_true(pid > 0);
+    return pid;
 }
 
 #endif

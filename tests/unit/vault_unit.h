@@ -7,11 +7,14 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "vault/schema.h"
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +45,21 @@ static inline int temp_remove_one(const char *path, const struct stat *st, int w
 static inline void temp_remove(struct temp *t)
 {
     nftw(t->root, temp_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* For a test that needs no more than that: *state is its struct temp. */
+static inline MI_UNUSED int temp_set_up(void **state)
+{
+    static struct temp t;
+    temp_make(&t);
+    *state = &t;
+    return 0;
+}
+
+static inline MI_UNUSED int temp_tear_down(void **state)
+{
+    temp_remove(*state);
+    return 0;
 }
 
 /* "root/name"; good until the call after the next three. */
@@ -86,6 +104,68 @@ static inline MI_UNUSED char *slurp(const char *path, size_t *ret_n)
     return b.p;
 }
 
+/* ---- SQL ---- */
+
+static inline MI_UNUSED void sql_run(sqlite3 *db, const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+}
+
+/* The number in the first column of the first row. */
+static inline MI_UNUSED int64_t sql_number(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    int64_t v = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return v;
+}
+
+/* A vault with a database that has its tables, and nothing in them. The connection is the caller's. */
+static inline MI_UNUSED sqlite3 *sql_vault(const struct temp *t)
+{
+    sqlite3 *db = NULL;
+    char path[512];
+    snprintf(path, sizeof path, "%s/interposer.db", t->vault);
+    assert_int_equal(mkdir(t->vault, 0700), 0);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sql_run(db,
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
+    assert_int_equal(schema_ready(db), 0);
+    return db;
+}
+
+/* Another process holds the lock for writing, until sql_unlock() or for so long. */
+static inline MI_UNUSED pid_t sql_lock(const struct temp *t, int64_t for_us)
+{
+    int locked[2];
+    char path[512], c = 0;
+    snprintf(path, sizeof path, "%s/interposer.db", t->vault);
+    assert_int_equal(pipe(locked), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sqlite3 *db = NULL;
+        alarm(60);
+        if (sqlite3_open(path, &db) == SQLITE_OK &&
+            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+            write(locked[1], "x", 1) == 1)
+            usleep((useconds_t)(for_us > 0 ? for_us : 60000000));
+        kill(getpid(), SIGKILL); /* the kernel lets the lock go */
+    }
+    close(locked[1]);
+    assert_int_equal(read(locked[0], &c, 1), 1);
+    close(locked[0]);
+    return pid;
+}
+
+static inline MI_UNUSED void sql_unlock(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 /* What an SQL statement gives: columns joined by `|`, rows by `;`, NULL as `-`. From a connection of
  * its own, so only what is committed. Good until the next call. */
 static inline const char *ask_file(const char *db_path, const char *sql)
@@ -126,6 +206,8 @@ static inline MI_UNUSED const char *ask(const struct temp *t, const char *sql)
     snprintf(path, sizeof path, "%s/interposer.db", t->vault);
     return ask_file(path, sql);
 }
+
+/* ---- the log ---- */
 
 /* Lines that base/log.h was given, while they are kept. */
 static struct buf said;
