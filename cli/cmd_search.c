@@ -3,14 +3,12 @@
 #include "base/log.h"
 #include "base/room.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "cli/config.h"
-#include "cli/filter.h"
 #include "cli/found.h"
 #include "cli/out.h"
+#include "cli/question.h"
 #include "cli/session.h"
 #include "vault/search.h"
-#include "vault/search_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,16 +41,6 @@ static const char about[] =
     "  mcp-interposer search invoice 'not found' tool:send_email\n"
     "  mcp-interposer search -x '\"path\":\"/home' status:error\n";
 
-/* ---- what is asked ---- */
-
-enum { FIELD_SERVER, FIELD_CLIENT, FIELD_TOOL, FIELD_METHOD, FIELD_STATUS, FIELD_KIND, FIELDS };
-static const char *const field_names[FIELDS] = {"server", "client", "tool",
-                                                "method", "status", "kind"};
-static const char *const field_words[FIELDS] = {
-    [FIELD_STATUS] = "ok|tool-error|error|refused|timeout|server-gone",
-    [FIELD_KIND] = "request|notification|result|error|batch|noise|stderr",
-};
-
 struct session_row {
     struct search_session id;
     bool wanted;
@@ -68,10 +56,7 @@ struct numbers {
 
 struct searching {
     struct query *q;
-    struct filter filter;
-    const char *field[FIELDS]; /* borrowed; NULL: any */
-    struct search_terms terms;
-    struct buf match; /* owned; for FTS5; empty: the index is of no use */
+    struct question question;
     struct search *index;
     struct session_row *row; /* owned; newest first */
     size_t rows_n, rows_cap;
@@ -80,83 +65,11 @@ struct searching {
     bool json, limited;
     struct out out;
     struct buf large, text;            /* owned; of the message that is looked at */
-    bool narrowed;                     /* by a field of a message, or no text at all */
-    bool all_exact;                    /* no term is looked for by its words */
     struct numbers have;               /* of a session: those with all terms, */
     struct numbers fit;                /* and those with the fields that were asked for */
     int64_t began_us, told_us, read_n; /* of the index */
     int status;
 };
-
-static bool is_one_of(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *p = words; n > 0; p++) {
-        size_t len = strcspn(p, "|");
-        if (len == n && memcmp(p, word, n) == 0)
-            return true;
-        p += len;
-        if (*p == '\0')
-            break;
-    }
-    return false;
-}
-
-/* `tool:x` is a field; anything else with a colon is text. EXIT_FINE or EXIT_USAGE. */
-static int take_field(struct searching *s, const char *word, bool *ret_taken)
-{
-    for (size_t i = 0; i < FIELDS; i++) {
-        size_t n = strlen(field_names[i]);
-        if (strncmp(word, field_names[i], n) != 0 || word[n] != ':')
-            continue;
-        *ret_taken = true;
-        if (s->field[i] != NULL)
-            return settings_usage(&command_search, "'%s': there is a '%s:' already", word,
-                                  field_names[i]);
-        if (field_words[i] != NULL && !is_one_of(field_words[i], word + n + 1))
-            return settings_usage(&command_search, "'%s': write %s:%s", word, field_names[i],
-                                  field_words[i]);
-        s->field[i] = word + n + 1;
-        return EXIT_FINE;
-    }
-    return EXIT_FINE;
-}
-
-static int take_operands(struct searching *s, const struct settings *settings)
-{
-    bool exact = settings_on(settings, "exact");
-    for (int i = 0; i < settings->operands_n; i++) {
-        const char *word = settings->operands[i];
-        bool taken = false;
-        int status = take_field(s, word, &taken);
-        if (status != EXIT_FINE)
-            return status;
-        if (taken)
-            continue;
-        if (word[0] == '\0')
-            return settings_usage(&command_search, "an empty TEXT is everywhere; write a word");
-        int st = search_terms_add(&s->terms, word, exact);
-        if (st == MI_EFULL)
-            return settings_usage(&command_search, "more than %d TEXTs", SEARCH_TERMS_MAX);
-        if (st < 0) {
-            log_error("no memory");
-            return EXIT_TROUBLE;
-        }
-    }
-    if (settings->operands_n == 0)
-        return settings_usage(&command_search,
-                              "nothing to search for; write a word, or a field such as tool:NAME");
-    s->limited = s->limit > 0;
-    s->narrowed = s->terms.n == 0;
-    s->all_exact = true;
-    for (size_t i = 0; i < s->terms.n; i++)
-        s->all_exact &= s->terms.term[i].exact;
-    for (size_t i = FIELD_TOOL; i < FIELDS; i++)
-        s->narrowed |= s->field[i] != NULL;
-    if (!search_terms_query(&s->terms, &s->match))
-        buf_clear(&s->match);
-    return EXIT_FINE;
-}
 
 /* ---- which sessions ---- */
 
@@ -168,15 +81,10 @@ static bool on_session(void *ctx, const struct query_session *x)
         return false;
     }
     struct session_row *r = &s->row[s->rows_n++];
-    bool too_old = x->ended_at_us != 0 && x->ended_at_us < s->filter.since_us;
     *r = (struct session_row){
         .started_at_us = x->started_at_us,
         .name = (uint32_t)s->names.n,
-        .wanted = !too_old && x->started_at_us < s->filter.until_us &&
-                  filter_name(s->filter.server, x->name) &&
-                  filter_name(s->filter.client, x->client_name) &&
-                  filter_name(s->field[FIELD_SERVER], x->name) &&
-                  filter_name(s->field[FIELD_CLIENT], x->client_name),
+        .wanted = question_takes_session(&s->question, x),
     };
     r->id.id = x->id;
     snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
@@ -187,28 +95,6 @@ static bool on_session(void *ctx, const struct query_session *x)
 }
 
 /* ---- one message ---- */
-
-static bool is_wanted(const struct searching *s, const struct session_row *r,
-                      const struct query_message *m)
-{
-    bool answer = session_is_answer(m);
-    struct slice method = answer ? m->request_method : m->method;
-    struct slice target = answer ? m->request_target : m->target;
-    int64_t at_us = r->started_at_us + m->t_us;
-    if (at_us < s->filter.since_us || at_us >= s->filter.until_us)
-        return false;
-    if (!filter_name(s->field[FIELD_METHOD], method) || !filter_name(s->field[FIELD_KIND], m->kind))
-        return false;
-    if (s->field[FIELD_TOOL] != NULL && (method.p == NULL || !slice_is(method, "tools/call") ||
-                                         !filter_name(s->field[FIELD_TOOL], target)))
-        return false;
-    if (s->field[FIELD_STATUS] == NULL)
-        return true;
-    const char *status = answer                           ? session_answer_status(m)
-                         : slice_is(m->action, "refused") ? "refused"
-                                                          : "";
-    return strcmp(status, s->field[FIELD_STATUS]) == 0;
-}
 
 static struct slice text_of(struct searching *s, const struct session_row *r,
                             const struct query_message *m)
@@ -233,10 +119,10 @@ static bool on_candidate(void *ctx, const struct query_message *m)
     struct looking *l = ctx;
     struct searching *s = l->s;
     struct slice at;
-    if (!is_wanted(s, l->row, m))
+    if (!question_takes(&s->question, l->row->started_at_us, m))
         return false;
     struct slice text = text_of(s, l->row, m);
-    int st = search_terms_find(&s->terms, text, &at);
+    int st = search_terms_find(&s->question.terms, text, &at);
     if (st == MI_ENOENT)
         return false;
     s->status = st;
@@ -282,18 +168,8 @@ static bool keep(struct searching *s, struct numbers *n, int64_t seq)
 static bool on_facts(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
-    return !is_wanted(l->s, l->row, m) || keep(l->s, &l->s->fit, m->seq);
-}
-
-/* The kind that all messages have which fit the fields; NULL: there are several. */
-static const char *only_kind(const struct searching *s)
-{
-    const char *status = s->field[FIELD_STATUS];
-    if (s->field[FIELD_KIND] != NULL)
-        return s->field[FIELD_KIND];
-    if (status == NULL || strcmp(status, "refused") == 0)
-        return NULL;
-    return strcmp(status, "ok") == 0 || strcmp(status, "tool-error") == 0 ? "result" : "error";
+    return !question_takes(&l->s->question, l->row->started_at_us, m) ||
+           keep(l->s, &l->s->fit, m->seq);
 }
 
 /* Looks at the messages that have the words, the last one first. Where a field narrows them, one pass over the
@@ -304,15 +180,15 @@ static bool look_at_all(struct searching *s, const struct session_row *r,
     struct looking l = {s, r};
     bool more = true;
     s->fit.n = 0;
-    if (s->narrowed)
-        s->status = query_facts(s->q, r->id.id, only_kind(s), on_facts, &l);
+    if (s->question.narrowed)
+        s->status = query_facts(s->q, r->id.id, question_kind(&s->question), on_facts, &l);
     const struct numbers *all = words != NULL ? words : &s->fit;
     size_t k = s->fit.n;
     for (size_t i = all->n; more && s->status == 0 && i-- > 0;) {
         int64_t seq = all->seq[i];
-        while (s->narrowed && k > 0 && s->fit.seq[k - 1] > seq)
+        while (s->question.narrowed && k > 0 && s->fit.seq[k - 1] > seq)
             k--;
-        if (!s->narrowed || (k > 0 && s->fit.seq[k - 1] == seq))
+        if (!s->question.narrowed || (k > 0 && s->fit.seq[k - 1] == seq))
             more = look_at(s, r, seq);
     }
     return more && s->status == 0;
@@ -324,7 +200,7 @@ static bool on_body(void *ctx, const struct query_message *m)
 {
     struct looking *l = ctx;
     struct slice at;
-    int st = search_terms_find(&l->s->terms, text_of(l->s, l->row, m), &at);
+    int st = search_terms_find(&l->s->question.terms, text_of(l->s, l->row, m), &at);
     if (st == MI_ENOENT)
         return true;
     l->s->status = st;
@@ -334,7 +210,7 @@ static bool on_body(void *ctx, const struct query_message *m)
 static bool read_session(struct searching *s, const struct session_row *r)
 {
     struct looking l = {s, r};
-    if (s->terms.n == 0)
+    if (s->question.terms.n == 0)
         return look_at_all(s, r, NULL);
     s->have.n = 0;
     int st = query_bodies(s->q, r->id.id, 0, INT64_MAX, on_body, &l);
@@ -381,7 +257,7 @@ static void end_session(struct group *g)
     if (g->more && g->at < g->n && g->row[g->at].wanted && s->have.n > 0) {
         const struct session_row *r = &g->row[g->at];
         reverse(&s->have);
-        if (s->all_exact && s->have.n > READ_ALL)
+        if (s->question.all_exact && s->have.n > READ_ALL)
             g->more = read_session(s, r);
         else
             g->more = look_at_all(s, r, &s->have);
@@ -389,10 +265,9 @@ static void end_session(struct group *g)
     s->have.n = 0;
 }
 
-static bool on_found(void *ctx, int64_t id)
+static bool on_found(void *ctx, int64_t session, int64_t seq)
 {
     struct group *g = ctx;
-    int64_t session = id >> 36, seq = id & (((int64_t)1 << 36) - 1);
     if (g->at == g->n || g->row[g->at].id.id != session) {
         end_session(g);
         for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
@@ -400,7 +275,7 @@ static bool on_found(void *ctx, int64_t id)
     }
     if (!g->more || g->at == g->n || !g->row[g->at].wanted)
         return g->more;
-    if (g->s->narrowed || g->s->all_exact)
+    if (g->s->question.narrowed || g->s->question.all_exact)
         return keep(g->s, &g->s->have, seq);
     g->more = look_at(g->s, &g->row[g->at], seq); /* at once: the first ones may be enough */
     return g->more;
@@ -420,10 +295,10 @@ static bool search_group(struct searching *s, const struct session_row *row, siz
     if (!wanted)
         return true;
     int64_t found = s->found;
-    if (s->match.n > 0 && s->index != NULL)
+    if (s->question.match.n > 0 && s->index != NULL)
         st = search_file(s->index, ids, n, on_read, s);
     if (st == 0)
-        st = search_words_of(s->index, buf_str(&s->match), on_found, &g);
+        st = search_words_of(s->index, buf_str(&s->question.match), on_found, &g);
     if (st == 0)
         end_session(&g);
     if (st == MI_EIO && s->status == 0 && s->found == found) {
@@ -442,7 +317,7 @@ static void search_all(struct searching *s)
     int st = query_sessions(s->q, 0, on_session, s);
     if (s->status == 0)
         s->status = st;
-    if (s->status == 0 && s->match.n > 0)
+    if (s->status == 0 && s->question.match.n > 0)
         s->status = search_open(&s->index, s->q);
     bool more = s->status == 0;
     for (size_t i = 0, n; more && i < s->rows_n; i += n) {
@@ -472,8 +347,7 @@ static int search(struct searching *s)
 
 static void release(struct searching *s)
 {
-    search_terms_close(&s->terms);
-    buf_close(&s->match);
+    question_close(&s->question);
     buf_close(&s->names);
     buf_close(&s->large);
     buf_close(&s->text);
@@ -491,14 +365,8 @@ static int run(int argc, char **argv)
         .limit = settings_number(&settings, "limit"),
         .json = settings_on(&settings, "json"),
     };
-    filter_read(&s.filter, &settings);
-    int st = search_terms_open(&s.terms);
-    int status = EXIT_TROUBLE;
-    if (st < 0)
-        log_error("%s",
-                  st == MI_ENOMEM ? "no memory" : "this SQLite cannot search text: it has no FTS5");
-    else
-        status = take_operands(&s, &settings);
+    s.limited = s.limit > 0;
+    int status = question_open(&s.question, &command_search, &settings);
     if (status == EXIT_FINE)
         status = session_vault_open(&settings, &s.q);
     if (status == EXIT_FINE) {

@@ -31,6 +31,15 @@ bool filter_name(const char *glob, struct slice text)
     return fits;
 }
 
+bool filter_call(const char *method_glob, const char *tool_glob, struct slice method,
+                 struct slice target)
+{
+    if (!filter_name(method_glob, method))
+        return false;
+    return tool_glob == NULL ||
+           (method.p != NULL && slice_is(method, "tools/call") && filter_name(tool_glob, target));
+}
+
 bool filter_takes(const struct filter *f, const struct query_session *s)
 {
     return s->started_at_us >= f->since_us && s->started_at_us < f->until_us &&

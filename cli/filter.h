@@ -26,5 +26,9 @@ void filter_read(struct filter *f, const struct settings *s);
 bool filter_takes(const struct filter *f, const struct query_session *s);
 /* Is this text the name, or does the glob fit? NULL fits all. */
 bool filter_name(const char *glob, struct slice text);
+/* Do the names fit that a message has, or that the request has which it answers? A tool is the target of a
+ * `tools/call` alone. */
+bool filter_call(const char *method_glob, const char *tool_glob, struct slice method,
+                 struct slice target);
 
 #endif

@@ -20,27 +20,14 @@ void followed_close(struct followed *l)
 static bool copy_row(struct followed_session *to, const struct query_session *s)
 {
     to->s = *s;
-    struct slice *const texts[] = {
-        &to->s.uid,
-        &to->s.name,
-        &to->s.command,
-        &to->s.client_name,
-        &to->s.client_version,
-        &to->s.server_name,
-        &to->s.server_version,
-        &to->s.protocol_version,
-        &to->s.end_reason,
-        &to->s.host,
-        &to->s.record_level,
-        &to->s.interposer_version,
-        &to->s.redact_rules,
-    };
+    struct slice *texts[QUERY_SESSION_TEXTS];
+    query_session_texts(&to->s, texts);
     size_t sum = 1;
-    for (size_t i = 0; i < MI_COUNT(texts); i++)
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
         sum += texts[i]->n;
     if (!buf_room(&to->text, sum))
         return false;
-    for (size_t i = 0; i < MI_COUNT(texts); i++) {
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++) {
         if (texts[i]->p == NULL)
             continue;
         const char *at = to->text.p + to->text.n;

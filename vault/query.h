@@ -33,6 +33,10 @@ struct query_session {
     size_t uid_unique; /* characters of uid that no other session begins with */
 };
 
+/* Every text of the row, in the order of the columns: for who copies one. */
+#define QUERY_SESSION_TEXTS 13
+void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS]);
+
 struct query_message {
     int64_t seq, t_us;
     struct slice direction, origin, kind, action;
@@ -105,7 +109,7 @@ MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, 
 /* The id or the beginning of the uid (any case) of a session; NULL: the newest that has a message, else
  * the newest. *ret is good until the next call. MI_ENOENT and MI_EINVAL (several) leave a sentence. */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
-/* With `waiting`, summary_waits() can be asked; query_summary_close() frees what that takes. */
+/* With `waiting`, query_summary_waits() can be asked; query_summary_close() frees what that takes. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
                           struct query_summary *ret);
 void query_summary_close(struct query_summary *s);
@@ -121,9 +125,10 @@ const char *query_status_name(enum query_status status); /* "ok", "tool-error", 
 MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
                            query_message_fn on_message, query_event_fn on_event, void *ctx);
 
-/* Messages of a session in order, without a copy: good for the call alone, which is made within a transaction. Of their
- * fields there are, with query_bodies(): seq, kind and the body, of at most `max` messages behind `after`;
- * with query_facts(), of messages of this kind or, with NULL, of any: seq, t_us, kind, origin, action, method, target, finding and those of the request. */
+/* Messages of a session in order, without a copy: good for the call alone, which is made within a transaction.
+ * Of their fields there are, with query_bodies(): seq, kind and the body, of at most `max` messages behind
+ * `after`; with query_facts(), of messages of this kind or, with NULL, of any: seq, t_us, kind, origin, action,
+ * method, target, finding and those of the request. */
 MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
                          query_message_fn fn, void *ctx);
 MI_MUST int query_facts(struct query *q, int64_t session_id, const char *kind, query_message_fn fn,

@@ -7,8 +7,6 @@
 #include "vault/query.h"
 #include "vault/schema.h"
 
-#define QUERY_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
-
 enum query_statement {
     Q_SESSIONS,
     Q_BY_UID,

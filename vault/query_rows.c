@@ -123,7 +123,7 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
     bool more = true;
     int st = 0;
     from = from < 0 ? 0 : from;
-    to = to > QUERY_SEQ_MAX ? QUERY_SEQ_MAX : to;
+    to = to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : to;
     while (st == 0 && more && from <= to) {
         struct held *page = NULL;
         st = query_load_messages(q, schema_message_id(session_id, (uint64_t)from),
@@ -149,7 +149,7 @@ int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event
 {
     struct held *messages = NULL, *events = NULL;
     int st = query_load_messages(q, schema_message_id(session_id, (uint64_t)*seq + 1),
-                                 schema_message_id(session_id, QUERY_SEQ_MAX), &messages);
+                                 schema_message_id(session_id, SCHEMA_SEQ_MAX), &messages);
     if (st == 0)
         st = query_load_events(q, session_id, *event, &events);
     const struct held *m = messages, *e = events;

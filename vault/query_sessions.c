@@ -18,6 +18,26 @@ static size_t shared_with(struct slice uid, struct slice other)
     return n;
 }
 
+void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS])
+{
+    struct slice *const texts[QUERY_SESSION_TEXTS] = {
+        &s->uid,
+        &s->name,
+        &s->command,
+        &s->client_name,
+        &s->client_version,
+        &s->server_name,
+        &s->server_version,
+        &s->protocol_version,
+        &s->end_reason,
+        &s->host,
+        &s->record_level,
+        &s->interposer_version,
+        &s->redact_rules,
+    };
+    memcpy(ret, texts, sizeof texts);
+}
+
 static struct held *hold_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
     struct held *h = query_hold(st, 5, ret_bytes);
@@ -33,25 +53,12 @@ static struct held *hold_session(sqlite3_stmt *st, size_t *ret_bytes)
         .exit_status = sqlite3_column_int64(st, 3),
         .pid = sqlite3_column_int64(st, 4),
     };
-    struct slice *const texts[] = {
-        &s->uid,
-        &s->name,
-        &s->command,
-        &s->client_name,
-        &s->client_version,
-        &s->server_name,
-        &s->server_version,
-        &s->protocol_version,
-        &s->end_reason,
-        &s->host,
-        &s->record_level,
-        &s->interposer_version,
-        &s->redact_rules,
-    };
-    for (size_t i = 0; i < MI_COUNT(texts); i++)
-        *texts[i] = query_take(st, 5 + (int)i, &at);
-    size_t before = shared_with(s->uid, query_take(st, 18, &at));
-    size_t after = shared_with(s->uid, query_take(st, 19, &at));
+    struct slice *text[QUERY_SESSION_TEXTS];
+    query_session_texts(s, text);
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
+        *text[i] = query_take(st, 5 + (int)i, &at);
+    size_t before = shared_with(s->uid, query_take(st, 5 + QUERY_SESSION_TEXTS, &at));
+    size_t after = shared_with(s->uid, query_take(st, 6 + QUERY_SESSION_TEXTS, &at));
     s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));
     return h;
 }

@@ -1,6 +1,8 @@
 /* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes it.
  *
- * PRAGMA user_version is its version. schema_ready() makes a new database or upgrades an old one. */
+ * Version   PRAGMA user_version. A new database is made, an old one upgraded, in one transaction.
+ * Owns      nothing; the connection is the caller's.
+ * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_SCHEMA_H
 #define MI_VAULT_SCHEMA_H
 
@@ -13,6 +15,7 @@
 /* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, and
  * the writer pays for no other index. */
 #define SCHEMA_SEQ_BITS 36
+#define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
 
 static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
 {

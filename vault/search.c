@@ -302,16 +302,17 @@ int search_file(struct search *s, const struct search_session *session, size_t n
 
 /* ---- asking it ---- */
 
-int search_words_of(struct search *s, const char *query, bool (*fn)(void *ctx, int64_t id),
-                    void *ctx)
+int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx)
 {
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(
         s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
-    for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;)
-        more = fn(ctx, sqlite3_column_int64(st, 0));
+    for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
+        int64_t id = sqlite3_column_int64(st, 0);
+        more = fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+    }
     sqlite3_finalize(st);
     if (rc == SQLITE_ROW || rc == SQLITE_DONE)
         return 0;

@@ -34,10 +34,11 @@ void search_close(struct search *s); /* NULL is fine */
  * MI_ESTORE (query_error() says why), MI_ENOMEM. */
 MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
                         void (*on_read)(void *ctx), void *ctx);
-/* The messages in that file that answer the query, as they stand in messages.id, highest first. A callback
- * says false to end it. 0, MI_EIO: the file is broken and gone, MI_ENOMEM. */
-MI_MUST int search_words_of(struct search *s, const char *query, bool (*fn)(void *ctx, int64_t id),
-                            void *ctx);
+/* A message that was found. false: that is enough. */
+typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
+/* The messages in that file that answer the query, the newest first. 0, MI_EIO: the file is broken and gone,
+ * MI_ENOMEM. */
+MI_MUST int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx);
 
 /* Removes the file that has this session, with every word in it, and overwrites it. 0 or MI_EIO. */
 int search_forget(const char *vault, int64_t session_id);

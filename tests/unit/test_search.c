@@ -65,11 +65,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool on_found(void *ctx, int64_t id)
+static bool on_found(void *ctx, int64_t session_id, int64_t seq)
 {
     struct vault *v = ctx;
     assert_true(v->found_n < MI_COUNT(v->found));
-    v->found[v->found_n++] = id;
+    v->found[v->found_n++] = schema_message_id(session_id, (uint64_t)seq);
     return true;
 }
 
