@@ -50,7 +50,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # What `make check` and `make asan` run, in this order: quick ones first.
-SUITES ?= house unit suite schema faults e2e stress sdk modern
+SUITES ?= house unit suite schema faults e2e stress sdk modern conformance
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
