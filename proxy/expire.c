@@ -108,7 +108,8 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     note_timeout(t, p, waited_us, silent);
     log_warn("a deadline passed: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
-    bool hung = silent && t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
+    bool hung =
+        silent && !p->called_off && t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOWHERE)
         tell_server(t, p);
     message_answer_timeout(t, p, p->allowed_us, hung ? "hang" : "timeout",

@@ -193,10 +193,12 @@ static bool note_request(struct traffic *t, struct message *x)
     p->t_us = recorder_now_us(t->recorder);
     p->size = x->size;
     p->request_seq = message_drop(t, x, "request", ROW_FORWARDED);
-    if (x->dir == ROW_C2S)
+    if (x->dir == ROW_C2S) {
         message_learn_request(t, &x->m, p->modern);
-    else
+        t->leaving |= rpc_method_is(&x->m, "shutdown");
+    } else {
         timers_stand(&t->timers, true, p->t_us);
+    }
     /* a batch is staged before its members are noted, a line of its own right after this */
     p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
     return true;
@@ -207,6 +209,13 @@ static void log_cancelled(struct traffic *t, const struct pending *p)
     struct action a = message_action(t, p);
     a.status = "cancelled";
     actions_add(&t->actions, &a);
+}
+
+/* Some servers report under a token that nobody gave: it is clear for whom, if one request alone is open. */
+static struct pending *only_one_without_token(const struct traffic *t)
+{
+    const struct pending_list *open = &t->open[ROW_C2S].open;
+    return open->count == 1 && open->oldest->token.p == NULL ? open->oldest : NULL;
 }
 
 /* Progress gives its request more time; that of one given up must not reach the client (mcp-wire.md
@@ -221,8 +230,9 @@ static bool note_progress(struct traffic *t, struct message *x)
         judge_progress(t, x, p);
         if (x->dir == ROW_C2S)
             return true; /* the server's requests have no clock */
-        if (p != NULL && !p->cancelled)
-            timers_progress(&t->timers, p, recorder_now_us(t->recorder));
+        struct pending *of = p != NULL ? p : only_one_without_token(t);
+        if (of != NULL && !of->cancelled)
+            timers_progress(&t->timers, of, recorder_now_us(t->recorder));
         return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
     }
     if (x->dir == ROW_C2S)
@@ -236,6 +246,21 @@ static bool note_progress(struct traffic *t, struct message *x)
         return true;
     p->sent_again = false;
     return false;
+}
+
+/* What clients with habits from LSP say (mcp-wire.md 7.5). The server answers what was called off, with an error
+ * or with what it has; if it does not, that is no hang. */
+static void note_lsp(struct traffic *t, const struct message *x)
+{
+    bool type_changed;
+    struct pending *p;
+    if (rpc_method_is(&x->m, "exit")) {
+        t->leaving = true;
+    } else if (rpc_method_is(&x->m, "$/cancelRequest") && x->m.params.type == JSON_OBJECT) {
+        p = pending_find(&t->open[ROW_C2S], json_get(x->m.params, "id"), &type_changed);
+        if (p != NULL && !type_changed)
+            p->called_off = true;
+    }
 }
 
 static bool note_notification(struct traffic *t, struct message *x)
@@ -266,6 +291,8 @@ static bool note_notification(struct traffic *t, struct message *x)
     }
     if (x->dir == ROW_C2S && rpc_method_is(&x->m, "notifications/initialized"))
         handshake_initialized(&t->handshake);
+    if (x->dir == ROW_C2S)
+        note_lsp(t, x);
     if (kept_back) {
         row.action = ROW_SWALLOWED;
         row.findings |= FINDING(FIND_LATE_PROGRESS);
@@ -366,6 +393,8 @@ static bool note_answer(struct traffic *t, struct message *x)
     if (x->dir == ROW_S2C) {
         if (x->m.kind == RPC_RESULT)
             message_learn_result(t, p, &x->m);
+        else if (json_key_is(p->method, "shutdown"))
+            t->leaving = false; /* the server knows no such thing, and goes on */
         log_answer(t, x, p, tool_error);
         struct slice said = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
         if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && said.p != NULL &&

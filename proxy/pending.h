@@ -51,6 +51,7 @@ struct pending {
         cancelled; /* by its sender, or given up by us: an answer may still come, and goes nowhere */
     bool timed_out;     /* it was given up because its deadline had passed */
     bool sent_again;    /* to a new process of the server */
+    bool called_off;    /* as LSP has it (mcp-wire.md 7.5): its answer is waited for */
     bool dead;          /* a request of a process that is gone: an answer is not for the new one */
     struct slice key;   /* in this block, like the rest */
     struct slice token; /* key of its progress token; {NULL, 0}: none */

@@ -24,7 +24,7 @@ unsigned restart_recent(const struct proxy *p, int64_t now_us)
 bool restart_allowed(const struct proxy *p)
 {
     return p->end_reason == NULL && !p->unlike && !p->traffic.handshake.lost &&
-           restart_recent(p, clock_mono_us()) < p->cfg->restarts;
+           !p->traffic.leaving && restart_recent(p, clock_mono_us()) < p->cfg->restarts;
 }
 
 /* ---- what the old process leaves ------------------------------------------------------------ */
@@ -32,6 +32,8 @@ bool restart_allowed(const struct proxy *p)
 /* A request that the new process gets: the old one never had it whole, or asking twice changes nothing. */
 static bool goes_again(const struct proxy *p, const struct pending *q, bool had)
 {
+    if (q->called_off)
+        return false;
     if (!had)
         return q->text.p != NULL;
     return (!p->hung || json_key_is(q->method, "subscriptions/listen")) &&

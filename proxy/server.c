@@ -201,8 +201,9 @@ static void on_kill_of_server(struct child *c, int sig)
 static void on_server_gone(struct child *c)
 {
     struct proxy *p = c->data;
-    bool ended_well = child_exit_status(c) == 0 && !p->hung && !p->closed_early && !p->unlike &&
-                      p->traffic.open[ROW_C2S].open.count == 0;
+    bool at_rest =
+        child_exit_status(c) == 0 && !p->closed_early && p->traffic.open[ROW_C2S].open.count == 0;
+    bool ended_well = (at_rest || p->traffic.leaving) && !p->hung && !p->unlike;
     server_leave(p);
     if (!ended_well && restart_allowed(p)) {
         restart_later(p);
@@ -261,7 +262,9 @@ static void on_broken(struct ev_loop *loop, ev_timer *w, int revents)
 
 void server_output_ended(struct proxy *p)
 {
-    if (p->child.pid > 0 && p->end_reason == NULL) {
+    if (p->child.pid > 0 && p->traffic.leaving) {
+        child_stop(&p->child); /* it was told to end, and is at it */
+    } else if (p->child.pid > 0 && p->end_reason == NULL) {
         ev_timer_set(&p->closed_timer, EXIT_FOLLOWS_S, 0.);
         ev_timer_start(p->loop, &p->closed_timer);
     }

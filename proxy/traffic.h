@@ -54,6 +54,7 @@ struct traffic {
     struct redact_lines noise_lines, stderr_lines; /* of the server, for keys that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client;                             /* the session has the client's name */
+    bool leaving; /* the client has said `shutdown` or `exit`: the end of the server is wanted */
     size_t unfinished[2]; /* bytes of a line that had no end for long; 0: none is under way */
     bool told_unfinished[2];
     void *owner; /* of the two calls, which may be NULL */

@@ -194,12 +194,9 @@ static int cancel(struct stage *s, const struct rpc *live)
     return st < 0 ? st : ended;
 }
 
-static int on_notification(struct stage *s, const struct rpc *live)
+/* What was recorded behind this notification of the client comes now. */
+static int take_cue(struct stage *s, const struct rpc *live)
 {
-    if (rpc_method_is(live, "exit")) {
-        s->ended = STAGE_CLIENT_EXIT;
-        return 0;
-    }
     int st = rpc_method_is(live, "notifications/cancelled") ? cancel(s, live) : 0;
     for (uint32_t cue; st == 0;) {
         buf_clear(&s->key);
@@ -216,6 +213,15 @@ static int on_notification(struct stage *s, const struct rpc *live)
             return 0;
         st = load(s);
     }
+    return st;
+}
+
+static int on_notification(struct stage *s, const struct rpc *live)
+{
+    int st = take_cue(s, live);
+    /* the recorded server may have left then with a status of its own */
+    if (st == 0 && s->ended == STAGE_GOES_ON && rpc_method_is(live, "exit"))
+        s->ended = STAGE_CLIENT_EXIT;
     return st;
 }
 

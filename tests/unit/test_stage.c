@@ -430,6 +430,25 @@ static void test_stage_ping_probe_and_shutdown_need_no_recording(void **state)
     assert_int_equal(t->report.counts.missed, 0);
 }
 
+static void test_stage_recorded_exit_ends_with_the_status_of_the_server(void **state)
+{
+    struct play_test *t = *state;
+#define EXIT "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
+    play_begin(t, ",\"end_reason\":\"server-exited\",\"exit_status\":1", LEGACY CLIENT(EXIT));
+    client(t, EXIT);
+    assert_int_equal(stage_ended(t->stage), STAGE_SERVER_ENDED);
+    assert_int_equal(stage_exit_status(t->stage), 1);
+}
+
+static void test_stage_exit_that_was_not_recorded_ends_well(void **state)
+{
+    struct play_test *t = *state;
+    play_begin(t, ",\"end_reason\":\"server-exited\",\"exit_status\":1",
+               LEGACY CLIENT(REQUEST("1", "ping", "{}")) "<" RESULT("1", "{}") "\n");
+    client(t, EXIT);
+    assert_int_equal(stage_ended(t->stage), STAGE_CLIENT_EXIT);
+}
+
 static void test_stage_recorded_ping_is_played_as_recorded(void **state)
 {
     struct play_test *t = *state;
@@ -823,6 +842,8 @@ int main(void)
         play_test(test_stage_recorded_timeout_and_crash_are_played_at_once),
         play_test(test_stage_initialize_answers_the_recorded_revision),
         play_test(test_stage_ping_probe_and_shutdown_need_no_recording),
+        play_test(test_stage_recorded_exit_ends_with_the_status_of_the_server),
+        play_test(test_stage_exit_that_was_not_recorded_ends_well),
         play_test(test_stage_recorded_ping_is_played_as_recorded),
         play_test(test_stage_modern_recording_answers_a_probe_and_refuses_initialize),
         play_test(test_stage_subscription_carries_the_live_id),

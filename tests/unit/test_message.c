@@ -1,0 +1,177 @@
+/* What single messages mean for the life of a connection: ends that are wanted, requests that are called off, and progress
+ * under a token that nobody gave. */
+#include "tests/unit/traffic_unit.h"
+
+#include <unistd.h>
+
+#define MAX 65536
+#define ASK(id, method) "{'jsonrpc':'2.0','id':" id ",'method':'" method "'}"
+#define NOTE(method, params) "{'jsonrpc':'2.0','method':'" method "','params':" params "}"
+#define OK(id) "{'jsonrpc':'2.0','id':" id ",'result':{}}"
+#define NO_METHOD(id, about)                                                                       \
+    "{'jsonrpc':'2.0','id':" id ",'error':{'code':-32601,'message':'Method not found" about "'}}"
+
+static void test_message_shutdown_and_exit_want_the_end(void **state)
+{
+    static const struct {
+        const char *say[3];
+        bool leaving;
+    } cases[] = {
+        {{"C " ASK("1", "tools/list"), "S " OK("1")}, false},
+        {{"C " ASK("1", "shutdown")}, true},
+        {{"C " ASK("1", "shutdown"), "S " OK("1")}, true},
+        {{"C " ASK("1", "shutdown"), "S {'jsonrpc':'2.0','id':1,'result':null}"}, true},
+        {{"C " ASK("1", "shutdown"), "S " NO_METHOD("1", "")}, false},
+        {{"C " NOTE("exit", "{}")}, true},
+        {{"C " ASK("1", "shutdown"), "S " NO_METHOD("1", ""), "C " NOTE("exit", "{}")}, true},
+        {{"S " ASK("1", "shutdown"), "S " NOTE("exit", "{}")}, false}, /* the wrong side */
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < MI_COUNT(cases); i++) {
+        traffic_begin(f, VALIDATE_WIRE, MAX);
+        for (size_t k = 0; k < MI_COUNT(cases[i].say) && cases[i].say[k] != NULL; k++)
+            traffic_say(f, cases[i].say[k]);
+        traffic_turn(f);
+        assert_int_equal(f->traffic.leaving, cases[i].leaving);
+        traffic_end(f);
+    }
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------ */
+
+static int hangs;
+
+static bool on_hung(void *owner, const struct pending *p, int64_t waited_us, struct buf *why)
+{
+    (void)owner, (void)p, (void)waited_us, (void)why;
+    hangs++;
+    return false;
+}
+
+/* Everything is written, and a deadline of this length passes. */
+static void let_pass(struct fixture *f, int64_t us)
+{
+    traffic_turn(f);
+    (void)traffic_clocks(&f->traffic);
+    int64_t until = recorder_now_us(f->r) + us;
+    while (recorder_now_us(f->r) <= until)
+        usleep(1000);
+    traffic_expire(&f->traffic);
+    traffic_turn(f);
+}
+
+static void with_deadline(struct fixture *f, struct deadlines *rules, int64_t us)
+{
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    deadlines_open(rules);
+    rules->default_us = us;
+    traffic_deadlines(&f->traffic, rules, 0);
+    f->traffic.on_hung = on_hung;
+    hangs = 0;
+}
+
+static void test_message_request_that_is_called_off_is_no_hang(void **state)
+{
+    static const struct {
+        const char *say;
+        int hangs;
+    } cases[] = {
+        {"C " NOTE("$/cancelRequest", "{'id':7}"), 0},
+        {"C " NOTE("$/cancelRequest", "{'id':'7'}"), 1},
+        {"C " NOTE("$/cancelRequest", "{'id':8}"), 1},
+        {"C " NOTE("$/cancelRequest", "[7]"), 1},
+        {"C " NOTE("x", "{'id':7}"), 1},
+        {"S " NOTE("$/cancelRequest", "{'id':7}"), 0}, /* a sign of life, and nothing more */
+    };
+    struct fixture *f = *state;
+    struct deadlines rules;
+    for (size_t i = 0; i < MI_COUNT(cases); i++) {
+        with_deadline(f, &rules, 1000);
+        traffic_say(f, "C " ASK("7", "tools/call"));
+        traffic_turn(f);
+        (void)traffic_clocks(&f->traffic); /* it is written: a message after this is one heard */
+        traffic_say(f, cases[i].say);
+        let_pass(f, 1000);
+        assert_int_equal(hangs, cases[i].hangs);
+        assert_non_null(strstr(traffic_got(f, ROW_S2C), "<7 -32001 timeout>"));
+        traffic_end(f);
+        deadlines_close(&rules);
+    }
+}
+
+static void test_message_request_that_is_called_off_is_answered_as_it_comes(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " ASK("7", "tools/call"));
+    traffic_say(f, "C " NOTE("$/cancelRequest", "{'id':7}"));
+    traffic_say(f, "S {'jsonrpc':'2.0','id':7,'error':{'code':-32002,'message':'cancelled'}}");
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C),
+                        "{'jsonrpc':'2.0','id':7,'error':{'code':-32002,'message':'cancelled'}}|");
+    assert_string_equal(ask(&f->t, "SELECT status, count(*) FROM invocations WHERE "
+                                   "method = 'tools/call' AND error_code = -32002"),
+                        "error|1");
+    traffic_end(f);
+}
+
+static void test_message_progress_nobody_asked_for_keeps_the_only_request_alive(void **state)
+{
+    static const struct {
+        const char *also;
+        bool alive;
+    } cases[] = {
+        {NULL, true},
+        {"C " ASK("8", "tools/call"), false},
+        {"C {'jsonrpc':'2.0','id':8,'method':'x','params':{'_meta':{'progressToken':1}}}", false},
+    };
+    struct fixture *f = *state;
+    struct deadlines rules;
+    for (size_t i = 0; i < MI_COUNT(cases); i++) {
+        with_deadline(f, &rules, 10000000);
+        traffic_say(f, "C " ASK("7", "tools/call"));
+        if (cases[i].also != NULL)
+            traffic_say(f, cases[i].also);
+        traffic_turn(f);
+        (void)traffic_clocks(&f->traffic);
+        const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
+        int64_t began = p->began_us;
+        usleep(2000);
+        traffic_say(f, "S " NOTE("notifications/progress", "{'progressToken':'tool-7'}"));
+        assert_int_equal(p->began_us > began, cases[i].alive);
+        traffic_end(f);
+        deadlines_close(&rules);
+    }
+}
+
+static void test_message_progress_nobody_asked_for_is_not_of_one_with_a_token(void **state)
+{
+    struct fixture *f = *state;
+    struct deadlines rules;
+    with_deadline(f, &rules, 10000000);
+    traffic_say(f,
+                "C {'jsonrpc':'2.0','id':8,'method':'x','params':{'_meta':{'progressToken':1}}}");
+    traffic_turn(f);
+    (void)traffic_clocks(&f->traffic);
+    const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
+    int64_t began = p->began_us;
+    usleep(2000);
+    traffic_say(f, "S " NOTE("notifications/progress", "{'progressToken':'tool-8'}"));
+    assert_true(p->began_us == began);
+    traffic_end(f);
+    deadlines_close(&rules);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, traffic_set_up, traffic_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_message_shutdown_and_exit_want_the_end),
+        T(test_message_request_that_is_called_off_is_no_hang),
+        T(test_message_request_that_is_called_off_is_answered_as_it_comes),
+        T(test_message_progress_nobody_asked_for_keeps_the_only_request_alive),
+        T(test_message_progress_nobody_asked_for_is_not_of_one_with_a_token),
+    };
+    return cmocka_run_group_tests_name("message", tests, NULL, NULL);
+}
