@@ -198,12 +198,13 @@ bool message_malformed_answer(struct traffic *t, struct message *x)
         p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
     if (p == NULL)
         return false;
-    x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
+    if (x->m.kind == RPC_INVALID && (x->m.findings & FINDING(FIND_TOO_LONG)) == 0)
+        x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     struct row row = message_row(x, "noise", ROW_REFUSED);
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
     answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
-                FINDING(FIND_MALFORMED_ANSWER));
+                0); /* it stands with the line */
     return true;
 }
 

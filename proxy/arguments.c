@@ -37,7 +37,6 @@ static bool bad_arguments(struct traffic *t, struct message *x, struct tool *too
                           const struct schema_fault *f)
 {
     struct buf why = {0};
-    x->rules |= RULE(RULE_INVALID_ARGUMENTS);
     buf_adds(&why, "invalid arguments for the tool ");
     say(&why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0}, f);
     bool refused = refuses(t, x);
@@ -54,7 +53,6 @@ static bool bad_arguments(struct traffic *t, struct message *x, struct tool *too
 static bool unknown_tool(struct traffic *t, struct message *x)
 {
     struct buf why = {0}, name = {0};
-    x->rules |= RULE(RULE_UNKNOWN_TOOL);
     bool refused = refuses(t, x);
     if (refused) {
         buf_adds(&why, "unknown tool: ");
@@ -80,26 +78,16 @@ bool arguments_request(struct traffic *t, struct message *x, const struct protoc
 {
     if (t->before_state == TOOLS_BEFORE_UNASKED && is_method(asked->method, "tools/list"))
         t->before_state = TOOLS_BEFORE_WANTED;
-    if (t->check_arguments == ARGUMENTS_OFF || !t->tools.begun ||
-        !is_method(asked->method, "tools/call") || x->m.name.type != JSON_STRING)
+    if (t->check_arguments == ARGUMENTS_OFF || !is_method(asked->method, "tools/call"))
         return true;
-    struct tool *tool = tools_find(&t->tools, json_string_raw(x->m.name));
-    if (tool == NULL)
-        return !tools_whole(&t->tools) || unknown_tool(t, x);
+    struct tool *tool;
     struct schema_fault f = {{0}, {0}};
-    bool passes = tools_check_arguments(tool, x->m.arguments, &f) != SCHEMA_FAILS ||
-                  bad_arguments(t, x, tool, &f);
+    breaches broken = tools_call(&t->tools, &x->m, &tool, &f);
+    x->rules |= broken;
+    bool passes =
+        broken == 0 || (tool == NULL ? unknown_tool(t, x) : bad_arguments(t, x, tool, &f));
     schema_fault_close(&f);
     return passes;
-}
-
-/* A result of the tool's own: no failure, no task, no question. */
-static bool is_plain(const struct rpc *m)
-{
-    return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
-           m->in_result[FIELD_TASK] == JSON_NONE &&
-           (m->result_type.type == JSON_NONE ||
-            json_key_is(json_string_raw(m->result_type), "complete"));
 }
 
 /* ---- the tools of the session before ------------------------------------------------------- */
@@ -177,13 +165,13 @@ void arguments_answer(struct traffic *t, struct message *x, const struct pending
             learn_list(t, x, p->asked.cursor);
         return;
     }
-    if (t->check_arguments == ARGUMENTS_OFF || !is_method(p->asked.method, "tools/call") ||
-        !t->tools.begun || !is_plain(&x->m))
+    if (t->check_arguments == ARGUMENTS_OFF || !is_method(p->asked.method, "tools/call"))
         return;
-    struct tool *tool = tools_find(&t->tools, p->target);
+    struct tool *tool;
     struct schema_fault f = {{0}, {0}};
-    if (tool != NULL && tools_check_result(tool, x->m.structured, &f) == SCHEMA_FAILS) {
-        x->rules |= RULE(RULE_INVALID_STRUCTURED_CONTENT);
+    breaches broken = tools_result(&t->tools, p->target, &x->m, &tool, &f);
+    x->rules |= broken;
+    if (broken != 0) {
         struct buf why = {0};
         say(&why, p->target, &f);
         if (!tool->told)

@@ -116,6 +116,15 @@ static bool is_echo(struct traffic *t, const struct rpc *m)
     return p != NULL && slice_eq(p->method, m->method);
 }
 
+/* Several values, and the first is a message: the text in front of the last one is no log text alone. */
+static bool begins_with_message(struct traffic *t, struct slice rest, const struct rpc *several)
+{
+    struct rpc m;
+    return (several->findings & FINDING(FIND_SEVERAL_VALUES)) != 0 &&
+           rpc_read((struct slice){rest.p, several->fault.at}, &m) == 0 && m.kind != RPC_INVALID &&
+           !is_echo(t, &m);
+}
+
 /* Log text glued in front of a message: the message is what parses from some `{` to the end of the line
  * (mcp-wire.md 7.1). The text in front is noise. Text that begins like a message is not log text: there
  * two parsers could see two messages. */
@@ -131,7 +140,9 @@ static bool glued(struct traffic *t, struct message *x)
             return false;
         struct slice rest = {p, (size_t)(end - p)};
         struct rpc m;
-        if (rpc_read(rest, &m) < 0 || m.kind == RPC_INVALID || m.kind == RPC_BATCH ||
+        if (rpc_read(rest, &m) < 0 && begins_with_message(t, rest, &m))
+            return false;
+        if (m.fault.kind != JSON_OK || m.kind == RPC_INVALID || m.kind == RPC_BATCH ||
             is_echo(t, &m))
             continue;
         noise(t, x, (struct slice){x->text.p, (size_t)(p - x->text.p)}, FINDING(FIND_NOT_JSON));

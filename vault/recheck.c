@@ -15,6 +15,9 @@ void recheck_open(struct recheck *r)
 void recheck_close(struct recheck *r)
 {
     protocol_close(&r->protocol);
+    tools_close(&r->tools);
+    for (size_t i = 0; i < r->n; i++)
+        buf_close(&r->request[i].tool);
     free(r->request);
     *r = (struct recheck){0};
 }
@@ -30,6 +33,8 @@ static uint64_t hash_of(struct json_value v)
     return hash + (hash == 0);
 }
 
+/* ---- open requests -------------------------------------------------------------------------- */
+
 static struct recheck_request *find(struct recheck *r, int64_t seq)
 {
     size_t low = 0, high = r->n;
@@ -43,47 +48,132 @@ static struct recheck_request *find(struct recheck *r, int64_t seq)
     return low < r->n && r->request[low].seq == seq ? &r->request[low] : NULL;
 }
 
-/* The newest request of the other side that has this progress token and no answer. */
+/* The newest request of this side with the token. */
 static struct recheck_request *find_token(struct recheck *r, bool from_client, uint64_t token)
 {
     for (size_t i = r->n; token != 0 && i > 0; i--)
-        if (r->request[i - 1].token == token && r->request[i - 1].from_client == from_client &&
-            !r->request[i - 1].over)
+        if (r->request[i - 1].token == token && r->request[i - 1].from_client == from_client)
             return &r->request[i - 1];
     return NULL;
 }
 
-static int request(struct recheck *r, const struct rpc *m, int64_t seq, bool from_client,
-                   breaches *ret)
+/* The same by its id; one that was given up is over. */
+static struct recheck_request *find_id(struct recheck *r, bool from_client, uint64_t id)
 {
+    for (size_t i = r->n; id != 0 && i > 0; i--)
+        if (r->request[i - 1].id == id && r->request[i - 1].from_client == from_client &&
+            !r->request[i - 1].given_up)
+            return &r->request[i - 1];
+    return NULL;
+}
+
+static void take_out(struct recheck *r, struct recheck_request *q)
+{
+    buf_close(&q->tool);
+    memmove(q, q + 1, (size_t)(r->request + r->n - (q + 1)) * sizeof *q);
+    r->n--;
+}
+
+static int keep(struct recheck *r, struct recheck_request *q)
+{
+    if (r->n == RECHECK_OPEN_MAX)
+        take_out(r, &r->request[0]);
     if (!ROOM(r->request, r->n, r->cap))
         return MI_ENOMEM;
-    struct recheck_request q = {.seq = seq, .from_client = from_client};
-    q.token = hash_of(json_get(m->meta, "progressToken"));
-    *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);
-    if (find_token(r, from_client, q.token) != NULL)
-        *ret |= RULE(RULE_REUSED_TOKEN);
-    r->request[r->n++] = q;
+    r->request[r->n++] = *q;
     return 0;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static bool is_method(const struct recheck_request *q, const char *name)
+{
+    return q->asked.method != NULL && strcmp(q->asked.method->name, name) == 0;
+}
+
+static breaches call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
+{
+    struct tool *tool;
+    struct schema_fault fault = {{0}, {0}};
+    breaches b = tools_call(&r->tools, m, &tool, &fault);
+    if (tool != NULL)
+        buf_slice_add(&q->tool, json_string_raw(m->name));
+    schema_fault_close(&fault);
+    return b;
+}
+
+static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client, breaches *ret)
+{
+    struct recheck_request q = {.seq = seq, .from_client = from_client, .id = hash_of(m->id)};
+    q.token = hash_of(json_get(m->meta, "progressToken"));
+    if (find_id(r, from_client, q.id) != NULL)
+        m->findings |=
+            FINDING(FIND_REUSED_ID); /* it is noted as such, and breaks no rule besides */
+    *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);
+    const struct recheck_request *same = find_token(r, from_client, q.token);
+    if (same != NULL && !same->given_up)
+        *ret |= RULE(RULE_REUSED_TOKEN);
+    if (from_client && is_method(&q, "tools/call"))
+        *ret |= call(r, m, &q);
+    int st = keep(r, &q);
+    if (st < 0)
+        buf_close(&q.tool);
+    return st;
 }
 
 static breaches notification(struct recheck *r, const struct rpc *m, bool from_client)
 {
     breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
+    struct recheck_request *q = NULL;
+    if (rpc_method_is(m, "notifications/cancelled"))
+        q = find_id(r, from_client, hash_of(m->request_id));
+    if (q != NULL && !is_method(q, "initialize"))
+        q->given_up = true;
+    if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
+        tools_forget(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
-    struct recheck_request *q = find_token(r, !from_client, hash_of(m->progress_token));
+    q = find_token(r, !from_client, hash_of(m->progress_token));
     return b | protocol_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
+}
+
+static breaches tools_said(struct recheck *r, const struct rpc *m, const struct recheck_request *q)
+{
+    struct tool *tool;
+    struct schema_fault fault = {{0}, {0}};
+    breaches b = 0;
+    if (is_method(q, "tools/list") && m->kind == RPC_RESULT && m->result.type == JSON_OBJECT)
+        tools_page(&r->tools, m, q->asked.cursor);
+    else if (is_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
+        b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &fault);
+    schema_fault_close(&fault);
+    return b;
 }
 
 static breaches answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
                        bool from_client)
 {
     struct recheck_request *q = find(r, request_seq);
-    if (q == NULL || q->over)
+    breaches b = 0;
+    if (q == NULL)
         return 0;
-    q->over = true;
-    return protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
+    if (!q->given_up) {
+        b = protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
+        b |= from_client ? 0 : tools_said(r, m, q);
+    }
+    take_out(r, q);
+    return b;
+}
+
+/* What the interposer said: a request that it has answered is over, and the tools of a process that it has started
+ * are not those of the last one. */
+static void own_message(struct recheck *r, const struct query_message *m)
+{
+    struct recheck_request *q = m->request_seq > 0 ? find(r, m->request_seq) : NULL;
+    if (q != NULL && slice_is(m->kind, "error"))
+        q->given_up = true;
+    if (slice_is(m->kind, "request") && slice_is(m->method, "initialize"))
+        tools_forget(&r->tools);
 }
 
 int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
@@ -92,6 +182,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     struct rpc rpc;
     *ret = 0;
     bool from_client = slice_is(m->direction, "c2s");
+    if (slice_is(m->origin, "interposer"))
+        own_message(r, m);
     if (body.p == NULL || !slice_is(m->origin, "peer") || !slice_is(m->action, "forwarded") ||
         rpc_read(body, &rpc) < 0)
         return 0;

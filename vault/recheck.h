@@ -1,9 +1,11 @@
 /* recheck.h - the rules of MCP, held against what was recorded.
  *
- * A recording knows the findings of its time; this says what the rules of today find in it. Messages are given
- * in order. What the peers did not say, was refused, or has no body, is left out.
+ * A recording knows the findings of its time; this says what the rules of today find in it, those of tools and
+ * their schemas among them. Messages are given in order. What the peers did not say, was refused, or has no
+ * body, is left out.
  *
- * Owns      what the rules need to know of the requests that have no answer yet.
+ * Owns      what the rules need to know of the newest RECHECK_OPEN_MAX requests that have no answer yet, and the
+ *           list of tools.
  * Errors    MI_ENOMEM: the message is as if it had not been there.
  * Blocks    never. Pure. */
 #ifndef MI_VAULT_RECHECK_H
@@ -11,16 +13,22 @@
 
 #include "vault/query.h"
 #include "wire/protocol.h"
+#include "wire/tools.h"
+
+#define RECHECK_OPEN_MAX 4096
 
 struct recheck_request {
     int64_t seq;
-    uint64_t token; /* hash of its progress token; 0: none */
-    bool from_client, over;
+    uint64_t id, token; /* hashes; 0: none */
+    bool from_client;
+    bool given_up;   /* cancelled, or answered by the interposer */
+    struct buf tool; /* owned; the name of a tool that is called, as it stands between the quotes */
     struct protocol_asked asked;
 };
 
 struct recheck {
     struct protocol protocol;
+    struct tools tools;
     struct recheck_request *request; /* owned; by seq */
     size_t n, cap;
 };

@@ -156,9 +156,11 @@ void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
     } else if (!t->begun || t->next != cursor) {
         return; /* a page of another list */
     }
+    if (list.type != JSON_ARRAY) {
+        tools_forget(t);
+        return;
+    }
     t->begun = true;
-    if (list.type != JSON_ARRAY)
-        list = (struct json_value){0};
     for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &tool);) {
         struct json_value n = json_get(tool, "name");
         buf_clear(&name);
@@ -210,4 +212,35 @@ enum schema_result tools_check_result(struct tool *t, struct json_value structur
         return schema_check(s, structured.text, fault);
     buf_adds(&fault->reason, "the tool has an outputSchema, the result no structuredContent");
     return SCHEMA_FAILS;
+}
+
+breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
+                    struct schema_fault *fault)
+{
+    *ret = NULL;
+    if (!t->begun || m->name.type != JSON_STRING)
+        return 0;
+    *ret = tools_find(t, json_string_raw(m->name));
+    if (*ret == NULL)
+        return tools_whole(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
+    bool fails = tools_check_arguments(*ret, m->arguments, fault) == SCHEMA_FAILS;
+    return fails ? RULE(RULE_INVALID_ARGUMENTS) : 0;
+}
+
+/* A result of the tool's own: no failure, no task, no question. */
+static bool is_plain(const struct rpc *m)
+{
+    return m->kind == RPC_RESULT && m->is_error.type != JSON_TRUE &&
+           m->in_result[FIELD_TASK] == JSON_NONE &&
+           (m->result_type.type == JSON_NONE ||
+            json_key_is(json_string_raw(m->result_type), "complete"));
+}
+
+breaches tools_result(struct tools *t, struct slice raw, const struct rpc *m, struct tool **ret,
+                      struct schema_fault *fault)
+{
+    *ret = t->begun && is_plain(m) ? tools_find(t, raw) : NULL;
+    if (*ret == NULL || tools_check_result(*ret, m->structured, fault) != SCHEMA_FAILS)
+        return 0;
+    return RULE(RULE_INVALID_STRUCTURED_CONTENT);
 }

@@ -11,6 +11,7 @@
 #define MI_WIRE_TOOLS_H
 
 #include "wire/rpc.h"
+#include "wire/rule.h"
 #include "wire/schema.h"
 
 #define TOOLS_MAX 4096
@@ -37,7 +38,8 @@ struct tools {
 };
 
 void tools_close(struct tools *t); /* safe to call twice */
-/* A result of tools/list. cursor: what the request had; JSON_NONE begins a new list. */
+/* A result of tools/list. cursor: hash of what the request had; 0 begins a new list. One that is no list leaves
+ * nothing known. */
 void tools_page(struct tools *t, const struct rpc *result, uint64_t cursor);
 /* The list is out of date: nothing is known until the next one. */
 void tools_forget(struct tools *t);
@@ -45,6 +47,13 @@ void tools_forget(struct tools *t);
 bool tools_whole(const struct tools *t);
 /* The tool of this name, as it stands between the quotes; NULL: not known. */
 struct tool *tools_find(struct tools *t, struct slice raw);
+
+/* The rule that a tools/call breaks, if it does, and where; ret: its tool, NULL when it is not known. */
+breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
+                    struct schema_fault *fault);
+/* The same of the result of a call of the tool with this name, as it stands between the quotes. */
+breaches tools_result(struct tools *t, struct slice raw, const struct rpc *result,
+                      struct tool **ret, struct schema_fault *fault);
 
 /* FITS when there is no schema, or none that can be read. */
 enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,

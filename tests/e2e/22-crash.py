@@ -58,9 +58,15 @@ row("the server that a launcher left behind hangs: it is ended, whoever started 
 row("status 0 with nothing open is the end, not a crash", server=["notifications/initialized=exit:0"],
     ends=True, events="spawn exit")
 
+def own_requests(t, _):
+    eq([(m.direction, m.origin, m.kind, m.action, m.finding) for m in t.messages("finding LIKE '%own-request%'")],
+       [("c2s", "interposer", "request", "forwarded", b"own-request"), ("s2c", "peer", "result", "swallowed", b"own-request")],
+       "the handshake with the new process")
+
+
 row("another status with nothing open is a crash: the client need not know",
     server=["notifications/initialized@1=exit:3"], play=[Started(2), tool(1, "answer")],
-    want={1: ok("2.1")}, events=AGAIN)
+    want={1: ok("2.1")}, events=AGAIN, after=own_requests)
 
 row("--restarts 0: the client is told, and the server's status is ours", options=["--restarts", "0"],
     play=[tool(1, "exit:7")], want={1: gone()}, exit=7, ends=True, events="spawn exit")

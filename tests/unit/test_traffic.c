@@ -304,7 +304,7 @@ static const struct conversation from_the_server[] = {
      PING("1") "|",
      "<1 -32603 malformed-answer>",
      "1 c2s request forwarded 1 ping - - - - -;2 s2c noise refused 1 - - 1 - - malformed-answer;"
-     "3 s2c* error forwarded 1 - - 1 -32603 - malformed-answer;"
+     "3 s2c* error forwarded 1 - - 1 -32603 - -;"
      "4 s2c result swallowed 1 - - - - - unknown-answer"},
     {{"C " CALL("'q'", "t"),
       "S {'jsonrpc':'2.0','id':'q','result':{},'error':{'code':1,'message':''}}"},
@@ -312,29 +312,29 @@ static const struct conversation from_the_server[] = {
      "<'q' -32603 malformed-answer>",
      "1 c2s request forwarded 'q' tools/call t - - - -;2 s2c noise refused 'q' - - 1 - - "
      "malformed-answer;"
-     "3 s2c* error forwarded 'q' - - 1 -32603 - malformed-answer"},
+     "3 s2c* error forwarded 'q' - - 1 -32603 - -"},
     {{"C " PING("1"), "S {'jsonrpc':'2.0','id':1,'error':{'code':'1','message':''}}"},
      PING("1") "|",
      "<1 -32603 malformed-answer>",
      "1 c2s request forwarded 1 ping - - - - -;2 s2c noise refused 1 - - 1 - - malformed-answer;"
-     "3 s2c* error forwarded 1 - - 1 -32603 - malformed-answer"},
+     "3 s2c* error forwarded 1 - - 1 -32603 - -"},
     {{"C " PING("1"), "S {'jsonrpc':'2.0','id':1,'error':'no'}"},
      PING("1") "|",
      "<1 -32603 malformed-answer>",
      "1 c2s request forwarded 1 ping - - - - -;2 s2c noise refused 1 - - 1 - - malformed-answer;"
-     "3 s2c* error forwarded 1 - - 1 -32603 - malformed-answer"},
+     "3 s2c* error forwarded 1 - - 1 -32603 - -"},
     {{"C " PING("1"), "S {'id':1,'result':{}}"},
      PING("1") "|",
      "<1 -32603 malformed-answer>",
      "1 c2s request forwarded 1 ping - - - - -;"
      "2 s2c noise refused 1 - - 1 - - not-jsonrpc,malformed-answer;"
-     "3 s2c* error forwarded 1 - - 1 -32603 - malformed-answer"},
+     "3 s2c* error forwarded 1 - - 1 -32603 - -"},
     {{"C " PING("1"), "S {'jsonrpc':'2.0','id':1,'id':1,'result':{}}"},
      PING("1") "|",
      "<1 -32603 malformed-answer>",
      "1 c2s request forwarded 1 ping - - - - -;"
      "2 s2c noise refused 1 - - 1 - - duplicate-envelope-key,duplicate-key,malformed-answer;"
-     "3 s2c* error forwarded 1 - - 1 -32603 - malformed-answer"},
+     "3 s2c* error forwarded 1 - - 1 -32603 - -"},
     {{"S {'jsonrpc':'2.0','id':1}"}, /* to none */
      NULL,
      NULL,
@@ -690,8 +690,8 @@ static void test_traffic_too_long_answer_of_the_server_ends_its_request(void **s
         traffic_rows(f),
         "1 c2s request forwarded 1 tools/call a - - - -;"
         "2 c2s request forwarded 2 tools/call b - - - -;"
-        "3 s2c noise refused 1 - - 1 - - too-long,malformed-answer;"
-        "4 s2c* error forwarded 1 - - 1 -32603 - malformed-answer;"
+        "3 s2c noise refused 1 - - 1 - - too-long;"
+        "4 s2c* error forwarded 1 - - 1 -32603 - -;"
         "5 s2c noise refused - - - - - - too-long;6 s2c noise refused - n - - - - too-long;"
         "7 s2c noise refused 2 ping - - - - too-long;8 s2c result forwarded 2 - - 2 - - -");
     traffic_end(f);
