@@ -1,19 +1,13 @@
 /* cmd_tail.c - `mcp-interposer tail`: what all proxies record, while they do. */
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/room.h"
-#include "base/units.h"
 #include "cli/config.h"
 #include "cli/filter.h"
 #include "cli/followed.h"
-#include "cli/record_json.h"
-#include "cli/timeline.h"
+#include "cli/tail_page.h"
 #include "cli/watch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-#define METHOD_WIDTH 25  /* to begin with: lines that are printed stay as they are */
 #define LAST_SESSIONS 10 /* of those that have ended, this many are looked at for the last lines */
 #define ROUNDS_MAX 2 /* pages of each session that are read before we look at what else there is */
 #define REFRESH_MS 1000 /* of the running times of open calls */
@@ -38,53 +32,26 @@ static const char about[] =
     "of the session and its server. On a terminal the last line names the calls that are open,\n"
     "and how long they have been.\n";
 
-/* A line that was made, and has to wait for its turn. */
-struct line {
-    int64_t at_us;
-    size_t from, to; /* in tail.page.b */
-};
-
 struct tail {
     struct query *q;
     struct filter filter;
     const char *method, *tool; /* globs; NULL: any */
-    bool failed, json, follow, narrowed;
-    bool shows_open, open_shown; /* the last line of the terminal names the open calls */
-    struct out out;
-    struct out page;   /* only its buffer: lines of several sessions, not in order yet */
-    struct line *line; /* owned */
-    size_t line_n, line_cap;
-    struct timeline timeline;
-    struct session_view view; /* all zero: a line needs nothing of it */
-    struct buf body;          /* owned; a large body */
+    bool failed, follow, narrowed;
+    struct tail_page page;
     struct followed live;
-    const struct followed_session *of; /* whose lines are being made */
+    const struct followed_session *of; /* whose rows are being read */
     int64_t newest;                    /* the highest session that was looked at */
     int64_t version;
     int status;
 };
 
-/* ---- a line ---- */
-
-static bool keep_line(struct tail *t, int64_t t_us, size_t from)
-{
-    if (!ROOM(t->line, t->line_n, t->line_cap)) {
-        t->status = MI_ENOMEM;
-        return false;
-    }
-    t->line[t->line_n++] = (struct line){t->of->s.started_at_us + t_us, from, t->page.b.n};
-    return true;
-}
+/* ---- a row ---- */
 
 static bool is_wanted(const struct tail *t, const struct query_message *m)
 {
     bool answer = session_is_answer(m);
-    struct slice method = answer ? m->request_method : m->method;
-    struct slice target = answer ? m->request_target : m->target;
-    if (!filter_name(t->method, method))
-        return false;
-    if (t->tool != NULL &&
-        (method.p == NULL || !slice_is(method, "tools/call") || !filter_name(t->tool, target)))
+    if (!filter_call(t->method, t->tool, answer ? m->request_method : m->method,
+                     answer ? m->request_target : m->target))
         return false;
     if (!t->failed || slice_is(m->action, "refused"))
         return true;
@@ -94,143 +61,38 @@ static bool is_wanted(const struct tail *t, const struct query_message *m)
 static void note_call(struct tail *t, const struct query_message *m)
 {
     bool to_server = slice_is(m->direction, "c2s");
-    if (to_server && slice_is(m->kind, "request") && slice_is(m->origin, "peer") &&
-        slice_is(m->action, "forwarded")) {
-        if (is_wanted(t, m) || t->failed)
+    if (!slice_is(m->action, "forwarded"))
+        return;
+    if (to_server && slice_is(m->kind, "request") && slice_is(m->origin, "peer")) {
+        if (filter_call(t->method, t->tool, m->method, m->target))
             followed_asked(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
-    } else if (m->request_seq > 0 && slice_is(m->action, "forwarded") &&
+    } else if (m->request_seq > 0 &&
                (to_server ? slice_is(m->kind, "notification") : session_is_answer(m))) {
         followed_closed(&t->live, t->of->s.id, m->request_seq);
     }
 }
 
-static void json_message(struct tail *t, const struct query_message *m)
-{
-    struct slice body = m->body;
-    const char *error = NULL;
-    if (m->is_large) {
-        buf_clear(&t->body);
-        error =
-            query_body(t->q, t->of->s.uid, m, SIZE_MAX, &t->body) < 0 ? query_error(t->q) : NULL;
-        body = error != NULL ? (struct slice){0} : buf_slice(&t->body);
-    }
-    record_json_message(&t->page.b, &t->of->s, m, body, error);
-    buf_addc(&t->page.b, '\n');
-}
-
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct tail *t = ctx;
-    size_t from = t->page.b.n;
     note_call(t, m);
-    if (!is_wanted(t, m))
-        return true;
-    if (t->json) {
-        json_message(t, m);
-    } else {
-        timeline_measure(&t->timeline, m);
-        timeline_message(&t->timeline, m);
-    }
-    return keep_line(t, m->t_us, from);
+    if (is_wanted(t, m))
+        t->status = tail_page_message(&t->page, m);
+    return t->status == 0;
 }
 
 static bool on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
-    size_t from = t->page.b.n;
-    if (t->narrowed)
-        return true;
-    if (t->json) {
-        record_json_event(&t->page.b, &t->of->s, e);
-        buf_addc(&t->page.b, '\n');
-    } else {
-        timeline_event(&t->timeline, e);
-    }
-    return keep_line(t, e->t_us, from);
+    if (!t->narrowed)
+        t->status = tail_page_event(&t->page, e);
+    return t->status == 0;
 }
 
-/* A session began or ended. */
-static void session_line(struct tail *t, const struct query_session *s, const char *what)
+static void print(struct tail *t, size_t max)
 {
-    size_t from = t->page.b.n;
-    int64_t t_us = s->ended_at_us != 0 ? s->ended_at_us - s->started_at_us : 0;
-    if (t->narrowed)
-        return;
-    if (t->json) {
-        struct session_view v;
-        t->status = session_look(t->q, s, false, &v);
-        if (t->status < 0)
-            return;
-        record_json_session(&t->page.b, s, &v);
-        buf_addc(&t->page.b, '\n');
-        session_close(&v);
-    } else {
-        struct query_event e = {.t_us = t_us, .kind = slice_of(what)};
-        buf_clear(&t->body);
-        if (s->ended_at_us != 0)
-            session_end_text(&t->body, s, SESSION_ENDED);
-        e.detail = buf_slice(&t->body);
-        timeline_event(&t->timeline, &e);
-    }
-    keep_line(t, t_us, from);
-}
-
-/* ---- what is printed ---- */
-
-static int by_time(const void *a, const void *b)
-{
-    const struct line *x = a, *y = b;
-    if (x->at_us != y->at_us)
-        return x->at_us < y->at_us ? -1 : 1;
-    return x->from < y->from ? -1
-                             : x->from > y->from; /* qsort() does not keep the order by itself */
-}
-
-static void hide_open(struct tail *t)
-{
-    if (t->open_shown)
-        out_raw(&t->out, "\r\033[K");
-    t->open_shown = false;
-}
-
-/* The last `max` lines of the page, by time. */
-static void print_lines(struct tail *t, size_t max)
-{
-    size_t skip = t->line_n > max ? t->line_n - max : 0;
-    if (t->line_n > 1)
-        qsort(t->line, t->line_n, sizeof *t->line, by_time);
-    if (t->line_n > skip)
-        hide_open(t);
-    for (size_t i = skip; i < t->line_n; i++)
-        buf_add(&t->out.b, t->page.b.p + t->line[i].from, t->line[i].to - t->line[i].from);
-    t->line_n = 0;
-    if (t->page.b.failed)
-        t->status = MI_ENOMEM;
-    buf_clear(&t->page.b);
-}
-
-static void show_open(struct tail *t)
-{
-    struct out *o = &t->out;
-    struct buf *b = &t->body;
-    if (t->shows_open) {
-        hide_open(t);
-        buf_clear(b);
-        if (t->live.open_n > 0)
-            buf_printf(b, "%zu open: ", t->live.open_n);
-        for (size_t i = 0; i < t->live.open_n && b->n < 4 * o->columns; i++) {
-            int64_t us = clock_wall_us() - t->live.open[i].at_us;
-            buf_printf(b, "%s%s ", i > 0 ? ", " : "", t->live.open[i].what);
-            units_show_duration(b, us > 0 ? us : 0);
-        }
-        t->open_shown = t->live.open_n > 0;
-        if (t->open_shown) {
-            out_style(o, OUT_YELLOW);
-            out_fit(o, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
-            out_style(o, OUT_PLAIN);
-        }
-    }
-    out_flush(o);
+    int st = tail_page_print(&t->page, max);
+    t->status = t->status == 0 ? st : t->status;
 }
 
 /* ---- reading ---- */
@@ -238,7 +100,7 @@ static void show_open(struct tail *t)
 static void set_session(struct tail *t, const struct followed_session *s)
 {
     t->of = s;
-    t->timeline.session = &s->s;
+    tail_page_of(&t->page, &s->s);
 }
 
 /* What the row says by now, in t->q until the next call. */
@@ -291,10 +153,10 @@ static bool read_round(struct tail *t)
 static bool read_all(struct tail *t)
 {
     bool some = true;
-    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->out); i++) {
+    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->page.out); i++) {
         some = read_round(t);
-        print_lines(t, SIZE_MAX);
-        out_flush(&t->out);
+        print(t, SIZE_MAX);
+        out_flush(&t->page.out);
     }
     return !some;
 }
@@ -323,7 +185,8 @@ static void find_new(struct tail *t)
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         set_session(t, t->live.session[i]);
-        session_line(t, &t->of->s, "started");
+        if (!t->narrowed)
+            t->status = tail_page_session(&t->page, &t->of->s, "started");
     }
     t->newest = newest;
 }
@@ -345,13 +208,14 @@ static void drop_ended(struct tail *t)
         struct query_session now;
         if (!s->ended && !s->unwanted)
             continue;
-        if (s->ended && !s->unwanted && knows_client(t, i) && load_row(t, s->s.id, &now)) {
+        if (s->ended && !s->unwanted && !t->narrowed && knows_client(t, i) &&
+            load_row(t, s->s.id, &now)) {
             set_session(t, s);
-            session_line(t, &now, "ended");
+            t->status = tail_page_session(&t->page, &now, "ended");
         }
         followed_drop(&t->live, i);
     }
-    print_lines(t, SIZE_MAX);
+    print(t, SIZE_MAX);
 }
 
 /* false: call again at once. */
@@ -397,9 +261,7 @@ static bool on_old_session(void *ctx, const struct query_session *s)
 static bool on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    bool wanted =
-        filter_name(t->method, c->method) && (t->tool == NULL || filter_name(t->tool, c->target));
-    if (c->status == CALL_OPEN && wanted &&
+    if (c->status == CALL_OPEN && filter_call(t->method, t->tool, c->method, c->target) &&
         c->request_seq <= t->of->seq) /* others come as they are read */
         followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
@@ -413,16 +275,9 @@ static int go_near_end(struct tail *t, struct followed_session *s, int64_t last)
     s->seq = seq > last ? seq - last : 0;
     s->event = s->seq == 0 && last > 0 ? 0 : event;
     set_session(t, s);
-    if (st == 0 && t->shows_open && s->seq > 0) /* the others are seen as they are read */
+    if (st == 0 && t->page.shows_open && s->seq > 0) /* the others are seen as they are read */
         st = query_calls(t->q, s->s.id, on_open_call, t);
     return st;
-}
-
-static void print_titles(struct tail *t)
-{
-    t->timeline.out = &t->out; /* in front of what has to be put into order */
-    timeline_columns(&t->timeline);
-    t->timeline.out = &t->page;
 }
 
 static int begin(struct tail *t, int64_t last)
@@ -436,11 +291,11 @@ static int begin(struct tail *t, int64_t last)
     find_ended(t);
     for (bool some = true; st == 0 && t->status == 0 && some;)
         some = read_round(t);
-    if (!t->json && !t->follow && t->line_n == 0 && last > 0)
+    if (!t->page.json && !t->follow && t->page.line_n == 0 && last > 0)
         log_warn("no message in %s is like that", query_vault(t->q));
-    else if (!t->json && t->status == 0)
-        print_titles(t);
-    print_lines(t, (size_t)last);
+    else if (!t->page.json && t->status == 0)
+        tail_page_titles(&t->page);
+    print(t, (size_t)last);
     for (size_t i = t->live.n; i-- > 0;)
         if (session_state_of(&t->live.session[i]->s) == SESSION_DIED || t->live.session[i]->ended)
             followed_drop(&t->live, i);
@@ -452,14 +307,14 @@ static void follow(struct tail *t)
     struct watch w;
     enum watch_result r = WATCH_LOOK;
     watch_open(&w, query_vault(t->q));
-    while (t->status == 0 && !out_ended(&t->out) && r == WATCH_LOOK) {
+    while (t->status == 0 && !out_ended(&t->page.out) && r == WATCH_LOOK) {
         bool done = look(t);
-        show_open(t);
+        tail_page_show_open(&t->page, &t->live);
         if (t->status == 0)
-            r = watch_wait(&w, !done ? 0 : t->open_shown ? REFRESH_MS : WATCH_IDLE_MS);
+            r = watch_wait(&w, !done ? 0 : t->page.open_shown ? REFRESH_MS : WATCH_IDLE_MS);
     }
     watch_close(&w);
-    hide_open(t);
+    tail_page_hide_open(&t->page);
 }
 
 /* ---- the command ---- */
@@ -472,35 +327,20 @@ static int tail(struct query *q, const struct settings *s)
         .method = settings_text(s, "method"),
         .tool = settings_text(s, "tool"),
         .failed = settings_on(s, "failed"),
-        .json = settings_on(s, "json"),
     };
-    out_open(&t.out);
-    t.page = (struct out){
-        .held = true,
-        .is_terminal = t.out.is_terminal,
-        .coloured = t.out.coloured,
-        .utf8 = t.out.utf8,
-        .columns = t.out.columns,
-    };
+    tail_page_open(&t.page, q, settings_on(s, "json"));
+    const struct out *o = &t.page.out;
     t.narrowed = t.method != NULL || t.tool != NULL || t.failed;
-    t.follow = !settings_on(s, "once") && (settings_on(s, "follow") || t.out.is_terminal);
-    t.shows_open = t.follow && t.out.is_terminal && !t.json && t.out.controlled;
-    timeline_open(&t.timeline, &t.page, q, NULL, &t.view, BODIES_SHORT);
-    t.timeline.of_many = true;
-    t.timeline.method_width = METHOD_WIDTH;
+    t.follow = !settings_on(s, "once") && (settings_on(s, "follow") || o->is_terminal);
+    t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
         follow(&t);
     st = st == 0 ? t.status : st;
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
-    timeline_close(&t.timeline);
     followed_close(&t.live);
-    buf_close(&t.body);
-    buf_close(&t.page.b);
-    buf_close(&t.page.text);
-    free(t.line);
-    int status = out_close(&t.out);
+    int status = tail_page_close(&t.page);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 

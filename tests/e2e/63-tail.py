@@ -243,6 +243,22 @@ def _(t):
     check(not (seen + rest).split(b"\n")[-1].strip(b"\r\x1b[K"), f"what is left at the end: {seen + rest!r}")
 
 
+@case("tail on a terminal: the calls that are open are those that were asked for")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    p.client.send(request(1, "prompts/get", {"name": "mine"}), call(2, "mine"), call(3, "other"))
+    for _ in range(3):
+        p.server.recv()
+    for i in range(30):  # so that a small --last begins behind them
+        p.client.send(note("x"))
+        p.server.recv()
+    for args in (("-n", "90", "--tool", "mine"), ("-n", "5", "--tool", "mine"), ("-n", "90", "--tool", "mine", "--failed")):
+        tail = Tail(t, *args, terminal=100, env={"NO_COLOR": "1"})
+        lib.wait_until(lambda: tail.fill(time.monotonic() + 0.1) and b" open: " in tail.buf, 10, "the open calls")
+        check(b"1 open: one mine " in tail.buf, f"{args}: {bytes(tail.buf)!r}")
+        tail.end()
+
+
 @case("tail -f ends when its reader does, and when it is asked to")
 def _(t):
     t.proxy("--name", "one").initialize()
