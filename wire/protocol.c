@@ -1,14 +1,9 @@
-#include "wire/protocol.h"
+#include "wire/protocol_inner.h"
 
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
 #include <stdlib.h>
-
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
-#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 void protocol_open(struct protocol *p)
 {
@@ -21,13 +16,7 @@ void protocol_close(struct protocol *p)
     id_set_close(&p->ids[PARTY_SERVER]);
 }
 
-/* Nothing but 2026-07-28 was spoken here. */
-static bool modern_only(const struct protocol *p)
-{
-    return p->modern && p->phase == PHASE_NEW;
-}
-
-static uint64_t hash_of(struct json_value v)
+uint64_t protocol_hash(struct json_value v)
 {
     if (v.type != JSON_NUMBER && v.type != JSON_STRING)
         return 0;
@@ -55,7 +44,7 @@ static bool breaks(struct protocol *p, const struct method_need *needs, const ui
     return false;
 }
 
-static bool lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type)
+bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type)
 {
     if (have[f] == type)
         return false;
@@ -99,75 +88,6 @@ static breaches check_capability(const struct protocol *p, const struct method *
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-/* What a request of 2026-07-28 says of itself. */
-static breaches read_meta(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
-{
-    struct json_value version = json_get(m->meta, META_VERSION);
-    struct json_value capabilities = json_get(m->meta, META_CAPABILITIES);
-    a->modern = true;
-    a->revision = revision_of(json_string_raw(version));
-    a->capabilities = capabilities_of(capabilities);
-    a->wants_log = json_get(m->meta, META_LOG_LEVEL).type != JSON_NONE;
-    p->log_requests += a->wants_log;
-    p->modern = true;
-    breaches r = a->revision == REV_COUNT ? RULE(RULE_UNKNOWN_REVISION) : 0;
-    if (capabilities.type != JSON_OBJECT) {
-        p->blame = FIELD_META;
-        r |= RULE(RULE_MISSING_META);
-    }
-    return r;
-}
-
-/* A retry says what it got: the state, exactly, under an id of its own. Without a state it answers a result
- * that had none. */
-static breaches check_retry(const struct protocol *p, const struct rpc *m, uint64_t id)
-{
-    if (m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE &&
-        m->in_params[FIELD_REQUEST_STATE] == JSON_NONE)
-        return p->stateless > 0 ? 0 : RULE(RULE_BAD_RETRY);
-    if (m->request_state.type != JSON_STRING || p->states > PROTOCOL_STATES)
-        return 0;
-    uint64_t state = hash_of(m->request_state);
-    for (unsigned i = 0; i < p->states; i++)
-        if (p->given[i].state == state)
-            return p->given[i].id == id ? RULE(RULE_BAD_RETRY) : 0;
-    return RULE(RULE_BAD_RETRY);
-}
-
-static uint8_t stream_kind(struct slice method)
-{
-    static const char *const kinds[] = {"notifications/tools/list_changed",
-                                        "notifications/prompts/list_changed",
-                                        "notifications/resources/list_changed",
-                                        "notifications/resources/updated", "notifications/tasks"};
-    for (unsigned i = 0; i < MI_COUNT(kinds); i++)
-        if (json_key_is(method, kinds[i]))
-            return (uint8_t)(1u << i);
-    return 0;
-}
-
-static void open_stream(struct protocol *p, const struct rpc *m, uint64_t id)
-{
-    static const char *const kinds[] = {"toolsListChanged", "promptsListChanged",
-                                        "resourcesListChanged", "resourceSubscriptions", "taskIds"};
-    struct json_value asked = json_get(m->params, "notifications");
-    struct protocol_stream *s = &p->stream[p->next_stream++ % PROTOCOL_STREAMS];
-    *s = (struct protocol_stream){.id = id};
-    for (unsigned i = 0; i < MI_COUNT(kinds); i++) {
-        struct json_value v = json_get(asked, kinds[i]);
-        if (v.type == JSON_TRUE || v.type == JSON_ARRAY)
-            s->kinds |= (uint8_t)(1u << i);
-    }
-}
-
-static struct protocol_stream *find_stream(struct protocol *p, uint64_t id)
-{
-    for (int i = 0; id != 0 && i < PROTOCOL_STREAMS; i++)
-        if (p->stream[i].id == id)
-            return &p->stream[i];
-    return NULL;
-}
-
 static breaches initialize_asked(struct protocol *p, const struct rpc *m)
 {
     breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
@@ -183,7 +103,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
         return 0;
-    if (modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
+    if (protocol_modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
         p->blame = FIELD_META;
         return RULE(RULE_MISSING_META);
     }
@@ -213,8 +133,7 @@ static enum capability part_needed(struct slice method, struct json_value params
     return tools ? CAP_SAMPLING_TOOLS : CAP_NONE;
 }
 
-/* The capability is there, and the part of it is not. Without the whole, check_capability() has said it. */
-static breaches check_part(const struct method *k, struct json_value params, uint32_t has)
+breaches protocol_part(const struct method *k, struct json_value params, uint32_t has)
 {
     enum capability part = part_needed(slice_of(k->name), params);
     bool lacking = part != CAP_NONE && (has & 1u << k->capability) != 0 && (has & 1u << part) == 0;
@@ -225,9 +144,9 @@ static breaches check_part(const struct method *k, struct json_value params, uin
 static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 {
     bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
-    if (url ? lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
-                  lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
-            : lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
+    if (url ? protocol_lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
+                  protocol_lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
+            : protocol_lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
         return RULE(RULE_INVALID_PARAMS);
     return 0;
 }
@@ -235,7 +154,7 @@ static breaches check_elicitation(struct protocol *p, const struct rpc *m)
 static breaches server_request(struct protocol *p, const struct rpc *m, const struct method *k)
 {
     p->after_error = false;
-    if (modern_only(p))
+    if (protocol_modern_only(p))
         return RULE(RULE_SERVER_REQUEST);
     breaches r = 0;
     if (p->phase < PHASE_READY && (k == NULL || !slice_is(slice_of("ping"), k->name)))
@@ -245,7 +164,7 @@ static breaches server_request(struct protocol *p, const struct rpc *m, const st
     if (slice_is(slice_of("elicitation/create"), k->name))
         r |= check_elicitation(p, m);
     if (p->declared[PARTY_CLIENT])
-        r |= check_part(k, m->params, p->capabilities[PARTY_CLIENT]);
+        r |= protocol_part(k, m->params, p->capabilities[PARTY_CLIENT]);
     return r;
 }
 
@@ -255,21 +174,21 @@ static breaches client_request(struct protocol *p, const struct rpc *m, struct p
     const struct method *k = a->method;
     bool modern = rpc_is_modern(m);
     p->client_spoke = true;
-    if (modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
+    if (protocol_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
         a->revision = REV_2026_07_28;
-    r |= modern ? read_meta(p, m, a) : check_phase(p, k);
+    r |= modern ? protocol_meta(p, m, a) : check_phase(p, k);
     if (k == NULL)
         return r;
     if (k->flags & METHOD_UNCANCELLED)
         r |= initialize_asked(p, m);
-    a->cursor = m->cursor.type == JSON_STRING ? hash_of(m->cursor) : 0;
+    a->cursor = m->cursor.type == JSON_STRING ? protocol_hash(m->cursor) : 0;
     if (!modern)
         return r;
-    a->id = hash_of(m->id);
+    a->id = protocol_hash(m->id);
     if (k->flags & METHOD_ASKS_BACK)
-        r |= check_retry(p, m, a->id);
+        r |= protocol_retry(p, m, a->id);
     if (slice_is(slice_of("subscriptions/listen"), k->name))
-        open_stream(p, m, a->id);
+        protocol_stream_open(p, m, a->id);
     return r;
 }
 
@@ -303,35 +222,16 @@ breaches protocol_request(struct protocol *p, enum protocol_party from, const st
 
 /* ---- notifications -------------------------------------------------------------------------- */
 
-/* A notification that belongs to a stream names it; the older revisions have no streams. */
-static breaches check_stream(struct protocol *p, const struct rpc *m)
-{
-    struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
-    if (id.type == JSON_NONE)
-        return modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
-    struct protocol_stream *s = find_stream(p, hash_of(id));
-    if (s == NULL)
-        return p->next_stream > PROTOCOL_STREAMS ? 0 : RULE(RULE_NO_SUBSCRIPTION);
-    uint8_t kind = stream_kind(m->method);
-    if (kind == 0) {
-        s->acknowledged = true;
-        return 0;
-    }
-    if (s->over)
-        return 0; /* the two crossed */
-    return s->acknowledged && (s->kinds & kind) != 0 ? 0 : RULE(RULE_UNASKED_NOTIFICATION);
-}
-
 static breaches server_notification(struct protocol *p, const struct rpc *m, const struct method *k)
 {
     breaches r = 0;
     bool log = k != NULL && slice_is(slice_of("notifications/message"), k->name);
     if (!p->client_spoke || (!p->modern && p->phase < PHASE_ANSWERED && !log))
         r |= RULE(RULE_EARLY_SERVER_MESSAGE);
-    if (log && modern_only(p) && p->log_requests == 0)
+    if (log && protocol_modern_only(p) && p->log_requests == 0)
         r |= RULE(RULE_UNASKED_LOG);
     if (k != NULL && (k->flags & METHOD_STREAMED))
-        r |= check_stream(p, m);
+        r |= protocol_streamed(p, m);
     if (k == NULL && p->after_error)
         r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
     p->after_error = false;
@@ -344,11 +244,8 @@ static void client_notification(struct protocol *p, const struct rpc *m)
     if (p->phase == PHASE_ANSWERED &&
         (rpc_method_is(m, "notifications/initialized") || rpc_method_is(m, "initialized")))
         p->phase = PHASE_READY;
-    if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled")) {
-        struct protocol_stream *s = find_stream(p, hash_of(m->request_id));
-        if (s != NULL)
-            s->over = true;
-    }
+    if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
+        protocol_stream_over(p, protocol_hash(m->request_id));
 }
 
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
@@ -363,13 +260,13 @@ breaches protocol_notification(struct protocol *p, enum protocol_party from, con
         client_notification(p, m);
     if (k == NULL)
         return r | unknown_method(m);
-    enum revision revision = modern_only(p) ? REV_2026_07_28 : p->revision;
+    enum revision revision = protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
     breaches misplaced = check_sender(k, from, revision);
     if (misplaced != 0)
         return r | misplaced;
     if (breaks(p, k->params, m->in_params, revision))
         r |= RULE(RULE_INVALID_PARAMS);
-    if (!modern_only(p)) /* there the acknowledgement of the stream says what may come */
+    if (!protocol_modern_only(p)) /* there the acknowledgement of the stream says what may come */
         r |= check_capability(p, k, from, revision);
     return r;
 }
@@ -411,73 +308,6 @@ static void initialize_answered(struct protocol *p, const struct rpc *m, breache
         *r |= RULE(RULE_UNKNOWN_REVISION);
 }
 
-/* What the client is asked for inside a result needs the capabilities of the request. */
-static breaches check_input_requests(const struct rpc *m, const struct protocol_asked *a)
-{
-    struct slice key;
-    struct json_value one;
-    struct json_value all = json_get(m->result, "inputRequests");
-    if (all.type != JSON_OBJECT)
-        return 0;
-    for (struct json_walk w = json_walk_begin(all); json_walk_next(&w, &key, &one);) {
-        const struct method *k = method_find(json_string_raw(json_get(one, "method")));
-        if (k == NULL || k->from_client != 0 || k->capability == CAP_NONE)
-            continue;
-        if ((a->capabilities & 1u << k->capability) == 0 ||
-            check_part(k, json_get(one, "params"), a->capabilities) != 0)
-            return RULE(RULE_UNDECLARED_CAPABILITY);
-    }
-    return 0;
-}
-
-static breaches input_required(struct protocol *p, const struct rpc *m,
-                               const struct protocol_asked *a)
-{
-    bool state = m->request_state.type == JSON_STRING;
-    if (a->method == NULL || (a->method->flags & METHOD_ASKS_BACK) == 0 ||
-        (!state && m->in_result[FIELD_INPUT_REQUESTS] != JSON_OBJECT))
-        return RULE(RULE_MISPLACED_INPUT_REQUIRED);
-    if (state) {
-        p->given[p->states % PROTOCOL_STATES].state = hash_of(m->request_state);
-        p->given[p->states % PROTOCOL_STATES].id = a->id;
-        p->states++;
-    } else {
-        p->stateless++;
-    }
-    return check_input_requests(m, a);
-}
-
-static bool is_cached(struct protocol *p, const struct rpc *m)
-{
-    return !lacks(p, m->in_result, FIELD_TTL_MS, JSON_NUMBER) &&
-           !lacks(p, m->in_result, FIELD_CACHE_SCOPE, JSON_STRING);
-}
-
-/* *ret_plain: it is a result of the method's own kind. */
-static breaches modern_result(struct protocol *p, const struct rpc *m,
-                              const struct protocol_asked *a, bool *ret_plain)
-{
-    struct slice type = json_string_raw(m->result_type);
-    *ret_plain = false;
-    if (m->result_type.type != JSON_NONE && !json_key_is(type, "complete")) {
-        if (json_key_is(type, "input_required"))
-            return input_required(p, m, a);
-        bool call = a->method != NULL && slice_is(slice_of("tools/call"), a->method->name);
-        return call && json_key_is(type, "task") ? 0 : RULE(RULE_UNKNOWN_RESULT_TYPE);
-    }
-    *ret_plain = true;
-    breaches r = m->result_type.type == JSON_NONE ? RULE(RULE_MISSING_RESULT_TYPE) : 0;
-    if (a->method == NULL)
-        return r;
-    if ((a->method->flags & METHOD_CACHED) && !is_cached(p, m))
-        r |= RULE(RULE_MISSING_CACHE_FIELDS);
-    if (slice_is(slice_of("server/discover"), a->method->name) && !p->declared[PARTY_SERVER]) {
-        p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
-        p->declared[PARTY_SERVER] = true;
-    }
-    return r;
-}
-
 static breaches check_result(struct protocol *p, const struct rpc *m,
                              const struct protocol_asked *a)
 {
@@ -487,7 +317,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     if (m->result.type != JSON_OBJECT)
         return 0; /* `result-not-object` says it */
     if (a->modern)
-        r |= modern_result(p, m, a, &plain);
+        r |= protocol_modern_result(p, m, a, &plain);
     if (a->method == NULL)
         return r;
     if (a->method->flags & METHOD_UNCANCELLED) {
@@ -497,7 +327,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     if (plain && breaks(p, a->method->result, m->in_result, revision))
         r |= RULE(RULE_INVALID_RESULT);
     if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
-        hash_of(m->next_cursor) == a->cursor)
+        protocol_hash(m->next_cursor) == a->cursor)
         r |= RULE(RULE_REPEATED_CURSOR);
     return r;
 }
@@ -521,11 +351,10 @@ breaches protocol_answer(struct protocol *p, enum protocol_party from, const str
         p->client_spoke = true;
     else
         p->after_error = m->kind == RPC_ERROR;
-    if (from == PARTY_CLIENT && modern_only(p))
+    if (from == PARTY_CLIENT && protocol_modern_only(p))
         return RULE(RULE_CLIENT_ANSWER);
     p->log_requests -= a->wants_log && p->log_requests > 0;
-    if (a->id != 0 && find_stream(p, a->id) != NULL)
-        find_stream(p, a->id)->over = true;
+    protocol_stream_over(p, a->id);
     if (m->kind == RPC_RESULT)
         return check_result(p, m, a);
     if (initialize && p->phase == PHASE_ASKED)
