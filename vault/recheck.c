@@ -22,17 +22,6 @@ void recheck_close(struct recheck *r)
     *r = (struct recheck){0};
 }
 
-static uint64_t hash_of(struct json_value v)
-{
-    struct buf key = {0};
-    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
-        return 0;
-    rpc_id_key(&key, v);
-    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
-    buf_close(&key);
-    return hash + (hash == 0);
-}
-
 /* ---- open requests -------------------------------------------------------------------------- */
 
 static struct recheck_request *find(struct recheck *r, int64_t seq)
@@ -104,8 +93,9 @@ static breaches call(struct recheck *r, const struct rpc *m, struct recheck_requ
 
 static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client, breaches *ret)
 {
-    struct recheck_request q = {.seq = seq, .from_client = from_client, .id = hash_of(m->id)};
-    q.token = hash_of(json_get(m->meta, "progressToken"));
+    struct recheck_request q = {
+        .seq = seq, .from_client = from_client, .id = rpc_id_hash_of(m->id)};
+    q.token = rpc_id_hash_of(json_get(m->meta, "progressToken"));
     if (find_id(r, from_client, q.id) != NULL)
         m->findings |=
             FINDING(FIND_REUSED_ID); /* it is noted as such, and breaks no rule besides */
@@ -126,14 +116,14 @@ static breaches notification(struct recheck *r, const struct rpc *m, bool from_c
     breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
     struct recheck_request *q = NULL;
     if (rpc_method_is(m, "notifications/cancelled"))
-        q = find_id(r, from_client, hash_of(m->request_id));
+        q = find_id(r, from_client, rpc_id_hash_of(m->request_id));
     if (q != NULL && !is_method(q, "initialize"))
         q->given_up = true;
     if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
         tools_forget(&r->tools);
     if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
         return b;
-    q = find_token(r, !from_client, hash_of(m->progress_token));
+    q = find_token(r, !from_client, rpc_id_hash_of(m->progress_token));
     return b | protocol_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
 }
 

@@ -16,17 +16,6 @@ void protocol_close(struct protocol *p)
     id_set_close(&p->ids[PARTY_SERVER]);
 }
 
-uint64_t protocol_hash(struct json_value v)
-{
-    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
-        return 0;
-    struct buf key = {0};
-    rpc_id_key(&key, v);
-    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
-    buf_close(&key);
-    return hash + (hash == 0);
-}
-
 /* ---- members -------------------------------------------------------------------------------- */
 
 /* Does a member lack that must be there, or has one a wrong type? */
@@ -181,10 +170,10 @@ static breaches client_request(struct protocol *p, const struct rpc *m, struct p
         return r;
     if (k->flags & METHOD_UNCANCELLED)
         r |= initialize_asked(p, m);
-    a->cursor = m->cursor.type == JSON_STRING ? protocol_hash(m->cursor) : 0;
+    a->cursor = m->cursor.type == JSON_STRING ? rpc_id_hash_of(m->cursor) : 0;
     if (!modern)
         return r;
-    a->id = protocol_hash(m->id);
+    a->id = rpc_id_hash_of(m->id);
     if (k->flags & METHOD_ASKS_BACK)
         r |= protocol_retry(p, m, a->id);
     if (slice_is(slice_of("subscriptions/listen"), k->name))
@@ -245,7 +234,7 @@ static void client_notification(struct protocol *p, const struct rpc *m)
         (rpc_method_is(m, "notifications/initialized") || rpc_method_is(m, "initialized")))
         p->phase = PHASE_READY;
     if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
-        protocol_stream_over(p, protocol_hash(m->request_id));
+        protocol_stream_over(p, rpc_id_hash_of(m->request_id));
 }
 
 breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
@@ -327,7 +316,7 @@ static breaches check_result(struct protocol *p, const struct rpc *m,
     if (plain && breaks(p, a->method->result, m->in_result, revision))
         r |= RULE(RULE_INVALID_RESULT);
     if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
-        protocol_hash(m->next_cursor) == a->cursor)
+        rpc_id_hash_of(m->next_cursor) == a->cursor)
         r |= RULE(RULE_REPEATED_CURSOR);
     return r;
 }

@@ -15,8 +15,6 @@ static inline bool protocol_modern_only(const struct protocol *p)
 
 /* ---- protocol.c ---- */
 
-/* Of an id, a cursor or a state; 0: it is none. */
-uint64_t protocol_hash(struct json_value v);
 /* It has another type, or is not there: p->blame names it. */
 bool protocol_lacks(struct protocol *p, const uint8_t *have, enum field f, enum json_type type);
 /* `has`, the client's capabilities, are the one that this question to it needs, but not the part of it. Without the

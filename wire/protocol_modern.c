@@ -3,6 +3,7 @@
 #include "wire/protocol_inner.h"
 
 #include "wire/json_text.h"
+#include "wire/rpc_id.h"
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
@@ -36,7 +37,7 @@ breaches protocol_retry(const struct protocol *p, const struct rpc *m, uint64_t 
         return p->stateless > 0 ? 0 : RULE(RULE_BAD_RETRY);
     if (m->request_state.type != JSON_STRING || p->states > PROTOCOL_STATES)
         return 0;
-    uint64_t state = protocol_hash(m->request_state);
+    uint64_t state = rpc_id_hash_of(m->request_state);
     for (unsigned i = 0; i < p->states; i++)
         if (p->given[i].state == state)
             return p->given[i].id == id ? RULE(RULE_BAD_RETRY) : 0;
@@ -91,7 +92,7 @@ breaches protocol_streamed(struct protocol *p, const struct rpc *m)
     struct json_value id = json_get(m->meta, META_SUBSCRIPTION);
     if (id.type == JSON_NONE)
         return protocol_modern_only(p) ? RULE(RULE_NO_SUBSCRIPTION) : 0;
-    struct protocol_stream *s = find_stream(p, protocol_hash(id));
+    struct protocol_stream *s = find_stream(p, rpc_id_hash_of(id));
     if (s == NULL)
         return p->next_stream > PROTOCOL_STREAMS ? 0 : RULE(RULE_NO_SUBSCRIPTION);
     uint8_t kind = stream_kind(m->method);
@@ -133,7 +134,7 @@ static breaches input_required(struct protocol *p, const struct rpc *m,
         (!state && m->in_result[FIELD_INPUT_REQUESTS] != JSON_OBJECT))
         return RULE(RULE_MISPLACED_INPUT_REQUIRED);
     if (state) {
-        p->given[p->states % PROTOCOL_STATES].state = protocol_hash(m->request_state);
+        p->given[p->states % PROTOCOL_STATES].state = rpc_id_hash_of(m->request_state);
         p->given[p->states % PROTOCOL_STATES].id = a->id;
         p->states++;
     } else {

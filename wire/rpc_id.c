@@ -86,3 +86,15 @@ uint64_t rpc_id_hash(struct slice key)
         h = (h ^ (unsigned char)key.p[i]) * 0x100000001B3u;
     return h ^ h >> 29;
 }
+
+uint64_t rpc_id_hash_of(struct json_value v)
+{
+    if (v.type != JSON_NUMBER && v.type != JSON_STRING)
+        return 0;
+    struct buf key = {0};
+    rpc_id_key(&key, v);
+    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
+    hash += !key.failed && hash == 0;
+    buf_close(&key);
+    return hash;
+}

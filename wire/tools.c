@@ -134,17 +134,6 @@ static void put(struct tools *t, struct slice name, struct slice text)
     t->bytes += name.n + text.n;
 }
 
-static uint64_t hash_of(struct json_value cursor)
-{
-    struct buf key = {0};
-    if (cursor.type != JSON_STRING)
-        return 0;
-    rpc_id_key(&key, cursor);
-    uint64_t hash = key.failed ? 0 : rpc_id_hash(buf_slice(&key));
-    buf_close(&key);
-    return hash + (hash == 0);
-}
-
 void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
 {
     struct slice key;
@@ -173,7 +162,7 @@ void tools_page(struct tools *t, const struct rpc *m, uint64_t cursor)
             put(t, buf_slice(&name), tool.text);
     }
     buf_close(&name);
-    t->next = hash_of(m->next_cursor);
+    t->next = m->next_cursor.type == JSON_STRING ? rpc_id_hash_of(m->next_cursor) : 0;
     if (t->next == 0)
         sweep(t);
 }

@@ -183,6 +183,22 @@ static void test_rpc_id_hash_of_counted_ids_spreads(void **state)
     }
 }
 
+static void test_rpc_id_hash_of_a_value_is_that_of_its_key(void **state)
+{
+    (void)state;
+    static const struct {
+        struct json_value v;
+        const char *key; /* NULL: it has none */
+    } rows[] = {
+        {{JSON_NUMBER, {"1e0", 3}}, "n1"}, {{JSON_STRING, {"\"\\u0061\"", 8}}, "sa"},
+        {{JSON_STRING, {"\"\"", 2}}, "s"}, {{JSON_NONE, {NULL, 0}}, NULL},
+        {{JSON_NULL, {"null", 4}}, NULL},  {{JSON_OBJECT, {"{}", 2}}, NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++)
+        assert_int_equal(rpc_id_hash_of(rows[i].v),
+                         rows[i].key != NULL ? rpc_id_hash(slice_of(rows[i].key)) : 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_rpc_id_key_past_the_buffers_limit_fails_the_buffer),
         cmocka_unit_test(test_rpc_id_other_type_of_an_integer_is_the_string_and_back),
         cmocka_unit_test(test_rpc_id_hash_of_counted_ids_spreads),
+        cmocka_unit_test(test_rpc_id_hash_of_a_value_is_that_of_its_key),
     };
     return cmocka_run_group_tests_name("rpc_id", tests, NULL, NULL);
 }
