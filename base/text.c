@@ -1,5 +1,19 @@
 #include "base/text.h"
 
+/* Eight bytes at a time: of a byte behind the first, bit 7 is set and bit 6 is not. */
+size_t text_utf8_chars(struct slice s)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t behind = 0, i = 0;
+    for (uint64_t v; i + sizeof v <= s.n; i += sizeof v) {
+        memcpy(&v, s.p + i, sizeof v);
+        behind += (size_t)(((v >> 7 & ~(v >> 6) & ones) * ones) >> 56);
+    }
+    for (; i < s.n; i++)
+        behind += text_utf8_cont(s.p + i);
+    return s.n - behind;
+}
+
 uint32_t text_utf8_code(const char *p, size_t len)
 {
     static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -102,11 +116,27 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
         add_json_code(b, p, len);
 }
 
+/* Bytes of s, up to max of them, that stand for themselves in a JSON string and are one character each. */
+static size_t plain_run(struct slice s, size_t max)
+{
+    size_t n = 0;
+    while (n < s.n && n < max && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
+        n++;
+    return n;
+}
+
 void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t chars = 0;
     buf_addc(b, '"');
     for (size_t i = 0; i < s.n;) {
+        size_t max = max_chars - size_min(chars, max_chars);
+        size_t run = plain_run((struct slice){s.p + i, s.n - i}, max);
+        buf_add(b, s.p + i, run);
+        i += run;
+        chars += run;
+        if (run > 0)
+            continue;
         size_t len = text_utf8_len(s.p + i, s.n - i);
         if (chars < max_chars)
             add_json_char(b, s.p + i, len);
@@ -140,15 +170,6 @@ void text_json_again(struct buf *b, struct slice valid)
         i += len > 0 ? len : 1;
     }
     buf_add(b, valid.p + from, valid.n - from);
-}
-
-/* Bytes of s, up to max of them, that stand for themselves in a JSON string and are one character each. */
-static size_t plain_run(struct slice s, size_t max)
-{
-    size_t n = 0;
-    while (n < s.n && n < max && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\')
-        n++;
-    return n;
 }
 
 void text_json_head(struct buf *b, struct slice s, size_t max_chars)

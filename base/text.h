@@ -34,6 +34,9 @@ static inline size_t text_utf8_len(const char *p, size_t n)
     return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
 }
 
+/* Characters of a text, as the number of bytes that begin one. */
+size_t text_utf8_chars(struct slice s);
+
 /* The code point of a character whose length text_utf8_len() gave. */
 uint32_t text_utf8_code(const char *p, size_t len);
 

@@ -105,6 +105,7 @@ static size_t one_round(struct redact *r, struct slice in, enum what what, struc
     buf_clear(out);
     r->out = out;
     r->done = r->count = r->edit_n = 0;
+    r->again = false;
     buf_clear(&r->texts);
     note(r, in, what);
     for (size_t i = 0; i < r->edit_n; i++) {
@@ -151,6 +152,8 @@ static int run(struct redact *r, struct slice in, enum what what, struct buf *ou
         in = buf_slice(to);
         last = to;
         to = to == out ? &r->other : out;
+        if (!r->again)
+            break;
     }
     if (last == &r->other && !r->failed) {
         buf_clear(out);

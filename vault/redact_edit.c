@@ -35,6 +35,7 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     if (!room(r))
         return;
     size_t at = r->texts.n;
+    r->again = true;
     buf_adds(&r->texts, quoted ? "\"" MARK : MARK);
     buf_slice_add(&r->texts, (struct slice){rule, strnlen(rule, SHAPE_NAME_MAX)});
     buf_adds(&r->texts, quoted ? "]\"" : "]");

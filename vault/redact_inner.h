@@ -46,6 +46,7 @@ struct redact {
     size_t done;                     /* bytes of it that out has */
     size_t count;                    /* edits made at level 0 */
     bool failed;                     /* no memory */
+    bool again;                      /* some edit may have laid bare what is to be looked at */
     bool busy;                       /* a call is running */
     size_t place,
         searched; /* in level 0, the next that may have a shape, and how far that was seen */
@@ -68,6 +69,7 @@ enum { IN_ARGUMENTS = 1 /* of a tools/call: content is cut */ };
 
 /* ---- edits (redact_edit.c) ---- */
 
+/* What comes of it has been looked at, or r->again is set as well. */
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
 /* `[redacted:RULE]`, with quotes when it takes the place of a whole value. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);

@@ -283,6 +283,8 @@ static void string(struct pass *s, const struct child *c, const char *p, const c
         f->blob_from = offset(s, p);
         f->blob_to = offset(s, behind);
     }
+    if (c->content && (c->role != ROLE_NONE || !f->object))
+        s->r->again = true; /* its head may be another name than it was */
     enum string_kind kind = c->content                            ? STRING_CUT
                             : c->role == ROLE_BLOB && f->saw_text ? STRING_BLOB
                                                                   : STRING_ANY;

@@ -11,6 +11,7 @@
 #define JSON_TRIES 16   /* places in a text where JSON was looked for in vain */
 #define WORD_MAX 64     /* bytes of a name in text */
 #define LOOK_AHEAD 1024 /* bytes behind a string that are searched with it */
+#define CUT_LOOK 512    /* bytes of a string that was cut, at the most: else it is looked at again */
 
 /* ---- what needs no look -------------------------------------------------------------------- */
 
@@ -96,8 +97,11 @@ bool redact_names(const struct redact *r, struct slice s)
     const char *p = s.p, *end = s.p + s.n;
     if (s.n == 0)
         return false;
-    if (memmem(s.p, s.n, "\\u", 2) != NULL || memmem(s.p, s.n, "\\/", 2) != NULL)
-        return true;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (++p < end && (*p == 'u' || *p == '/'))
+            return true;
+    }
+    p = s.p;
     while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
         const char *e = p++;
         while (e > s.p && e[-1] == '\\')
@@ -296,7 +300,12 @@ static size_t cut_at(const struct redact *r, size_t first, struct slice s)
 {
     size_t i = 0, chars = 0, e = first;
     while (i < s.n) {
-        if (chars >= REDACT_CUT)
+        size_t next = e < r->edit_n ? size_min(r->edit[e].from, s.n) : s.n;
+        while (i < next && chars < REDACT_CUT && (unsigned char)s.p[i] < 0x80 && s.p[i] != '[') {
+            i++;
+            chars++;
+        }
+        if (i == s.n || chars >= REDACT_CUT)
             return i;
         size_t mark = s.p[i] == '[' ? edit_mark_len((struct slice){s.p + i, s.n - i}) : 0;
         if (e < r->edit_n && r->edit[e].from <= i) {
@@ -314,22 +323,23 @@ static size_t cut_at(const struct redact *r, size_t first, struct slice s)
     return s.n;
 }
 
-static void cut(struct redact *r, size_t first, struct slice s)
+static bool cut(struct redact *r, size_t first, struct slice s)
 {
     size_t tail = tail_len(s), n = s.n - tail;
     if (tail > 0 && cut_at(r, first, (struct slice){s.p, n}) == n)
-        return; /* done before */
-    size_t at = cut_at(r, first, s), chars = 0;
+        return false; /* done before */
+    size_t at = cut_at(r, first, s);
     if (at >= s.n)
-        return;
-    for (size_t i = at; i < s.n; i++)
-        chars += !text_utf8_cont(s.p + i);
+        return false;
     while (r->edit_n > first && r->edit[r->edit_n - 1].from >= at)
         r->edit_n--;
     char text[64];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text};
-    buf_printf(&b, "… [+%zu chars]", chars);
+    buf_adds(&b, "… [+");
+    buf_int(&b, (int64_t)text_utf8_chars((struct slice){s.p + at, s.n - at}));
+    buf_adds(&b, " chars]");
     edit_add(r, at, s.n, buf_slice(&b));
+    return true;
 }
 
 /* ---- base64 that is text -------------------------------------------------------------------- */
@@ -390,6 +400,7 @@ static void blob(struct redact *r, struct slice s, int level)
         encode(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
         r->failed |= clean.failed || again.failed;
         r->edit_n = first;
+        r->again = true;
         edit_add(r, 0, s.n, buf_slice(&again));
     }
     buf_close(&bytes);
@@ -439,6 +450,20 @@ static bool wants_look(struct redact *r, struct slice raw, size_t base, bool odd
     return looks_json(raw, true) && redact_names(r, raw);
 }
 
+/* A string that was cut and is else as it was: would nothing be found in what is left of it? */
+static bool settled(const struct redact *r, size_t first, struct slice raw, size_t base, bool odd)
+{
+    char text[CUT_LOOK];
+    struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
+    const struct edit *e = &r->edit[first];
+    if (odd || r->edit_n != first + 1 || r->texts.failed || shapes_has_patterns(r->shapes))
+        return false;
+    buf_add(&b, raw.p, e->from - base);
+    buf_add(&b, r->texts.p + e->text, e->text_n);
+    struct slice left = buf_slice(&b);
+    return !b.failed && !shapes_maybe(left) && !(looks_json(left, true) && redact_names(r, left));
+}
+
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind)
 {
@@ -465,8 +490,9 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
         blob(r, plain, level + 1);
     else if (!cuts || wants_look(r, raw, base, odd, level))
         redact_plain(r, plain, level + 1);
-    if (cuts)
-        cut(r, first, plain);
+    bool was_cut = cuts && cut(r, first, plain);
     if (r->edit_n > first)
         edit_map(r, first, raw, base, escaped);
+    if (was_cut && !settled(r, first, raw, base, odd))
+        r->again = true;
 }

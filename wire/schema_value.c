@@ -187,13 +187,12 @@ struct slice schema_plain(struct check *c, int which, struct slice raw)
 static bool check_length(struct check *c, enum keyword word, const struct json_node *k,
                          const struct place *here)
 {
-    int64_t limit, n = 0;
+    int64_t limit;
     struct json_value v = node(c, here->at)->value;
     if (v.type != JSON_STRING || !schema_limit(k, &limit) || !schema_work(c, 1 + v.text.n / 16))
         return true;
     struct slice text = schema_plain(c, 0, json_string_raw(v));
-    for (size_t i = 0; i < text.n; i++)
-        n += !text_utf8_cont(text.p + i);
+    int64_t n = (int64_t)text_utf8_chars(text);
     bool good = word == KW_MIN_LENGTH ? n >= limit : n <= limit;
     if (!good)
         SAY(c, here, "must have at %s %lld characters, has %lld",
