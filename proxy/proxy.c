@@ -210,6 +210,8 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
     server_connect(p, pipes);
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
+    relay_read_rest(
+        &p->relay[ROW_C2S]); /* mostly there by now: one commit with the session's row */
     ev_run(p->loop, 0);
     /* The client sees the end of its stream before we tidy up. */
     for (int i = 0; i < 2; i++)

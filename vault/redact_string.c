@@ -11,7 +11,7 @@
 #define JSON_TRIES 16   /* places in a text where JSON was looked for in vain */
 #define WORD_MAX 64     /* bytes of a name in text */
 #define LOOK_AHEAD 1024 /* bytes behind a string that are searched with it */
-#define CUT_LOOK 512    /* bytes of a string that was cut, at the most: else it is looked at again */
+#define CUT_LOOK 512 /* bytes of a string that was cut, at the most: else it is looked at again */
 
 /* ---- what needs no look -------------------------------------------------------------------- */
 

@@ -5,6 +5,13 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define WITH_AVX2 1
+#if defined(__has_include) && __has_include(<sys/platform/x86.h>)
+/* What the loader has found out already: in a virtual machine, asking the processor again is slow. */
+#include <sys/platform/x86.h>
+#define HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#else
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#endif
 #else
 #define WITH_AVX2 0
 #endif
@@ -216,7 +223,7 @@ size_t shape_scan_next(struct shape_scan *s)
 {
 #if WITH_AVX2
     if (!scan.asked) {
-        scan.avx2 = __builtin_cpu_supports("avx2") != 0;
+        scan.avx2 = HAS_AVX2 != 0;
         scan.asked = true;
     }
     if (scan.avx2 && !s->plain)
