@@ -121,8 +121,9 @@ $(SCHEMA_JUDGE): tests/schema/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-SPEED := $(BUILD)/redact/speed
-$(SPEED): tests/redact/speed.c $(LIB) $(STAMP)
+# Programs that measure parts of the interposer from the inside.
+PARTS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/parts/*.c))
+$(PARTS): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
@@ -146,12 +147,12 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d $(SPEED).d \
+-include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # All that is compiled for tests, run or not.
 .PHONY: tests
-tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(SPEED) $(FAULTS) $(HELPER)
+tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit tests only
@@ -213,11 +214,12 @@ fuzz-run: $(FUZZ)
 bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs a quiet machine
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench
 	BUILD=$(BUILD) MCP_INTERPOSER=$(BIN) scripts/bench-replay
-	@$(MAKE) -s bench-redact
+	@$(MAKE) -s bench-parts
 
-.PHONY: bench-redact
-bench-redact: $(SPEED) ## measure the sanitizer alone
-	@dir=$$(mktemp -d) && { $(SPEED) "$$dir"; rc=$$?; rm -rf "$$dir"; exit $$rc; }
+.PHONY: bench-parts
+bench-parts: $(PARTS) ## measure the parts of a message's way, and the sanitizer alone
+	@dir=$$(mktemp -d) && { rc=0; for p in $(PARTS); do $$p "$$dir" && echo || { rc=$$?; break; }; done; \
+	  rm -rf "$$dir"; exit $$rc; }
 
 .PHONY: cov
 cov: ## line coverage of all tests, a line per source file

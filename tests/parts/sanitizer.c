@@ -1,33 +1,14 @@
-/* speed.c - how fast the sanitizer is, by what a message is made of, and its share of the way of a message.
+/* sanitizer.c - how fast the sanitizer is, by what a message is made of, and its share of the way of a message.
  *
  * The share: time in redact_message() against the time from the check of a line to the commit of its row, 64 rows
- * a commit, in a vault that is named. Both are CPU time of this process, which a busy machine disturbs least. A
- * figure is the median of ROUNDS. */
-#include "base/text.h"
+ * a commit, in a vault that is named. */
+#include "tests/parts/measure.h"
 #include "vault/recorder.h"
 #include "vault/redact.h"
 #include "wire/rpc.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
-#define ROUNDS 5
-#define ROUND_US 200000
-#define COMMIT_EVERY 64
-
-static void die(const char *what)
-{
-    fprintf(stderr, "speed: %s\n", what);
-    exit(1);
-}
-
 /* ---- what messages are made of ---- */
 
-static const char words[] =
-    "The server reads the file and sends what it holds: a list of names, their sizes, the time of "
-    "the last change (2026-11-21T10:15:40Z), and a word or two about each. See https://example.org/"
-    "notes?page=2 for the rest; the key to it is the name. ";
 static const char code[] =
     "static int read_all(struct settings *s, char **argv)\\n{\\n\\tfor (int i = 0; i < s->n; i++) {"
     "\\n\\t\\tif (strcmp(argv[i], \\\"--name\\\") == 0)\\n\\t\\t\\treturn fail(s, \\\"no name\\\");"
@@ -38,20 +19,6 @@ static const char object[] =
     "7\"},";
 static const char base64[] = "iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAIAAADwf7zUAAAKt2lUWHRYTUw6Y29tLmFk";
 static const char secret[] = " glpat-aB3dE5fG7hJ9kL1mN3pQ ";
-
-static void fill(struct buf *b, const char *part, size_t n)
-{
-    while (b->n < n)
-        buf_adds(b, part);
-}
-
-static void answer(struct buf *b, const char *part, size_t n)
-{
-    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
-                "\"text\":\"");
-    fill(b, part, n);
-    buf_adds(b, "\"}]}}");
-}
 
 static void structure(struct buf *b, size_t n)
 {
@@ -77,52 +44,7 @@ static void with_secrets(struct buf *b, size_t n)
     buf_close(&part);
 }
 
-static void request(struct buf *b, size_t n)
-{
-    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":"
-                "\"search\",\"arguments\":{\"query\":\"");
-    buf_add(b, words, size_min(sizeof words - 1, n - size_min(n, b->n)));
-    fill(b, "more words ", n);
-    buf_adds(b, "\"}}}");
-}
-
 /* ---- measuring ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double cpu_us(void)
-{
-    struct timespec t;
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
-        die("no clock");
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-typedef void (*once_fn)(void *ctx, struct slice message);
-
-/* Nanoseconds of one time. */
-static double measure(once_fn once, void *ctx, struct slice message)
-{
-    double each[ROUNDS];
-    once(ctx, message); /* warms up */
-    for (int i = 0; i < ROUNDS; i++) {
-        double start = cpu_us(), now;
-        long n = 0;
-        do {
-            for (int k = 0; k < 16; k++)
-                once(ctx, message);
-            n += 16;
-            now = cpu_us();
-        } while (now - start < ROUND_US);
-        each[i] = (now - start) * 1000 / (double)n;
-    }
-    qsort(each, ROUNDS, sizeof *each, by_value);
-    return each[ROUNDS / 2];
-}
 
 static struct buf clean;
 
