@@ -168,6 +168,9 @@ static void test_redact_content_of_arguments_is_cut_and_nothing_else(void **stat
          CALL("\"text\":\"" TEN TEN TEN TEN "012345678\\u00e9… [+1 chars]\"")},
         {CALL("\"text\":\"" TEN TEN TEN TEN "see glpat-aB3dE5fG7hJ9kL1mN3pQ and more\""),
          CALL("\"text\":\"" TEN TEN TEN TEN "see " M("gitlab-token") "… [+9 chars]\"")},
+        /* the cut lays bare what was none before */
+        {CALL("\"text\":\"" TEN TEN "012345678 AKIAIOSFODNN7EXAMPL3ABCDEFGH\""),
+         CALL("\"text\":\"" TEN TEN "012345678 " M("aws-access-key-id") "… [+8 chars]\"")},
         {"{\"method\":\"prompts/get\",\"params\":{\"arguments\":{\"text\":\"" FIFTY "a\"}}}", NULL},
         {"{\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" FIFTY "a\"}]}}", NULL},
         {"{\"params\":{\"arguments\":{\"text\":\"" FIFTY "a\"}},\"method\":\"tools/call\"}",

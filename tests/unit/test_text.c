@@ -284,6 +284,19 @@ static void test_text_head_ends_between_two_characters(void **state)
     }
 }
 
+static void test_text_characters_are_counted_by_their_first_bytes(void **state)
+{
+    static const char text[] = "aé€😀\x80\xBF\xC0\xFF\x7F\0 plain words, ééééééééé €€€€€€€€ end";
+    (void)state;
+    for (size_t from = 0; from < sizeof text; from++)
+        for (size_t n = 0; from + n < sizeof text; n++) {
+            size_t want = 0;
+            for (size_t i = from; i < from + n; i++)
+                want += !text_utf8_cont(text + i);
+            assert_int_equal(text_utf8_chars((struct slice){text + from, n}), want);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_text_json_cut_counts_characters),
         cmocka_unit_test(test_text_json_again_is_the_same_value_on_one_visible_line),
         cmocka_unit_test(test_text_head_ends_between_two_characters),
+        cmocka_unit_test(test_text_characters_are_counted_by_their_first_bytes),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }
