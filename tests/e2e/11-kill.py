@@ -61,6 +61,8 @@ def one_kill(t, r, n, vault, load):
             pass     # the interposer has gone
     writer = threading.Thread(target=write)
     writer.start()
+    if r.random() < 0.5:
+        p.client.fill(time.monotonic() + 10 * lib.SLOW)     # however slow the machine is, half of them have received something
     end = time.monotonic() + r.choice((0.005, 0.02, 0.05, 0.1)) * r.uniform(0.1, 1.5) * lib.SLOW
     while p.client.fill(end) and not p.client.eof and time.monotonic() < end:
         pass
