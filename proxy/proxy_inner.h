@@ -43,6 +43,7 @@ struct proxy {
     ev_timer greet_timer;   /* active while the new process has not answered our initialize */
     ev_timer closed_timer;  /* active when its output has ended and it has not, yet */
     ev_timer broken_timer;  /* active when it reads no more and may be about to end */
+    ev_timer drain_timer;   /* active while the client says no more and waits for answers */
     struct outbox greeting; /* what goes to a new process ahead of everything */
     bool hung;              /* it is being ended because it hung */
     bool closed_early;      /* it is being ended because it closed its output */
@@ -57,8 +58,10 @@ void server_open(struct proxy *p, const sigset_t *mask);
 void server_connect(struct proxy *p, struct child_pipes pipes);
 /* It is to end: its stdin closes as soon as everything for it is written. */
 void server_stop(struct proxy *p);
-/* Its stdin stays open until the client's last bytes are written; they are the last. */
+/* Its stdin stays open until the client's last bytes are written; they are the last. The grace begins when
+ * the client has its answers, or reads no more: server_drain() looks at the end of each turn. */
 void server_end_input(struct proxy *p);
+void server_drain(struct proxy *p);
 void server_output_ended(struct proxy *p);
 void server_input_broken(struct proxy *p); /* it has closed its stdin */
 /* The calls of traffic.h; owner is the proxy. */

@@ -4,13 +4,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "wire/method.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define EXIT_FOLLOWS_S 0.1 /* the end of its output is mostly the end of the process */
+#define CLIENT_LOOK_S 0.1  /* how often we look whether the client still reads */
 
 static const char *server_name_of(const struct proxy *p)
 {
@@ -121,8 +124,22 @@ static bool is_between(struct proxy *p)
     return ev_is_active(&p->start_timer);
 }
 
-void server_end_input(struct proxy *p)
+/* A client that says no more may well listen: `echo REQUEST | mcp-interposer …`. Its requests have their deadlines;
+ * those that have none by their nature are of no use to it any more. */
+static bool answers_are_awaited(const struct proxy *p)
 {
+    struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
+    if (client.fd < 0 || poll(&client, 1, 0) != 0) /* what is reported unasked: nobody reads */
+        return false;
+    for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
+        if (!(q->flags & METHOD_PATIENT) && !q->called_off)
+            return true;
+    return false;
+}
+
+static void end_process(struct proxy *p)
+{
+    ev_timer_stop(p->loop, &p->drain_timer);
     if (is_between(p)) {
         ev_timer_stop(p->loop, &p->start_timer);
         server_end_session(p, "client-closed");
@@ -130,17 +147,37 @@ void server_end_input(struct proxy *p)
     child_stop(&p->child);
 }
 
+void server_drain(struct proxy *p)
+{
+    if (ev_is_active(&p->drain_timer) && !answers_are_awaited(p))
+        end_process(p);
+}
+
+static void on_drain(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)w, (void)revents; /* the end of this turn looks again */
+}
+
+void server_end_input(struct proxy *p)
+{
+    if (is_between(p) || !answers_are_awaited(p))
+        end_process(p);
+    else
+        ev_timer_again(p->loop, &p->drain_timer);
+}
+
 void server_stop(struct proxy *p)
 {
     relay_stop_reading(&p->relay[ROW_C2S]);
     if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
         relay_close_out(&p->relay[ROW_C2S]);
-    server_end_input(p);
+    end_process(p);
 }
 
 void server_leave(struct proxy *p)
 {
     ev_timer_stop(p->loop, &p->greet_timer);
+    ev_timer_stop(p->loop, &p->drain_timer);
     if (ev_is_active(&p->broken_timer)) {
         ev_timer_stop(p->loop, &p->broken_timer);
         relay_hold(&p->relay[ROW_C2S], p->holding);
@@ -280,5 +317,6 @@ void server_open(struct proxy *p, const sigset_t *mask)
     p->child.on_gone = on_server_gone;
     ev_init(&p->closed_timer, on_closed);
     ev_init(&p->broken_timer, on_broken);
-    p->closed_timer.data = p->broken_timer.data = p;
+    ev_timer_init(&p->drain_timer, on_drain, 0., CLIENT_LOOK_S);
+    p->closed_timer.data = p->broken_timer.data = p->drain_timer.data = p;
 }

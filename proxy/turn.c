@@ -163,6 +163,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         write_log_when_due(p);
         checkpoint_when_due(p);
         watch_deadlines(p);
+        server_drain(p);
         if (p->relay[ROW_C2S].ended && p->relay[ROW_C2S].ahead == NULL &&
             outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
             relay_close_out(&p->relay[ROW_C2S]);

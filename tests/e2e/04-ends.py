@@ -268,6 +268,62 @@ def _(t):
     one_of(p.wait(), (0, 128 + signal.SIGTERM), "exit status")
 
 
+def piped(t, *options):
+    """A client that has asked and says no more, and a server that has seen its stdin end and is at work."""
+    p = t.proxy("--grace", "300ms", *options)
+    p.client.send(request(1, "tools/list"))
+    p.client.close_write()
+    p.server.expect(request(1, "tools/list"))
+    p.server.expect_eof()
+    time.sleep(0.9 * lib.SLOW)     # three times the grace
+    return p
+
+
+@case("the client says no more and listens: an answer may take longer than the grace")
+def _(t):
+    p = piped(t)
+    p.server.send(result(1))
+    p.client.expect(result(1))
+    p.client.expect_eof()           # the puppet stays: now the grace has begun
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+    eq(t.rows("SELECT status FROM invocations"), [(b"ok",)], "the call in the record")
+    eq(session_row(t)[0], "client-closed", "why it ended")
+
+
+@case("the client says no more, waits, and goes: the grace begins")
+def _(t):
+    p = piped(t)
+    p.client.close_read()
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+
+
+@case("the client says no more and waits: SIGTERM ends that")
+def _(t):
+    p = piped(t)
+    p.proc.send_signal(signal.SIGTERM)
+    p.expect_gone([b"1"])
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+
+
+@case("the client says no more and waits: its request has its deadline")
+def _(t):
+    p = piped(t, "--timeout", f"{1500 * lib.SLOW:.0f}ms")
+    eq(p.client.recv_json()["error"]["code"], -32001, "code")
+    p.client.expect_eof()
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+    check(not (t.vault / "Escalations").exists(), "nobody is to be troubled with a server that was to end anyway")
+
+
+@case("the client says no more, and what it has open is never answered: the grace begins at once")
+def _(t):
+    p = t.proxy("--grace", "300ms")
+    p.client.send(request("l", "subscriptions/listen", {"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}))
+    p.client.close_write()
+    check(p.client.recv_json()["error"]["code"] == -31000, "the listen is told of the end")
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+
+
 @case("a request that arrives while the session ends is not answered twice nor torn")
 def _(t):
     p = t.proxy("--grace", "5s").initialize()

@@ -68,6 +68,14 @@ def _(t):
     eq(talk.received(), ["tools/call"], "what the server got")
 
 
+@case("2: `echo REQUEST | server`: a server that takes longer to start than the grace answers all the same")
+def _(t):
+    slow = ["sh", "-c", 'sleep 1.2; exec "$@"', "sh", *server("2")]
+    done = t.run("proxy", "--vault", t.vault, "--grace", "400ms", "--", *slow, input=lib.request(1, "tools/list", {}) + b"\n")
+    eq((done.returncode, done.stderr), (0, b""), "exit status and stderr")
+    check("tools" in json.loads(done.stdout)["result"], done.stdout)
+
+
 @case("2: refused credentials are a matter for a person, and the call is not made again")
 def _(t):
     talk = Talk(t, "2")
