@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define CALLED_OFF_LOOK 4096 /* open requests that are looked at for one that is called off */
+
 int plan_open(struct plan **ret, const struct canon_rules *rules)
 {
     struct plan *p = calloc(1, sizeof *p);
@@ -119,6 +121,7 @@ static int client_request(struct plan *p, const struct source_message *m, const 
         .inside = {PLAN_NONE, PLAN_NONE},
         .after = {PLAN_NONE, PLAN_NONE},
         .token_hash = plan_id_hash(p, json_get(rpc->meta, "progressToken")),
+        .id_hash = plan_id_hash(p, rpc->id),
     };
     p->exchanges_n++;
     p->reached = m->place;
@@ -157,11 +160,27 @@ static void client_cancels(struct plan *p, const struct source_message *m)
     p->exchanges[i].end_us = m->t_us;
 }
 
+static void client_calls_off(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+{
+    uint64_t id =
+        rpc->params.type == JSON_OBJECT ? plan_id_hash(p, json_get(rpc->params, "id")) : 0;
+    uint32_t i = p->open_last;
+    for (int look = 0; i != PLAN_NONE && look < CALLED_OFF_LOOK; look++) {
+        if (id != 0 && p->exchanges[i].id_hash == id) {
+            p->exchanges[i].called_off = m->place;
+            return;
+        }
+        i = p->exchanges[i].open_prev;
+    }
+}
+
 static int client_note(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
     uint32_t topic, i = p->cues_n;
     if (m->request_place != 0 && rpc_method_is(rpc, "notifications/cancelled"))
         client_cancels(p, m);
+    else if (rpc_method_is(rpc, "$/cancelRequest"))
+        client_calls_off(p, m, rpc);
     int st = topic_of(p, rpc, &topic);
     if (st == 0)
         st = PLAN_ROOM(p, cues);

@@ -13,7 +13,8 @@
  *
  * Gates     a step that was recorded after the client's answer to a question of its list waits for that answer.
  * Behind    what a subscription says, and the progress of a task, has a list of its own and goes on while other
- *           things happen: it waits until the client has come as far in the recording as it had then.
+ *           things happen: it waits until the client has come as far in the recording as it had then. So does
+ *           the answer to what the client had called off by `$/cancelRequest` (mcp-wire.md 7.5).
  * Growth    messages are added in order, from the head; what is known stays as it is, so an exchange can be
  *           played as soon as its outcome is known.
  * Owns      some 100 bytes an exchange and 40 a step; no bodies: a step names its place in the source.
@@ -86,7 +87,9 @@ enum plan_outcome {
 
 struct plan_exchange {
     uint64_t place;
-    uint64_t token_hash;  /* of its progress token; 0: none */
+    uint64_t token_hash; /* of its progress token; 0: none */
+    uint64_t id_hash;
+    uint64_t called_off;  /* place of the client's `$/cancelRequest` for it; 0: none */
     int64_t t_us, end_us; /* of the request and of the outcome */
     uint32_t topic;
     uint32_t next_same;  /* the next one equal to it; PLAN_NONE */

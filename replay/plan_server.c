@@ -201,6 +201,8 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     x->answer = step;
     if (plan_is_listen(p, i))
         set_behind(p, step, x->place);
+    else if (x->called_off != 0 && m->place - x->called_off < PLAN_NONE)
+        p->steps[step].behind = (uint32_t)(m->place - x->called_off);
     plan_happened(p, m->place, ANCHOR_OUTCOME, i);
     return 0;
 }

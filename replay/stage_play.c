@@ -202,6 +202,22 @@ static int wait(struct stage *s, struct play *p)
     return s->hung_up ? stage_end_play(s, p) : 0;
 }
 
+/* There is no answer for it, at least not for a client that just waits: it is told when the recorded one had
+ * not waited so long. */
+static int lose_patience(struct stage *s, struct play *p)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    bool cancelled = x->outcome == PLAN_CANCELLED || x->called_off != 0;
+    int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, cancelled);
+    if (s->hung_up)
+        return stage_end_play(s, p);
+    if (due > s->now_us)
+        return due_put(&s->heap, &p->due, due);
+    int st = stage_no_answer(s, p);
+    int ended = stage_end_play(s, p);
+    return st < 0 ? st : ended;
+}
+
 /* Nothing more is known of its list. */
 static int at_the_end(struct stage *s, struct play *p)
 {
@@ -218,23 +234,16 @@ static int at_the_end(struct stage *s, struct play *p)
     if (p->patient || !plan_settled(s->plan, p->exchange))
         return wait(s, p);
     /* its answer was never recorded: the client that was recorded gave up, or left */
-    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
-    int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, x->outcome == PLAN_CANCELLED);
-    if (s->hung_up)
-        return stage_end_play(s, p);
-    if (due > s->now_us)
-        return due_put(&s->heap, &p->due, due);
-    int st = stage_no_answer(s, p);
-    int ended = stage_end_play(s, p);
-    return st < 0 ? st : ended;
+    return lose_patience(s, p);
 }
 
 /* Waits for the client to come further. */
-static int hold(struct stage *s, struct play *p)
+static int hold(struct stage *s, struct play *p, const struct plan_step *step)
 {
+    bool called_off = step->kind == PLAN_ANSWER && !p->stream;
     s->held_n += !p->held;
     p->held = true;
-    return wait(s, p);
+    return called_off ? lose_patience(s, p) : wait(s, p);
 }
 
 /* What was said elsewhere before it comes first. */
@@ -265,7 +274,7 @@ int stage_run(struct stage *s, struct play *p)
         if (waits_for(s, p, step->gate))
             return wait(s, p);
         if (is_behind(s, step))
-            return hold(s, p);
+            return hold(s, p, step);
         struct pace now = {step->place < p->hurry ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
         int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, gap);

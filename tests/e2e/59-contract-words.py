@@ -11,6 +11,7 @@ import time
 import lib
 from contracts import MAIL, NOTE, Talk, error_of, escalations, server
 from lib import case, check, eq
+from replaying import Replay
 
 PLAN = {"spec_directory": "/path/to/specs/001-feature"}
 
@@ -168,6 +169,23 @@ def _(t):
     eq(talk.statuses(), [("error", -32002)] * 2, "calls in the record")
     eq(talk.received()[-6:], ["tools/call", "$/cancelRequest"] * 2 + ["shutdown", "exit"], "what the server got")
     talk.replays("--strict", ends=True)
+
+
+@case("4: from the recording, too, the -32002 comes when the client calls it off, and not before")
+def _(t):
+    talk = Talk(t, "4")
+    implement(talk, "wait", 3)
+    lib.wait_until(lambda: "tools/call" in talk.received(), 10, "the call at the server")
+    talk.notify("$/cancelRequest", {"id": 3})
+    error_of(talk.answer(3), -32002)
+    talk.end()
+    call, off, answer = talk.said[-3:]
+    replay = Replay(t).play(talk.said[:-3])
+    replay.client.send(call[1:], lib.request("fence"))
+    eq(replay.client.recv_json()["id"], "fence", "what comes first")
+    replay.client.send(off[1:])
+    eq(replay.client.recv(), answer[1:], "the answer")
+    replay.end()
 
 
 @case("4: a server that says nothing to $/cancelRequest is not killed for it")

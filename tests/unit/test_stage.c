@@ -449,6 +449,49 @@ static void test_stage_exit_that_was_not_recorded_ends_well(void **state)
     assert_int_equal(stage_ended(t->stage), STAGE_CLIENT_EXIT);
 }
 
+#define CALL_OFF(id)                                                                               \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{\"id\":" id "}}"
+#define CALLED_OFF(id)                                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":-32002,\"message\":\"cancelled\"}}"
+
+static void begin_called_off(struct play_test *t)
+{
+    play_begin(t, "",
+               LEGACY CLIENT(CALL("1", "long", "{}")) CLIENT(CALL("2", "other", "{}"))
+                   CLIENT(CALL_OFF("1")) "<" CALLED_OFF("1") "\n<" RESULT("2", "{}") "\n");
+}
+
+static void test_stage_what_was_called_off_waits_and_holds_up_nobody(void **state)
+{
+    struct play_test *t = *state;
+    begin_called_off(t);
+    client(t, CALL("7", "long", "{}"));
+    server_said(t, "");
+    client(t, CALL("8", "other", "{}"));
+    server_said(t, RESULT("8", "{}") "\n"); /* another one waits for nothing */
+}
+
+static void test_stage_call_off_brings_the_recorded_answer(void **state)
+{
+    struct play_test *t = *state;
+    begin_called_off(t);
+    client(t, CALL("7", "long", "{}"));
+    server_said(t, "");
+    client(t, CALL_OFF("7"));
+    pass_us(t, 0);
+    server_said(t, CALLED_OFF("7") "\n");
+    assert_int_equal(t->report.counts.missed, 0);
+}
+
+static void test_stage_client_that_does_not_call_off_is_told_so(void **state)
+{
+    struct play_test *t = *state;
+    begin_called_off(t);
+    client(t, CALL("7", "long", "{}"));
+    pass_us(t, 100000 + PACE_SLACK_US);
+    server_refused(t, "7", -32603, "recorded without an answer");
+}
+
 static void test_stage_recorded_ping_is_played_as_recorded(void **state)
 {
     struct play_test *t = *state;
@@ -844,6 +887,9 @@ int main(void)
         play_test(test_stage_ping_probe_and_shutdown_need_no_recording),
         play_test(test_stage_recorded_exit_ends_with_the_status_of_the_server),
         play_test(test_stage_exit_that_was_not_recorded_ends_well),
+        play_test(test_stage_what_was_called_off_waits_and_holds_up_nobody),
+        play_test(test_stage_call_off_brings_the_recorded_answer),
+        play_test(test_stage_client_that_does_not_call_off_is_told_so),
         play_test(test_stage_recorded_ping_is_played_as_recorded),
         play_test(test_stage_modern_recording_answers_a_probe_and_refuses_initialize),
         play_test(test_stage_subscription_carries_the_live_id),
