@@ -364,8 +364,28 @@ static const struct refusal *refuse_answer(const struct verify *v, uint32_t answ
     return json_key_is(json_string_raw(source), "mcp-interposer") ? &ours : NULL;
 }
 
+/* `$/cancelRequest` for this request, before its answer (mcp-wire.md 7.5). 1: there is; 0; or an error. */
+static int was_called_off(struct verify *v, uint32_t i, const struct rpc *asked)
+{
+    struct rpc m;
+    for (uint32_t k = i + 1; k < v->n && k < v->items[i].answer; k++) {
+        const struct verify_item *it = &v->items[k];
+        if (!it->from_client || it->lost || it->kind != RPC_NOTIFICATION)
+            continue;
+        int st = verify_body(v, k, &v->other);
+        if (st < 0)
+            return st;
+        if (rpc_read(buf_slice(&v->other), &m) == 0 && rpc_method_is(&m, "$/cancelRequest") &&
+            json_equal(json_get(m.params, "id"), asked->id))
+            return 1;
+    }
+    return 0;
+}
+
 static int do_request(struct verify *v, uint32_t i)
 {
+    static const struct refusal off = {"the client called it off, which made its answer",
+                                       "none is needed: verify lets each request end"};
     struct rpc asked, recorded = {0};
     uint32_t answer = v->items[i].answer;
     const struct refusal *no = NULL;
@@ -385,6 +405,11 @@ static int do_request(struct verify *v, uint32_t i)
         .answer_seq = answer != VERIFY_NONE ? (int64_t)source_seq(v->items[answer].place) : 0,
     };
     no = refuse_answer(v, answer, &recorded);
+    st = no == NULL ? was_called_off(v, i, &asked) : 0;
+    if (st > 0)
+        no = &off;
+    if (st < 0)
+        return st;
     if (no == NULL && !v->ended)
         st = refuse(v, &asked, &no);
     if (st < 0)
@@ -404,7 +429,7 @@ static int do_notification(struct verify *v, uint32_t i)
     struct rpc m;
     int st = verify_body(v, i, &v->request);
     if (st < 0 || rpc_read(buf_slice(&v->request), &m) < 0 ||
-        rpc_method_is(&m, "notifications/cancelled"))
+        rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
         return st; /* a cancelled request was not sent */
     return live_send(v->server, m.text);
 }
