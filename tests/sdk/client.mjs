@@ -216,8 +216,9 @@ export class Session {
     return linesOf(this.stderr).filter((line) => !isOwn(line));
   }
 
+  // A call that is wrong on purpose is told of as well, once for each tool.
   ownStderr() {
-    return linesOf(this.stderr).filter(isOwn);
+    return linesOf(this.stderr).filter((line) => isOwn(line) && !isNoted(line));
   }
 
   messages(way) {
@@ -227,6 +228,7 @@ export class Session {
 
 const linesOf = (text) => text.split("\n").filter((line) => line !== "");
 const isOwn = (line) => line.startsWith("mcp-interposer: ");
+const isNoted = (line) => /^mcp-interposer: warn: noted: server=.* invalid arguments for the tool /.test(line);
 
 export function kindOf(message) {
   if (message.method !== undefined) return message.id === undefined ? "notification" : "request";

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deadline } from "./client.mjs";
+import { checkFindings } from "./findings.mjs";
 import { same } from "./vault.mjs";
 
 const node = process.execPath;
@@ -98,6 +99,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
     },
     async record() {
       const session = await vault.session(name);
+      checkFindings(await vault.messages(session));
       const calls = await vault.invocations(session);
       const method = args[0];
       const rows = calls.filter((c) => c.method === method);

@@ -12,6 +12,7 @@ import { Session, deadline, within } from "./client.mjs";
 import { crash_cases, troubleOf } from "./crash.mjs";
 import { everything_cases } from "./everything.mjs";
 import { filesystem_cases } from "./filesystem.mjs";
+import { TRUE, checkFindings, neverMet } from "./findings.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
 import { memory_cases } from "./memory.mjs";
 import { checkReplay, sameRecording } from "./replay.mjs";
@@ -77,7 +78,6 @@ async function endAll(mark) {
 
 // What a run inherits beyond the SDK's own few variables.
 const settings = {
-  MCP_INTERPOSER_CHECK_ARGUMENTS: "off", // many calls are wrong on purpose, and the servers are to say so
   npm_config_cache: join(root, "npm"),
   npm_config_update_notifier: "false",
   npm_config_offline: "true",
@@ -185,6 +185,7 @@ async function crashCase(one, n) {
     same("what the client's SDK complains of", session.transcript.errors, []);
     same("the exit status", session.exit.code, 0);
     const { id } = await vault.session(one.name);
+    checkFindings(await vault.messages({ id }), ["own-request", "server-gone", "timeout"]);
     const kinds = await vault.query(`SELECT kind FROM events WHERE session_id = ${id}`);
     same("restarts", kinds.filter(({ kind }) => kind === "restart").length, one.restarts);
   });
@@ -270,6 +271,12 @@ async function coverage() {
       ], []);
     });
   }
+  await test("every finding of the list was met", () => same("never met", neverMet(), []));
+  await test("docs/findings.md has the same list", async () => {
+    const text = await readFile(join(here, "../../docs/findings.md"), "utf8");
+    const rows = [...text.split("\n## What official clients and servers get wrong\n")[1].matchAll(/^\| (client|server) \| `([a-z-]+)` \| (.*) \|$/gm)];
+    same("the list", rows.map(([, from, finding, why]) => ({ finding, from, why })), TRUE.map(({ finding, from, why }) => ({ finding, from, why })));
+  });
   await test("the database is sound", async () => {
     same("integrity_check", await vault.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
     same("open invocations", await vault.query("SELECT method, target FROM invocations WHERE status = 'open'"), []);

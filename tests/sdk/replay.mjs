@@ -4,6 +4,7 @@
 
 import { deadline } from "./client.mjs";
 import { difference, render } from "./transcript.mjs";
+import { checkFindings } from "./findings.mjs";
 import { same } from "./vault.mjs";
 
 // The client's own tasks have names and times of the day.
@@ -45,6 +46,7 @@ export async function sameRecording(one, vault, again) {
   const [first, second] = [await rows(vault), await rows(again)];
   const parts = difference(compared(first, one.ordered), compared(second, one.ordered));
   if (parts) throw new Error(parts);
+  checkFindings(await again.messages(await again.session(one.name)));
 }
 
 export async function checkReplay({ one, interposed, replayed, vault, again, test }) {

@@ -1,0 +1,131 @@
+// What is found in the traffic of the official SDK, servers and Inspector, and why each of it is true. What is not in
+// this list and found all the same is a defect of the interposer; what is in the list and never found has
+// no place in it. docs/findings.md has the same list for people.
+//
+// Whether a message has to have a finding is decided here once more, from the message and those before it: the
+// schemas of tools by ajv.
+
+import Ajv from "ajv";
+import Ajv2020 from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { isDeepStrictEqual } from "node:util";
+
+// Who has it, its name, why it is true, and how one sees it.
+export const TRUE = [
+  {
+    from: "server",
+    finding: "tool-error",
+    why: "A tool that fails says so. No fault: these calls are wrong on purpose.",
+    is: (m) => m.result?.isError === true,
+  },
+  {
+    from: "client",
+    finding: "unknown-method",
+    why: "The SDK's client sends any method that it is given.",
+    is: (m) => /no.such/.test(m.method ?? ""),
+  },
+  {
+    from: "client",
+    finding: "undeclared-capability",
+    why: "The SDK's client asks for what the server has not declared, unless it is made with `enforceStrictCapabilities`.",
+    is: (m, seen) => m.id !== undefined && NEEDS[m.method?.split("/")[0]] !== undefined && !seen.capabilities[NEEDS[m.method.split("/")[0]]],
+  },
+  {
+    from: "client",
+    finding: "invalid-params",
+    why: "The SDK's client sends the params that it is given, without a look at them.",
+    is: (m) => Object.entries(REQUIRED[m.method] ?? {}).some(([name, type]) => !isOf(type, m.params?.[name])),
+  },
+  {
+    from: "client",
+    finding: "unknown-tool",
+    why: "The SDK's client and the Inspector call any tool that they are told to.",
+    is: (m, seen) => m.method === "tools/call" && seen.whole && !seen.tools.has(m.params?.name),
+  },
+  {
+    from: "client",
+    finding: "invalid-arguments",
+    why: "Neither the SDK's client nor the Inspector holds arguments against the tool's `inputSchema`: the server does.",
+    is: (m, seen) => m.method === "tools/call" && seen.tools.has(m.params?.name) && !seen.tools.get(m.params.name).fits(m.params.arguments ?? {}),
+  },
+];
+
+const NEEDS = { tools: "tools", resources: "resources", prompts: "prompts", completion: "completions", logging: "logging" };
+const REQUIRED = {
+  "tools/call": { name: "string", arguments: "object?" },
+  "prompts/get": { name: "string", arguments: "object?" },
+  "resources/read": { uri: "string" },
+  "resources/subscribe": { uri: "string" },
+  "completion/complete": { ref: "object", argument: "object" },
+  "logging/setLevel": { level: "string" },
+  "tasks/get": { taskId: "string" },
+};
+function isOf(type, value) {
+  if (value === undefined) return type.endsWith("?");
+  return typeof value === type.replace("?", "") && value !== null && !Array.isArray(value);
+}
+
+const FORMATS = ["date-time", "date", "uri", "email", "uuid"]; // those that the interposer asserts
+function validator(schema) {
+  const ajv = /draft-07/.test(schema.$schema ?? "") ? new Ajv({ strict: false }) : new Ajv2020({ strict: false });
+  addFormats(ajv, FORMATS);
+  ajv.opts.validateFormats = true;
+  for (const format of ["uri-reference", "time", "duration", "ipv4", "ipv6", "hostname", "regex"]) ajv.addFormat(format, true);
+  return ajv.compile(schema);
+}
+
+// What a session has said so far, as far as it matters.
+class Seen {
+  capabilities = {};
+  tools = new Map();
+  whole = false;
+  asked = new Map();
+
+  add(m, way) {
+    if (m.method !== undefined && m.id !== undefined) this.asked.set(way + JSON.stringify(m.id), m);
+    if (m.method === "notifications/tools/list_changed") this.forget();
+    if (m.result === undefined) return;
+    const request = this.asked.get((way === "c2s" ? "s2c" : "c2s") + JSON.stringify(m.id));
+    if (request?.method === "initialize") this.capabilities = m.result.capabilities;
+    if (request?.method === "tools/list") this.list(m.result, request.params?.cursor);
+  }
+
+  list({ tools, nextCursor }, cursor) {
+    if (cursor === undefined) this.forget();
+    for (const { name, inputSchema } of tools) this.tools.set(name, { fits: validator(inputSchema) });
+    this.whole = nextCursor === undefined;
+  }
+
+  forget() {
+    this.tools.clear();
+    this.whole = false;
+  }
+}
+
+const met = new Set();
+
+// The findings that each of these rows of the vault has to have, as names in order.
+export function truth(rows) {
+  const seen = new Seen();
+  return rows.map((row) => {
+    if (row.kind === "stderr" || row.origin === "interposer") return [];
+    const m = JSON.parse(row.body);
+    const from = row.direction === "c2s" ? "client" : "server";
+    const here = TRUE.filter((t) => t.from === from && t.is(m, seen));
+    for (const t of here) met.add(t);
+    seen.add(m, row.direction);
+    return here.map((t) => t.finding).sort();
+  });
+}
+
+// Throws at the first row whose findings are others than the true ones. `more`: names that may be there besides.
+export function checkFindings(rows, more = []) {
+  const wanted = truth(rows);
+  rows.forEach((row, i) => {
+    const got = (row.finding ?? "").split(",").filter((name) => name !== "" && !more.includes(name)).sort();
+    if (!isDeepStrictEqual(got, wanted[i]))
+      throw new Error(`seq ${row.seq} (${row.direction}): found ${JSON.stringify(got)}, true is ${JSON.stringify(wanted[i])}: ${String(row.body).slice(0, 300)}`);
+  });
+}
+
+export const neverMet = () => TRUE.filter((t) => !met.has(t)).map((t) => `${t.from}: ${t.finding}`);
