@@ -256,7 +256,7 @@ static void note_lsp(struct traffic *t, const struct message *x)
     struct pending *p;
     if (rpc_method_is(&x->m, "exit")) {
         t->leaving = true;
-    } else if (rpc_method_is(&x->m, "$/cancelRequest") && x->m.params.type == JSON_OBJECT) {
+    } else if (rpc_method_is(&x->m, "$/cancelRequest")) {
         p = pending_find(&t->open[ROW_C2S], json_get(x->m.params, "id"), &type_changed);
         if (p != NULL && !type_changed)
             p->called_off = true;

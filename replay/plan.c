@@ -162,8 +162,7 @@ static void client_cancels(struct plan *p, const struct source_message *m)
 
 static void client_calls_off(struct plan *p, const struct source_message *m, const struct rpc *rpc)
 {
-    uint64_t id =
-        rpc->params.type == JSON_OBJECT ? plan_id_hash(p, json_get(rpc->params, "id")) : 0;
+    uint64_t id = plan_id_hash(p, json_get(rpc->params, "id"));
     uint32_t i = p->open_last;
     for (int look = 0; i != PLAN_NONE && look < CALLED_OFF_LOOK; look++) {
         if (id != 0 && p->exchanges[i].id_hash == id) {

@@ -14,7 +14,7 @@ CONTRACTS = sorted(p.stem for p in FOLDER.glob("*.jsonl"))
 
 def client(t, name, *server):
     """The contract's client with this server; what it said when it failed."""
-    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ(),
+    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ({"CONTRACT_SLOW": str(lib.SLOW)}),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * lib.SLOW)
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
