@@ -62,6 +62,22 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
     return true;
 }
 
+bool check_ignore(struct check_report *r, const char *list, struct buf *error)
+{
+    struct slice word, rest = slice_of(list);
+    struct finding_info info;
+    while (next_word(&rest, &word)) {
+        if (!finding_look(word, &info)) {
+            buf_printf(error, "'%.*s' is no finding; docs/findings.md lists them", (int)word.n,
+                       word.p);
+            return false;
+        }
+        r->left_findings |= info.finding;
+        r->left_rules |= info.rule;
+    }
+    return true;
+}
+
 static size_t keep(struct check_report *r, struct slice s)
 {
     size_t at = r->text.n;
@@ -90,9 +106,17 @@ void check_begin_session(struct check_report *r, const struct query_session *s)
     x->server_n = s->name.n;
 }
 
-static bool list(struct check_report *r, struct check_source *x, const struct query_message *m,
+/* A message, and who knows more of it. */
+struct subject {
+    const struct query_message *m;
+    check_why_fn why;
+    void *ctx;
+};
+
+static bool list(struct check_report *r, struct check_source *x, const struct subject *s,
                  const struct finding_info *info, bool fails)
 {
+    const struct query_message *m = s->m;
     if (x->n == CHECK_MAX) {
         x->more++;
         return true;
@@ -112,22 +136,27 @@ static bool list(struct check_report *r, struct check_source *x, const struct qu
         .method_n = method.n,
         .target_at = keep(r, target),
         .target_n = target.n,
+        .why_at = r->text.n,
     };
+    s->why(s->ctx, info, &r->text);
+    x->found[x->n - 1].why_n = r->text.n - x->found[x->n - 1].why_at;
     return !r->text.failed;
 }
 
-static bool add(struct check_report *r, const struct query_message *m, struct slice name)
+static bool add(struct check_report *r, const struct subject *s, struct slice name)
 {
     struct check_source *x = &r->source[r->n - 1];
     struct finding_info info;
     if (!finding_look(name, &info))
         return true; /* of a newer version: nothing is known of it */
+    if ((r->left_findings & info.finding) != 0 || (r->left_rules & info.rule) != 0)
+        return true;
     bool fails = (r->fail_findings & info.finding) != 0 || (r->fail_rules & info.rule) != 0 ||
                  r->fail_severity[info.severity];
     x->count[info.severity]++;
     x->failing += fails;
     r->failing += fails;
-    return list(r, x, m, &info, fails);
+    return list(r, x, s, &info, fails);
 }
 
 static bool has(struct slice names, const char *name)
@@ -139,8 +168,10 @@ static bool has(struct slice names, const char *name)
     return false;
 }
 
-bool check_add(struct check_report *r, const struct query_message *m, breaches broken)
+bool check_add(struct check_report *r, const struct query_message *m, breaches broken,
+               check_why_fn why, void *ctx)
 {
+    const struct subject s = {m, why, ctx};
     struct slice word, names = m->finding;
     if (r->n == 0 || r->failed)
         return false;
@@ -148,11 +179,11 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
     if (slice_is(m->direction, "c2s") ? !r->of_client : !r->of_server)
         return true;
     while (next_word(&names, &word))
-        if (!slice_is(word, "own-request") && !add(r, m, word))
+        if (!slice_is(word, "own-request") && !add(r, &s, word))
             return false;
     for (int i = 0; broken >> i != 0; i++) {
         const char *name = rule_name((enum rule)i);
-        if ((broken & RULE(i)) != 0 && !has(m->finding, name) && !add(r, m, slice_of(name)))
+        if ((broken & RULE(i)) != 0 && !has(m->finding, name) && !add(r, &s, slice_of(name)))
             return false;
         if (i + 1 == RULE_COUNT)
             break;
@@ -163,6 +194,17 @@ bool check_add(struct check_report *r, const struct query_message *m, breaches b
 struct slice check_name(const struct check_report *r, const struct check_source *x)
 {
     return (struct slice){r->text.p + x->name_at, x->name_n};
+}
+
+void check_sentence(const struct check_report *r, const struct check_found *f, struct buf *b)
+{
+    if (f->why_n == 0) {
+        buf_adds(b, f->meaning);
+        return;
+    }
+    buf_add(b, f->meaning, strlen(f->meaning) - 1); /* without its full stop */
+    buf_adds(b, ": ");
+    buf_slice_add(b, (struct slice){r->text.p + f->why_at, f->why_n});
 }
 
 struct slice check_subject(const struct check_report *r, const struct check_found *f, struct buf *b)
@@ -198,7 +240,7 @@ static void text_source(const struct check_report *r, const struct check_source 
         struct slice s = check_subject(r, f, &subject);
         buf_slice_add(b, s);
         buf_adds(b, s.n > 0 ? ": " : "");
-        buf_adds(b, f->meaning);
+        check_sentence(r, f, b);
         buf_addc(b, '\n');
     }
     if (x->more > 0)
@@ -222,6 +264,10 @@ static void json_found(const struct check_report *r, const struct check_found *f
     if (f->target_n > 0) {
         buf_adds(b, ",\"target\":");
         text_json(b, (struct slice){r->text.p + f->target_at, f->target_n});
+    }
+    if (f->why_n > 0) {
+        buf_adds(b, ",\"why\":");
+        text_json(b, (struct slice){r->text.p + f->why_at, f->why_n});
     }
     buf_printf(b, ",\"fails\":%s}", f->fails ? "true" : "false");
 }

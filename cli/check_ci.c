@@ -30,9 +30,13 @@ static void junit_case(const struct check_report *r, const struct check_source *
     for (size_t i = at; i < x->n; i++) {
         if (x->found[i].name != f->name)
             continue;
-        buf_printf(b, "\n%lld, of the %s: ", (long long)x->found[i].seq,
+        buf_printf(b, "\nmessage %lld, of the %s", (long long)x->found[i].seq,
                    x->found[i].from_client ? "client" : "server");
-        text_xml(b, check_subject(r, &x->found[i], &subject));
+        struct slice s = check_subject(r, &x->found[i], &subject);
+        buf_adds(b, s.n > 0 ? ", " : "");
+        text_xml(b, s);
+        buf_adds(b, x->found[i].why_n > 0 ? ": " : "");
+        text_xml(b, (struct slice){r->text.p + x->found[i].why_at, x->found[i].why_n});
     }
     buf_printf(b, "\n</%s>\n    </testcase>\n", element);
     buf_close(&subject);
@@ -89,15 +93,30 @@ static void sarif_rules(struct buf *b)
     }
 }
 
+/* A file's name as a URI reference (RFC 3986): a relative one stays relative to where the check ran. */
+static void uri(struct buf *b, struct slice path)
+{
+    static const char plain[] = "-._~!$&'()*+,;=@/";
+    buf_adds(b, path.n > 0 && path.p[0] == '/' ? "file://" : "");
+    for (size_t i = 0; i < path.n; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (letter || (c != '\0' && strchr(plain, c) != NULL))
+            buf_addc(b, (char)c);
+        else
+            buf_printf(b, "%%%02X", c);
+    }
+}
+
 /* A message of a cassette is a line of it, behind the header. */
 static void sarif_place(const struct check_report *r, const struct check_source *x,
                         const struct check_found *f, struct buf *b)
 {
     buf_adds(b, "\"locations\":[{");
     if (x->is_file) {
-        buf_adds(b, "\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
-        text_json(b, check_name(r, x));
-        buf_printf(b, "},\"region\":{\"startLine\":%lld}},", (long long)f->seq + 1);
+        buf_adds(b, "\"physicalLocation\":{\"artifactLocation\":{\"uri\":\"");
+        uri(b, check_name(r, x));
+        buf_printf(b, "\"},\"region\":{\"startLine\":%lld}},", (long long)f->seq + 1);
     }
     buf_printf(b, "\"logicalLocations\":[{\"kind\":\"message\",\"name\":\"%lld\"",
                (long long)f->seq);
@@ -119,7 +138,7 @@ static void sarif_result(const struct check_report *r, const struct check_source
     buf_adds(&text, s.n > 0 ? " (" : "");
     buf_slice_add(&text, s);
     buf_adds(&text, s.n > 0 ? "): " : ": ");
-    buf_adds(&text, f->meaning);
+    check_sentence(r, f, &text);
     buf_printf(b, "{\"ruleId\":\"%s\",\"level\":\"%s\",\"message\":{\"text\":", f->name,
                severity_name(f->severity));
     text_json(b, buf_slice(&text));

@@ -9,6 +9,8 @@ struct slice check_name(const struct check_report *r, const struct check_source 
 /* "tools/call echo", as people may see it, in b; empty: it has none. */
 struct slice check_subject(const struct check_report *r, const struct check_found *f,
                            struct buf *b);
+/* What the finding means, and what more is known of this one. */
+void check_sentence(const struct check_report *r, const struct check_found *f, struct buf *b);
 void check_junit(const struct check_report *r, struct buf *b);
 void check_sarif(const struct check_report *r, struct buf *b);
 

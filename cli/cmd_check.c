@@ -1,23 +1,27 @@
 /* cmd_check.c - `mcp-interposer check [SESSION|FILE…]`: what is wrong in a recording, for a server's CI. */
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/check.h"
 #include "cli/config.h"
 #include "cli/save.h"
 #include "cli/session.h"
 #include "vault/cassette.h"
 #include "vault/recheck.h"
+#include "wire/json_text.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
 #define BODY_MAX ((size_t)16 << 20) /* of a body that is read again */
 #define OPERANDS_MAX 1000
+#define TEXT_SHOWN 80 /* bytes of a line that is no message */
 
 static const struct opt table_of_options[] = {
     {'f', "format", "text|json|junit|sarif", "text", "what is written"},
     {'o', "output", "FILE", "-", "where it goes; -: stdout"},
     {0, "fail-on", "LIST", "error",
      "names of findings, error, warning, note or none: what ends with exit status 1"},
+    {'i', "ignore", "LIST", NULL, "names of findings that are left out"},
     {0, "only", "client|server|both", "both", "findings about what this side has sent"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -38,21 +42,48 @@ struct checking {
     struct slice uid; /* of the session */
     struct recheck recheck;
     struct buf body; /* owned; a large one */
+    const struct query_message
+        *message; /* at hand, with its body and what breaks the rules in it */
+    struct slice text;
+    breaches broken;
     bool no_memory;
 };
+
+/* The member that is wrong, the line that is no message, the error that we gave in the server's place. */
+static void why(void *ctx, const struct finding_info *info, struct buf *b)
+{
+    struct checking *c = ctx;
+    struct rpc rpc;
+    struct buf text = {0};
+    if ((info->rule & c->broken) != 0) {
+        recheck_why(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
+    } else if (c->text.p == NULL || info->finding == 0) {
+        return;
+    } else if (slice_is(c->message->kind, "noise")) {
+        buf_addc(b, '"');
+        text_visible(b, text_head(c->text, TEXT_SHOWN));
+        buf_adds(b, c->text.n > TEXT_SHOWN ? "…\"" : "\"");
+    } else if (slice_is(c->message->origin, "interposer") && rpc_read(c->text, &rpc) == 0) {
+        json_unescape(&text, json_string_raw(rpc.error_message));
+        text_visible(b, buf_slice(&text));
+    }
+    buf_close(&text);
+}
 
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct checking *c = ctx;
     struct slice body = m->body;
-    breaches broken;
     if (m->is_large) {
         buf_clear(&c->body);
         bool whole = (size_t)m->body_length <= BODY_MAX && c->q != NULL &&
                      query_body(c->q, c->uid, m, BODY_MAX, &c->body) == 0;
         body = whole ? buf_slice(&c->body) : (struct slice){0};
     }
-    if (recheck_message(&c->recheck, m, body, &broken) < 0 || !check_add(c->report, m, broken))
+    c->message = m;
+    c->text = body;
+    if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
+        !check_add(c->report, m, c->broken, why, c))
         c->no_memory = true;
     return !c->no_memory;
 }
@@ -146,6 +177,9 @@ static int run(int argc, char **argv)
     check_open(&report);
     if (!check_fail_on(&report, settings_text(&s, "fail-on"), &error))
         status = settings_usage(&command_check, "--fail-on: %s", buf_str(&error));
+    else if (settings_text(&s, "ignore") != NULL &&
+             !check_ignore(&report, settings_text(&s, "ignore"), &error))
+        status = settings_usage(&command_check, "--ignore: %s", buf_str(&error));
     report.of_client = !settings_is(&s, "only", "server");
     report.of_server = !settings_is(&s, "only", "client");
     for (int i = 0; status == EXIT_FINE && (i < s.operands_n || i == 0); i++)

@@ -1,6 +1,7 @@
 #include "vault/recheck.h"
 
 #include "base/room.h"
+#include "base/text.h"
 #include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
@@ -16,6 +17,7 @@ void recheck_close(struct recheck *r)
 {
     protocol_close(&r->protocol);
     tools_close(&r->tools);
+    schema_fault_close(&r->fault);
     for (size_t i = 0; i < r->n; i++)
         buf_close(&r->request[i].tool);
     free(r->request);
@@ -83,11 +85,9 @@ static bool is_method(const struct recheck_request *q, const char *name)
 static breaches call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
 {
     struct tool *tool;
-    struct schema_fault fault = {{0}, {0}};
-    breaches b = tools_call(&r->tools, m, &tool, &fault);
+    breaches b = tools_call(&r->tools, m, &tool, &r->fault);
     if (tool != NULL)
         buf_slice_add(&q->tool, json_string_raw(m->name));
-    schema_fault_close(&fault);
     return b;
 }
 
@@ -130,13 +130,11 @@ static breaches notification(struct recheck *r, const struct rpc *m, bool from_c
 static breaches tools_said(struct recheck *r, const struct rpc *m, const struct recheck_request *q)
 {
     struct tool *tool;
-    struct schema_fault fault = {{0}, {0}};
     breaches b = 0;
     if (is_method(q, "tools/list") && m->kind == RPC_RESULT && m->result.type == JSON_OBJECT)
         tools_page(&r->tools, m, q->asked.cursor);
     else if (is_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
-        b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &fault);
-    schema_fault_close(&fault);
+        b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &r->fault);
     return b;
 }
 
@@ -171,6 +169,8 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
 {
     struct rpc rpc;
     *ret = 0;
+    buf_clear(&r->fault.pointer);
+    buf_clear(&r->fault.reason);
     bool from_client = slice_is(m->direction, "c2s");
     if (slice_is(m->origin, "interposer"))
         own_message(r, m);
@@ -189,5 +189,23 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
         return 0;
     default:
         return 0;
+    }
+}
+
+void recheck_why(const struct recheck *r, enum rule broken, struct buf *b)
+{
+    switch (broken) {
+    case RULE_INVALID_PARAMS:
+    case RULE_INVALID_RESULT:
+        buf_printf(b, "`%s`", field_name(r->protocol.blame));
+        break;
+    case RULE_INVALID_ARGUMENTS:
+    case RULE_INVALID_STRUCTURED_CONTENT:
+        text_visible(b, text_head(buf_slice(&r->fault.pointer), 200));
+        buf_adds(b, r->fault.pointer.n > 0 ? " " : "");
+        text_visible(b, text_head(buf_slice(&r->fault.reason), 400));
+        break;
+    default:
+        break;
     }
 }

@@ -29,6 +29,7 @@ struct recheck_request {
 struct recheck {
     struct protocol protocol;
     struct tools tools;
+    struct schema_fault fault; /* owned; how the last message does not fit its tool's schema */
     struct recheck_request *request; /* owned; by seq */
     size_t n, cap;
 };
@@ -38,5 +39,7 @@ void recheck_close(struct recheck *r);
 /* The body is the whole one; {NULL, 0}: it is not to be had. */
 MI_MUST int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
                             breaches *ret);
+/* What more is known of a rule that the last message breaks: "`name`", "/a must be a number". Or nothing. */
+void recheck_why(const struct recheck *r, enum rule broken, struct buf *b);
 
 #endif

@@ -83,7 +83,7 @@ static const struct {
     [FIND_TIMEOUT] = {"timeout", SEVERITY_ERROR,
                       "The server had not answered when the request's deadline passed."},
     [FIND_SERVER_GONE] = {"server-gone", SEVERITY_ERROR,
-                          "The server could not take the message any more."},
+                          "The server ended, or closed its stdin, before it answered."},
 };
 
 const char *finding_name(enum finding f)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import urllib.parse
 import xml.etree.ElementTree as ET
 
 import lib
@@ -24,8 +25,6 @@ def record(t, *options):
     p.server.send(note("notifications/progress", {"progressToken": 9, "progress": 1}))
     p.client.recv()
     p.end()
-
-
 
 
 def run(t, *args, status=None):
@@ -73,7 +72,7 @@ def _(t):
     sarif = json.loads(run(t, "-f", "sarif", file, status=1))
     for r in sarif["runs"][0]["results"]:
         place = r["locations"][0]["physicalLocation"]
-        eq(place["artifactLocation"]["uri"], str(file), "uri")
+        eq(place["artifactLocation"]["uri"], "file://" + urllib.parse.quote(str(file)), "uri")
         line = json.loads(lines[place["region"]["startLine"] - 1])
         check(r["ruleId"] in line.get("finding", ""), f"{r['ruleId']} at {line}")
     # what was not noted when it passed is found all the same
@@ -93,6 +92,43 @@ def _(t):
     done = t.run("check", "--vault", t.vault, "--fail-on", "no-such")
     eq(done.returncode, 2, "a name that is none")
     check(b"'no-such' is no finding" in done.stderr, done.stderr)
+
+
+@case("each finding says what is wrong there: the member, the place in the arguments, the line, the error")
+def _(t):
+    p = t.proxy("--name", "srv").initialize()
+    schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}
+    for q, a in ((request(1, "tools/list"), result(1, {"tools": [{"name": "add", "inputSchema": schema}]})),
+                 (call(2, "add", {"a": "x"}), text_result(2, "y")), (request(3, "tools/call", {"arguments": {}}), result(3, {}))):
+        p.client.send(q)
+        p.server.expect(q)
+        p.server.send(a)
+        p.client.expect(a)
+    p.server.send(b"listening on \x1b[1mstdio " + b"." * 100)
+    p.client.send(request(4, "tools/list"))
+    p.server.recv()
+    p.server.exit(3)
+    p.client.rest()
+    p.wait()
+    got = {f["finding"]: f.get("why") for f in json.loads(run(t, "-f", "json", status=1))["recordings"][0]["findings"]}
+    eq((got["invalid-arguments"], got["invalid-params"], got["invalid-result"]),
+       ('/a must be of type "integer", is a string', "`name`", "`content`"), "why")
+    eq(got["not-json"], '"listening on \\x1b[1mstdio ' + "." * 57 + "…\"", "the line")
+    check("status 3" in got["server-gone"], got["server-gone"])
+    for fmt in ("text", "junit", "sarif"):
+        text = run(t, "-f", fmt, status=1)
+        for part in ("/a must be of type", "`name`", "`content`", "listening on", "status 3"):
+            check(part in text, f"{part} in {fmt}: {text}")
+
+
+@case("--ignore leaves findings out: they are not told, and do not count")
+def _(t):
+    record(t)
+    eq(as_json(t, "--ignore", "invalid-result,unknown-method"), [[NAMES[1], NAMES[3]]], "findings")
+    eq(as_json(t, "-i", ",".join(n for _, n, _ in NAMES), status=0), [[]], "none is left")
+    done = t.run("check", "--vault", t.vault, "--ignore", "error")
+    eq(done.returncode, 2, "a severity is no name")
+    check(b"'error' is no finding" in done.stderr, done.stderr)
 
 
 @case("several recordings, none, and what is no recording")
