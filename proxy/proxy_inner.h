@@ -32,6 +32,7 @@ struct proxy {
     int64_t idle_pages;   /* in the log at the end of the last turn */
     ev_timer log_timer;   /* active while lines for the log directory wait */
     ev_timer rest_timer;  /* active while the recorder keeps the database's lock for reading */
+    ev_timer keep_timer;  /* active while a block is kept for the next large message */
     ev_timer linger_timer;   /* the client's last chance to read its answers */
     ev_timer deadline_timer; /* active while a deadline may pass; never later than the next one */
     bool holding;            /* the recorder lets nothing through */

@@ -8,6 +8,9 @@
 #define CHECKPOINT_IDLE_PAGES 1000 /* a write-ahead log worth a checkpoint when they are: 4 MiB */
 #define CHECKPOINT_PAGES 16384     /* one that waits for no idle moment: 64 MiB */
 #define CHECKPOINT_OWN_PAGES 65536 /* one that we checkpoint ourselves, if there is no attendant */
+/* The largest block that is kept for the next large message, and for how long. */
+#define KEEP_MAX ((size_t)32 << 20)
+#define KEEP_S 2.
 
 static void finish_when_written(struct proxy *p)
 {
@@ -99,6 +102,25 @@ static void on_log_timer(struct ev_loop *loop, ev_timer *w, int revents)
     write_log(w->data);
 }
 
+/* A large message leaves two things behind: its body, which the disk may have, and the memory that it was read
+ * into, which the next one wants, if there is one soon. */
+static void tidy_up_large(struct proxy *p)
+{
+    int64_t from, to;
+    if (recorder_new_bodies(p->recorder, &from, &to))
+        attendant_write_out(&p->attendant, recorder_uid(p->recorder), from, to);
+    if (chunk_kept() && !ev_is_active(&p->keep_timer)) {
+        ev_timer_set(&p->keep_timer, KEEP_S, 0.);
+        ev_timer_start(p->loop, &p->keep_timer);
+    }
+}
+
+static void on_kept(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)w, (void)revents;
+    chunk_trim();
+}
+
 /* From the first commit that kept the lock, whether more follow or not: other processes' checkpoints get their
  * turn in a long burst as well. */
 static void rest_when_due(struct proxy *p)
@@ -162,6 +184,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         arguments_turn(&p->traffic);
         write_log_when_due(p);
         checkpoint_when_due(p);
+        tidy_up_large(p);
         watch_deadlines(p);
         server_drain(p);
         if (p->relay[ROW_C2S].ended && p->relay[ROW_C2S].ahead == NULL &&
@@ -191,9 +214,11 @@ void turn_open(struct proxy *p)
     ev_timer_init(&p->idle_timer, on_idle, 0., IDLE_S);
     ev_init(&p->log_timer, on_log_timer);
     ev_init(&p->rest_timer, on_rest);
+    ev_init(&p->keep_timer, on_kept);
     ev_init(&p->linger_timer, on_linger);
     ev_init(&p->deadline_timer, on_deadline);
     p->idle_timer.data = p->log_timer.data = p->turn_end.data = p->retry_timer.data =
         p->linger_timer.data = p->deadline_timer.data = p->rest_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
+    chunk_keep(KEEP_MAX);
 }

@@ -2,9 +2,10 @@
 """Large messages go through and lie beside the database; too large ones are refused in small memory."""
 import json
 import os
+import subprocess
 
 import lib
-from lib import Background, case, check, eq, note
+from lib import Background, Skip, case, check, eq, note
 
 MIB = 1 << 20
 BIG = 64 * MIB if lib.SLOW == 1 else 8 * MIB
@@ -49,6 +50,55 @@ def _(t):
         eq(stored(t, m) == line, True, "body in Bodies is what was sent")
     eq(os.listdir(t.vault / "Bodies"), [t.rows("SELECT uid FROM sessions")[0][0].decode()], "files in Bodies")
     eq((t.vault / "Bodies").stat().st_mode & 0o777, 0o700, "mode of Bodies")
+
+
+def large_rounds(p, size, n):
+    """Round trips of large messages; what each of them cost the interposer in page faults."""
+    ask, answer = padded(size), padded_result(size)
+    cost = []
+    for _ in range(n):
+        before = lib.page_faults(p.pid)
+        with Background(lambda: p.client.send(ask, seconds=60)):
+            p.server.recv(60)
+        with Background(lambda: p.server.send(answer, seconds=60)):
+            p.client.recv(60)
+        cost.append(lib.page_faults(p.pid) - before)
+    return cost
+
+
+@case("the memory of a large message is kept for the next one, and given back soon after the last", limit=120)
+def _(t):
+    if lib.SIZES_MEAN_NOTHING:
+        raise Skip(f"sizes under {lib.UNDER} say nothing")
+    p = t.proxy().initialize()
+    cost = large_rounds(p, 12 * MIB, 6)
+    print(f"# page faults of round trips of 12 MiB: {cost}")
+    check(min(cost) < 1000, f"each round trip takes fresh memory: {cost} page faults")
+    lib.wait_until(lambda: lib.kib(p.pid, "RssAnon") < 6 << 10, 20, "the memory is given back")
+    p.end()
+
+
+def resident(path):
+    """Bytes of the file that are in the page cache."""
+    r = subprocess.run(["fincore", "--bytes", "--noheadings", "--raw", "--output", "RES", path],
+                       stdout=subprocess.PIPE, check=True)
+    return int(r.stdout)
+
+
+@case("large bodies are written to the disk and leave the memory to others", limit=120)
+def _(t):
+    with open("/proc/self/mountinfo", encoding="utf-8") as f:
+        kinds = {x[4]: x[x.index("-") + 1] for x in map(str.split, f)}
+    if kinds[max((m for m in kinds if (str(t.vault) + "/").startswith(m.rstrip("/") + "/")), key=len)] == "tmpfs":
+        raise Skip("on tmpfs there is no disk")
+    p = t.proxy().initialize()
+    path = t.vault / "Bodies" / t.rows("SELECT uid FROM sessions")[0][0].decode()
+
+    def mostly_gone():  # what came while the attendant was at work waits for the next body
+        large_rounds(p, 4 * MIB, 2)
+        return resident(path) < path.stat().st_size / 2
+    lib.wait_until(mostly_gone, 30, "the attendant has written bodies out")
+    p.end()
 
 
 @case("bodies around 64 KiB: none is lost between the database and Bodies")

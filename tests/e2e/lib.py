@@ -614,6 +614,11 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 
+def page_faults(pid):
+    """Of those that needed no disk."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[7])
+
+
 def switches(pid):
     s = status_of(pid)
     return int(s["voluntary_ctxt_switches"]) + int(s["nonvoluntary_ctxt_switches"])
