@@ -326,6 +326,7 @@ static void write_reports(struct mock *m, int status)
         .began_us = m->began_wall_us,
         .lasted_us = clock_mono_us() - m->began_us,
         .exit_status = status,
+        .unplaced = plan_unplaced(stage_plan(m->stage)),
         .next = next_request,
         .ctx = &l,
     };

@@ -220,7 +220,7 @@ static int client_answer(struct plan *p, const struct source_message *m, struct 
 {
     uint32_t i = plan_question_at(p, m->request_place);
     if (i == PLAN_NONE || p->questions[i].answer != 0) {
-        p->dropped++;
+        p->unplaced++;
         return 0;
     }
     p->questions[i].answer = m->place;
@@ -245,7 +245,7 @@ int plan_add(struct plan *p, const struct source_message *m, struct slice body)
     if (answer)
         return plan_server_answer(p, m, body);
     if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != m->kind) {
-        p->dropped++;
+        p->unplaced++;
         return 0;
     }
     if (m->from_client)
@@ -257,7 +257,7 @@ int plan_finish(struct plan *p, bool server_ended)
 {
     uint32_t step;
     p->finished = true;
-    p->dropped += p->undecided_n;
+    p->unplaced += p->undecided_n;
     p->undecided_n = 0;
     for (uint32_t i = 0; i < p->exchanges_n; i++)
         if (p->exchanges[i].outcome == PLAN_OPEN)
@@ -347,7 +347,7 @@ const char *plan_version(const struct plan *p, bool modern)
     return p->version[modern];
 }
 
-uint32_t plan_dropped(const struct plan *p)
+uint32_t plan_unplaced(const struct plan *p)
 {
-    return p->dropped;
+    return p->unplaced;
 }

@@ -162,7 +162,8 @@ const struct plan_cue *plan_cue(const struct plan *p, uint32_t i);
 /* The revision that initialize came to, and that of requests which name one themselves (mcp-wire.md 3.3);
  * "": nothing of the kind so far. */
 const char *plan_version(const struct plan *p, bool modern);
-/* Messages that could not be given a place: progress for a token that nobody gave, and the like. */
-uint32_t plan_dropped(const struct plan *p);
+/* Messages that could not be given a place: progress for a token that nobody gave, and the like. They are not
+ * played. */
+uint32_t plan_unplaced(const struct plan *p);
 
 #endif

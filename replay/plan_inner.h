@@ -39,7 +39,7 @@ struct plan {
     char version[2][32];     /* of initialize, of requests */
     bool finished;
     int64_t last_t_us;
-    uint32_t dropped;
+    uint32_t unplaced; /* messages */
 };
 
 /* Makes room for one more entry. 0, MI_EFULL or MI_ENOMEM. */

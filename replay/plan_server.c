@@ -42,7 +42,7 @@ static int server_progress(struct plan *p, const struct source_message *m, const
     uint32_t step;
     bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
     if (x == NULL && !made_up) {
-        p->dropped++; /* nobody waits for it, and a live client may count with the same number */
+        p->unplaced++; /* nobody waits for it, and a live client may count with the same number */
         return 0;
     }
     int st = step_of(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
@@ -66,7 +66,7 @@ static int server_stream(struct plan *p, const struct source_message *m, struct 
 {
     uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_OPEN) {
-        p->dropped++;
+        p->unplaced++;
         return 0;
     }
     int st = step_of(p, m, kind, &step);
@@ -97,7 +97,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
             plan_place_note(p, step);
         return 0;
     }
-    p->dropped++;
+    p->unplaced++;
     return 0;
 }
 
@@ -181,7 +181,7 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
 {
     uint32_t i = plan_exchange_at(p, m->request_place), step;
     if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_OPEN) {
-        p->dropped++;
+        p->unplaced++;
         return 0;
     }
     int st = step_of(p, m, PLAN_ANSWER, &step);

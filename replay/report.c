@@ -231,6 +231,7 @@ void report_json(struct report *r, const struct report_end *end, struct buf *b)
     buf_printf(b, "  \"faults\":%llu,\n  \"recorded\":%llu,\n  \"not_asked\":%llu,\n",
                (unsigned long long)c->faults, (unsigned long long)recorded,
                (unsigned long long)never);
+    buf_printf(b, "  \"unplaced\":%llu,\n", (unsigned long long)end->unplaced);
     buf_adds(b, "  \"findings\":[");
     buf_slice_add(b, buf_slice(&r->json));
     buf_adds(b, "],\n  \"never_asked\":[");

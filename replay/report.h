@@ -78,6 +78,7 @@ struct report_end {
     bool strict;
     int64_t began_us, lasted_us; /* wall clock, duration */
     int exit_status;
+    uint64_t unplaced; /* messages of the recording that have no place in a replay */
     report_next_fn next;
     void *ctx;
 };

@@ -317,10 +317,10 @@ def _(t):
         replay.end(1)
         got = json.loads(report.read_text())
         eq({k: got[k] for k in ("format", "version", "recording", "exit_status", "strict", "requests", "matched", "repeated",
-                                "missed", "notes", "faults", "recorded", "not_asked")},
+                                "missed", "notes", "faults", "recorded", "not_asked", "unplaced")},
            {"format": "mcp-interposer-replay-report", "version": 1, "recording": str(file), "exit_status": 1,
             "strict": bool(strict), "requests": 4, "matched": 2, "repeated": 0, "missed": 2, "notes": 0, "faults": 0,
-            "recorded": 4, "not_asked": 2}, "the report")
+            "recorded": 4, "not_asked": 2, "unplaced": 0}, "the report")
         finding = got["findings"][0]
         eq({k: finding[k] for k in ("kind", "method", "target", "differences", "failure")},
            {"kind": "different", "method": "tools/call", "target": "echo", "failure": True,
@@ -333,6 +333,10 @@ def _(t):
     replay.end()
     eq(junit(t.tmp / "good.xml").get("failures"), "0", "failures of a good replay")
     eq(Replay(t, "--report", t.tmp / "no/such", file, vault=False).wait(), 3, "a report that cannot be written")
+    stray = note("notifications/progress", {"progressToken": 77, "progress": 1})
+    file = cassette(t, plain_script(1) + [b"<" + stray, b"<" + text_result(1, "a second answer")])
+    Replay(t, "--report", report, file, vault=False).play(plain_script(1)).end()
+    eq(json.loads(report.read_text())["unplaced"], 2, "messages that are not played")
 
 
 @case("the benchmark of replays runs, and imports and exports the same bytes")
