@@ -68,7 +68,7 @@ static enum watch_result wait_for(int fd, int64_t ms, bool *ret_written)
 
 static int64_t next_look_ms(const struct watch *w)
 {
-    static const int64_t sure_ms[] = {10, 30, 50}; /* WATCH_SURE_MS in all */
+    static const int64_t sure_ms[] = {10, 30, 50}; /* 90 in all */
     if (w->fd < 0)
         return WATCH_BLIND_MS;
     return (size_t)w->looks < MI_COUNT(sure_ms) ? sure_ms[w->looks] : WATCH_IDLE_MS;

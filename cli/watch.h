@@ -2,7 +2,7 @@
  *
  * A commit is a write to the write-ahead log, which inotify(7) tells of. It becomes visible a moment later,
  * when the writer has changed the shared memory beside it, which nobody tells of: so after the last write one
- * looks at once, and then three times more within WATCH_SURE_MS. Under load there is a look every
+ * looks at once, and then three times more within 90 ms. Under load there is a look every
  * WATCH_GAP_MS at most, and longer ones have pauses of twice their length: proxies need the processor more
  * than who watches them. When nothing happens there is one every WATCH_IDLE_MS, or, on a file system
  * without inotify, every WATCH_BLIND_MS.
@@ -16,7 +16,6 @@
 
 #define WATCH_GAP_MS 10
 #define WATCH_GAP_MOST_MS 90
-#define WATCH_SURE_MS 90
 #define WATCH_IDLE_MS 2000
 #define WATCH_BLIND_MS 50
 

@@ -504,11 +504,6 @@ int64_t recorder_now_us(const struct recorder *r)
     return clock_mono_us() - r->started_mono_us;
 }
 
-int64_t recorder_started_us(const struct recorder *r)
-{
-    return r->started_wall_us;
-}
-
 enum keep_level recorder_level(const struct recorder *r)
 {
     return r->cfg.level;

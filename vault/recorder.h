@@ -77,8 +77,7 @@ void recorder_rest(struct recorder *r);
 /* The part of this session's file of bodies that is new since the last call and worth writing out. */
 bool recorder_new_bodies(struct recorder *r, int64_t *ret_from, int64_t *ret_to);
 
-int64_t recorder_now_us(const struct recorder *r);     /* since the session's start */
-int64_t recorder_started_us(const struct recorder *r); /* wall clock */
+int64_t recorder_now_us(const struct recorder *r); /* since the session's start */
 const char *recorder_uid(const struct recorder *r);
 enum keep_level recorder_level(const struct recorder *r);
 const char *recorder_vault(const struct recorder *r); /* absolute path; NULL while it is not open */

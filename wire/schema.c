@@ -445,14 +445,6 @@ void schema_close(struct schema *s)
     free(s);
 }
 
-size_t schema_bytes(const struct schema *s)
-{
-    return sizeof *s + s->text_n +
-           s->tree.n * (sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
-                        sizeof(struct pattern *)) +
-           s->keywords_cap * sizeof *s->keyword;
-}
-
 void schema_fault_close(struct schema_fault *f)
 {
     buf_close(&f->pointer);

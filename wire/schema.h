@@ -41,8 +41,7 @@ void schema_fault_close(struct schema_fault *f);
 
 /* The text is JSON that passed json_scan(). 0, MI_EINVAL (no schema: why says it), MI_EFULL, MI_ENOMEM. */
 MI_MUST int schema_open(struct schema **ret, struct slice text, struct buf *why);
-void schema_close(struct schema *s);         /* NULL is fine */
-size_t schema_bytes(const struct schema *s); /* of memory */
+void schema_close(struct schema *s); /* NULL is fine */
 
 /* The value is JSON that passed json_scan(). fault may be NULL. */
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault);

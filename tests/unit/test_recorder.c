@@ -202,7 +202,6 @@ test_recorder_session_is_written_with_the_first_rows_and_completed_as_it_learns(
                             " interposer_version FROM sessions"),
                         want);
     int64_t started = strtoll(ask(&f->t, "SELECT started_at_us FROM sessions"), NULL, 10);
-    assert_true(started == recorder_started_us(f->r));
     assert_in_range(started - before, 0, 10000000);
     assert_int_equal(strlen(recorder_uid(f->r)), UID_LEN);
     assert_string_equal(recorder_vault(f->r), f->t.vault);
