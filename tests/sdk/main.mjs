@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { checkRecordings } from "./check.mjs";
 import { Session, deadline, within } from "./client.mjs";
 import { crash_cases, troubleOf } from "./crash.mjs";
 import { everything_cases } from "./everything.mjs";
@@ -314,7 +315,11 @@ try {
       }
     }),
   );
-  if (words.length === 0) await coverage();
+  if (words.length === 0) {
+    await coverage();
+    const official = cases.filter(([one, run]) => run !== crashCase && !one.dies);
+    await checkRecordings({ interposer, vault, names: official.map(([one]) => one.name), root, test });
+  }
   if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {
   await test("the tests could run", () => fail(error.message));
