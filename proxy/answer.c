@@ -102,8 +102,8 @@ void message_refuse_fault(struct traffic *t, struct message *x, int code, const 
     log_reply(t, &a, code, why, bytes);
 }
 
-void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, const char *why,
-                   const char *cause)
+void message_reply(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq,
+                   int code, const char *why, const char *cause)
 {
     struct reply r = {.id = id,
                       .code = code,
@@ -111,7 +111,7 @@ void message_reply(struct traffic *t, struct slice id, uint64_t seq, int code, c
                       .cause = cause,
                       .session = recorder_uid(t->recorder),
                       .seq = seq};
-    (void)send_reply(t, ROW_S2C, &r, seq, 0);
+    (void)send_reply(t, to, &r, seq, 0);
 }
 
 struct action message_action(const struct traffic *t, const struct pending *p)
@@ -215,16 +215,4 @@ void message_refuse_answer(struct traffic *t, struct message *x, struct pending 
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
     answer_open(t, p, REPLY_INTERNAL_ERROR, why, cause, "error", 0);
-}
-
-void message_tell_server(struct traffic *t, struct slice id, uint64_t seq, int code,
-                         const char *why, const char *cause)
-{
-    struct reply r = {.id = id,
-                      .code = code,
-                      .message = why,
-                      .cause = cause,
-                      .session = recorder_uid(t->recorder),
-                      .seq = seq};
-    (void)send_reply(t, ROW_C2S, &r, seq, 0);
 }

@@ -78,7 +78,7 @@ static void refuse_client_batch(struct traffic *t, struct message *batch, const 
         answered++;
     }
     if (answered == 0)
-        message_reply(t, (struct slice){0}, seq, REPLY_INVALID_REQUEST, why, "batch");
+        message_reply(t, ROW_S2C, (struct slice){0}, seq, REPLY_INVALID_REQUEST, why, "batch");
 }
 
 static void refuse_server_batch(struct traffic *t, struct message *batch)

@@ -75,7 +75,8 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
     return 0;
 }
 
-int deadlines_set(struct deadlines *d, const char *what, const char *duration, struct buf *error)
+/* What "default" is for everything. */
+static int set_one(struct deadlines *d, const char *what, const char *duration, struct buf *error)
 {
     int64_t us;
     if (units_duration(duration, &us) < 0) {
@@ -93,9 +94,9 @@ static int add_one(struct deadlines *d, char *text, struct buf *error)
 {
     char *eq = strrchr(text, '=');
     if (eq == NULL)
-        return deadlines_set(d, "default", text, error);
+        return set_one(d, "default", text, error);
     *eq = '\0';
-    return deadlines_set(d, text, eq + 1, error);
+    return set_one(d, text, eq + 1, error);
 }
 
 int deadlines_add(struct deadlines *d, const char *text, struct buf *error)

@@ -29,9 +29,6 @@ void deadlines_open(struct deadlines *d);
 void deadlines_close(struct deadlines *d);
 /* Adds rules, separated by commas: `30s,resources/read=500ms`. The sentence goes to error. */
 MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *error);
-/* One rule in two halves, as a configuration file has it; what "default" is for everything. */
-MI_MUST int deadlines_set(struct deadlines *d, const char *what, const char *duration,
-                          struct buf *error);
 /* Microseconds, 0 for never. flags: the method's (wire/method.h). Method and target between their quotes,
  * escapes as written; target may be {NULL, 0}. */
 int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,

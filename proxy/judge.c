@@ -81,7 +81,7 @@ bool judge_request(struct traffic *t, struct message *x, struct protocol_asked *
     } else {
         uint64_t seq = message_drop(t, x, "request", ROW_REFUSED);
         if (r != RULE_SERVER_REQUEST) /* a server of 2026-07-28 takes no answers */
-            message_tell_server(t, x->m.id.text, seq, code_of(r), buf_str(&why), rule_name(r));
+            message_reply(t, ROW_C2S, x->m.id.text, seq, code_of(r), buf_str(&why), rule_name(r));
     }
     buf_close(&why);
     return false;
@@ -113,8 +113,8 @@ bool judge_answer(struct traffic *t, struct message *x, struct pending *p)
         row.request_seq = p->request_seq;
         recorder_add(t->recorder, &row);
         if (r != RULE_CLIENT_ANSWER)
-            message_tell_server(t, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
-                                rule_name(r));
+            message_reply(t, ROW_C2S, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+                          rule_name(r));
         message_close(t, ROW_S2C, p);
     }
     buf_close(&why);

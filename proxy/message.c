@@ -32,7 +32,7 @@ struct row message_row(const struct message *x, const char *kind, enum row_actio
 }
 
 /* The line's text and its newline, which takes the place of whatever stood behind the text. */
-void message_stage(struct traffic *t, const struct message *x)
+static void stage(struct traffic *t, const struct message *x)
 {
     char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
     *end = '\n';
@@ -47,7 +47,7 @@ uint64_t message_pass(struct traffic *t, struct message *x, const char *kind)
 {
     struct row row = message_row(x, kind, ROW_FORWARDED);
     uint64_t seq = recorder_add(t->recorder, &row);
-    message_stage(t, x);
+    stage(t, x);
     return seq;
 }
 
@@ -427,5 +427,5 @@ void message_handle(struct traffic *t, struct message *x)
     if (x->m.kind == RPC_BATCH)
         batch_handle(t, x);
     else if (message_note(t, x))
-        message_stage(t, x);
+        stage(t, x);
 }

@@ -389,7 +389,7 @@ static void answer_again(struct traffic *t, struct slice ids, const char *cause,
     int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE;
     while (ids.n > 0) {
         size_t n = (size_t)((const char *)memchr(ids.p, '\n', ids.n) - ids.p);
-        message_reply(t, (struct slice){ids.p, n}, 0, code, why, cause);
+        message_reply(t, ROW_S2C, (struct slice){ids.p, n}, 0, code, why, cause);
         ids.p += n + 1;
         ids.n -= n + 1;
     }
