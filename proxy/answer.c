@@ -5,48 +5,58 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* Bytes of the answer. Without memory for it the client's stream ends: who waits for it must not wait for
- * ever. */
-static size_t send_reply(struct traffic *t, enum row_direction dir, const struct reply *r,
-                         uint64_t request_seq, findings f)
+#define ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1) /* in every text of ours */
+
+/* Sends what stands in t->scratch. Bytes of the answer. Without memory for it the client's stream ends: who waits for
+ * it must not wait for ever. */
+static size_t send_own(struct traffic *t, struct row *row, const char *what)
 {
     struct buf *b = &t->scratch;
-    buf_clear(b);
-    reply_write(b, r);
     size_t n = b->n;
     buf_addc(b, '\n');
     struct chunk *c = b->failed ? NULL : chunk_new(b->n);
     if (c == NULL) {
-        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[dir]);
+        log_error("out of memory for an answer, the connection ends: %s", what);
+        outbox_break(&t->out[row->direction]);
         return 0;
     }
     memcpy(c->data, b->p, b->n);
+    row->origin = ROW_INTERPOSER;
+    row->action = ROW_FORWARDED;
+    row->body = (struct slice){c->data, n};
+    row->size = n;
+    row->hold = c;
+    if (row->rpc_id.p !=
+        NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
+        row->rpc_id.p = c->data + ID_AT;
+    else
+        row->rpc_id = slice_of("null");
+    recorder_add(t->recorder, row);
+    if (outbox_add(&t->out[row->direction], c, c->data, b->n) < 0) {
+        log_error("out of memory for an answer, the connection ends: %s", what);
+        outbox_break(&t->out[row->direction]);
+    }
+    if (row->direction == ROW_S2C)
+        t->own_bytes += b->n;
+    chunk_drop(c);
+    return n;
+}
+
+static size_t send_reply(struct traffic *t, enum row_direction dir, const struct reply *r,
+                         uint64_t request_seq, findings f)
+{
     struct row row = {
         .kind = "error",
         .direction = dir,
-        .origin = ROW_INTERPOSER,
-        .action = ROW_FORWARDED,
-        .rpc_id = r->id.p != NULL ? r->id : slice_of("null"),
-        .body = {c->data, n},
-        .size = n,
+        .rpc_id = r->id,
         .request_seq = request_seq,
         .has_error_code = true,
         .error_code = r->code,
         .findings = f,
-        .hold = c,
     };
-    if (r->id.p != NULL) /* the id lies in somebody's line or entry: take ours, in the chunk */
-        row.rpc_id = (struct slice){c->data + sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1, r->id.n};
-    recorder_add(t->recorder, &row);
-    if (outbox_add(&t->out[dir], c, c->data, b->n) < 0) {
-        log_error("out of memory for an error answer, the connection ends: cause=%s", r->cause);
-        outbox_break(&t->out[dir]);
-    }
-    if (dir == ROW_S2C)
-        t->own_bytes += b->n;
-    chunk_drop(c);
-    return n;
+    buf_clear(&t->scratch);
+    reply_write(&t->scratch, r);
+    return send_own(t, &row, r->cause);
 }
 
 static void log_reply(struct traffic *t, struct action *a, int code, const char *why, size_t bytes)
@@ -175,6 +185,21 @@ void message_answer_for_server(struct traffic *t, struct pending *p, const char 
 {
     answer_open(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
                 "server-gone", FINDING(FIND_SERVER_GONE));
+}
+
+void message_end_listen(struct traffic *t, struct pending *p)
+{
+    if (!p->cancelled) {
+        struct row row = {
+            .kind = "result", .direction = ROW_S2C, .rpc_id = p->id, .request_seq = p->request_seq};
+        buf_clear(&t->scratch);
+        reply_write_listen_end(&t->scratch, p->id);
+        struct action a = message_action(t, p);
+        a.status = "ok";
+        a.response_bytes = send_own(t, &row, "session-ended");
+        actions_add(&t->actions, &a);
+    }
+    message_close(t, ROW_C2S, p);
 }
 
 static const char *malformed_because(const struct message *x)

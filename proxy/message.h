@@ -59,6 +59,8 @@ void message_refuse_answer(struct traffic *t, struct message *x, struct pending 
 /* An error with this id, JSON text, or {NULL, 0} for null, where no entry of the table is to be closed. */
 void message_reply(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq,
                    int code, const char *why, const char *cause);
+/* Ends an open subscriptions/listen with the session, as a server does that ends (mcp-wire.md 3.3). */
+void message_end_listen(struct traffic *t, struct pending *p);
 /* Answers an open request of the client in the server's place, and closes it. */
 void message_answer_for_server(struct traffic *t, struct pending *p, const char *cause,
                                const char *why);

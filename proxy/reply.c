@@ -36,3 +36,13 @@ void reply_write(struct buf *b, const struct reply *r)
     }
     buf_adds(b, "}}}");
 }
+
+void reply_write_listen_end(struct buf *b, struct slice id)
+{
+    buf_adds(b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_slice_add(b, id);
+    buf_adds(b, ",\"result\":{\"resultType\":\"complete\",\"_meta\":"
+                "{\"io.modelcontextprotocol/subscriptionId\":");
+    buf_slice_add(b, id);
+    buf_adds(b, "}}}");
+}

@@ -1,6 +1,6 @@
-/* reply.h - the errors that we answer with, in the server's place.
+/* reply.h - what we answer in the server's place: errors, but for the end of a subscription.
  *
- * Every one says whose it is: error.data = {"source":"mcp-interposer","cause":…, …}.
+ * Every error says whose it is: error.data = {"source":"mcp-interposer","cause":…, …}.
  * Codes: mcp-wire.md 4; -32000 becomes -31000 for a request of 2026-07-28, whose revision closes the
  * range -32000 to -32019.
  * Blocks    never. Pure. */
@@ -34,5 +34,7 @@ struct reply {
 };
 
 void reply_write(struct buf *b, const struct reply *r); /* without a newline */
+/* The result of a subscriptions/listen, which says that it has ended, and no more. */
+void reply_write_listen_end(struct buf *b, struct slice id);
 
 #endif

@@ -111,6 +111,8 @@ void server_end_session(struct proxy *p, const char *reason)
         log_warn("the server ended: server=%s status=%d open_requests=%zu", server_name_of(p),
                  p->exit_status, open);
     outbox_break(&p->traffic.out[ROW_C2S]);
+    if (!by_itself)
+        traffic_end_listens(&p->traffic);
     traffic_server_gone(&p->traffic, server_end_cause(p),
                         why.failed ? "the server ended" : buf_str(&why));
     buf_close(&why);

@@ -359,6 +359,15 @@ void traffic_server_gone(struct traffic *t, const char *cause, const char *why)
         message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
 }
 
+void traffic_end_listens(struct traffic *t)
+{
+    for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
+        next = p->next;
+        if (json_key_is(p->method, "subscriptions/listen"))
+            message_end_listen(t, p);
+    }
+}
+
 /* The ids of the answers in these bytes, which are whole lines, one id a line. */
 static void gather_answers(struct buf *ids, struct slice lines)
 {

@@ -92,6 +92,8 @@ bool traffic_must_wait(struct traffic *t);
 /* The server can answer no more: every open request of the client gets an error that says why.
  * `cause` is a stable word, `why` a sentence. */
 void traffic_server_gone(struct traffic *t, const char *cause, const char *why);
+/* The client ends the session: so do its subscriptions, each with the result that is their end. */
+void traffic_end_listens(struct traffic *t);
 /* Recording has failed for good and was not to be done without: what is staged for the client and not
  * released is dropped, its requests are answered with an error, those too whose answers were dropped, and
  * that is released. */

@@ -314,14 +314,36 @@ def _(t):
     check(not (t.vault / "Escalations").exists(), "nobody is to be troubled with a server that was to end anyway")
 
 
+LISTEN = request("l", "subscriptions/listen", {"notifications": {"toolsListChanged": True}, "_meta": {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}})
+
+
+def listened(id):
+    return {"jsonrpc": "2.0", "id": id, "result": {
+        "resultType": "complete", "_meta": {"io.modelcontextprotocol/subscriptionId": id}}}
+
+
 @case("the client says no more, and what it has open is never answered: the grace begins at once")
 def _(t):
     p = t.proxy("--grace", "300ms")
-    p.client.send(request("l", "subscriptions/listen", {"_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}))
+    p.client.send(LISTEN)
     p.client.close_write()
-    check(p.client.recv_json()["error"]["code"] == -31000, "the listen is told of the end")
+    eq(p.client.recv_json(), listened("l"), "the end of the listen")
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+    eq(t.rows("SELECT status FROM invocations"), [(b"ok",)], "the listen in the record")
+    eq(t.rows("SELECT seq, finding FROM messages WHERE finding IS NOT NULL"), [], "nothing is wrong with the server")
+
+
+@case("SIGTERM: an open listen ends with a result, an open call with an error")
+def _(t):
+    p = t.proxy()
+    p.client.send(LISTEN, request(2, "tools/list"))
+    p.server.expect(LISTEN, request(2, "tools/list"))
+    p.proc.send_signal(signal.SIGTERM)
+    eq(p.client.recv_json(), listened("l"), "the end of the listen")
+    eq(p.client.recv_json()["error"]["code"], -32000, "the call")
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+    eq(t.rows("SELECT status FROM invocations ORDER BY request_seq"), [(b"ok",), (b"server-gone",)], "in the record")
 
 
 @case("a request that arrives while the session ends is not answered twice nor torn")

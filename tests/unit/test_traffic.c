@@ -843,6 +843,37 @@ static void test_traffic_server_gone_answers_every_open_request(void **state)
     traffic_end(f);
 }
 
+#define LISTEN(id)                                                                                 \
+    "{'jsonrpc':'2.0','id':" id ",'method':'subscriptions/listen','params':{'_meta':"              \
+    "{'io.modelcontextprotocol/protocolVersion':'2026-07-28'}}}"
+
+#define LISTENED(id)                                                                               \
+    "{'jsonrpc':'2.0','id':" id ",'result':{'resultType':'complete','_meta':"                      \
+    "{'io.modelcontextprotocol/subscriptionId':" id "}}}"
+
+static void test_traffic_client_that_leaves_ends_its_listens_with_a_result(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " LISTEN("1"));
+    traffic_say(f, "C " CALL("2", "a"));
+    traffic_say(f, "C " LISTEN("'s'"));
+    traffic_say(f, "C " LISTEN("4"));
+    traffic_say(f, "C " CANCEL("4"));
+    traffic_turn(f);
+    traffic_end_listens(&f->traffic);
+    traffic_server_gone(&f->traffic, "server-exited", "the server srv exited with status 0");
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C),
+                        LISTENED("1") "|" LISTENED("'s'") "|<2 -32000 server-exited>");
+    assert_string_equal(ask(&f->t, "SELECT request_seq, status FROM invocations ORDER BY 1"),
+                        "1|ok;2|server-gone;3|ok;4|cancelled");
+    assert_string_equal(
+        ask(&f->t, "SELECT rpc_id, finding FROM messages WHERE origin = 'interposer'"),
+        "1|-;\"s\"|-;2|server-gone");
+    traffic_end(f);
+}
+
 static void test_traffic_server_that_takes_no_more_gets_no_more_requests(void **state)
 {
     struct fixture *f = *state;
@@ -1282,6 +1313,7 @@ int main(void)
         T(test_traffic_batch_with_a_request_too_many_ends_the_connection),
         T(test_traffic_id_too_long_to_keep_is_refused),
         T(test_traffic_server_gone_answers_every_open_request),
+        T(test_traffic_client_that_leaves_ends_its_listens_with_a_result),
         T(test_traffic_server_that_takes_no_more_gets_no_more_requests),
         T(test_traffic_unrecorded_bytes_are_dropped_and_the_client_is_told),
         T(test_traffic_unrecorded_answers_in_a_batch_are_told_too),
