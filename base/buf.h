@@ -20,8 +20,8 @@ struct buf {
 
 void buf_close(struct buf *b);
 void buf_clear(struct buf *b); /* empty again, memory kept, failed reset */
-MI_MUST bool buf_room(struct buf *b,
-                      size_t n); /* make n more bytes addable without a further look */
+/* Makes n more bytes addable without a further look. */
+MI_MUST bool buf_room(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addc(struct buf *b, char c);
 void buf_adds(struct buf *b, const char *s);

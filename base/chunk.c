@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define PAGE                                                                                       \
-    4096u /* where pages are larger the kernel refuses, and the memory stays until the end */
+/* Where pages are larger the kernel refuses, and the memory stays until the end. */
+#define PAGE 4096u
 
 static struct chunk *kept; /* owned; refs is 0 */
 static size_t keep_max;

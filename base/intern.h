@@ -1,6 +1,8 @@
 /* intern.h - texts numbered in the order in which they first came: equal texts, equal numbers.
  *
  * Owns      copies of the texts; intern_close() frees them.
+ * Errors    MI_ENOMEM: the text has no number, and those before keep theirs.
+ * Lifetime  intern_text() is good until the next intern_add().
  * Blocks    never. */
 #ifndef MI_BASE_INTERN_H
 #define MI_BASE_INTERN_H
@@ -17,8 +19,7 @@ struct intern {
 
 /* The number of a text. 0, or MI_ENOMEM. */
 MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
-struct slice intern_text(const struct intern *t,
-                         uint32_t number); /* good until the next intern_add() */
-void intern_close(struct intern *t);       /* and empty again */
+struct slice intern_text(const struct intern *t, uint32_t number);
+void intern_close(struct intern *t); /* and empty again */
 
 #endif

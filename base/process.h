@@ -13,8 +13,8 @@
 
 #include <sys/types.h>
 
-#define PROCESS_NAME_MAX                                                                           \
-    64 /* bytes of a name, with its NUL; the kernel gives 15 or, to its own, more */
+/* Bytes of a name, with its NUL; the kernel gives 15 or, to its own, more. */
+#define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
 struct process {

@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-/* Is there, or is now, room for one more behind the n elements of `list`, which has `cap` places? Both are written to. */
+/* Is there, or is now, room for one more behind the n elements of `list`, which has `cap` places? Both are
+ * written to. */
 #define ROOM(list, n, cap) ((n) < (cap) || room_make((void **)&(list), &(cap), sizeof *(list)))
 
 MI_MUST bool room_make(void **list, size_t *cap, size_t size);

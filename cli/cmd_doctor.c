@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define TEXT_MAX 8192
-#define WAL_MOST                                                                                   \
-    ((int64_t)256 << 20) /* four times of what proxies checkpoint at in the middle of traffic */
+/* Four times of what proxies checkpoint at in the middle of traffic. */
+#define WAL_MOST ((int64_t)256 << 20)
 #define GROUP_MAX 256
 
 static const struct opt table_of_options[] = {

@@ -1,7 +1,10 @@
 /* command.h - what a command of the program is.
  *
  * A command's run() gets argv like a main(): argv[0] is a name, options begin at argv[1], argv[argc] is
- * NULL. It begins with settings_read() (cli/config.h) and returns the exit status. */
+ * NULL. It begins with settings_read() (cli/config.h) and returns the exit status.
+ *
+ * Owns      nothing: commands and their tables are static, one in each cmd_*.c.
+ * Errors    are told on stderr by the command itself; the exit status says of which kind they are. */
 #ifndef MI_CLI_COMMAND_H
 #define MI_CLI_COMMAND_H
 

@@ -10,8 +10,8 @@
  *           Section `[redact]` has rules of the sanitizer, for every command: once the whole file is
  *           read without an error they are the rules in force (vault/redact.h).
  * Values    are checked by what the table calls the argument, wherever they came from: `SIZE` and
- *           `DURATION` as in base/units.h, `WHEN` as in base/when.h, `N` a number from 0 to 1,000,000,000, `a|b|c` one of these
- *           words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
+ *           `DURATION` as in base/units.h, `WHEN` as in base/when.h, `N` a number from 0 to 1,000,000,000,
+ *           `a|b|c` one of these words, `DIR` and `FILE` a path. Anything else is text. So the getters below cannot fail.
  * Owns      what it read; settings_close() frees it. Values are borrowed until then.
  * Errors    are told on stderr, with the hint: option, variable, or file and line.
  * Blocks    on the file system only. */

@@ -1,4 +1,6 @@
-/* config_inner.h - what config.c (values, and all sources together) and config_file.c (the file) share. */
+/* config_inner.h - what config.c (values, and all sources together) and config_file.c (the file) share.
+ *
+ * Only cli/config*.c include this. */
 #ifndef MI_CLI_CONFIG_INNER_H
 #define MI_CLI_CONFIG_INNER_H
 

@@ -1,6 +1,10 @@
 /* doctor.h - what `doctor` looks at, one check after the other.
  *
- * Each check ends with doctor_fine() or with doctor_found(), which tells the remedy. */
+ * Each check ends with doctor_fine() or with doctor_found(), which tells the remedy. Nothing is changed.
+ *
+ * Owns      the output; cmd_doctor.c opens and closes it.
+ * Errors    what cannot be looked at is a finding.
+ * Blocks    on the disk, and on the whole database unless `--quick` is given. */
 #ifndef MI_CLI_DOCTOR_H
 #define MI_CLI_DOCTOR_H
 
@@ -20,9 +24,9 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...) MI_F
 void doctor_found(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
     MI_FORMAT(4, 5);
 
-void doctor_files(
-    struct doctor *d); /* doctor_files.c: owner and mode of what is in the vault; disk space */
-void doctor_wrapped(
-    struct doctor *d); /* doctor_wrapped.c: clients whose command is not there any more */
+/* doctor_files.c: owner and mode of what is in the vault; disk space. */
+void doctor_files(struct doctor *d);
+/* doctor_wrapped.c: clients whose command is not there any more. */
+void doctor_wrapped(struct doctor *d);
 
 #endif

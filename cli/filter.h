@@ -2,7 +2,10 @@
  *
  * --server and --client take a name or a glob (`*`, `?`, `[a-z]`); --since and --until a WHEN
  * (base/when.h) that the start of a session is compared with. A session without a client has the
- * name "". */
+ * name "".
+ *
+ * Owns      nothing: the globs lie in the settings.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_FILTER_H
 #define MI_CLI_FILTER_H
 

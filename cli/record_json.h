@@ -2,7 +2,9 @@
  *
  * Rules     a column is a member of the same name; NULL is null. `command`, `rpc_id`, `body` and `detail`
  *           hold JSON text: they become JSON values, or strings when they are not valid JSON.
- *           Control characters and what reorders text are escaped, also inside such values. */
+ *           Control characters and what reorders text are escaped, also inside such values.
+ * Owns      nothing; everything is appended to a buffer of the caller, whose `failed` tells of errors.
+ * Blocks    never. Pure. */
 #ifndef MI_CLI_RECORD_JSON_H
 #define MI_CLI_RECORD_JSON_H
 

@@ -1,5 +1,8 @@
 /* retain.h - how long sessions are kept: the rules of `prune`, and those of `[retention]` in the
- * configuration, which count for `prune` without a rule of its own and for every proxy. */
+ * configuration, which count for `prune` without a rule of its own and for every proxy.
+ *
+ * Owns      nothing. Values were checked when the settings were read: nothing can fail here.
+ * Blocks    never. */
 #ifndef MI_CLI_RETAIN_H
 #define MI_CLI_RETAIN_H
 

@@ -1,6 +1,8 @@
 /* session.h - what can be told of a session beyond its row: is it running, how long, how did it go.
  *
- * Blocks    on /proc only. */
+ * Owns      a view owns what its summary owns; session_close() frees it.
+ * Errors    those of vault/query.h.
+ * Blocks    on /proc, and session_look() on the vault. */
 #ifndef MI_CLI_SESSION_H
 #define MI_CLI_SESSION_H
 

@@ -1,7 +1,8 @@
 /* table.h - aligned columns: cells are gathered, then printed as wide as they need to be.
  *
  * Owns      its cells; table_close() frees them.
- * Errors    want of memory is kept until table_print(), which then says false. */
+ * Errors    want of memory is kept until table_print(), which then says false.
+ * Blocks    table_print() as the output does (cli/out.h). */
 #ifndef MI_CLI_TABLE_H
 #define MI_CLI_TABLE_H
 

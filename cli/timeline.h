@@ -4,7 +4,9 @@
  *           ID, TOOK (of an answer), SIZE, and as much of the content as the line has room for.
  *           With of_many, a line begins with the time of day, the session's number and its server;
  *           `session` and `view` are set before each line.
- * Owns      scratch buffers; timeline_close() frees them. */
+ * Owns      scratch buffers; timeline_close() frees them.
+ * Errors    are those of the output; a large body that cannot be read is told of in its line.
+ * Blocks    as the output does, and on the vault for a large body. */
 #ifndef MI_CLI_TIMELINE_H
 #define MI_CLI_TIMELINE_H
 

@@ -1,6 +1,7 @@
 /* which.h - where a program lies.
  *
  * Owns      nothing; every result is allocated and belongs to the caller.
+ * Errors    NULL.
  * Blocks    on the file system only. */
 #ifndef MI_CLI_WHICH_H
 #define MI_CLI_WHICH_H

@@ -38,8 +38,8 @@ static void stage(struct traffic *t, const struct message *x)
     *end = '\n';
     if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
         log_error("out of memory, the connection ends: server=%s", t->server);
-        outbox_break(
-            &t->out[x->dir]); /* a message recorded as forwarded must not be left out silently */
+        /* A message recorded as forwarded must not be left out silently. */
+        outbox_break(&t->out[x->dir]);
     }
 }
 

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #define OUTPUT_READ 4096
-#define OUTPUT_MAX                                                                                 \
-    ((size_t)64 << 10) /* bytes of output passed on since a command was last started */
+/* Bytes of output passed on since a command was last started. */
+#define OUTPUT_MAX ((size_t)64 << 10)
 #define JOBS (NOTIFY_AT_ONCE + NOTIFY_QUEUE)
 
 /* ---- the command ---------------------------------------------------------------------------- */

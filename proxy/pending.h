@@ -20,8 +20,8 @@
 #define PENDING_BYTES_MAX ((size_t)32 << 20)
 #define PENDING_TEXT_MAX 1024      /* of a method or target kept for the log */
 #define PENDING_ARGUMENTS_MAX 4096 /* of arguments kept for the log */
-#define PENDING_WHOLE_MAX                                                                          \
-    ((size_t)64 << 10) /* of a request kept whole, so that it can be sent again */
+/* Bytes of a request that is kept whole, so that it can be sent again. */
+#define PENDING_WHOLE_MAX ((size_t)64 << 10)
 
 #define PENDING_NOWHERE UINT64_MAX /* written_at of what stands in no outbox, to be sent again */
 

@@ -10,8 +10,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define STDERR_LINE_MAX                                                                            \
-    ((size_t)8 << 10) /* longer lines of the server's stderr are recorded by their head */
+/* Longer lines of the server's stderr are recorded by their head. */
+#define STDERR_LINE_MAX ((size_t)8 << 10)
 
 static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -210,8 +210,8 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
     server_connect(p, pipes);
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
-    relay_read_rest(
-        &p->relay[ROW_C2S]); /* mostly there by now: one commit with the session's row */
+    /* Mostly there by now: one commit with the session's row. */
+    relay_read_rest(&p->relay[ROW_C2S]);
     ev_run(p->loop, 0);
     /* The client sees the end of its stream before we tidy up. */
     for (int i = 0; i < 2; i++)
@@ -276,8 +276,8 @@ int proxy_run(const struct proxy_config *cfg)
     sigset_t none, inherited;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, not the end */
-    sigemptyset(
-        &none); /* a client may have blocked what we must hear; its server gets its mask back */
+    /* A client may have blocked what we must hear; its server gets its mask back. */
+    sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
     notify_open(&p.trouble.notify, cfg->escalate_command, NOTIFY_LIMIT_US);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

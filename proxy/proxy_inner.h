@@ -85,8 +85,8 @@ void restart_later(struct proxy *p);
 void restart_own_answer(void *owner, const struct rpc *m);
 /* turn.c */
 void turn_open(struct proxy *p);
-void turn_linger(
-    struct proxy *p); /* the server is gone for good: answers are written, then we end */
+/* The server is gone for good: answers are written, then we end. */
+void turn_linger(struct proxy *p);
 void turn_give_up_recording(struct proxy *p);
 /* proxy.c */
 void proxy_reason(struct proxy *p, const char *reason); /* the first one stays */

@@ -16,10 +16,10 @@
 
 #define RELAY_HIGH ((size_t)1 << 20)  /* unsent bytes that stop the reader */
 #define RELAY_LOW ((size_t)256 << 10) /* unsent bytes at which it goes on */
-#define RELAY_TURN                                                                                 \
-    ((size_t)256 << 10) /* bytes read in one loop turn, unless they are one long line */
-#define RELAY_UNFINISHED_S                                                                         \
-    5. /* without a byte in the middle of a line: the newline was forgotten */
+/* Bytes read in one loop turn, unless they are one long line. */
+#define RELAY_TURN ((size_t)256 << 10)
+/* Without a byte in the middle of a line: the newline was forgotten. */
+#define RELAY_UNFINISHED_S 5.
 
 struct relay;
 

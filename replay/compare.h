@@ -3,7 +3,8 @@
  * Rules     the order of keys, white space and the spelling of strings and numbers do not count. Lists of tools,
  *           prompts, resources and templates have no order: their entries are paired by name or URI.
  *           What a server makes up anew each time does not count: `_meta`, cursors, request states, task
- *           ids and their times, nor the version of the server; nor does what --ignore names (the root is the result or the error).
+ *           ids and their times, nor the version of the server; nor does what --ignore names (the root is the result
+ *           or the error).
  *           Of what the sanitizer took out of the recording only the place counts: `[redacted:…]` is
  *           anything, `… [+N chars]` any end.
  * Owns      nothing.

@@ -18,7 +18,7 @@
  * Growth    messages are added in order, from the head; what is known stays as it is, so an exchange can be
  *           played as soon as its outcome is known.
  * Owns      some 100 bytes an exchange and 40 a step; no bodies: a step names its place in the source.
- * Limits    2^32 - 2 of each. MI_EFULL beyond.
+ * Limits    2^31 - 1 of each. MI_EFULL beyond.
  * Blocks    never. Pure. */
 #ifndef MI_REPLAY_PLAN_H
 #define MI_REPLAY_PLAN_H

@@ -43,8 +43,8 @@ struct source_message {
     bool lost;         /* it was never kept */
 };
 
-/* A session as query_session() or source_pick() gave it, whose text is gone afterwards. 0, MI_EINVAL (cannot be replayed), MI_ENOMEM or
- * MI_ESTORE. */
+/* A session as query_session() or source_pick() gave it, whose text is gone afterwards. 0, MI_EINVAL (cannot be
+ * replayed), MI_ENOMEM or MI_ESTORE. */
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);

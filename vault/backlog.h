@@ -1,6 +1,7 @@
 /* backlog.h - rows that could not be written when it was their turn, oldest first, in bounded memory.
  *
  * Owns      copies of the rows and their bytes; a row's hold is not kept.
+ * Errors    a row that does not fit is refused; those that wait stay.
  * Blocks    never. */
 #ifndef MI_VAULT_BACKLOG_H
 #define MI_VAULT_BACKLOG_H

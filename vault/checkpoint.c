@@ -12,8 +12,8 @@
 
 #define PASSES_MAX 8
 #define PASS_SHORT_US 3000
-#define LEFT_MOST                                                                                  \
-    2000 /* pages; more than that may come only while a reader keeps them from being moved */
+/* Pages; more than that may come only while a reader keeps them from being moved. */
+#define LEFT_MOST 2000
 
 /* Writers stand still while this step waits for the last reader: it looks often, and gives up soon. SQLite's
  * own handler sleeps for many milliseconds at a time. */

@@ -25,8 +25,8 @@
 #define ESCALATION_QUIET_US ((int64_t)1000000)
 #define ESCALATION_WAIT_US 200000
 #define ESCALATION_FILES_MAX 32
-#define ESCALATION_TEXT_MAX                                                                        \
-    ((size_t)4 << 10)           /* bytes of each text that are kept, unless it says otherwise */
+/* Bytes of each text that are kept, unless it says otherwise. */
+#define ESCALATION_TEXT_MAX ((size_t)4 << 10)
 #define ESCALATION_LINES_MAX 20 /* last lines of stderr */
 
 enum escalation_cause {

@@ -1,6 +1,8 @@
 /* health.h - what can be said of a vault's database without knowing what is in it.
  *
  * Rules     opened read-only, changed never.
+ * Owns      nothing: each call opens and closes the database.
+ * Errors    one sentence in `error`.
  * Blocks    health_check() reads the whole file: a gigabyte takes seconds. */
 #ifndef MI_VAULT_HEALTH_H
 #define MI_VAULT_HEALTH_H

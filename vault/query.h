@@ -14,8 +14,8 @@
 
 #define QUERY_PAGE_BYTES ((size_t)1 << 20)
 #define QUERY_PAGE_ROWS 512
-#define QUERY_PART                                                                                 \
-    2000 /* messages that are looked at in one transaction, when none is handed out behind it */
+/* Messages that are looked at in one transaction, when none is handed out behind it. */
+#define QUERY_PART 2000
 
 struct query;
 

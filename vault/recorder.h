@@ -65,8 +65,8 @@ void recorder_learn(struct recorder *r, const struct store_update *u);
 void recorder_running(struct recorder *r, const struct running *running);
 
 enum recorder_result recorder_commit(struct recorder *r);
-bool recorder_behind(
-    const struct recorder *r); /* call recorder_commit() again in RECORDER_RETRY_US */
+/* Call recorder_commit() again in RECORDER_RETRY_US. */
+bool recorder_behind(const struct recorder *r);
 #define RECORDER_RETRY_US 20000
 
 /* A burst of commits is cheaper when the database's lock for reading stays from one to the next. When it

@@ -1,5 +1,7 @@
 /* row.h - what is recorded: one message or event, as the traffic hands it to the recorder.
  *
+ * Owns      nothing.
+ * Units     bytes; microseconds since the session's start.
  * Lifetime  the slices are borrowed. `hold` names the chunk that the long ones lie in: whoever keeps a
  *           row past the call keeps the chunk. */
 #ifndef MI_VAULT_ROW_H

@@ -7,6 +7,7 @@
  * is known again by the leader's start time, which none of its members can precede, and by the session
  * (setsid(2)) they all have.
  *
+ * Owns      a list owns its rows; running_close() frees them.
  * Errors    one sentence in `error`.
  * Blocks    on the disk and up to RUNNING_WAIT_MS for a locked database. running_self() and
  *           running_server() read /proc alone, and do not block. */

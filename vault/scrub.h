@@ -6,8 +6,9 @@
  *           behind: pages of the database are overwritten as they change (secure_delete), the write-ahead
  *           log is emptied at the end, a large body is written anew at the end of its file before its row
  *           names it, and its old place is overwritten after that, as is all in that file that no row
- *           names. Files of lines are replaced whole; the index of words of the session is removed (vault/search.h). So it may be interrupted at any moment, and be run
- *           again. The session's row names the rules that it has now passed.
+ *           names. Files of lines are replaced whole; the index of words of the session is removed
+ *           (vault/search.h). So it may be interrupted at any moment, and be run again. The session's row
+ *           names the rules that it has now passed.
  * Rules     a session that runs must not be given: its proxy writes to the same files.
  * Owns      a second connection when it applies. The query is borrowed, and outlives it.
  * Errors    negative, with one sentence in scrub_error().
@@ -41,8 +42,8 @@ MI_MUST int scrub_session(struct scrub *s, int64_t id, const char *uid);
 /* The log directory and the escalations: of one session, or (NULL) of all. `today`: the log of today as
  * well, which a running proxy may be writing. */
 MI_MUST int scrub_files(struct scrub *s, const char *uid, bool today);
-/* After the last of it: empties the write-ahead log. `rebuild`: writes the whole database anew before that (VACUUM), for
- * what its proxies overwrote may have left bytes behind; writers wait meanwhile. */
+/* After the last of it: empties the write-ahead log. `rebuild`: writes the whole database anew before that
+ * (VACUUM), for what its proxies overwrote may have left bytes behind; writers wait meanwhile. */
 MI_MUST int scrub_finish(struct scrub *s, bool rebuild);
 const char *scrub_error(struct scrub *s);
 

@@ -9,6 +9,7 @@
  *           transaction as their words. A session that is no longer in the database, or another one by now,
  *           makes the file void.
  * Owns      a connection to one of the files at a time.
+ * Errors    a file that is broken or cannot be written is no failure: MI_EIO, and the messages are read instead.
  * Blocks    on the disk, and up to SEARCH_WAIT_MS while somebody else adds to the same file. */
 #ifndef MI_VAULT_SEARCH_H
 #define MI_VAULT_SEARCH_H

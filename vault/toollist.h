@@ -4,6 +4,7 @@
  * It is as it was recorded: secrets are replaced.
  *
  * Owns      the list and what is known of its session; toollist_close() frees them.
+ * Errors    MI_ENOENT: no session of that server has a whole list; those of vault/query.h.
  * Blocks    on the vault, as vault/query.h does. */
 #ifndef MI_VAULT_TOOLLIST_H
 #define MI_VAULT_TOOLLIST_H

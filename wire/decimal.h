@@ -1,5 +1,8 @@
 /* decimal.h - numbers as JSON writes them, compared exactly, however long they are.
  *
+ * Rules     a double would take 2^53 and 2^53 + 1 for one number: digits are compared, not values (RFC 8259, 6).
+ *           The number is one that passed json_scan(); an exponent past what an int64_t holds is cut to that.
+ * Owns      nothing: the digits lie in the text given.
  * Blocks    never. Pure; the digits are walked where they stand. */
 #ifndef MI_WIRE_DECIMAL_H
 #define MI_WIRE_DECIMAL_H

@@ -38,7 +38,8 @@ struct slice json_string_head(const char *quote, size_t max);
 /* The last member of this name (as most parsers do), or type JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
 /* The same value, whatever the order of members, the white space and the spelling of strings and numbers?
- * Of a name that stands twice in an object the last value counts, as with json_get(). Of values that are longer than JSON_EQUAL_MAX bytes only the same text is. */
+ * Of a name that stands twice in an object the last value counts, as with json_get(). Of values that are longer
+ * than JSON_EQUAL_MAX bytes only the same text is. */
 #define JSON_EQUAL_MAX ((size_t)16 << 10)
 bool json_equal(struct json_value a, struct json_value b);
 /* A number without a fraction, however written (1.0, 1e3) and however large. */
