@@ -83,6 +83,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add_buf(&l->table, &l->text, OUT_PLAIN);
     session_end_text(&l->text, s, v->state);
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
+    buf_adds(&l->text, v->summary.unfinished ? ", unfinished lines" : "");
     table_add_buf(&l->table, &l->text, end_style(s, v->state));
 }
 

@@ -96,8 +96,8 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     add_number(b, "server_gone", v->summary.server_gone);
     add_number(b, "timeouts", v->summary.timeouts);
     add_number(b, "open", v->summary.open);
-    buf_adds(b,
-             v->summary.tools_changed ? ",\"tools_changed\":true}" : ",\"tools_changed\":false}");
+    buf_adds(b, v->summary.tools_changed ? ",\"tools_changed\":true" : ",\"tools_changed\":false");
+    buf_adds(b, v->summary.unfinished ? ",\"unfinished\":true}" : ",\"unfinished\":false}");
 }
 
 void record_json_message(struct buf *b, const struct query_session *s,

@@ -400,7 +400,8 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     struct json_scan scan;
     begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "* ", OUT_YELLOW);
     out_style(o, OUT_YELLOW);
-    out_cell(o, e->kind, WHAT_COLUMNS, false);
+    size_t width = out_width(o, e->kind); /* an event has no columns behind it */
+    out_cell(o, e->kind, width > WHAT_COLUMNS ? width : WHAT_COLUMNS, false);
     out_style(o, OUT_PLAIN);
     out_raw(o, " ");
     if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0 ||

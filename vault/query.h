@@ -64,6 +64,7 @@ struct query_summary {
     int64_t last_t_us;
     int64_t calls;
     bool tools_changed; /* the server had other tools than in the session before */
+    bool unfinished;    /* a result of the server had no end for long */
     int64_t ok, tool_errors, errors, refused, cancelled, server_gone, timeouts, open;
     uint64_t *waiting; /* owned; bit seq: a request that has got no answer. NULL: not asked for */
     size_t waiting_n;  /* words */

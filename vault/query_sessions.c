@@ -218,6 +218,7 @@ static void sum_up(struct query_summary *s, sqlite3_stmt *st)
         return;
     }
     s->tools_changed = s->tools_changed || query_column_has(st, 4, "tool-changed");
+    s->unfinished = s->unfinished || query_column_has(st, 4, "unfinished-line");
     if (!query_column_is(st, 2, "forwarded") || !take_bit(s, sqlite3_column_int64(st, 3)))
         return;
     if (query_column_is(st, 1, "notification"))

@@ -778,7 +778,12 @@ def _(t):
         found(row, "unfinished-line")
     eq(len(t.messages("finding LIKE '%unfinished-line%'")), 2, "rows with the finding")
     shown = t.run("show", "--vault", t.vault).stdout.decode()
-    check("unfinished-line" in shown and "from=server" in shown, shown)
+    check("unfinished-line from=server bytes=" in shown, shown)
+    for args, says in (((), "server-exited, unfinished lines"), (("--json",), '"unfinished":true')):
+        listed = t.run("sessions", "--vault", t.vault, *args).stdout.decode()
+        check(says in listed, listed)
+    got = json.loads(t.run("check", "--vault", t.vault, "--format", "json").stdout)["recordings"][0]["findings"]
+    eq(sorted(f["from"] for f in got if f["finding"] == "unfinished-line"), ["client", "server"], "check")
 
 
 @case("unknown methods and fields go on")
