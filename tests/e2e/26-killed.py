@@ -19,8 +19,8 @@ STEPS = {
     "the next server has not answered the handshake": ([], [tool(1, "signal:9"), Started(2)]),
     "the next server is at work": (T, [tool(1, "freeze"), Wait(1), tool(2, "answer"), Wait(2), tool(3, STUBBORN),
                                        Started(1, "group")]),
-    "the client has left": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.client.close_write(),
-                                 Event("kill")]),
+    "the client has left": (T, [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.client.close_write(),
+                                Event("kill")]),
     "SIGTERM has come from outside": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.proc.terminate(),
                                            Event("kill")]),
 }
