@@ -33,10 +33,19 @@ static bool takes_value(const char *option)
     return false;
 }
 
+/* python3.11 is python3 */
+static struct slice without_minor(struct slice program)
+{
+    static const char python[] = "python3.";
+    if (slice_begins(program, python))
+        program.n = sizeof python - 2;
+    return program;
+}
+
 /* The first word behind a launcher that names what it runs; NULL: argv[0] is no launcher. */
 static const char *launched(char *const *argv)
 {
-    struct slice program = base_name(argv[0]);
+    struct slice program = without_minor(base_name(argv[0]));
     for (size_t i = 0; i < MI_COUNT(launchers); i++) {
         if (!slice_is(program, launchers[i].program))
             continue;
@@ -74,15 +83,23 @@ static struct slice without_version(struct slice s)
     return s;
 }
 
-/* Names that every project has: what tells servers apart is the folder they lie in. */
-static bool tells_nothing(struct slice name)
+static bool is_one_of(struct slice name, const char *const *words, size_t n)
 {
-    static const char *const common[] = {"index", "main", "__main__", "dist", "build",
-                                         "src",   "lib",  "bin",      "out",  "."};
-    for (size_t i = 0; i < MI_COUNT(common); i++)
-        if (slice_is(name, common[i]))
+    for (size_t i = 0; i < n; i++)
+        if (slice_is(name, words[i]))
             return true;
     return false;
+}
+
+/* Names that every project has: what tells servers apart is the folder they lie in. */
+static bool tells_nothing(struct slice name, bool is_file)
+{
+    static const char *const common[] = {"index", "main", "__main__", "dist", "build", "src",
+                                         "lib",   "bin",  "out",      ".",    "opt",   "usr",
+                                         "local", "home", "root",     "tmp"};
+    static const char *const files[] = {"server", "app", "run", "mcp", "mcp_server", "mcp-server"};
+    return is_one_of(name, common, MI_COUNT(common)) ||
+           (is_file && is_one_of(name, files, MI_COUNT(files)));
 }
 
 /* The last part of a path that says something, else simply the last. */
@@ -93,10 +110,11 @@ static struct slice telling_part(struct slice path)
         size_t at = path.n;
         while (at > 0 && path.p[at - 1] != '/')
             at--;
-        struct slice part = without_version((struct slice){path.p + at, path.n - at});
+        struct slice whole = {path.p + at, path.n - at};
+        struct slice part = without_version(whole);
         if (part.n > 0 && last.p == NULL)
             last = part;
-        if (part.n > 0 && !tells_nothing(part))
+        if (part.n > 0 && !tells_nothing(part, part.n < whole.n))
             return part;
         path.n = at > 0 ? at - 1 : 0;
     }

@@ -1,7 +1,7 @@
 /* server_name.h - what to call a server in records when nobody says: made from its command.
  *
  * `npx -y @scope/server-x@1.2 /dir` is `server-x`, `python3 tools/mail.py` is `mail`, `/opt/bin/s` is `s`,
- * `node /opt/mail-server/dist/index.js` is `mail-server`.
+ * `node /opt/mail-server/dist/index.js` and `python /srv/mail-server/server.py` are `mail-server`.
  * A name is one short line without control characters or slashes.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SERVER_NAME_H

@@ -39,6 +39,11 @@ static const struct {
     {"mail",
      {"python", "-u", "-m", "mail"}}, /* -u takes a value for docker; here its word is eaten */
     {"mail", {"python3", "-m", "mail"}},
+    {"mail", {"/x/.venv/bin/python3.11", "mail.py"}},
+    {"email_mcp", {"python", "/home/me/mcp_servers/email_mcp/server.py"}},
+    {"email_mcp", {"python", "/home/me/email_mcp/src/main.py"}},
+    {"server", {"python", "/opt/server.py"}},
+    {"server", {"python", "server.py"}},
     {"mcp-x", {"uvx", "mcp-x"}},
     {"mcp-x", {"uvx", "--from", "git+https://host/repo", "mcp-x"}},
     {"server", {"uv", "run", "--with", "mcp", "server.py"}},
