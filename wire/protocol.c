@@ -87,7 +87,8 @@ static breaches initialize_asked(struct protocol *p, const struct rpc *m)
     return r;
 }
 
-/* Requests of the older revisions wait for the handshake. The second kind is told once. */
+/* Requests of the older revisions wait for the handshake. Each kind is told once: some clients never say
+ * initialize at all. */
 static breaches check_phase(struct protocol *p, const struct method *k)
 {
     if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
@@ -96,8 +97,12 @@ static breaches check_phase(struct protocol *p, const struct method *k)
         p->blame = FIELD_META;
         return RULE(RULE_MISSING_META);
     }
-    if (p->phase < PHASE_ANSWERED)
+    if (p->phase < PHASE_ANSWERED && p->told_early)
+        return 0;
+    if (p->phase < PHASE_ANSWERED) {
+        p->told_early = true;
         return RULE(RULE_REQUEST_BEFORE_INITIALIZE);
+    }
     if (p->phase == PHASE_READY)
         return 0;
     p->phase = PHASE_READY;
