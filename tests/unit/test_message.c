@@ -2,6 +2,8 @@
  * under a token that nobody gave. */
 #include "tests/unit/traffic_unit.h"
 
+#include "proxy/message.h"
+
 #include <unistd.h>
 
 #define MAX 65536
@@ -162,6 +164,37 @@ static void test_message_progress_nobody_asked_for_is_not_of_one_with_a_token(vo
     deadlines_close(&rules);
 }
 
+/* ---- credentials ------------------------------------------------------------------------------ */
+
+static void test_message_refused_credentials_are_known_by_their_words(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {
+        "Unauthorized",
+        "535 5.7.8 Username and Password not accepted. For more information, go to",
+        "535 5.7.3 Authentication unsuccessful",
+        "SMTPAuthenticationError: (535, b'no')",
+        "The token used in the request has expired",
+        "The token used in the request has been revoked by the user",
+        "invalid_grant: Token has been expired or revoked.",
+        "401 Client Error: for url",
+        "Request failed with status code 401",
+        "API key not valid. Please pass a valid API key.",
+        "WhatsApp: not logged in",
+    };
+    static const char *const others[] = {
+        "Tool not found",         "Rate limit: 429, come back in 60 min",
+        "550 5.1.1 no such user", "the file has expired",
+        "line 401 is too long",   "a token is missing after ')'",
+    };
+    for (size_t i = 0; i < MI_COUNT(refused); i++)
+        if (!message_says_unauthorized(slice_of(refused[i])))
+            fail_msg("not known: %s", refused[i]);
+    for (size_t i = 0; i < MI_COUNT(others); i++)
+        if (message_says_unauthorized(slice_of(others[i])))
+            fail_msg("taken for refused: %s", others[i]);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, traffic_set_up, traffic_tear_down)
 
 int main(void)
@@ -172,6 +205,7 @@ int main(void)
         T(test_message_request_that_is_called_off_is_answered_as_it_comes),
         T(test_message_progress_nobody_asked_for_keeps_the_only_request_alive),
         T(test_message_progress_nobody_asked_for_is_not_of_one_with_a_token),
+        cmocka_unit_test(test_message_refused_credentials_are_known_by_their_words),
     };
     return cmocka_run_group_tests_name("message", tests, NULL, NULL);
 }

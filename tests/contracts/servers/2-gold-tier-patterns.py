@@ -7,7 +7,7 @@ from serve import Shared, strike
 
 def send_email(to, subject, body):
     if to == "nobody@example.com":
-        raise RuntimeError("SMTP authentication failed: 535 invalid credentials")
+        raise RuntimeError("535 5.7.8 Username and Password not accepted")
     return {"message_id": "<1@example.com>", "status": "sent"}
 
 
