@@ -116,7 +116,6 @@ static const struct relay_calls server_calls = {
 static void on_stderr_line(struct relay *r, struct line *line)
 {
     struct proxy *p = r->data;
-    trouble_stderr(&p->trouble, line);
     traffic_stderr(&p->traffic, line, 0);
 }
 
@@ -224,6 +223,12 @@ static void on_auth(void *owner, const struct pending *q, struct slice answer)
     trouble_auth(&p->trouble, q, answer);
 }
 
+static void on_stderr_text(void *owner, struct slice clean)
+{
+    struct proxy *p = owner;
+    trouble_stderr(&p->trouble, clean);
+}
+
 static void on_notify_output(void *data, struct slice bytes)
 {
     struct proxy *p = data;
@@ -249,6 +254,7 @@ static void open_parts(struct proxy *p)
     p->traffic.on_hung = server_hung;
     p->traffic.on_own_answer = restart_own_answer;
     p->traffic.on_auth = on_auth;
+    p->traffic.on_stderr = on_stderr_text;
     outbox_open(&p->greeting);
     open_trouble(p);
     voice_open(&p->voice, p->loop);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define EXIT_FOLLOWS_S 0.1 /* the end of its output is mostly the end of the process */
+#define LAST_READS 4       /* of its stderr: a full pipe, and its end */
 #define CLIENT_LOOK_S 0.1  /* how often we look whether the client still reads */
 
 static const char *server_name_of(const struct proxy *p)
@@ -66,12 +67,27 @@ static void note_spawn(struct proxy *p)
 void server_connect(struct proxy *p, struct child_pipes pipes)
 {
     note_spawn(p);
+    trouble_new_process(&p->trouble);
     relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
     relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
     relay_read_from(&p->err, stream_own(pipes.err));
 }
 
 /* ---- the end of the session ----------------------------------------------------------------- */
+
+static bool has_crashed(const struct proxy *p, int status)
+{
+    return status != 0 && !p->unlike && !p->hung && !p->closed_early && p->child.last_signal == 0;
+}
+
+static void say_last_words(const struct proxy *p, struct buf *b)
+{
+    struct buf words = {0};
+    trouble_last_words(&p->trouble, &words);
+    if (words.n > 0 && !words.failed)
+        buf_printf(b, "; it had said \"%s\"", buf_str(&words));
+    buf_close(&words);
+}
 
 void server_say_end(const struct proxy *p, struct buf *b)
 {
@@ -89,6 +105,8 @@ void server_say_end(const struct proxy *p, struct buf *b)
     else
         buf_printf(b, "the server %s exited with status %d before it answered", server_name_of(p),
                    status);
+    if (has_crashed(p, status))
+        say_last_words(p, b);
 }
 
 const char *server_end_cause(const struct proxy *p)
@@ -242,6 +260,8 @@ static void on_server_gone(struct child *c)
     struct proxy *p = c->data;
     bool at_rest =
         child_exit_status(c) == 0 && !p->closed_early && p->traffic.open[ROW_C2S].open.count == 0;
+    for (int i = 0; i < LAST_READS && !p->err.ended; i++)
+        relay_read_rest(&p->err); /* why it ended, often */
     bool ended_well = (at_rest || p->traffic.leaving) && !p->hung && !p->unlike;
     server_leave(p);
     if (!ended_well && restart_allowed(p)) {

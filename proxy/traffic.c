@@ -349,6 +349,8 @@ void traffic_stderr(struct traffic *t, const struct line *line, findings found)
     };
     struct chunk *hold;
     clean_line(&t->stderr_lines, &row, &hold);
+    if (t->on_stderr != NULL)
+        t->on_stderr(t->owner, row.body);
     recorder_add(t->recorder, &row);
     chunk_drop(hold);
 }

@@ -63,6 +63,8 @@ struct traffic {
     /* An answer says that credentials are missing, wrong or expired. */
     void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
     void (*on_own_answer)(void *owner, const struct rpc *m); /* to a request of ours */
+    /* A line of the server's stderr without its secrets, those that span lines among them; borrowed. */
+    void (*on_stderr)(void *owner, struct slice clean);
 };
 
 void traffic_open(struct traffic *t, struct recorder *r, const char *server, enum validate v,

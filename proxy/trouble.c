@@ -19,26 +19,67 @@ void trouble_close(struct trouble *t)
     buf_close(&t->command);
 }
 
-static void keep(struct trouble_head *h, const struct line *line)
+static void keep(struct trouble_head *h, struct slice text)
 {
-    struct slice head = {line->p, size_min(line->n, TROUBLE_HEAD_MAX)};
-    h->n = head.n < line->n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
-    memcpy(h->text, line->p, h->n);
+    struct slice head = {text.p, size_min(text.n, TROUBLE_HEAD_MAX)};
+    h->n = head.n < text.n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
+    memcpy(h->text, text.p, h->n);
 }
 
 void trouble_heard(struct trouble *t, enum row_direction dir, const struct line *line)
 {
-    keep(&t->last[dir], line);
+    keep(&t->last[dir], (struct slice){line->p, line->n});
 }
 
-void trouble_stderr(struct trouble *t, const struct line *line)
+void trouble_stderr(struct trouble *t, struct slice clean)
 {
-    keep(&t->err[t->err_n++ % ESCALATION_LINES_MAX], line);
+    keep(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
 }
 
 static struct slice head(const struct trouble_head *h)
 {
     return h->n > 0 ? (struct slice){h->text, h->n} : (struct slice){0};
+}
+
+void trouble_new_process(struct trouble *t)
+{
+    t->err_from = t->err_n;
+}
+
+static bool is_blank(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+            return false;
+    return true;
+}
+
+/* "ValueError: …", "Error: …", "panic: …", "fatal error: …": behind it a runtime may print its stack and its version. */
+static bool tells_of_error(struct slice s)
+{
+    static const char *const words[] = {"rror:", "xception", "panic", "fatal", "FATAL"};
+    for (size_t i = 0; i < MI_COUNT(words); i++)
+        if (memmem(s.p, s.n, words[i], strlen(words[i])) != NULL)
+            return true;
+    return false;
+}
+
+void trouble_last_words(const struct trouble *t, struct buf *b)
+{
+    struct slice best = {0};
+    if (recorder_level(t->recorder) == KEEP_MINIMAL)
+        return;
+    for (uint64_t i = t->err_n; i > t->err_from && t->err_n - i < ESCALATION_LINES_MAX; i--) {
+        struct slice line = head(&t->err[(i - 1) % ESCALATION_LINES_MAX]);
+        if (is_blank(line))
+            continue;
+        if (best.p == NULL || tells_of_error(line))
+            best = line;
+        if (tells_of_error(line))
+            break;
+    }
+    if (best.p != NULL)
+        text_visible(b, best);
 }
 
 static void tell(struct trouble *t, const struct escalation *e, const char *path)

@@ -25,8 +25,9 @@ struct trouble {
     const char *server;                            /* borrowed; its name in records */
     struct buf command;                            /* owned; JSON array */
     struct trouble_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
-    struct trouble_head err[ESCALATION_LINES_MAX]; /* a ring */
+    struct trouble_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
     uint64_t err_n;                                /* lines in all */
+    uint64_t err_from; /* those of the present process come behind so many */
     struct escalations written;
     struct notify notify;
     struct postmortem_base base;
@@ -36,7 +37,12 @@ void trouble_open(struct trouble *t, struct recorder *r, const char *server, str
 void trouble_close(struct trouble *t);
 /* What passes. */
 void trouble_heard(struct trouble *t, enum row_direction dir, const struct line *line);
-void trouble_stderr(struct trouble *t, const struct line *line);
+void trouble_stderr(struct trouble *t,
+                    struct slice clean); /* sanitized: a line alone does not tell */
+void trouble_new_process(struct trouble *t);
+/* What a process that has crashed said of it on stderr: the last line that tells of an error, else the last one,
+ * on one line; nothing if it said nothing, or no words are to be kept. Appended to b. */
+void trouble_last_words(const struct trouble *t, struct buf *b);
 
 /* Looks at a server that is silent, before anything is done to it. A sentence of it goes to `why`; it is
  * recorded as an event `hang` with what /proc says. */

@@ -356,6 +356,29 @@ def _(t):
             check(bodies.count(b"loaded") == 12 and bodies.count(b"noise again") == 12, "lines beside the keys are kept")
 
 
+@case("the end of a private key on stderr, whose beginning is no more among the last lines, in a hang and a crash")
+def _(t):
+    for level in LEVELS:
+        for way in "hang", "crash":
+            run = Run(t, level, "--timeout", "tool:t=300ms")
+            d = corpus.Drawer(f"long key {level} {way}")
+            d.inside = True
+            lines = [d.draw(corpus.ALPHABET["b"], 64) for _ in range(40)]
+            run.secret(f"a key before a {way}", d.needles)
+            run.to_server(lib.call(1, "t"))
+            run.say_err("\n".join(["-----BEGIN PRIVATE KEY-----", *lines, ""]).encode())
+            lib.wait_until(lambda: run.p.stderr().count(b"[redacted:private-key]") >= 40, 20, "the key on stderr")
+            if way == "crash":
+                run.p.server.exit(3)
+            told = run.p.client.rest(20)
+            eq(run.p.wait(), 124 if way == "hang" else 3, "exit status")
+            check(level == "minimal" or way == "hang" or b'it had said \\"[redacted' in told, lambda: told)
+            expect_none(every_byte(t.vault) | all_stderr(run.p) | {"the error": told}, run.needles)
+        eq(sum(b"[redacted:private-key]" in data for name, data in every_byte(t.vault).items() if "Escalations" in name),
+           0 if level == "minimal" else 1, "escalations with last lines")
+        lib.shutil.rmtree(t.vault)
+
+
 @case("where a line is cut, no secret is cut in two")
 def _(t):
     run = Run(t, "full", "--max-message", "16KiB", "--timeout", "300ms", "--on-hang", "cancel")

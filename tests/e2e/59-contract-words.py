@@ -81,13 +81,25 @@ def _(t):
 def _(t):
     talk = Talk(t, "2")
     error = talk.fails("tools/call", -32603, {"name": "send_email", "arguments": {**MAIL, "to": "nobody@example.com"}})
-    check("invalid credentials" in error["message"], error["message"])
+    check("not accepted" in error["message"], error["message"])
     talk.end()
     eq(talk.received(), ["tools/call"], "what the server got")
     (text,) = escalations(t)
     check("cause: auth" in text and "send_email" in text, text)
     talk.replays("--strict")
     eq(len(escalations(t)), 1, "a replay is nobody's matter")
+
+
+@case("2: a server that crashes is started again, and why it did is told, passed on and recorded")
+def _(t):
+    talk = Talk(t, "2", fault="status tools/call send_email")
+    words = "Traceback (most recent call last): the server has had enough"
+    check(f'it had said "{words}"' in talk.call_fails(-32000, "server-exited")["message"], "its last words in the error")
+    talk.call()
+    talk.end()
+    check(words.encode() in talk.p.stderr(), "its last words on stderr")
+    eq([m.body.decode() for m in t.messages("kind = 'stderr'")], [words], "its last words in the record")
+    talk.replays("--strict")
 
 
 @case("2: the log has each invocation, its content and its result cut at 50 characters")
