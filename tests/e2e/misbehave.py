@@ -237,7 +237,7 @@ class Play:
                 with contextlib.suppress(BrokenPipeError):     # nobody waits for it any more
                     if client.write_fd is not None:
                         client.send(line)
-            if client.eof and not client.buf:
+            if client.read_fd is None or (client.eof and not client.buf):
                 time.sleep(0.005)
             else:
                 client.fill(min([now + 0.01] + [at for at, _ in self.due]))
