@@ -2,7 +2,7 @@
  *
  * Each check ends with doctor_fine() or with doctor_found(), which tells the remedy. Nothing is changed.
  *
- * Owns      the output; cmd_doctor.c opens and closes it.
+ * Owns      nothing: cmd_doctor.c opens the output and closes it.
  * Errors    what cannot be looked at is a finding.
  * Blocks    on the disk, and on the whole database unless `--quick` is given. */
 #ifndef MI_CLI_DOCTOR_H
