@@ -37,6 +37,31 @@ static inline size_t text_utf8_len(const char *p, size_t n)
 /* Characters of a text, as the number of bytes that begin one. */
 size_t text_utf8_chars(struct slice s);
 
+/* Writes a code point, which is at most U+10FFFF, to ret: 1 to 4 bytes, how many comes back. */
+static inline size_t text_utf8_put(uint32_t c, char *ret)
+{
+    if (c < 0x80) {
+        ret[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        ret[0] = (char)(0xC0 | c >> 6);
+        ret[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        ret[0] = (char)(0xE0 | c >> 12);
+        ret[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        ret[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    ret[0] = (char)(0xF0 | c >> 18);
+    ret[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    ret[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    ret[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
 /* The code point of a character whose length text_utf8_len() gave. */
 uint32_t text_utf8_code(const char *p, size_t len);
 

@@ -3,7 +3,6 @@
 #include "base/room.h"
 #include "base/text.h"
 #include "cli/check_inner.h"
-#include "wire/json_text.h"
 
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "cli/mcpfile_inner.h"
 
 #include <ctype.h>
@@ -81,25 +82,6 @@ static bool string(struct mcpfile_scan *s, struct span *ret)
     return true;
 }
 
-static void add_code(struct buf *b, uint32_t c)
-{
-    if (c < 0x80) {
-        buf_addc(b, (char)c);
-    } else if (c < 0x800) {
-        buf_add(b, (char[]){(char)(0xC0 | c >> 6), (char)(0x80 | (c & 0x3F))}, 2);
-    } else if (c < 0x10000) {
-        buf_add(b,
-                (char[]){(char)(0xE0 | c >> 12), (char)(0x80 | (c >> 6 & 0x3F)),
-                         (char)(0x80 | (c & 0x3F))},
-                3);
-    } else {
-        buf_add(b,
-                (char[]){(char)(0xF0 | (c >> 18 & 7)), (char)(0x80 | (c >> 12 & 0x3F)),
-                         (char)(0x80 | (c >> 6 & 0x3F)), (char)(0x80 | (c & 0x3F))},
-                4);
-    }
-}
-
 /* p is behind the backslash; the result is behind the escape. */
 static const char *unescape(struct buf *b, const char *p, const char *end)
 {
@@ -119,7 +101,10 @@ static const char *unescape(struct buf *b, const char *p, const char *end)
     p++;
     for (size_t i = 0; i < hex; i++, p++)
         c = c << 4 | (uint32_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 0x20) - 'a' + 10);
-    add_code(b, c);
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) /* no character: as in JSON */
+        c = 0xFFFD;
+    char utf8[4];
+    buf_add(b, utf8, text_utf8_put(c, utf8));
     return p;
 }
 

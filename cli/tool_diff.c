@@ -13,27 +13,6 @@ struct walk {
 
 static void values(struct walk *w, struct json_value a, struct json_value b);
 
-static bool same_key(struct slice a, struct slice b)
-{
-    struct buf x = {0}, y = {0};
-    json_unescape(&x, a);
-    json_unescape(&y, b);
-    bool same = slice_eq(buf_slice(&x), buf_slice(&y));
-    buf_close(&x);
-    buf_close(&y);
-    return same;
-}
-
-static struct json_value member(struct json_value object, struct slice name)
-{
-    struct slice key;
-    struct json_value v, found = {0};
-    for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
-        if (slice_eq(key, name) || same_key(key, name))
-            found = v;
-    return found;
-}
-
 static void step(struct walk *w, struct slice key, struct json_value a, struct json_value b)
 {
     size_t at = w->pointer.n;
@@ -53,9 +32,9 @@ static void objects(struct walk *w, struct json_value a, struct json_value b)
     struct slice key;
     struct json_value v;
     for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
-        step(w, key, v, member(b, key));
+        step(w, key, v, json_get_raw(b, key));
     for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
-        if (member(a, key).type == JSON_NONE)
+        if (json_get_raw(a, key).type == JSON_NONE)
             step(w, key, (struct json_value){0}, v);
 }
 

@@ -17,30 +17,6 @@ static unsigned hex4(const char *p)
     return v;
 }
 
-static size_t put_utf8(uint32_t c, char *ret)
-{
-    if (c < 0x80) {
-        ret[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        ret[0] = (char)(0xC0 | c >> 6);
-        ret[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        ret[0] = (char)(0xE0 | c >> 12);
-        ret[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        ret[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    ret[0] = (char)(0xF0 | c >> 18);
-    ret[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    ret[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    ret[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 /* One character of a string: *p moves behind it, its bytes go to ret (at most 4), their number comes
  * back. An escape never has more bytes resolved than written. */
 static size_t take_char(const char **p, const char *end, char *ret)
@@ -69,7 +45,7 @@ static size_t take_char(const char **p, const char *end, char *ret)
     }
     if (c >= 0xD800 && c < 0xE000)
         c = 0xFFFD;
-    return put_utf8(c, ret);
+    return text_utf8_put(c, ret);
 }
 
 int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)
@@ -281,7 +257,7 @@ static bool has_escape(struct slice raw)
     return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
 
-static bool strings_equal(struct slice a, struct slice b)
+bool json_string_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};
     if (!has_escape(a) && !has_escape(b))
@@ -294,13 +270,12 @@ static bool strings_equal(struct slice a, struct slice b)
     return equal;
 }
 
-/* The member of this name, however either is spelt. */
-static struct json_value get_raw(struct json_value object, struct slice name)
+struct json_value json_get_raw(struct json_value object, struct slice name)
 {
     struct slice key;
     struct json_value v, found = {0};
     for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
-        if (strings_equal(key, name))
+        if (json_string_equal(key, name))
             found = v;
     return found;
 }
@@ -336,11 +311,11 @@ static bool objects_equal(struct json_value a, struct json_value b)
     struct slice key;
     struct json_value x, y;
     for (struct json_walk w = json_walk_begin(b); json_walk_next(&w, &key, &y);)
-        if (get_raw(a, key).type == JSON_NONE)
+        if (json_get_raw(a, key).type == JSON_NONE)
             return false;
     for (struct json_walk w = json_walk_begin(a); json_walk_next(&w, &key, &x);) {
-        bool last = get_raw(a, key).text.p == x.text.p;
-        y = get_raw(b, key);
+        bool last = json_get_raw(a, key).text.p == x.text.p;
+        y = json_get_raw(b, key);
         if (y.type == JSON_NONE || (last && !json_equal(x, y)))
             return false;
     }
@@ -359,7 +334,7 @@ bool json_equal(struct json_value a, struct json_value b)
     case JSON_NUMBER:
         return numbers_equal(a.text, b.text);
     case JSON_STRING:
-        return strings_equal(json_string_raw(a), json_string_raw(b));
+        return json_string_equal(json_string_raw(a), json_string_raw(b));
     case JSON_ARRAY:
         return arrays_equal(a, b);
     case JSON_OBJECT:

@@ -20,6 +20,9 @@ struct slice json_string_raw(struct json_value v);
 /* Is the text between the quotes, escapes resolved, exactly this? {NULL, 0} is nothing. */
 bool json_key_is(struct slice raw, const char *text);
 
+/* Do two texts between quotes say the same, escapes resolved? Without memory for that, no. */
+bool json_string_equal(struct slice a, struct slice b);
+
 /* Walk an object or array. A peek tells where the next value begins and does not look for its end, so
  * that the head of a long value costs nothing; a step goes past it. false: there are no more. Keys are
  * {NULL, 0} in an array. */
@@ -37,6 +40,8 @@ struct slice json_string_head(const char *quote, size_t max);
 
 /* The last member of this name (as most parsers do), or type JSON_NONE. */
 struct json_value json_get(struct json_value object, const char *name);
+/* The same, for a name as it stands between its quotes: however either is spelt. */
+struct json_value json_get_raw(struct json_value object, struct slice name);
 /* The same value, whatever the order of members, the white space and the spelling of strings and numbers?
  * Of a name that stands twice in an object the last value counts, as with json_get(). Of values that are longer
  * than JSON_EQUAL_MAX bytes only the same text is. */

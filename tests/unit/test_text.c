@@ -44,7 +44,10 @@ static void test_text_utf8_code_of_each_length_is_the_code_point(void **state)
             continue;
         unsigned char p[4];
         size_t len = ref_put(p, c);
+        char put[4];
         assert_int_equal(text_utf8_code((const char *)p, len), c);
+        assert_int_equal(text_utf8_put(c, put), len);
+        assert_memory_equal(put, p, len);
     }
 }
 

@@ -426,6 +426,7 @@ static const struct {
     {"'''\nit's\n'''", "it's\n"},
     {"\"\"\"\r\na\\\n   b\"\"\"\"", "ab\""},
     {"\"\"", ""},
+    {"\"\\ud800\\U00110000\"", "\xef\xbf\xbd\xef\xbf\xbd"}, /* no characters */
 };
 
 static void test_mcpfile_toml_string_of_each_kind_is_read(void **state)
