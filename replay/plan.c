@@ -233,11 +233,10 @@ static int client_answer(struct plan *p, const struct source_message *m, struct 
 
 /* ---- all of them ---- */
 
-int plan_add(struct plan *p, const struct source_message *m, struct slice body)
+static int add(struct plan *p, const struct source_message *m, struct slice body)
 {
     struct rpc rpc;
     bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
-    p->last_t_us = m->t_us;
     if (m->is_stderr)
         return plan_server_stderr(p, m);
     if (answer && m->from_client)
@@ -253,10 +252,23 @@ int plan_add(struct plan *p, const struct source_message *m, struct slice body)
     return m->kind == RPC_REQUEST ? plan_server_request(p, m, &rpc) : plan_server_note(p, m, &rpc);
 }
 
+int plan_add(struct plan *p, const struct source_message *m, struct slice body)
+{
+    p->last_t_us = m->t_us;
+    p->ends_listen = false;
+    int st = add(p, m, body);
+    if (!m->is_stderr && !p->ends_listen) {
+        p->busy = m->place;
+        p->busy_us = m->t_us;
+    }
+    return st;
+}
+
 int plan_finish(struct plan *p, bool server_ended)
 {
     uint32_t step;
     p->finished = true;
+    p->server_ended = server_ended;
     p->unplaced += p->undecided_n;
     p->undecided_n = 0;
     for (uint32_t i = 0; i < p->exchanges_n; i++)
@@ -278,6 +290,12 @@ int plan_finish(struct plan *p, bool server_ended)
 bool plan_finished(const struct plan *p)
 {
     return p->finished;
+}
+
+bool plan_is_parting(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
+{
+    *ret_busy_us = p->busy_us;
+    return place > p->busy && !p->server_ended;
 }
 
 uint32_t plan_exchanges(const struct plan *p)

@@ -156,6 +156,9 @@ bool plan_settled(const struct plan *p, uint32_t exchange);
 const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
 /* More may come into this list, which is none of an exchange. */
 bool plan_list_grows(const struct plan *p, struct plan_anchor a);
+/* Behind this place of the recording are only the ends of subscriptions, and then the client's own end: the one
+ * may have come of the other. Final when the plan is finished. *ret_busy_us: when the last other thing was said. */
+bool plan_is_parting(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
 /* The next notification of this method that the client gave; PLAN_NONE: none so far. */
 uint32_t plan_take_cue(struct plan *p, struct slice method);
 const struct plan_cue *plan_cue(const struct plan *p, uint32_t i);

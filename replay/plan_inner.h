@@ -37,8 +37,11 @@ struct plan {
     int64_t stimulus_us;     /* when the last one was */
     struct buf key;          /* owned; scratch */
     char version[2][32];     /* of initialize, of requests */
-    bool finished;
+    bool finished, server_ended;
+    bool ends_listen; /* the message that is being added does */
     int64_t last_t_us;
+    uint64_t busy; /* the place of the last message that does something else */
+    int64_t busy_us;
     uint32_t unplaced; /* messages */
 };
 

@@ -72,6 +72,7 @@ static int server_stream(struct plan *p, const struct source_message *m, struct 
     int st = step_of(p, m, kind, &step);
     if (st < 0)
         return st;
+    p->ends_listen = kind == PLAN_UNLISTEN;
     set_behind(p, step, p->exchanges[x].place);
     plan_append_inside(p, x, step);
     return 0;
@@ -199,7 +200,8 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     x->outcome = PLAN_ANSWERED;
     x->end_us = m->t_us;
     x->answer = step;
-    if (plan_is_listen(p, i))
+    p->ends_listen = plan_is_listen(p, i);
+    if (p->ends_listen)
         set_behind(p, step, x->place);
     else if (x->called_off != 0 && m->place - x->called_off < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->called_off);

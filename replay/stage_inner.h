@@ -25,6 +25,7 @@ struct play {
     int64_t not_before_us;
     uint64_t hurry; /* steps recorded before this place are due at once */
     int64_t began_us;
+    int64_t parting_us; /* when its subscription ends at the latest; 0: not known yet */
     bool after_note, again, patient;
     bool no_log;      /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;        /* a list of which nothing more is known */

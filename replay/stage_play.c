@@ -259,8 +259,18 @@ static int answer_in_turn(struct stage *s, struct play *p, const struct plan_ste
     return stage_answer(s, p, step);
 }
 
+/* A subscription ended, and then the recorded client did. If it left, a server that ends them all was told so: the
+ * client of now may do more before it leaves. If it waited for that end, so may this one: it gets it in the end. */
+static bool is_parting(const struct stage *s, const struct play *p, const struct plan_step *step,
+                       int64_t *ret_busy_us)
+{
+    bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
+    return p->stream && end && !s->hung_up && plan_is_parting(s->plan, step->place, ret_busy_us);
+}
+
 int stage_run(struct stage *s, struct play *p)
 {
+    int64_t busy_us;
     s->held_n -= p->held;
     p->held = false;
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
@@ -275,6 +285,14 @@ int stage_run(struct stage *s, struct play *p)
             return wait(s, p);
         if (is_behind(s, step))
             return hold(s, p, step);
+        if (is_parting(s, p, step, &busy_us)) {
+            if (!plan_finished(s->plan))
+                return wait(s, p);
+            if (p->parting_us == 0)
+                p->parting_us = s->now_us + pace_patience(step->t_us - busy_us, false);
+            if (p->parting_us > s->now_us)
+                return due_put(&s->heap, &p->due, p->parting_us);
+        }
         struct pace now = {step->place < p->hurry ? 0 : s->pace.speed};
         bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
         int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, gap);

@@ -545,6 +545,52 @@ static void test_stage_subscription_carries_the_live_id(void **state)
                        "\"L\"", "{" SUBSCRIPTION("\"L\"") "}") "\n");
 }
 
+#define MODERN_LIST(id) REQUEST(id, "tools/list", "{" MODERN("2026-07-28") "}")
+#define LISTENED(id) RESULT(id, "{" SUBSCRIPTION(id) "}")
+#define LISTENS CLIENT(LISTEN("1")) SERVER(ACK("1")) CLIENT(MODERN_LIST("2"))
+
+/* The server ended it because the client had left: a client that has more to do is not to lose it early. */
+static void test_stage_subscription_that_ended_last_ends_when_the_client_leaves(void **state)
+{
+    struct play_test *t = *state;
+    play_begin(t, "", LISTENS SERVER(RESULT("2", "{}")) SERVER(LISTENED("1")));
+    client(t, LISTEN("5"));
+    client(t, MODERN_LIST("6"));
+    pass_us(t, PACE_SLACK_US / 2);
+    server_said(t, ACK("5") "\n" RESULT("6", "{}") "\n");
+    assert_int_equal(stage_hangup(t->stage, t->now_us), 0);
+    pass_us(t, PACE_GAP_US);
+    server_said(t, LISTENED("5") "\n");
+}
+
+/* Or the client left because it had ended. */
+static void test_stage_subscription_that_ended_last_ends_for_a_client_that_waits(void **state)
+{
+    struct play_test *t = *state;
+    play_begin(t, "",
+               LISTENS SERVER(RESULT("2", "{}"))
+                   SERVER(NOTE("notifications/cancelled", "{\"requestId\":1}"))
+                       SERVER(LISTENED("1")));
+    client(t, LISTEN("5"));
+    client(t, MODERN_LIST("6"));
+    pass_us(t, PACE_GAP_US);
+    server_said(t, ACK("5") "\n" RESULT("6", "{}") "\n");
+    pass_all(t);
+    server_said(t, NOTE("notifications/cancelled", "{\"requestId\":5}") "\n" LISTENED("5") "\n");
+}
+
+static void test_stage_subscription_that_ended_before_the_client_ends_in_its_place(void **state)
+{
+    struct play_test *t = *state;
+    play_begin(t, "",
+               LISTENS SERVER(RESULT("2", "{}")) SERVER(LISTENED("1")) CLIENT(MODERN_LIST("3"))
+                   SERVER(RESULT("3", "{}")));
+    client(t, LISTEN("5"));
+    client(t, MODERN_LIST("6"));
+    pass_us(t, PACE_GAP_US);
+    server_said(t, ACK("5") "\n" RESULT("6", "{}") "\n" LISTENED("5") "\n");
+}
+
 /* What a call brought about on the stream comes before the answer, as it did then; who listens later is not
  * left without it. */
 static void test_stage_subscription_says_what_a_call_brought_about_with_the_call(void **state)
@@ -893,6 +939,9 @@ int main(void)
         play_test(test_stage_recorded_ping_is_played_as_recorded),
         play_test(test_stage_modern_recording_answers_a_probe_and_refuses_initialize),
         play_test(test_stage_subscription_carries_the_live_id),
+        play_test(test_stage_subscription_that_ended_last_ends_when_the_client_leaves),
+        play_test(test_stage_subscription_that_ended_last_ends_for_a_client_that_waits),
+        play_test(test_stage_subscription_that_ended_before_the_client_ends_in_its_place),
         play_test(test_stage_subscription_says_what_a_call_brought_about_with_the_call),
         play_test(test_stage_progress_of_a_task_comes_when_the_client_has_come_so_far),
         play_test(test_stage_input_required_goes_on_by_its_state_alone),
