@@ -8,7 +8,7 @@
 #include "vault/shape_table.h"
 
 /* All anchors are searched for at once: the first four letters of each, or three, make a window. Where its last
- * three may stand, shape_scan() finds; its last two lead to the rules. */
+ * three may stand, shape_scan_next() finds; its last two lead to the rules. */
 #define WINDOW 4
 #define BUCKETS 1024
 #define MAX_ENTRIES 2048
