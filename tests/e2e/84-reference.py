@@ -269,7 +269,9 @@ play_rows("6.8", {
            C(modern(3, method, {**params, "inputResponses": {}}), "bad-retry"),
            C(modern(4, method, {**params, "requestState": "s", "inputResponses": {}}))]
           for method, params in (("tools/call", {"name": "x"}), ("prompts/get", {"name": "x"}), ("resources/read", {"uri": "u"}))],
-        [C(modern(1, "tools/call", {"name": "x", "requestState": "made up"}), "bad-retry")],
+        [C(modern(1, "tools/call", {"name": "x", "requestState": "of another process"})), S(result(1, {"resultType": "complete", "content": []})),
+         C(modern(2, "tools/call", {"name": "x"}, {"elicitation": {}})), S(asks(2, inputRequests={"k": QUESTION})),
+         C(modern(3, "tools/call", {"name": "x", "inputResponses": {}, "requestState": "made up"}), "bad-retry")],
     ],
     "list/updated notification without subscriptionId": [
         [C(modern(1, "subscriptions/listen", {"notifications": {"toolsListChanged": True, "resourceSubscriptions": ["u"]}})),

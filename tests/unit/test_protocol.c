@@ -417,6 +417,11 @@ static void test_protocol_modern_rules(void **state)
           "< " RES("2", "{'resultType':'input_required','inputRequests':{}}"),
           "> " REQ("3", "tools/call", "{" M ",'name':'x','inputResponses':{}}")},
          "3:bad-retry"},
+        /* the first try was with another process */
+        {{"> " REQ("1", "tools/call", "{" M ",'name':'x','requestState':'s','inputResponses':{}}"),
+          "< " RES("1", "{'resultType':'complete','content':[]}"),
+          "> " REQ("2", "tools/call", "{" M ",'name':'x','inputResponses':{}}")},
+         ""},
         {{"> " REQ("1", "subscriptions/listen",
                    "{" M ",'notifications':{'toolsListChanged':true}}"),
           "< " NOTE("notifications/tools/list_changed", "{" SUB("1") "}"),
