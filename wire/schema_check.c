@@ -300,57 +300,77 @@ static bool check_if(struct check *c, const struct schema_rule *r, uint32_t at,
 
 /* ---- one keyword ---------------------------------------------------------------------------- */
 
+/* What the value is an object for. */
+static bool check_members(struct check *c, const struct schema_rule *r,
+                          const struct schema_keyword *kw, const struct place *here)
+{
+    const struct json_node *k = schema_node(c->s, kw->at);
+    bool map = k->value.type == JSON_OBJECT;
+    switch ((enum keyword)kw->word) {
+    case KW_REQUIRED:
+        return k->value.type != JSON_ARRAY || has_all(c, k, here);
+    case KW_PROPERTIES:
+        return !map || check_properties(c, k, here);
+    case KW_PATTERN_PROPERTIES:
+        return !map || check_patterns(c, k, here);
+    case KW_ADDITIONAL_PROPERTIES:
+        return check_additional(c, r, kw->at, here);
+    case KW_PROPERTY_NAMES:
+        return check_names(c, kw->at, here);
+    default: /* the three kinds of dependencies */
+        return !map || check_dependent(c, k, here);
+    }
+}
+
+/* What it is an array for. */
+static bool check_elements(struct check *c, const struct schema_rule *r,
+                           const struct schema_keyword *kw, const struct place *here)
+{
+    const struct json_node *k = schema_node(c->s, kw->at);
+    switch ((enum keyword)kw->word) {
+    case KW_PREFIX_ITEMS:
+        return check_prefix(c, k, here);
+    case KW_ADDITIONAL_ITEMS: /* means something beside a list of items alone */
+        if (beside(c, r, KW_PREFIX_ITEMS) == NULL)
+            return true;
+        return check_items(c, kw->at, prefix_n(c, r), here);
+    case KW_ITEMS:
+        return check_items(c, kw->at, prefix_n(c, r), here);
+    default:
+        return check_contains(c, r, kw->at, here);
+    }
+}
+
 static bool check_keyword(struct check *c, const struct schema_rule *r,
                           const struct schema_keyword *kw, const struct place *here)
 {
     const struct json_node *k = schema_node(c->s, kw->at);
     enum json_type type = node(c, here->at)->value.type;
     enum keyword word = (enum keyword)kw->word;
-    bool object = type == JSON_OBJECT, array = type == JSON_ARRAY;
+    if (word >= KW_TYPE && word <= KW_PATTERN)
+        return schema_value_fits(c, kw, here);
     switch (word) {
     case KW_REF:
         return kw->rule == 0 || fits(c, kw->rule - 1, here);
-    case KW_TYPE:
-    case KW_ENUM:
-    case KW_CONST:
-    case KW_MULTIPLE_OF:
-    case KW_MINIMUM:
-    case KW_MAXIMUM:
-    case KW_EXCLUSIVE_MINIMUM:
-    case KW_EXCLUSIVE_MAXIMUM:
-    case KW_MIN_LENGTH:
-    case KW_MAX_LENGTH:
-    case KW_FORMAT:
-    case KW_PATTERN:
-        return schema_value_fits(c, kw, here);
     case KW_MIN_ITEMS:
     case KW_MAX_ITEMS:
     case KW_MIN_PROPERTIES:
     case KW_MAX_PROPERTIES:
         return check_count(c, word, k, here);
     case KW_REQUIRED:
-        return !object || k->value.type != JSON_ARRAY || has_all(c, k, here);
-    case KW_PROPERTIES:
-        return !object || k->value.type != JSON_OBJECT || check_properties(c, k, here);
-    case KW_PATTERN_PROPERTIES:
-        return !object || k->value.type != JSON_OBJECT || check_patterns(c, k, here);
-    case KW_ADDITIONAL_PROPERTIES:
-        return !object || check_additional(c, r, kw->at, here);
-    case KW_PROPERTY_NAMES:
-        return !object || check_names(c, kw->at, here);
     case KW_DEPENDENT_REQUIRED:
+    case KW_PROPERTIES:
+    case KW_PATTERN_PROPERTIES:
+    case KW_ADDITIONAL_PROPERTIES:
+    case KW_PROPERTY_NAMES:
     case KW_DEPENDENCIES:
     case KW_DEPENDENT_SCHEMAS:
-        return !object || k->value.type != JSON_OBJECT || check_dependent(c, k, here);
+        return type != JSON_OBJECT || check_members(c, r, kw, here);
     case KW_PREFIX_ITEMS:
-        return !array || check_prefix(c, k, here);
     case KW_ITEMS:
-        return !array || check_items(c, kw->at, prefix_n(c, r), here);
-    case KW_ADDITIONAL_ITEMS: /* means something beside a list of items alone */
-        return !array || beside(c, r, KW_PREFIX_ITEMS) == NULL ||
-               check_items(c, kw->at, prefix_n(c, r), here);
+    case KW_ADDITIONAL_ITEMS:
     case KW_CONTAINS:
-        return !array || check_contains(c, r, kw->at, here);
+        return type != JSON_ARRAY || check_elements(c, r, kw, here);
     case KW_UNIQUE_ITEMS:
         return check_unique(c, k, here);
     case KW_ALL_OF:
