@@ -49,13 +49,11 @@ struct tail {
 
 static bool is_wanted(const struct tail *t, const struct query_message *m)
 {
-    bool answer = session_is_answer(m);
-    if (!filter_call(t->method, t->tool, answer ? m->request_method : m->method,
-                     answer ? m->request_target : m->target))
+    if (!filter_call(t->method, t->tool, session_method(m), session_target(m)))
         return false;
-    if (!t->failed || slice_is(m->action, "refused"))
-        return true;
-    return answer && strcmp(session_answer_status(m), "ok") != 0;
+    const char *status = t->failed ? session_status(m) : NULL;
+    return !t->failed || slice_is(m->action, "refused") ||
+           (status != NULL && strcmp(status, "ok") != 0);
 }
 
 static void note_call(struct tail *t, const struct query_message *m)

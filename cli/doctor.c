@@ -30,9 +30,7 @@ static void tell(struct doctor *d, const char *check, const char *remedy, const 
         tell_json(d, check, remedy, text);
         return;
     }
-    out_style(o, remedy != NULL ? OUT_RED : OUT_GREEN);
-    out_raw(o, remedy != NULL ? "found" : "ok   ");
-    out_style(o, OUT_PLAIN);
+    out_words(o, remedy != NULL ? OUT_RED : OUT_GREEN, remedy != NULL ? "found" : "ok   ");
     out_printf(o, "  %-12s ", check);
     out_text(o, slice_of(text));
     out_end_line(o);

@@ -91,9 +91,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     add_number(x, "t", m->t_us);
     add_text(x, "kind", m->kind);
     add_text(x, "id", m->rpc_id);
-    bool answers = session_is_answer(m) && m->has_request;
-    add_text(x, "method", answers ? m->request_method : m->method);
-    add_text(x, "target", answers ? m->request_target : m->target);
+    add_text(x, "method", session_method(m));
+    add_text(x, "target", session_target(m));
     add_text(x, "finding", m->finding);
     if (!slice_is(m->action, "forwarded"))
         add_text(x, "action", m->action);

@@ -6,13 +6,6 @@
 
 #define BEFORE 48 /* columns in front of what was found */
 
-static const char *status_of(const struct query_message *m)
-{
-    if (session_is_answer(m))
-        return session_answer_status(m);
-    return slice_is(m->action, "refused") ? "refused" : NULL;
-}
-
 static void json_text(struct buf *b, const char *name, struct slice text)
 {
     buf_printf(b, ",\"%s\":", name);
@@ -39,8 +32,7 @@ void found_json(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
     struct buf *b = &o->b;
-    bool answer = session_is_answer(m);
-    const char *status = status_of(m);
+    const char *status = session_status(m);
     int64_t at_us = f->started_at_us + m->t_us;
     buf_printf(b, "{\"type\":\"match\",\"session_id\":%lld", (long long)f->session_id);
     json_text(b, "uid", slice_of(f->uid));
@@ -48,8 +40,8 @@ void found_json(struct out *o, const struct found *f)
     buf_printf(b, ",\"seq\":%lld,\"at_us\":%lld", (long long)m->seq, (long long)at_us);
     json_text(b, "direction", m->direction);
     json_text(b, "kind", m->kind);
-    json_text(b, "method", answer ? m->request_method : m->method);
-    json_text(b, "target", answer ? m->request_target : m->target);
+    json_text(b, "method", session_method(m));
+    json_text(b, "target", session_target(m));
     json_text(b, "status", status != NULL ? slice_of(status) : (struct slice){0});
     json_text(b, "found", f->at);
     json_text(b, "context", context_of(f->text, f->at, 100, 200));
@@ -57,36 +49,29 @@ void found_json(struct out *o, const struct found *f)
     out_end_line(o);
 }
 
-void found_text(struct out *o, const struct found *f)
+/* Where it is, and what kind of message it is in. */
+static void print_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
     char when[CLOCK_TEXT_MAX];
-    bool answer = session_is_answer(m);
     bool to_server = slice_is(m->direction, "c2s");
-    const char *status = status_of(m);
-    struct slice method = answer ? m->request_method : m->method;
-    struct slice target = answer ? m->request_target : m->target;
+    const char *status = session_status(m);
+    struct slice method = session_method(m), target = session_target(m);
     clock_local_text(f->started_at_us + m->t_us, when);
     out_style(o, OUT_BOLD);
     out_printf(o, "%lld", (long long)f->session_id);
     out_style(o, OUT_PLAIN);
     out_printf(o, " --seq %lld  ", (long long)m->seq);
-    out_style(o, OUT_DIM);
-    out_raw(o, when);
-    out_style(o, OUT_PLAIN);
+    out_words(o, OUT_DIM, when);
     out_raw(o, "  ");
     out_style(o, OUT_CYAN);
     out_text(o, slice_of(f->server));
     out_style(o, OUT_PLAIN);
-    out_raw(o, to_server ? (o->utf8 ? "  \xE2\x86\x92  " : "  ->  ")
-                         : (o->utf8 ? "  \xE2\x86\x90  " : "  <-  "));
-    if (status != NULL) {
-        out_style(o, strcmp(status, "ok") == 0 ? OUT_GREEN : OUT_RED);
-        out_raw(o, status);
-        out_style(o, OUT_PLAIN);
-    } else {
+    out_printf(o, "  %s  ", out_arrow(o, to_server));
+    if (status != NULL)
+        out_words(o, strcmp(status, "ok") == 0 ? OUT_GREEN : OUT_RED, status);
+    else
         out_text(o, m->kind);
-    }
     if (method.p != NULL) {
         out_raw(o, "  ");
         out_fit(o, method, 40);
@@ -96,8 +81,13 @@ void found_text(struct out *o, const struct found *f)
         out_fit(o, target, 60);
     }
     out_end_line(o);
-    struct slice around = context_of(f->text, f->at, BEFORE, 4 * o->columns);
+}
+
+/* What was found, with as much around it as the line has room for. */
+static void print_context(struct out *o, const struct found *f)
+{
     struct slice at = f->at;
+    struct slice around = context_of(f->text, at, BEFORE, 4 * o->columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice behind = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
     size_t room = o->columns > 6 ? o->columns - 6 : 1;
@@ -111,4 +101,10 @@ void found_text(struct out *o, const struct found *f)
     if (room > 0)
         out_fit(o, behind, room);
     out_end_line(o);
+}
+
+void found_text(struct out *o, const struct found *f)
+{
+    print_title(o, f);
+    print_context(o, f);
 }

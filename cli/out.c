@@ -113,6 +113,20 @@ void out_style(struct out *o, enum out_style style)
     }
 }
 
+void out_words(struct out *o, enum out_style style, const char *text)
+{
+    out_style(o, style);
+    out_raw(o, text);
+    out_style(o, OUT_PLAIN);
+}
+
+const char *out_arrow(const struct out *o, bool to_server)
+{
+    if (to_server)
+        return o->utf8 ? "\xE2\x86\x92" : "->";
+    return o->utf8 ? "\xE2\x86\x90" : "<-";
+}
+
 void out_end_line(struct out *o)
 {
     buf_addc(&o->b, '\n');

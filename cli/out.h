@@ -37,7 +37,10 @@ void out_printf(struct out *o, const char *fmt, ...)
     MI_FORMAT(2, 3);                                 /* our own words and numbers */
 void out_text(struct out *o, struct slice text);     /* a record's */
 void out_style(struct out *o, enum out_style style); /* until the next call; OUT_PLAIN ends it */
+void out_words(struct out *o, enum out_style style, const char *text); /* our own, in a style */
 void out_end_line(struct out *o);
+/* An arrow to the server or to the client; one column, or two where there is no UTF-8. */
+const char *out_arrow(const struct out *o, bool to_server);
 
 /* A cell of `width` columns: cut with an ellipsis when the text is longer, filled with blanks on the
  * right or, with `right`, on the left. */

@@ -114,21 +114,17 @@ bool question_takes_session(const struct question *x, const struct query_session
 bool question_takes(const struct question *x, int64_t session_started_at_us,
                     const struct query_message *m)
 {
-    bool answer = session_is_answer(m);
     int64_t at_us = session_started_at_us + m->t_us;
     if (at_us < x->filter.since_us || at_us >= x->filter.until_us)
         return false;
-    if (!filter_call(x->field[FIELD_METHOD], x->field[FIELD_TOOL],
-                     answer ? m->request_method : m->method,
-                     answer ? m->request_target : m->target) ||
+    if (!filter_call(x->field[FIELD_METHOD], x->field[FIELD_TOOL], session_method(m),
+                     session_target(m)) ||
         !filter_name(x->field[FIELD_KIND], m->kind))
         return false;
     if (x->field[FIELD_STATUS] == NULL)
         return true;
-    const char *status = answer                           ? session_answer_status(m)
-                         : slice_is(m->action, "refused") ? "refused"
-                                                          : "";
-    return strcmp(status, x->field[FIELD_STATUS]) == 0;
+    const char *status = session_status(m);
+    return status != NULL && strcmp(status, x->field[FIELD_STATUS]) == 0;
 }
 
 const char *question_kind(const struct question *x)

@@ -114,6 +114,16 @@ bool session_is_answer(const struct query_message *m)
     return slice_is(m->kind, "result") || slice_is(m->kind, "error");
 }
 
+struct slice session_method(const struct query_message *m)
+{
+    return session_is_answer(m) ? m->request_method : m->method;
+}
+
+struct slice session_target(const struct query_message *m)
+{
+    return session_is_answer(m) ? m->request_target : m->target;
+}
+
 static bool finds(const struct query_message *m, const char *name)
 {
     return m->finding.p != NULL && memmem(m->finding.p, m->finding.n, name, strlen(name)) != NULL;
@@ -130,4 +140,11 @@ const char *session_answer_status(const struct query_message *m)
     if (slice_is(m->kind, "error"))
         return "error";
     return finds(m, "tool-error") ? "tool-error" : "ok";
+}
+
+const char *session_status(const struct query_message *m)
+{
+    if (session_is_answer(m))
+        return session_answer_status(m);
+    return slice_is(m->action, "refused") ? "refused" : NULL;
 }

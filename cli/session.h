@@ -40,5 +40,10 @@ int64_t session_errors(const struct query_summary *s);
  * "server-gone", "timeout", "refused" (its request was). */
 const char *session_answer_status(const struct query_message *m);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
+/* The same, "refused" for a request that was, and NULL for what has no status. */
+const char *session_status(const struct query_message *m);
+/* What a message is called: by its own method and target or, of an answer, by those of its request. */
+struct slice session_method(const struct query_message *m);
+struct slice session_target(const struct query_message *m);
 
 #endif

@@ -56,9 +56,7 @@ static bool is_text(const struct query_message *m)
 
 static void method_text(struct timeline *t, const struct query_message *m)
 {
-    bool answer = session_is_answer(m);
-    struct slice method = answer ? m->request_method : m->method;
-    struct slice target = answer ? m->request_target : m->target;
+    struct slice method = session_method(m), target = session_target(m);
     buf_clear(&t->text);
     if (method.p != NULL)
         buf_slice_add(&t->text, method);
@@ -363,11 +361,10 @@ void timeline_message(struct timeline *t, const struct query_message *m)
 {
     struct out *o = t->out;
     bool to_server = is(m->direction, "c2s");
-    const char *arrow =
-        to_server ? (o->utf8 ? "\xE2\x86\x92" : "->") : (o->utf8 ? "\xE2\x86\x90" : "<-");
     const char *error;
     struct slice body = body_of(t, m, &error);
-    size_t taken = begin_line(t, m->seq, m->t_us, arrow, to_server ? OUT_CYAN : OUT_GREEN);
+    size_t taken =
+        begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
     enum out_style style;
     const char *what = what_of(m, &style);
     out_style(o, style);
