@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/check.h"
-#include "cli/config.h"
+#include "cli/filter.h"
 #include "cli/save.h"
 #include "cli/session.h"
 #include "vault/cassette.h"
@@ -23,6 +23,8 @@ static const struct opt table_of_options[] = {
      "names of findings, error, warning, note or none: what ends with exit status 1"},
     {'i', "ignore", "LIST", NULL, "names of findings that are left out"},
     {0, "only", "client|server|both", "both", "findings about what this side has sent"},
+    {'a', "all", NULL, NULL, "every session of the vault"},
+    FILTER_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -32,7 +34,8 @@ static const char about[] =
     "docs/findings.md explains: what was noted when they passed, and what today's rules say.\n"
     "SESSION is an ID or the beginning of a UID as `sessions` shows them; FILE, which has a `/` "
     "or\n"
-    "a `.` in it, is a cassette. Without either: the newest session that has a message.\n"
+    "a `.` in it, is a cassette. Without either: the newest session that has a message,\n"
+    "or with --all, --server, --client, --since or --until all those, the oldest first.\n"
     "Exit status: 0 nothing of --fail-on; 1 something of it; 2 usage; 3 failure.\n";
 
 /* One recording under way. */
@@ -147,6 +150,69 @@ static int check_one(const struct settings *s, struct check_report *report, cons
     return status;
 }
 
+/* The uids of sessions that are wanted, each with its NUL. */
+struct wanted {
+    struct filter filter;
+    struct buf uids; /* owned */
+};
+
+static bool is_narrowed(const struct filter *f)
+{
+    return f->server != NULL || f->client != NULL || f->since_us != INT64_MIN ||
+           f->until_us != INT64_MAX;
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct wanted *w = ctx;
+    if (filter_takes(&w->filter, s)) {
+        buf_slice_add(&w->uids, s->uid);
+        buf_addc(&w->uids, '\0');
+    }
+    return !w->uids.failed;
+}
+
+/* What looks at nothing must not be green. */
+static int check_all(const struct settings *s, struct check_report *report, struct wanted *w,
+                     struct query **q)
+{
+    int status = session_vault_open(s, q);
+    if (status != EXIT_FINE)
+        return status;
+    if (query_sessions(*q, 0, on_session, w) < 0 || w->uids.failed) {
+        log_error("%s", w->uids.failed ? "no memory" : query_error(*q));
+        return EXIT_TROUBLE;
+    }
+    if (w->uids.n == 0) {
+        log_error("no session in %s is like that; see: mcp-interposer sessions", query_vault(*q));
+        return EXIT_TROUBLE;
+    }
+    /* newest first is how they came */
+    for (size_t at = w->uids.n; status == EXIT_FINE && at > 0;) {
+        for (at--; at > 0 && w->uids.p[at - 1] != '\0';)
+            at--;
+        status = check_one(s, report, w->uids.p + at, q);
+    }
+    return status;
+}
+
+static int check_operands(const struct settings *s, struct check_report *report, struct query **q)
+{
+    struct wanted w = {0};
+    int status = EXIT_FINE;
+    filter_read(&w.filter, s);
+    bool all = settings_on(s, "all") || is_narrowed(&w.filter);
+    if (all && s->operands_n > 0)
+        status = settings_usage(&command_check, "'%s': all sessions, or these, not both",
+                                s->operands[0]);
+    else if (all)
+        status = check_all(s, report, &w, q);
+    for (int i = 0; !all && status == EXIT_FINE && (i < s->operands_n || i == 0); i++)
+        status = check_one(s, report, s->operands[i], q);
+    buf_close(&w.uids);
+    return status;
+}
+
 static int write_report(const struct settings *s, struct check_report *report)
 {
     struct save file;
@@ -182,8 +248,8 @@ static int run(int argc, char **argv)
         status = settings_usage(&command_check, "--ignore: %s", buf_str(&error));
     report.of_client = !settings_is(&s, "only", "server");
     report.of_server = !settings_is(&s, "only", "client");
-    for (int i = 0; status == EXIT_FINE && (i < s.operands_n || i == 0); i++)
-        status = check_one(&s, &report, s.operands[i], &q);
+    if (status == EXIT_FINE)
+        status = check_operands(&s, &report, &q);
     if (status == EXIT_FINE)
         status = write_report(&s, &report);
     if (status == EXIT_FINE && report.failing > 0)

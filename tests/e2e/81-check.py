@@ -121,6 +121,26 @@ def _(t):
             check(part in text, f"{part} in {fmt}: {text}")
 
 
+@case("--all and the options of sessions: every session that is like that, the oldest first")
+def _(t):
+    record(t)
+    p = t.proxy("--name", "other").initialize()
+    p.round()
+    p.end()
+    record(t)
+    for args, names in ((["--all"], ["srv", "other", "srv"]), (["-a"], ["srv", "other", "srv"]), (["--server", "s*"], ["srv"] * 2),
+                        (["--all", "--server", "other"], ["other"]), (["--since", "1h", "--client", "test*"], ["srv", "other", "srv"])):
+        got = json.loads(run(t, "-f", "json", *args, "--fail-on", "none", status=0))
+        eq([r["server"] for r in got["recordings"]], names, f"servers with {args}")
+        eq([len(r["findings"]) for r in got["recordings"]], [0 if n == "other" else 4 for n in names], f"findings with {args}")
+    eq(json.loads(run(t, "-f", "json", "--all", status=1))["failing"], 6, "the sum")
+    for args, status, says in ((["--all", "1"], 2, b"not both"), (["--server", "srv", "x.jsonl"], 2, b"not both"),
+                               (["--server", "none"], 3, b"is like that")):
+        done = t.run("check", "--vault", t.vault, *args)
+        eq((done.returncode, done.stdout), (status, b""), f"{args}")
+        check(says in done.stderr, done.stderr)
+
+
 @case("--ignore leaves findings out: they are not told, and do not count")
 def _(t):
     record(t)
