@@ -23,8 +23,10 @@ static const struct opt table_of_options[] = {
 };
 
 static const char about[] =
-    "Looks at the vault, its database, the disk, what killed proxies have left, the configuration\n"
-    "files of MCP clients that have been wrapped, and the libraries. Changes nothing.\n"
+    "Looks at the vault, its database, the disk, what killed proxies have left, the escalations "
+    "of\n"
+    "the last day, the configuration files of MCP clients that have been wrapped, and the\n"
+    "libraries. Changes nothing.\n"
     "Exit status: 0 all is well; 1 there is something to do, and how stands below it.\n";
 
 /* ---- the database ---- */
@@ -167,6 +169,7 @@ static int run(int argc, char **argv)
             doctor_files(&d);
             check_database(&d, settings_on(&s, "quick"));
             check_proxies(&d);
+            doctor_escalations(&d);
         } else {
             doctor_fine(&d, "vault", "%s is not there: nothing has been recorded", named);
         }

@@ -26,6 +26,8 @@ void doctor_found(struct doctor *d, const char *check, const char *remedy, const
 
 /* doctor_files.c: owner and mode of what is in the vault; disk space. */
 void doctor_files(struct doctor *d);
+/* The same: what was written into Escalations within a day. */
+void doctor_escalations(struct doctor *d);
 /* doctor_wrapped.c: clients whose command is not there any more. */
 void doctor_wrapped(struct doctor *d);
 

@@ -1,6 +1,7 @@
-/* doctor_files.c - who may read the vault, and is there room for more. */
+/* doctor_files.c - who may read the vault, is there room for more, and what has somebody been asked to look at. */
 #include "cli/doctor.h"
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "vault/dir.h"
 
@@ -14,7 +15,8 @@
 #define DEPTH_MAX 4
 #define NAMED_MAX 8 /* files that are told of one by one */
 #define ROOM_LEAST ((int64_t)512 << 20)
-#define ROOM_SHARE 20 /* and a 20th of the disk */
+#define FRESH_US (INT64_C(86400) * 1000000) /* an escalation that is no older wants to be seen to */
+#define ROOM_SHARE 20                       /* and a 20th of the disk */
 
 struct walk {
     struct doctor *d;
@@ -73,6 +75,53 @@ static void check_room(struct doctor *d)
     else
         doctor_fine(d, "disk", "%s are left", buf_str(&b));
     buf_close(&b);
+}
+
+/* The files in Escalations: how many, the one that was written last, and when. */
+struct matters {
+    int64_t n, newest_s;
+    char newest[256];
+};
+
+static void count_matters(struct matters *m, DIR *d)
+{
+    struct stat st;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (n < 4 || n >= sizeof m->newest || strcmp(e->d_name + n - 3, ".md") != 0 ||
+            e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (m->n++ == 0 || st.st_mtime >= m->newest_s) {
+            m->newest_s = st.st_mtime;
+            memcpy(m->newest, e->d_name, n + 1);
+        }
+    }
+}
+
+void doctor_escalations(struct doctor *d)
+{
+    char path[4200], remedy[4600];
+    struct matters m = {0};
+    int n = snprintf(path, sizeof path, "%s/" VAULT_ESCALATIONS, d->vault);
+    DIR *folder = n > 0 && (size_t)n < sizeof path ? opendir(path) : NULL;
+    if (folder != NULL) {
+        count_matters(&m, folder);
+        closedir(folder);
+    }
+    int64_t age_us = clock_wall_us() - m.newest_s * 1000000;
+    struct buf ago = {0};
+    units_show_duration(&ago, age_us > 0 ? age_us : 0);
+    snprintf(remedy, sizeof remedy, "read it, see to it, and remove it: less '%s/%s'", path,
+             m.newest);
+    if (m.n > 0 && age_us < FRESH_US)
+        doctor_found(d, "escalations", remedy,
+                     "%lld matter%s that somebody should look at, the newest %s ago",
+                     (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
+    else if (m.n > 0)
+        doctor_fine(d, "escalations", "%lld, the newest more than a day ago", (long long)m.n);
+    else
+        doctor_fine(d, "escalations", "none");
+    buf_close(&ago);
 }
 
 void doctor_files(struct doctor *d)

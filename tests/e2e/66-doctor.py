@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import time
 
 import lib
 from lib import case, check, eq
@@ -32,14 +33,14 @@ def _(t):
     check(not t.vault.exists(), "it was made")
     p = t.proxy("--name", "x").initialize()
     got = doctor(t)
-    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "clients", "libraries"}, "checks")
+    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "escalations", "clients", "libraries"}, "checks")
     eq(got["proxies"], [("ok", "1 runs", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 9, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 10, r.stdout)
 
 
 @case("doctor: files that others may read are named with the command that helps")
@@ -85,6 +86,23 @@ def _(t):
     (t.vault / "interposer.db").write_bytes(b"no database" * 1000)
     got = bad(doctor(t, status=1))
     check("cannot be read: file is not a database" in got["database"][0][0], got)
+
+
+@case("doctor: what somebody should look at, for a day, and where it stands")
+def _(t):
+    t.proxy("--name", "x").end()
+    eq(doctor(t)["escalations"], [("ok", "none", None)], "without any")
+    folder = t.vault / "Escalations"
+    folder.mkdir(mode=0o700)
+    for name, age in (("20260101T000000.000Z-hang-x.md", 7200), ("20260101T000001.000Z-auth-x.md", 300), (".half.md", 1), ("notes.txt", 1)):
+        (folder / name).touch(mode=0o600)
+        os.utime(folder / name, (time.time() - age,) * 2)
+    ((text, remedy),) = bad(doctor(t, status=1))["escalations"]
+    check(text.startswith("2 matters that somebody should look at, the newest 5m"), text)
+    check(remedy.endswith(f"less '{folder}/20260101T000001.000Z-auth-x.md'"), remedy)
+    for path in folder.glob("*.md"):
+        os.utime(path, (time.time() - 90000,) * 2)
+    eq(doctor(t)["escalations"], [("ok", "2, the newest more than a day ago", None)], "a day later")
 
 
 @case("doctor: what a killed proxy has left")
