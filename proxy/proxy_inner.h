@@ -48,6 +48,7 @@ struct proxy {
     struct outbox greeting; /* what goes to a new process ahead of everything */
     bool hung;              /* it is being ended because it hung */
     bool closed_early;      /* it is being ended because it closed its output */
+    unsigned given_up;      /* restarts within a minute after which there is no other */
     bool unlike;            /* the new process is another server than the old one was */
     int64_t restarts_us[PROXY_RESTARTS_MAX]; /* when the last restarts were, a ring */
     unsigned restarts;                       /* in all */
@@ -74,6 +75,8 @@ void server_end_session(struct proxy *p, const char *reason);
 /* What happened to it: a sentence without its full stop, and the stable word for `cause`. */
 void server_say_end(const struct proxy *p, struct buf *b);
 const char *server_end_cause(const struct proxy *p);
+/* So many bytes of its outbox it has read, once its stdin is closed. */
+uint64_t server_read(const struct proxy *p);
 /* restart.c */
 void restart_open(struct proxy *p);
 bool restart_allowed(const struct proxy *p);

@@ -44,12 +44,11 @@ static void part_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf why = {0};
-    uint64_t taken = outbox_taken(&t->out[ROW_C2S]), unread = p->relay[ROW_C2S].unread;
-    uint64_t read = taken > unread ? taken - unread : 0;
+    uint64_t read = server_read(p);
     server_say_end(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         size_t n = why.n;
-        bool had = q->written_us != 0 && q->written_at <= read;
+        bool had = traffic_had(q, read);
         next = q->next;
         q->sent_again = goes_again(p, q, had);
         if (q->sent_again) {

@@ -107,6 +107,9 @@ void server_say_end(const struct proxy *p, struct buf *b)
                    status);
     if (has_crashed(p, status))
         say_last_words(p, b);
+    if (p->given_up > 0)
+        buf_printf(b, "; it had been started again %u times within a minute, and is no more",
+                   p->given_up);
 }
 
 const char *server_end_cause(const struct proxy *p)
@@ -117,10 +120,17 @@ const char *server_end_cause(const struct proxy *p)
                              : "server-exited";
 }
 
+uint64_t server_read(const struct proxy *p)
+{
+    uint64_t taken = outbox_taken(&p->traffic.out[ROW_C2S]), unread = p->relay[ROW_C2S].unread;
+    return taken > unread ? taken - unread : 0;
+}
+
 void server_end_session(struct proxy *p, const char *reason)
 {
     struct buf why = {0};
     bool by_itself = p->end_reason == NULL;
+    uint64_t read = server_read(p);
     proxy_reason(p, reason);
     relay_read_rest(&p->relay[ROW_C2S]); /* what the client has asked by now is answered as well */
     size_t open = p->traffic.open[ROW_C2S].open.count;
@@ -132,7 +142,7 @@ void server_end_session(struct proxy *p, const char *reason)
     if (!by_itself)
         traffic_end_listens(&p->traffic);
     traffic_server_gone(&p->traffic, server_end_cause(p),
-                        why.failed ? "the server ended" : buf_str(&why));
+                        why.failed ? "the server ended" : buf_str(&why), read);
     buf_close(&why);
     relay_stop_reading(&p->relay[ROW_C2S]);
     relay_stop_reading(&p->relay[ROW_S2C]);
@@ -275,9 +285,8 @@ static void on_server_gone(struct child *c)
             server_name_of(p));
     } else if (!ended_well && p->end_reason == NULL && !p->unlike && p->cfg->restarts > 0) {
         struct buf what = {0};
+        p->given_up = restart_recent(p, clock_mono_us());
         server_say_end(p, &what);
-        buf_printf(&what, ", and was started again %u times within a minute before",
-                   restart_recent(p, clock_mono_us()));
         trouble_crash_loop(&p->trouble, buf_str(&what));
         buf_close(&what);
     }

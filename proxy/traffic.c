@@ -355,10 +355,22 @@ void traffic_stderr(struct traffic *t, const struct line *line, findings found)
     chunk_drop(hold);
 }
 
-void traffic_server_gone(struct traffic *t, const char *cause, const char *why)
+bool traffic_had(const struct pending *p, uint64_t read)
 {
-    while (t->open[ROW_C2S].open.oldest != NULL)
-        message_answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
+    return p->written_us != 0 && p->written_at <= read;
+}
+
+void traffic_server_gone(struct traffic *t, const char *cause, const char *why, uint64_t read)
+{
+    struct buf text = {0};
+    for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
+        buf_clear(&text);
+        buf_adds(&text, why);
+        buf_adds(&text, traffic_had(p, read) ? "; this call may have run"
+                                             : "; this call did not reach it");
+        message_answer_for_server(t, p, cause, text.failed ? why : buf_str(&text));
+    }
+    buf_close(&text);
 }
 
 void traffic_end_listens(struct traffic *t)

@@ -92,8 +92,11 @@ void traffic_stderr(struct traffic *t, const struct line *line, findings found);
  * for now, for the server's reader cannot hold it up. */
 bool traffic_must_wait(struct traffic *t);
 /* The server can answer no more: every open request of the client gets an error that says why.
- * `cause` is a stable word, `why` a sentence. */
-void traffic_server_gone(struct traffic *t, const char *cause, const char *why);
+ * `cause` is a stable word, `why` a sentence; whether the call may have run follows, for the server has
+ * read so many bytes of its outbox. */
+void traffic_server_gone(struct traffic *t, const char *cause, const char *why, uint64_t read);
+/* Had the server this request, whole? */
+bool traffic_had(const struct pending *p, uint64_t read);
 /* The client ends the session: so do its subscriptions, each with the result that is their end. */
 void traffic_end_listens(struct traffic *t);
 /* Recording has failed for good and was not to be done without: what is staged for the client and not

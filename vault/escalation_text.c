@@ -128,6 +128,20 @@ static void add_prose(struct buf *b, struct slice text)
     buf_close(&visible);
 }
 
+/* What is a sentence in an error is one here: a capital at its beginning, a full stop at its end. */
+static void add_sentence(struct buf *b, struct slice text)
+{
+    struct buf s = {0};
+    buf_slice_add(&s, text);
+    if (s.n > 0 && s.p[0] >= 'a' && s.p[0] <= 'z')
+        s.p[0] = (char)(s.p[0] - 'a' + 'A');
+    if (s.n > 0 && s.p[s.n - 1] != '.')
+        buf_addc(&s, '.');
+    add_prose(b, buf_slice(&s));
+    b->failed |= s.failed;
+    buf_close(&s);
+}
+
 /* A line of code by its indentation: nothing in it can end it, or be more than text. */
 static void add_code(struct buf *b, struct text text)
 {
@@ -255,7 +269,7 @@ static void add_body(struct buf *b, const struct escalation *e)
     buf_printf(b, "# %s\n\n", causes[e->cause].name);
     if (e->happened.n > 0) {
         buf_adds(b, "## What happened\n\n");
-        add_prose(b, e->happened);
+        add_sentence(b, e->happened);
     }
     add_call(b, e);
     if (e->done.n > 0) {

@@ -370,7 +370,7 @@ static void end(void)
     meant_wait(1000000); /* past whatever it waits for between two tries */
     if (!play.over) {
         end_turn(); /* what waits is recorded before anything else, if it can be */
-        traffic_server_gone(&play.traffic, "server-exited", "the server is gone");
+        traffic_server_gone(&play.traffic, "server-exited", "the server is gone", 0);
     }
     if (!play.over)
         end_turn();

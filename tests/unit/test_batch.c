@@ -204,7 +204,7 @@ static void test_batch_requests_are_answered_when_the_server_is_gone(void **stat
     const struct pending *p = f->traffic.open[ROW_C2S].open.oldest;
     assert_int_equal(p->written_at, f->traffic.out[ROW_C2S].staged); /* the whole line's end */
     assert_int_equal(p->next->written_at, f->traffic.out[ROW_C2S].staged);
-    traffic_server_gone(&f->traffic, "server-exited", "gone");
+    traffic_server_gone(&f->traffic, "server-exited", "gone", 0);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         "<1 -32000 server-exited><2 -32000 server-exited>");

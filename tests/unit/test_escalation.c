@@ -210,7 +210,7 @@ static void test_escalation_text_of_a_peer_stays_where_it_was_put(void **state)
     assert_non_null(strstr(p, "tool: \"x\\\"\\ncount: 99\\n---\\n# heading\"\n"));
     assert_non_null(strstr(p, "\n    a\\n# heading\\r\\n\\x1b[2J`b`\n"));
     assert_non_null(
-        strstr(p, "\\<img src=http://a> \\[b](c) \\`d\\` \\\\\\<e\\\\n\\\\n# heading\n"));
+        strstr(p, "\\<img src=http://a> \\[b](c) \\`d\\` \\\\\\<e\\\\n\\\\n# heading.\n"));
     free(p);
     e.at_us += 2 * SECOND;
     write_one(f, &e);

@@ -101,6 +101,33 @@ static void test_message_request_that_is_called_off_is_no_hang(void **state)
     }
 }
 
+static void test_message_end_says_which_calls_the_server_had(void **state)
+{
+    struct fixture *f = *state;
+    struct deadlines rules;
+    with_deadline(f, &rules, 10000000);
+    traffic_say(f, "C " ASK("7", "tools/call"));
+    uint64_t read = f->traffic.out[ROW_C2S].staged;
+    traffic_say(f, "C " ASK("8", "tools/call"));
+    traffic_turn(f);
+    (void)traffic_clocks(&f->traffic);
+    traffic_say(f, "C " ASK("9", "tools/call")); /* not written */
+    traffic_server_gone(&f->traffic, "server-exited", "it ended", read);
+    traffic_turn(f);
+    const char *got = buf_str(&f->got[ROW_S2C]);
+    assert_non_null(strstr(got,
+                           "\"id\":7,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
+                           "may have run\""));
+    assert_non_null(strstr(got,
+                           "\"id\":8,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
+                           "did not reach it\""));
+    assert_non_null(strstr(got,
+                           "\"id\":9,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
+                           "did not reach it\""));
+    traffic_end(f);
+    deadlines_close(&rules);
+}
+
 static void test_message_request_that_is_called_off_is_answered_as_it_comes(void **state)
 {
     struct fixture *f = *state;
@@ -202,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_message_shutdown_and_exit_want_the_end),
         T(test_message_request_that_is_called_off_is_no_hang),
+        T(test_message_end_says_which_calls_the_server_had),
         T(test_message_request_that_is_called_off_is_answered_as_it_comes),
         T(test_message_progress_nobody_asked_for_keeps_the_only_request_alive),
         T(test_message_progress_nobody_asked_for_is_not_of_one_with_a_token),

@@ -827,8 +827,8 @@ static void test_traffic_server_gone_answers_every_open_request(void **state)
     traffic_say(f, "S " PING("5"));
     traffic_turn(f);
     buf_clear(&f->got[ROW_S2C]);
-    traffic_server_gone(&f->traffic, "server-exited", "the server srv exited with status 1");
-    traffic_server_gone(&f->traffic, "server-exited", "once is enough");
+    traffic_server_gone(&f->traffic, "server-exited", "the server srv exited with status 1", 0);
+    traffic_server_gone(&f->traffic, "server-exited", "once is enough", 0);
     traffic_say(f, "S " OK("1"));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
@@ -862,7 +862,7 @@ static void test_traffic_client_that_leaves_ends_its_listens_with_a_result(void 
     traffic_say(f, "C " CANCEL("4"));
     traffic_turn(f);
     traffic_end_listens(&f->traffic);
-    traffic_server_gone(&f->traffic, "server-exited", "the server srv exited with status 0");
+    traffic_server_gone(&f->traffic, "server-exited", "the server srv exited with status 0", 0);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         LISTENED("1") "|" LISTENED("'s'") "|<2 -32000 server-exited>");
@@ -1126,9 +1126,9 @@ static void test_traffic_finished_invocation_is_logged_with_what_became_of_it(vo
     assert_string_equal(logged(f, "status"), "error");
     assert_string_equal(logged(f, "tool"), "b");
     traffic_say(f, "C " CALL("7", "c"));
-    traffic_server_gone(&f->traffic, "server-exited", "it \"exited\"");
+    traffic_server_gone(&f->traffic, "server-exited", "it \"exited\"", 0);
     assert_string_equal(logged(f, "status"), "server-gone");
-    assert_string_equal(logged(f, "error"), "{\"code\":-32000,\"message\":\"it \\\"exited\\\"\"}");
+    assert_string_equal(logged(f, "error"), "{\"code\":-32000,\"message\":\"it \\\"exited\\\"; this call did not reach it\"}");
     size_t n = logged_lines(f);
     traffic_say(f, "C " NOTE); /* no invocations */
     traffic_say(f, "C bad");
