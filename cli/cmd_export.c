@@ -62,7 +62,7 @@ static int write_other(const struct settings *settings, struct query *q,
             st = formats[i].write(&x);
     export_close(&x);
     if (st < 0 && file->error == 0)
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+        (void)session_fail(q, st);
     return st;
 }
 
@@ -79,27 +79,17 @@ static int export_session(const struct settings *settings, struct query *q,
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
+static int export(struct query *q, const struct settings *settings)
+{
+    struct query_session s;
+    (void)signal(SIGPIPE, SIG_IGN);
+    int st = query_session(q, settings->operands[0], &s);
+    return st == 0 ? export_session(settings, q, &s) : session_fail(q, st);
+}
+
 static int run(int argc, char **argv)
 {
-    struct settings settings;
-    struct query *q = NULL;
-    if (!settings_read(&settings, &command_export, argc, argv))
-        return settings.exit_status;
-    (void)signal(SIGPIPE, SIG_IGN);
-    int status = session_vault_open(&settings, &q);
-    if (status == EXIT_FINE) {
-        struct query_session s;
-        int st = query_session(q, settings.operands[0], &s);
-        if (st == 0) {
-            status = export_session(&settings, q, &s);
-        } else {
-            log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
-            status = EXIT_TROUBLE;
-        }
-    }
-    query_close(q);
-    settings_close(&settings);
-    return status;
+    return session_command(&command_export, argc, argv, export);
 }
 
 const struct command command_export = {

@@ -156,9 +156,9 @@ static int list_row(struct listing *l, const struct running_row *row)
     return 0;
 }
 
-static int list(struct query *q, bool json)
+static int list(struct query *q, const struct settings *s)
 {
-    struct listing l = {.q = q, .json = json};
+    struct listing l = {.q = q, .json = settings_on(s, "json")};
     struct running_list rows;
     struct buf error = {0};
     out_open(&l.out);
@@ -184,17 +184,7 @@ static int list(struct query *q, bool json)
 
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    if (!settings_read(&s, &command_ps, argc, argv))
-        return s.exit_status;
-    struct query *q;
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE) {
-        status = list(q, settings_on(&s, "json"));
-        query_close(q);
-    }
-    settings_close(&s);
-    return status;
+    return session_command(&command_ps, argc, argv, list);
 }
 
 const struct command command_ps = {

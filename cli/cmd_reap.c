@@ -183,42 +183,33 @@ static void look_at(struct reaper *p, const struct running_row *row)
     }
 }
 
-static int reap(struct reaper *p)
+/* The query says what is wrong with the vault, as every command does, and no more. */
+static int reap(struct query *q, const struct settings *s)
 {
+    struct reaper p = {
+        .vault = query_vault(q),
+        .dry = settings_on(s, "dry-run"),
+        .idle_us = settings_duration_us(s, "idle"),
+    };
     struct running_list rows;
     struct buf error = {0};
-    int st = running_open(&rows, p->vault, &error);
+    int st = running_open(&rows, p.vault, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "no memory" : buf_str(&error));
-    out_open(&p->out);
+    out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
-        look_at(p, &rows.row[i]);
+        look_at(&p, &rows.row[i]);
     running_close(&rows);
     buf_close(&error);
-    int status = out_close(&p->out);
-    if (st < 0 || p->failed)
+    int status = out_close(&p.out);
+    if (st < 0 || p.failed)
         return EXIT_TROUBLE;
-    return p->dry && p->found ? EXIT_FOUND : status;
+    return p.dry && p.found ? EXIT_FOUND : status;
 }
 
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    if (!settings_read(&s, &command_reap, argc, argv))
-        return s.exit_status;
-    struct query *q; /* to say what is wrong with the vault, as every command does */
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE) {
-        struct reaper p = {
-            .vault = query_vault(q),
-            .dry = settings_on(&s, "dry-run"),
-            .idle_us = settings_duration_us(&s, "idle"),
-        };
-        status = reap(&p);
-        query_close(q);
-    }
-    settings_close(&s);
-    return status;
+    return session_command(&command_reap, argc, argv, reap);
 }
 
 const struct command command_reap = {

@@ -99,12 +99,8 @@ static bool on_session(void *ctx, const struct query_session *x)
 static struct slice text_of(struct searching *s, const struct session_row *r,
                             const struct query_message *m)
 {
-    struct slice body = m->body;
-    if (m->is_large) {
-        buf_clear(&s->large);
-        if (query_body(s->q, slice_of(r->id.uid), m, SIZE_MAX, &s->large) == 0)
-            body = buf_slice(&s->large);
-    }
+    const char *error; /* what cannot be read is not found */
+    struct slice body = session_body(s->q, slice_of(r->id.uid), m, SIZE_MAX, &s->large, &error);
     return search_text(m->kind, body, &s->text);
 }
 
@@ -338,10 +334,8 @@ static int search(struct searching *s)
     search_all(s);
     search_close(s->index);
     int status = out_close(&s->out);
-    if (s->status < 0) {
-        log_error("%s", s->status == MI_ENOMEM ? "no memory" : query_error(s->q));
-        return EXIT_TROUBLE;
-    }
+    if (s->status < 0)
+        return session_fail(s->q, s->status);
     return status != EXIT_FINE || s->found > 0 ? status : EXIT_FOUND;
 }
 

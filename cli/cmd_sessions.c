@@ -167,10 +167,8 @@ static int list(struct query *q, const struct settings *settings)
     table_close(&l.table);
     buf_close(&l.text);
     int status = out_close(&l.out);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
-        return EXIT_TROUBLE;
-    }
+    if (st < 0)
+        return session_fail(q, st);
     if (none && !json && is_narrowed(&l))
         log_warn("no session in %s is like that", query_vault(q));
     else if (none && !json)
@@ -180,17 +178,7 @@ static int list(struct query *q, const struct settings *settings)
 
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    if (!settings_read(&s, &command_sessions, argc, argv))
-        return s.exit_status;
-    struct query *q;
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE) {
-        status = list(q, &s);
-        query_close(q);
-    }
-    settings_close(&s);
-    return status;
+    return session_command(&command_sessions, argc, argv, list);
 }
 
 const struct command command_sessions = {

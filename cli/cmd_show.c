@@ -40,14 +40,8 @@ struct showing {
 static bool json_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    struct slice body = m->body;
-    const char *error = NULL;
-    if (m->is_large) {
-        buf_clear(&s->body);
-        int st = query_body(s->q, s->session.uid, m, SIZE_MAX, &s->body);
-        error = st < 0 ? query_error(s->q) : NULL;
-        body = st < 0 ? (struct slice){0} : buf_slice(&s->body);
-    }
+    const char *error;
+    struct slice body = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &error);
     record_json_message(&s->out.b, &s->session, m, body, error);
     out_end_line(&s->out);
     return !out_ended(&s->out);
@@ -205,10 +199,8 @@ static int show(struct showing *s, const struct settings *settings)
     if (s->seq > 0 && bodies == BODIES_SHORT)
         bodies = BODIES_PRETTY;
     int st = session_look(s->q, &s->session, true, &s->view);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
-        return EXIT_TROUBLE;
-    }
+    if (st < 0)
+        return session_fail(s->q, st);
     struct pager pager = {.terminal = -1};
     out_open(&s->out);
     if (!settings_on(settings, "no-pager"))
@@ -222,7 +214,7 @@ static int show(struct showing *s, const struct settings *settings)
     int status = out_close(&s->out);
     pager_close(&pager);
     if (st < 0 && st != MI_ENOENT)
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s->q));
+        (void)session_fail(s->q, st);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
@@ -242,12 +234,7 @@ static int run(int argc, char **argv)
         status = session_vault_open(&settings, &s.q);
     if (status == EXIT_FINE) {
         int st = query_session(s.q, settings.operands[0], &s.session);
-        if (st == 0) {
-            status = show(&s, &settings);
-        } else {
-            log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(s.q));
-            status = EXIT_TROUBLE;
-        }
+        status = st == 0 ? show(&s, &settings) : session_fail(s.q, st);
         query_close(s.q);
     }
     settings_close(&settings);

@@ -306,10 +306,8 @@ static int count(struct query *q, const struct settings *s)
     tally_close(&c.tally);
     buf_close(&c.key);
     int status = out_close(&c.out);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
-        return EXIT_TROUBLE;
-    }
+    if (st < 0)
+        return session_fail(q, st);
     if (none && !json)
         log_warn("no call in %s is like that", query_vault(q));
     return status;
@@ -317,17 +315,7 @@ static int count(struct query *q, const struct settings *s)
 
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    if (!settings_read(&s, &command_stats, argc, argv))
-        return s.exit_status;
-    struct query *q;
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE) {
-        status = count(q, &s);
-        query_close(q);
-    }
-    settings_close(&s);
-    return status;
+    return session_command(&command_stats, argc, argv, count);
 }
 
 const struct command command_stats = {

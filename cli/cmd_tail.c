@@ -336,7 +336,7 @@ static int tail(struct query *q, const struct settings *s)
         follow(&t);
     st = st == 0 ? t.status : st;
     if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+        (void)session_fail(q, st);
     followed_close(&t.live);
     int status = tail_page_close(&t.page);
     return st < 0 ? EXIT_TROUBLE : status;
@@ -344,17 +344,7 @@ static int tail(struct query *q, const struct settings *s)
 
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    if (!settings_read(&s, &command_tail, argc, argv))
-        return s.exit_status;
-    struct query *q;
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE) {
-        status = tail(q, &s);
-        query_close(q);
-    }
-    settings_close(&s);
-    return status;
+    return session_command(&command_tail, argc, argv, tail);
 }
 
 const struct command command_tail = {

@@ -224,7 +224,7 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
                       "names of servers",
                       server);
         else
-            log_error("%s", st == MI_ENOMEM ? "no memory" : query_error(q));
+            (void)session_fail(q, st);
         return EXIT_TROUBLE;
     }
     out_open(&o);
@@ -235,29 +235,24 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
     return closed != EXIT_FINE ? closed : status;
 }
 
+static int tools(struct query *q, const struct settings *s)
+{
+    struct query_session newest;
+    struct buf name = {0};
+    if (s->operands_n > 0)
+        return tools_of(s, q, s->operands[0]);
+    int st = query_session(q, NULL, &newest);
+    if (st < 0)
+        return session_fail(q, st);
+    buf_slice_add(&name, newest.name);
+    int status = tools_of(s, q, buf_str(&name));
+    buf_close(&name);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
-    struct settings s;
-    struct query *q = NULL;
-    struct buf name = {0};
-    if (!settings_read(&s, &command_tools, argc, argv))
-        return s.exit_status;
-    int status = session_vault_open(&s, &q);
-    if (status == EXIT_FINE && s.operands_n == 0) {
-        struct query_session newest;
-        if (query_session(q, NULL, &newest) == 0) {
-            buf_slice_add(&name, newest.name);
-        } else {
-            log_error("%s", query_error(q));
-            status = EXIT_TROUBLE;
-        }
-    }
-    if (status == EXIT_FINE)
-        status = tools_of(&s, q, s.operands_n > 0 ? s.operands[0] : buf_str(&name));
-    query_close(q);
-    buf_close(&name);
-    settings_close(&s);
-    return status;
+    return session_command(&command_tools, argc, argv, tools);
 }
 
 const struct command command_tools = {

@@ -45,16 +45,10 @@ int export_end(struct export *x)
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error)
 {
-    *ret_error = NULL;
-    if (!m->is_large)
-        return m->body;
-    buf_clear(&x->body);
-    int st = query_body(x->q, x->s->uid, m, max, &x->body);
-    if (st == MI_ENOMEM)
-        x->status = st;
-    if (st < 0)
-        *ret_error = st == MI_ENOMEM ? "no memory" : query_error(x->q);
-    return st < 0 ? (struct slice){0} : buf_slice(&x->body);
+    struct slice body = session_body(x->q, x->s->uid, m, max, &x->body, ret_error);
+    if (x->body.failed) /* what is missing for want of memory makes no file */
+        x->status = MI_ENOMEM;
+    return body;
 }
 
 int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event, void *ctx)

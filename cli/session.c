@@ -64,6 +64,41 @@ int session_vault_open(const struct settings *s, struct query **ret)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
+int session_command(const struct command *c, int argc, char **argv, session_work_fn work)
+{
+    struct settings s;
+    if (!settings_read(&s, c, argc, argv))
+        return s.exit_status;
+    struct query *q;
+    int status = session_vault_open(&s, &q);
+    if (status == EXIT_FINE) {
+        status = work(q, &s);
+        query_close(q);
+    }
+    settings_close(&s);
+    return status;
+}
+
+int session_fail(struct query *q, int status)
+{
+    log_error("%s", status == MI_ENOMEM ? "no memory" : query_error(q));
+    return EXIT_TROUBLE;
+}
+
+struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
+                          size_t max, struct buf *b, const char **ret_error)
+{
+    *ret_error = NULL;
+    if (!m->is_large)
+        return m->body;
+    buf_clear(b);
+    int st = query_body(q, uid, m, max, b);
+    if (st == 0)
+        return buf_slice(b);
+    *ret_error = st == MI_ENOMEM ? "no memory" : query_error(q);
+    return (struct slice){0};
+}
+
 int session_look(struct query *q, const struct query_session *s, bool waiting,
                  struct session_view *ret)
 {

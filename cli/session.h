@@ -1,4 +1,5 @@
-/* session.h - what can be told of a session beyond its row: is it running, how long, how did it go.
+/* session.h - what commands that read the vault have in common: their frame, and what can be told of a session or
+ * a message beyond its row.
  *
  * Owns      a view owns what its summary owns; session_close() frees it.
  * Errors    those of vault/query.h.
@@ -22,8 +23,17 @@ struct session_view {
     struct query_summary summary;
 };
 
+/* ---- commands that read the vault ---- */
+
 /* Opens the vault of a command to be read. EXIT_FINE, or the status to exit with; stderr is told. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
+/* The whole of a command that needs no more: settings, vault, the work, and both closed again. The exit status. */
+typedef int (*session_work_fn)(struct query *q, const struct settings *s);
+MI_MUST int session_command(const struct command *c, int argc, char **argv, session_work_fn work);
+/* Tells stderr why reading failed: MI_ENOMEM, or what the query says. EXIT_TROUBLE. */
+int session_fail(struct query *q, int status);
+
+/* ---- a session ---- */
 
 MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
                          struct session_view *ret);
@@ -36,6 +46,12 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 /* Calls that did not end well. */
 int64_t session_errors(const struct query_summary *s);
 
+/* ---- a message ---- */
+
+/* Its body, as much of it as max bytes if it is a large one, which then lies in b. {NULL, 0} and *ret_error: it
+ * cannot be read, and why. */
+struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
+                          size_t max, struct buf *b, const char **ret_error);
 /* How an answer answers, in the words of the view `invocations`: "ok", "tool-error", "error",
  * "server-gone", "timeout", "refused" (its request was). */
 const char *session_answer_status(const struct query_message *m);

@@ -53,13 +53,8 @@ static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
 
 static void json_message(struct tail_page *p, const struct query_message *m)
 {
-    struct slice body = m->body;
-    const char *error = NULL;
-    if (m->is_large) {
-        buf_clear(&p->text);
-        error = query_body(p->q, p->of->uid, m, SIZE_MAX, &p->text) < 0 ? query_error(p->q) : NULL;
-        body = error != NULL ? (struct slice){0} : buf_slice(&p->text);
-    }
+    const char *error;
+    struct slice body = session_body(p->q, p->of->uid, m, SIZE_MAX, &p->text, &error);
     record_json_message(&p->page.b, p->of, m, body, error);
     buf_addc(&p->page.b, '\n');
 }

@@ -292,21 +292,12 @@ static void add_detail(struct timeline *t, const struct query_message *m, struct
     out_style(o, OUT_PLAIN);
 }
 
-/* The body, or the head of a large one; {NULL, 0} when there is none, with *ret_error saying why. */
+/* The body, or, where a line has to do, the head of a large one. */
 static struct slice body_of(struct timeline *t, const struct query_message *m,
                             const char **ret_error)
 {
-    *ret_error = NULL;
-    if (!m->is_large)
-        return m->body;
-    buf_clear(&t->body);
     size_t max = t->bodies == BODIES_SHORT ? LARGE_HEAD : SIZE_MAX;
-    int st = query_body(t->q, t->session->uid, m, max, &t->body);
-    if (st < 0) {
-        *ret_error = query_error(t->q);
-        return (struct slice){0};
-    }
-    return buf_slice(&t->body);
+    return session_body(t->q, t->session->uid, m, max, &t->body, ret_error);
 }
 
 static void print_body(struct timeline *t, struct slice body)
