@@ -102,6 +102,8 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
                : t->timers.away   ? "had ended, and no other was there to read"
                                   : "did not read",
                buf_str(&name), (double)waited_us / 1e6);
+    if (t->protocol.uninitialized) /* a strict server then never answers (mcp-wire.md 7.4) */
+        buf_adds(&why, " (the client has not said notifications/initialized)");
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(&why, " (%zu bytes of a line have come, and no newline)",
                    t->unfinished[ROW_S2C]);

@@ -106,6 +106,7 @@ static breaches check_phase(struct protocol *p, const struct method *k)
     if (p->phase == PHASE_READY)
         return 0;
     p->phase = PHASE_READY;
+    p->uninitialized = true;
     return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
 }
 
@@ -235,9 +236,12 @@ static breaches server_notification(struct protocol *p, const struct rpc *m, con
 static void client_notification(struct protocol *p, const struct rpc *m)
 {
     p->client_spoke = true;
-    if (p->phase == PHASE_ANSWERED &&
-        (rpc_method_is(m, "notifications/initialized") || rpc_method_is(m, "initialized")))
-        p->phase = PHASE_READY;
+    bool bare = rpc_method_is(m, "initialized");
+    if (bare || rpc_method_is(m, "notifications/initialized")) {
+        if (p->phase == PHASE_ANSWERED)
+            p->phase = PHASE_READY;
+        p->uninitialized = bare;
+    }
     if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
         protocol_stream_over(p, rpc_id_hash_of(m->request_id));
 }

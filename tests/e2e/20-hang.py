@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """A deadline that passes in silence: the client is told, the server is ended and started again."""
 import lib
-from lib import check, eq, request
-from misbehave import Event, Ready, Received, T, Wait, gone, ms, n_ms, ok, row, timed_out, tool
+from lib import check, eq, note, request
+from misbehave import Event, Ready, Received, T, Wait, gone, handshake, ms, n_ms, ok, row, timed_out, tool
 
 HUNG = "spawn timeout hang kill exit restart spawn exit"
 
 
 def silent(t, s):
     (d,) = s.details("timeout")
+    eq(t.messages("origin = 'interposer' AND body LIKE '%has not said%'"), [], "nor is a good client blamed")
     eq((d["method"], d["target"], d["silent"]), ("tools/call", "freeze", True), "the timeout's detail")
     check(d["waited_ms"] >= n_ms(3), f"waited_ms: {d}")
 
@@ -31,6 +32,11 @@ for name, script, events in (
         options=T, play=[tool(1, script), Wait(1), tool(2, "answer")],
         want={1: timed_out(3, "hang"), 2: ok("2.1")}, got=[(2, ("call", 2))], not_got=[(2, ("call", 1))],
         events=events, records={1: "timeout", 2: "ok"}, escalated=["hang"])
+
+for said in ((), (note("initialized"),)):
+    row(f"a client that has not said notifications/initialized, but {said or 'nothing'}: the error says so beside the hang",
+        options=T, init=[*handshake()[:2], *said], play=[tool(1, "freeze"), Event("spawn", 2)],
+        want={1: timed_out(3, "hang", words=["(the client has not said notifications/initialized)"])}, escalated=["hang"])
 
 row("what is recorded of a hang", options=T, play=[tool(1, "freeze"), Event("spawn", 2)],
     want={1: timed_out(3, "hang", words=["tools/call freeze"])}, events=HUNG,
