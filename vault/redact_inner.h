@@ -118,6 +118,8 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Text, escapes resolved: its JSON if it is JSON, shapes otherwise. */
 void redact_plain(struct redact *r, struct slice text, int level);
+/* Secrets by their shape, wherever they stand in it. */
+void redact_shapes(struct redact *r, struct slice text);
 /* Does something in this JSON, or what looks like it, have the name of a secret, or may have? */
 bool redact_names(const struct redact *r, struct slice s);
 /* Are the escapes in it those of JSON? */
@@ -126,5 +128,12 @@ bool redact_escapes(struct slice raw);
 bool redact_quiet(struct redact *r, size_t from, size_t to);
 /* Is a string with this key a secret? */
 bool redact_judge(const struct redact *r, const struct key_rule *rule, struct slice raw);
+
+/* ---- base64 (redact_base64.c) ---- */
+
+/* An image, a sound, an archive: long, and nothing but base64. A key in PEM that is written so is not. */
+bool redact_long_base64(struct slice s);
+/* Base64 of text: what is found in it is replaced in it, and the result is base64 again. */
+void redact_blob(struct redact *r, struct slice s, int level);
 
 #endif

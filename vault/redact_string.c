@@ -2,50 +2,20 @@
 #include "vault/redact_inner.h"
 
 #include "base/text.h"
+#include "vault/redact_read.h"
 #include "vault/shape_table.h"
 #include "wire/json_text.h"
 
 #include <stdlib.h>
 
-#define BASE64_MIN 1024 /* bytes of nothing but base64 that are no token */
 #define JSON_TRIES 16   /* places in a text where JSON was looked for in vain */
 #define WORD_MAX 64     /* bytes of a name in text */
 #define LOOK_AHEAD 1024 /* bytes behind a string that are searched with it */
 #define CUT_LOOK 512 /* bytes of a string that was cut, at the most: else it is looked at again */
+#define CUT_LONG ((size_t)64 << 10) /* bytes of content whose head, mostly, is enough to look at */
+#define CUT_SEEN ((size_t)16 << 10) /* bytes of that head */
 
 /* ---- what needs no look -------------------------------------------------------------------- */
-
-static const char base64[256] = {
-    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
-    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
-    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
-    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
-    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
-    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
-    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
-    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['-'] = 63,
-    ['/'] = 64, ['_'] = 64};
-
-/* An image, a sound, an archive: long, and nothing but base64. A key in PEM that is written so is not. */
-static bool is_long_base64(struct slice s)
-{
-    if (s.n < BASE64_MIN || slice_begins(s, "LS0tL"))
-        return false;
-    while (s.n > 0 && s.p[s.n - 1] == '=')
-        s.n--;
-    size_t i = 0;
-    for (; i + 8 <= s.n; i += 8) {
-        bool all = true;
-        for (size_t k = 0; k < 8; k++)
-            all &= base64[(unsigned char)s.p[i + k]] != 0;
-        if (!all)
-            return false;
-    }
-    for (; i < s.n; i++)
-        if (base64[(unsigned char)s.p[i]] == 0)
-            return false;
-    return true;
-}
 
 static bool is_space(char c)
 {
@@ -220,7 +190,7 @@ static void merge(struct redact *r, size_t first)
     r->edit_n = n;
 }
 
-static void find_shapes(struct redact *r, struct slice text)
+void redact_shapes(struct redact *r, struct slice text)
 {
     struct shape_hit h;
     size_t from = 0;
@@ -269,7 +239,7 @@ void redact_plain(struct redact *r, struct slice text, int level)
         redact_json(r, text, level, ZONE_ANY, 0, 0);
         return;
     }
-    find_shapes(r, text);
+    redact_shapes(r, text);
     if (deep && redact_names(r, text)) {
         if (begins_json(text) && !find_json(r, text, level))
             redact_json(r, text, level, ZONE_ANY, 0, 0); /* its end is missing */
@@ -323,7 +293,7 @@ static size_t cut_at(const struct redact *r, size_t first, struct slice s)
     return s.n;
 }
 
-static bool cut(struct redact *r, size_t first, struct slice s)
+static bool cut(struct redact *r, size_t first, struct slice s, size_t behind)
 {
     size_t tail = tail_len(s), n = s.n - tail;
     if (tail > 0 && cut_at(r, first, (struct slice){s.p, n}) == n)
@@ -336,76 +306,10 @@ static bool cut(struct redact *r, size_t first, struct slice s)
     char text[64];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text};
     buf_adds(&b, "… [+");
-    buf_int(&b, (int64_t)text_utf8_chars((struct slice){s.p + at, s.n - at}));
+    buf_int(&b, (int64_t)(text_utf8_chars((struct slice){s.p + at, s.n - at}) + behind));
     buf_adds(&b, " chars]");
     edit_add(r, at, s.n, buf_slice(&b));
     return true;
-}
-
-/* ---- base64 that is text -------------------------------------------------------------------- */
-
-static bool decode(struct slice s, struct buf *b)
-{
-    unsigned held = 0, bits = 0;
-    if (!buf_room(b, s.n / 4 * 3 + 3))
-        return false;
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned v = (unsigned char)base64[(unsigned char)s.p[i]];
-        if (v == 0 && s.p[i] != '=' && !is_space(s.p[i]))
-            return false;
-        if (v == 0)
-            continue;
-        held = held << 6 | (v - 1);
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            b->p[b->n++] = (char)(held >> bits & 0xFF);
-        }
-    }
-    return true;
-}
-
-static void encode(struct slice s, bool url, bool padded, struct buf *b)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    for (size_t i = 0; i < s.n; i += 3) {
-        size_t have = size_min(s.n - i, 3);
-        uint32_t v = 0;
-        for (size_t k = 0; k < 3; k++)
-            v = v << 8 | (k < have ? (unsigned char)s.p[i + k] : 0);
-        for (size_t k = 0; k < 4; k++) {
-            unsigned d = v >> (18 - 6 * k) & 63;
-            if (k > have && !padded)
-                break;
-            buf_addc(b, k > have ? '=' : d < 62 ? digits[d] : "+/-_"[(d & 1) + 2 * url]);
-        }
-    }
-}
-
-/* What is found in it is replaced in it: the result is base64 again. */
-static void blob(struct redact *r, struct slice s, int level)
-{
-    struct buf bytes = {0}, clean = {0}, again = {0};
-    size_t first = r->edit_n;
-    if (!decode(s, &bytes)) {
-        r->failed |= bytes.failed;
-        find_shapes(r, s);
-        buf_close(&bytes);
-        return;
-    }
-    redact_plain(r, buf_slice(&bytes), level);
-    if (r->edit_n > first) {
-        edit_render(r, first, buf_slice(&bytes), &clean);
-        bool url = memchr(s.p, '-', s.n) != NULL || memchr(s.p, '_', s.n) != NULL;
-        encode(buf_slice(&clean), url, s.n % 4 == 0 || s.p[s.n - 1] == '=', &again);
-        r->failed |= clean.failed || again.failed;
-        r->edit_n = first;
-        r->again = true;
-        edit_add(r, 0, s.n, buf_slice(&again));
-    }
-    buf_close(&bytes);
-    buf_close(&clean);
-    buf_close(&again);
 }
 
 /* ---- the string ---------------------------------------------------------------------------- */
@@ -464,6 +368,66 @@ static bool settled(const struct redact *r, size_t first, struct slice raw, size
     return !b.failed && !shapes_maybe(left) && !(looks_json(left, true) && redact_names(r, left));
 }
 
+/* Notes what goes of the string, as far as `look`, which is its head, tells. `behind`: characters behind that. */
+static bool look_at(struct redact *r, struct slice look, size_t base, bool odd, int level,
+                    enum string_kind kind, size_t behind)
+{
+    size_t first = r->edit_n;
+    bool cuts = kind == STRING_CUT;
+    struct slice plain = look;
+    bool escaped = memchr(look.p, '\\', look.n) != NULL && redact_escapes(look);
+    if (escaped) {
+        struct buf *b = &r->plain[level];
+        buf_clear(b);
+        json_unescape(b, look);
+        if (b->failed) {
+            r->failed = true;
+            return false;
+        }
+        plain = buf_slice(b);
+    }
+    if (kind == STRING_BLOB)
+        redact_blob(r, plain, level + 1);
+    else if (!cuts || wants_look(r, look, base, odd, level))
+        redact_plain(r, plain, level + 1);
+    bool was_cut = cuts && cut(r, first, plain, behind);
+    if (r->edit_n > first)
+        edit_map(r, first, look, base, escaped);
+    return was_cut;
+}
+
+/* Characters of a string whose escapes have two bytes each. */
+static size_t raw_chars(struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    size_t escapes = 0;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        escapes++;
+        p += size_min((size_t)(end - p), 2);
+    }
+    return text_utf8_chars(raw) - escapes;
+}
+
+/* Long content of which little stays is looked at as far as that takes. false: it has to be looked at whole, because
+ * it may be JSON, or because what would stay is a secret that goes on behind what was looked at. */
+static bool cut_by_head(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+{
+    size_t first = r->edit_n;
+    if (raw.n < CUT_LONG || odd || shapes_has_patterns(r->shapes) ||
+        memchr(raw.p, '{', CUT_LOOK) != NULL || memchr(raw.p, '[', CUT_LOOK) != NULL)
+        return false;
+    const char *end = raw.p + CUT_SEEN;
+    size_t n = read_between(raw.p - 1, end, end).n; /* no half of an escape */
+    struct slice head = text_head(raw, n);
+    size_t behind = raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
+    if (!look_at(r, head, base, odd, level, STRING_CUT, behind)) {
+        r->edit_n = first;
+        return false;
+    }
+    r->edit[r->edit_n - 1].to = base + raw.n;
+    return true;
+}
+
 void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
                    enum string_kind kind)
 {
@@ -472,27 +436,13 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
     if (raw.n == 0 || level >= REDACT_LEVELS)
         return;
     if (!cuts && kind != STRING_BLOB &&
-        ((!odd && is_long_base64(raw)) || !wants_look(r, raw, base, odd, level)))
+        ((!odd && redact_long_base64(raw)) || !wants_look(r, raw, base, odd, level)))
         return;
-    struct slice plain = raw;
-    bool escaped = memchr(raw.p, '\\', raw.n) != NULL && redact_escapes(raw);
-    if (escaped) {
-        struct buf *b = &r->plain[level];
-        buf_clear(b);
-        json_unescape(b, raw);
-        if (b->failed) {
-            r->failed = true;
-            return;
-        }
-        plain = buf_slice(b);
-    }
-    if (kind == STRING_BLOB)
-        blob(r, plain, level + 1);
-    else if (!cuts || wants_look(r, raw, base, odd, level))
-        redact_plain(r, plain, level + 1);
-    bool was_cut = cuts && cut(r, first, plain);
-    if (r->edit_n > first)
-        edit_map(r, first, raw, base, escaped);
+    if (kind == STRING_CUT && !cuts)
+        kind = STRING_ANY;
+    bool was_cut = cuts && cut_by_head(r, raw, base, odd, level);
+    if (!was_cut)
+        was_cut = look_at(r, raw, base, odd, level, kind, 0);
     if (was_cut && !settled(r, first, raw, base, odd))
         r->again = true;
 }

@@ -184,6 +184,68 @@ static void test_redact_content_of_arguments_is_cut_and_nothing_else(void **stat
     }
 }
 
+/* A call whose content is begin, part … part, middle, part … part, end; about `bytes` of it. */
+static void long_call(struct buf *b, const char *begin, const char *part, const char *middle,
+                      const char *end, size_t bytes)
+{
+    buf_clear(b);
+    buf_adds(b, "{\"method\":\"tools/call\",\"params\":{\"arguments\":{\"text\":\"");
+    buf_adds(b, begin);
+    while (b->n < bytes / 2)
+        buf_adds(b, part);
+    buf_adds(b, middle);
+    while (b->n < bytes)
+        buf_adds(b, part);
+    buf_adds(b, end);
+    buf_adds(b, "\"}}}");
+}
+
+/* An escape that stands for a letter makes the sanitizer look at all of it, which must not change the result. */
+static void test_redact_long_content_is_cut_by_its_head_as_by_all_of_it(void **state)
+{
+    static const char *const begins[] = {
+        "",
+        TEN "",
+        "key: -----BEGIN RSA PRIVATE KEY-----\\nMIIE",
+        "glpat-aB3dE5fG7hJ9kL1mN3pQ and",
+        TEN TEN TEN TEN "glpat-aB3dE5fG7hJ9kL1mN3pQ",
+        TEN TEN "012345678 AKIAIOSFODNN7EXAMPL3ABCDEFGH",
+        "log {\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
+        "{\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
+        "password=",
+        "eyJhbGciOiJIUzI1NiJ9.eyJhbGciOiJIUzI1NiJ9.",
+    };
+    static const char *const parts[] = {"a", "é", "\\n", "\\\\", "Ab1", "€ \\\"", "words of it\\n"};
+    static const char *const middles[] = {"", "-----END RSA PRIVATE KEY-----",
+                                          " token=a1b2c3d4e5 "};
+    struct buf b = {0}, one = {0}, all = {0};
+    for (size_t i = 0; i < MI_COUNT(begins); i++)
+        for (size_t k = 0; k < MI_COUNT(parts); k++)
+            for (size_t m = 0; m < MI_COUNT(middles); m++)
+                for (size_t shift = 0; shift < 4;
+                     shift++) { /* of what lies at the end of the head */
+                    size_t n = 0, more = 0;
+                    char begin[128];
+                    snprintf(begin, sizeof begin, "%s%s", begins[i], &"xyz"[3 - shift]);
+                    long_call(&b, begin, parts[k], middles[m], "/", 70000);
+                    assert_int_equal(standard(*state, buf_slice(&b), &one, &n), 0);
+                    assert_true(n > 0);
+                    assert_int_equal(standard(*state, buf_slice(&one), &all, &more), 0);
+                    assert_int_equal(more, 0);
+                    long_call(&b, begin, parts[k], middles[m], "\\/", 70000);
+                    assert_int_equal(standard(*state, buf_slice(&b), &all, &n), 0);
+                    char *slash = strstr((char *)(uintptr_t)buf_str(&all), "\\/");
+                    if (slash != NULL) { /* of a text that all went, but for its end */
+                        memmove(slash, slash + 1, strlen(slash));
+                        all.n--;
+                    }
+                    assert_string_equal(buf_str(&one), buf_str(&all));
+                }
+    buf_close(&b);
+    buf_close(&one);
+    buf_close(&all);
+}
+
 static void test_redact_rules_of_the_user_hold(void **state)
 {
     struct redact *r = *state;
@@ -361,6 +423,23 @@ static void test_redact_no_text_makes_the_work_grow_faster_than_itself(void **st
     }
 }
 
+/* What is far behind the cut is not searched. */
+static void test_redact_long_content_costs_no_more_than_its_head(void **state)
+{
+    struct buf b = {0}, out = {0};
+    uint64_t work[2];
+    for (int i = 0; i < 2; i++) {
+        size_t n;
+        uint64_t before = shapes_work();
+        long_call(&b, "words", "ghp_ token=", "", "", (size_t)1 << (17 + 3 * i));
+        assert_int_equal(standard(*state, buf_slice(&b), &out, &n), 0);
+        work[i] = shapes_work() - before;
+    }
+    assert_true(work[0] > 0 && work[1] == work[0]);
+    buf_close(&b);
+    buf_close(&out);
+}
+
 static void test_redact_every_key_has_its_place_in_the_manual(void **state)
 {
     (void)state;
@@ -390,6 +469,8 @@ int main(void)
         EACH(test_redact_what_only_looks_like_a_secret_stays),
         EACH(test_redact_fields_of_the_protocol_stay_whatever_they_hold),
         EACH(test_redact_content_of_arguments_is_cut_and_nothing_else),
+        EACH(test_redact_long_content_is_cut_by_its_head_as_by_all_of_it),
+        EACH(test_redact_long_content_costs_no_more_than_its_head),
         EACH(test_redact_rules_of_the_user_hold),
         EACH(test_redact_rules_are_told_of_and_read_again),
         EACH(test_redact_private_key_is_hidden_line_by_line),
