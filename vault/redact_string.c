@@ -359,9 +359,10 @@ static bool settled(const struct redact *r, size_t first, struct slice raw, size
 {
     char text[CUT_LOOK];
     struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
-    const struct edit *e = &r->edit[first];
-    if (odd || r->edit_n != first + 1 || r->texts.failed || shapes_has_patterns(r->shapes))
+    if (odd || r->failed || r->edit_n != first + 1 || r->texts.failed ||
+        shapes_has_patterns(r->shapes))
         return false;
+    const struct edit *e = &r->edit[first];
     buf_add(&b, raw.p, e->from - base);
     buf_add(&b, r->texts.p + e->text, e->text_n);
     struct slice left = buf_slice(&b);
@@ -424,7 +425,8 @@ static bool cut_by_head(struct redact *r, struct slice raw, size_t base, bool od
         r->edit_n = first;
         return false;
     }
-    r->edit[r->edit_n - 1].to = base + raw.n;
+    if (!r->failed)
+        r->edit[r->edit_n - 1].to = base + raw.n;
     return true;
 }
 
