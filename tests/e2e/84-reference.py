@@ -16,6 +16,9 @@ FINDINGS = (lib.ROOT / "docs/findings.md").read_text()
 # What a recording tells by itself; the rest is seen only when it passes.
 OF_THE_PROTOCOL = set(re.findall(r"^\| `([a-z0-9-]+)` \|", FINDINGS.split("\n## The protocol\n")[1], re.M)) - {"tool-changed"}
 
+# What --validate protocol refuses: what breaks a MUST.
+GRAVE = set(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| error \|[^|]*\|$", FINDINGS.split("\n## The protocol\n")[1].split("\n### Tools\n")[0], re.M))
+
 
 def section(number):
     return re.split(r"\n#+ ", re.split(rf"\n#+ {re.escape(number)} ", REFERENCE)[1])[0]
@@ -143,6 +146,15 @@ def exactly(t, steps, *options):
 PLAYED = set()
 
 
+def refuses(t, steps):
+    """With --validate protocol nothing goes on that breaks a MUST. (Capabilities are one from 2025-06-18 on.)"""
+    play(t, steps, "--validate", "protocol")
+    old = t.rows("SELECT 1 FROM sessions WHERE protocol_version < ?", C6) != []
+    for m in t.messages("finding IS NOT NULL AND origin = 'peer' AND batch_seq IS NULL"):
+        grave = GRAVE & set(m.finding.decode().split(",")) - ({"undeclared-capability"} if old else set())
+        check(not grave or m.action == "refused", f"{grave}: {m}")
+
+
 def play_rows(number, conversations, options=None):
     """A case for each row: its key is some text that no other row of the section has."""
     rows = rows_of(number)
@@ -160,6 +172,11 @@ def play_rows(number, conversations, options=None):
             @case(f"{number}: {key[:100]}, {i + 1}")
             def _(t, steps=steps, options=(options or {}).get(key, ())):
                 exactly(t, steps, *options)
+
+            if GRAVE & set(re.findall(r"[a-z][a-z0-9-]+", " ".join(want for _, _, want in steps))):
+                @case(f"{number}: {key[:100]}, {i + 1}, with --validate protocol")
+                def _(t, steps=steps):
+                    refuses(t, steps)
 
 
 # --- 9: the samples -------------------------------------------------------------------------------
