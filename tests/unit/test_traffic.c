@@ -1128,7 +1128,9 @@ static void test_traffic_finished_invocation_is_logged_with_what_became_of_it(vo
     traffic_say(f, "C " CALL("7", "c"));
     traffic_server_gone(&f->traffic, "server-exited", "it \"exited\"", 0);
     assert_string_equal(logged(f, "status"), "server-gone");
-    assert_string_equal(logged(f, "error"), "{\"code\":-32000,\"message\":\"it \\\"exited\\\"; this call did not reach it\"}");
+    assert_string_equal(
+        logged(f, "error"),
+        "{\"code\":-32000,\"message\":\"it \\\"exited\\\"; this call did not reach it\"}");
     size_t n = logged_lines(f);
     traffic_say(f, "C " NOTE); /* no invocations */
     traffic_say(f, "C bad");
