@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/check.h"
 #include "cli/filter.h"
+#include "cli/recording.h"
 #include "cli/save.h"
 #include "cli/session.h"
 #include "vault/cassette.h"
@@ -98,11 +99,6 @@ static bool on_header(void *ctx, const struct query_session *s)
     return true;
 }
 
-static bool is_file(const char *operand)
-{
-    return operand != NULL && strpbrk(operand, "/.") != NULL;
-}
-
 static int check_file(struct checking *c, const char *path, struct buf *error)
 {
     check_begin(c->report, path, true);
@@ -133,13 +129,13 @@ static int check_one(const struct settings *s, struct check_report *report, cons
     struct buf error = {0};
     struct checking c = {.report = report};
     int st, status = EXIT_FINE;
-    if (!is_file(ref) && *q == NULL)
+    if (!recording_is_file(ref) && *q == NULL)
         status = session_vault_open(s, q);
     if (status != EXIT_FINE)
         return status;
-    c.q = is_file(ref) ? NULL : *q;
+    c.q = recording_is_file(ref) ? NULL : *q;
     recheck_open(&c.recheck);
-    st = is_file(ref) ? check_file(&c, ref, &error) : check_session(&c, ref, &error);
+    st = recording_is_file(ref) ? check_file(&c, ref, &error) : check_session(&c, ref, &error);
     if (st < 0 || c.no_memory) {
         log_error("%s", c.no_memory || st == MI_ENOMEM ? "no memory" : buf_str(&error));
         status = EXIT_TROUBLE;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/out.h"
+#include "cli/recording.h"
 #include "cli/redact_file.h"
 #include "cli/session.h"
 #include "vault/scrub.h"
@@ -209,7 +210,7 @@ static int check(const struct settings *s, const char *operand)
 static int redact(const struct settings *s, struct job *j, const char *operand)
 {
     struct query *q = NULL;
-    if (operand != NULL && strpbrk(operand, "/.") != NULL)
+    if (recording_is_file(operand))
         return redact_file(operand, j->apply, on_hit, j);
     int status = session_vault_open(s, &q);
     if (status == EXIT_FINE)

@@ -1,7 +1,7 @@
 /* cmd_replay.c - `mcp-interposer replay`: be the server of a recorded session. */
 #include "base/log.h"
 #include "cli/config.h"
-#include "cli/session.h"
+#include "cli/recording.h"
 #include "replay/mock.h"
 
 #include <stdlib.h>
@@ -82,52 +82,16 @@ static int read_rules(const struct settings *s, struct mock_config *cfg)
     return status;
 }
 
-/* ---- the recording ---- */
-
-static bool is_file(const char *operand)
-{
-    return operand != NULL && strpbrk(operand, "/.") != NULL;
-}
-
-static bool runs(const struct query_session *s)
-{
-    return session_state_of(s) == SESSION_LIVE;
-}
-
-static int open_session(const struct settings *s, struct query *q, struct source **ret,
-                        struct buf *error)
-{
-    struct query_session session;
-    const char *ref = s->operands[0];
-    int st = ref != NULL ? query_session(q, ref, &session)
-                         : source_pick(q, settings_text(s, "name"), runs, &session, error);
-    if (st < 0 && ref != NULL)
-        buf_adds(error, query_error(q));
-    return st < 0 ? st : source_open_session(ret, q, &session, error);
-}
-
 static int replay(const struct settings *s, struct mock_config *cfg)
 {
-    struct query *q = NULL;
-    struct buf error = {0};
-    const char *file = is_file(s->operands[0]) ? s->operands[0] : NULL;
-    int st, status = file == NULL ? session_vault_open(s, &q) : EXIT_FINE;
-    if (status != EXIT_FINE)
-        return status;
-    if (file != NULL)
-        st = source_open_cassette(&cfg->source, file, &error);
-    else
-        st = open_session(s, q, &cfg->source, &error);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "no memory" : buf_str(&error));
-        status = EXIT_TROUBLE;
-    } else {
-        cfg->recording = file != NULL ? slice_of(file) : source_info(cfg->source)->uid;
+    struct recording r;
+    int status = recording_open(&r, s, s->operands[0], settings_text(s, "name"));
+    if (status == EXIT_FINE) {
+        cfg->source = r.source;
+        cfg->recording = r.name;
         status = mock_run(cfg);
     }
-    source_close(cfg->source);
-    query_close(q);
-    buf_close(&error);
+    recording_close(&r);
     return status;
 }
 

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/out.h"
+#include "cli/recording.h"
 #include "cli/save.h"
-#include "cli/session.h"
 #include "cli/update.h"
 #include "replay/verify_report.h"
 #include "wire/json_text.h"
@@ -158,8 +158,8 @@ static bool is_stdout(const struct settings *s, const char *option)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-static int run_on(const struct settings *s, struct source *source, const struct pointers *ignore,
-                  char *const *argv, const char *file)
+static int run_on(const struct settings *s, struct recording *r, const struct pointers *ignore,
+                  char *const *argv)
 {
     struct verifying v = {
         .quiet = is_stdout(s, "report") || is_stdout(s, "junit"),
@@ -173,12 +173,11 @@ static int run_on(const struct settings *s, struct source *source, const struct 
         .grace_us = settings_duration_us(s, "grace"),
     };
     struct buf error = {0};
-    struct slice recording = file != NULL ? slice_of(file) : source_info(source)->uid;
     int64_t began = clock_mono_us();
     int st = settings_on(s, "update") ? update_open(&v.update) : 0;
     out_open(&v.out);
     if (st == 0)
-        st = verify_run(&cfg, source, on_result, &v, &error);
+        st = verify_run(&cfg, r->source, on_result, &v, &error);
     if (st == 0)
         st = v.status;
     int status = st < 0 ? EXIT_TROUBLE : EXIT_FINE;
@@ -191,11 +190,11 @@ static int run_on(const struct settings *s, struct source *source, const struct 
     if (status == EXIT_FINE)
         status = printed;
     if (status == EXIT_FINE)
-        status = write_report(s, "report", verify_report_json, &v, recording, lasted);
+        status = write_report(s, "report", verify_report_json, &v, r->name, lasted);
     if (status == EXIT_FINE)
-        status = write_report(s, "junit", verify_report_junit, &v, recording, lasted);
+        status = write_report(s, "junit", verify_report_junit, &v, r->name, lasted);
     if (status == EXIT_FINE && v.update != NULL)
-        status = update_write(v.update, file);
+        status = update_write(v.update, r->file);
     if (status == EXIT_FINE && verify_report_differs(&v.report))
         status = EXIT_FOUND;
     update_close(v.update);
@@ -204,58 +203,26 @@ static int run_on(const struct settings *s, struct source *source, const struct 
     return status;
 }
 
-/* ---- what to read ---- */
-
-static bool runs(const struct query_session *s)
-{
-    return session_state_of(s) == SESSION_LIVE;
-}
-
-static int open_session(const char *ref, struct query *q, struct source **ret, struct buf *error)
-{
-    struct query_session session;
-    int st =
-        ref != NULL ? query_session(q, ref, &session) : source_pick(q, NULL, runs, &session, error);
-    if (st < 0 && ref != NULL)
-        buf_adds(error, query_error(q));
-    return st < 0 ? st : source_open_session(ret, q, &session, error);
-}
-
-static bool is_file(const char *operand)
-{
-    return operand != NULL && strpbrk(operand, "/.") != NULL;
-}
-
 static int verify(const struct settings *s, const char *ref, char *const *argv)
 {
     struct pointers ignore = {0};
-    struct query *q = NULL;
-    struct source *source = NULL;
+    struct recording r = {0};
     struct buf error = {0};
-    const char *file = is_file(ref) ? ref : NULL;
     const char *pointer;
     size_t at = 0;
     int status = EXIT_FINE;
     while (status == EXIT_FINE && (pointer = settings_each(s, "ignore", &at)) != NULL)
         if (pointers_add(&ignore, pointer, &error) < 0)
             status = settings_usage(&command_verify, "--ignore: %s", buf_str(&error));
-    if (status == EXIT_FINE && settings_on(s, "update") && file == NULL)
+    if (status == EXIT_FINE && settings_on(s, "update") && !recording_is_file(ref))
         status = settings_usage(&command_verify, "--update needs a FILE: export the session first");
     if (status == EXIT_FINE && s->set.overflow)
         status = settings_usage(&command_verify, "--ignore: more than %d of them", OPT_MANY_MAX);
-    if (status == EXIT_FINE && file == NULL)
-        status = session_vault_open(s, &q);
-    if (status == EXIT_FINE) {
-        int st = file != NULL ? source_open_cassette(&source, file, &error)
-                              : open_session(ref, q, &source, &error);
-        if (st < 0)
-            log_error("%s", st == MI_ENOMEM ? "no memory" : buf_str(&error));
-        status = st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-    }
     if (status == EXIT_FINE)
-        status = run_on(s, source, &ignore, argv, file);
-    source_close(source);
-    query_close(q);
+        status = recording_open(&r, s, ref, NULL);
+    if (status == EXIT_FINE)
+        status = run_on(s, &r, &ignore, argv);
+    recording_close(&r);
     pointers_close(&ignore);
     buf_close(&error);
     return status;

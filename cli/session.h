@@ -10,6 +10,18 @@
 #include "cli/config.h"
 #include "vault/query.h"
 
+/* ---- commands that read the vault ---- */
+
+/* Opens the vault of a command to be read. EXIT_FINE, or the status to exit with; stderr is told. */
+MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
+/* The whole of a command that needs no more: settings, vault, the work, and both closed again. The exit status. */
+typedef int (*session_work_fn)(struct query *q, const struct settings *s);
+MI_MUST int session_command(const struct command *c, int argc, char **argv, session_work_fn work);
+/* Tells stderr why reading failed: MI_ENOMEM, or what the query says. EXIT_TROUBLE. */
+int session_fail(struct query *q, int status);
+
+/* ---- a session ---- */
+
 enum session_state {
     SESSION_ENDED,
     SESSION_LIVE,      /* no end in the record, and its process runs on this machine */
@@ -23,18 +35,7 @@ struct session_view {
     struct query_summary summary;
 };
 
-/* ---- commands that read the vault ---- */
-
-/* Opens the vault of a command to be read. EXIT_FINE, or the status to exit with; stderr is told. */
-MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
-/* The whole of a command that needs no more: settings, vault, the work, and both closed again. The exit status. */
-typedef int (*session_work_fn)(struct query *q, const struct settings *s);
-MI_MUST int session_command(const struct command *c, int argc, char **argv, session_work_fn work);
-/* Tells stderr why reading failed: MI_ENOMEM, or what the query says. EXIT_TROUBLE. */
-int session_fail(struct query *q, int status);
-
-/* ---- a session ---- */
-
+/* Counts its calls, and looks whether it runs; `waiting` as in query_summary(). */
 MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
                          struct session_view *ret);
 void session_close(struct session_view *v);
