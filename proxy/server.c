@@ -68,6 +68,7 @@ void server_connect(struct proxy *p, struct child_pipes pipes)
 {
     note_spawn(p);
     trouble_new_process(&p->trouble);
+    p->trouble.base = (struct postmortem_base){0};
     relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
     relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
     relay_read_from(&p->err, stream_own(pipes.err));

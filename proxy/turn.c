@@ -1,6 +1,7 @@
 /* turn.c - the end of a loop turn: commit what it has read, let it go on, and what comes after. */
 #include "proxy/proxy_inner.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proxy/arguments.h"
 
@@ -138,6 +139,22 @@ static void on_rest(struct ev_loop *loop, ev_timer *w, int revents)
     recorder_rest(p->recorder);
 }
 
+/* The processor time until a deadline counts since its request was written, or nearly: of the base that there is and
+ * one of now the nearer counts. Taken when the timer is set, never on the way of most requests. */
+static void take_base(struct proxy *p)
+{
+    const struct timers *t = &p->traffic.timers;
+    struct postmortem_base *base = &p->trouble.base;
+    const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
+    if (first != NULL && first->written_us != 0 && base->at_us != 0) {
+        int64_t request_us = recorder_now_us(p->recorder) - first->written_us;
+        int64_t base_us = clock_mono_us() - base->at_us;
+        if (base_us < 2 * request_us)
+            return;
+    }
+    postmortem_base_take(base, p->child.pid, p->child.group);
+}
+
 /* The timer is never set later than the next deadline; when it comes too early it is set again. So a message
  * costs no timer as long as deadlines move on. */
 static void watch_deadlines(struct proxy *p)
@@ -149,8 +166,7 @@ static void watch_deadlines(struct proxy *p)
     ev_timer_stop(p->loop, w);
     ev_timer_set(w, (double)next / 1e6 + (ev_time() - ev_now(p->loop)), 0.);
     ev_timer_start(p->loop, w);
-    /* As good as the moment at which the request was written, and never on the way of most of them. */
-    postmortem_base_take(&p->trouble.base, p->child.pid, p->child.group);
+    take_base(p);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)

@@ -14,6 +14,16 @@ def silent(t, s):
     check(d["waited_ms"] >= n_ms(3), f"waited_ms: {d}")
 
 
+def counted_all_the_time(t, s):
+    (d,) = s.details("hang")
+    check(d["post_mortem"]["since_ms"] >= n_ms(3) * 0.45, f"since_ms: {d['post_mortem']}")     # half of it at least
+
+
+row("the processor time of a hang counts from the request, though the clock of another began shortly before",
+    options=T, server=[f"tools/list=sleep:{n_ms(0.3)} answer"],
+    play=[request(1, "tools/list"), Wait(1), tool(2, "freeze"), Event("spawn", 2)],
+    want={1: ok(), 2: timed_out(3, "hang")}, escalated=["hang"], after=counted_all_the_time)
+
 # Of one call: the name of the tool is what the server does.
 for name, script, events in (
         ("stands still", "freeze", HUNG),
