@@ -55,8 +55,8 @@ void pager_open(struct pager *p, const struct out *o)
     if (p->pid == 0)
         become(pager, fd[0]);
     if (p->pid > 0) {
-        (void)signal(SIGINT,
-                     SIG_IGN); /* it is the pager's, which lets a person stop a search with it */
+        /* It is the pager's, which lets a person stop a search with it. */
+        (void)signal(SIGINT, SIG_IGN);
         if (dup2(fd[1], STDOUT_FILENO) < 0) {
             kill(p->pid, SIGTERM);
             close(p->terminal);

@@ -5,8 +5,8 @@
 static void new_line(struct out *o, size_t indent, size_t depth)
 {
     out_end_line(o);
-    out_printf(o, "%*s", (int)(indent + 2 * size_min(depth, 40)),
-               ""); /* deeper is beyond any screen */
+    /* deeper is beyond any screen */
+    out_printf(o, "%*s", (int)(indent + 2 * size_min(depth, 40)), "");
 }
 
 /* Bytes of the string, number or word at p. */

@@ -56,8 +56,8 @@ static enum watch_result wait_for(int fd, int64_t ms, bool *ret_written)
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
     sigaddset(&both, SIGTERM);
-    sigprocmask(SIG_BLOCK, &both,
-                &before); /* let in by ppoll(2) alone: none comes right before it */
+    /* Let in by ppoll(2) alone: none comes right before it. */
+    sigprocmask(SIG_BLOCK, &both, &before);
     int n = asked_to_end ? 0 : ppoll(p, 2, &t, &before);
     int e = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);

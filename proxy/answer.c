@@ -228,8 +228,8 @@ bool message_malformed_answer(struct traffic *t, struct message *x)
     struct row row = message_row(x, "noise", ROW_REFUSED);
     row.request_seq = p->request_seq;
     recorder_add(t->recorder, &row);
-    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error",
-                0); /* it stands with the line */
+    /* the finding stands with the line */
+    answer_open(t, p, REPLY_INTERNAL_ERROR, malformed_because(x), "malformed-answer", "error", 0);
     return true;
 }
 

@@ -9,8 +9,8 @@
  *             a few milliseconds (vault/prune.h), and only while nobody writes to the vault.
  * Write out   it brings long bodies to the disk, so that the memory they take can be used again.
  *
- * It is forked before anything is open, leaves the client's descriptors at once, sleeps in read(2), and
- * ends when the proxy does. Without it (fork failed) the proxy works, less well.
+ * It is forked before anything is open, leaves the client's descriptors at once, sleeps until it is told
+ * something, and ends when the proxy does. Without it (fork failed) the proxy works, less well.
  * Owns      the process and our end of a socket pair.
  * Blocks    never, but attendant_close(): until it has ended; after ATTENDANT_END_US it is killed. */
 #ifndef MI_PROXY_ATTENDANT_H

@@ -287,8 +287,8 @@ int proxy_run(const struct proxy_config *cfg)
     sigprocmask(SIG_SETMASK, &none, &inherited);
     notify_open(&p.trouble.notify, cfg->escalate_command, NOTIFY_LIMIT_US);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    attendant_open(&p.attendant, cfg->vault,
-                   &cfg->retention); /* before there is anything that it would inherit */
+    /* Before there is anything that it would inherit. */
+    attendant_open(&p.attendant, cfg->vault, &cfg->retention);
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot make an event loop: %s", strerror(errno));

@@ -325,8 +325,8 @@ void server_input_broken(struct proxy *p)
 
 static void on_broken(struct ev_loop *loop, ev_timer *w, int revents)
 {
-    (void)loop, (void)w,
-        (void)revents; /* it lives: the end of this turn lets the client be read again */
+    (void)loop, (void)w, (void)revents;
+    /* it lives: the end of this turn lets the client be read again */
 }
 
 void server_output_ended(struct proxy *p)

@@ -8,7 +8,7 @@
  * Sent      requests that only read, and calls of tools that are marked read-only or idempotent, by the live
  *           server where it says so, else by the recorded one; with `all` every call and request. Never:
  *           what the sanitizer has cut, subscriptions/listen, what was never answered by the server.
- * Owns      what it keeps of the recording: some 40 bytes a message.
+ * Owns      what it keeps of the recording: 16 bytes a message, and what the server gave out.
  * Errors    a server that is silent, or ends, is a result. MI_EIO (it cannot be started), MI_ENOMEM, or the
  *           source's, with a sentence in error.
  * Blocks    until it is done. SIGPIPE must be ignored. */

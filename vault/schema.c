@@ -150,8 +150,7 @@ int schema_ready(sqlite3 *db)
             st = MI_ESTORE;
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    if (!sqlite3_get_autocommit(db))
-        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL,
-                           NULL); /* the first error is the one to tell */
+    if (!sqlite3_get_autocommit(db)) /* the first error is the one to tell */
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return MI_ESTORE;
 }
