@@ -79,6 +79,7 @@ static breaches check_capability(const struct protocol *p, const struct method *
 
 static breaches initialize_asked(struct protocol *p, const struct rpc *m)
 {
+    p->said_initialized = false;
     breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
     if (p->phase == PHASE_NEW)
         p->phase = PHASE_ASKED;
@@ -240,6 +241,7 @@ static void client_notification(struct protocol *p, const struct rpc *m)
     if (bare || rpc_method_is(m, "notifications/initialized")) {
         if (p->phase == PHASE_ANSWERED)
             p->phase = PHASE_READY;
+        p->said_initialized = p->phase == PHASE_ASKED;
         p->uninitialized = bare;
     }
     if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
@@ -298,7 +300,7 @@ breaches protocol_progress(struct protocol *p, const struct rpc *m, struct proto
 static void initialize_answered(struct protocol *p, const struct rpc *m, breaches *r)
 {
     struct json_value version = json_get(m->result, "protocolVersion");
-    p->phase = PHASE_ANSWERED;
+    p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
     p->revision = revision_of(json_string_raw(version));
     p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
     p->declared[PARTY_SERVER] = true;

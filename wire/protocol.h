@@ -40,6 +40,7 @@ struct protocol {
     enum revision revision; /* negotiated by initialize; REV_COUNT: not, or an unknown one */
     bool modern;            /* a request of 2026-07-28 was seen */
     bool client_spoke;
+    bool said_initialized;    /* before initialize was answered */
     bool uninitialized;       /* the client asks, and has not said notifications/initialized */
     bool told_early;          /* that requests come before initialize */
     bool after_error;         /* the server's last message was an error */

@@ -176,6 +176,14 @@ static void test_protocol_life_of_a_connection(void **state)
         {{INIT("2025-06-18", "{}", "{'tools':{}}"), "> " REQ("1", "tools/list", "{}"),
           "> " REQ("2", "tools/list", "{}")},
          "3:request-before-initialized"},
+        /* who says it before the answer has said it */
+        {{"> " REQ("'i'", "initialize",
+                   "{'protocolVersion':'2025-06-18','capabilities':{},'clientInfo':{}}"),
+          READY,
+          "< " RES("'i'", "{'protocolVersion':'2025-06-18','capabilities':{'tools':{}},"
+                          "'serverInfo':{}}"),
+          "> " REQ("1", "tools/list", "{}")},
+         ""},
         {{INIT("2025-06-18", "{}", "{'tools':{}}"), "> " NOTE("initialized", "{}"),
           "> " REQ("2", "tools/list", "{}")},
          "3:bare-initialized"},
