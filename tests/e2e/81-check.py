@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """mcp-interposer check: the findings of sessions and files, in each of its formats."""
 import json
+import re
 import shutil
 import sqlite3
 import urllib.parse
@@ -92,6 +93,22 @@ def _(t):
     done = t.run("check", "--vault", t.vault, "--fail-on", "no-such")
     eq(done.returncode, 2, "a name that is none")
     check(b"'no-such' is no finding" in done.stderr, done.stderr)
+
+
+@case("the JSON has the members that docs/ci.md describes, and no others")
+def _(t):
+    record(t)
+    t.run("export", "--vault", t.vault, "-o", t.tmp / "a.jsonl")
+    got = json.loads(run(t, "-f", "json", "1", t.tmp / "a.jsonl", status=1))
+    table = (lib.ROOT / "docs/ci.md").read_text().split("`--format json` prints one object:")[1]
+    cells = dict(re.findall(r"^\| `([a-z.\[\]]+)` \| (.*) \|$", table, re.M))
+    eq(set(got), {k for k in cells if "." not in k}, "members of the object")
+    mean = {"client", "server", "uid"}                                         # words in the cells that are no members
+    one, two = got["recordings"]
+    eq(set(one) | set(two), set(re.findall(r"`([a-z_]+)`", cells["recordings"])) - mean | {"server"}, "members of a recording")
+    eq(("session" in one, "file" in one, "session" in two, "file" in two), (True, False, False, True), "what it is")
+    eq({k for f in one["findings"] for k in f} | {"why", "target"}, set(re.findall(r"`([a-z_]+)`", cells["recordings[].findings"])) - mean,
+       "members of a finding")
 
 
 @case("each finding says what is wrong there: the member, the place in the arguments, the line, the error")
