@@ -23,6 +23,7 @@ static const struct place {
 } places[] = {
     {"claude-code", HOME, ".claude.json", NULL},
     {"claude-code", DIRECTORY, ".claude.json", "CLAUDE_CONFIG_DIR"},
+    {"claude-code", CONFIG, "claude-code/mcp.json", NULL},
     {"claude-code", HERE, ".mcp.json", NULL},
     {"claude-desktop", CONFIG, "Claude/claude_desktop_config.json", NULL},
     {"claude-desktop", HOME, "Library/Application Support/Claude/claude_desktop_config.json", NULL},

@@ -116,11 +116,33 @@ def _(t):
     eq(lines[0]["arguments"]["to"], MAIL["to"], "what is short stays")
 
 
+@case("2: the client's configuration, wrapped: its server has its environment, and the password is in no file of ours")
+def _(t):
+    path = t.home / ".config/claude-code/mcp.json"
+    path.parent.mkdir(parents=True)
+    command, *args = server("2")
+    env = {"SMTP_HOST": "smtp.gmail.com", "SMTP_PASSWORD": "abcd efgh ijkl mnop"}
+    text = json.dumps({"mcpServers": {"email-mcp": {"command": command, "args": args, "env": env}}}, indent=2)
+    path.write_text(text)
+    eq(t.run("wrap", "--vault", t.vault).returncode, 0, "wrap")
+    entry = json.loads(path.read_text())["mcpServers"]["email-mcp"]
+    eq(entry["env"], env, "the environment in the file")
+    done = subprocess.run([entry["command"], *entry["args"]], input=lib.request(1, "tools/list", {}) + b"\n",
+                          stdout=subprocess.PIPE, env=t.environ({**entry["env"], "CONTRACT_DIR": str(t.tmp)}), timeout=30 * lib.SLOW)
+    check("tools" in json.loads(done.stdout)["result"], done.stdout)
+    eq((t.tmp / "environment").read_text(), env["SMTP_PASSWORD"], "what the server sees")
+    eq(t.rows("SELECT name FROM sessions"), [(b"email-mcp",)], "its name in the record")
+    for file in (x for x in t.vault.rglob("*") if x.is_file()):
+        check(b"ijkl" not in file.read_bytes(), f"the password is in {file.name}")
+    eq(t.run("unwrap").returncode, 0, "unwrap")
+    eq(path.read_text(), text, "the file")
+
+
 @case("2: a server answers notifications, with a null id: the client that said none hears of none")
 def _(t):
     """A deadline makes us send one: the server is slow, and reads it later."""
     talk = Talk(t, "2", "--timeout", f"tool:send_email={400 * lib.SLOW:.0f}ms", "--on-hang", "cancel",
-                fault="late tools/call send_email")
+                fault="late tools/call send_email", env={"CONTRACT_LATE": str(lib.SLOW)})
     talk.call_fails(-32001, "timeout")
     lib.wait_until(lambda: "notifications/cancelled" in talk.received(), 10, "the cancellation at the server")
     talk.result("tools/list", {})
