@@ -1,12 +1,9 @@
 #include "vault/checkpoint.h"
 
 #include "base/clock.h"
-#include "vault/dir.h"
+#include "vault/connect.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,15 +41,12 @@ static int catch_up(sqlite3 *db, int *ret_left)
 
 int checkpoint_vault(const char *vault)
 {
-    char path[4096];
-    char *real = realpath(vault, NULL); /* SQLITE_OPEN_NOFOLLOW wants no link at all in the path */
-    int n = real != NULL ? snprintf(path, sizeof path, "%s/%s", real, VAULT_DB) : -1;
-    free(real);
-    if (n < 0 || (size_t)n >= sizeof path)
+    char path[PATH_MAX];
+    if (!connect_path(vault, path))
         return MI_ESTORE;
     sqlite3 *db = NULL;
     int left = 0;
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    int rc = connect_open(&db, path, SQLITE_OPEN_READWRITE, 0);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
     if (rc == SQLITE_OK)

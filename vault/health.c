@@ -1,5 +1,6 @@
 #include "vault/health.h"
 
+#include "vault/connect.h"
 #include "vault/dir.h"
 #include "vault/schema.h"
 
@@ -21,20 +22,11 @@ static int fail(sqlite3 *db, struct buf *error)
 
 static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], struct buf *error)
 {
-    char *real = realpath(vault, NULL);
-    int n = real != NULL ? snprintf(path, PATH_MAX, "%s/" VAULT_DB, real) : -1;
-    free(real);
     *ret = NULL;
-    if (n < 0 || n >= PATH_MAX || access(path, F_OK) != 0)
+    if (!connect_path(vault, path))
         return MI_ENOENT;
-    if (sqlite3_open_v2(path, ret,
-                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
-        return fail(*ret, error);
-    sqlite3_busy_timeout(*ret, BUSY_MS);
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    return 0;
+    int rc = connect_open(ret, path, SQLITE_OPEN_READONLY, BUSY_MS);
+    return rc == SQLITE_OK ? 0 : fail(*ret, error);
 }
 
 static int ask_number(sqlite3 *db, const char *sql, int64_t *ret, struct buf *error)

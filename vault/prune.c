@@ -1,5 +1,6 @@
 #include "vault/prune_inner.h"
 
+#include "vault/connect.h"
 #include "vault/running.h"
 #include "vault/schema.h"
 #include "vault/search.h"
@@ -59,24 +60,16 @@ static int connect_to(struct prune *p, struct buf *error)
 {
     char path[PATH_MAX];
     int64_t version = 0;
-    int n = snprintf(path, sizeof path, "%s/" VAULT_DB, p->dir.path);
-    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0) {
+    if (!connect_path(p->dir.path, path)) {
         buf_printf(error, "nothing has been recorded in %s; name another vault with --vault",
                    p->dir.path);
         return MI_ENOENT;
     }
-    if (sqlite3_open_v2(path, &p->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
-        return prune_fail(p, error);
-    sqlite3_busy_timeout(p->db, PRUNE_WAIT_MS);
-    sqlite3_db_config(p->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(p->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     /* Checkpoints of ours would hold proxies up: theirs do it. */
-    if (sqlite3_exec(
-            p->db,
-            "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048",
-            NULL, NULL, NULL) != SQLITE_OK ||
+    static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+                                   " PRAGMA cache_size = -2048";
+    if (connect_open(&p->db, path, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
         prune_number(p, "PRAGMA user_version", 0, &version) < 0)
         return prune_fail(p, error);
     if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)

@@ -1,5 +1,6 @@
 #include "vault/query_inner.h"
 
+#include "vault/connect.h"
 #include "vault/dir.h"
 
 #include <ctype.h>
@@ -82,16 +83,11 @@ static int connect_to(struct query *q, const char *name, int flags)
 {
     sqlite3_close(q->db);
     q->db = NULL;
-    flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
-    int rc = sqlite3_open_v2(name, &q->db, flags, NULL);
+    int rc = connect_open(&q->db, name, flags | SQLITE_OPEN_READONLY, BUSY_MS);
     if (q->db == NULL)
         return SQLITE_NOMEM;
     if (rc != SQLITE_OK)
         return rc;
-    sqlite3_busy_timeout(q->db, BUSY_MS);
-    /* Somebody else's vault is data: nothing written into its schema may act. */
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return sqlite3_exec(q->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
 }
 
@@ -140,11 +136,9 @@ static bool lacks_room(int rc)
 static int roll_back(struct query *q, const char *path)
 {
     sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
-    if (rc == SQLITE_OK) {
-        sqlite3_busy_timeout(db, BUSY_MS);
+    int rc = connect_open(&db, path, SQLITE_OPEN_READWRITE, BUSY_MS);
+    if (rc == SQLITE_OK)
         rc = sqlite3_exec(db, "PRAGMA user_version", NULL, NULL, NULL);
-    }
     sqlite3_close(db);
     return rc == SQLITE_OK ? connect_to(q, path, 0) : rc;
 }

@@ -1,6 +1,7 @@
 #include "vault/running.h"
 
 #include "base/room.h"
+#include "vault/connect.h"
 #include "vault/dir.h"
 #include "vault/schema.h"
 
@@ -115,18 +116,10 @@ static int connect_to(sqlite3 **ret, const char *vault, int flags, struct buf *e
     char path[PATH_MAX];
     int version = 0;
     *ret = NULL;
-    char *real = realpath(vault, NULL); /* SQLITE_OPEN_NOFOLLOW wants no link at all in the path */
-    int n = real != NULL ? snprintf(path, sizeof path, "%s/" VAULT_DB, real) : -1;
-    free(real);
-    if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0)
+    if (!connect_path(vault, path))
         return MI_ENOENT;
-    if (sqlite3_open_v2(path, ret, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL) !=
-        SQLITE_OK)
-        return fail(*ret, vault, error);
-    sqlite3_busy_timeout(*ret, RUNNING_WAIT_MS);
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    if (sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
+    if (connect_open(ret, path, flags, RUNNING_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA user_version", get_version, &version, NULL) != SQLITE_OK)
         return fail(*ret, vault, error);
     if (version <= SCHEMA_VERSION)

@@ -1,5 +1,6 @@
 #include "vault/scrub_inner.h"
 
+#include "vault/connect.h"
 #include "vault/dir.h"
 #include "vault/schema.h"
 #include "vault/search.h"
@@ -44,20 +45,15 @@ int scrub_fail(struct scrub *s, const char *what, const char *name)
 
 static int connect_to(struct scrub *s)
 {
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/" VAULT_DB, s->dir.path);
-    int rc = SQLITE_CANTOPEN;
-    if (n > 0 && (size_t)n < sizeof path)
-        rc = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    char path[PATH_MAX];
+    if (!connect_path(s->dir.path, path)) {
+        errno = ENOENT;
+        return scrub_fail(s, "open", VAULT_DB);
+    }
+    int rc = connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SCRUB_WAIT_MS);
     if (s->db == NULL)
         return MI_ENOMEM;
-    if (rc != SQLITE_OK)
-        return fail_sql(s);
-    sqlite3_busy_timeout(s->db, SCRUB_WAIT_MS);
-    /* Somebody else's vault is data: nothing written into its schema may act. */
-    sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    if (schema_ready(s->db) < 0 ||
+    if (rc != SQLITE_OK || schema_ready(s->db) < 0 ||
         sqlite3_exec(s->db,
                      "PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;"
                      " PRAGMA temp_store = MEMORY",

@@ -1,5 +1,6 @@
 #include "vault/search.h"
 
+#include "vault/connect.h"
 #include "vault/dir.h"
 #include "vault/query_inner.h"
 #include "vault/search_text.h"
@@ -103,13 +104,8 @@ static int connect_to(struct search *s, int64_t number)
     close(fd);
     int n = snprintf(path, sizeof path, "%s/%s", s->path, name);
     if (n < 0 || (size_t)n >= sizeof path ||
-        sqlite3_open_v2(path, &s->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
-        return MI_EIO;
-    sqlite3_busy_timeout(s->db, SEARCH_WAIT_MS);
-    sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    if (sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+        connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return MI_EIO;
     int64_t version = pragma_version(s->db);
     if (version == 0 && sqlite3_exec(s->db, tables, NULL, NULL, NULL) != SQLITE_OK)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "vault/bodies.h"
+#include "vault/connect.h"
 #include "vault/keep.h"
 #include "vault/schema.h"
 #include "vault/wal_locks.h"
@@ -202,6 +203,8 @@ static int open_db(struct store *s, const struct vault_dir *dir, bool sync_full)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &s->db, flags, wal_vfs()) != SQLITE_OK)
         return s->db != NULL ? fail_sql(s) : MI_ENOMEM;
+    if (connect_guard(s->db) != SQLITE_OK)
+        return fail_sql(s);
     sqlite3_extended_result_codes(s->db, 1);
     if (sqlite3_file_control(s->db, "main", WAL_VFS_LOCKS, &s->locks) != SQLITE_OK)
         s->locks = NULL;

@@ -368,6 +368,39 @@ static void test_store_log_that_is_a_link_is_not_followed(void **state)
     }
 }
 
+static int acted;
+
+static void act(sqlite3_context *ctx, int n, sqlite3_value **v)
+{
+    (void)n, (void)v;
+    acted++;
+    sqlite3_result_int(ctx, 1);
+}
+
+/* Every connection that is opened from now on has a function that does something. */
+static int with_act(sqlite3 *db, char **error, const void *api)
+{
+    (void)error, (void)api;
+    return sqlite3_create_function(db, "act", 0, SQLITE_UTF8, NULL, act, NULL, NULL);
+}
+
+static void test_store_vault_of_somebody_else_does_not_act(void **state)
+{
+    struct fixture *f = *state;
+    sqlite3 *db = sql_vault(&f->t);
+    sql_run(db, "CREATE TRIGGER t AFTER INSERT ON sessions BEGIN"
+                " UPDATE sessions SET host = act(); END");
+    sqlite3_close(db);
+    assert_int_equal(vault_dir_open(&f->d, f->t.vault, true, &f->error), 0);
+    sqlite3_auto_extension((void (*)(void))with_act);
+    int64_t id;
+    bool refused = store_open(&f->s, &f->d, false, &f->error) < 0 || store_begin(f->s, 0) < 0 ||
+                   store_session_add(f->s, &a_session, &id) < 0;
+    sqlite3_reset_auto_extension();
+    assert_true(refused);
+    assert_int_equal(acted, 0);
+}
+
 static void test_store_lock_of_another_is_waited_for_as_long_as_told(void **state)
 {
     struct fixture *f = *state;
@@ -577,6 +610,7 @@ int main(void)
         T(test_store_given_up_transaction_does_not_write_over_anothers),
         T(test_store_vanished_when_the_path_leads_elsewhere),
         T(test_store_log_grows_until_it_is_checkpointed),
+        T(test_store_vault_of_somebody_else_does_not_act),
         T(test_store_close_of_nothing_is_fine),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -1,0 +1,32 @@
+#include "vault/connect.h"
+
+#include "vault/dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int connect_guard(sqlite3 *db)
+{
+    int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
+int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms)
+{
+    flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+    *ret = NULL;
+    int rc = sqlite3_open_v2(path, ret, flags, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_busy_timeout(*ret, wait_ms);
+    return connect_guard(*ret);
+}
+
+bool connect_path(const char *vault, char ret[PATH_MAX])
+{
+    char *real = realpath(vault, NULL); /* SQLITE_OPEN_NOFOLLOW wants no link at all in the path */
+    int n = real != NULL ? snprintf(ret, PATH_MAX, "%s/" VAULT_DB, real) : -1;
+    free(real);
+    return n > 0 && n < PATH_MAX && access(ret, F_OK) == 0;
+}
