@@ -19,6 +19,14 @@ static const char *const with_value[] = {"-e", "--env",     "-v",     "--volume"
                                          "-p", "--package", "--name", "--network", "-w",
                                          "-u", "--from",    "--with", "--cwd"};
 
+static bool is_one_of(struct slice name, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (slice_is(name, words[i]))
+            return true;
+    return false;
+}
+
 static struct slice base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -42,6 +50,19 @@ static struct slice without_minor(struct slice program)
     return program;
 }
 
+/* `python3 -c 'import …'`: the next word is a program, not the name of one. */
+static bool is_code(struct slice program, const char *option)
+{
+    static const char *const options[] = {"-e", "-E", "-r", "--eval"};
+    static const char *const programs[] = {"node", "bun", "deno", "perl", "ruby", "php"};
+    if (strcmp(option, "-c") == 0)
+        return slice_is(program, "python") || slice_is(program, "python3");
+    for (size_t i = 0; i < MI_COUNT(programs); i++)
+        if (slice_is(program, programs[i]))
+            return is_one_of(slice_of(option), options, MI_COUNT(options));
+    return false;
+}
+
 /* The first word behind a launcher that names what it runs; NULL: argv[0] is no launcher. */
 static const char *launched(char *const *argv)
 {
@@ -56,6 +77,8 @@ static const char *launched(char *const *argv)
             at = 2;
         }
         for (; argv[at] != NULL; at++) {
+            if (is_code(program, argv[at]))
+                return NULL;
             if (strcmp(argv[at], "-m") == 0 || strcmp(argv[at], "-c") == 0)
                 continue; /* python -m module; sh -c 'command …' */
             if (argv[at][0] != '-')
@@ -81,14 +104,6 @@ static struct slice without_version(struct slice s)
             s.n -= n;
     }
     return s;
-}
-
-static bool is_one_of(struct slice name, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (slice_is(name, words[i]))
-            return true;
-    return false;
 }
 
 /* Names that every project has: what tells servers apart is the folder they lie in. */
@@ -147,5 +162,6 @@ void server_name(const char *given, char *const *argv, char *ret)
         return;
     }
     /* of `sh -c 'server --flag x/y'` the command's own word only */
-    clean(telling_part((struct slice){word, strcspn(word, " ")}), ret);
+    word += strspn(word, " \t\n");
+    clean(telling_part((struct slice){word, strcspn(word, " \t\n")}), ret);
 }

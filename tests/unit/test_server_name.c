@@ -53,6 +53,11 @@ static const struct {
     {"server", {"env", "server"}},
     {"server", {"sh", "-c", "/opt/server --flag x/y"}},
     {"app", {"java", "-jar", "/lib/app.jar"}},
+    {"server", {"sh", "-c", "\n  server\n  --flag"}},
+    /* a program on the command line has no name */
+    {"python3", {"python3", "-c", "\nimport sys"}},
+    {"node", {"node", "-e", "process.exit()"}},
+    {"perl", {"perl", "-e", "exit"}},
     /* a launcher alone is a name */
     {"npx", {"npx"}},
     {"npx", {"npx", "-y"}},
