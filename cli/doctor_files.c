@@ -79,7 +79,7 @@ static void check_room(struct doctor *d)
 
 /* The files in Escalations: how many, the one that was written last, and when. */
 struct matters {
-    int64_t n, newest_s;
+    int64_t n, newest_us;
     char newest[256];
 };
 
@@ -91,8 +91,9 @@ static void count_matters(struct matters *m, DIR *d)
         if (n < 4 || n >= sizeof m->newest || strcmp(e->d_name + n - 3, ".md") != 0 ||
             e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        if (m->n++ == 0 || st.st_mtime >= m->newest_s) {
-            m->newest_s = st.st_mtime;
+        int64_t at_us = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+        if (m->n++ == 0 || at_us > m->newest_us) {
+            m->newest_us = at_us;
             memcpy(m->newest, e->d_name, n + 1);
         }
     }
@@ -108,7 +109,7 @@ void doctor_escalations(struct doctor *d)
         count_matters(&m, folder);
         closedir(folder);
     }
-    int64_t age_us = clock_wall_us() - m.newest_s * 1000000;
+    int64_t age_us = clock_wall_us() - m.newest_us;
     struct buf ago = {0};
     units_show_duration(&ago, age_us > 0 ? age_us : 0);
     snprintf(remedy, sizeof remedy, "read it, see to it, and remove it: less '%s/%s'", path,

@@ -242,6 +242,13 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
         buf_int(b, seq);
 }
 
+/* An answer whose word under WHAT says that the server has not given it. */
+static bool is_ours_alone(const struct query_message *m)
+{
+    const char *status = session_is_answer(m) ? session_answer_status(m) : "";
+    return strcmp(status, "server-gone") == 0 || strcmp(status, "timeout") == 0;
+}
+
 /* What is remarkable: `refused: not-json`. */
 static void add_notes(struct timeline *t, const struct query_message *m)
 {
@@ -251,7 +258,7 @@ static void add_notes(struct timeline *t, const struct query_message *m)
         add_note(b, "refused", 0);
     else if (is(m->action, "swallowed") && !is(m->kind, "stderr"))
         add_note(b, "swallowed", 0);
-    if (is(m->origin, "interposer"))
+    if (is(m->origin, "interposer") && !is_ours_alone(m))
         add_note(b, "by interposer", 0);
     if (query_summary_waits(&t->view->summary, m->seq))
         add_note(b, "no answer", 0);
@@ -386,10 +393,11 @@ void timeline_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
     struct json_scan scan;
-    begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "* ", OUT_YELLOW);
+    size_t taken = begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "* ", OUT_YELLOW);
     out_style(o, OUT_YELLOW);
     size_t width = out_width(o, e->kind); /* an event has no columns behind it */
-    out_cell(o, e->kind, width > WHAT_COLUMNS ? width : WHAT_COLUMNS, false);
+    width = width > WHAT_COLUMNS ? width : WHAT_COLUMNS;
+    out_cell(o, e->kind, width, false);
     out_style(o, OUT_PLAIN);
     out_raw(o, " ");
     if (e->detail.p == NULL || json_scan(e->detail, NULL, NULL, &scan) < 0 ||
@@ -401,11 +409,18 @@ void timeline_event(struct timeline *t, const struct query_event *e)
     struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
     struct slice key;
     struct json_value v;
+    taken += width + 1;
     for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
         out_raw(o, first ? "" : " ");
         out_text(o, key);
         out_raw(o, "=");
-        out_text(o, v.type == JSON_STRING ? json_string_raw(v) : v.text);
+        struct slice value = v.type == JSON_STRING ? json_string_raw(v) : v.text;
+        taken += out_width(o, key) + 2;
+        if (o->is_terminal && t->bodies == BODIES_SHORT && v.type == JSON_OBJECT)
+            out_fit(o, value, o->columns > taken ? o->columns - taken : 1);
+        else
+            out_text(o, value);
+        taken += out_width(o, value);
     }
     out_end_line(o);
 }
