@@ -30,3 +30,17 @@ bool connect_path(const char *vault, char ret[PATH_MAX])
     free(real);
     return n > 0 && n < PATH_MAX && access(ret, F_OK) == 0;
 }
+
+int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(q) > 0)
+        rc = sqlite3_bind_int64(q, 1, arg);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}

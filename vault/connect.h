@@ -17,6 +17,9 @@
 MI_MUST int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms);
 /* What makes it data, for a connection that was opened in another way (vault/store.c has a VFS of its own). */
 MI_MUST int connect_guard(sqlite3 *db);
+/* The number in the first column of a statement's first row; arg is bound, where it has a parameter. SQLITE_OK, or
+ * what went wrong: SQLITE_DONE, there is no row. */
+MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
 /* Where the database of a vault lies, by a path without links. false: the vault, or its database, is not there. */
 MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
 

@@ -31,15 +31,7 @@ static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], str
 
 static int ask_number(sqlite3 *db, const char *sql, int64_t *ret, struct buf *error)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(q, 0);
-    int st = rc == SQLITE_ROW ? 0 : fail(db, error);
-    sqlite3_finalize(q);
-    return st;
+    return connect_number(db, sql, 0, ret) == SQLITE_OK ? 0 : fail(db, error);
 }
 
 static int64_t file_bytes(const char *path, const char *more)

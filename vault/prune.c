@@ -27,16 +27,7 @@ int prune_fail(struct prune *p, struct buf *error)
 
 int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret)
 {
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(p->db, sql, -1, &q, NULL);
-    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(q) > 0)
-        sqlite3_bind_int64(q, 1, arg);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+    return connect_number(p->db, sql, arg, ret) == SQLITE_OK ? 0 : MI_ESTORE;
 }
 
 /* Runs a statement with ?1 and ?2; *ret_n rows were changed. */

@@ -94,14 +94,7 @@ static int connect_to(struct query *q, const char *name, int flags)
 /* The first statement that reads the file tells whether it can be read. */
 static int read_version(struct query *q, int64_t *ret)
 {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(q->db, "PRAGMA user_version", -1, &st, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+    return connect_number(q->db, "PRAGMA user_version", 0, ret);
 }
 
 /* On a read-only file system SQLite cannot make the -wal and -shm that it wants to see. Nobody can write

@@ -102,25 +102,17 @@ static int fail(sqlite3 *db, const char *vault, struct buf *error)
     return MI_ESTORE;
 }
 
-static int get_version(void *ctx, int n, char **value, char **name)
-{
-    (void)name;
-    int *version = ctx;
-    *version = n == 1 && value[0] != NULL ? atoi(value[0]) : 0;
-    return 0;
-}
-
 /* MI_ENOENT: there is no database, or one without the table. *ret is to be closed in every case. */
 static int connect_to(sqlite3 **ret, const char *vault, int flags, struct buf *error)
 {
     char path[PATH_MAX];
-    int version = 0;
+    int64_t version = 0;
     *ret = NULL;
     if (!connect_path(vault, path))
         return MI_ENOENT;
     if (connect_open(ret, path, flags, RUNNING_WAIT_MS) != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(*ret, "PRAGMA user_version", get_version, &version, NULL) != SQLITE_OK)
+        connect_number(*ret, "PRAGMA user_version", 0, &version) != SQLITE_OK)
         return fail(*ret, vault, error);
     if (version <= SCHEMA_VERSION)
         return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;

@@ -1,5 +1,7 @@
 #include "vault/schema.h"
 
+#include "vault/connect.h"
+
 static const char version_1[] =
     "CREATE TABLE sessions ("
     " id INTEGER PRIMARY KEY,"
@@ -119,21 +121,14 @@ static const char *const steps[SCHEMA_VERSION] = {version_1, version_2}; /* to v
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
-static int read_version(sqlite3 *db, int *ret)
+static int read_version(sqlite3 *db, int64_t *ret)
 {
-    sqlite3_stmt *q;
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &q, NULL) != SQLITE_OK)
-        return MI_ESTORE;
-    int rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW)
-        *ret = sqlite3_column_int(q, 0);
-    sqlite3_finalize(q);
-    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+    return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : MI_ESTORE;
 }
 
 int schema_ready(sqlite3 *db)
 {
-    int version;
+    int64_t version;
     int st = read_version(db, &version);
     if (st < 0)
         return st;

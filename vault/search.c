@@ -83,17 +83,6 @@ static const char tables[] =
     "PRAGMA user_version = 1;"
     "COMMIT";
 
-static int64_t pragma_version(sqlite3 *db)
-{
-    sqlite3_stmt *st = NULL;
-    int64_t n = -1;
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
-        sqlite3_step(st) == SQLITE_ROW)
-        n = sqlite3_column_int64(st, 0);
-    sqlite3_finalize(st);
-    return n;
-}
-
 static int connect_to(struct search *s, int64_t number)
 {
     char name[NAME_MAX_LEN], path[PATH_MAX];
@@ -107,7 +96,9 @@ static int connect_to(struct search *s, int64_t number)
         connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
         sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return MI_EIO;
-    int64_t version = pragma_version(s->db);
+    int64_t version;
+    if (connect_number(s->db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return MI_EIO;
     if (version == 0 && sqlite3_exec(s->db, tables, NULL, NULL, NULL) != SQLITE_OK)
         return MI_EIO;
     return version == 0 || version == FORMAT ? 0 : MI_EIO;
