@@ -1,25 +1,10 @@
-// The server that the conformance scenarios ask for: the tools, resources and prompts they name, on stdin and stdout.
-// What each must answer stands in the descriptions of the scenarios (`conformance server` prints one when it fails).
+// The server of the scenarios for revisions with a handshake, with the official SDK.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import * as is from "@modelcontextprotocol/sdk/types.js";
-
-// A red pixel, and a tenth of a millisecond of silence.
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
-const wav = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA==";
-
-const text = (t) => ({ type: "text", text: t });
-const image = { type: "image", data: png, mimeType: "image/png" };
-const resource = (uri, mimeType, t) => ({ type: "resource", resource: { uri, mimeType, text: t } });
-const none = { type: "object", properties: {} };
-const strings = (...names) => ({
-  type: "object",
-  properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
-  required: names,
-});
-const titled = (...pairs) => pairs.map(([value, title]) => ({ const: value, title }));
-const options = ["option1", "option2", "option3"];
+import * as have from "./fixtures.mjs";
+import { none, strings, text } from "./fixtures.mjs";
 
 const server = new Server(
   { name: "conformance", version: "1.0.0" },
@@ -30,29 +15,17 @@ async function elicit(message, requestedSchema) {
   const { action, content } = await server.elicitInput({ message, requestedSchema });
   return [text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`)];
 }
+const titled = (...pairs) => pairs.map(([value, title]) => ({ const: value, title }));
+const options = ["option1", "option2", "option3"];
 
-// A name: what the list says of the tool, and what a call gives.
 const tools = {
-  test_simple_text: ["Text", none, () => [text("This is a simple text response for testing.")]],
-  test_image_content: ["An image", none, () => [image]],
-  test_audio_content: ["A sound", none, () => [{ type: "audio", data: wav, mimeType: "audio/wav" }]],
-  test_embedded_resource: ["A resource", none, () => [
-    resource("test://embedded-resource", "text/plain", "This is an embedded resource content."),
-  ]],
-  test_multiple_content_types: ["Text, an image and a resource", none, () => [
-    text("Multiple content types test:"),
-    image,
-    resource("test://mixed-content-resource", "application/json", '{"test":"data","value":123}'),
-  ]],
+  ...have.tools,
   test_tool_with_logging: ["Three log messages", none, async (_, { sendNotification }) => {
     for (const data of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
       await sendNotification({ method: "notifications/message", params: { level: "info", logger: "tools", data } });
       await sleep(50);
     }
     return [text("Logged three times.")];
-  }],
-  test_error_handling: ["An error", none, () => {
-    throw new Error("This tool intentionally returns an error for testing");
   }],
   test_tool_with_progress: ["Three reports of progress", none, async (_, { sendNotification, _meta }) => {
     for (const progress of [0, 50, 100]) {
@@ -87,34 +60,8 @@ const tools = {
       titledMulti: { type: "array", items: { anyOf: titled(["value1", "First"], ["value2", "Second"]) } },
     },
   })],
-  json_schema_2020_12_tool: ["Keywords of 2020-12", {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    type: "object",
-    $defs: { address: { type: "object", properties: { street: { type: "string" }, city: { type: "string" } } } },
-    properties: { name: { type: "string" }, address: { $ref: "#/$defs/address" } },
-    additionalProperties: false,
-  }, () => [text("Valid.")]],
   // Over HTTP this one would close its stream; there is none to close here, and the bridge keeps its own.
   test_reconnection: ["Answers", none, () => [text("Still here.")]],
-};
-
-const resources = {
-  "test://static-text": { mimeType: "text/plain", text: "This is the content of the static text resource." },
-  "test://static-binary": { mimeType: "image/png", blob: png },
-  "test://watched-resource": { mimeType: "text/plain", text: "Nothing changes here." },
-};
-
-const user = (content) => ({ role: "user", content });
-const prompts = {
-  test_simple_prompt: [[], () => [text("This is a simple prompt for testing.")]],
-  test_prompt_with_arguments: [["arg1", "arg2"], ({ arg1, arg2 }) => [
-    text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`),
-  ]],
-  test_prompt_with_embedded_resource: [["resourceUri"], ({ resourceUri }) => [
-    resource(resourceUri, "text/plain", "Embedded resource content for testing."),
-    text("Please process the embedded resource above."),
-  ]],
-  test_prompt_with_image: [[], () => [image, text("Please analyze the image above.")]],
 };
 
 // What the client asked for, or the error that it does not exist.
@@ -122,10 +69,13 @@ function known(table, key) {
   if (!Object.hasOwn(table, key)) throw new is.McpError(is.ErrorCode.InvalidParams, `unknown: ${key}`);
   return table[key];
 }
+function read(uri) {
+  const contents = have.contents(uri);
+  if (contents === undefined) throw new is.McpError(is.ErrorCode.InvalidParams, `unknown: ${uri}`);
+  return { contents };
+}
 
-server.setRequestHandler(is.ListToolsRequestSchema, () => ({
-  tools: Object.entries(tools).map(([name, [description, inputSchema]]) => ({ name, description, inputSchema })),
-}));
+server.setRequestHandler(is.ListToolsRequestSchema, () => ({ tools: have.toolList(tools) }));
 server.setRequestHandler(is.CallToolRequestSchema, async ({ params }, extra) => {
   const [, , call] = known(tools, params.name);
   try {
@@ -134,34 +84,16 @@ server.setRequestHandler(is.CallToolRequestSchema, async ({ params }, extra) => 
     return { isError: true, content: [text(e.message)] };
   }
 });
-server.setRequestHandler(is.ListResourcesRequestSchema, () => ({
-  resources: Object.entries(resources).map(([uri, { mimeType }]) => ({ uri, mimeType, name: uri.slice(7), description: uri })),
-}));
-server.setRequestHandler(is.ListResourceTemplatesRequestSchema, () => ({
-  resourceTemplates: [{ uriTemplate: "test://template/{id}/data", name: "template", mimeType: "application/json" }],
-}));
-server.setRequestHandler(is.ReadResourceRequestSchema, ({ params: { uri } }) => {
-  const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1];
-  if (id === undefined) return { contents: [{ uri, ...known(resources, uri) }] };
-  const data = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
-  return { contents: [{ uri, mimeType: "application/json", text: data }] };
-});
-server.setRequestHandler(is.SubscribeRequestSchema, ({ params }) => known(resources, params.uri) && {});
-server.setRequestHandler(is.UnsubscribeRequestSchema, ({ params }) => known(resources, params.uri) && {});
-server.setRequestHandler(is.ListPromptsRequestSchema, () => ({
-  prompts: Object.entries(prompts).map(([name, [names]]) => ({
-    name,
-    description: name.replaceAll("_", " "),
-    arguments: names.map((n) => ({ name: n, description: n, required: true })),
-  })),
-}));
+server.setRequestHandler(is.ListResourcesRequestSchema, () => ({ resources: have.resourceList }));
+server.setRequestHandler(is.ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: have.templateList }));
+server.setRequestHandler(is.ReadResourceRequestSchema, ({ params }) => read(params.uri));
+server.setRequestHandler(is.SubscribeRequestSchema, ({ params }) => read(params.uri) && {});
+server.setRequestHandler(is.UnsubscribeRequestSchema, ({ params }) => read(params.uri) && {});
+server.setRequestHandler(is.ListPromptsRequestSchema, () => ({ prompts: have.promptList(have.prompts) }));
 server.setRequestHandler(is.GetPromptRequestSchema, ({ params }) => {
-  const [, messages] = known(prompts, params.name);
-  return { messages: messages(params.arguments ?? {}).map(user) };
+  const [, content] = known(have.prompts, params.name);
+  return { messages: have.messages(content(params.arguments ?? {})) };
 });
-server.setRequestHandler(is.CompleteRequestSchema, ({ params }) => {
-  const values = ["test", "testing", "tested"].filter((word) => word.startsWith(params.argument.value));
-  return { completion: { values, total: values.length, hasMore: false } };
-});
+server.setRequestHandler(is.CompleteRequestSchema, ({ params }) => ({ completion: have.completion(params.argument.value) }));
 
 await server.connect(new StdioServerTransport());
