@@ -109,8 +109,10 @@ void server_say_end(const struct proxy *p, struct buf *b)
     if (has_crashed(p, status))
         say_last_words(p, b);
     if (p->given_up > 0)
-        buf_printf(b, "; it had been started again %u times within a minute, and is no more",
-                   p->given_up);
+        buf_printf(b,
+                   "; it had been started again %u time%s within a minute before, so no other is "
+                   "started",
+                   p->given_up, p->given_up == 1 ? "" : "s");
 }
 
 const char *server_end_cause(const struct proxy *p)
