@@ -158,11 +158,12 @@ static bool is_between(struct proxy *p)
 }
 
 /* A client that says no more may well listen: `echo REQUEST | mcp-interposer …`. Its requests have their deadlines;
- * those that have none by their nature are of no use to it any more. */
+ * those that have none by their nature are of no use to it any more, and none is after a `shutdown`. */
 static bool answers_are_awaited(const struct proxy *p)
 {
     struct pollfd client = {.fd = p->relay[ROW_S2C].out.fd, .events = 0};
-    if (client.fd < 0 || poll(&client, 1, 0) != 0) /* what is reported unasked: nobody reads */
+    if (p->traffic.leaving || client.fd < 0 ||
+        poll(&client, 1, 0) != 0) /* what is reported unasked: nobody reads */
         return false;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
         if (!(q->flags & METHOD_PATIENT) && !q->called_off)

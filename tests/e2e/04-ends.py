@@ -346,6 +346,15 @@ def _(t):
     eq(t.rows("SELECT status FROM invocations ORDER BY request_seq"), [(b"ok",), (b"server-gone",)], "in the record")
 
 
+@case("the client says shutdown, and no more: that is the end, answered or not")
+def _(t):
+    p = t.proxy("--grace", "300ms").initialize()
+    p.client.send(request("s", "shutdown"))
+    p.client.close_write()
+    p.expect_gone([b'"s"'])
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+
+
 @case("a request that arrives while the session ends is not answered twice nor torn")
 def _(t):
     p = t.proxy("--grace", "5s").initialize()
