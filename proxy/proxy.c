@@ -34,7 +34,7 @@ static void on_end_signal(struct ev_loop *loop, ev_signal *w, int revents)
     struct proxy *p = w->data;
     log_info("ending: signal=%d", w->signum);
     proxy_reason(p, "signal");
-    server_stop(p);
+    server_signalled(p);
 }
 
 /* ---- the relays' calls ---------------------------------------------------------------------- */

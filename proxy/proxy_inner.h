@@ -45,6 +45,7 @@ struct proxy {
     ev_timer closed_timer;  /* active when its output has ended and it has not, yet */
     ev_timer broken_timer;  /* active when it reads no more and may be about to end */
     ev_timer drain_timer;   /* active while the client says no more and waits for answers */
+    int64_t drain_us;       /* when that began, clock_mono_us() */
     struct outbox greeting; /* what goes to a new process ahead of everything */
     bool hung;              /* it is being ended because it hung */
     bool closed_early;      /* it is being ended because it closed its output */
@@ -58,6 +59,9 @@ struct proxy {
 MI_MUST int server_start(struct proxy *p, struct child_pipes *ret); /* 0, or MI_EIO, told */
 void server_open(struct proxy *p, const sigset_t *mask);
 void server_connect(struct proxy *p, struct child_pipes pipes);
+/* A signal from outside. A client that has waited as long as half of the grace before it sent one is at the end of
+ * its patience, and the server hears of it at once. */
+void server_signalled(struct proxy *p);
 /* It is to end: its stdin closes as soon as everything for it is written. */
 void server_stop(struct proxy *p);
 /* Its stdin stays open until the client's last bytes are written; they are the last. The grace begins when

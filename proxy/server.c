@@ -194,10 +194,12 @@ static void on_drain(struct ev_loop *loop, ev_timer *w, int revents)
 
 void server_end_input(struct proxy *p)
 {
-    if (is_between(p) || !answers_are_awaited(p))
+    if (is_between(p) || !answers_are_awaited(p)) {
         end_process(p);
-    else
-        ev_timer_again(p->loop, &p->drain_timer);
+        return;
+    }
+    p->drain_us = clock_mono_us();
+    ev_timer_again(p->loop, &p->drain_timer);
 }
 
 void server_stop(struct proxy *p)
@@ -206,6 +208,15 @@ void server_stop(struct proxy *p)
     if (outbox_bytes(&p->traffic.out[ROW_C2S]) == 0)
         relay_close_out(&p->relay[ROW_C2S]);
     end_process(p);
+}
+
+void server_signalled(struct proxy *p)
+{
+    bool waited =
+        ev_is_active(&p->drain_timer) && clock_mono_us() - p->drain_us >= p->cfg->grace_us / 2;
+    server_stop(p);
+    if (waited)
+        child_kill(&p->child);
 }
 
 void server_leave(struct proxy *p)

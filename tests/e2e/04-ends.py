@@ -297,10 +297,14 @@ def _(t):
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
-@case("the client says no more and waits: SIGTERM ends that")
+@case("the client says no more and waits: SIGTERM ends that, at once")
 def _(t):
-    p = piped(t)
+    p = piped(t, "--grace", f"{1700 * lib.SLOW:.0f}ms")         # of which it has waited more than half
+    start = time.monotonic()
     p.proc.send_signal(signal.SIGTERM)
+    lib.wait_until(lambda: not lib.alive(p.server.pid), 10, "the server has ended")
+    check(time.monotonic() - start < 0.7 * lib.SLOW, "it was told half of the grace later")
+    p.server.close()        # what the puppet had, and we hold
     p.expect_gone([b"1"])
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
