@@ -1,4 +1,7 @@
-/* scrub_inner.h - what the files of the scrub share. Only vault/scrub*.c include this. */
+/* scrub_inner.h - what the files of the scrub share: scrub.c opens and ends it and looks at a text, scrub_rows.c goes
+ * through the rows of a session, scrub_bodies.c through its large bodies, scrub_files.c through files of lines.
+ *
+ * Only vault/scrub*.c include this. */
 #ifndef MI_VAULT_SCRUB_INNER_H
 #define MI_VAULT_SCRUB_INNER_H
 
@@ -9,6 +12,7 @@
 #include <sqlite3.h>
 
 enum scrub_query { S_SESSION, S_RULES, S_MESSAGE, S_BODY, S_LARGE, S_EVENT, S_COUNT };
+extern const char *const scrub_sql[S_COUNT]; /* scrub_rows.c */
 
 /* [from, to) of a file of large bodies, the newline behind the body included. */
 struct scrub_range {
@@ -42,6 +46,7 @@ enum scrub_kind { SCRUB_MESSAGE, SCRUB_VALUE, SCRUB_TEXT, SCRUB_LINE };
 MI_MUST int scrub_text(struct scrub *s, struct slice text, enum scrub_kind kind,
                        struct redact_lines *lines, struct scrub_hit hit, struct slice *ret,
                        size_t *ret_n);
+int scrub_fail_sql(struct scrub *s);                                 /* SQLite's words; MI_ESTORE */
 int scrub_fail(struct scrub *s, const char *what, const char *name); /* errno; MI_EIO */
 
 /* ---- large bodies (scrub_bodies.c) ---- */
