@@ -3,7 +3,6 @@
 #include "base/units.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <time.h>
 
 #define SECOND_US ((int64_t)1000000)

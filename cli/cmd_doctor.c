@@ -1,15 +1,12 @@
 /* cmd_doctor.c - `mcp-interposer doctor`: is the vault sound, and what has to be done. */
-#include "base/log.h"
 #include "base/pattern.h"
 #include "base/units.h"
 #include "cli/doctor.h"
-#include "cli/session.h"
 #include "proxy/proxy.h"
 #include "vault/health.h"
 #include "vault/running.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Four times of what proxies checkpoint at in the middle of traffic. */
 #define WAL_MOST ((int64_t)256 << 20)

@@ -1,6 +1,5 @@
 /* cmd_search.c - `mcp-interposer search`: messages by their words, by exact text and by what they are. */
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/room.h"
 #include "base/text.h"
 #include "cli/config.h"

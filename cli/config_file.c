@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

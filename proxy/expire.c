@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "vault/keep.h"
 #include "vault/redact.h"
 #include "wire/json_text.h"

@@ -1,6 +1,5 @@
 #include "proxy/handshake.h"
 
-#include "base/log.h"
 #include "base/text.h"
 #include "wire/json_text.h"
 #include "wire/method.h"

@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 /* Longer lines of the server's stderr are recorded by their head. */
 #define STDERR_LINE_MAX ((size_t)8 << 10)

@@ -1,7 +1,6 @@
 #include "replay/match.h"
 
 #include "replay/clean.h"
-#include "wire/json_text.h"
 
 #define LOAD_MESSAGES 256 /* planned at a time */
 #define NEAR_MAX 64       /* recorded requests that a miss is compared with */

@@ -9,7 +9,6 @@
 #include <ev.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define OUT_HIGH ((size_t)1 << 20)  /* unsent bytes at which nothing more is read or said */

@@ -1,10 +1,8 @@
 #include "replay/stage.h"
 
-#include "base/log.h"
 #include "replay/stage_inner.h"
 #include "wire/json_text.h"
 #include "wire/method.h"
-#include "wire/rpc_id.h"
 
 #include <stdlib.h>
 

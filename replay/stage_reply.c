@@ -2,7 +2,6 @@
  * are sensible without a recording. */
 #include "replay/stage_inner.h"
 
-#include "base/log.h"
 #include "base/text.h"
 #include "replay/clean.h"
 #include "wire/json_text.h"

@@ -1,7 +1,6 @@
 #include "vault/escalation.h"
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "vault/dir.h"
 #include "vault/escalation_text.h"
 #include "vault/uid.h"

@@ -1,14 +1,11 @@
 #include "vault/health.h"
 
 #include "vault/connect.h"
-#include "vault/dir.h"
 #include "vault/schema.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define BUSY_MS 2000
 #define SQLITE_LEAST 3037000 /* STRICT tables */

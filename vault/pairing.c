@@ -1,7 +1,6 @@
 #include "vault/pairing.h"
 
 #include "base/room.h"
-#include "wire/json_text.h"
 #include "wire/rpc_id.h"
 
 #include <stdlib.h>

@@ -3,8 +3,6 @@
 #include "vault/keep.h"
 #include "wire/json_text.h"
 
-#include <stdio.h>
-
 #define SESSIONS_READ 2000 /* newest first; others may have run many servers since */
 
 /* ---- reading -------------------------------------------------------------------------------- */
