@@ -1,3 +1,4 @@
+/* cmd_sessions.c - `mcp-interposer sessions`: what was recorded, a line for each session. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"

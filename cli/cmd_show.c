@@ -1,3 +1,4 @@
+/* cmd_show.c - `mcp-interposer show`: one session, message by message. */
 #include "base/log.h"
 #include "cli/config.h"
 #include "cli/pager.h"

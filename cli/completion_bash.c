@@ -1,3 +1,4 @@
+/* completion_bash.c - a function that walks the words of the line, and what it asks about each command. */
 #include "cli/completion_inner.h"
 
 static const char bash_head[] =

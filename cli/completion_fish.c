@@ -1,3 +1,4 @@
+/* completion_fish.c - one `complete` for each command, option and operand. */
 #include "cli/completion_inner.h"
 
 static void fish_text(struct buf *b, const char *text)

@@ -1,3 +1,4 @@
+/* completion_zsh.c - for each command the arguments of _arguments. */
 #include "cli/completion_inner.h"
 
 static const char zsh_head[] =

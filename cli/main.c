@@ -1,3 +1,4 @@
+/* main.c - finds the command that is meant, and runs it. */
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/command.h"

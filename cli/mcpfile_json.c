@@ -1,3 +1,4 @@
+/* mcpfile_json.c - JSON as clients write it: with comments, and commas before a closing bracket. */
 #include "cli/mcpfile_inner.h"
 
 #include <ctype.h>

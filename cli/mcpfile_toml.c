@@ -1,3 +1,5 @@
+/* mcpfile_toml.c - TOML (toml.io: 1.0, and the escapes of 1.1), as far as a list of places needs it: what a literal
+ * means is not looked at. */
 #include "base/text.h"
 #include "cli/mcpfile_inner.h"
 

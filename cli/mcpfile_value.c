@@ -1,6 +1,5 @@
+/* mcpfile_value.c - values look alike in both languages; the pieces of which they are made do not. */
 #include "cli/mcpfile_inner.h"
-
-/* Values look alike in both languages; the pieces of which they are made do not. */
 
 bool mcpfile_next(struct mcpfile_scan *s, char close)
 {

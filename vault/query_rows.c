@@ -1,3 +1,4 @@
+/* query_rows.c - the messages and events of a session, page by page, and its large bodies. */
 #include "vault/query_inner.h"
 
 #include "vault/dir.h"

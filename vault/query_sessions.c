@@ -1,3 +1,4 @@
+/* query_sessions.c - sessions: all of them, one that is named, and how the calls of one went. */
 #include "vault/query_inner.h"
 
 #include "vault/uid.h"
