@@ -94,7 +94,6 @@ void restart_own_answer(void *owner, const struct rpc *m);
 void turn_open(struct proxy *p);
 /* The server is gone for good: answers are written, then we end. */
 void turn_linger(struct proxy *p);
-void turn_give_up_recording(struct proxy *p);
 /* proxy.c */
 void proxy_reason(struct proxy *p, const char *reason); /* the first one stays */
 void proxy_finish(struct proxy *p);

@@ -39,7 +39,7 @@ static void hold(struct proxy *p, bool on)
     relay_hold(&p->err, on);
 }
 
-void turn_give_up_recording(struct proxy *p)
+static void give_up_recording(struct proxy *p)
 {
     log_error("cannot record, ending the session: --on-record-error=stop");
     p->end_reason = "record-error";
@@ -183,7 +183,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
     struct proxy *p = w->data;
     enum recorder_result result = recorder_commit(p->recorder);
     if (result == RECORDER_FAILED) {
-        turn_give_up_recording(p);
+        give_up_recording(p);
         return;
     }
     hold(p, result == RECORDER_HOLD);

@@ -66,8 +66,6 @@ int verify_no_memory(struct verify *v);
 /* The body of an item, in b. */
 MI_MUST int verify_body(struct verify *v, uint32_t item, struct buf *b);
 
-/* The text between the quotes of the live handle in the place of the recorded one, or the other way round. */
-struct slice verify_handle_of(const struct verify *v, struct slice raw, bool to_live);
 /* Learns from an answer and its recorded counterpart what each made up. */
 MI_MUST int verify_learn_handles(struct verify *v, struct json_value recorded,
                                  struct json_value live);

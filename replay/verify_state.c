@@ -113,7 +113,8 @@ static struct slice text_at(const struct verify *v, size_t at, size_t n)
     return (struct slice){v->text.p + at, n};
 }
 
-struct slice verify_handle_of(const struct verify *v, struct slice raw, bool to_live)
+/* The text between the quotes of the live handle in the place of the recorded one, or the other way round. */
+static struct slice handle_of(const struct verify *v, struct slice raw, bool to_live)
 {
     for (size_t i = v->handles_n; i > 0; i--) { /* the newest of them */
         const struct verify_handle *h = &v->handles[i - 1];
@@ -128,7 +129,7 @@ struct slice verify_handle_of(const struct verify *v, struct slice raw, bool to_
 static int learn_handle(struct verify *v, struct json_value recorded, struct json_value live)
 {
     struct slice a = json_string_raw(recorded), b = json_string_raw(live);
-    if (a.p == NULL || b.p == NULL || slice_eq(verify_handle_of(v, a, true), b))
+    if (a.p == NULL || b.p == NULL || slice_eq(handle_of(v, a, true), b))
         return 0;
     struct verify_handle *more = realloc(v->handles, (v->handles_n + 1) * sizeof *more);
     if (more == NULL)
@@ -251,11 +252,11 @@ int verify_rewrite(struct verify *v, const struct rpc *m, struct slice id, bool 
     for (size_t i = 0; i < MI_COUNT(names); i++) {
         struct slice raw = json_string_raw(json_get(inside, names[i]));
         if (raw.p != NULL)
-            add_edit(edits, &n, raw, verify_handle_of(v, raw, to_live));
+            add_edit(edits, &n, raw, handle_of(v, raw, to_live));
     }
     struct slice task = json_string_raw(json_get(json_get(inside, "task"), "taskId"));
     if (task.p != NULL)
-        add_edit(edits, &n, task, verify_handle_of(v, task, to_live));
+        add_edit(edits, &n, task, handle_of(v, task, to_live));
     buf_clear(out);
     const char *p = m->text.p;
     for (size_t i = 0; i < n; i++) {

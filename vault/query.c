@@ -72,7 +72,8 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 /* ---- opening ---- */
 
-int query_fail(struct query *q)
+/* Keeps SQLite's words. */
+static int fail(struct query *q)
 {
     buf_clear(&q->error);
     buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path, sqlite3_errmsg(q->db));
@@ -169,7 +170,7 @@ static int open_db(struct query *q)
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     if (rc != SQLITE_OK)
-        return query_fail(q);
+        return fail(q);
     if (version > SCHEMA_VERSION) {
         buf_printf(&q->error,
                    "%s/" VAULT_DB
@@ -242,14 +243,14 @@ int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
 {
     if (q->q[i] == NULL && sqlite3_prepare_v3(q->db, query_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                               &q->q[i], NULL) != SQLITE_OK)
-        return query_fail(q);
+        return fail(q);
     *ret = q->q[i];
     return 0;
 }
 
 int query_done(struct query *q, sqlite3_stmt *st, int rc)
 {
-    int ret = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : query_fail(q);
+    int ret = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(q);
     sqlite3_reset(st);
     return ret;
 }

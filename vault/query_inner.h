@@ -51,7 +51,6 @@ struct held {
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* Ends the statement, and with it the transaction. rc is what the last step said. */
 MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
-int query_fail(struct query *q); /* keeps SQLite's words; MI_ESTORE */
 
 /* The number in the first column of a statement that has one row at most; 0: there is none. `id` is bound, where the
  * statement has a parameter. */
@@ -76,9 +75,6 @@ struct held *query_hold(sqlite3_stmt *st, int first, size_t *ret_bytes);
 struct slice query_take(sqlite3_stmt *st, int i, char **at);
 void query_drop(struct held *h); /* a list of rows */
 
-/* A page of events of a session with id > after. */
-MI_MUST int query_load_events(struct query *q, int64_t session_id, int64_t after,
-                              struct held **ret);
 /* A page of messages with from <= id <= to. */
 MI_MUST int query_load_messages(struct query *q, int64_t from, int64_t to, struct held **ret);
 

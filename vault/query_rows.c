@@ -71,7 +71,8 @@ static struct held *hold_event(sqlite3_stmt *st, size_t *ret_bytes)
     return h;
 }
 
-int query_load_events(struct query *q, int64_t session_id, int64_t after, struct held **ret)
+/* A page of events with id > after. */
+static int load_events(struct query *q, int64_t session_id, int64_t after, struct held **ret)
 {
     sqlite3_stmt *st;
     int status = query_prepare(q, Q_EVENTS, &st);
@@ -99,7 +100,7 @@ static int walk_events(struct query *q, struct event_walk *w, int64_t t_us, void
         if (w->next == NULL) {
             query_drop(w->page);
             w->page = NULL;
-            int st = query_load_events(q, w->session_id, w->after, &w->page);
+            int st = load_events(q, w->session_id, w->after, &w->page);
             if (st < 0)
                 return st;
             w->next = w->page;
@@ -152,7 +153,7 @@ int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event
     int st = query_load_messages(q, schema_message_id(session_id, (uint64_t)*seq + 1),
                                  schema_message_id(session_id, SCHEMA_SEQ_MAX), &messages);
     if (st == 0)
-        st = query_load_events(q, session_id, *event, &events);
+        st = load_events(q, session_id, *event, &events);
     const struct held *m = messages, *e = events;
     bool more = st == 0;
     while (more && (m != NULL || e != NULL)) {

@@ -68,7 +68,7 @@ static void put(struct key_name *k, char c, bool word)
     k->p[k->n++] = c;
 }
 
-void key_name(struct slice name, struct key_name *ret)
+static void name_of(struct slice name, struct key_name *ret)
 {
     ret->n = 0;
     ret->words = 0;
@@ -177,7 +177,7 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     if (!key_maybe(keys, name.p, name.p + name.n))
         return NULL;
     struct key_name k;
-    key_name(name, &k);
+    name_of(name, &k);
     const struct key_rule *r = find(keys, &k);
     if (r == NULL && drop_digits(&k))
         r = find(keys, &k);
@@ -189,7 +189,7 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
 bool key_content(const struct keys *keys, struct slice name)
 {
     struct key_name k;
-    key_name(name, &k);
+    name_of(name, &k);
     if (in_user(keys, KEYS_CONTENT, &k) != NULL)
         return true;
     return in_user(keys, KEYS_KEEP, &k) == NULL && in_table(key_contents, &k) != NULL;
@@ -253,7 +253,7 @@ int keys_add(struct keys *k, enum key_list list, struct slice name)
         return MI_EFULL;
     u.any_before = name.n > 0 && name.p[0] == '*';
     u.any_behind = name.n > 1 && name.p[name.n - 1] == '*';
-    key_name(name, &u.name);
+    name_of(name, &u.name);
     if (u.name.n == 0 || u.name.cut)
         return MI_EINVAL;
     name_rule(&u);

@@ -57,7 +57,6 @@ enum key_list { KEYS_SECRET, KEYS_KEEP, KEYS_CONTENT };
 /* One name of the user. 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL when nothing is left of it. */
 MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
 
-void key_name(struct slice name, struct key_name *ret);
 /* The rule for a name, escapes resolved; NULL: it is no secret's. */
 const struct key_rule *key_find(const struct keys *k, struct slice name);
 /* Is this the name of sensitive content? */

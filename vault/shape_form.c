@@ -156,6 +156,25 @@ static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t
     return n;
 }
 
+/* GitHub's and npm's: the CRC-32 of what stands before them is in the last six letters. */
+static bool has_checksum(struct slice body)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if (body.n <= 6)
+        return false;
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < body.n - 6; i++) {
+        crc ^= (unsigned char)body.p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (UINT32_C(0xEDB88320) & (0 - (crc & 1)));
+    }
+    crc = ~crc;
+    for (size_t i = 1; i <= 6; i++, crc /= 62)
+        if (body.p[body.n - i] != digits[crc % 62])
+            return false;
+    return true;
+}
+
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *f = rule->form;
@@ -193,7 +212,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
     bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
-    if (!(rule->flags & SHAPE_CRC && shape_crc62(body)) && (words || shape_made_up(hit)))
+    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || shape_made_up(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
@@ -203,25 +222,6 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
     while (end == 0 && text.p[i - 1] == '.') /* of a sentence */
         i--;
     *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
-    return true;
-}
-
-/* GitHub's and npm's: the CRC-32 of what stands before them is in the last six letters. */
-bool shape_crc62(struct slice body)
-{
-    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    if (body.n <= 6)
-        return false;
-    uint32_t crc = UINT32_MAX;
-    for (size_t i = 0; i < body.n - 6; i++) {
-        crc ^= (unsigned char)body.p[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (UINT32_C(0xEDB88320) & (0 - (crc & 1)));
-    }
-    crc = ~crc;
-    for (size_t i = 1; i <= 6; i++, crc /= 62)
-        if (body.p[body.n - i] != digits[crc % 62])
-            return false;
     return true;
 }
 

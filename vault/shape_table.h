@@ -95,7 +95,6 @@ size_t shape_letters(const struct shape_set *s, unsigned char ret[256]);
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret);
 /* A text is another one now, though it may lie where the last one lay. */
 void shape_form_begin(void);
-bool shape_crc62(struct slice body); /* are the last six letters the checksum of the others? */
 
 /* ---- judging text ---- */
 

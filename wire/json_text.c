@@ -257,7 +257,8 @@ static bool has_escape(struct slice raw)
     return raw.n > 0 && memchr(raw.p, '\\', raw.n) != NULL;
 }
 
-bool json_string_equal(struct slice a, struct slice b)
+/* Without memory for that, no. */
+static bool strings_equal(struct slice a, struct slice b)
 {
     struct buf x = {0}, y = {0};
     if (!has_escape(a) && !has_escape(b))
@@ -275,7 +276,7 @@ struct json_value json_get_raw(struct json_value object, struct slice name)
     struct slice key;
     struct json_value v, found = {0};
     for (struct json_walk w = json_walk_begin(object); json_walk_next(&w, &key, &v);)
-        if (json_string_equal(key, name))
+        if (strings_equal(key, name))
             found = v;
     return found;
 }
@@ -334,7 +335,7 @@ bool json_equal(struct json_value a, struct json_value b)
     case JSON_NUMBER:
         return numbers_equal(a.text, b.text);
     case JSON_STRING:
-        return json_string_equal(json_string_raw(a), json_string_raw(b));
+        return strings_equal(json_string_raw(a), json_string_raw(b));
     case JSON_ARRAY:
         return arrays_equal(a, b);
     case JSON_OBJECT:

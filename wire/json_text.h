@@ -20,9 +20,6 @@ struct slice json_string_raw(struct json_value v);
 /* Is the text between the quotes, escapes resolved, exactly this? {NULL, 0} is nothing. */
 bool json_key_is(struct slice raw, const char *text);
 
-/* Do two texts between quotes say the same, escapes resolved? Without memory for that, no. */
-bool json_string_equal(struct slice a, struct slice b);
-
 /* Walk an object or array. A peek tells where the next value begins and does not look for its end, so
  * that the head of a long value costs nothing; a step goes past it. false: there are no more. Keys are
  * {NULL, 0} in an array. */

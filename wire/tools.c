@@ -191,8 +191,8 @@ enum schema_result tools_check_arguments(struct tool *t, struct json_value argum
     return s != NULL ? schema_check(s, v, fault) : SCHEMA_FITS;
 }
 
-enum schema_result tools_check_result(struct tool *t, struct json_value structured,
-                                      struct schema_fault *fault)
+static enum schema_result check_result(struct tool *t, struct json_value structured,
+                                       struct schema_fault *fault)
 {
     struct schema *s = compiled(&t->out, &t->out_tried, t->output);
     if (s == NULL)
@@ -229,7 +229,7 @@ breaches tools_result(struct tools *t, struct slice raw, const struct rpc *m, st
                       struct schema_fault *fault)
 {
     *ret = t->begun && is_plain(m) ? tools_find(t, raw) : NULL;
-    if (*ret == NULL || tools_check_result(*ret, m->structured, fault) != SCHEMA_FAILS)
+    if (*ret == NULL || check_result(*ret, m->structured, fault) != SCHEMA_FAILS)
         return 0;
     return RULE(RULE_INVALID_STRUCTURED_CONTENT);
 }

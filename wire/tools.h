@@ -58,7 +58,5 @@ breaches tools_result(struct tools *t, struct slice raw, const struct rpc *resul
 /* FITS when there is no schema, or none that can be read. */
 enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,
                                          struct schema_fault *fault);
-enum schema_result tools_check_result(struct tool *t, struct json_value structured,
-                                      struct schema_fault *fault);
 
 #endif
