@@ -71,6 +71,8 @@ static void on_unfinished(struct relay *r, size_t n)
 static void on_client_ended(struct relay *r)
 {
     struct proxy *p = r->data;
+    if (p->not_started.n > 0 && p->traffic.open[ROW_C2S].open.count == 0)
+        proxy_finish(p);
     proxy_reason(p, "client-closed");
     server_end_input(p);
 }
@@ -215,6 +217,21 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
         relay_close(&p->relay[i]);
 }
 
+/* Clients show people the answer to what they ask first, and seldom our stderr: so they are waited for, but not
+ * somebody at a terminal, who has read it. */
+static void run_without_server(struct proxy *p, struct stream in, struct stream out)
+{
+    if (p->not_started.n == 0 || isatty(in.fd))
+        return;
+    relay_write_to(&p->relay[ROW_S2C], out);
+    relay_read_from(&p->relay[ROW_C2S], in);
+    ev_timer_set(&p->linger_timer, (double)p->cfg->grace_us / 2e6, 0.);
+    ev_timer_start(p->loop, &p->linger_timer);
+    ev_run(p->loop, 0);
+    for (int i = 0; i < 2; i++)
+        relay_close(&p->relay[i]);
+}
+
 static void on_auth(void *owner, const struct pending *q, struct slice answer)
 {
     struct proxy *p = owner;
@@ -308,6 +325,8 @@ int proxy_run(const struct proxy_config *cfg)
     open_parts(&p);
     if (started)
         run(&p, in, out, pipes);
+    else
+        run_without_server(&p, in, out);
     end_server(&p);
     trouble_close(&p.trouble);
     close_session(&p);
@@ -316,5 +335,6 @@ int proxy_run(const struct proxy_config *cfg)
     voice_close(&p.voice);
     traffic_close(&p.traffic);
     outbox_close(&p.greeting);
+    buf_close(&p.not_started);
     return p.exit_status;
 }

@@ -49,6 +49,7 @@ struct proxy {
     struct outbox greeting; /* what goes to a new process ahead of everything */
     bool hung;              /* it is being ended because it hung */
     bool closed_early;      /* it is being ended because it closed its output */
+    struct buf not_started; /* owned; why no server could be started */
     unsigned given_up;      /* restarts within a minute after which there is no other */
     bool unlike;            /* the new process is another server than the old one was */
     int64_t restarts_us[PROXY_RESTARTS_MAX]; /* when the last restarts were, a ring */
@@ -74,6 +75,8 @@ void server_input_broken(struct proxy *p); /* it has closed its stdin */
 bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
 /* Nothing more goes to this process: what comes from now on is for the next one, if there is to be one. */
 void server_leave(struct proxy *p);
+/* There is no server, and was none: what the client asks is answered with the reason, and that is the end. */
+void server_never_was(struct proxy *p);
 /* No process follows: what is open is answered, and we end as the server did. */
 void server_end_session(struct proxy *p, const char *reason);
 /* What happened to it: a sentence without its full stop, and the stable word for `cause`. */

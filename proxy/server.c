@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proxy/message.h"
 #include "wire/method.h"
 
 #include <errno.h>
@@ -23,20 +24,29 @@ static const char *server_name_of(const struct proxy *p)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-static void say_not_started(const char *server, int e)
+/* For people, and for who asks the server all the same. */
+static void say_not_started(struct proxy *p, const char *server, int e)
 {
+    struct buf *b = &p->not_started;
     const char *path = getenv("PATH");
-    if (e == ENOENT && strchr(server, '/') == NULL)
-        log_error(
-            "cannot find the server '%s'; give its full path, or add its directory to PATH=%s",
-            server, path != NULL ? path : "");
+    bool in_path = e == ENOENT && strchr(server, '/') == NULL;
+    buf_clear(b);
+    if (in_path)
+        buf_printf(b,
+                   "cannot find the server '%s'; give its full path, or add its directory to PATH",
+                   server);
     else if (e == ENOENT)
-        log_error("cannot find the server '%s', or the interpreter that its first line names; "
-                  "correct the path",
-                  server);
+        buf_printf(b,
+                   "cannot find the server '%s', or the interpreter that its first line names; "
+                   "correct the path",
+                   server);
     else
-        log_error("cannot start the server '%s': %s%s", server, strerror(e),
-                  e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
+        buf_printf(b, "cannot start the server '%s': %s%s", server, strerror(e),
+                   e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
+    if (b->failed)
+        buf_clear(b);
+    log_error("%s%s%s", b->n > 0 ? buf_str(b) : "cannot start the server", in_path ? "=" : "",
+              in_path && path != NULL ? path : "");
 }
 
 /* The server starts before the vault is opened, so that both take their time at once. */
@@ -44,7 +54,7 @@ int server_start(struct proxy *p, struct child_pipes *ret)
 {
     if (child_start(&p->child, p->cfg->argv, ret) < 0) {
         int e = errno;
-        say_not_started(p->cfg->argv[0], e);
+        say_not_started(p, p->cfg->argv[0], e);
         p->end_reason = "server-failed";
         p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
         return MI_EIO;
@@ -78,7 +88,8 @@ void server_connect(struct proxy *p, struct child_pipes pipes)
 
 static bool has_crashed(const struct proxy *p, int status)
 {
-    return status != 0 && !p->unlike && !p->hung && !p->closed_early && p->child.last_signal == 0;
+    return status != 0 && p->not_started.n == 0 && !p->unlike && !p->hung && !p->closed_early &&
+           p->child.last_signal == 0;
 }
 
 static void say_last_words(const struct proxy *p, struct buf *b)
@@ -93,7 +104,9 @@ static void say_last_words(const struct proxy *p, struct buf *b)
 void server_say_end(const struct proxy *p, struct buf *b)
 {
     int status = child_exit_status(&p->child);
-    if (p->unlike)
+    if (p->not_started.n > 0)
+        buf_slice_add(b, buf_slice(&p->not_started));
+    else if (p->unlike)
         buf_printf(b, "the server %s was started again and did not answer initialize as before",
                    server_name_of(p));
     else if (p->hung)
@@ -117,10 +130,11 @@ void server_say_end(const struct proxy *p, struct buf *b)
 
 const char *server_end_cause(const struct proxy *p)
 {
-    return p->unlike         ? "restart-changed"
-           : p->hung         ? "server-killed"
-           : p->closed_early ? "server-closed"
-                             : "server-exited";
+    return p->not_started.n > 0 ? "server-failed"
+           : p->unlike          ? "restart-changed"
+           : p->hung            ? "server-killed"
+           : p->closed_early    ? "server-closed"
+                                : "server-exited";
 }
 
 uint64_t server_read(const struct proxy *p)
@@ -149,6 +163,17 @@ void server_end_session(struct proxy *p, const char *reason)
     buf_close(&why);
     relay_stop_reading(&p->relay[ROW_C2S]);
     relay_stop_reading(&p->relay[ROW_S2C]);
+    turn_linger(p);
+}
+
+void server_never_was(struct proxy *p)
+{
+    if (p->not_started.n == 0 || p->finishing || p->traffic.open[ROW_C2S].open.count == 0)
+        return;
+    outbox_break(&p->traffic.out[ROW_C2S]);
+    for (struct pending *q; (q = p->traffic.open[ROW_C2S].open.oldest) != NULL;)
+        message_answer_for_server(&p->traffic, q, "server-failed", buf_str(&p->not_started));
+    relay_stop_reading(&p->relay[ROW_C2S]);
     turn_linger(p);
 }
 

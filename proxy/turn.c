@@ -181,6 +181,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
     (void)revents;
     struct proxy *p = w->data;
+    server_never_was(p);
     enum recorder_result result = recorder_commit(p->recorder);
     if (result == RECORDER_FAILED) {
         give_up_recording(p);
@@ -219,6 +220,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 void turn_linger(struct proxy *p)
 {
     p->finishing = true; /* the end of this turn commits, releases and writes */
+    ev_timer_stop(p->loop, &p->linger_timer);
     ev_timer_set(&p->linger_timer, (double)p->cfg->grace_us / 2e6, 0.);
     ev_timer_start(p->loop, &p->linger_timer);
 }

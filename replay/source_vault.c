@@ -125,6 +125,23 @@ static int look_at(struct query *q, int64_t session_id, struct look *ret)
     return query_timeline(q, session_id, 1, PROBE_ROWS, on_look, NULL, ret);
 }
 
+static bool on_server(void *ctx, const struct query_message *m)
+{
+    bool *spoke = ctx;
+    *spoke = slice_is(m->direction, "s2c") && slice_is(m->origin, "peer");
+    return !*spoke;
+}
+
+/* There was a server: one that could not be started has nothing to play. 1, 0 or an error. */
+static int had_server(struct query *q, const struct query_session *s)
+{
+    bool spoke = false;
+    if (!slice_is(s->end_reason, "server-failed"))
+        return 1;
+    int st = query_timeline(q, s->id, 1, PROBE_ROWS, on_server, NULL, &spoke);
+    return st < 0 ? st : spoke;
+}
+
 struct search {
     struct query *q;
     const char *name; /* NULL: any */
@@ -142,9 +159,11 @@ static bool on_candidate(void *ctx, const struct query_session *s)
     if (s->ended_at_us == 0 && (f->running == NULL || f->running(s)))
         return true;
     f->status = look_at(f->q, s->id, &l);
+    int had = f->status >= 0 ? had_server(f->q, s) : f->status;
+    f->status = had < 0 ? had : 0;
     if (f->status < 0)
         return false;
-    if (l.requests == l.discovers)
+    if (l.requests == l.discovers || had == 0)
         return true;
     f->found = s->id;
     return false;

@@ -153,6 +153,35 @@ def _(t):
         check(str(command) in said and "executable" in said, f"neither named nor mended: {said!r}")
 
 
+@case("a command that cannot be started: the client is told why, not only whoever reads stderr")
+def _(t):
+    plain = t.tmp / "plain-file"
+    plain.write_text("no program")
+    plain.chmod(0o644)
+    for command, status, words in (("no-such-server-here", 127, "cannot find the server 'no-such-server-here'; give its full path"),
+                                   (plain, 126, "name an executable file")):
+        p = t.proxy("--grace", "20s", server=[command])
+        p.client.send(request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                "clientInfo": {"name": "c", "version": "1"}}))
+        error = p.client.recv_json()["error"]
+        eq((error["code"], error["data"]["cause"]), (-32000, "server-failed"), "code and cause")
+        check(words in error["message"], error["message"])
+        p.client.expect_eof()       # though the client has not closed its side
+        eq(p.wait(), status, "exit status")
+        eq(t.rows("SELECT status FROM invocations ORDER BY started_at_us DESC LIMIT 1"), [(b"server-gone",)], "in the record")
+
+
+@case("a command that cannot be started, and a client that asks nothing: the end comes all the same")
+def _(t):
+    p = t.proxy("--grace", "600ms", server=["no-such-server-here"])
+    p.client.expect_eof()
+    eq(p.wait(), 127, "exit status")
+    start = time.monotonic()
+    done = t.run("proxy", "--vault", t.vault, "--grace", "20s", "--", "no-such-server-here")
+    eq((done.returncode, done.stdout), (127, b""), "with nothing on stdin")
+    check(time.monotonic() - start < 5 * lib.SLOW, "it waited for more")
+
+
 @case("a command that cannot be started is in the record")
 def _(t):
     p = t.proxy(server=["no-such-server-here"])

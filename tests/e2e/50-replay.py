@@ -168,6 +168,17 @@ def _(t):
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity")
 
 
+@case("a session whose server could not be started is passed over")
+def _(t):
+    record(t, handshake() + [b">" + call(1, "a"), b"<" + text_result(1, "done")])
+    p = t.proxy(server=["no-such-server-here"])
+    p.client.send(handshake()[0][1:])
+    check("error" in p.client.recv_json(), "an answer without a server")
+    p.wait()
+    eq(t.rows("SELECT count(*) FROM sessions"), [(2,)], "sessions")
+    Replay(t, "--strict").play(handshake() + [b">" + call(1, "a"), b"<" + text_result(1, "done")]).end()
+
+
 @case("the newest session that has ended is played, by its name, its number or the beginning of its uid")
 def _(t):
     for name in "old", "new":
