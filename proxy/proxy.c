@@ -320,6 +320,7 @@ int proxy_run(const struct proxy_config *cfg)
     if (open_recorder(&p) < 0) {
         end_server(&p);
         attendant_close(&p.attendant);
+        buf_close(&p.not_started);
         return PROXY_FAILED;
     }
     open_parts(&p);
