@@ -12,7 +12,8 @@ from contracts import CALL, CONFIRMS, FOLDER, INITIALIZE, LIMIT, NAMES, Talk, er
 from lib import case, check, eq
 
 def passes(t, name, *command):
-    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in command)], env=t.environ({"CONTRACT_SLOW": str(lib.SLOW)}),
+    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in command)],
+                          env=t.environ({"CONTRACT_SLOW": str(lib.SLOW)}),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.SLOW)
     eq(done.returncode, 0, f"{name}: {done.stderr.decode()}")
     return done.stderr.decode()

@@ -128,7 +128,8 @@ def _(t):
     entry = json.loads(path.read_text())["mcpServers"]["email-mcp"]
     eq(entry["env"], env, "the environment in the file")
     done = subprocess.run([entry["command"], *entry["args"]], input=lib.request(1, "tools/list", {}) + b"\n",
-                          stdout=subprocess.PIPE, env=t.environ({**entry["env"], "CONTRACT_DIR": str(t.tmp)}), timeout=30 * lib.SLOW)
+                          env=t.environ({**entry["env"], "CONTRACT_DIR": str(t.tmp)}),
+                          stdout=subprocess.PIPE, timeout=30 * lib.SLOW)
     check("tools" in json.loads(done.stdout)["result"], done.stdout)
     eq((t.tmp / "environment").read_text(), env["SMTP_PASSWORD"], "what the server sees")
     eq(t.rows("SELECT name FROM sessions"), [(b"email-mcp",)], "its name in the record")

@@ -4,7 +4,8 @@ CONTRACT_DIR     a folder that the processes of one server share. What they get 
                  line with the number of the process in front.
 CONTRACT_FAULT   "KIND METHOD[ TARGET]": on the first such request the first process does KIND: crash (SIGKILL),
                  status (exits with 3), hang (no answer, ever, and nothing else is read), mute (no answer, and goes on),
-                 late (answers after CONTRACT_LATE seconds, 1 by default), refuse (as servers say that credentials are no good)."""
+                 late (answers after CONTRACT_LATE seconds, 1 by default), refuse (as servers say that credentials are no
+                 good)."""
 import json
 import os
 import signal
