@@ -82,6 +82,7 @@ void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t 
     int dir = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int bodies = dir >= 0 ? vault_dir_sub(dir, VAULT_BODIES, false) : -1;
     int fd = bodies >= 0 ? vault_dir_file(bodies, uid, O_RDONLY) : -1;
+    from = to - from > BODIES_WRITE_MOST ? to - BODIES_WRITE_MOST : from;
     if (fd >= 0 && sync_file_range(fd, from, to - from,
                                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                                        SYNC_FILE_RANGE_WAIT_AFTER) == 0)

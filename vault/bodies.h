@@ -24,7 +24,10 @@ MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int
 bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
 
 /* Writes a part of VAULT/Bodies/<uid> to the disk, waits for it, and lets its memory go. Bodies are seldom
- * read again at once, and what they would take is wanted for the next. For a process that may wait. */
+ * read again at once, and what they would take is wanted for the next. For a process that may wait, though not
+ * for ever: of a longer part, as a slow disk makes it, the last BODIES_WRITE_MOST bytes; the rest is the kernel's
+ * to write, as it always was. */
+#define BODIES_WRITE_MOST ((int64_t)64 << 20)
 void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to);
 
 #endif

@@ -42,7 +42,9 @@ static char percent(struct slice s, size_t i)
     if (s.p[i] != '%' || s.n - i < 3)
         return 0;
     int high = hex_digit(s.p[i + 1]), low = hex_digit(s.p[i + 2]);
-    return high < 0 || low < 0 ? 0 : (char)(high << 4 | low);
+    if (high < 0 || low < 0)
+        return 0;
+    return (char)(high << 4 | low);
 }
 
 /* Of a name that is too long, the end counts: three times as many bytes hold enough of it. */
