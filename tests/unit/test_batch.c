@@ -1,17 +1,7 @@
 /* Array lines: forwarded whole under 2025-03-26 with a row for each member, refused under any other. */
 #include "proxy/message.h"
 
-#include "tests/unit/traffic_unit.h"
-
-#define MAX ((size_t)64 << 20)
-
-#define PING(id) "{'jsonrpc':'2.0','id':" id ",'method':'ping'}"
-#define CALL(id, tool)                                                                             \
-    "{'jsonrpc':'2.0','id':" id ",'method':'tools/call','params':{'name':'" tool "'}}"
-#define OK(id) "{'jsonrpc':'2.0','id':" id ",'result':{}}"
-#define CANCEL(id)                                                                                 \
-    "{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':" id "}}"
-#define NOTE "{'jsonrpc':'2.0','method':'notifications/x'}"
+#include "tests/unit/traffic_words.h"
 
 static const struct conversation allowed[] = {
     {{"C [" CALL("1", "a") "," NOTE ", " PING("'2'") "]", "S [" OK("'2'") "," OK("1") "]"},
