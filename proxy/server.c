@@ -325,9 +325,11 @@ static void on_server_gone(struct child *c)
             server_name_of(p));
     } else if (!ended_well && p->end_reason == NULL && !p->unlike && p->cfg->restarts > 0) {
         struct buf what = {0};
+        const struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
         p->given_up = restart_recent(p, clock_mono_us());
         server_say_end(p, &what);
-        trouble_crash_loop(&p->trouble, buf_str(&what));
+        trouble_crash_loop(&p->trouble, buf_str(&what),
+                           q != NULL && traffic_had(q, server_read(p)) ? q : NULL);
         buf_close(&what);
     }
     server_end_session(p, p->unlike         ? "restart-changed"

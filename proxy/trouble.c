@@ -173,7 +173,7 @@ void trouble_hang(struct trouble *t, pid_t pid, pid_t group, int stdin_fd, const
     buf_close(&event);
 }
 
-void trouble_crash_loop(struct trouble *t, const char *happened)
+void trouble_crash_loop(struct trouble *t, const char *happened, const struct pending *q)
 {
     struct escalation e = {
         .cause = ESCALATION_CRASH_LOOP,
@@ -181,7 +181,7 @@ void trouble_crash_loop(struct trouble *t, const char *happened)
         .happened = slice_of(happened),
         .done = slice_of("Open requests got an error, and the session ended."),
     };
-    escalate(t, &e, NULL);
+    escalate(t, &e, q);
 }
 
 void trouble_record_error(struct trouble *t, const char *happened)

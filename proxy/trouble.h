@@ -48,7 +48,8 @@ void trouble_last_words(const struct trouble *t, struct buf *b);
  * recorded as an event `hang` with what /proc says. */
 void trouble_hang(struct trouble *t, pid_t pid, pid_t group, int stdin_fd, const struct pending *q,
                   int64_t waited_us, bool restarts, struct buf *why);
-void trouble_crash_loop(struct trouble *t, const char *happened);
+/* q: the oldest request that the last process had; NULL: it had none. */
+void trouble_crash_loop(struct trouble *t, const char *happened, const struct pending *q);
 void trouble_record_error(struct trouble *t, const char *happened);
 /* An answer that says that credentials are missing or wrong; the calls of traffic.h. */
 void trouble_auth(struct trouble *t, const struct pending *q, struct slice answer);

@@ -5,7 +5,7 @@ import signal
 
 import lib
 from lib import check, eq, note, request
-from misbehave import Event, Notified, Received, Started, Wait, gone, handshake, ms, ok, row, timed_out, tool
+from misbehave import Event, Notified, Received, Started, Wait, escalations, gone, handshake, ms, ok, row, timed_out, tool
 
 AGAIN = "spawn exit restart spawn exit"
 
@@ -132,6 +132,7 @@ row("what the client has cancelled is not sent again", server=["resources/list@1
 row("a read that kills each server: sent again until there is no restart left", server=["resources/list=signal:9"],
     options=["--restarts", "2"], play=[request(1, "resources/list")],
     want={1: gone(words=["had been started again 2 times", "may have run"])}, exit=137, ends=True,
+    after=lambda t, s: check("\nmethod: \"resources/list\"\n" in escalations(t.vault)[0][1], "the request in the escalation"),
     escalated=["crash-loop"], events="spawn exit restart spawn exit restart spawn exit")
 
 # --- what the new process is told first -----------------------------------------------------------
