@@ -44,3 +44,11 @@ int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
     sqlite3_finalize(q);
     return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
+
+void connect_bind(sqlite3_stmt *q, int i, struct slice text)
+{
+    if (text.p != NULL)
+        sqlite3_bind_text64(q, i, text.p, text.n, SQLITE_STATIC, SQLITE_UTF8);
+    else
+        sqlite3_bind_null(q, i);
+}

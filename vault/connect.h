@@ -20,6 +20,8 @@ MI_MUST int connect_guard(sqlite3 *db);
 /* The number in the first column of a statement's first row; arg is bound, where it has a parameter. SQLITE_OK, or
  * what went wrong: SQLITE_DONE, there is no row. */
 MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
+/* Text for a parameter, borrowed until it is bound anew; {NULL, 0} is NULL. */
+void connect_bind(sqlite3_stmt *q, int i, struct slice text);
 /* Where the database of a vault lies, by a path without links. false: the vault, or its database, is not there. */
 MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
 

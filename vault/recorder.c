@@ -1,9 +1,8 @@
-#include "vault/recorder.h"
+#include "vault/recorder_inner.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "vault/backlog.h"
 #include "vault/keep.h"
 #include "vault/redact.h"
 
@@ -11,39 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOOK_US 1000000             /* how often a commit looks whether the vault is still there */
-#define PORTION ((size_t)512 << 10) /* bytes of waiting rows that one transaction writes */
-#define CLOSE_TRIES 4               /* for a lock that is held at the very end */
-#define BROKEN_RETRY_US 250000      /* between two tries after an error that is no held lock */
-
-struct recorder {
-    struct recorder_config cfg; /* strings owned */
-    struct vault_dir dir;
-    struct store *store; /* NULL while the vault cannot be opened */
-    char uid[UID_LEN + 1];
-    char host[256];
-    int64_t started_mono_us, started_wall_us;
-    int64_t session_id;   /* 0: not in the database yet */
-    bool session_written; /* and what was learnt about it, too */
-    uint64_t seq;         /* of the last row */
-
-    struct row *turn; /* owned: the rows of this turn; slices and holds borrowed from the traffic */
-    size_t turn_n, turn_cap;
-    struct backlog waiting; /* owned: rows that an earlier commit could not write */
-    size_t portion_n;       /* of the first that wait: in the open transaction */
-
-    struct store_update learnt; /* text owned by learnt_text[] */
-    struct buf learnt_text[6];
-    bool learnt_some;
-    struct running running;
-    bool running_known, running_changed;
-
-    bool failing;   /* the last commit did not write everything */
-    bool only_busy; /* because another process held the lock */
-    int64_t failing_since_us, next_try_us, looked_us;
-    uint64_t lost_n, lost_first, lost_last; /* rows dropped since the last gap event */
-    char reason[200];                       /* why it fails */
-};
+#define LOOK_US 1000000        /* how often a commit looks whether the vault is still there */
+#define CLOSE_TRIES 4          /* for a lock that is held at the very end */
+#define BROKEN_RETRY_US 250000 /* between two tries after an error that is no held lock */
 
 static char *copy(const char *s)
 {
@@ -260,127 +229,6 @@ void recorder_running(struct recorder *r, const struct running *running)
 
 /* ---- committing ---------------------------------------------------------------------------- */
 
-static int write_session(struct recorder *r)
-{
-    struct redact *rules = redact_present();
-    struct buf text = {0};
-    if (rules != NULL)
-        redact_rules(rules, &text);
-    struct store_session s = {
-        .uid = r->uid,
-        .name = r->cfg.name,
-        .command = r->cfg.command,
-        .host = r->host,
-        .record_level = keep_level_name(r->cfg.level),
-        .redact_rules = rules != NULL && !text.failed ? buf_str(&text) : NULL,
-        .started_at_us = r->started_wall_us,
-        .pid = getpid(),
-    };
-    int st = store_session_add(r->store, &s, &r->session_id);
-    buf_close(&text);
-    return st;
-}
-
-static int write_gap(struct recorder *r)
-{
-    struct buf detail = {0};
-    buf_printf(&detail, "{\"reason\":\"%s\",\"lost\":%llu", r->only_busy ? "locked" : "error",
-               (unsigned long long)r->lost_n);
-    if (r->lost_n > 0)
-        buf_printf(&detail, ",\"first_seq\":%llu,\"last_seq\":%llu",
-                   (unsigned long long)r->lost_first, (unsigned long long)r->lost_last);
-    buf_addc(&detail, '}');
-    struct row row = {
-        .kind = "gap", .is_event = true, .t_us = recorder_now_us(r), .body = buf_slice(&detail)};
-    int st = detail.failed ? MI_ENOMEM : store_add(r->store, r->session_id, r->uid, &row);
-    buf_close(&detail);
-    return st;
-}
-
-static int write_rows(struct recorder *r)
-{
-    for (size_t i = 0; i < r->turn_n; i++)
-        if (store_add(r->store, r->session_id, r->uid, &r->turn[i]) < 0)
-            return MI_ESTORE;
-    return 0;
-}
-
-static int in_transaction(struct recorder *r, int (*write)(struct recorder *))
-{
-    int64_t session_before = r->session_id;
-    int st = store_begin(r->store, r->failing ? 0 : RECORDER_WAIT_US);
-    if (st < 0)
-        return st;
-    if (r->session_id == 0)
-        st = write_session(r);
-    if (st == 0)
-        st = write(r);
-    if (st == 0)
-        st = store_commit(r->store);
-    if (st < 0) {
-        store_rollback(r->store);
-        r->session_id = session_before;
-    }
-    return st;
-}
-
-/* Some of the rows that wait; how many stands in r->portion_n. */
-static int write_portion(struct recorder *r)
-{
-    size_t bytes = 0;
-    r->portion_n = 0;
-    for (const struct backlog_row *w = r->waiting.first; w != NULL && bytes < PORTION;
-         w = w->next) {
-        if (store_add(r->store, r->session_id, r->uid, &w->row) < 0)
-            return MI_ESTORE;
-        bytes += w->cost;
-        r->portion_n++;
-    }
-    return 0;
-}
-
-static int write_turn(struct recorder *r)
-{
-    bool fresh = !r->session_written;
-    int st = write_rows(r);
-    if (st == 0 && r->lost_n > 0)
-        st = write_gap(r);
-    if (st == 0 && (r->learnt_some || fresh))
-        st = store_session_update(r->store, r->session_id, &r->learnt);
-    if (st == 0 && r->learnt.ended_at_us != 0)
-        st = store_running(r->store, r->session_id, NULL);
-    else if (st == 0 && r->running_known && (r->running_changed || fresh))
-        st = store_running(r->store, r->session_id, &r->running);
-    return st;
-}
-
-/* The commonest turn: one message, which is a transaction without being told so. Saves two statements. */
-static int write_one(struct recorder *r)
-{
-    store_wait(r->store, r->failing ? 0 : RECORDER_WAIT_US);
-    return store_add(r->store, r->session_id, r->uid, r->turn);
-}
-
-/* What waits goes first, in portions: a disk that was full may not have room for all of it at once, nor
- * the log start anew within one transaction. Then the rows of this turn. */
-static int write_all(struct recorder *r)
-{
-    while (r->waiting.first != NULL) {
-        int st = in_transaction(r, write_portion);
-        if (st < 0)
-            return st;
-        for (; r->portion_n > 0; r->portion_n--)
-            backlog_drop_first(&r->waiting);
-    }
-    if (r->session_written && r->turn_n == 1 && r->lost_n == 0 && !r->learnt_some &&
-        !r->running_changed)
-        return write_one(r);
-    int st = in_transaction(r, write_turn);
-    if (st == 0)
-        r->session_written = true;
-    return st;
-}
-
 /* Somebody may remove the vault under us; SQLite would go on writing into the removed file. */
 static void look_after_vault(struct recorder *r, int64_t now)
 {
@@ -405,7 +253,7 @@ static int try_write(struct recorder *r)
             return st;
         }
     }
-    int st = write_all(r);
+    int st = recorder_write(r);
     if (st == 0)
         return 0;
     snprintf(r->reason, sizeof r->reason, "%s", store_error(r->store));

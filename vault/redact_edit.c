@@ -1,6 +1,8 @@
 /* Edits: what becomes of a text, noted before anything is written. */
 #include "vault/redact_inner.h"
 
+#include "wire/json_text.h"
+
 #include <stdlib.h>
 
 #define MARK "[redacted:"
@@ -76,44 +78,6 @@ void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, cons
 
 /* ---- from the text of a string to the bytes between its quotes ------------------------------- */
 
-static unsigned hex4(const char *p)
-{
-    unsigned v = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        unsigned d = c <= '9' ? (unsigned)(c - '0') : ((unsigned)c | 0x20u) - 'a' + 10u;
-        v = v << 4 | d;
-    }
-    return v;
-}
-
-/* One character of a string: its bytes as written, and, returned, as resolved. As json_unescape(). */
-static size_t one_char(const char *p, const char *end, size_t *ret_raw)
-{
-    if (*p != '\\') {
-        *ret_raw = 1;
-        return 1;
-    }
-    if (p[1] != 'u') {
-        *ret_raw = 2;
-        return 1;
-    }
-    *ret_raw = 6;
-    unsigned c = hex4(p + 2);
-    if (c < 0x80)
-        return 1;
-    if (c < 0x800)
-        return 2;
-    if (c >= 0xD800 && c < 0xDC00 && end - p >= 12 && p[6] == '\\' && p[7] == 'u') {
-        unsigned low = hex4(p + 8);
-        if (low >= 0xDC00 && low < 0xE000) {
-            *ret_raw = 12;
-            return 4;
-        }
-    }
-    return 3;
-}
-
 /* A place in a string, both ways of counting. */
 struct place {
     size_t raw, plain;
@@ -131,9 +95,9 @@ static void go_on(struct place *at, struct slice raw, size_t plain)
         at->plain += run;
         if (slash == NULL)
             continue;
-        size_t n;
-        at->plain += one_char(slash, end, &n);
-        at->raw += n;
+        char c[JSON_CHAR_MAX];
+        at->plain += json_char(&slash, end, c);
+        at->raw = (size_t)(slash - raw.p);
     }
 }
 

@@ -1,4 +1,5 @@
 /* scrub_rows.c - what the database has of a session: its row, its messages, its events. */
+#include "vault/connect.h"
 #include "vault/scrub_inner.h"
 
 #include "vault/dir.h"
@@ -45,14 +46,6 @@ static int commit(struct scrub *s)
     return st;
 }
 
-static void bind(sqlite3_stmt *q, int i, struct slice text)
-{
-    if (text.p != NULL)
-        sqlite3_bind_text64(q, i, text.p, text.n, SQLITE_STATIC, SQLITE_UTF8);
-    else
-        sqlite3_bind_null(q, i);
-}
-
 /* The statement has its values. */
 static int change(struct scrub *s, enum scrub_query i)
 {
@@ -88,8 +81,8 @@ static int look_at_names(struct scrub *s, const struct query_message *m)
         st = MI_ENOMEM;
     if (st == 0 && s->db != NULL && n + more > 0) {
         sqlite3_bind_int64(s->s[S_MESSAGE], 1, schema_message_id(s->session_id, (uint64_t)m->seq));
-        bind(s->s[S_MESSAGE], 2, now[0]);
-        bind(s->s[S_MESSAGE], 3, now[1]);
+        connect_bind(s->s[S_MESSAGE], 2, now[0]);
+        connect_bind(s->s[S_MESSAGE], 3, now[1]);
         sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
         st = change(s, S_MESSAGE);
     }
@@ -110,7 +103,7 @@ static int change_body(struct scrub *s, const struct query_message *m, struct sl
         sqlite3_bind_int64(s->s[i], 3, (int64_t)body.n);
         sqlite3_bind_int64(s->s[i], 4, (int64_t)n);
     } else {
-        bind(s->s[i], 2, body);
+        connect_bind(s->s[i], 2, body);
         sqlite3_bind_int64(s->s[i], 3, (int64_t)n);
     }
     return change(s, i);
@@ -164,7 +157,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     s->status = scrub_text(s, e->detail, SCRUB_VALUE, NULL, hit, &clean, &n);
     if (s->status == 0 && clean.p != NULL && s->db != NULL) {
         sqlite3_bind_int64(s->s[S_EVENT], 1, e->id);
-        bind(s->s[S_EVENT], 2, clean);
+        connect_bind(s->s[S_EVENT], 2, clean);
         s->status = change(s, S_EVENT);
     }
     return s->status == 0;
@@ -194,7 +187,7 @@ static int look_at_row(struct scrub *s, const struct query_session *row)
     if (st == 0 && s->db != NULL && all > 0) {
         sqlite3_bind_int64(s->s[S_SESSION], 1, s->session_id);
         for (size_t i = 0; i < MI_COUNT(now); i++)
-            bind(s->s[S_SESSION], (int)i + 2, now[i]);
+            connect_bind(s->s[S_SESSION], (int)i + 2, now[i]);
         st = change(s, S_SESSION);
     }
     for (size_t i = 0; i < MI_COUNT(now); i++)
@@ -219,7 +212,7 @@ static int change_rules(struct scrub *s, const struct query_session *row)
         st = MI_ENOMEM;
     if (st == 0) {
         sqlite3_bind_int64(s->s[S_RULES], 1, s->session_id);
-        bind(s->s[S_RULES], 2, buf_slice(&rules));
+        connect_bind(s->s[S_RULES], 2, buf_slice(&rules));
         st = change(s, S_RULES);
     }
     redact_close(both);

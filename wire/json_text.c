@@ -17,9 +17,7 @@ static unsigned hex4(const char *p)
     return v;
 }
 
-/* One character of a string: *p moves behind it, its bytes go to ret (at most 4), their number comes
- * back. An escape never has more bytes resolved than written. */
-static size_t take_char(const char **p, const char *end, char *ret)
+size_t json_char(const char **p, const char *end, char *ret)
 {
     const char *s = *p;
     if (*s != '\\') {
@@ -54,8 +52,8 @@ int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n)
     const char *end = raw.p + raw.n;
     size_t n = 0;
     while (p < end) {
-        char c[4];
-        size_t len = take_char(&p, end, c);
+        char c[JSON_CHAR_MAX];
+        size_t len = json_char(&p, end, c);
         if (len > max - n)
             return MI_EFULL;
         memcpy(ret + n, c, len);
@@ -96,8 +94,8 @@ bool json_key_is(struct slice raw, const char *text)
     const char *p = raw.p;
     const char *end = raw.p + raw.n;
     while (p < end) {
-        char c[4];
-        size_t len = take_char(&p, end, c);
+        char c[JSON_CHAR_MAX];
+        size_t len = json_char(&p, end, c);
         if (len > n || memcmp(c, text, len) != 0)
             return false;
         text += len;

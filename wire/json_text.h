@@ -11,6 +11,10 @@
 #include "base/buf.h"
 #include "wire/json.h"
 
+/* One character of such a text, an escape as what it stands for: *p moves behind it, its bytes go to ret, their number
+ * comes back. An escape never has more bytes resolved than written. What is no escape is one byte at a time. */
+#define JSON_CHAR_MAX 4
+size_t json_char(const char **p, const char *end, char *ret);
 /* The text between the quotes of a string, escapes resolved. A lone surrogate becomes U+FFFD; \u0000
  * becomes a NUL byte. The first needs a place of raw.n bytes at most. 0 or MI_EFULL. */
 MI_MUST int json_unescape_to(struct slice raw, char *ret, size_t max, size_t *ret_n);
