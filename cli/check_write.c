@@ -4,6 +4,11 @@
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+static void add_count(struct buf *b, size_t n, const char *what, const char *behind)
+{
+    buf_printf(b, "%zu %s%s%s", n, what, n == 1 ? "" : "s", behind);
+}
+
 static void text_source(const struct check_report *r, const struct check_source *x, struct buf *b)
 {
     struct buf subject = {0};
@@ -13,8 +18,11 @@ static void text_source(const struct check_report *r, const struct check_source 
         text_visible(b, (struct slice){r->text.p + x->server_at, x->server_n});
         buf_addc(b, ')');
     }
-    buf_printf(b, ": %lld messages, %zu errors, %zu warnings, %zu notes\n", (long long)x->messages,
-               x->count[SEVERITY_ERROR], x->count[SEVERITY_WARNING], x->count[SEVERITY_NOTE]);
+    buf_adds(b, ": ");
+    add_count(b, (size_t)x->messages, "message", ", ");
+    add_count(b, x->count[SEVERITY_ERROR], "error", ", ");
+    add_count(b, x->count[SEVERITY_WARNING], "warning", ", ");
+    add_count(b, x->count[SEVERITY_NOTE], "note", "\n");
     for (size_t i = 0; i < x->n; i++) {
         const struct check_found *f = &x->found[i];
         buf_printf(b, "%7lld  %s  %-8s  %-26s  ", (long long)f->seq,

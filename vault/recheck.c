@@ -111,6 +111,14 @@ static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_clie
     return st;
 }
 
+/* The server has never seen it: it says nothing of the connection, but its arguments may tell why. */
+static breaches refused(struct recheck *r, const struct rpc *m)
+{
+    struct tool *tool;
+    bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
+    return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
+}
+
 static breaches notification(struct recheck *r, const struct rpc *m, bool from_client)
 {
     breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
@@ -174,8 +182,11 @@ int recheck_message(struct recheck *r, const struct query_message *m, struct sli
     bool from_client = slice_is(m->direction, "c2s");
     if (slice_is(m->origin, "interposer"))
         own_message(r, m);
-    if (body.p == NULL || !slice_is(m->origin, "peer") || !slice_is(m->action, "forwarded") ||
-        rpc_read(body, &rpc) < 0)
+    if (body.p == NULL || !slice_is(m->origin, "peer") || rpc_read(body, &rpc) < 0)
+        return 0;
+    if (slice_is(m->action, "refused") && from_client)
+        *ret = refused(r, &rpc);
+    if (!slice_is(m->action, "forwarded"))
         return 0;
     switch (rpc.kind) {
     case RPC_REQUEST:

@@ -1,8 +1,8 @@
 /* recheck.h - the rules of MCP, held against what was recorded.
  *
  * A recording knows the findings of its time; this says what the rules of today find in it, those of tools and
- * their schemas among them. Messages are given in order. What the peers did not say, was refused, or has no
- * body, is left out.
+ * their schemas among them. Messages are given in order. What the peers did not say, or has no body, is left out;
+ * of what was refused, only the arguments of a call are looked at.
  *
  * Owns      what the rules need to know of the newest RECHECK_OPEN_MAX requests that have no answer yet, and the
  *           list of tools.

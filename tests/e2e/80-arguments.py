@@ -63,6 +63,8 @@ def _(t):
     eq(findings(t), ["tools/call invalid-arguments"] * 3 + ["tools/call unknown-tool"], "findings")
     rows = t.messages("method = 'tools/call'")
     eq([m.action for m in rows], ["refused"] * 4 + ["forwarded"] * 2, "actions")
+    told = t.run("check", "--vault", t.vault).stdout.decode()
+    check('/b must be of type "integer", is a string' in told and "/c there must be no such member" in told, told)
 
 
 @case("warn, the default: noted, said once for each tool, forwarded")

@@ -49,7 +49,7 @@ def _(t):
     record(t)
     eq(as_json(t), [NAMES], "findings")
     text = run(t, status=1)
-    check("3 errors, 0 warnings, 1 notes" in text, text)
+    check("3 errors, 0 warnings, 1 note\n" in text, text)
     for side, name, severity in NAMES:
         check(any(x.split()[1:4] == [side, severity, name] for x in text.splitlines()[1:]), f"{name} in {text}")
     root = ET.fromstring(run(t, "-f", "junit", status=1))
