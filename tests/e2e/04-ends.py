@@ -356,6 +356,16 @@ def listened(id):
         "resultType": "complete", "_meta": {"io.modelcontextprotocol/subscriptionId": id}}}
 
 
+@case("the client says no more, and has called off what is open: the grace begins at once")
+def _(t):
+    p = t.proxy("--grace", "300ms")
+    p.client.send(request(1, "tools/list"))
+    p.client.send(lib.note("$/cancelRequest", {"id": 1}))
+    p.client.close_write()
+    check(p.client.recv_json()["error"]["code"] == -32000, "the request is told of the end")
+    eq(p.wait(), 128 + signal.SIGTERM, "exit status")
+
+
 @case("the client says no more, and what it has open is never answered: the grace begins at once")
 def _(t):
     p = t.proxy("--grace", "300ms")

@@ -210,6 +210,7 @@ static void test_redact_long_content_is_cut_by_its_head_as_by_all_of_it(void **s
         "glpat-aB3dE5fG7hJ9kL1mN3pQ and",
         TEN TEN TEN TEN "glpat-aB3dE5fG7hJ9kL1mN3pQ",
         TEN TEN "012345678 AKIAIOSFODNN7EXAMPL3ABCDEFGH",
+        "{\\\"secrets\\\":{\\\"x\\\":\\\"" S1 "\\\"},\\\"a\\\":\\\"",
         "log {\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
         "{\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
         "password=",
@@ -227,12 +228,12 @@ static void test_redact_long_content_is_cut_by_its_head_as_by_all_of_it(void **s
                     size_t n = 0, more = 0;
                     char begin[128];
                     snprintf(begin, sizeof begin, "%s%s", begins[i], &"xyz"[3 - shift]);
-                    long_call(&b, begin, parts[k], middles[m], "/", 70000);
+                    long_call(&b, begin, parts[k], middles[m], "/\\\"}", 70000);
                     assert_int_equal(standard(*state, buf_slice(&b), &one, &n), 0);
                     assert_true(n > 0);
                     assert_int_equal(standard(*state, buf_slice(&one), &all, &more), 0);
                     assert_int_equal(more, 0);
-                    long_call(&b, begin, parts[k], middles[m], "\\/", 70000);
+                    long_call(&b, begin, parts[k], middles[m], "\\/\\\"}", 70000);
                     assert_int_equal(standard(*state, buf_slice(&b), &all, &n), 0);
                     char *slash = strstr((char *)(uintptr_t)buf_str(&all), "\\/");
                     if (slash != NULL) { /* of a text that all went, but for its end */
@@ -423,6 +424,30 @@ static void test_redact_no_text_makes_the_work_grow_faster_than_itself(void **st
     }
 }
 
+/* Escapes that stand for letters, two of them for one character: counted as what they are. */
+static void test_redact_long_content_of_escaped_letters_is_counted(void **state)
+{
+    static const char *const parts[] = {"\\u00e9", "\\ud83d\\ude00"};
+    struct buf b = {0}, out = {0}, want = {0};
+    for (size_t k = 0; k < MI_COUNT(parts); k++) {
+        size_t n, part = strlen(parts[k]);
+        long_call(&b, "", parts[k], "", "", 90000);
+        size_t chars =
+            (b.n -
+             strlen("{\"method\":\"tools/call\",\"params\":{\"arguments\":{\"text\":\"\"}}}")) /
+            part;
+        buf_clear(&want);
+        for (size_t i = 0; i < REDACT_CUT; i++)
+            buf_adds(&want, parts[k]);
+        buf_printf(&want, "… [+%zu chars]\"}}}", chars - REDACT_CUT);
+        assert_int_equal(standard(*state, buf_slice(&b), &out, &n), 0);
+        assert_non_null(strstr(buf_str(&out), buf_str(&want)));
+    }
+    buf_close(&b);
+    buf_close(&out);
+    buf_close(&want);
+}
+
 /* What is far behind the cut is not searched. */
 static void test_redact_long_content_costs_no_more_than_its_head(void **state)
 {
@@ -470,6 +495,7 @@ int main(void)
         EACH(test_redact_fields_of_the_protocol_stay_whatever_they_hold),
         EACH(test_redact_content_of_arguments_is_cut_and_nothing_else),
         EACH(test_redact_long_content_is_cut_by_its_head_as_by_all_of_it),
+        EACH(test_redact_long_content_of_escaped_letters_is_counted),
         EACH(test_redact_long_content_costs_no_more_than_its_head),
         EACH(test_redact_rules_of_the_user_hold),
         EACH(test_redact_rules_are_told_of_and_read_again),
