@@ -85,7 +85,7 @@ static void answer_others(struct traffic *t, const char *why)
 {
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
-        if (!json_key_is(p->method, "subscriptions/listen"))
+        if (!(p->flags & METHOD_LISTENS))
             message_answer_for_server(t, p, "server-killed", why);
     }
 }

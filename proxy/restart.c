@@ -36,8 +36,7 @@ static bool goes_again(const struct proxy *p, const struct pending *q, bool had)
         return false;
     if (!had)
         return q->text.p != NULL;
-    return (!p->hung || json_key_is(q->method, "subscriptions/listen")) &&
-           handshake_repeats(&p->traffic.handshake, q);
+    return (!p->hung || (q->flags & METHOD_LISTENS)) && handshake_repeats(&p->traffic.handshake, q);
 }
 
 static void part_requests(struct proxy *p)
@@ -136,7 +135,7 @@ static void send_again(struct proxy *p)
         char detail[64];
         snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
         recorder_event(p->recorder, "resent", detail);
-        q->sent_again = json_key_is(q->method, "subscriptions/listen");
+        q->sent_again = (q->flags & METHOD_LISTENS) != 0;
     }
     buf_close(&b);
 }

@@ -377,7 +377,7 @@ void traffic_end_listens(struct traffic *t)
 {
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
-        if (json_key_is(p->method, "subscriptions/listen"))
+        if (p->flags & METHOD_LISTENS)
             message_end_listen(t, p);
     }
 }

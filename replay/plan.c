@@ -84,7 +84,7 @@ void plan_learn_version(char *version, size_t max, struct json_value v)
 
 bool plan_is_listen(const struct plan *p, uint32_t exchange)
 {
-    return slice_is(p->topics[p->exchanges[exchange].topic].method, "subscriptions/listen");
+    return (p->topics[p->exchanges[exchange].topic].flags & METHOD_LISTENS) != 0;
 }
 
 static int add_to_topic(struct plan *p, uint32_t topic, uint32_t i)

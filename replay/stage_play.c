@@ -154,7 +154,7 @@ int stage_start(struct stage *s, const struct rpc *live, uint32_t exchange, bool
     p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
     p->again = again;
     p->no_log = rpc_is_modern(live) && json_get(live->meta, META_LOG_LEVEL).type == JSON_NONE;
-    p->stream = slice_is(plan_topic(s->plan, x->topic)->method, "subscriptions/listen");
+    p->stream = (plan_topic(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
     p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
     p->fault = fault;
     p->batch = batch;

@@ -142,7 +142,7 @@ static const struct method methods[] = {
      true,
      E,
      0,
-     METHOD_PATIENT | METHOD_READS,
+     METHOD_PATIENT | METHOD_READS | METHOD_LISTENS,
      CAP_NONE,
      0,
      {NEED(NOTIFICATIONS, E, OBJECT)},

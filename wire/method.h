@@ -60,13 +60,13 @@ enum capability {
 uint32_t capabilities_of(struct json_value declared);
 
 enum method_flag {
-    METHOD_PATIENT =
-        1, /* may rightly stay without an answer: no deadline unless it is named in a rule */
+    METHOD_PATIENT = 1,     /* may rightly stay without an answer: no deadline but by a rule */
     METHOD_READS = 2,       /* changes nothing: may be sent again to a new process of the server */
     METHOD_UNCANCELLED = 4, /* must not be cancelled (initialize) */
     METHOD_CACHED = 8,      /* its result has ttlMs and cacheScope in 2026-07-28 */
     METHOD_ASKS_BACK = 16,  /* its result may be input_required in 2026-07-28 */
     METHOD_STREAMED = 32,   /* a notification that belongs to a subscription in 2026-07-28 */
+    METHOD_LISTENS = 64,    /* opens such a subscription, and its result ends it */
 };
 
 /* A member of params or result, and what its value may be. */

@@ -183,7 +183,7 @@ static breaches client_request(struct protocol *p, const struct rpc *m, struct p
     a->id = rpc_id_hash_of(m->id);
     if (k->flags & METHOD_ASKS_BACK)
         r |= protocol_retry(p, m, a->id);
-    if (slice_is(slice_of("subscriptions/listen"), k->name))
+    if (k->flags & METHOD_LISTENS)
         protocol_stream_open(p, m, a->id);
     return r;
 }

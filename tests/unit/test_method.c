@@ -237,6 +237,8 @@ static void test_method_is_found_however_it_is_spelt(void **state)
     assert_null(method_find(slice_of("")));
     assert_null(method_find((struct slice){0}));
     assert_int_equal(method_flags(slice_of("tasks/result")), METHOD_PATIENT);
+    assert_int_equal(method_flags(slice_of("subscriptions/listen")),
+                     METHOD_PATIENT | METHOD_READS | METHOD_LISTENS);
     assert_int_equal(method_flags(slice_of("no/such")), 0);
     assert_true(method_is_lsp(slice_of("$/cancelRequest")));
     assert_false(method_is_lsp(slice_of("tools/call")));
