@@ -1,8 +1,8 @@
-# mcp-interposer: every target carries its line of help; `make help` prints them.
+# mcp-interposer: `make help` lists the targets, from the `##` comments.
 #
-# One build directory for each way of compiling, so that objects never mix:
+# Each kind of build has its own directory, so that objects never mix:
 #   build/  build-asan/  build-fuzz/  build-cov/  ...   (`make BUILD=elsewhere` works too)
-# and a stamp of the flags in each of them: another CFLAGS in the same directory rebuilds it.
+# A stamp in each of them holds the flags: changed CFLAGS rebuild everything.
 
 VERSION := 0.1.0
 BUILD   ?= build
@@ -15,8 +15,8 @@ CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
            -Wmissing-prototypes -Wwrite-strings -Wcast-qual -Wvla -Wundef
 
-# Hardening, for every build that optimizes (_FORTIFY_SOURCE needs it) and is not instrumented.
-# -U first: Ubuntu's gcc defines _FORTIFY_SOURCE by itself, and two definitions are a warning.
+# Hardening, except for instrumented builds and -O0 (_FORTIFY_SOURCE needs optimization).
+# -U first: Ubuntu's gcc predefines _FORTIFY_SOURCE, and a second definition is a warning.
 HARDEN_CFLAGS  := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 HARDEN_LDFLAGS := -pie -Wl,-z,relro,-z,now
 ifneq ($(filter -O0 -fsanitize=% --coverage,$(CFLAGS)),)
@@ -28,40 +28,43 @@ endif
 ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -fno-strict-aliasing \
                -fno-common $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
-LIBS        := -lev -lsqlite3 -lpcre2-8 -linih
+LIBS        := -lev -lsqlite3 -lpcre2-8
 
-ROOMS   := base wire vault proxy replay cli
-SRC     := $(wildcard $(ROOMS:%=%/*.c))
-HDR     := $(wildcard $(ROOMS:%=%/*.h))
-# The page of `export --format html` is kept as a page, and compiled as an array.
-PAGE    := $(BUILD)/cli/report_page
+ROOMS   := base wire redact journal vault record proxy replay cli
+SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c'))
+HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
+# Files that are compiled into the program as arrays: FILE|HEADER|NAME.
+EMBED   := cli/export/report.html|cli/export/report.h|report_page \
+           $(foreach s,bash zsh fish,cli/complete/$s.sh|cli/complete/scripts.h|completion_$s)
+EMBED_OBJ := $(foreach e,$(EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
-# Everything but main() is one archive, which the unit tests link as well.
+# Everything but main(); the unit tests link it too.
 LIB     := $(BUILD)/libinterposer.a
-LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ)) $(PAGE).o
+LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ)) $(EMBED_OBJ)
 
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
-UNIT     := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
+# cmocka programs: pure code in tests/unit; code that uses files, pipes or processes in tests/integration.
+UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c tests/integration/*/test_*.c))
+UNIT     := $(UNIT_SRC:tests/%.c=$(BUILD)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 
 # Seconds that `make fuzz` gives each fuzz target.
 FUZZ_SECONDS ?= 60
 
-# What `make check` and `make asan` run, in this order: quick ones first.
-SUITES ?= house unit suite schema faults e2e stress sdk modern conformance
+# The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
+SUITES ?= sdk e2e conformance faults stress revision-2026 unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
 
-# Rewritten only when the compiler or a flag differs from the last run in this directory, and not by
-# `make -n` or `make -q`.
+# The stamp is rewritten only when the compiler or a flag has changed, and never by `make -n` or `make -q`.
+# `make install` installs the existing build, whatever its flags.
 STAMP := $(BUILD)/flags
 FLAGS_NOW := $(CC) | $(ALL_CFLAGS) | $(ALL_LDFLAGS) | $(LIBS)
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean help fmt tidy uninstall hooks fakes,$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -80,63 +83,74 @@ $(BUILD)/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(PAGE).c: cli/report.html
-	@mkdir -p $(@D)
-	@{ echo '#include "cli/report.h"'; echo 'const char report_page[] = {'; \
-	  od -A n -v -t d1 $< | sed 's/  *\([-0-9][0-9]*\)/\1,/g'; echo '};'; \
-	  echo 'const size_t report_page_n = sizeof report_page;'; } >$@
+# $1: the file, $2: the header that declares the array, $3: its name
+define EMBED_RULE
+$(BUILD)/embed/$3.c: $1
+	@mkdir -p $$(@D)
+	@{ echo '#include "$2"'; echo 'const char $3[] = {'; \
+	  od -A n -v -t d1 $$< | sed 's/  *\([-0-9][0-9]*\)/\1,/g'; echo '};'; \
+	  echo 'const size_t $3_n = sizeof $3;'; } >$$@
+endef
+$(foreach e,$(EMBED),$(eval $(call EMBED_RULE,$(word 1,$(subst |, ,$e)),$(word 2,$(subst |, ,$e)),$(word 3,$(subst |, ,$e)))))
 
-$(PAGE).o: $(PAGE).c $(STAMP)
+$(EMBED_OBJ): %.o: %.c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# WRAP_test_x := malloc write   lets tests/unit/test_x.c define __wrap_malloc and __wrap_write.
-WRAP_test_backlog := malloc
+# WRAP_test_x := malloc write   lets test_x.c define __wrap_malloc and __wrap_write.
+WRAP_test_recorder_room := fork process_run
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
 WRAP_test_outbox  := malloc
 WRAP_test_pending := malloc calloc realloc
-WRAP_test_keep    := realloc
-WRAP_test_actions := realloc clock_wall_us
-WRAP_test_recorder := malloc realloc clock_mono_us
+WRAP_test_sanitize := realloc
+WRAP_test_log_directory := realloc clock_wall_us
 WRAP_test_relay := malloc realloc
-WRAP_test_room  := realloc
-WRAP_test_stage_memory := malloc calloc realloc
+WRAP_test_ring := fallocate
+WRAP_test_ring_damage := fallocate
+WRAP_test_grow  := realloc
+WRAP_test_json_out := realloc
+WRAP_test_conversation_memory := malloc calloc realloc
 WRAP_test_wrap := calloc realloc strdup
-$(BUILD)/unit/%: tests/unit/%.c $(LIB) $(STAMP)
+# FLAGS_test_x := more flags of the compiler.
+FLAGS_test_ring_threads := -pthread
+# Unit tests are not optimized: compiling takes longer than running them.
+TEST_CFLAGS := $(filter-out $(HARDEN_CFLAGS),$(ALL_CFLAGS)) -fPIE -O0
+$(UNIT): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$*:%=-Wl,--wrap=%) \
+	$(CC) $(TEST_CFLAGS) $(FLAGS_$(@F)) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(WRAP_$(@F):%=-Wl,--wrap=%) \
 	  -lcmocka $(LIBS)
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-JUDGE := $(BUILD)/suite/judge
-$(JUDGE): tests/suite/judge.c $(LIB) $(STAMP)
+JSON_JUDGE := $(BUILD)/json-suite/judge
+$(JSON_JUDGE): tests/json-suite/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-SCHEMA_JUDGE := $(BUILD)/schema/judge
-$(SCHEMA_JUDGE): tests/schema/judge.c $(LIB) $(STAMP)
+SCHEMA_JUDGE := $(BUILD)/schema-suite/judge
+$(SCHEMA_JUDGE): tests/schema-suite/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-# Programs that measure parts of the interposer from the inside.
-PARTS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/parts/*.c))
+# Benchmarks of single parts, linked with the library.
+PARTS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/parts/*.c))
 $(PARTS): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
-# A session in which the N-th call fails; what it stands in for is wrapped, or has the names of libc's.
+# A session in which the N-th call fails. Functions are replaced by --wrap, or by definitions with libc's names.
 FAULTS := $(BUILD)/faults/session
 FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
-FAULTS_WRAP := calloc clock_mono_us free malloc realloc recorder_add strdup uid_make
+FAULTS_WRAP := calloc clock_mono_us free malloc realloc strdup strndup uid_make worker_close worker_kill worker_start \
+  worker_wait worker_wake
 $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)
 
-# Fake servers, fake clients and the load generator: programs of one file, without our library and
-# without sanitizers, so that they are quick and a report is always about the interposer.
+# Fake servers and the load generator: one file each, without the library and without sanitizers, so that
+# they are fast and every sanitizer report is about the interposer.
 HELPER := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fakes/*.c tests/bench/*.c))
 HELPER_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g $(EXTRA_CFLAGS)
 
@@ -147,42 +161,72 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(PAGE).d $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) \
+-include $(OBJ:.o=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
-# All that is compiled for tests, run or not.
+# Everything that is compiled for tests.
 .PHONY: tests
-tests: $(UNIT) $(JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(HELPER)
+tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(HELPER)
 
 .PHONY: unit
-unit: $(UNIT) ## unit tests only
-	@scripts/run-tests $(BUILD) unit
+unit: $(UNIT) ## unit and integration tests only
+	@scripts/run-tests $(BUILD) unit integration
 
 .PHONY: faults
 faults: $(FAULTS) ## a session in which the N-th call fails, for every N
 	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
 
 .PHONY: stress
-stress: $(BIN) fakes ## 1,000 sessions with random faults, other ones each time; at most 10 minutes
+stress: $(BIN) fakes ## 1,000 sessions with random faults and a random seed; at most 10 minutes
 	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) \
 	  tests/stress/run --sessions 1000 --seconds 600 --seed random
+
+# Rounds of `make kills`.
+ROUNDS ?= 2000
+
+.PHONY: kills
+kills: $(BIN) fakes ## kill -9 of the proxy and the recorder at random moments under load, ROUNDS (2000) times
+	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) tests/stress/kills.py --rounds $(ROUNDS)
 
 .PHONY: check
 check: $(BIN) tests ## all tests; ends with "N passed, N failed"
 	@scripts/run-tests $(BUILD) $(SUITES)
 
+SAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
+
 .PHONY: asan
 asan: ## all tests under AddressSanitizer and UBSan
-	$(MAKE) BUILD=$(BUILD)-asan TEST_UNDER=asan CFLAGS='-O1 -g -fno-omit-frame-pointer \
-	  -fsanitize=address,undefined -fno-sanitize-recover=all' check
+	$(MAKE) BUILD=$(BUILD)-asan TEST_UNDER=asan CFLAGS='$(SAN_CFLAGS) -fsanitize=address,undefined' check
 
-# The end-to-end files that take no notice of valgrind. Others do: it makes a fork of a vfork, opens
-# descriptors and sets variables of its own, and is too slow for a hundred thousand messages.
+# The program has no threads: two threads stand for the two processes that share a journal.
+.PHONY: tsan
+tsan: ## the journal's ring, used by two threads, under ThreadSanitizer
+	@$(MAKE) -s BUILD=$(BUILD)-tsan CFLAGS='-O1 -g -fsanitize=thread' tsan-run
+
+TSAN := $(BUILD)/tsan/test_ring_threads
+$(TSAN): tests/integration/journal/test_ring_threads.c $(BUILD)/journal/ring.o $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -pthread -MMD -MP -o $@ $< $(BUILD)/journal/ring.o $(ALL_LDFLAGS) -lcmocka
+
+# ThreadSanitizer of older compilers does not start where addresses are random in more than 28 bits.
+.PHONY: tsan-run
+tsan-run: $(TSAN)
+	@fixed=; if setarch -R true 2>/dev/null; then fixed='setarch -R'; fi; $$fixed $(TSAN)
+
+# The end-to-end files that work under valgrind. It turns vfork into fork, opens descriptors and sets
+# variables of its own, and is too slow for 100,000 messages.
 VALGRIND_E2E ?= 02-checks 03-validate 08-stderr 09-record
 
 .PHONY: valgrind
 valgrind: $(BIN) tests ## unit tests and some end-to-end runs in valgrind
-	@TEST_UNDER=valgrind E2E_ONLY='$(VALGRIND_E2E)' scripts/run-tests $(BUILD) unit e2e
+	@TEST_UNDER=valgrind E2E_ONLY='$(VALGRIND_E2E)' scripts/run-tests $(BUILD) unit integration e2e
+
+# clang has other warnings than gcc. -Wno-missing-field-initializers: it also warns after designated initializers.
+CLANG_CHECKS := $(SRC:%=clang-warnings/%)
+.PHONY: clang-warnings $(CLANG_CHECKS)
+clang-warnings: $(CLANG_CHECKS) ## compile with clang for its warnings alone
+$(CLANG_CHECKS): clang-warnings/%:
+	@$(CLANG) $(ALL_CFLAGS) -Werror -Wno-missing-field-initializers -fsyntax-only $*
 
 .PHONY: tidy
 tidy: ## clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, format, layers
@@ -190,12 +234,11 @@ tidy: ## clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, format, layers
 
 .PHONY: fmt
 fmt: ## format the C sources in place
-	clang-format -i $(SRC) $(HDR) $(wildcard tests/*/*.c tests/*/*.h)
+	clang-format -i $(SRC) $(HDR) $(wildcard tests/*/*.c tests/*/*.h tests/*/*/*.c tests/*/*/*.h)
 
 .PHONY: fuzz
 fuzz: ## fuzz each tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60)
-	@$(MAKE) BUILD=$(BUILD)-fuzz CC='$(CLANG)' CFLAGS='-O1 -g -fno-omit-frame-pointer \
-	  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-run
+	@$(MAKE) BUILD=$(BUILD)-fuzz CC='$(CLANG)' CFLAGS='$(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined' fuzz-run
 
 # Seeds come from tests/fuzz/corpus/NAME; what a run finds stays in the build directory.
 .PHONY: fuzz-run
@@ -217,7 +260,7 @@ bench: $(BIN) $(filter $(BUILD)/bench/%,$(HELPER)) ## measure against cat; needs
 	@$(MAKE) -s bench-parts
 
 .PHONY: bench-parts
-bench-parts: $(PARTS) ## measure the parts of a message's way, and the sanitizer alone
+bench-parts: $(PARTS) ## measure each step of processing a message, and the sanitizer alone
 	@dir=$$(mktemp -d) && { rc=0; for p in $(PARTS); do $$p "$$dir" && echo || { rc=$$?; break; }; done; \
 	  rm -rf "$$dir"; exit $$rc; }
 
@@ -236,7 +279,7 @@ cov-run: $(BIN) tests
 	    printf "%6.1f%% of %5d  %s\n", pct, lines, f; t += lines; h += pct * lines / 100; f = "" } \
 	  END { if (t) printf "%6.1f%% of %5d  all\n", 100 * h / t, t }'; exit $$rc
 
-# Where the shells look by themselves, below PREFIX/share.
+# The shells' default folders, below PREFIX/share.
 BASH_COMPLETION := bash-completion/completions/mcp-interposer
 ZSH_COMPLETION  := zsh/site-functions/_mcp-interposer
 FISH_COMPLETION := fish/vendor_completions.d/mcp-interposer.fish
@@ -260,7 +303,7 @@ uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 
 .PHONY: hooks
-hooks: ## check each commit in this clone before it is made
+hooks: ## install a pre-commit hook in this clone
 	ln -sf "$$(pwd)/scripts/pre-commit" "$$(git rev-parse --git-path hooks)/pre-commit"
 
 .PHONY: compdb
@@ -270,8 +313,8 @@ compdb: ## compile_commands.json for editors, by bear
 
 .PHONY: clean
 clean: ## remove everything built
-	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tidy fuzz cov compdb)
+	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz cov compdb)
 
 .PHONY: help
-help: ## this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

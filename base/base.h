@@ -1,8 +1,8 @@
-/* base.h - what every file uses: status codes, slices, attributes.
+/* base.h - status codes, slices and attributes, for every file.
  *
  * Status    0 is success, negative is one of enum mi_status. Results are written only on success.
- * Slices    a pointer and a length, borrowed, not NUL-ended. {NULL, 0} means "not there"; an empty
- *           slice that is there has a pointer. */
+ * Slices    a pointer and a length, borrowed, not NUL-terminated. {NULL, 0} means "missing"; an empty
+ *           slice has a pointer. */
 #ifndef MI_BASE_BASE_H
 #define MI_BASE_BASE_H
 
@@ -19,16 +19,17 @@
 enum mi_status {
     MI_OK = 0,
     MI_ENOMEM = -1, /* an allocation failed */
-    MI_EIO = -2,    /* a system call failed; errno is kept */
+    MI_EIO = -2,    /* a system call failed; see errno */
     MI_EFULL = -3,  /* a bounded table or queue is full */
-    MI_EPROTO = -4, /* the peer's bytes break the protocol */
-    MI_ESTORE = -5, /* the store could not keep something */
-    MI_EINVAL = -6, /* an argument, option or file has a wrong form */
-    MI_ENOENT = -7, /* what was asked for does not exist */
+    MI_EPROTO = -4, /* the peer's bytes violate the protocol */
+    MI_ESTORE = -5, /* the store could not save something */
+    MI_EINVAL = -6, /* an argument, option or file is invalid */
+    MI_ENOENT = -7, /* something does not exist, or there is no more of it */
+    MI_EBUSY = -8,  /* another process holds a lock */
 };
 
 struct slice {
-    const char *p; /* borrowed, not NUL-ended; NULL: not there */
+    const char *p; /* borrowed, not NUL-terminated; NULL: missing */
     size_t n;      /* bytes */
 };
 

@@ -17,8 +17,8 @@ void buf_clear(struct buf *b)
     b->failed = false;
 }
 
-/* There is always one byte more than asked for: the NUL of buf_str() and vsnprintf(). */
-bool buf_room(struct buf *b, size_t n)
+/* One byte more than n: the NUL of buf_str() and vsnprintf(). */
+bool buf_reserve(struct buf *b, size_t n)
 {
     size_t limit = b->max != 0 ? b->max : SIZE_MAX / 4;
     if (b->failed || b->n > limit || n > limit - b->n) {
@@ -42,7 +42,7 @@ bool buf_room(struct buf *b, size_t n)
 
 void buf_add(struct buf *b, const void *p, size_t n)
 {
-    if (n == 0 || !buf_room(b, n))
+    if (n == 0 || !buf_reserve(b, n))
         return;
     memcpy(b->p + b->n, p, n);
     b->n += n;
@@ -50,7 +50,7 @@ void buf_add(struct buf *b, const void *p, size_t n)
 
 void buf_addc(struct buf *b, char c)
 {
-    if (!buf_room(b, 1))
+    if (!buf_reserve(b, 1))
         return;
     b->p[b->n++] = c;
 }
@@ -65,18 +65,27 @@ void buf_slice_add(struct buf *b, struct slice s)
     buf_add(b, s.p, s.n);
 }
 
-void buf_int(struct buf *b, int64_t v)
+static void add_decimal(struct buf *b, uint64_t u, bool minus)
 {
     char d[24];
     size_t i = sizeof d;
-    uint64_t u = v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v;
     do {
         d[--i] = (char)('0' + u % 10);
         u /= 10;
     } while (u != 0);
-    if (v < 0)
+    if (minus)
         d[--i] = '-';
     buf_add(b, d + i, sizeof d - i);
+}
+
+void buf_int(struct buf *b, int64_t v)
+{
+    add_decimal(b, v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v, v < 0);
+}
+
+void buf_uint(struct buf *b, uint64_t v)
+{
+    add_decimal(b, v, false);
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)
@@ -85,7 +94,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_start(ap, fmt);
     int need = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (need < 0 || !buf_room(b, (size_t)need)) {
+    if (need < 0 || !buf_reserve(b, (size_t)need)) {
         b->failed = true;
         return;
     }
@@ -100,7 +109,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 
 const char *buf_str(struct buf *b)
 {
-    if (b->n == 0 || !buf_room(b, 0))
+    if (b->n == 0 || !buf_reserve(b, 0))
         return "";
     b->p[b->n] = '\0';
     return b->p;

@@ -16,7 +16,7 @@ int64_t clock_wall_us(void);
 void clock_utc_text(int64_t wall_us, char *ret);
 /* "2026-01-31": the UTC day. ret has CLOCK_TEXT_MAX bytes. */
 void clock_utc_day(int64_t wall_us, char *ret);
-/* "2026-01-31 23:59:59" in the time zone of the person (TZ). ret has CLOCK_TEXT_MAX bytes. */
+/* "2026-01-31 23:59:59" in local time (TZ). ret has CLOCK_TEXT_MAX bytes. */
 void clock_local_text(int64_t wall_us, char *ret);
 
 #endif

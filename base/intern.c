@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* FNV-1a, which is quick on short texts. Whoever records chooses the texts: the chain of one that is made to
- * collide is as long as the table, which slows down a report and nothing else. */
+/* FNV-1a, which is fast for short texts. Texts come from recordings; texts made to collide only slow down a report. */
 static size_t hash(struct slice s)
 {
     uint64_t h = 14695981039346656037u;
@@ -18,7 +17,7 @@ struct slice intern_text(const struct intern *t, uint32_t number)
     return (struct slice){buf_slice(&t->text).p + from, t->from[number + 1] - from};
 }
 
-/* The slot of a text, or the free one that it would get. */
+/* The slot of a text, or the free one for it. */
 static size_t find(const struct intern *t, struct slice text)
 {
     size_t i = hash(text) & (t->slots - 1);

@@ -1,8 +1,8 @@
-/* intern.h - texts numbered in the order in which they first came: equal texts, equal numbers.
+/* intern.h - numbers texts from 0 in the order of their first occurrence; equal texts have equal numbers.
  *
  * Owns      copies of the texts; intern_close() frees them.
- * Errors    MI_ENOMEM: the text has no number, and those before keep theirs.
- * Lifetime  intern_text() is good until the next intern_add().
+ * Errors    MI_ENOMEM: the text has no number; earlier numbers are unchanged.
+ * Lifetime  the result of intern_text() is valid until the next intern_add().
  * Blocks    never. */
 #ifndef MI_BASE_INTERN_H
 #define MI_BASE_INTERN_H
@@ -10,16 +10,16 @@
 #include "base/buf.h"
 
 struct intern {
-    struct buf text; /* owned; all of them, one behind the other */
-    size_t *from;    /* owned; n + 1 places in text: where each begins, and where the last ends */
-    size_t n, from_cap; /* from_cap: places allocated */
-    uint32_t *slot; /* owned; number + 1; 0: free. Its size is a power of 2, at most half full */
-    size_t slots;
+    struct buf text; /* owned; all texts, concatenated */
+    size_t *from;    /* owned; n + 1 offsets in text: the start of each, and the end of the last */
+    size_t n, from_cap; /* from_cap: offsets allocated */
+    uint32_t *slot;     /* owned; hash table of number + 1; 0: free. At most half is used */
+    size_t slots;       /* a power of 2 */
 };
 
-/* The number of a text. 0, or MI_ENOMEM. */
+/* *ret is the number of the text, which is added if it is new. 0 or MI_ENOMEM. */
 MI_MUST int intern_add(struct intern *t, struct slice text, uint32_t *ret);
 struct slice intern_text(const struct intern *t, uint32_t number);
-void intern_close(struct intern *t); /* and empty again */
+void intern_close(struct intern *t); /* leaves it empty */
 
 #endif

@@ -35,7 +35,7 @@ static void to_stderr(struct slice line)
     while (line.n > 0) {
         ssize_t n = write(STDERR_FILENO, line.p, line.n);
         if (n <= 0)
-            return; /* nobody is left to be told */
+            return; /* stderr is closed: nothing to do */
         line.p += n;
         line.n -= (size_t)n;
     }
@@ -53,7 +53,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         return;
-    char place[4 * LOG_LINE_MAX + 64]; /* what is not to be seen takes four bytes for one at most */
+    char place[4 * LOG_LINE_MAX + 64]; /* a control byte becomes at most four bytes */
     struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
     buf_printf(&b, "mcp-interposer: %s: ", names[level]);
     struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};

@@ -10,7 +10,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return size_min(a, size_min(b, c));
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that lead from a to b. */
+/* The edit distance: insertions, deletions, substitutions and swaps of neighbours. */
 static size_t distance(const char *a, size_t an, const char *b, size_t bn)
 {
     size_t d[NEAREST_MAX + 1][NEAREST_MAX + 1];
@@ -35,7 +35,7 @@ void nearest_try(struct nearest *n, const char *candidate)
     size_t bn = strlen(candidate);
     if (an == 0 || an > NEAREST_MAX || bn > NEAREST_MAX)
         return;
-    /* A word that was not finished is near, too: `sess` for `sessions`. */
+    /* A prefix is close, too: `sess` for `sessions`. */
     size_t d = an >= 3 && an < bn && memcmp(n->word, candidate, an) == 0
                    ? 1
                    : distance(n->word, an, candidate, bn);

@@ -1,4 +1,4 @@
-/* nearest.h - "did you mean": the name that is closest to a misspelt one.
+/* nearest.h - "did you mean": the candidate closest to a misspelt word.
  *
  * Blocks    never. Pure. */
 #ifndef MI_BASE_NEAREST_H
@@ -6,16 +6,16 @@
 
 #include "base/base.h"
 
-#define NEAREST_MAX 32 /* longer words are not compared */
+#define NEAREST_MAX 32 /* longer words are ignored */
 
 struct nearest {
-    const char *word; /* what was written */
-    const char *best; /* NULL: nothing is near */
+    const char *word; /* as written by the user */
+    const char *best; /* NULL: none */
     size_t distance;  /* of best */
 };
 
 struct nearest nearest_to(const char *word);
-/* Looks at one candidate; keeps it when it is nearer than those before and near enough. */
+/* Keeps the candidate if it is close enough, and closer than the previous ones. */
 void nearest_try(struct nearest *n, const char *candidate);
 
 #endif

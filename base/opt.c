@@ -1,6 +1,7 @@
 #include "base/opt.h"
 
 #include "base/nearest.h"
+#include "base/text.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -9,7 +10,7 @@
 
 void opt_open(struct opt_set *s, const struct opt *table)
 {
-    *s = (struct opt_set){.table = table};
+    *s = (struct opt_set){.table = table, .operands_before_dashes = -1};
     while (table[s->n].name != NULL)
         s->n++;
     assert(s->n <= OPT_MAX);
@@ -72,12 +73,12 @@ static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_fro
         if (strcmp(value, no[k]) == 0)
             return set(s, i, "no", from), 0;
     }
-    return fail(s, "$1: '$2' is neither yes nor no", s->table[i].name, value);
+    return fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
 }
 
 static int unknown(struct opt_set *s, const char *written, const char *name, size_t len)
 {
-    char word[NEAREST_MAX + 2]; /* a longer one is like none */
+    char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
     struct nearest near = nearest_to(word);
     for (size_t i = 0; i < s->n; i++)
@@ -97,13 +98,13 @@ static int parse_long(struct opt_set *s, int argc, char **argv, int *at)
         return unknown(s, argv[*at], word, len);
     if (s->table[i].arg == NULL) {
         if (eq != NULL)
-            return fail(s, "option --$1 takes no value", s->table[i].name, "");
+            return fail(s, "option --$1 does not take a value", s->table[i].name, "");
         return set_flag(s, i, "yes", OPT_FLAG);
     }
     if (eq != NULL)
         return set(s, i, eq + 1, OPT_FLAG), 0;
     if (*at + 1 >= argc)
-        return fail(s, "option --$1 needs a value: --$1 $2", s->table[i].name, s->table[i].arg);
+        return fail(s, "option --$1 requires a value: --$1 $2", s->table[i].name, s->table[i].arg);
     set(s, i, argv[++*at], OPT_FLAG);
     return 0;
 }
@@ -123,7 +124,8 @@ static int parse_letters(struct opt_set *s, int argc, char **argv, int *at)
         if (p[1] != '\0')
             return set(s, i, p + 1, OPT_FLAG), 0;
         if (*at + 1 >= argc)
-            return fail(s, "option -$1 needs a value: -$1 $2", (char[]){*p, '\0'}, s->table[i].arg);
+            return fail(s, "option -$1 requires a value: -$1 $2", (char[]){*p, '\0'},
+                        s->table[i].arg);
         set(s, i, argv[++*at], OPT_FLAG);
         return 0;
     }
@@ -136,6 +138,7 @@ int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operand
     int i = from;
     for (; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) {
+            s->operands_before_dashes = operands_n;
             i++;
             break;
         }
@@ -192,7 +195,7 @@ int opt_config(struct opt_set *s, const char *name, const char *value)
 static size_t must_find(const struct opt_set *s, const char *name)
 {
     size_t i = find(s, name, strlen(name));
-    assert(i < s->n); /* our own spelling mistake */
+    assert(i < s->n); /* the table has no option of this name */
     return i;
 }
 
@@ -201,7 +204,7 @@ const char *opt_get(const struct opt_set *s, const char *name)
     return s->value[must_find(s, name)];
 }
 
-/* *at counts sources and places in the list: one pass over the list for each source. */
+/* *at is source * OPT_MANY_MAX + index: one pass over the list for each source. */
 const char *opt_each(const struct opt_set *s, const char *name, size_t *at)
 {
     size_t i = must_find(s, name);
@@ -226,6 +229,9 @@ enum opt_from opt_source(const struct opt_set *s, const char *name)
     return s->from[must_find(s, name)];
 }
 
+#define HELP_COLUMNS 80
+#define HELP_LEFT_MAX 30 /* the text about a longer option begins on a line of its own */
+
 static void help_left(struct buf *b, const struct opt *o)
 {
     buf_clear(b);
@@ -239,18 +245,27 @@ static void help_left(struct buf *b, const struct opt *o)
 
 void opt_help(struct buf *b, const struct opt *table)
 {
-    struct buf left = {0};
-    size_t width = 0;
+    struct buf left = {0}, text = {0};
+    size_t indent = 0;
     for (const struct opt *o = table; o->name != NULL; o++) {
         help_left(&left, o);
-        width = left.n > width ? left.n : width;
+        if (left.n <= HELP_LEFT_MAX && left.n + 2 > indent)
+            indent = left.n + 2;
     }
     for (const struct opt *o = table; o->name != NULL; o++) {
         help_left(&left, o);
-        buf_printf(b, "%-*s  %s", (int)width, buf_str(&left), o->help);
+        buf_clear(&text);
+        buf_adds(&text, o->help);
         if (o->def != NULL)
-            buf_printf(b, " [%s]", o->def);
+            buf_printf(&text, " [%s]", o->def);
+        buf_slice_add(b, buf_slice(&left));
+        if (left.n + 2 > indent)
+            buf_printf(b, "\n%*s", (int)indent, "");
+        else
+            buf_printf(b, "%*s", (int)(indent - left.n), "");
+        text_fill(b, buf_slice(&text), indent, HELP_COLUMNS);
         buf_addc(b, '\n');
     }
     buf_close(&left);
+    buf_close(&text);
 }

@@ -1,11 +1,11 @@
 /* opt.h - options of a command: one table feeds the parser, the environment, the configuration and the help.
  *
  * Forms     `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options.
- * Order     a flag beats the environment (MCP_INTERPOSER_NAME, dashes as underscores), which beats the
- *           configuration file, which beats the table's default. Whoever sets last in the order
- *           opt_config(), opt_env(), opt_parse() wins only over a weaker source.
- * Owns      nothing: values point into argv, the environment, the table or what the caller keeps.
- * Errors    MI_EINVAL with one sentence in `error`: the option, the reason and the remedy.
+ * Order     a flag overrides the environment (MCP_INTERPOSER_NAME, dashes as underscores), which overrides the
+ *           configuration file, which overrides the table's default, in whatever order opt_config(), opt_env() and
+ *           opt_parse() are called.
+ * Owns      nothing: values point into argv, the environment, the table or memory of the caller.
+ * Errors    MI_EINVAL with a message in `error`: the option, the problem and the remedy.
  * Blocks    never. */
 #ifndef MI_BASE_OPT_H
 #define MI_BASE_OPT_H
@@ -13,13 +13,13 @@
 #include "base/buf.h"
 
 #define OPT_MAX 32
-#define OPT_MANY_MAX 128 /* values of options that may be given several times */
+#define OPT_MANY_MAX 128 /* values of options that may be repeated */
 
 struct opt {
     char letter;      /* 0: none */
     const char *name; /* long name; NULL ends a table */
-    const char *arg;  /* what the help calls its value; NULL: a flag without one. With "..." at its
-                         end the option may be given several times, by each source, and all count */
+    const char *arg;  /* the name of its value in the help; NULL: a flag. If it ends with "...", the
+                         option may be repeated in each source, and all values are used */
     const char *def;  /* default, shown by the help; NULL: none */
     const char *help;
 };
@@ -35,33 +35,34 @@ struct opt_set {
         size_t i; /* in the table */
         const char *value;
         enum opt_from from;
-    } many[OPT_MANY_MAX]; /* of the options that may be given several times, as they came */
+    } many[OPT_MANY_MAX]; /* values of options that may be repeated, in the order of calls */
     size_t many_n;
-    bool overflow;    /* there were more */
-    struct buf error; /* owned; the sentence of the last MI_EINVAL */
+    bool overflow;              /* there were more than OPT_MANY_MAX values */
+    int operands_before_dashes; /* operands found before `--`; -1: there was no `--` */
+    struct buf error;           /* owned; the message of the last MI_EINVAL */
 };
 
 void opt_open(struct opt_set *s, const struct opt *table);
 void opt_close(struct opt_set *s);
 
 /* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
- * *ret_next is the index of what follows. Otherwise operands may stand between options: they are
- * gathered in operands[*ret_next], which has room for argc entries. 0 or MI_EINVAL. */
+ * *ret_next is the index of the next argument. Otherwise operands may stand between options: they are
+ * collected in operands[*ret_next], which has room for argc entries. 0 or MI_EINVAL. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
-/* Reads the environment. 0 or MI_EINVAL (a flag that is neither yes nor no). */
+/* Reads the environment. 0, or MI_EINVAL if a flag is neither yes nor no. */
 MI_MUST int opt_env(struct opt_set *s);
-/* One `name = value` of a configuration file. 0, MI_ENOENT (no such option) or MI_EINVAL. */
+/* One `name = value` of the configuration file. 0, MI_ENOENT (no such option) or MI_EINVAL. */
 MI_MUST int opt_config(struct opt_set *s, const char *name, const char *value);
 
 const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not given, no default */
-/* The values of an option that may be given several times, weaker sources first; *at begins at 0. NULL: no
- * more. The default is not among them. */
+/* Iterates over the values of an option that may be repeated, without the default, in increasing priority of their
+ * sources. *at starts at 0. NULL: no more values. */
 const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
-bool opt_on(const struct opt_set *s, const char *name); /* of a flag */
+bool opt_on(const struct opt_set *s, const char *name); /* is the flag `yes`? */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
 
-/* The table as lines of help, aligned, with the defaults. */
+/* The table as lines of help of at most 80 columns, aligned, with the defaults. */
 void opt_help(struct buf *b, const struct opt *table);
 
 #endif

@@ -4,7 +4,7 @@
 #include <sys/uio.h>
 
 #define IOV_MOST 64
-#define DISCARD_MIN ((size_t)256 << 10) /* give memory back in pieces worth a system call */
+#define DISCARD_MIN ((size_t)256 << 10) /* smaller pieces are not worth a system call */
 
 void outbox_open(struct outbox *o)
 {
@@ -33,7 +33,7 @@ void outbox_break(struct outbox *o)
     o->broken = true;
 }
 
-void outbox_mend(struct outbox *o)
+void outbox_reset(struct outbox *o)
 {
     o->broken = false;
 }
@@ -97,8 +97,7 @@ void outbox_release(struct outbox *o)
 
 bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret)
 {
-    uint64_t end =
-        o->written; /* where the segment that is looked at ends, in bytes of the stream */
+    uint64_t end = o->written; /* the end of the current segment, in bytes of the stream */
     for (size_t i = 0; i < o->count; i++) {
         const struct segment *s = segment_at(o, i);
         end += s->n;
@@ -123,14 +122,14 @@ void outbox_drop_staged(struct outbox *o)
             chunk_drop(last->chunk);
             o->count--;
             if (o->count == 0)
-                o->spent = NULL; /* its segment is gone */
+                o->spent = NULL; /* it pointed into this segment */
         }
     }
 }
 
-/* A large message gives its memory back as it leaves. Called before a write, so that bytes written in
- * one loop turn are still there for whoever looks at them at the end of that turn. */
-static void give_back(struct outbox *o)
+/* Discards the memory of a large message while it is written. Called before a write, so that bytes written in one loop
+ * turn can still be read at the end of that turn. */
+static void discard_written(struct outbox *o)
 {
     if (o->count == 0 || o->spent == NULL)
         return;
@@ -174,7 +173,7 @@ static void advance(struct outbox *o, size_t n)
 
 int outbox_flush(struct outbox *o, const struct stream *to)
 {
-    give_back(o);
+    discard_written(o);
     while (o->written < o->released) {
         struct iovec v[IOV_MOST];
         ssize_t n = stream_write(to, v, (int)gather(o, v));

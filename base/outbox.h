@@ -1,12 +1,12 @@
-/* outbox.h - what is to be written to one peer: staged, then released, then written.
+/* outbox.h - the output queue for one peer: bytes are staged, then released, then written.
  *
- * Bytes are staged while a turn is read, released when the turn is committed, and only released bytes
- * are written. Nothing is copied: a segment points into the chunk that the line was read into.
+ * Bytes are staged while the messages of a loop turn are read, released when they have been recorded, and then written.
+ * Nothing is copied: a segment points into the chunk that the line was read into.
  *
- * Owns      a reference on each chunk in the queue, until its bytes are written.
- * Units     the three totals count bytes since outbox_open(); a message has been written when `written`
- *           has passed the value of `staged` just after it was staged.
- * Errors    MI_ENOMEM: nothing was staged. After outbox_break() everything is dropped silently.
+ * Owns      a reference to each chunk in the queue, until its bytes are written.
+ * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
+ *           reached the value that `staged` had just after it was added.
+ * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
 #ifndef MI_BASE_OUTBOX_H
 #define MI_BASE_OUTBOX_H
@@ -24,27 +24,27 @@ struct outbox {
     struct segment *ring; /* owned; cap is a power of two */
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
-    uint64_t lost;                      /* of `written`: what outbox_break() dropped */
-    const char *spent; /* start of the first segment's bytes that are written but not given back */
-    bool broken;       /* the peer will take no more */
+    uint64_t lost;                      /* part of `written`: dropped by outbox_break() */
+    const char *spent; /* in the first segment: the first written byte that was not discarded */
+    bool broken;       /* outbox_break() was called */
 };
 
 void outbox_open(struct outbox *o);
 void outbox_close(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
-MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* into a chunk of its own */
+MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* into a new chunk */
 void outbox_release(struct outbox *o);
-/* What is staged and not released, oldest first and in pieces that begin and end where an add did.
- * *at starts at 0. False: no more. Borrowed until the outbox changes. */
+/* Iterates over the staged bytes that are not released, oldest first, in pieces that never split an add. *at starts
+ * at 0. false: no more. Pieces are valid until the outbox changes. */
 bool outbox_staged(const struct outbox *o, size_t *at, struct slice *ret);
-void outbox_drop_staged(struct outbox *o); /* what has not been released is forgotten */
-/* Writes what it can. 0: nothing released is left; 1: the peer takes no more now; MI_EIO: it is gone. */
+void outbox_drop_staged(struct outbox *o); /* drops what has not been released */
+/* Writes released bytes. 0: all are written; 1: the peer accepts no more now; MI_EIO: the peer has closed. */
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_break(struct outbox *o);
-void outbox_mend(struct outbox *o); /* what is staged from now on is for another peer */
+void outbox_reset(struct outbox *o); /* for a new peer, after outbox_break() */
 
-/* Bytes that the peer's pipe took. */
-static inline uint64_t outbox_taken(const struct outbox *o)
+/* Bytes that the peer has accepted. */
+static inline uint64_t outbox_accepted(const struct outbox *o)
 {
     return o->written - o->lost;
 }

@@ -10,7 +10,7 @@ struct pattern {
     pcre2_match_context *context;
 };
 
-/* \C would cut a character in two. */
+/* \C would split a character. */
 #define BOTH (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C)
 #define ECMA (PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS)
 #define OWN (PCRE2_MATCH_INVALID_UTF | PCRE2_USE_OFFSET_LIMIT)
@@ -41,7 +41,7 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
     pcre2_compile_context_free(cc);
     if (p->code == NULL)
         return refuse(code, at, error);
-    if (rules->jit) /* some machines forbid it: the same limits hold without, more slowly */
+    if (rules->jit) /* may be forbidden: the limits are the same without it, the search slower */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
     return 0;
 }
@@ -108,7 +108,7 @@ enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *
     const PCRE2_SIZE *v = pcre2_get_ovector_pointer(p->data);
     size_t group = rc > 1 && v[2] != PCRE2_UNSET && v[3] > v[2] ? 1 : 0;
     size_t a = v[2 * group], b = v[2 * group + 1];
-    if (b <= a || a < piece->from) /* lookbehinds can do this */
+    if (b <= a || a < piece->from) /* possible with lookbehind */
         return PATTERN_NO;
     *ret = (struct slice){text.p + a, b - a};
     return PATTERN_YES;
@@ -121,5 +121,5 @@ void pattern_library(struct buf *b)
     if (n > 0 && (size_t)n <= sizeof text && pcre2_config(PCRE2_CONFIG_VERSION, text) > 0)
         buf_add(b, text, strcspn(text, " "));
     else
-        buf_adds(b, "of an unknown version");
+        buf_adds(b, "(unknown version)");
 }

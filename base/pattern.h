@@ -1,9 +1,9 @@
-/* pattern.h - a regular expression that somebody else wrote, matched in bounded time. No other file knows PCRE2.
+/* pattern.h - matches untrusted regular expressions in bounded time. Only pattern.c uses PCRE2.
  *
- * Rules     matches may begin anywhere; . [ ] count characters, not bytes. ECMA-262 as JSON Schema has it, as near as
- *           PCRE2 comes: `$` is the end of the text alone, \u0041 is a letter, \d \w \s are ASCII. Or PCRE2's own.
- * Limits    PATTERN_MAX bytes of expression; of one search, the steps, depth and memory that its rules name.
- * Errors    a search that passes a limit says so: whether there is a match is then not known.
+ * Syntax    PCRE2, or ECMA-262 as in JSON Schema as far as PCRE2 supports it: `$` matches only at the end of the text,
+ *           \u0041 is a character, \d \w \s are ASCII. Not anchored; `.` and classes match characters, not bytes.
+ * Limits    PATTERN_MAX bytes of expression; steps, depth and memory of one search as in struct pattern_rules.
+ * Errors    PATTERN_GAVE_UP: a search exceeded a limit, so it is unknown whether there is a match.
  * Owns      the compiled code and its match data. One search at a time.
  * Blocks    never. */
 #ifndef MI_BASE_PATTERN_H
@@ -14,35 +14,35 @@
 #define PATTERN_MAX ((size_t)4096)
 
 struct pattern_rules {
-    bool ecma;         /* ECMA-262, in valid UTF-8; else PCRE2's own, in any bytes */
-    bool jit;          /* machine code, where the machine allows it: for what is searched often */
-    uint32_t steps;    /* back, of a match from one start */
-    uint32_t depth;    /* of nested ones */
-    uint32_t heap_kib; /* that they may take */
+    bool ecma;         /* ECMA-262, on valid UTF-8; else PCRE2, on any bytes */
+    bool jit;          /* compile to machine code where allowed: for frequent searches */
+    uint32_t steps;    /* limit of backtracking steps from one start */
+    uint32_t depth;    /* limit of nested backtracking */
+    uint32_t heap_kib; /* limit of memory for backtracking */
 };
 
 struct pattern;
 
 enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_GAVE_UP };
 
-/* Part of a text that is searched piece by piece. */
+/* A part of a text that is searched in parts. */
 struct pattern_piece {
-    struct slice text;         /* what a match, and what it looks back and ahead at, may lie in */
-    size_t from, limit;        /* where in it a match may begin: from <= start < limit */
-    bool more_front, more_end; /* the text goes on there: no place for ^, or for $ */
+    struct slice text;         /* a match, its lookbehind and its lookahead must be inside */
+    size_t from, limit;        /* offsets where a match may begin: from <= start < limit */
+    bool more_front, more_end; /* the text continues there: ^ or $ does not match */
 };
 
-/* 0, MI_ENOMEM, or MI_EINVAL: it is no regular expression, or too long; `error` gets the reason, unless it is NULL. */
+/* 0, MI_ENOMEM, or MI_EINVAL: invalid or too long; the reason is added to `error`, unless that is NULL. */
 MI_MUST int pattern_open(struct pattern **ret, const struct pattern_rules *rules,
                          struct slice regex, struct buf *error);
-void pattern_close(struct pattern *p); /* NULL is fine */
+void pattern_close(struct pattern *p); /* NULL is allowed */
 /* Is there a match in the text? */
 enum pattern_result pattern_search(struct pattern *p, struct slice text);
-/* Where is the first one that is not empty? On PATTERN_YES *ret is its group 1, if that has something, else all of it.
+/* Finds the first match that is not empty. On PATTERN_YES, *ret is group 1 if that is not empty, else the match.
  * For rules without `ecma`. */
 enum pattern_result pattern_find(struct pattern *p, const struct pattern_piece *piece,
                                  struct slice *ret);
-/* "10.42": of the library that runs. */
+/* The version of the library in use: "10.42". */
 void pattern_library(struct buf *b);
 
 #endif

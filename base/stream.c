@@ -63,7 +63,7 @@ ssize_t stream_read(const struct stream *s, char *p, size_t n)
         return got;
     if (got == 0)
         return MI_ENOENT;
-    return try_again() ? 0 : MI_EIO; /* EIO: the terminal of a hung-up session */
+    return try_again() ? 0 : MI_EIO; /* EIO: the terminal has hung up */
 }
 
 ssize_t stream_write(const struct stream *s, const struct iovec *v, int n)

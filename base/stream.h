@@ -1,8 +1,8 @@
-/* stream.h - a descriptor that never blocks us and whose flags nobody else sees change.
+/* stream.h - non-blocking input and output without changing the flags of shared descriptors.
  *
- * O_NONBLOCK belongs to the open file description, which we share with whoever started us. So a pipe or
- * a terminal is opened anew through /proc; a socket is used with MSG_DONTWAIT; where neither goes, a
- * write is cut to what a writable pipe must take (PIPE_BUF, pipe(7)); a regular file never blocks.
+ * O_NONBLOCK belongs to the open file description, which is shared with the parent process. So a pipe or a terminal
+ * is reopened through /proc, and a socket is used with MSG_DONTWAIT. If neither is possible, a write is limited to
+ * PIPE_BUF bytes, which a writable pipe accepts without blocking (pipe(7)). A regular file never blocks.
  *
  * Owns      its descriptor.
  * Blocks    never, except on the disk for a regular file. */
@@ -16,20 +16,20 @@
 struct stream {
     int fd;      /* -1: closed */
     bool socket; /* read and written with MSG_DONTWAIT */
-    bool shared; /* blocking, and not ours to change */
+    bool shared; /* blocking; its flags must not be changed */
 };
 
-/* A private stream on the same file as fd, which stays open. 0 or MI_EIO. */
+/* Opens a private stream on the file of fd; fd stays open. 0 or MI_EIO. */
 MI_MUST int stream_open(struct stream *s, int fd, bool for_writing);
-/* Our stdin and stdout become private streams. Descriptors 0 and 1 become /dev/null, so that nothing else
- * can write to whoever reads our stdout, and the pipes close when the streams do. 0, or MI_EIO and errno. */
+/* Turns stdin and stdout into private streams. Descriptors 0 and 1 become /dev/null: no other code can write to
+ * stdout, and closing the streams closes the pipes. 0, or MI_EIO with errno. */
 MI_MUST int stream_take_stdio(struct stream *in, struct stream *out);
-/* Takes over a descriptor of ours that is non-blocking already. */
+/* Takes over a descriptor that is already non-blocking and not shared. */
 struct stream stream_own(int fd);
 void stream_close(struct stream *s); /* safe to call twice */
-/* Bytes read; 0: nothing there now; MI_ENOENT: end of stream; MI_EIO: an error, taken as the end. */
+/* The number of bytes read; 0: none available now; MI_ENOENT: end of stream; MI_EIO: an error. */
 MI_MUST ssize_t stream_read(const struct stream *s, char *p, size_t n);
-/* Bytes written; 0: no more fits now; MI_EIO: nobody will read any more, or an error. */
+/* The number of bytes written; 0: the peer accepts none now; MI_EIO: the peer has closed, or an error. */
 MI_MUST ssize_t stream_write(const struct stream *s, const struct iovec *v, int n);
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/text.h"
 
-/* Eight bytes at a time: of a byte behind the first, bit 7 is set and bit 6 is not. */
+/* Eight bytes at a time: a continuation byte has bit 7 set and bit 6 clear. */
 size_t text_utf8_chars(struct slice s)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -27,7 +27,7 @@ static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
 void text_utf8(struct buf *b, struct slice s)
 {
-    size_t from = 0; /* start of the run that is good as it is */
+    size_t from = 0; /* start of the unchanged run */
     size_t i = 0;
     while (i < s.n) {
         size_t len = s.p[i] == '\0' ? 0 : text_utf8_len(s.p + i, s.n - i);
@@ -42,8 +42,8 @@ void text_utf8(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* Characters that move the cursor, change colours, reorder or break the line. */
-static bool acts_on_terminal(uint32_t c)
+/* Characters that move the cursor, change colours, reorder text or end the line. */
+static bool controls_terminal(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
@@ -71,7 +71,7 @@ void text_visible(struct buf *b, struct slice s)
     while (i < s.n) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
         uint32_t c = len != 0 ? text_utf8_code(s.p + i, len) : 0;
-        if (len != 0 && !acts_on_terminal(c)) {
+        if (len != 0 && !controls_terminal(c)) {
             i += len;
             continue;
         }
@@ -88,11 +88,11 @@ void text_visible(struct buf *b, struct slice s)
     buf_add(b, s.p + from, s.n - from);
 }
 
-/* What would act on a terminal, or end a line for some reader, is escaped. */
+/* Escapes characters that control a terminal or end a line. */
 static void add_json_code(struct buf *b, const char *p, size_t len)
 {
     uint32_t c = text_utf8_code(p, len);
-    if (!acts_on_terminal(c))
+    if (!controls_terminal(c))
         buf_add(b, p, len);
     else if (c < 0x10000)
         buf_printf(b, "\\u%04x", (unsigned)c);
@@ -116,7 +116,7 @@ static void add_json_char(struct buf *b, const char *p, size_t len)
         add_json_code(b, p, len);
 }
 
-/* Bytes of s, up to max of them, that stand for themselves in a JSON string and are one character each. */
+/* The number of leading bytes of s, at most max, that are unescaped in a JSON string and one character each. */
 static size_t plain_run(struct slice s, size_t max)
 {
     size_t n = 0;
@@ -125,7 +125,7 @@ static size_t plain_run(struct slice s, size_t max)
     return n;
 }
 
-void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
+void text_json_truncated(struct buf *b, struct slice s, size_t max_chars)
 {
     size_t chars = 0;
     buf_addc(b, '"');
@@ -148,18 +148,18 @@ void text_json_cut(struct buf *b, struct slice s, size_t max_chars)
     buf_addc(b, '"');
 }
 
-void text_json_again(struct buf *b, struct slice valid)
+void text_json_visible(struct buf *b, struct slice valid)
 {
-    size_t from = 0; /* start of the run that is good as it is */
+    size_t from = 0; /* start of the unchanged run */
     for (size_t i = 0; i < valid.n;) {
         unsigned char c = (unsigned char)valid.p[i];
-        if (c >= 0x20 && c < 0x7F) { /* nearly every byte */
+        if (c >= 0x20 && c < 0x7F) { /* the common case */
             i++;
             continue;
         }
         size_t len = c < 0x20 ? 1 : text_utf8_len(valid.p + i, valid.n - i);
-        bool space = c < 0x20; /* in valid JSON it stands outside strings */
-        if (space || (len > 0 && acts_on_terminal(text_utf8_code(valid.p + i, len)))) {
+        bool space = c < 0x20; /* in valid JSON only outside strings */
+        if (space || (len > 0 && controls_terminal(text_utf8_code(valid.p + i, len)))) {
             buf_add(b, valid.p + from, i - from);
             if (space)
                 buf_addc(b, ' ');
@@ -194,7 +194,28 @@ void text_json_head(struct buf *b, struct slice s, size_t max_chars)
 
 void text_json(struct buf *b, struct slice s)
 {
-    text_json_cut(b, s, SIZE_MAX);
+    text_json_truncated(b, s, SIZE_MAX);
+}
+
+void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns)
+{
+    size_t at = indent;
+    for (bool first = true; text.n > 0; first = false) {
+        const char *blank = memchr(text.p, ' ', text.n);
+        struct slice word = {text.p, blank != NULL ? (size_t)(blank - text.p) : text.n};
+        size_t width = text_utf8_chars(word);
+        if (!first && at + 1 + width > columns) {
+            buf_printf(b, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first) {
+            buf_addc(b, ' ');
+            at++;
+        }
+        buf_slice_add(b, word);
+        at += width;
+        size_t taken = word.n + (blank != NULL);
+        text = (struct slice){text.p + taken, text.n - taken};
+    }
 }
 
 struct slice text_head(struct slice s, size_t max)
@@ -225,7 +246,7 @@ void text_xml(struct buf *b, struct slice text)
         case '"':
             buf_adds(b, "&quot;");
             break;
-        case '\xEF': /* U+FFFE and U+FFFF are no characters there */
+        case '\xEF': /* XML forbids U+FFFE and U+FFFF */
             if (s.n - i >= 3 && s.p[i + 1] == '\xBF' && (unsigned char)s.p[i + 2] >= 0xBE) {
                 buf_addc(b, '?');
                 i += 2;

@@ -1,20 +1,20 @@
-/* text.h - text as people and files need it: UTF-8, JSON strings, visible control characters.
+/* text.h - encodings of text: UTF-8, JSON strings, XML, visible control characters.
  *
- * Owns      nothing; everything is appended to a buffer of the caller (whose `failed` tells of errors).
+ * Owns      nothing; results are appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_BASE_TEXT_H
 #define MI_BASE_TEXT_H
 
 #include "base/buf.h"
 
-/* Is this one of the bytes behind the first of a character? */
+/* Is this a continuation byte of a character? */
 static inline bool text_utf8_cont(const char *p)
 {
     return ((unsigned char)*p & 0xC0) == 0x80;
 }
 
 /* Length in bytes of the well-formed UTF-8 character at p (RFC 3629: no surrogates, no overlong
- * forms, at most U+10FFFF), or 0 when the bytes there are not one. n > 0. */
+ * forms, at most U+10FFFF), or 0 if the bytes are not one. n > 0. */
 static inline size_t text_utf8_len(const char *p, size_t n)
 {
     unsigned char a = (unsigned char)p[0];
@@ -34,10 +34,10 @@ static inline size_t text_utf8_len(const char *p, size_t n)
     return (a == 0xF0 && b < 0x90) || (a == 0xF4 && b > 0x8F) ? 0 : 4;
 }
 
-/* Characters of a text, as the number of bytes that begin one. */
+/* The number of characters: bytes that are not continuation bytes. */
 size_t text_utf8_chars(struct slice s);
 
-/* Writes a code point, which is at most U+10FFFF, to ret: 1 to 4 bytes, how many comes back. */
+/* Writes a code point, at most U+10FFFF, to ret. Returns the number of bytes, 1 to 4. */
 static inline size_t text_utf8_put(uint32_t c, char *ret)
 {
     if (c < 0x80) {
@@ -62,27 +62,30 @@ static inline size_t text_utf8_put(uint32_t c, char *ret)
     return 4;
 }
 
-/* The code point of a character whose length text_utf8_len() gave. */
+/* The code point of a character; len is the result of text_utf8_len(). */
 uint32_t text_utf8_code(const char *p, size_t len);
 
-/* Valid UTF-8 without NUL: each bad byte and each NUL becomes U+FFFD. */
+/* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
-/* One line that a terminal shows and does not obey: control characters (C0, DEL, C1), line and
- * paragraph separators, bidirectional overrides and bad bytes become \n, \t, \xHH or \u{HHHH}. */
+/* One line that cannot control a terminal: control characters (C0, DEL, C1), line and paragraph
+ * separators, bidirectional overrides and invalid bytes become \n, \t, \xHH or \u{HHHH}. */
 void text_visible(struct buf *b, struct slice s);
-/* A JSON string with its quotes. Bad bytes become U+FFFD; control characters, and the others that
- * text_visible() would not let through, become escapes. */
+/* A JSON string with its quotes. Invalid bytes become U+FFFD; the characters that text_visible()
+ * replaces become escapes. */
 void text_json(struct buf *b, struct slice s);
-/* The same, but no more than max_chars characters, then "… [+N chars]" when some were left out. */
-void text_json_cut(struct buf *b, struct slice s, size_t max_chars);
-/* The first max_chars characters, then "…" when there are more: looks at no byte behind them. */
+/* The same, truncated to max_chars characters, with "… [+N chars]" at the end if longer. */
+void text_json_truncated(struct buf *b, struct slice s, size_t max_chars);
+/* The first max_chars characters, and "…" if there are more; does not read beyond them. */
 void text_json_head(struct buf *b, struct slice s, size_t max_chars);
-/* Valid JSON text as it is, but for the same characters, which become escapes, and other white space,
- * which becomes blanks: a raw CR is the end of a line for some readers. One line for everybody. */
-void text_json_again(struct buf *b, struct slice valid);
-/* Text of an attribute or element of XML. What XML cannot hold is made visible, as text_visible() does. */
+/* Valid JSON text on one line: the same characters become escapes, and white space becomes blanks, since a raw
+ * CR ends a line for some readers. */
+void text_json_visible(struct buf *b, struct slice valid);
+/* Text of an XML attribute or element. Characters that XML forbids are made visible, as by text_visible(). */
 void text_xml(struct buf *b, struct slice text);
-/* The longest head of s that has at most max bytes and ends between two characters. */
+/* Appends words in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
+ * separated by single blanks; a longer word is not broken. */
+void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
+/* The longest prefix of at most max bytes that does not split a character. */
 struct slice text_head(struct slice s, size_t max);
 
 #endif

@@ -20,7 +20,7 @@ static int parse(const char *text, const struct unit *units, size_t units_n, dou
                  double *ret)
 {
     if (!isdigit((unsigned char)text[0]) && text[0] != '.')
-        return MI_EINVAL; /* strtod also takes signs, blanks, inf and nan */
+        return MI_EINVAL; /* strtod also accepts signs, blanks, inf and nan */
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         return MI_EINVAL;
     char *end;
@@ -57,7 +57,7 @@ int units_size(const char *text, size_t *ret_bytes)
     return st;
 }
 
-/* The bounds lie where rounding would give one digit more: 999.6ms is shown as 1.00s. */
+/* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as 1.00s. */
 void units_show_duration(struct buf *b, int64_t us)
 {
     double ms = (double)us / 1e3;

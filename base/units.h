@@ -1,8 +1,8 @@
-/* units.h - durations and sizes as people write them.
+/* units.h - durations and sizes as users write them.
  *
  * Durations `30s`, `500ms`, `5m`, `2h`, `1d`, `250us`, `1.5s`; a bare number is seconds.
  * Sizes     `64MiB`, `10KiB`, `1GiB`, `500kB`, `2MB`, `1GB`, `512B`; a bare number is bytes.
- * Errors    MI_EINVAL: not of that form, or out of range (durations up to 10 years, sizes up to 2^62).
+ * Errors    MI_EINVAL: invalid form, or out of range (durations up to 10 years, sizes up to 2^62 bytes).
  * Blocks    never. Pure. */
 #ifndef MI_BASE_UNITS_H
 #define MI_BASE_UNITS_H

@@ -7,7 +7,7 @@
 
 #define SECOND_US ((int64_t)1000000)
 
-/* The midnight that `days` days before now began with. */
+/* The start of the day `days` days before now. */
 static int64_t midnight(int64_t now_us, int days)
 {
     time_t s = (time_t)(now_us / SECOND_US);
@@ -19,7 +19,7 @@ static int64_t midnight(int64_t now_us, int days)
     return (int64_t)mktime(&tm) * SECOND_US;
 }
 
-/* Exactly n digits; -1: they are not there. */
+/* Exactly n digits; -1: not found. */
 static int digits(const char **at, int n)
 {
     int v = 0;

@@ -1,11 +1,11 @@
-/* when.h - points in time as people write them.
+/* when.h - points in time as users write them.
  *
- * Forms     `2h`, `7d`, `90s`: so long ago, with a unit; `now`, `today`, `yesterday` (their midnight);
- *           `2026-01-31`, `2026-01-31 17:05`, `2026-01-31T17:05:09`: in the time zone of the person (TZ);
- *           with `Z` at the end in UTC.
+ * Forms     `2h`, `7d`, `90s`: a duration before now, with a unit; `now`; `today` and `yesterday`, which begin at
+ *           midnight; `2026-01-31`, `2026-01-31 17:05`, `2026-01-31T17:05:09` in the local time zone (TZ), or in
+ *           UTC with `Z` at the end.
  * Units     microseconds since the Unix epoch.
- * Errors    MI_EINVAL: none of these, or a date that no calendar has.
- * Blocks    never, but for the first look at the time zone's file. */
+ * Errors    MI_EINVAL: none of these forms, or an invalid date.
+ * Blocks    only to read the time zone file, once. */
 #ifndef MI_BASE_WHEN_H
 #define MI_BASE_WHEN_H
 

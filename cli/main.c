@@ -1,13 +1,53 @@
-/* main.c - finds the command that is meant, and runs it. */
+/* main.c - finds the command, reads its settings and runs it. */
 #include "base/log.h"
 #include "base/nearest.h"
-#include "cli/command.h"
-#include "vault/redact.h"
+#include "base/os/title.h"
+#include "cli/check/commands.h"
+#include "cli/complete/commands.h"
+#include "cli/complete/complete.h"
+#include "cli/doctor/commands.h"
+#include "cli/export/commands.h"
+#include "cli/look/commands.h"
+#include "cli/proxy/commands.h"
+#include "cli/recordings/commands.h"
+#include "cli/settings/config.h"
+#include "cli/upkeep/commands.h"
+#include "cli/wrap/commands.h"
+#include "journal/file.h"
+#include "redact/sanitizer.h"
 
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+/* In the order of the help. */
+/* clang-format off */
+static const struct command *const commands[] = {
+    &command_proxy,
+    &command_replay,
+    &command_verify,
+    &command_sessions,
+    &command_show,
+    &command_tail,
+    &command_stats,
+    &command_search,
+    &command_check,
+    &command_tools,
+    &command_export,
+    &command_import,
+    &command_wrap,
+    &command_unwrap,
+    &command_prune,
+    &command_ps,
+    &command_reap,
+    &command_doctor,
+    &command_redact,
+    &command_completion,
+    NULL,
+};
+/* clang-format on */
 
 static int print(struct buf *b)
 {
@@ -33,18 +73,54 @@ static int unknown_command(const char *name)
 static int help(const char *name)
 {
     struct buf b = {0};
-    const struct command *c = name != NULL ? command_find(name) : NULL;
-    if (name != NULL && c == NULL)
+    if (name == NULL) {
+        command_help_all(&b, commands);
+        return print(&b);
+    }
+    const struct command *c = command_find(commands, name);
+    if (c == NULL)
         return unknown_command(name);
-    if (c != NULL)
-        command_help(&b, c);
-    else
-        command_help_all(&b);
+    command_help(&b, c);
     return print(&b);
 }
 
-/* `mcp-interposer [OPTIONS] -- SERVER…`. Without the `--` it would be a guess which word is the
- * command: `mcp-interposer --vault v sessions` shall not start a server named sessions. */
+static int run_command(const struct settings *s)
+{
+    char *journals;
+    int status = settings_journal_dir(s, &journals);
+    if (status != EXIT_FINE)
+        return status;
+    journal_file_dir(journals);
+    free(journals);
+    return s->command->run(s);
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+    struct settings s;
+    struct buf error = {0};
+    int status = EXIT_TROUBLE;
+    switch (settings_read(&s, commands, c, argc, argv, &error)) {
+    case SETTINGS_READY:
+        status = run_command(&s);
+        break;
+    case SETTINGS_HELP:
+        status = help(c->name);
+        break;
+    case SETTINGS_INVALID:
+        status = command_usage(c, buf_str(&error));
+        break;
+    case SETTINGS_NO_MEMORY:
+        log_error("out of memory");
+        break;
+    }
+    settings_close(&s);
+    buf_close(&error);
+    return status;
+}
+
+/* `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required: `mcp-interposer --vault v sessions` must not start a
+ * server named sessions. */
 static int short_form(int argc, char **argv)
 {
     struct opt_set s;
@@ -55,15 +131,15 @@ static int short_form(int argc, char **argv)
     opt_close(&s);
     if (asks_help)
         return help(NULL);
-    if (st == 0 && strcmp(argv[next - 1], "--") != 0) {
-        log_error("options stand after the command, or a server's command after '--'");
+    if (st == 0 && s.operands_before_dashes < 0) {
+        log_error("missing '--': put options after the command, or a server's command after '--'");
         fputs("try: mcp-interposer --help\n", stderr);
         return EXIT_USAGE;
     }
-    return command_proxy.run(argc, argv); /* it also tells of a wrong option */
+    return run(&command_proxy, argc, argv); /* also reports an invalid option */
 }
 
-/* Somebody may start us with stdin, stdout or stderr closed: no file of ours shall take their place. */
+/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. */
 static void open_stdio(void)
 {
     int fd;
@@ -76,15 +152,16 @@ static void open_stdio(void)
 
 int main(int argc, char **argv)
 {
+    argv = title_open(argc, argv);
     open_stdio();
     log_set_filter(redact_log_filter, NULL);
-    /* Blocks of this size are mapped by themselves and go back to the system when they are freed. The
-     * C library would raise its threshold after the first large message, and keep all later ones. */
+    /* Blocks of this size are mapped separately and returned to the system when they are freed. By default the C
+     * library raises the threshold after the first large message, and keeps the memory of later ones. */
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL) {
-        log_error("no command");
+        log_error("missing command");
         fputs("try: mcp-interposer --help\n", stderr);
         return EXIT_USAGE;
     }
@@ -92,13 +169,17 @@ int main(int argc, char **argv)
         return help(NULL);
     if (strcmp(word, "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);
+    struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
-        struct buf b = {0};
         buf_adds(&b, "mcp-interposer " MI_VERSION "\n");
+        return print(&b);
+    }
+    if (strcmp(word, "__complete") == 0) {
+        complete(&b, commands, argc - 2, argv + 2);
         return print(&b);
     }
     if (word[0] == '-')
         return short_form(argc, argv);
-    const struct command *c = command_find(word);
-    return c != NULL ? c->run(argc - 1, argv + 1) : unknown_command(word);
+    const struct command *c = command_find(commands, word);
+    return c != NULL ? run(c, argc - 1, argv + 1) : unknown_command(word);
 }

@@ -13,16 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LAST_WORDS_S 0.02 /* to read what a killed server still had in its pipe */
+#define LAST_OUTPUT_S 0.02 /* after SIGKILL, to read what is left in the pipe */
 
 static const struct {
     const char *name;
-    unsigned next; /* the states it may move to, as bits */
+    unsigned next; /* states that may follow, as bits */
 } child_states[CHILD_NSTATES] = {
     [CHILD_IDLE] = {"idle", 1u << CHILD_RUNNING},
-    [CHILD_RUNNING] = {"running", 1u << CHILD_STOPPING | 1u << CHILD_GONE},
-    [CHILD_STOPPING] = {"stopping", 1u << CHILD_GONE},
-    [CHILD_GONE] = {"gone", 1u << CHILD_RUNNING},
+    [CHILD_RUNNING] = {"running", 1u << CHILD_STOPPING | 1u << CHILD_FINISHED},
+    [CHILD_STOPPING] = {"stopping", 1u << CHILD_FINISHED},
+    [CHILD_FINISHED] = {"finished", 1u << CHILD_RUNNING},
 };
 
 static void child_move(struct child *c, enum child_state to)
@@ -33,20 +33,20 @@ static void child_move(struct child *c, enum child_state to)
     c->state = to;
 }
 
-static void gone_if_done(struct child *c)
+static void finish_if_done(struct child *c)
 {
-    if (!c->reaped || !c->output_ended || c->state == CHILD_GONE)
+    if (!c->reaped || !c->output_ended || c->state == CHILD_FINISHED)
         return;
     ev_timer_stop(c->loop, &c->kill_timer);
-    child_move(c, CHILD_GONE);
-    if (c->on_gone != NULL)
-        c->on_gone(c);
+    child_move(c, CHILD_FINISHED);
+    if (c->on_finished != NULL)
+        c->on_finished(c);
 }
 
 static void send_signal(struct child *c, int sig)
 {
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
-        kill(c->pid, sig); /* it left its group, or has not made it yet */
+        kill(c->pid, sig); /* it has left its group, or not created it yet */
     c->last_signal = sig;
     if (c->on_kill != NULL)
         c->on_kill(c, sig);
@@ -55,6 +55,7 @@ static void send_signal(struct child *c, int sig)
 static void arm(struct child *c, double in_s)
 {
     ev_timer_stop(c->loop, &c->kill_timer);
+    ev_now_update(c->loop); /* the time counts from now, not from the start of this turn */
     ev_timer_set(&c->kill_timer, in_s, 0.);
     ev_timer_start(c->loop, &c->kill_timer);
 }
@@ -75,7 +76,7 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
     }
     send_signal(c, SIGKILL);
     if (c->reaped)
-        child_output_ended(c); /* what still holds the pipe is not the server */
+        child_output_ended(c); /* another process holds the pipe open */
 }
 
 static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
@@ -88,14 +89,14 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
     c->pid = 0;
     if (c->on_exit != NULL)
         c->on_exit(c);
-    /* After a crash, what it started may hold its output open for ever; after a clean exit it may be
-     * the real server, left behind by a launcher. */
+    /* A descendant may hold the output open. After a crash it is stopped; after a clean exit it may be the real
+     * server, started by a launcher. */
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
-    /* What holds its output open after the SIGKILL is out of the group's reach. */
+    /* A process that holds the output open after SIGKILL has left the group. */
     if (c->last_signal == SIGKILL && !c->output_ended)
-        arm(c, LAST_WORDS_S);
-    gone_if_done(c);
+        arm(c, LAST_OUTPUT_S);
+    finish_if_done(c);
 }
 
 void child_open(struct child *c, struct ev_loop *loop, int64_t grace_us, const sigset_t *mask)
@@ -134,9 +135,9 @@ static void close_pipes(int fd[FD_COUNT], bool all)
     errno = e;
 }
 
-/* In the child, between vfork and exec: system calls only, on memory that is the parent's. */
-static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t parent,
-                          const sigset_t *mask, volatile int *ret_errno)
+/* Runs in the child between vfork and exec: only system calls; the memory is the parent's. */
+static void exec_server(char *const argv[], const int fd[FD_COUNT], pid_t parent,
+                        const sigset_t *mask, volatile int *ret_errno)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     setpgid(0, 0);
@@ -150,7 +151,7 @@ static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t pare
     static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     for (size_t i = 0; i < MI_COUNT(ours); i++) {
         struct sigaction now;
-        /* what is ignored since before us (nohup) stays so; the first two it is we who ignore */
+        /* SIGPIPE and SIGXFSZ are ignored by us; others that are ignored (nohup) stay ignored */
         if (i < 2 || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
             sigaction(ours[i], &dfl, NULL);
     }
@@ -162,7 +163,7 @@ static void become_server(char *const argv[], const int fd[FD_COUNT], pid_t pare
 
 static pid_t spawn(char *const argv[], const int fd[FD_COUNT], const sigset_t *mask, int *ret_errno)
 {
-    /* vfork, because it costs the same however large we are; no handler of ours may run in between */
+    /* vfork costs the same however large this process is; no signal handler may run in between */
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
@@ -170,7 +171,7 @@ static pid_t spawn(char *const argv[], const int fd[FD_COUNT], const sigset_t *m
     volatile int error = 0;
     pid_t pid = vfork();
     if (pid == 0)
-        become_server(argv, fd, parent, mask, &error);
+        exec_server(argv, fd, parent, mask, &error);
     *ret_errno = pid < 0 ? errno : error;
     sigprocmask(SIG_SETMASK, &before, NULL);
     return pid;
@@ -203,7 +204,7 @@ int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
     return 0;
 }
 
-/* ---- ending --------------------------------------------------------------------------------- */
+/* ---- stopping ------------------------------------------------------------------------------- */
 
 void child_stop(struct child *c)
 {
@@ -220,18 +221,18 @@ void child_kill(struct child *c)
     if (c->state != CHILD_STOPPING || c->last_signal != 0)
         return;
     send_signal(c, SIGTERM);
-    kill(-c->group, SIGCONT); /* one that is stopped may still end by itself */
+    kill(-c->group, SIGCONT); /* a stopped process can handle SIGTERM only then */
     arm(c, half_grace(c));
 }
 
 void child_output_ended(struct child *c)
 {
     c->output_ended = true;
-    gone_if_done(c);
+    finish_if_done(c);
 }
 
-/* Our children, as the kernel lists them; grandchildren become ours when their parent ends
- * (PR_SET_CHILD_SUBREAPER). Signals all but one of them; how many there were. */
+/* Signals all children of this process but one, and returns their number. Grandchildren become children when their
+ * parent exits (PR_SET_CHILD_SUBREAPER). */
 static int signal_children(pid_t spare, int sig)
 {
     char path[64];
@@ -250,7 +251,7 @@ static int signal_children(pid_t spare, int sig)
     return n;
 }
 
-void child_end_rest(struct child *c, pid_t spare)
+void child_kill_leftovers(struct child *c, pid_t spare)
 {
     if (c->group > 0)
         kill(-c->group, SIGKILL);
@@ -265,7 +266,7 @@ static void reap_all(pid_t spare)
         if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) != 0 || si.si_pid == 0)
             return;
         if (si.si_pid == spare)
-            return; /* it ended first: the rest is of no interest any more */
+            return; /* the spare child exited first; the others stay unreaped */
         waitpid(si.si_pid, NULL, WNOHANG);
     }
 }
@@ -278,7 +279,7 @@ void child_sweep(struct child *c, int64_t wait_us, pid_t spare)
         int64_t used = clock_mono_us() - start;
         bool late = used >= wait_us / 2;
         reap_all(spare);
-        /* Polite once, then not: a process that ignores SIGTERM, or was adopted since, is killed. */
+        /* SIGTERM once, then SIGKILL: also for processes adopted since. */
         int sig = late ? SIGKILL : first ? SIGTERM : 0;
         bool group = c->group > 0 && kill(-c->group, sig) == 0;
         int left = signal_children(spare, sig);

@@ -1,6 +1,7 @@
 #include "proxy/postmortem.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -12,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BURNS_PERCENT 50 /* of one processor since the base: it computes rather than waits */
+#define BUSY_PERCENT 50 /* of one processor since the base: it is busy and does not wait */
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
@@ -45,7 +46,7 @@ static bool add(struct tree *t, pid_t pid, unsigned depth)
     return true;
 }
 
-/* The server, those of its group that came to us when their parent ended, and all below these. */
+/* The server, processes of its group that we adopted, and all their descendants. */
 static void gather(struct tree *t, pid_t pid, pid_t group)
 {
     pid_t kids[POSTMORTEM_MAX];
@@ -81,14 +82,14 @@ void postmortem_base_take(struct postmortem_base *b, pid_t pid, pid_t group)
     *b = (struct postmortem_base){.at_us = clock_mono_us(), .cpu_ticks = sum_ticks(&t)};
 }
 
-/* ---- what it waits in ----------------------------------------------------------------------- */
+/* ---- system calls --------------------------------------------------------------------------- */
 
 #define CALL(name, fd)                                                                             \
     {                                                                                              \
         SYS_##name, #name, fd                                                                      \
     }
 
-/* System calls that may wait for long, and whether their first argument is a descriptor. */
+/* System calls that may block, and whether their first argument is a descriptor. */
 static const struct {
     long number;
     const char *name;
@@ -123,7 +124,7 @@ static const struct {
     CALL(clock_nanosleep, false),
     CALL(rt_sigsuspend, false),
     CALL(rt_sigtimedwait, false),
-#ifdef SYS_epoll_wait /* older architectures have these besides */
+#ifdef SYS_epoll_wait /* on older architectures only */
     CALL(epoll_wait, true),
 #endif
 #ifdef SYS_poll
@@ -159,7 +160,7 @@ static void read_wchan(struct postmortem_process *p)
         p->wchan[0] = '\0';
 }
 
-/* "pipe:[123]" is a pipe, "/etc/passwd" a file; the name itself may be anybody's business. */
+/* "pipe:[123]" is a pipe, "/etc/passwd" a file. The name of a file is not reported: it may be private. */
 static void kind_of_fd(pid_t pid, int fd, char *ret, size_t max)
 {
     static const char *const kinds[] = {"pipe", "socket", "eventfd", "eventpoll", "inotify"};
@@ -179,7 +180,7 @@ static void kind_of_fd(pid_t pid, int fd, char *ret, size_t max)
     snprintf(ret, max, "%s", kind);
 }
 
-/* "0 0x3 0x7ffd… …": number and arguments of the call that it is in; "running", "-1 …" outside of one. */
+/* "0 0x3 0x7ffd… …": number and arguments of the system call; "running" or "-1 …" outside of a call. */
 static void read_call(struct postmortem_process *p)
 {
     char text[256], *end = NULL;
@@ -201,9 +202,9 @@ static void read_call(struct postmortem_process *p)
     }
 }
 
-/* ---- which one says most -------------------------------------------------------------------- */
+/* ---- the process that is reported ----------------------------------------------------------- */
 
-/* Do these two have the same file as this descriptor? false also when it cannot be seen. */
+/* Is this descriptor the same file in both processes? false if it cannot be read. */
 static bool same_fd(pid_t a, pid_t b, int fd)
 {
     char path[64], link[2][64];
@@ -218,9 +219,9 @@ static bool same_fd(pid_t a, pid_t b, int fd)
     return strcmp(link[0], link[1]) == 0;
 }
 
-/* The one child of it that has the server's stdin and stdout, or the only child when these cannot be
- * seen. 0: none, or several, of which none says more than their parent. */
-static size_t heir(const struct postmortem *pm, size_t of)
+/* The only child with the server's stdin and stdout, or the only child if these cannot be read. 0: there is none, or
+ * several. */
+static size_t real_server_below(const struct postmortem *pm, size_t of)
 {
     pid_t server = pm->process[0].p.pid;
     bool visible = same_fd(server, server, STDIN_FILENO);
@@ -237,10 +238,10 @@ static size_t heir(const struct postmortem *pm, size_t of)
     return n == 1 ? found : 0;
 }
 
-static size_t behind_launchers(const struct postmortem *pm)
+static size_t find_real_server(const struct postmortem *pm)
 {
     size_t at = 0;
-    for (size_t next; (next = heir(pm, at)) != 0;)
+    for (size_t next; (next = real_server_below(pm, at)) != 0;)
         at = next;
     return at;
 }
@@ -252,13 +253,13 @@ static bool is_stuck(const struct postmortem_process *p)
 
 static size_t choose(const struct postmortem *pm)
 {
-    size_t server = behind_launchers(pm);
+    size_t server = find_real_server(pm);
     if (is_stuck(&pm->process[server]))
         return server;
     for (size_t i = 0; i < pm->n; i++)
         if (is_stuck(&pm->process[i]))
             return i;
-    if (pm->has_base && pm->cpu_us * 100 > pm->since_us * BURNS_PERCENT)
+    if (pm->has_base && pm->cpu_us * 100 > pm->since_us * BUSY_PERCENT)
         for (size_t i = 0; i < pm->n; i++)
             if (pm->process[i].p.state == 'R')
                 return i;
@@ -341,46 +342,52 @@ static const char *state_word(char state)
     }
 }
 
-static void json_process(struct buf *b, const struct postmortem_process *p)
+static void json_process(struct json_out *j, const struct postmortem_process *p)
 {
-    buf_printf(b, "\"pid\":%d,\"parent\":%d,\"name\":", (int)p->p.pid, (int)p->p.parent);
-    text_json(b, slice_of(p->p.name));
-    buf_printf(b, ",\"state\":\"%s\"", state_word(p->p.state));
-    if (p->wchan[0] != '\0') {
-        buf_adds(b, ",\"wchan\":");
-        text_json(b, slice_of(p->wchan));
-    }
+    json_out_int(j, "pid", p->p.pid);
+    json_out_int(j, "parent", p->p.parent);
+    json_out_str(j, "name", p->p.name);
+    json_out_str(j, "state", state_word(p->p.state));
+    if (p->wchan[0] != '\0')
+        json_out_str(j, "wchan", p->wchan);
     if (p->call[0] != '\0')
-        buf_printf(b, ",\"call\":\"%s\"", p->call);
+        json_out_str(j, "call", p->call);
     if (p->call_fd >= 0)
-        buf_printf(b, ",\"call_fd\":%d", p->call_fd);
+        json_out_int(j, "call_fd", p->call_fd);
     if (p->call_on[0] != '\0')
-        buf_printf(b, ",\"call_on\":\"%s\"", p->call_on);
-    buf_printf(b, ",\"threads\":%lld,\"rss_bytes\":%lld", (long long)p->p.threads,
-               (long long)p->p.rss_bytes);
+        json_out_str(j, "call_on", p->call_on);
+    json_out_int(j, "threads", p->p.threads);
+    json_out_int(j, "rss_bytes", p->p.rss_bytes);
 }
 
 void postmortem_json(struct buf *b, const struct postmortem *pm)
 {
-    buf_addc(b, '{');
-    if (pm->n > 0) {
-        json_process(b, &pm->process[pm->chosen]);
-        buf_addc(b, ',');
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    if (pm->n > 0)
+        json_process(&j, &pm->process[pm->chosen]);
+    if (pm->has_base) {
+        json_out_int(&j, "cpu_ms", pm->cpu_us / 1000);
+        json_out_int(&j, "since_ms", pm->since_us / 1000);
     }
-    if (pm->has_base)
-        buf_printf(b, "\"cpu_ms\":%lld,\"since_ms\":%lld,", (long long)(pm->cpu_us / 1000),
-                   (long long)(pm->since_us / 1000));
-    if (pm->pipes >= 0)
-        buf_printf(b, "\"pipes\":%d,\"sockets\":%d,", pm->pipes, pm->sockets);
+    if (pm->pipes >= 0) {
+        json_out_int(&j, "pipes", pm->pipes);
+        json_out_int(&j, "sockets", pm->sockets);
+    }
     if (pm->unread_bytes >= 0)
-        buf_printf(b, "\"unread_bytes\":%lld,", (long long)pm->unread_bytes);
-    buf_adds(b, "\"processes\":[");
+        json_out_int(&j, "unread_bytes", pm->unread_bytes);
+    json_out_array(&j, "processes");
     for (size_t i = 0; i < pm->n; i++) {
-        buf_adds(b, i > 0 ? ",{" : "{");
-        json_process(b, &pm->process[i]);
-        buf_addc(b, '}');
+        if (i == pm->chosen)
+            continue;
+        json_out_object(&j, NULL);
+        json_process(&j, &pm->process[i]);
+        json_out_end(&j);
     }
-    buf_adds(b, pm->more ? "],\"more\":true}" : "]}");
+    json_out_end(&j);
+    if (pm->more)
+        json_out_bool(&j, "more", true);
+    json_out_end(&j);
 }
 
 static const struct postmortem_process *parent_of(const struct postmortem *pm, size_t i)
@@ -391,7 +398,7 @@ static const struct postmortem_process *parent_of(const struct postmortem *pm, s
     return NULL;
 }
 
-static void say_where(struct buf *b, const struct postmortem_process *p)
+static void add_system_call(struct buf *b, const struct postmortem_process *p)
 {
     static const char *const stdio[] = {" of its standard input", " of its standard output",
                                         " of its standard error"};
@@ -411,7 +418,7 @@ static void say_where(struct buf *b, const struct postmortem_process *p)
     }
 }
 
-static void say_children(struct buf *b, const struct postmortem *pm)
+static void add_children(struct buf *b, const struct postmortem *pm)
 {
     pid_t pid = pm->process[pm->chosen].p.pid;
     size_t n = 0;
@@ -448,7 +455,7 @@ void postmortem_sentence(struct buf *b, const struct postmortem *pm)
     }
     buf_printf(b, ") was %s", state_word(p->p.state));
     if (p->p.state != 'R')
-        say_where(b, p);
+        add_system_call(b, p);
     if (pm->unread_bytes > 0) {
         buf_adds(b, ", had not read ");
         units_show_size(b, pm->unread_bytes);
@@ -457,5 +464,5 @@ void postmortem_sentence(struct buf *b, const struct postmortem *pm)
     if (pm->has_base)
         buf_printf(b, ", used %.2f s of CPU in the last %.1f s", (double)pm->cpu_us / 1e6,
                    (double)pm->since_us / 1e6);
-    say_children(b, pm);
+    add_children(b, pm);
 }

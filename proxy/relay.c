@@ -19,21 +19,21 @@ static void set_reading(struct relay *r)
     watch(r, &r->read_watch, on);
 }
 
-/* ---- a line without its end ----------------------------------------------------------------- */
+/* ---- incomplete lines --------------------------------------------------------------------- */
 
-static void wait_for_end(struct relay *r, double s)
+static void start_unfinished_timer(struct relay *r, double s)
 {
     ev_timer_set(&r->unfinished_timer, s, 0.);
     ev_timer_start(r->loop, &r->unfinished_timer);
 }
 
-/* Bytes do not set the timer anew: when it comes it looks how long ago the last one was. */
+/* Bytes do not restart the timer: when it fires it checks how long ago the last byte came. */
 static void watch_line(struct relay *r)
 {
     bool waits =
-        r->calls->unfinished != NULL && !r->ended && !r->told && line_partial(&r->lines) > 0;
+        r->calls->unfinished != NULL && !r->ended && !r->reported && line_partial(&r->lines) > 0;
     if (waits && !ev_is_active(&r->unfinished_timer))
-        wait_for_end(r, r->unfinished_s);
+        start_unfinished_timer(r, r->unfinished_s);
     else if (!waits && ev_is_active(&r->unfinished_timer))
         ev_timer_stop(r->loop, &r->unfinished_timer);
 }
@@ -42,16 +42,16 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)revents;
     struct relay *r = w->data;
-    relay_read_rest(r); /* we may have been stopped, and it was there long ago */
+    relay_read_available(r); /* this process may have been stopped while bytes came */
     if (r->ended || line_partial(&r->lines) == 0 || ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
     bool reads = ev_is_active(&r->read_watch);
     if (!reads || quiet_s < r->unfinished_s) {
-        wait_for_end(r, reads ? r->unfinished_s - quiet_s : r->unfinished_s);
+        start_unfinished_timer(r, reads ? r->unfinished_s - quiet_s : r->unfinished_s);
         return;
     }
-    r->told = true;
+    r->reported = true;
     r->calls->unfinished(r, line_partial(&r->lines));
 }
 
@@ -63,7 +63,7 @@ static void end_input(struct relay *r)
     relay_stop_reading(r);
     if (line_last(&r->lines, &line) == LINE_READY)
         r->calls->last_line(r, &line);
-    r->calls->ended(r);
+    r->calls->closed(r);
 }
 
 static void take_lines(struct relay *r)
@@ -72,11 +72,11 @@ static void take_lines(struct relay *r)
         struct line line;
         switch (line_next(&r->lines, &line)) {
         case LINE_READY:
-            r->told = false;
+            r->reported = false;
             r->calls->line(r, &line);
             break;
         case LINE_TOO_LONG:
-            r->told = false;
+            r->reported = false;
             r->calls->too_long(r, &line);
             break;
         case LINE_NEED_MORE:
@@ -85,8 +85,8 @@ static void take_lines(struct relay *r)
     }
 }
 
-/* Where to read to; without memory the long line that wants it is given up. */
-static char *room(struct relay *r, size_t *ret_n)
+/* The buffer to read into. If memory for a long line runs out, that line is dropped. */
+static char *read_buffer(struct relay *r, size_t *ret_n)
 {
     char *p = line_room(&r->lines, ret_n);
     struct line line;
@@ -102,9 +102,9 @@ static void read_lines(struct relay *r)
     size_t turn = 0;
     while (!r->ended) {
         size_t n;
-        char *p = room(r, &n);
+        char *p = read_buffer(r, &n);
         if (p == NULL)
-            return; /* no memory: the loop comes back here, the watcher stays on */
+            return; /* no memory: the watcher stays active, and the loop tries again */
         ssize_t got = stream_read(&r->in, p, n);
         if (got == 0)
             return;
@@ -119,7 +119,7 @@ static void read_lines(struct relay *r)
         take_lines(r);
         turn += (size_t)got;
         if (r->in.shared || (size_t)got < n)
-            return; /* very likely empty; a shared descriptor would block us */
+            return; /* most likely empty; reading a shared descriptor could block */
         if (turn >= RELAY_TURN && line_partial(&r->lines) < turn)
             return;
         if (outbox_bytes(r->box) >= RELAY_HIGH)
@@ -144,10 +144,10 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     }
 }
 
-void relay_read_rest(struct relay *r)
+void relay_read_available(struct relay *r)
 {
-    struct pollfd there = {.fd = r->in.fd, .events = POLLIN};
-    if (r->in.fd >= 0 && !r->ended && !r->held && poll(&there, 1, 0) == 1)
+    struct pollfd input = {.fd = r->in.fd, .events = POLLIN};
+    if (r->in.fd >= 0 && !r->ended && !r->held && poll(&input, 1, 0) == 1)
         read_turn(r);
 }
 
@@ -195,18 +195,18 @@ void relay_write_to(struct relay *r, struct stream out)
 void relay_stop_reading(struct relay *r)
 {
     r->ended = true;
-    r->told = false;
+    r->reported = false;
     set_reading(r);
     watch_line(r);
     stream_close(&r->in);
 }
 
-/* What stays in a pipe that has no reader left. */
-static size_t unread_for_ever(int fd)
+/* Bytes left in a pipe that its reader has closed. */
+static size_t bytes_never_read(int fd)
 {
-    struct pollfd end = {.fd = fd, .events = 0};
+    struct pollfd peer = {.fd = fd, .events = 0};
     int n = 0;
-    if (poll(&end, 1, 0) != 1 || (end.revents & POLLERR) == 0 || ioctl(fd, FIONREAD, &n) != 0)
+    if (poll(&peer, 1, 0) != 1 || (peer.revents & POLLERR) == 0 || ioctl(fd, FIONREAD, &n) != 0)
         return 0;
     return n > 0 ? (size_t)n : 0;
 }
@@ -215,19 +215,19 @@ void relay_close_out(struct relay *r)
 {
     watch(r, &r->write_watch, false);
     if (r->out.fd >= 0)
-        r->unread = unread_for_ever(r->out.fd);
+        r->unread = bytes_never_read(r->out.fd);
     stream_close(&r->out);
 }
 
-void relay_go_ahead(struct relay *r, struct outbox *ahead)
+void relay_set_priority(struct relay *r, struct outbox *priority)
 {
-    r->ahead = ahead;
-    r->ahead_last = false;
+    r->priority = priority;
+    r->priority_complete = false;
 }
 
-void relay_go_on(struct relay *r)
+void relay_end_priority(struct relay *r)
 {
-    r->ahead_last = true;
+    r->priority_complete = true;
 }
 
 void relay_hold(struct relay *r, bool hold)
@@ -241,17 +241,17 @@ void relay_flush(struct relay *r)
     if (r->out.fd < 0)
         return;
     int st = 0;
-    if (r->ahead != NULL) {
-        st = r->ahead->broken ? MI_EIO : outbox_flush(r->ahead, &r->out);
-        if (st == 0 && r->ahead_last)
-            r->ahead = NULL;
+    if (r->priority != NULL) {
+        st = r->priority->broken ? MI_EIO : outbox_flush(r->priority, &r->out);
+        if (st == 0 && r->priority_complete)
+            r->priority = NULL;
     }
-    if (r->ahead == NULL)
+    if (r->priority == NULL)
         st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
     if (st < 0) {
-        outbox_break(r->ahead != NULL ? r->ahead : r->box);
+        outbox_break(r->priority != NULL ? r->priority : r->box);
         relay_close_out(r);
-        r->calls->broken(r);
+        r->calls->write_failed(r);
     } else {
         watch(r, &r->write_watch, st == 1);
     }

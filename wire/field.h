@@ -1,7 +1,7 @@
-/* field.h - the members of params and of a result that the rules of MCP speak of, by number.
+/* field.h - numbers for the members of params and results that the rules of MCP check.
  *
- * While a line is read once, each of them leaves its type (rpc.h), so that a rule about a member costs no
- * second walk over the message.
+ * rpc_read() stores the type of each of these members while it reads the line, so that the rules do not need a
+ * second pass over the message.
  * Blocks    never. Pure; the table is static. */
 #ifndef MI_WIRE_FIELD_H
 #define MI_WIRE_FIELD_H
@@ -66,7 +66,7 @@ enum field {
 
 #define FIELD_NAME_MAX 17 /* bytes of the longest name */
 
-/* The field of this name, escapes resolved; FIELD_COUNT: none of them. */
+/* The field with this unescaped name; FIELD_COUNT: none. */
 enum field field_find(struct slice name);
 const char *field_name(enum field f);
 

@@ -1,15 +1,15 @@
-/* finding.h - what can be wrong or remarkable with a message, each under a stable name.
+/* finding.h - the findings about a message: everything that is wrong or unusual, under stable names.
  *
- * A message has a set of findings, one bit each. The names are an interface: they stand in
- * `messages.finding` of the vault, joined by commas, and in docs/findings.md. Rules of MCP that a message
- * breaks are in rule.h.
+ * A message has a set of findings, one bit each. The names are an interface: they are stored in
+ * `messages.finding` of the vault, joined by commas, and documented in docs/findings.md. For violations of the
+ * rules of MCP see wire/mcp/rule.h.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_FINDING_H
 #define MI_WIRE_FINDING_H
 
 #include "base/buf.h"
 
-/* How bad: something breaks or may break; somebody should mend it; nothing to mend. */
+/* Note: nothing to fix. Warning: it works, but not with every peer. Error: it violates a rule. */
 enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 const char *severity_name(enum severity s); /* "note", "warning", "error" */
 

@@ -1,6 +1,6 @@
 #include "wire/id_set.h"
 
-#include "wire/json_text.h"
+#include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void id_set_close(struct id_set *s)
     *s = (struct id_set){0};
 }
 
-/* Into a span, or a new one. 1: it was there, 0: it is now, -1: there is no room for it. */
+/* Adds to a span or begins a new one. 1: already in the set, 0: added, -1: all spans are in use. */
 static int add_integer(struct id_set *s, int64_t v)
 {
     for (unsigned i = s->spans; i-- > 0;) {
@@ -74,7 +74,7 @@ bool id_set_add(struct id_set *s, struct json_value id)
     }
     struct buf key = {0};
     rpc_id_key(&key, id);
-    bool had = !key.failed && add_hash(s, rpc_id_hash(buf_slice(&key)));
+    bool found = !key.failed && add_hash(s, rpc_id_hash(buf_slice(&key)));
     buf_close(&key);
-    return had;
+    return found;
 }

@@ -14,8 +14,8 @@ void line_close(struct line_reader *r)
     r->head = r->scan = r->tail = 0;
 }
 
-/* A chunk with room behind the partial line [head, tail). A chunk that nobody else holds is used
- * again; one that is held stays with its holders, and the partial line moves to a new one. */
+/* Makes room after the partial line [head, tail). A chunk without other holders is reused; otherwise it
+ * stays with its holders, and the partial line moves to a new one. */
 static bool fresh_chunk(struct line_reader *r)
 {
     size_t part = r->tail - r->head;
@@ -42,7 +42,7 @@ static bool fresh_chunk(struct line_reader *r)
     return true;
 }
 
-/* A chunk that grew for a long line that has been handed out: whoever holds it, if anybody, frees it. */
+/* Releases a chunk that grew for a long line, after the line was returned: its last holder frees it. */
 static void leave_long_chunk(struct line_reader *r)
 {
     if (r->chunk != NULL && r->head == r->tail && r->chunk->cap > LINE_CHUNK)
@@ -59,7 +59,7 @@ char *line_room(struct line_reader *r, size_t *ret_n)
     }
     if (r->head == r->tail && r->chunk->refs == 1)
         r->head = r->scan = r->tail = 0;
-    /* One byte stays free behind the data, for the '\n' of a last line that has none. */
+    /* One byte stays free after the data, for the '\n' of a last line that has none. */
     if (r->chunk->cap - r->tail <= 1 && !fresh_chunk(r))
         return NULL;
     *ret_n = r->chunk->cap - r->tail - 1;
@@ -72,7 +72,7 @@ void line_filled(struct line_reader *r, size_t n)
     r->tail += n;
 }
 
-/* A line past its limit is told of once, with its head; the rest is dropped as it comes. */
+/* A line over the limit is reported once, with its head; the rest is discarded while it arrives. */
 static enum line_result too_long(struct line_reader *r, const char *nl, struct line *ret)
 {
     size_t end = nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail;
@@ -87,7 +87,7 @@ enum line_result line_next(struct line_reader *r, struct line *ret)
     while (r->scan < r->tail) {
         char *nl = memchr(r->chunk->data + r->scan, '\n', r->tail - r->scan);
         size_t len = (nl != NULL ? (size_t)(nl - r->chunk->data) : r->tail) - r->head;
-        if (r->skipping) { /* its end, or none of it, is worth keeping */
+        if (r->skipping) { /* the rest of a line that was too long */
             r->skipping = nl == NULL;
             r->head = r->scan = r->head + len + (nl != NULL ? 1 : 0);
             continue;

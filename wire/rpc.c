@@ -1,21 +1,21 @@
 #include "wire/rpc.h"
 
-#include "wire/json_text.h"
+#include "wire/json/text.h"
 
-/* Where a member of the envelope goes; `seen` has a bit for each. */
+/* Members of the envelope; `seen` has a bit for each. */
 enum env { ENV_JSONRPC, ENV_ID, ENV_METHOD, ENV_PARAMS, ENV_RESULT, ENV_ERROR, ENV_OTHER };
 
 struct reader {
     struct rpc *m;
     unsigned seen;
     struct json_value jsonrpc, method;
-    const char *outer_at; /* the outer key looked up last, and what it is */
+    const char *outer_at; /* the outer key that was looked up last, and its meaning */
     enum env outer;
 };
 
-#define KEY_MAX FIELD_NAME_MAX /* longest name that is looked for */
+#define KEY_MAX FIELD_NAME_MAX /* bytes of the longest known name */
 
-/* Is the key this name, a string literal? The compiler makes one or two compares of it. */
+/* Compares a key with a string literal, in one or two machine compares. */
 #define KEY_IS(key, name)                                                                          \
     ((key).n == sizeof(name) - 1 && memcmp((key).p, name, sizeof(name) - 1) == 0)
 
@@ -30,7 +30,8 @@ static enum env env_plain(struct slice key)
                                    : ENV_OTHER;
 }
 
-/* The members one level down whose values are kept. 0: only the type is (`kind` is the first of all). */
+/* Where in struct rpc the values of these members are stored. 0: only the type is stored; no value is at
+ * offset 0, which is `kind`. */
 #define PLACE(member) offsetof(struct rpc, member)
 static const uint16_t params_place[FIELD_COUNT] = {
     [FIELD_NAME] = PLACE(name),
@@ -54,7 +55,7 @@ static const uint16_t result_place[FIELD_COUNT] = {
     [FIELD_STRUCTURED_CONTENT] = PLACE(structured),
 };
 
-/* A key with escapes in it, resolved, if it can be one of the names; else as it is. */
+/* The unescaped key, if it is short enough to be a known name; else the key as it is. */
 static struct slice resolved(struct slice key, char *place)
 {
     size_t n;
@@ -95,7 +96,7 @@ static void error_member(struct rpc *m, const struct json_member *mb, struct sli
 static void inner_member(struct reader *r, const struct json_member *mb)
 {
     char name[KEY_MAX];
-    if (r->outer_at != mb->outer.p) { /* its members come one after the other */
+    if (r->outer_at != mb->outer.p) { /* the members of one object come in succession */
         r->outer_at = mb->outer.p;
         r->outer = env_key(mb->outer);
     }
@@ -147,7 +148,7 @@ static enum rpc_kind read_call(struct reader *r)
     switch (m->id.type) {
     case JSON_NONE:
         return RPC_NOTIFICATION;
-    case JSON_NULL: /* some libraries write every field: nobody can answer it */
+    case JSON_NULL: /* some libraries write all members; such a request cannot be answered */
         m->findings |= FINDING(FIND_NULL_ID);
         return RPC_NOTIFICATION;
     case JSON_NUMBER:
@@ -205,7 +206,7 @@ static enum rpc_kind read_object(struct reader *r)
     }
     if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
-    if (r->seen & 1u << ENV_METHOD) /* a message with a method is a call, whatever else it has */
+    if (r->seen & 1u << ENV_METHOD) /* a message with a method is a call, even with other members */
         return read_call(r);
     if (answer || m->id.type != JSON_NONE)
         return read_answer(m);
@@ -278,18 +279,9 @@ void rpc_read_head(struct slice head, struct rpc *ret)
     ret->method = json_string_raw(r.method);
     bool number = ret->id.type == JSON_NUMBER;
     if (number && ret->id.text.p + ret->id.text.n == head.p + head.n)
-        number = false; /* 7, or the first digit of 78 */
+        number = false; /* it may continue: 7, or the first digit of 78 */
     if (!number && ret->id.type != JSON_STRING)
         ret->id = (struct json_value){0};
-}
-
-const char *rpc_kind_name(enum rpc_kind kind)
-{
-    static const char *const names[] = {
-        [RPC_INVALID] = "noise", [RPC_REQUEST] = "request", [RPC_NOTIFICATION] = "notification",
-        [RPC_RESULT] = "result", [RPC_ERROR] = "error",     [RPC_BATCH] = "batch",
-    };
-    return names[kind];
 }
 
 bool rpc_method_is(const struct rpc *m, const char *method)

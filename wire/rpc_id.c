@@ -1,24 +1,24 @@
 #include "wire/rpc_id.h"
 
-#include "wire/json_text.h"
+#include "wire/json/text.h"
 
 static bool plain_int(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
     if (i == s.n || s.n - i > 18 || (s.p[i] == '0' && s.n > 1))
-        return false; /* "-0" has another spelling; "007" is a string's text, not a number */
+        return false; /* "-0" is written as 0; "007" is the text of a string, not a number */
     for (; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9')
             return false;
     return true;
 }
 
-/* Any spelling of a decimal number: its significant digits, and the power of ten of the last one. No more than
- * that is ever written, however long the spelling. */
+/* The canonical form of a decimal number: its significant digits, and the power of ten of the last one.
+ * Never longer than the number as written. */
 static void canonical_number(struct buf *b, struct slice s)
 {
     int64_t exp10 = 0;
-    size_t zeros = 0; /* behind the last digit that is written; they may be the last */
+    size_t zeros = 0; /* read after the last written digit; possibly trailing */
     bool minus = s.p[0] == '-', fraction = false, written = false;
     size_t i = minus ? 1 : 0;
     for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
@@ -42,7 +42,7 @@ static void canonical_number(struct buf *b, struct slice s)
         int64_t e = 0;
         bool negative = s.p[++i] == '-';
         for (i += s.p[i] == '-' || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
-            e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e; /* far past any number a peer can hold */
+            e = e < 1000000 ? e * 10 + (s.p[i] - '0') : e; /* more than any peer supports */
         exp10 += negative ? -e : e;
     }
     exp10 += (int64_t)zeros;

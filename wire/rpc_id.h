@@ -1,25 +1,24 @@
-/* rpc_id.h - the id of a request as a key: what is equal, however it was written.
+/* rpc_id.h - canonical keys of request ids: equal ids have equal keys, however they are written.
  *
- * Rules     `1`, `"1"`, `0` and `""` are four ids (mcp-wire.md 1.3). A peer parses the id and writes it
- *           anew, so the spelling does not count: `"\u0061"` is `"a"`, `1.0` and `1e0` are `1`.
- * Owns      nothing; a key is appended to a buffer of the caller, whose `failed` tells of errors.
+ * Rules     `1`, `"1"`, `0` and `""` are four different ids (mcp-wire.md 1.3). A peer may write
+ *           an id differently, so the spelling is ignored: `"\u0061"` is `"a"`, `1.0` and `1e0` are `1`.
+ * Owns      nothing; keys are appended to a buffer of the caller, whose `failed` reports errors.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_RPC_ID_H
 #define MI_WIRE_RPC_ID_H
 
 #include "base/buf.h"
-#include "wire/json.h"
+#include "wire/json/scan.h"
 
-#define RPC_ID_MAX ((size_t)64 << 10) /* bytes of the longest id that a request may have */
+#define RPC_ID_MAX ((size_t)64 << 10) /* bytes of the longest id that is accepted */
 
-/* Writes the key of an id (a number or a string): a type letter and the canonical text. */
+/* Appends the key of an id (a number or a string): a type letter and the canonical text. */
 void rpc_id_key(struct buf *b, struct json_value id);
-/* The key that the same id would have with the other JSON type: 7 for "7". false: there is none. It may stand
- * in the same buffer, if that has room for it; it takes no more than the other. */
+/* Appends the key of the same id with the other JSON type: 7 for "7". false: there is none. `key` may be in b, if b
+ * has room for the new key, which has the same length. */
 bool rpc_id_other_type(struct buf *b, struct slice key);
 uint64_t rpc_id_hash(struct slice key);
-/* Of an id, a token, a cursor: of its key, and never 0. 0: it is neither a number nor a string, or there is no
- * memory. */
+/* The hash of the key of an id, token or cursor. 0: v is neither a number nor a string, or out of memory. */
 uint64_t rpc_id_hash_of(struct json_value v);
 
 #endif

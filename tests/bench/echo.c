@@ -3,10 +3,9 @@
  *     echo [--flood COUNT SIZE]
  *
  * Answers initialize, and each request of load.c with its own text (lines.h has the shapes). With
- * --flood it also sends COUNT notifications of SIZE bytes once the client has said
- * notifications/initialized. It must never be the slowest of the chain, so it knows only the
- * spellings of load.c: any other line ends it with status 1, which is the check that nothing on
- * the way changed a byte of the envelope.
+ * --flood it also sends COUNT notifications of SIZE bytes after notifications/initialized. It must not be
+ * the slowest part of the chain, so it accepts only the spellings of load.c. It exits with status 1 at any
+ * other line, which detects a changed byte of the envelope.
  *
  * Owns    the input buffer, which grows to the longest line, and one output buffer.
  * Blocks  in read() and write(); the client reads while it writes. */

@@ -1,10 +1,10 @@
-/* load.c - the load generator of the benchmark: a client that measures.
+/* load.c - the load generator of the benchmark.
  *
  *     load [OPTIONS] -- COMMAND [ARG...]
  *
- * Starts COMMAND, speaks to it over two pipes as an MCP client does, checks each answer (order, id,
- * length, text) and prints one line of JSON with what was measured. COMMAND is echo, or anything
- * that has echo behind it. Three workloads:
+ * Starts COMMAND, communicates with it over two pipes like an MCP client, checks each answer (order, id,
+ * length, text) and prints the results as one line of JSON. COMMAND is echo, or a program in front of
+ * echo. Three workloads:
  *
  *   requests   --count messages of --size bytes, at most --window of them unanswered (1: round
  *              trips one after the other). --seconds bounds the time as well.
@@ -12,12 +12,14 @@
  *   --starts   starts COMMAND N times and measures from before the fork to the answer of
  *              initialize, then from the end of its stdin to its exit.
  *
- * A round trip begins when its request is ready to be written, so waiting for a full pipe counts.
- * "mb_per_s" counts the bytes of one way; both ways carry as many at the same time.
+ * A round trip starts when its request is ready to be written, so it includes waiting for a full pipe.
+ * "mb_per_s" counts the bytes of one direction; the other direction carries the same number. "cpu_us" is the CPU time
+ * of our processes (ours.h) for a message, until the last of them has exited; "pss_kb" their highest memory (--pss).
  *
- * Owns    the child: on any failure it is killed, and what it answered is shown.
+ * Owns    the child: on a failure it is killed, and its output is shown.
  * Blocks  in poll(), at most STALL_MS without progress, then it fails. */
 #include "tests/bench/lines.h"
+#include "tests/bench/ours.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +33,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,26 +40,29 @@
 #include <unistd.h>
 
 #define STALL_MS 20000
+#define SAMPLE_NS 5000000u /* --pss: how often memory is measured */
 #define MAX_SIZE ((size_t)128 << 20)
 #define MAX_WINDOW 65536
 #define BATCH_BYTES ((size_t)64 << 10) /* requests written at once: what a pipe holds */
 #define ID_DIGITS 8
 #define FIRST_ID 10000000 /* all ids have ID_DIGITS digits, so all requests one length */
-#define COMPARE_ALL ((size_t)64 << 10) /* of longer answers each end this long is compared */
+#define COMPARE_ALL                                                                                \
+    ((size_t)64 << 10) /* of longer answers only both ends of this length are compared */
 
 struct options {
-    size_t count;   /* requests measured */
-    size_t warm;    /* requests before those */
-    size_t size;    /* bytes of a message, its newline included */
-    size_t window;  /* most requests unanswered */
-    size_t flood;   /* notifications awaited; 0: another workload */
-    size_t starts;  /* times to start; 0: another workload */
-    double seconds; /* stop sending after this long; 0: no limit */
-    bool pin;       /* this process on the first core, the child on the second */
-    bool socket;    /* socket pairs instead of pipes, as Node gives them */
-    bool source;    /* texts look like source code: escapes and UTF-8 */
-    bool distinct;  /* each text begins with the request's id: no two are equal */
-    char **command; /* borrowed from argv, NULL-ended */
+    size_t count;    /* requests measured */
+    size_t warm;     /* requests before those */
+    size_t size;     /* bytes of a message, its newline included */
+    size_t window;   /* most requests unanswered */
+    size_t flood;    /* notifications awaited; 0: another workload */
+    size_t starts;   /* times to start; 0: another workload */
+    double seconds;  /* stop sending after this long; 0: no limit */
+    size_t pause_ms; /* before each request, with --window 1 */
+    bool pin;        /* this process on the first core, the child on the second */
+    bool socket;     /* socket pairs instead of pipes, as Node gives them */
+    bool source;     /* texts look like source code: escapes and UTF-8 */
+    bool distinct;   /* each text begins with the request's id: no two are equal */
+    char **command;  /* borrowed from argv, NULL-ended */
 };
 
 /* Times in 1024 steps to the doubling: 0.1 % at worst, in constant memory. */
@@ -76,13 +80,15 @@ struct child {
     int out;   /* its stdout, non-blocking */
 };
 
-/* What was read and not yet taken: head <= tail <= cap. */
+/* Bytes read but not consumed: head <= tail <= cap. */
 struct input {
     char *buf; /* owned */
     size_t head, tail, cap;
 };
 
-static bool spin; /* --spin: ask again instead of sleeping */
+static bool spin; /* --spin: poll instead of sleeping */
+static bool pss;  /* --pss: measure memory while waiting */
+static long pss_kb;
 static struct child child;
 static struct input input;
 static struct histogram times;
@@ -145,7 +151,7 @@ static double times_us(double part)
 /* The first or the second core this process may use. */
 static void pin_to(int which)
 {
-    static cpu_set_t allowed; /* asked once: afterwards it is the one core pinned to */
+    static cpu_set_t allowed; /* read once: after pinning it has one core only */
     cpu_set_t one;
     CPU_ZERO(&one);
     if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) < 0)
@@ -193,7 +199,7 @@ static void child_start(const struct options *o)
     input.head = input.tail = 0;
 }
 
-/* Highest resident memory of the child itself so far, not of what it started. */
+/* Highest resident memory of the child so far, without its children. */
 static long child_peak_kb(void)
 {
     char path[64];
@@ -209,7 +215,20 @@ static long child_peak_kb(void)
     return kb;
 }
 
-/* Waits until the child can be read, or written when want_write. Tells what is possible. */
+/* Measures memory when it is time to. */
+static void pss_sample(void)
+{
+    static uint64_t next_ns;
+    uint64_t now = now_ns();
+    if (now < next_ns || child.pid <= 0)
+        return;
+    long kb = ours_pss_kb(child.pid);
+    if (kb > pss_kb)
+        pss_kb = kb;
+    next_ns = now + SAMPLE_NS;
+}
+
+/* Waits until the child's output can be read, or (want_write) its input written. Returns which. */
 static void wait_ready(bool want_write, bool *ret_read, bool *ret_write)
 {
     struct pollfd p[] = {{.fd = child.out, .events = POLLIN},
@@ -217,6 +236,8 @@ static void wait_ready(bool want_write, bool *ret_read, bool *ret_write)
     int n;
     uint64_t until = 0;
     do {
+        if (pss)
+            pss_sample();
         n = poll(p, 2, spin ? 0 : STALL_MS);
         if (n == 0 && spin && until == 0)
             until = now_ns() + (uint64_t)STALL_MS * 1000000u;
@@ -300,7 +321,7 @@ static void initialize(void)
         die("not the answer of initialize: %.*s", (int)(len < 200 ? len : 200), line);
 }
 
-/* Ends the child as a client does, by the end of its stdin. Microseconds until it was gone. */
+/* Ends the child by closing its stdin. Returns the microseconds until it exited. */
 static double child_end(void)
 {
     uint64_t start = now_ns();
@@ -332,22 +353,13 @@ static double child_end(void)
     return (double)(now_ns() - start) / 1e3;
 }
 
-/* Seconds of processor that all children so far, and theirs, have used. */
-static double children_cpu_s(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_CHILDREN, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
 static void digits_set(char *at, size_t digits, uint64_t value)
 {
     for (size_t d = digits; d-- > 0; value /= 10)
         at[d] = (char)('0' + value % 10);
 }
 
-/* The text of a request: plain words, or what a file of source code looks like in JSON. */
+/* The text of a request: plain words, or source code as a JSON string. */
 static void text_fill(char *p, size_t n, bool source)
 {
     static const char plain[] = "The quick brown fox jumps over the lazy dog and runs away. ";
@@ -356,7 +368,7 @@ static void text_fill(char *p, size_t n, bool source)
         "\\treturn strlen(name) > 0 ? 0 : 1; // done\\n}\\n\\n";
     const char *unit = source ? code : plain;
     size_t unit_len = source ? LEN(code) : LEN(plain);
-    size_t whole = source ? n - n % unit_len : n; /* never cut an escape */
+    size_t whole = source ? n - n % unit_len : n; /* do not split an escape */
     memset(p, 'x', n);
     for (size_t i = 0; i < whole; i++)
         p[i] = unit[i % unit_len];
@@ -385,7 +397,7 @@ static struct traffic requests_run(const struct options *o)
     if (out == NULL || want == NULL || sent_ns == NULL)
         die("no memory");
 
-    /* The lines stand ready in the buffer; only the ids are written anew. */
+    /* The lines are prepared in the buffer; only the ids are replaced. */
     size_t text_len = o->size - ID_DIGITS - LEN(REQUEST_HEAD REQUEST_TEXT REQUEST_END);
     char *p = out;
     memcpy(p, REQUEST_HEAD, LEN(REQUEST_HEAD));
@@ -416,6 +428,10 @@ static struct traffic requests_run(const struct options *o)
                 total = sent;
             if (n > total - sent)
                 n = total - sent;
+            if (o->pause_ms > 0 && n > 0) {
+                usleep((useconds_t)o->pause_ms * 1000);
+                now = now_ns();
+            }
             for (size_t i = 0; i < n; i++, sent++) {
                 char *line = out + i * o->size;
                 digits_set(line + LEN(REQUEST_HEAD), ID_DIGITS, FIRST_ID + sent);
@@ -493,6 +509,7 @@ static void starts_run(const struct options *o)
 {
     double first_us = 0;
     double end_us = 0;
+    double cpu_s = 0;
     long peak_kb = 0;
     for (size_t i = 0; i < o->starts; i++) {
         uint64_t start = now_ns();
@@ -505,11 +522,12 @@ static void starts_run(const struct options *o)
         output_write_all(INITIALIZED, LEN(INITIALIZED));
         peak_kb = child_peak_kb();
         end_us += child_end();
+        cpu_s = ours_wait_all_cpu_s();
     }
     printf("{\"workload\":\"starts\",\"count\":%zu,\"first_us\":%.1f,\"median_us\":%.1f,"
            "\"p99_us\":%.1f,\"max_us\":%.1f,\"end_us\":%.1f,\"cpu_us\":%.1f,\"peak_kb\":%ld}\n",
            o->starts, first_us, times_us(0.5), times_us(0.99), (double)times.max_ns / 1e3,
-           end_us / (double)o->starts, children_cpu_s() * 1e6 / (double)o->starts, peak_kb);
+           end_us / (double)o->starts, cpu_s * 1e6 / (double)o->starts, peak_kb);
 }
 
 static void traffic_run(const struct options *o)
@@ -519,8 +537,11 @@ static void traffic_run(const struct options *o)
     output_write_all(INITIALIZED, LEN(INITIALIZED));
     struct traffic t = o->flood > 0 ? flood_run(o) : requests_run(o);
     long peak_kb = child_peak_kb();
+    double others_s = ours_others_cpu_s(child.pid);
     double end_us = child_end();
+    double cpu_s = ours_wait_all_cpu_s();
     double n = (double)t.measured;
+    double cpu_us = (cpu_s - others_s) * 1e6 / (n + (double)(o->flood > 0 ? 0 : o->warm));
     printf("{\"workload\":\"%s\",\"size\":%zu,\"window\":%zu,\"messages\":%zu,"
            "\"elapsed_s\":%.6f,\"per_s\":%.1f,\"mb_per_s\":%.2f,",
            o->flood > 0 ? "flood" : "requests", o->size, o->window, t.measured, t.elapsed_s,
@@ -528,7 +549,8 @@ static void traffic_run(const struct options *o)
     if (o->flood == 0)
         printf("\"median_us\":%.2f,\"p99_us\":%.2f,\"p999_us\":%.2f,\"max_us\":%.2f,",
                times_us(0.5), times_us(0.99), times_us(0.999), (double)times.max_ns / 1e3);
-    printf("\"end_us\":%.1f,\"cpu_s\":%.3f,\"peak_kb\":%ld}\n", end_us, children_cpu_s(), peak_kb);
+    printf("\"end_us\":%.1f,\"cpu_s\":%.3f,\"cpu_us\":%.2f,\"peak_kb\":%ld,\"pss_kb\":%ld}\n",
+           end_us, cpu_s, cpu_us, peak_kb, pss_kb);
 }
 
 static const char help[] =
@@ -542,9 +564,11 @@ static const char help[] =
     "  --starts N     start N times instead, up to the answer of initialize\n"
     "  --distinct     no two requests are equal: a text begins with the id\n"
     "  --source       texts with escapes and UTF-8, as source code has, instead of plain words\n"
+    "  --pause MS     wait before each request\n"
     "  --socket       socket pairs instead of pipes, as Node gives a child\n"
     "  --pin          this process on one core, COMMAND on another\n"
-    "  --spin         ask again and again for an answer instead of sleeping\n";
+    "  --spin         ask again and again for an answer instead of sleeping\n"
+    "  --pss          measure the memory of our processes meanwhile; implies --spin\n";
 
 static size_t number(const char *name, const char *text, size_t min, size_t max)
 {
@@ -569,7 +593,9 @@ int main(int argc, char **argv)
         SOURCE,
         DISTINCT,
         SOCKET,
+        PAUSE,
         PIN,
+        PSS,
         SPIN,
         HELP
     };
@@ -584,7 +610,9 @@ int main(int argc, char **argv)
         {"source", no_argument, NULL, SOURCE},
         {"distinct", no_argument, NULL, DISTINCT},
         {"socket", no_argument, NULL, SOCKET},
+        {"pause", required_argument, NULL, PAUSE},
         {"pin", no_argument, NULL, PIN},
+        {"pss", no_argument, NULL, PSS},
         {"spin", no_argument, NULL, SPIN},
         {"help", no_argument, NULL, HELP},
         {0},
@@ -626,6 +654,12 @@ int main(int argc, char **argv)
         case SOCKET:
             o.socket = true;
             break;
+        case PAUSE:
+            o.pause_ms = number("pause", optarg, 1, 10000);
+            break;
+        case PSS:
+            pss = spin = true;
+            break;
         case PIN:
             o.pin = true;
             break;
@@ -647,6 +681,8 @@ int main(int argc, char **argv)
     }
 
     signal(SIGPIPE, SIG_IGN);
+    if (!ours_watch())
+        die("prctl: %s", strerror(errno));
     if (o.pin)
         pin_to(0);
     input.cap = o.size + ((size_t)1 << 20);

@@ -1,4 +1,4 @@
-"""Resources with a cache, tools, and an error of the server's own, each within its time limit."""
+"""Resources with a cache, tools, and an error from the server, each within its deadline."""
 from client import Client
 
 NOTE = "meditation://note/morning-meditation-2024-12-01"
@@ -27,6 +27,6 @@ assert found["content"][0]["text"].startswith("Found 3 notes matching 'morning'"
 error = c.fails(-32000, "resources/read", {"uri": "meditation://note/non-existent"}, seconds=RESOURCE)
 assert str(error) == "Resource not found" and error.data == {"uri": "meditation://note/non-existent"}
 c.request("tools/call", {"name": "sync_repository", "arguments": {}}, seconds=TOOL)
-cache.clear()  # a sync makes the cache invalid
+cache.clear()  # a sync invalidates the cache
 assert len(cached("resources/list")["resources"]) == 2
 c.close()

@@ -1,11 +1,11 @@
-"""No handshake: each request is independent. A tool's result is whatever the tool says."""
+"""No handshake: each request is independent. A tool's result has a format of its own."""
 import json
 import subprocess
 import sys
 
 from client import Client
 
-# the manual test: one line into a server that then finds its input at an end
+# the manual test: one line, then the end of stdin
 request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 done = subprocess.run(sys.argv[1:], input=json.dumps(request).encode(), stdout=subprocess.PIPE)
 response = json.loads(done.stdout)

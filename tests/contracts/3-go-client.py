@@ -1,4 +1,4 @@
-"""The handshake with its confirmation, pages of tools, and content of two types."""
+"""The handshake with notifications/initialized, pages of tools, and content of two types."""
 from client import Client
 
 c = Client()
@@ -7,7 +7,7 @@ c.request("initialize", {"protocolVersion": "2024-11-05", "capabilities": {},
 c.notify("notifications/initialized")
 tools, params = [], {}
 while params is not None:
-    page = c.request("tools/list", params, id=1)  # the client counts anew for each kind of request
+    page = c.request("tools/list", params, id=1)  # the client counts ids separately for each kind of request
     tools += page["tools"]
     params = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
 assert [t["name"] for t in tools] == ["get_weather", "get_map"], tools

@@ -1,4 +1,4 @@
-"""Progress before the answer, a request that is cancelled in the words of another protocol, and a shutdown."""
+"""Progress before the answer, a request that is cancelled as in LSP, and a shutdown."""
 from client import Client, RpcError
 
 DIRECTORY = {"spec_directory": "/path/to/specs/001-feature"}

@@ -1,4 +1,4 @@
-"""Connect, list, call within five seconds, and a shutdown whose answer nobody looks at."""
+"""Connect, list, call within five seconds, and a shutdown whose answer is ignored."""
 import time
 
 from client import SLOW, Client

@@ -1,5 +1,5 @@
-"""A client of a contract: its server as a process, requests with time limits. `python3 N-name.py SERVER...`
-CONTRACT_SLOW says how much longer than its contract allows anything may take, under a checker for example."""
+"""Shared by the clients of the contracts: the server as a process, requests with deadlines.
+Usage: `python3 N-name.py SERVER...`. CONTRACT_SLOW multiplies the deadlines, for busy machines and valgrind."""
 import json
 import os
 import queue
@@ -67,7 +67,7 @@ class Client:
         raise AssertionError(f"{method}: no error, but {got}")
 
     def close(self):
-        """Ends the server; its exit status."""
+        """Ends the server. Returns its exit status."""
         self.server.stdin.close()
         status = self.server.wait(timeout=5 * SLOW)
         assert self.lines.empty(), self.lines.get()

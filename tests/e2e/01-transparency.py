@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is valid goes through byte for byte, in order, and lies in the database with the same bytes."""
+"""Valid messages are forwarded byte for byte, in order, and recorded with the same bytes."""
 import os
 import random
 import time
@@ -125,7 +125,7 @@ class Ids:
         if x < 0.5:
             return str(n)
         if x < 0.7:
-            return f'"{n}"'          # beside the number n of another request
+            return f'"{n}"'          # next to the number n of another request
         if x < 0.8:
             return f'"\\u0069d-{n}"'
         if x < 0.85:
@@ -138,8 +138,8 @@ class Ids:
 
 
 class Side:
-    """What one peer will send: lines with what the record must say of them, and for each block how
-    many lines of the other side it must have seen before."""
+    """The lines that one peer will send, with their expected records, and for each block the number of
+    lines that it must have received before."""
 
     def __init__(self, speller, is_client):
         self.s, self.r, self.is_client = speller, speller.r, is_client
@@ -177,7 +177,7 @@ class Side:
         return self.s.message(members), ("error", None, rid)
 
     def block(self, other, batches):
-        """One block, answering what the other side asked two blocks ago and before."""
+        """One block; it answers the requests of the other side up to two blocks ago."""
         ready = []
         if len(other.asked) >= 2:
             for asked in other.asked[:-1]:
@@ -225,7 +225,7 @@ def make(count, batches):
 
 
 class Talker:
-    """One peer: plays its side in random pieces, keeps what it gets."""
+    """One peer: sends its lines in random pieces, and keeps the lines that it receives."""
 
     def __init__(self, end, side, seed):
         self.end, self.side, self.r = end, side, random.Random(seed)
@@ -246,7 +246,7 @@ class Talker:
 
     def read(self, count):
         while self.seen < count:
-            if not self.end.fill(time.monotonic() + 60 * lib.SLOW):
+            if not self.end.fill(time.monotonic() + 20 * lib.PATIENCE):
                 raise lib.Failure(f"{self.end.name}: {self.seen} of {count} lines, then nothing")
             check(not self.end.eof, f"{self.end.name}: end of file after {self.seen} lines")
             while (line := self.end.take_line()) is not None:
@@ -331,7 +331,7 @@ def both_ways(t, version, batches, count):
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
 
 
-@case(f"{COUNT} messages each way, every kind and spelling, any split", limit=200)
+@case(f"{COUNT} messages each way, every kind and spelling, split anywhere", limit=200)
 def _(t):
     both_ways(t, "2025-11-25", False, COUNT)
 
@@ -341,7 +341,7 @@ def _(t):
     both_ways(t, "2025-03-26", True, COUNT // 5)
 
 
-@case("every byte of a handshake written alone")
+@case("a handshake written one byte at a time")
 def _(t):
     p = t.proxy()
     for line in (lib.request(0, "initialize", {"protocolVersion": "2025-06-18"}),
@@ -363,7 +363,7 @@ ID_TEXTS = [b"0", b"1", b"-1", b"7", b'"7"', b'""', b'"0"', b'"a"', b'"\\u0062"'
             b'"' + b"k" * 3000 + b'"']
 
 
-@case("ids of any shape at once, answered in reverse order")
+@case("ids of every form, pending at once and answered in reverse order")
 def _(t):
     p = t.proxy()
     p.initialize()
@@ -380,7 +380,7 @@ def _(t):
     eq(got, [(i, i) for i in ID_TEXTS], "ids of requests and their answers")
 
 
-@case("both sides use the same ids at once")
+@case("both sides use the same ids at the same time")
 def _(t):
     p = t.proxy()
     p.initialize()
@@ -398,7 +398,7 @@ def _(t):
     eq(ties, [(b"c2s", b"roots/list"), (b"s2c", b"tools/list")], "answers and their requests")
 
 
-@case("an id spelled otherwise in the answer is the same id")
+@case("an id that the answer escapes differently is the same id")
 def _(t):
     # JSON libraries write "a" for "\u0061" and 1000 for 1e3: such pairs work without us.
     p = t.proxy()
@@ -415,7 +415,7 @@ def _(t):
     p.end()
 
 
-@case("an answer whose id has another type goes on, with a finding")
+@case("an answer whose id has another JSON type is forwarded, with a finding")
 def _(t):
     p = t.proxy()
     p.initialize()
@@ -430,7 +430,7 @@ def _(t):
     p.end()
 
 
-@case("twenty lines in one write leave as twenty lines")
+@case("twenty lines in one write are forwarded as twenty lines")
 def _(t):
     p = t.proxy()
     p.initialize()
@@ -443,7 +443,7 @@ def _(t):
     p.end()
 
 
-@case("exactly 512 levels pass, both ways")
+@case("messages nested 512 levels deep are forwarded in both directions")
 def _(t):
     p = t.proxy()
     p.initialize()

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Every row of the table of checks, at the default --validate wire: what goes on, what is refused or
-swallowed, what the client is told, and what the record says of it. In the record, `refused` is what
-was not good enough to go on, be it told to somebody or not; `swallowed` is a good message (or nothing
-at all) that nobody waits for."""
+"""Every row of the table of checks, at the default --validate wire: what is forwarded, rejected or dropped, which error
+the client gets, and what is recorded. In the record, `refused` means that a message was not valid enough to be forwarded,
+whether or not an error was sent; `swallowed` is a valid message (or a blank line) that no one is waiting for."""
 import json
 
 import lib
@@ -44,7 +43,7 @@ def our_error(line, code, rid):
 
 
 def refused(t, p, line, code, rid, finding, kinds=("noise",)):
-    """The client's line stays with us and the client is told so."""
+    """The client's line is not forwarded, and the client gets an error."""
     p.client.send(line)
     answer = p.client.recv()
     our_error(answer, code, rid)
@@ -71,7 +70,7 @@ def repaired(t, p, sent, forwarded, from_client, *findings):
 
 
 def kept(t, p, line, kind, action, finding):
-    """The server's line stays with us, the client sees nothing of it and is told nothing."""
+    """The server's line is not forwarded, and the client gets nothing."""
     p.server.send(line)
     p.round()
     p.end()
@@ -97,12 +96,12 @@ for side, from_client in (("client", True), ("server", False)):
     for what, sent, findings in (("CRLF", NOTE + b"\r", ["crlf"]),
                                  ("a BOM", b"\xef\xbb\xbf" + NOTE, ["bom"]),
                                  ("a BOM and CRLF", b"\xef\xbb\xbf" + NOTE + b"\r", ["bom", "crlf"])):
-        @case(f"{side}: {what} is taken off")
+        @case(f"{side}: {what} is removed")
         def _(t, sent=sent, from_client=from_client, findings=findings):
             repaired(t, t.proxy().initialize(), sent, NOTE, from_client, *findings)
 
     for what, blank in (("a blank line", b""), ("a blank line ended by CRLF", b"\r")):
-        @case(f"{side}: {what} is dropped and noted")
+        @case(f"{side}: {what} is dropped, with a finding")
         def _(t, blank=blank, from_client=from_client):
             p = t.proxy().initialize()
             a, b = (p.client, p.server) if from_client else (p.server, p.client)
@@ -115,7 +114,7 @@ for side, from_client in (("client", True), ("server", False)):
             eq((row.action, row.kind), ("swallowed", "noise"), f"{row}")
             eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
-    @case(f"{side}: spaces around a message are no reason to touch it")
+    @case(f"{side}: spaces around a message are forwarded unchanged")
     def _(t, from_client=from_client):
         p = t.proxy().initialize()
         a, b = (p.client, p.server) if from_client else (p.server, p.client)
@@ -124,12 +123,12 @@ for side, from_client in (("client", True), ("server", False)):
         p.end()
 
 for prefix in (b"INFO starting up ", b"2025-01-01 10:00:00 [x] {not json} ", b"\x1b[32mok\x1b[0m", b"[INFO] "):
-    @case(f"server: log text {prefix.decode('unicode_escape')!r} in front of a message is taken off")
+    @case(f"server: log text {prefix.decode('unicode_escape')!r} in front of a message is removed")
     def _(t, prefix=prefix):
         repaired(t, t.proxy().initialize(), prefix + NOTE, NOTE, False, "glued-text")
 
 
-@case("server: log text in front of an answer is taken off, the answer is tied to its request")
+@case("server: log text in front of an answer is removed, and the answer matches its request")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(request(9, "tools/list"))
@@ -156,11 +155,11 @@ for what, line, name in (("two messages", request(1) + request(2), "several-valu
                          ("a message and text", request(1) + b" done", "not-json"),
                          ("a message and a comma", NOTE + b",", "not-json"),
                          ("a message and a brace", NOTE + b"}", "not-json")):
-    @case(f"client: {what} on one line are refused")
+    @case(f"client: {what} on one line are rejected")
     def _(t, line=line, name=name):
         refused(t, t.proxy().initialize(), line, PARSE, None, name)
 
-    @case(f"server: {what} on one line are kept away")
+    @case(f"server: {what} on one line are dropped")
     def _(t, line=line, name=name):
         noise(t, t.proxy().initialize(), line, name)
 
@@ -193,7 +192,7 @@ BAD_JSON = {
 for what, line in BAD_JSON.items():
     name = "invalid-utf8" if "UTF-8" in what else "content-length" if what == "a header" else "not-json"
 
-    @case(f"client: {what} is not JSON and refused")
+    @case(f"client: {what} is rejected as invalid JSON")
     def _(t, line=line, name=name):
         p = t.proxy().initialize()
         p.client.send(line)
@@ -219,7 +218,7 @@ for what, line in BAD_JSON.items():
         eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
-@case("server: a banner of many lines is kept away, recorded and shown on stderr")
+@case("server: a banner of many lines is dropped, recorded and shown on stderr")
 def _(t):
     p = t.proxy()
     banner = [b"> my-server@1.0.0 start", b"> node index.js", b"Listening on stdio... \xe2\x9c\x93",
@@ -235,7 +234,7 @@ def _(t):
         check(text in shown, f"{text!r} is not shown on stderr")
 
 
-@case("server: endless noise does not stop the session, nor flood stderr without bound")
+@case("server: endless noise neither stops the session nor floods stderr")
 def _(t):
     p = t.proxy().initialize()
     with lib.Background(p.server.send, *[b"noise %d" % i for i in range(20000)]):
@@ -250,12 +249,12 @@ def _(t):
 DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}"
 
 
-@case("client: 513 levels are refused")
+@case("client: a message nested 513 levels deep is rejected")
 def _(t):
     refused(t, t.proxy().initialize(), DEEP, PARSE, None, "too-deep")
 
 
-@case("client: 100,000 levels are refused")
+@case("client: a message nested 100,000 levels deep is rejected")
 def _(t):
     line = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 100000
     p = t.proxy().initialize()
@@ -265,7 +264,7 @@ def _(t):
     p.end()
 
 
-@case("server: 513 levels are kept away")
+@case("server: a message nested 513 levels deep is dropped")
 def _(t):
     p = t.proxy().initialize()
     p.server.send(DEEP)
@@ -300,7 +299,7 @@ NOT_RPC = {
 }
 what_of = {line: what for what, (line, _) in NOT_RPC.items()}
 for what, (line, rid) in NOT_RPC.items():
-    @case(f"client: {what} is no JSON-RPC message and refused")
+    @case(f"client: {what} is rejected as an invalid JSON-RPC message")
     def _(t, line=line, rid=rid):
         name = "malformed-answer" if "envelope" in what_of[line] else "not-jsonrpc"
         refused(t, t.proxy().initialize(), line, INVALID, rid, name, ("noise", "request"))
@@ -324,7 +323,7 @@ def _(t):
     found(row, "null-id")
 
 
-@case("client: a malformed answer is refused without touching the client's own request of that id")
+@case("client: a malformed answer is rejected and does not affect the client's own request with that id")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(request(5, "tools/list"))
@@ -341,7 +340,7 @@ def _(t):
 
 # --- too long -------------------------------------------------------------------------------------
 
-@case("client: a line over --max-message is refused and the session goes on")
+@case("client: a line longer than --max-message is rejected, and the session continues")
 def _(t):
     p = t.proxy("--max-message", "4KiB").initialize()
     fits = lib.dump({"jsonrpc": "2.0", "method": "x", "params": {"a": "b" * 10}})
@@ -361,10 +360,10 @@ def _(t):
         eq(m.direction, "c2s", f"{m}")
         one_of(m.kind, ("noise", "request"), f"{m}")
         found(m, "too-long")
-        check(4096 < m.size <= size + 1, f"size {m.size} of {m}")      # told before its end has come
+        check(4096 < m.size <= size + 1, f"size {m.size} of {m}")      # sent before the end of the line arrives
 
 
-@case("server: a line over --max-message is kept away and the session goes on")
+@case("server: a line longer than --max-message is dropped, and the session continues")
 def _(t):
     p = t.proxy("--max-message", "4KiB").initialize()
     p.server.send(note("y", {"a": "e" * 100000}))
@@ -376,19 +375,19 @@ def _(t):
     check(p.own_lines("(warn|error)"), "nothing is said on stderr")
 
 
-# --- answers nobody waits for ---------------------------------------------------------------------
+# --- answers to no pending request ----------------------------------------------------------------
 
-@case("server: an answer to an unknown id is swallowed")
+@case("server: an answer to an unknown id is dropped")
 def _(t):
     swallowed(t, t.proxy().initialize(), result(4711, {"a": 1}), "result")
 
 
-@case("server: an error for an unknown id is swallowed")
+@case("server: an error for an unknown id is dropped")
 def _(t):
     swallowed(t, t.proxy().initialize(), error("nobody"), "error")
 
 
-@case("server: a second answer is swallowed")
+@case("server: a second answer is dropped")
 def _(t):
     p = t.proxy().initialize()
     p.round("once")
@@ -403,7 +402,7 @@ def _(t):
     eq(rows[0].finding, None, "finding of the first answer")
 
 
-@case("server: an answer to a cancelled request is swallowed")
+@case("server: an answer to a cancelled request is dropped")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(lib.call("c", "slow"))
@@ -423,7 +422,7 @@ def _(t):
 
 for what, params in (("its id as text", {"requestId": "1"}), ("another id", {"requestId": 2}), ("no id", {}),
                      ("an id that is an object", {"requestId": {"a": 1}}), ("the id null", {"requestId": None})):
-    @case(f"a cancellation with {what} takes nothing away")
+    @case(f"a cancellation with {what} cancels nothing")
     def _(t, params=params):
         p = t.proxy().initialize()
         p.client.send(lib.call(1, "a"), note("notifications/cancelled", params))
@@ -433,7 +432,7 @@ for what, params in (("its id as text", {"requestId": "1"}), ("another id", {"re
         p.end()
 
 
-@case("the server's cancellation of its own request leaves the client's of the same id alone")
+@case("a server that cancels its own request does not cancel the client's request with the same id")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(request(1, "tools/list"))
@@ -446,7 +445,7 @@ def _(t):
     p.end()
 
 
-@case("an id used again after its answer is a new request")
+@case("an id reused after its answer is a new request")
 def _(t):
     p = t.proxy().initialize()
     for _ in range(3):
@@ -457,7 +456,7 @@ def _(t):
 
 for what, line in (("a result", b'{"jsonrpc":"2.0","id":null,"result":{}}'),
                    ("an error", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}}')):
-    @case(f"server: {what} with id null is swallowed")
+    @case(f"server: {what} with id null is dropped")
     def _(t, line=line):
         swallowed(t, t.proxy().initialize(), line, "error" if b"error" in line else "result", "null-id")
 
@@ -478,7 +477,7 @@ MALFORMED = {
     "two versions": b'{"jsonrpc":"2.0","jsonrpc":"2.0","id":"m","result":{}}',
 }
 for what, line in MALFORMED.items():
-    @case(f"server: an answer with {what} becomes -32603")
+    @case(f"server: an answer with {what} is replaced by error -32603")
     def _(t, line=line, what=what):
         p = t.proxy().initialize()
         p.client.send(lib.call("m", "broken"))
@@ -505,7 +504,7 @@ for what, line in MALFORMED.items():
 for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id":"m","result":{"a":1},"error":null}'),
                    ("a result of null beside the error",
                     b'{"jsonrpc":"2.0","id":"m","result":null,"error":{"code":1,"message":"x"}}')):
-    @case(f"server: {what} counts as absent")
+    @case(f"server: {what} is treated as absent")
     def _(t, line=line):
         p = t.proxy().initialize()
         p.client.send(lib.call("m", "fine"))
@@ -520,7 +519,7 @@ for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id
 
 for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an array", b'{"jsonrpc":"2.0","id":"m","result":[]}'),
                    ("null", b'{"jsonrpc":"2.0","id":"m","result":null}')):
-    @case(f"server: a result that is {what} is JSON-RPC: it goes on, with a finding")
+    @case(f"server: a result that is {what} is valid JSON-RPC: forwarded, with a finding")
     def _(t, line=line):
         p = t.proxy().initialize()
         p.client.send(lib.call("m", "odd"))
@@ -534,7 +533,7 @@ for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an a
         check(row.request_seq, f"{row} request_seq={row.request_seq}")
 
 
-@case("server: a malformed answer to an unknown id is swallowed")
+@case("server: a malformed answer to an unknown id is dropped")
 def _(t):
     p = t.proxy().initialize()
     p.server.send(MALFORMED["result and error"])
@@ -563,11 +562,11 @@ TWICE = {
     "result": (b'{"jsonrpc":"2.0","id":1,"method":"a","result":1,"result":2}', (1, None)),
 }
 for what, (line, rid) in TWICE.items():
-    @case(f"client: {what} twice is refused")
+    @case(f"client: a message with {what} twice is rejected")
     def _(t, line=line, rid=rid):
         refused(t, t.proxy().initialize(), line, INVALID, rid, "duplicate-envelope-key", ("noise", "request"))
 
-    @case(f"server: {what} twice is kept away")
+    @case(f"server: a message with {what} twice is dropped")
     def _(t, line=line):
         p = t.proxy().initialize()
         p.server.send(line)
@@ -578,7 +577,7 @@ for what, (line, rid) in TWICE.items():
         found(row, "duplicate-envelope-key")
 
 
-@case("a key that only looks like one of the envelope is another key")
+@case("keys that only resemble envelope keys are other keys")
 def _(t):
     p = t.proxy().initialize()
     for line in (b'{"jsonrpc":"2.0","id":1,"method":"x","Method":"y","METHOD":"z"}',
@@ -588,7 +587,7 @@ def _(t):
     p.end(gone=[b"1"])
 
 
-@case("deeper duplicates go on, with a finding")
+@case("duplicate keys below the envelope are forwarded, with a finding")
 def _(t):
     p = t.proxy().initialize()
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","n\\u0061me":"b"}}'
@@ -600,7 +599,7 @@ def _(t):
     found(row, "duplicate-key")
 
 
-@case("a plain message has no finding")
+@case("an ordinary message has no finding")
 def _(t):
     p = t.proxy().initialize()
     p.round()
@@ -619,7 +618,7 @@ ANSWER = b'[{"jsonrpc":"2.0","id":"b1","result":{}}]'
 OFFER = b'[{"jsonrpc":"2.0","method":"notifications/y"},{"jsonrpc":"2.0","id":1,"method":"ping"}]'
 
 
-@case("arrays are forwarded whole under 2025-03-26, their members recorded and tied")
+@case("2025-03-26: batches are forwarded whole, and their members recorded and matched")
 def _(t):
     p = t.proxy().initialize("2025-03-26")
     p.client.send(ASK)
@@ -642,7 +641,7 @@ def _(t):
     eq(t.rows("SELECT status FROM invocations WHERE request_seq = ?", rows[1].seq), [(b"ok",)], "status")
 
 
-@case("2025-03-26: answers to a batch may come one by one")
+@case("2025-03-26: the answers to a batch may arrive one by one")
 def _(t):
     p = t.proxy().initialize("2025-03-26")
     ask = b"[" + lib.call(1, "a") + b"," + lib.call(2, "b") + b"]"
@@ -656,14 +655,14 @@ def _(t):
 for revision in ("2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28", None):
     name = revision or "no revision yet"
 
-    @case(f"client: an array is refused under {name}")
+    @case(f"client: a batch is rejected under {name}")
     def _(t, revision=revision):
         p = t.proxy()
         if revision:
             p.initialize(revision)
         refused(t, p, ASK, INVALID, "b1", "batch", ("batch",))
 
-    @case(f"server: an array is kept away under {name}")
+    @case(f"server: a batch is dropped under {name}")
     def _(t, revision=revision):
         p = t.proxy()
         if revision:
@@ -680,11 +679,11 @@ for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
                    ("an array in an array", b'[[{"jsonrpc":"2.0","method":"x"}]]'),
                    ("a member with method twice",
                     b'[{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}]')):
-    @case(f"client: {what} is refused under 2025-03-26")
+    @case(f"client: {what} is rejected under 2025-03-26")
     def _(t, line=line):
         refused(t, t.proxy().initialize("2025-03-26"), line, INVALID, (None, 1), "batch", ("batch",))
 
-    @case(f"server: {what} is kept away under 2025-03-26")
+    @case(f"server: {what} is dropped under 2025-03-26")
     def _(t, line=line):
         p = t.proxy().initialize("2025-03-26")
         p.server.send(line)
@@ -697,7 +696,7 @@ for what, line in (("an empty array", b"[]"), ("an array of numbers", b"[1,2]"),
 
 # --- the last line --------------------------------------------------------------------------------
 
-@case("client: a last message without a newline is forwarded with one")
+@case("client: a newline is added to a last message without one")
 def _(t):
     p = t.proxy().initialize()
     p.client.write(NOTE)
@@ -710,7 +709,7 @@ def _(t):
     found(row, "no-newline")
 
 
-@case("server: a last message without a newline is forwarded with one")
+@case("server: a newline is added to a last message without one")
 def _(t):
     p = t.proxy().initialize()
     p.server.write(NOTE)
@@ -719,7 +718,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("server: a message cut by its end is not forwarded")
+@case("server: a last message that is truncated is not forwarded")
 def _(t):
     p = t.proxy().initialize()
     p.server.write(NOTE[:20])
@@ -733,7 +732,7 @@ def _(t):
     check(any("bytes=20 " in x and "flush before exit" in x for x in p.own_lines("warn")), f"{p.own_lines()}")
 
 
-@case("server: JSON over several lines is kept away, and stderr says what is wrong with it")
+@case("server: JSON spread over several lines is dropped, and stderr explains why")
 def _(t):
     p = t.proxy().initialize()
     p.server.send(*json.dumps({"jsonrpc": "2.0", "method": "notifications/message"}, indent=2).encode().split(b"\n"))
@@ -741,10 +740,10 @@ def _(t):
     p.end()
     rows = t.messages("kind = 'noise'")
     eq([m.finding for m in rows], [b"not-json,cut-json"] + [b"not-json"] * 3, "findings")
-    check("one message a line" in p.own_lines("warn")[0], f"{p.own_lines()}")
+    check("one message per line" in p.own_lines("warn")[0], f"{p.own_lines()}")
 
 
-@case("a line that has no end for 5 s is told of: an event, stderr, the error of a deadline, and a finding when it ends")
+@case("a line unfinished for 5 s is reported: an event, stderr, the timeout error, and a finding when it ends")
 def _(t):
     p = t.proxy("--timeout", "tools/call=7s", "--timeout", "0", "--on-hang", "cancel").initialize()
     late = result("late", {"tools": []})
@@ -761,11 +760,11 @@ def _(t):
     begun = t.rows("SELECT max(t_us) FROM messages")[0][0]
     check(all(at - begun >= 4_500_000 for _, at in events), f"{events}: told after {begun}")
     told = p.own_lines("warn")
-    eq(len([x for x in told if "a line without its end: from=" in x and "newline" in x and "flush" in x]), 2, f"{told}")
+    eq(len([x for x in told if "incomplete line: from=" in x and "newline" in x and "flush" in x]), 2, f"{told}")
     p.client.write(NOTE[9:] + b"\n")
     p.server.expect(NOTE)
     timed_out = our_error(p.client.recv(10), -32001, "open")["error"]
-    check(f"({len(late)} bytes of a line have come, and no newline)" in timed_out["message"], timed_out["message"])
+    check(f"({len(late)} bytes of a line without a newline were received)" in timed_out["message"], timed_out["message"])
     check(b"notifications/cancelled" in p.server.recv(), "the server is told to cancel")
     p.server.write(b"\n")
     p.client.expect(late)
@@ -786,7 +785,7 @@ def _(t):
     eq(sorted(f["from"] for f in got if f["finding"] == "unfinished-line"), ["client", "server"], "check")
 
 
-@case("unknown methods and fields go on")
+@case("unknown methods and fields are forwarded")
 def _(t):
     p = t.proxy().initialize()
     for line in (request(1, "no/such/method", {"x": 1}), note("no/such/notification"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""--validate none: nothing is refused, repaired or swallowed, only noted."""
+"""--validate none: nothing is rejected, repaired or dropped; there are only findings."""
 import lib
 from lib import case, check, eq, error, note, request, result
 
 NOTE = note("notifications/x")
-# What is sent, and the name of what is odd about it.
+# The line that is sent, and its finding.
 C2S = {
     "text": (b"hello", "not-json"),
     "CRLF": (NOTE + b"\r", "crlf"),
@@ -30,7 +30,7 @@ S2C = {
 
 for side, lines in (("client", C2S), ("server", S2C)):
     for what, (line, name) in lines.items():
-        @case(f"{side}: {what} goes through untouched, with a finding")
+        @case(f"{side}: {what} is forwarded unchanged, with a finding")
         def _(t, line=line, name=name, from_client=side == "client"):
             p = t.proxy("--validate", "none").initialize()
             a, b = (p.client, p.server) if from_client else (p.server, p.client)
@@ -45,7 +45,7 @@ for side, lines in (("client", C2S), ("server", S2C)):
             eq(t.messages("origin = 'interposer'"), [], "messages of our own")
 
 
-@case("a malformed answer to a pending request goes through")
+@case("a malformed answer to a pending request is forwarded")
 def _(t):
     p = t.proxy("--validate", "none").initialize()
     p.client.send(request(1, "tools/list"))
@@ -58,7 +58,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("a late answer to a cancelled request goes through")
+@case("a late answer to a cancelled request is forwarded")
 def _(t):
     p = t.proxy("--validate", "none").initialize()
     cancel = note("notifications/cancelled", {"requestId": 1})
@@ -71,7 +71,7 @@ def _(t):
     p.end()
 
 
-@case("blank lines go through")
+@case("blank lines are forwarded")
 def _(t):
     p = t.proxy("--validate", "none").initialize()
     p.client.write(b"\n\r\n" + NOTE + b"\n")

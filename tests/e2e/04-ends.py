@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a session ends: who leaves first, what is still delivered, and the exit status."""
+"""How a session ends: who exits first, what is still delivered, and the exit status."""
 import signal
 import time
 
@@ -18,7 +18,7 @@ def session_row(t):
     return reason.decode(), status
 
 
-@case("the client closes stdin: the server gets it, its last answers arrive, its status is ours")
+@case("the client closes stdin: the server sees it, its last answers arrive, and its status is the exit status")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(*(request(i, "tools/list") for i in range(3)))
@@ -54,9 +54,9 @@ for number in SIGNALS:
         session_row(t)
 
 
-@case("what the client had written before SIGTERM is not torn")
+@case("lines written before SIGTERM reach the server whole or not at all")
 def _(t):
-    p = t.proxy().initialize()
+    p = t.proxy("--grace", "600ms").initialize()
     lines = [lib.call(i, "x" * 100) for i in range(200)]
     p.client.send(*lines)
     p.proc.send_signal(signal.SIGTERM)
@@ -68,18 +68,18 @@ def _(t):
 
 
 for status in (0, 1, 7, 255):
-    @case(f"the server exits with {status}: so do we, at once")
+    @case(f"the server exits with {status}: the interposer exits with it at once")
     def _(t, status=status):
         p = t.proxy("--grace", "20s").initialize()
         start = time.monotonic()
         p.server.exit(status)
         p.client.expect_eof()
         eq(p.wait(), status, "exit status")
-        check(time.monotonic() - start < 1.0 * lib.SLOW, "that took a second")
+        check(time.monotonic() - start < 10 * lib.SLOW, "it waited for the grace")
         eq(session_row(t)[1], status, "recorded exit status")
 
 for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGABRT):
-    @case(f"the server dies by {number.name}: we say 128+{int(number)}")
+    @case(f"the server is killed by {number.name}: the exit status is 128+{int(number)}")
     def _(t, number=number):
         p = t.proxy("--grace", "20s").initialize()
         p.server.kill(number)
@@ -88,7 +88,7 @@ for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGABRT):
         eq(session_row(t)[1], 128 + number, "recorded exit status")
 
 
-@case("the server dies with requests open: each is answered, and the record says why")
+@case("the server is killed with pending requests: each gets an error, and the record says why")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(lib.call(1, "crash"), lib.call("two", "other"))
@@ -100,7 +100,7 @@ def _(t):
     eq(got, [(b"server-gone", -32000)] * 2, "status and code")
 
 
-@case("a request of 2026-07-28 hears of the server's end in that revision's code")
+@case("a pending request of 2026-07-28 gets the error code of that revision when the server is killed")
 def _(t):
     p = t.proxy()
     p.client.send(request("m", "tools/call", {"name": "x", "_meta": {
@@ -113,7 +113,7 @@ def _(t):
     eq(p.wait(), 137, "exit status")
 
 
-@case("the server leaves before it was asked anything")
+@case("the server exits before the first request")
 def _(t):
     p = t.proxy()
     p.server.exit(3)
@@ -121,7 +121,7 @@ def _(t):
     eq(p.wait(), 3, "exit status")
 
 
-@case("the client leaves before it said anything")
+@case("the client closes stdin before the first message")
 def _(t):
     p = t.proxy()
     p.end(0)
@@ -129,10 +129,10 @@ def _(t):
     eq(session_row(t)[1], 0, "recorded exit status")
 
 
-@case("a command that exists nowhere: 127, and PATH is named where it was looked up")
+@case("an unknown command: exit status 127, and the error shows the PATH that was searched")
 def _(t):
     for command in ("no-such-server-here", "/nowhere/at/all"):
-        p = t.proxy(server=[command, "--flag"])
+        p = t.proxy("--grace", "600ms", server=[command, "--flag"])
         p.client.expect_eof()
         eq(p.wait(), 127, f"exit status for {command}")
         said = p.stderr().decode()
@@ -140,20 +140,20 @@ def _(t):
         eq("PATH" in said, "/" not in command, f"PATH in {said!r}")
 
 
-@case("a command that cannot be run: 126, and it is named")
+@case("a command that cannot be executed: exit status 126, and the error names it")
 def _(t):
     plain = t.tmp / "plain-file"
     plain.write_text("#!/bin/sh\nexit 0\n")
     plain.chmod(0o644)
     for command in (plain, t.tmp):
-        p = t.proxy(server=[command])
+        p = t.proxy("--grace", "600ms", server=[command])
         p.client.expect_eof()
         eq(p.wait(), 126, f"exit status for {command}")
         said = p.stderr().decode()
         check(str(command) in said and "executable" in said, f"neither named nor mended: {said!r}")
 
 
-@case("a command that cannot be started: the client is told why, not only whoever reads stderr")
+@case("a command that cannot be started: the error for the client says why")
 def _(t):
     plain = t.tmp / "plain-file"
     plain.write_text("no program")
@@ -171,7 +171,7 @@ def _(t):
         eq(t.rows("SELECT status FROM invocations ORDER BY started_at_us DESC LIMIT 1"), [(b"server-gone",)], "in the record")
 
 
-@case("a command that cannot be started, and a client that asks nothing: the end comes all the same")
+@case("a command that cannot be started: the interposer exits even when the client sends nothing")
 def _(t):
     p = t.proxy("--grace", "600ms", server=["no-such-server-here"])
     p.client.expect_eof()
@@ -179,18 +179,18 @@ def _(t):
     start = time.monotonic()
     done = t.run("proxy", "--vault", t.vault, "--grace", "20s", "--", "no-such-server-here")
     eq((done.returncode, done.stdout), (127, b""), "with nothing on stdin")
-    check(time.monotonic() - start < 5 * lib.SLOW, "it waited for more")
+    check(time.monotonic() - start < 10 * lib.SLOW, "it waited for the grace")
 
 
-@case("a command that cannot be started is in the record")
+@case("a command that cannot be started is recorded")
 def _(t):
-    p = t.proxy(server=["no-such-server-here"])
+    p = t.proxy("--grace", "600ms", server=["no-such-server-here"])
     eq(p.wait(), 127, "exit status")
     rows = t.rows("SELECT command, exit_status, ended_at_us IS NOT NULL FROM sessions")
     eq(rows, [(b'["no-such-server-here"]', 127, 1)], "the session")
 
 
-@case("a command found in PATH alone is started")
+@case("a command is found in PATH")
 def _(t):
     folder = t.tmp / "bin"
     folder.mkdir()
@@ -202,7 +202,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("a wrong use is 2 and says how to go on, with nothing on stdout")
+@case("a usage error has exit status 2, a hint on stderr and nothing on stdout")
 def _(t):
     for args in (["proxy"], ["proxy", "--"], ["proxy", "--no-such-option", "--", "true"],
                  ["proxy", "--validate", "maybe", "--", "true"], ["proxy", "--grace", "soon", "--", "true"],
@@ -213,7 +213,7 @@ def _(t):
         check(r.stderr.strip(), f"nothing is said about {args}")
 
 
-@case("last words: what the server writes right before it exits arrives, all of it")
+@case("everything that the server writes right before it exits is delivered")
 def _(t):
     words = [note("last", {"n": i, "pad": "w" * 5000}) for i in range(60)]   # 300 KB
     p = t.proxy().initialize()
@@ -224,9 +224,9 @@ def _(t):
     eq(len(t.messages("method = 'last'")), 60, "recorded last words")
 
 
-@case("last words of a server that is killed arrive")
+@case("everything that a killed server had written is delivered")
 def _(t):
-    words = [note("last", {"n": i, "pad": "w" * 1000}) for i in range(60)]   # what one pipe holds
+    words = [note("last", {"n": i, "pad": "w" * 1000}) for i in range(60)]   # the capacity of a pipe
     p = t.proxy().initialize()
     p.server.send(*words)
     p.server.kill(signal.SIGKILL)
@@ -235,19 +235,19 @@ def _(t):
     eq(p.wait(), 137, "exit status")
 
 
-@case("last words wait for a client that reads late")
+@case("the last output of the server waits for a slow client")
 def _(t):
     words = [note("last", {"n": i, "pad": "w" * 5000}) for i in range(100)]
     p = t.proxy("--grace", "10s").initialize()
     with lib.Background(lambda: (p.server.send(*words), p.server.exit(0))):
-        # The client begins to read when the pipes between are full.
+        # The client starts reading when the pipes are full.
         lib.wait_until(lambda: len(t.messages("method = 'last'")) > 20, 5, "20 notes in the record")
         p.client.expect(*words)
     p.client.expect_eof()
     eq(p.wait(), 0, "exit status")
 
 
-@case("the server closes stdout but stays: the client sees the end, the server has to go")
+@case("the server closes stdout but keeps running: the client sees the end, and the server is stopped")
 def _(t):
     p = t.proxy("--grace", "600ms").initialize()
     p.server.send(note("closing"))
@@ -256,11 +256,11 @@ def _(t):
     start = time.monotonic()
     p.client.expect_eof()
     p.wait()
-    check(time.monotonic() - start < 2 * lib.SLOW, "that took two seconds")
+    check(time.monotonic() - start < 10 * lib.SLOW, "it took much longer than the grace")
     check(not lib.alive(p.server.pid), "the server is still there")
 
 
-@case("the server closes its stdin but goes on talking: it is heard")
+@case("the server closes its stdin but keeps writing: its messages are forwarded")
 def _(t):
     p = t.proxy().initialize()
     p.server.close_read()
@@ -274,7 +274,7 @@ def _(t):
     eq(p.wait(), 5, "exit status")
 
 
-@case("the client closes its reading side: the session ends, no SIGPIPE")
+@case("the client closes its reading side: the session ends without SIGPIPE")
 def _(t):
     p = t.proxy("--grace", "600ms").initialize()
     p.client.close_read()
@@ -285,7 +285,7 @@ def _(t):
     session_row(t)
 
 
-@case("the client vanishes altogether")
+@case("the client closes both sides")
 def _(t):
     p = t.proxy("--grace", "600ms").initialize()
     p.client.send(request("x", "tools/list"))
@@ -297,6 +297,9 @@ def _(t):
     one_of(p.wait(), (0, 128 + signal.SIGTERM), "exit status")
 
 
+WAITED_S = 2 * lib.SLOW     # much longer than the grace of 300 ms
+
+
 def piped(t, *options):
     """A client that has asked and says no more, and a server that has seen its stdin end and is at work."""
     p = t.proxy("--grace", "300ms", *options)
@@ -304,43 +307,44 @@ def piped(t, *options):
     p.client.close_write()
     p.server.expect(request(1, "tools/list"))
     p.server.expect_eof()
-    time.sleep(0.9 * lib.SLOW)     # three times the grace
+    time.sleep(WAITED_S)
     return p
 
 
-@case("the client says no more and listens: an answer may take longer than the grace")
+@case("after the end of stdin a client that still reads gets its answer, even later than the grace period")
 def _(t):
     p = piped(t)
     p.server.send(result(1))
     p.client.expect(result(1))
-    p.client.expect_eof()           # the puppet stays: now the grace has begun
+    p.client.expect_eof()           # the puppet stays: the grace period has started
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
     eq(t.rows("SELECT status FROM invocations"), [(b"ok",)], "the call in the record")
     eq(session_row(t)[0], "client-closed", "why it ended")
 
 
-@case("the client says no more, waits, and goes: the grace begins")
+@case("after the end of stdin the grace period starts when the client stops reading")
 def _(t):
     p = piped(t)
     p.client.close_read()
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
-@case("the client says no more and waits: SIGTERM ends that, at once")
+@case("after the end of stdin SIGTERM stops the wait for answers at once")
 def _(t):
-    p = piped(t, "--grace", f"{1700 * lib.SLOW:.0f}ms")         # of which it has waited more than half
+    half_s = 0.95 * WAITED_S        # it has waited more than half of the grace
+    p = piped(t, "--grace", f"{2000 * half_s:.0f}ms")
     start = time.monotonic()
     p.proc.send_signal(signal.SIGTERM)
     lib.wait_until(lambda: not lib.alive(p.server.pid), 10, "the server has ended")
-    check(time.monotonic() - start < 0.7 * lib.SLOW, "it was told half of the grace later")
-    p.server.close()        # what the puppet had, and we hold
+    check(time.monotonic() - start < half_s, "SIGTERM was sent half of the grace later")
+    p.server.close()        # the descriptors of the puppet, held by this test
     p.expect_gone([b"1"])
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
-@case("the client says no more and waits: its request has its deadline")
+@case("after the end of stdin pending requests keep their deadlines")
 def _(t):
-    p = piped(t, "--timeout", f"{1500 * lib.SLOW:.0f}ms")
+    p = piped(t, "--timeout", f"{1500 * WAITED_S:.0f}ms")
     eq(p.client.recv_json()["error"]["code"], -32001, "code")
     p.client.expect_eof()
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
@@ -356,7 +360,7 @@ def listened(id):
         "resultType": "complete", "_meta": {"io.modelcontextprotocol/subscriptionId": id}}}
 
 
-@case("the client says no more, and has called off what is open: the grace begins at once")
+@case("cancelled requests do not delay shutdown")
 def _(t):
     p = t.proxy("--grace", "300ms")
     p.client.send(request(1, "tools/list"))
@@ -366,7 +370,7 @@ def _(t):
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
-@case("the client says no more, and what it has open is never answered: the grace begins at once")
+@case("requests without a deadline do not delay shutdown")
 def _(t):
     p = t.proxy("--grace", "300ms")
     p.client.send(LISTEN)
@@ -377,9 +381,9 @@ def _(t):
     eq(t.rows("SELECT seq, finding FROM messages WHERE finding IS NOT NULL"), [], "nothing is wrong with the server")
 
 
-@case("SIGTERM: an open listen ends with a result, an open call with an error")
+@case("SIGTERM: a pending subscriptions/listen gets a result, a pending call an error")
 def _(t):
-    p = t.proxy()
+    p = t.proxy("--grace", "600ms")
     p.client.send(LISTEN, request(2, "tools/list"))
     p.server.expect(LISTEN, request(2, "tools/list"))
     p.proc.send_signal(signal.SIGTERM)
@@ -389,7 +393,7 @@ def _(t):
     eq(t.rows("SELECT status FROM invocations ORDER BY request_seq"), [(b"ok",), (b"server-gone",)], "in the record")
 
 
-@case("the client says shutdown, and no more: that is the end, answered or not")
+@case("shutdown and the end of stdin end the session, whether or not shutdown is answered")
 def _(t):
     p = t.proxy("--grace", "300ms").initialize()
     p.client.send(request("s", "shutdown"))
@@ -398,7 +402,7 @@ def _(t):
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
 
 
-@case("a request that arrives while the session ends is not answered twice nor torn")
+@case("a request that arrives during shutdown is answered once at most, and whole")
 def _(t):
     p = t.proxy("--grace", "5s").initialize()
     p.proc.send_signal(signal.SIGTERM)
@@ -406,14 +410,14 @@ def _(t):
     try:
         p.client.write(request(1, "tools/list") + b"\n")
     except BrokenPipeError:
-        pass        # told in the plainest way
+        pass        # the simplest form
     p.server.exit(0)
     lines = p.client.rest().split(b"\n")[:-1]
     check(len(lines) <= 1, f"lines: {lines}")
     eq(p.wait(), 0, "exit status")
 
 
-@case("the end of stdin needs no time when the server goes by itself")
+@case("after the end of stdin the session ends at once when the server exits")
 def _(t):
     p = t.proxy("--grace", "20s", server=[fake("answer")])
     p.client.send(request(1))
@@ -422,10 +426,10 @@ def _(t):
     p.client.close_write()
     p.client.expect_eof()
     eq(p.wait(), 0, "exit status")
-    check(time.monotonic() - start < 1.0 * lib.SLOW, "that took a second")
+    check(time.monotonic() - start < 10 * lib.SLOW, "it waited for the grace")
 
 
-@case("the short form without `proxy` works the same")
+@case("the short form without `proxy` works")
 def _(t):
     r = t.run("--vault", t.vault, "--", fake("answer"), input=request("short") + b"\n")
     eq(r.returncode, 0, "exit status")
@@ -433,7 +437,7 @@ def _(t):
     eq(len(t.messages("rpc_id = '\"short\"'")), 2, "recorded")
 
 
-@case("the vault is taken from the environment, a flag beats it")
+@case("the vault is taken from the environment, and a flag overrides it")
 def _(t):
     env = {"MCP_INTERPOSER_VAULT": str(t.tmp / "from-env")}
     t.run("proxy", "--", fake("answer"), input=request(1) + b"\n", env=env)

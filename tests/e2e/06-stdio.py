@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the client hands us and what the server inherits: descriptors of every kind, nothing leaked."""
+"""Which descriptors the interposer accepts from the client, and what the server inherits: every kind, none leaked."""
 import os
 import pty
 import signal
@@ -20,7 +20,7 @@ def talk(p, rounds=3):
         p.client.expect(lib.text_result(i, "y" * (5000 * i)))
 
 
-@case("pipes: O_NONBLOCK does not reach the client's descriptors")
+@case("pipes: O_NONBLOCK is not set on the client's descriptors")
 def _(t):
     (in_r, in_w), (out_r, out_w), (err_r, err_w) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
     p = t.proxy(client=(in_r, out_w), err=err_w)
@@ -37,7 +37,7 @@ def _(t):
         os.close(fd)
 
 
-@case("a socket pair (what Node gives): works, O_NONBLOCK does not reach it")
+@case("a socket pair, as Node uses it: works, and O_NONBLOCK is not set")
 def _(t):
     a, b = socket.socketpair()
     p = t.proxy(client=(b.fileno(), b.fileno()))
@@ -54,7 +54,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("two socket pairs, as Node's spawn makes them")
+@case("two socket pairs, as Node's spawn creates them")
 def _(t):
     (in_a, in_b), (out_a, out_b) = socket.socketpair(), socket.socketpair()
     p = t.proxy(client=(in_b.fileno(), out_b.fileno()))
@@ -66,7 +66,7 @@ def _(t):
     p.end()
 
 
-@case("a terminal: works, and is left as it was")
+@case("a terminal: works, and its settings are restored")
 def _(t):
     master, slave = pty.openpty()
     tty.setraw(slave)
@@ -104,7 +104,7 @@ def run_files(t, stdin, stdout, server):
     return p, p.wait(20)
 
 
-@case("regular files: < requests > answers")
+@case("stdin and stdout can be regular files")
 def _(t):
     asks = [lib.call(i, "file") for i in range(500)]
     (t.tmp / "in").write_bytes(b"".join(a + b"\n" for a in asks))
@@ -117,7 +117,7 @@ def _(t):
     check(all(b'"id":%d,' % i in line for i, line in enumerate(lines)), "answers out of order")
 
 
-@case("a regular file opened for appending, and one that holds something already")
+@case("stdout can be a file opened for appending, or one that is not empty")
 def _(t):
     (t.tmp / "in").write_bytes(request(1) + b"\n")
     (t.tmp / "out").write_bytes(b"before\n")
@@ -128,7 +128,7 @@ def _(t):
     eq((len(lines), lines[0]), (2, b"before"), "lines in the file")
 
 
-@case("a file read from where its offset stands")
+@case("a file is read from its current offset")
 def _(t):
     (t.tmp / "in").write_bytes(request("skipped") + b"\n" + request("read") + b"\n")
     with open(t.tmp / "in", "rb", buffering=0) as i, open(t.tmp / "out", "wb") as o:
@@ -139,7 +139,7 @@ def _(t):
     check(b'"read"' in out and b"skipped" not in out, f"answers: {out!r}")
 
 
-@case("/dev/null on both sides")
+@case("stdin and stdout can be /dev/null")
 def _(t):
     with open("/dev/null", "r+b", buffering=0) as n:
         p, status = run_files(t, n.fileno(), n.fileno(), [fake("answer")])
@@ -149,7 +149,7 @@ def _(t):
 @case("stdout and stderr closed from the start")
 def _(t):
     r = subprocess.run(["sh", "-c", '"$@" >&- 2>&-', "-", lib.PROGRAM, "proxy", "--vault", t.vault, "--",
-                        fake("answer")], input=request(1) + b"\n", env=t.environ(), timeout=20 * lib.SLOW)
+                        fake("answer")], input=request(1) + b"\n", env=t.environ(), timeout=20 * lib.PATIENCE)
     check(r.returncode >= 0, f"died by signal {-r.returncode}")
     path = t.vault / "interposer.db"
     if path.exists():
@@ -160,7 +160,7 @@ def _(t):
 def _(t):
     r = subprocess.run(["sh", "-c", '"$@" <&-', "-", lib.PROGRAM, "proxy", "--vault", t.vault, "--",
                         fake("answer")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(),
-                       timeout=20 * lib.SLOW)
+                       timeout=20 * lib.PATIENCE)
     check(r.returncode >= 0, f"died by signal {-r.returncode}")
     eq(r.stdout, b"", "stdout")
     if (t.vault / "interposer.db").exists():
@@ -170,7 +170,7 @@ def _(t):
 # --- what the server inherits ---------------------------------------------------------------------
 
 def through(t, script, env=None, cwd=None, prefix=(), preexec=None):
-    """The output of a shell script as the server, behind us and on its own."""
+    """The output of a shell script as the server, through the interposer and directly."""
     out = {}
     for name in ("alone", "behind"):
         path = t.tmp / f"{name}.out"
@@ -179,7 +179,7 @@ def through(t, script, env=None, cwd=None, prefix=(), preexec=None):
         command = ["sh", "-c", script, "sh", str(path)]
         if name == "alone":
             subprocess.run([*prefix, *command], stdin=subprocess.DEVNULL, env=t.environ(env), cwd=cwd,
-                           preexec_fn=preexec, check=True, timeout=20 * lib.SLOW)
+                           preexec_fn=preexec, check=True, timeout=20 * lib.PATIENCE)
         else:
             p = t.proxy(server=command, env=env, cwd=cwd, prefix=prefix, preexec=preexec)
             p.client.close_write()
@@ -194,9 +194,9 @@ def _(t):
     eq(behind.split(), [b"0", b"1", b"2", b"3"], "descriptors of ls")   # 3 is the folder it lists
 
 
-@case("the server has nothing else open when the client gave us more")
+@case("descriptors that the client leaks do not reach the server")
 def _(t):
-    # A client that leaks descriptors leaks them to us; what we open ourselves must not follow.
+    # The interposer inherits descriptors that a client leaks; the server must not get these, nor those it opens itself.
     def leak():
         os.dup2(os.open("/dev/null", os.O_RDONLY), 40, True)
     alone, behind = through(t, 'ls -l /proc/self/fd | sed "s/.* \\([0-9]* -> \\)/\\1/" | grep -v "pipe:\\|/proc/\\|OUT" >"$1"',
@@ -215,13 +215,13 @@ def _(t):
     eq(sorted(behind.split(b"\0")), sorted(alone.split(b"\0")), "environment and directory")
 
 
-@case("our own variables are passed on too")
+@case("variables named MCP_INTERPOSER_* are passed on, too")
 def _(t):
     alone, behind = through(t, 'env | grep MCP_INTER >"$1"', env={"MCP_INTERPOSER_GRACE": "700ms"})
     eq(behind, alone, "variables")
 
 
-@case("arguments are passed on untouched")
+@case("arguments are passed on unchanged")
 def _(t):
     out = t.tmp / "args"
     odd = ["", " ", "a b", "--vault", "--", "-n", "'", '"', "$HOME", "\n", "é", "*"]
@@ -231,7 +231,7 @@ def _(t):
     eq(out.read_bytes().split(b"\0")[:-1], [a.encode() for a in odd], "arguments")
 
 
-@case("umask, limits, priority and ignored signals are those we were started with")
+@case("umask, limits, priority and ignored signals are inherited")
 def _(t):
     def odd():
         os.umask(0o027)
@@ -241,7 +241,7 @@ def _(t):
     eq(behind, alone, "umask, limits, priority, signals")
 
 
-@case("SIGPIPE and the rest are at their default in the server")
+@case("SIGPIPE and the other signals have their default action in the server")
 def _(t):
     # Caught signals are grep's own affair.
     alone, behind = through(t, 'grep "^Sig[BI]" /proc/self/status >"$1"')
@@ -251,13 +251,13 @@ def _(t):
         eq(int(value, 16) & ~(3 << 31), 0, f"{name.decode()} in the server")
 
 
-@case("a client that ignores SIGHUP (nohup) has a server that ignores it")
+@case("SIGHUP ignored by the client (nohup) is ignored in the server")
 def _(t):
     alone, behind = through(t, 'grep "^Sig[BIC]" /proc/self/status >"$1"', prefix=["nohup"])
     eq(behind, alone, "signals in the server")
 
 
-@case("a client that blocks signals passes its mask on, and its SIGTERM still ends us")
+@case("a signal mask of the client is inherited, and SIGTERM still ends the session")
 def _(t):
     def block():
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
@@ -270,7 +270,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("the server leads a process group of its own, in our session")
+@case("the server leads its own process group, in the same session")
 def _(t):
     p = t.proxy().initialize()
     eq(os.getpgid(p.server.pid), p.server.pid, "process group of the server")
@@ -278,7 +278,7 @@ def _(t):
     p.end()
 
 
-@case("the server's pipes are blocking ones")
+@case("the server's pipes are blocking")
 def _(t):
     p = t.proxy(server=["sh", "-c", 'cat /proc/self/fdinfo/0 /proc/self/fdinfo/1 /proc/self/fdinfo/2 >"$1" 2>&1; cat >/dev/null',
                         "sh", t.tmp / "info"])
@@ -289,7 +289,7 @@ def _(t):
             raise lib.Failure("a descriptor of the server is non-blocking")
 
 
-@case("a second session in the same vault goes to its own session")
+@case("a second run in the same vault is a second session")
 def _(t):
     for n in (1, 2):
         p = t.proxy("--name", f"n{n}").initialize()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The server's stderr: passed on byte for byte, recorded by lines, never in the way."""
+"""The server's stderr: passed on byte for byte, recorded line by line, never blocking."""
 import os
 import time
 
@@ -20,7 +20,7 @@ LINES = [b"plain", b"", b"\xff\xfe not UTF-8 \x80", b"\x1b[31mred\x1b[0m", b"\xe
          b"NUL \x00 inside", b"carriage return\r", b"x" * 3000, b'{"jsonrpc":"2.0","method":"not ours"}']
 
 
-@case("passed on byte for byte, and never taken for messages")
+@case("stderr is passed on byte for byte, and never parsed as messages")
 def _(t):
     p = t.proxy().initialize()
     data = b"\n".join(LINES) + b"\n"
@@ -48,7 +48,7 @@ def _(t):
     eq([m.body for m in t.messages("kind = 'stderr'")], [b"password: "], "recorded")
 
 
-@case("a line in two pieces is one line in the record")
+@case("a line written in two parts is recorded as one line")
 def _(t):
     p = t.proxy().initialize()
     p.server.say_err(b"half a ")
@@ -59,10 +59,10 @@ def _(t):
     eq([m.body for m in t.messages("kind = 'stderr'")], [b"half a line", b"next"], "recorded")
 
 
-@case("the last words on stderr of a crashing server arrive and are recorded")
+@case("the last stderr lines of a crashing server are passed on and recorded")
 def _(t):
     p = t.proxy().initialize()
-    words = b"".join(b"panic: frame %d\n" % i for i in range(1500))     # 28 KB, what a pipe holds
+    words = b"".join(b"panic: frame %d\n" % i for i in range(1500))     # 28 KB fit into a pipe
     p.server.say_err(words)
     p.server.kill(11)
     eq(p.wait(), 139, "exit status")
@@ -76,7 +76,7 @@ def flood(p, megabytes):
     return data
 
 
-@case("10 MB on stderr while the server does not read: nothing stalls, all is passed on", limit=90)
+@case("10 MB on stderr while the server does not read: nothing stalls, everything is passed on", limit=90)
 def _(t):
     p = t.proxy().initialize()
     data = flood(p, 10)
@@ -91,12 +91,12 @@ def _(t):
     settle(p, data)
     eq(servers_part(p) == data, True, "our stderr is what the server wrote")
     if not lib.SIZES_MEAN_NOTHING:
-        check(lib.kib(p.pid, "VmHWM") < 32 << 10, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
+        check(lib.kib(p.pid, "VmHWM") < (32 << 10) + lib.JOURNAL_KIB, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
     p.end(gone=[b"%d" % i for i in range(100)])
     check(len(t.messages("kind = 'stderr'")) > 0, "no stderr row")
 
 
-@case("nobody reads our stderr: 10 MB of the server's do not stop the calls", limit=90)
+@case("nobody reads stderr: 10 MB from the server do not stop the calls", limit=90)
 def _(t):
     r, w = os.pipe2(os.O_CLOEXEC)
     lib.fill_pipe(w)
@@ -110,15 +110,15 @@ def _(t):
             p.client.expect(lib.text_result(i, "ok"), seconds=1)
     check(not lib.nonblocking(w), "our stderr has become non-blocking")
     if not lib.SIZES_MEAN_NOTHING:
-        check(lib.kib(p.pid, "VmHWM") < 32 << 10, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
+        check(lib.kib(p.pid, "VmHWM") < (32 << 10) + lib.JOURNAL_KIB, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
     start = time.monotonic()
     p.end()
-    check(time.monotonic() - start < 2 * lib.SLOW, "the end took two seconds")
+    check(time.monotonic() - start < 10 * lib.SLOW, "the end waits for our stderr")
     os.close(r)
     os.close(w)
 
 
-@case("nobody reads our stderr: noise of the server does not stop the calls")
+@case("nobody reads stderr: noise from the server does not stop the calls")
 def _(t):
     r, w = os.pipe2(os.O_CLOEXEC)
     lib.fill_pipe(w)
@@ -132,7 +132,7 @@ def _(t):
     os.close(w)
 
 
-@case("a reader of stderr that comes late gets whole lines, then goes: no harm")
+@case("a late reader of stderr gets whole lines, and may close it")
 def _(t):
     r, w = os.pipe2(os.O_CLOEXEC)
     p = t.proxy(err=w).initialize()
@@ -147,7 +147,7 @@ def _(t):
     check(len(t.messages("kind = 'stderr' AND body = 'second'")) == 100, "lines after the reader left")
 
 
-@case("the server closes its stderr and works on")
+@case("the server closes its stderr and keeps working")
 def _(t):
     p = t.proxy().initialize()
     os.close(p.server.err_fd)
@@ -158,7 +158,7 @@ def _(t):
     p.end()
 
 
-@case("an endless stderr line is bounded")
+@case("an endless stderr line takes bounded memory")
 def _(t):
     p = t.proxy().initialize()
     data = b"e" * (20 << 20)
@@ -167,7 +167,7 @@ def _(t):
     settle(p, data)
     p.round()
     if not lib.SIZES_MEAN_NOTHING:
-        check(lib.kib(p.pid, "VmHWM") < 24 << 10, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
+        check(lib.kib(p.pid, "VmHWM") < (24 << 10) + lib.JOURNAL_KIB, f"{lib.kib(p.pid, 'VmHWM')} KiB at the most")
     p.end()
     biggest = t.rows("SELECT max(length(CAST(body AS BLOB))) FROM messages WHERE kind = 'stderr'")[0][0]
     check(biggest is None or biggest <= 1 << 20, f"a stderr row of {biggest} bytes")

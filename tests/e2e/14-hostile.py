@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names and texts made to harm: nothing leaves the vault, forges a log line or reaches a terminal raw."""
+"""Hostile names and texts: nothing is written outside the vault, no log line is forged, no terminal gets raw controls."""
 import json
 import os
 import re
@@ -81,7 +81,7 @@ def hostile_session(t, **more):
     return p
 
 
-@case("hostile names: nothing outside the vault, and only files we know inside")
+@case("hostile names: no file outside the vault, and only known files inside")
 def _(t):
     before = tree(t)
     p = hostile_session(t)
@@ -95,7 +95,7 @@ def _(t):
                            r"Bodies|Escalations", name) or name == f"Bodies/{uid}", f"an odd file in the vault: {name!r}")
 
 
-@case("hostile names: a log line is one line of valid JSON without raw controls, none is forged")
+@case("hostile names: each log line is one line of valid JSON without raw controls, and none is forged")
 def _(t):
     p = hostile_session(t)
     p.end(gone=p.open)
@@ -118,7 +118,7 @@ def _(t):
     eq(len(tools), len(want), "calls in the log")
 
 
-@case("hostile names: sessions and show print nothing raw")
+@case("hostile names: sessions and show print no raw controls")
 def _(t):
     p = hostile_session(t)
     p.server.send(b"noise \x1b[31m \xc2\x9b \x07 \xe2\x80\xae \xff")
@@ -139,7 +139,7 @@ def _(t):
             json.loads(x)
 
 
-@case("hostile names: on a terminal only our own colours are escapes")
+@case("hostile names: on a terminal the only escape sequences are our colours")
 def _(t):
     p = hostile_session(t)
     p.end(gone=p.open)
@@ -150,7 +150,7 @@ def _(t):
         no_raw_controls(plain, f"{args[0]} on a terminal")
 
 
-@case("hostile names: our stderr shows nothing raw")
+@case("hostile names: stderr has no raw controls")
 def _(t):
     p = hostile_session(t)
     p.server.send(b"banner \x1b[31mred\x1b[0m \xc2\x9b31m \xe2\x80\xae \x07\x00 \xff\xfe",
@@ -160,7 +160,7 @@ def _(t):
     no_raw_controls(p.stderr(), "our stderr")
 
 
-@case("a hostile --name stays a name")
+@case("a hostile --name is only a name")
 def _(t):
     before = tree(t)
     for name in ("../../evil", "/etc/x", "a\nb", "\x1b[31mred", "x" * 5000, "", "-", "é\u202e", "a/../b"):
@@ -177,7 +177,7 @@ def _(t):
         json.loads(x)
 
 
-@case("a hostile command line of the server stays data")
+@case("a hostile command line of the server is only data")
 def _(t):
     before = tree(t)
     evil = t.tmp / "we\x1b[31m\nird $(touch e2e-evil)"
@@ -194,14 +194,14 @@ def _(t):
     eq(json.loads(t.rows("SELECT command FROM sessions")[0][0]), [str(evil)], "command in the record")
     for x in t.log_lines():
         no_raw_controls(x, "log line")
-    q = t.proxy(server=["/no/such\x1b[31m\nthing"])
+    q = t.proxy("--grace", "600ms", server=["/no/such\x1b[31m\nthing"])
     eq(q.wait(), 127, "exit status")
     no_raw_controls(q.stderr(), "our stderr")
     new = {x for x in tree(t) - before if not re.fullmatch(r"(stderr-|s)\d+", x)}
     eq(new, set(), "files outside the vault")
 
 
-@case("a session named by a hostile word in show is not found, and not obeyed")
+@case("show with a hostile session name finds nothing and executes nothing")
 def _(t):
     p = t.proxy().initialize()
     p.end()

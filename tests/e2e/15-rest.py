@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""At rest it costs nothing, and after 60,000 calls it is what it was after 1,000."""
+"""An idle interposer uses no CPU, and after 60,000 calls it uses the memory that it used after 1,000."""
 import time
 
 import lib
-from lib import Background, Skip, at_rest, case, check, cpu_ticks, descriptors, eq, fake, kib, switches
+from lib import Background, Skip, at_rest, case, check, cpu_ticks, descriptors, eq, fake, kib, wakeups
 
 CALLS = 60000 if lib.SLOW == 1 else 6000
 
@@ -20,11 +20,12 @@ def calls(p, first, count):
 
 
 def measure(p):
+    lib.settle(20)      # what waits in the journal counts as resident
     at_rest(p.pid)
     return kib(p.pid, "RssAnon"), kib(p.pid, "VmRSS"), descriptors(p.pid)
 
 
-@case(f"memory and descriptors after {CALLS} calls are those after 1,000", limit=120)
+@case(f"memory and descriptors after {CALLS} calls are the same as after 1,000", limit=120)
 def _(t):
     p = t.proxy(server=[fake("answer")])
     calls(p, 0, 1000)
@@ -43,7 +44,7 @@ def _(t):
     eq(len(t.log_lines()), CALLS, "lines in the log directory")
 
 
-@case("requests that are cancelled and, as the protocol has it, never answered do not pile up", limit=120)
+@case("cancelled requests that are never answered do not accumulate", limit=120)
 def _(t):
     if lib.SIZES_MEAN_NOTHING:
         raise Skip(f"sizes under {lib.UNDER} say nothing")
@@ -60,7 +61,7 @@ def _(t):
     some(0, 30000)
     p.round()
     anon, _, fds = measure(p)
-    # 65,536 is what the table of open requests holds.
+    # 65,536 is the limit of the table of pending requests.
     some(30000, 50000)
     p.round("again")
     anon2, _, fds2 = measure(p)
@@ -73,14 +74,16 @@ def _(t):
 
 
 def idle(p, what):
-    at_rest(p.pid, 1.0)
-    ticks, n = cpu_ticks(p.pid), switches(p.pid)
-    end = time.monotonic() + 5
-    # Nothing is waited for here: that nothing happens in five seconds is what is measured.
-    while time.monotonic() < end:
-        time.sleep(end - time.monotonic() if end > time.monotonic() else 0)
-    eq(cpu_ticks(p.pid), ticks, f"CPU ticks of an interposer {what}")
-    check(switches(p.pid) - n <= 2, f"{switches(p.pid) - n} context switches of an interposer {what}")
+    pids = [p.pid, p.recorder()]
+    for pid in pids:
+        at_rest(pid, 1.0)
+    before = {pid: (cpu_ticks(pid), wakeups(pid)) for pid in pids}
+    time.sleep(5)       # the test is that nothing happens in this time
+    # One tick is ten milliseconds, and may be counted for a microsecond; a timer of one second would wake it five times.
+    # The recorder looks after sessions of killed proxies once, two seconds after its start.
+    for pid, (ticks, n) in before.items():
+        check(cpu_ticks(pid) - ticks <= 1, f"{cpu_ticks(pid) - ticks} CPU ticks of process {pids.index(pid)} {what}")
+        check(wakeups(pid) - n <= 2, f"{wakeups(pid) - n} wake-ups of process {pids.index(pid)} {what}")
 
 
 @case("idle before the first message: no CPU, no wake-up")
@@ -100,7 +103,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("idle with a request open, a stalled reader on each side and half a line: no CPU, no wake-up")
+@case("idle with a pending request, a stalled reader on each side and half a line: no CPU, no wake-up")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(lib.call(1, "never answered"))
@@ -114,10 +117,11 @@ def _(t):
     p.wait()
 
 
-@case("idle after the database was locked and let go: no CPU, no wake-up")
+@case("idle after the database was locked and unlocked: no CPU, no wake-up")
 def _(t):
     p = t.proxy(server=[fake("answer")])
     calls(p, 0, 10)
+    lib.settle()
     db = lib.sqlite3.connect(t.vault / "interposer.db", isolation_level=None, timeout=10)
     db.execute("BEGIN EXCLUSIVE")
     calls(p, 10, 10)
@@ -129,21 +133,21 @@ def _(t):
     eq(p.wait(), 0, "exit status")
 
 
-@case("idle is small: what waits checkpointed, the WAL does not grow for ever")
+@case("pauses are used for checkpoints: the write-ahead log stays bounded")
 def _(t):
     p = t.proxy(server=[fake("answer"), "-s", "2000"])
     calls(p, 0, 8000)
     at_rest(p.pid)
     wal = t.vault / "interposer.db-wal"
     size = wal.stat().st_size if wal.exists() else 0
-    check(size < 64 << 20, f"the WAL has {size} bytes")
+    check(size < 68 << 20, f"the WAL has {size} bytes")
     calls(p, 8000, 8000)
     at_rest(p.pid)
     size2 = wal.stat().st_size if wal.exists() else 0
-    check(size2 < 64 << 20, f"the WAL has {size2} bytes")
+    check(size2 < 68 << 20, f"the WAL has {size2} bytes")
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
     check(not wal.exists() or wal.stat().st_size == 0, "the WAL is left behind by the last session")
 
 
-lib.main()
+lib.main(at_once=3)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A server that dies: who is told, what is sent again, what the new process is told first."""
+"""A server that crashes: errors for requests, requests that are resent, and the handshake with the new process."""
 import os
 import signal
 
 import lib
 from lib import check, eq, note, request
-from misbehave import Event, Notified, Received, Started, Wait, escalations, gone, handshake, ms, ok, row, timed_out, tool
+from misbehave import D, Event, Notified, Received, Started, Wait, escalations, gone, handshake, ms, ok, row, timed_out, tool
 
 AGAIN = "spawn exit restart spawn exit"
 
@@ -13,27 +13,27 @@ for script, words in (("signal:11", ["signal 11"]), ("signal:9", ["signal 9"]), 
                       ("exit:1", ["status 1"]), ("exit:0", ["status 0"]), ("half exit:1", ["status 1"]),
                       ("err:2000 exit:1", []), ("fork:pipes signal:9", []), ("fork:group signal:9", []),
                       ("fork:session exit:1", []), ("ignore:15 fork:pipes exit:1", [])):
-    row(f"a call makes the server `{script}`: it is answered, the next one by a new server",
+    row(f"a call makes the server `{script}`: it gets an error, and a new server answers the next one",
         play=[tool(1, script), Wait(1), tool(2, "answer")],
         want={1: gone(words=words + ["may have run"]), 2: ok("2.1")}, events=AGAIN if "pipes" not in script else
-        "spawn exit kill kill restart spawn exit",    # what holds them is in no group of ours
+        "spawn exit kill kill restart spawn exit",    # the process that holds the pipes is not in a group of the interposer
         records={1: "server-gone", 2: "ok"}, not_got=[(2, ("call", 1))])
 
 def none_of_the_first(s):
     (first,) = [pid for n, pid, who in s.starts() if (n, who) == (1, "session")]
-    lib.wait_until(lambda: not lib.alive(first), 5, "the end of what the first server left")
+    lib.wait_until(lambda: not lib.alive(first), 5, "the end of the processes that the first server left")
 
 
-row("what a dead server left in a session of its own is ended when the next one starts",
+row("processes that a crashed server left in their own session are killed before the next one starts",
     play=[tool(1, "fork:session answer"), Started(1, "session"), tool(2, "signal:9"), Wait(1, 2), Started(2),
           none_of_the_first, tool(3, "answer")],
     want={1: ok(), 2: gone(), 3: ok("2.1")}, events=AGAIN)
 
-row("all that are open are answered, each once", play=[*(tool(f"h{i}", "hang") for i in range(50)), tool(1, "signal:9"),
+row("all pending requests get one error each", play=[*(tool(f"h{i}", "hang") for i in range(50)), tool(1, "signal:9"),
                                                           Event("spawn", 2)],
     want={1: gone(), **{f"h{i}": gone() for i in range(50)}}, events=AGAIN)
 
-row("sh -c: the server behind it dies", launch=lambda c: ["sh", "-c", " ".join(f"'{a}'" for a in c) + "; exit $?"],
+row("sh -c: the server behind it crashes", launch=lambda c: ["sh", "-c", " ".join(f"'{a}'" for a in c) + "; exit $?"],
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
 
 def left_behind(command):
@@ -41,21 +41,21 @@ def left_behind(command):
     return ["sh", "-c", "exec 3<&0; " + " ".join(f"'{a}'" for a in command) + " <&3 3<&- & exit 0"]
 
 
-row("a launcher that leaves the real server behind has not ended the session", launch=left_behind,
+row("a launcher that exits and leaves the server running does not end the session", launch=left_behind,
     play=[Event("exit"), tool(1, "answer"), Wait(1), tool(2, "answer")], want={1: ok("1.1"), 2: ok("1.2")},
     events="spawn exit")
 
-row("the server that a launcher left behind dies: the next one is started as the first was", launch=left_behind,
+row("a server left running by its launcher crashes: it is restarted through the launcher", launch=left_behind,
     play=[Event("exit"), tool(1, "signal:9"), Wait(1), Event("exit", 2), tool(2, "answer")],
     want={1: gone(), 2: ok("2.1")}, events=AGAIN)
 
-row("the server that a launcher left behind hangs: it is ended, whoever started it", launch=left_behind,
-    options=["--timeout", f"tool:freeze={ms(3)}"],
+row("a server left running by its launcher hangs: it is killed", launch=left_behind,
+    options=["--timeout", f"tool:freeze={ms(D)}"],
     play=[Event("exit"), tool(1, "freeze"), Wait(1), tool(2, "answer")],
-    want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"],
+    want={1: timed_out(D, "hang"), 2: ok("2.1")}, escalated=["hang"],
     events="spawn exit timeout hang kill restart spawn exit")
 
-row("status 0 with nothing open is the end, not a crash", server=["notifications/initialized=exit:0"],
+row("exit status 0 without pending requests ends the session, and is not a crash", server=["notifications/initialized=exit:0"],
     ends=True, events="spawn exit")
 
 def own_requests(t, _):
@@ -64,45 +64,45 @@ def own_requests(t, _):
        "the handshake with the new process")
 
 
-row("another status with nothing open is a crash: the client need not know",
+row("a nonzero exit status without pending requests is a crash, and the client does not notice it",
     server=["notifications/initialized@1=exit:3"], play=[Started(2), tool(1, "answer")],
     want={1: ok("2.1")}, events=AGAIN, after=own_requests)
 
-row("--restarts 0: the client is told, and the server's status is ours", options=["--restarts", "0"],
+row("--restarts 0: the client gets an error, and the exit status is that of the server", options=["--restarts", "0"],
     play=[tool(1, "exit:7")], want={1: gone()}, exit=7, ends=True, events="spawn exit")
 
-row("--restarts 0: a signal is 128 and its number", options=["--restarts", "0"],
+row("--restarts 0: the exit status of a killed server is 128 and the signal", options=["--restarts", "0"],
     play=[tool(1, "signal:11")], want={1: gone()}, exit=139, ends=True, events="spawn exit")
 
-# --- what is sent again ---------------------------------------------------------------------------
+# --- requests that are resent ---------------------------------------------------------------------
 
 READS = {"ping": {}, "tools/list": {}, "resources/list": {}, "resources/templates/list": {}, "prompts/list": {},
          "resources/read": {"uri": "x:y"}, "prompts/get": {"name": "p"},
          "completion/complete": {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}}
 
 for method, params in READS.items():
-    row(f"{method} only reads: it is sent again", server=[f"{method}@1=signal:9"],
+    row(f"{method} only reads, and is resent after a crash", server=[f"{method}@1=signal:9"],
         play=[request(1, method, params)], want={1: ok()}, got=[(1, (method, None)), (2, (method, None))],
         events=AGAIN, records={1: "ok"})
 
 for hint, again in (("readOnlyHint", True), ("idempotentHint", True), ("plain", False)):
-    row(f"a tool that is {hint}: it is {'' if again else 'not '}sent again",
+    row(f"a call of a tool marked {hint} is {'' if again else 'not '}resent",
         server=[f"tool.job={hint}", "job@1=signal:9"],
         play=[request("l", "tools/list"), Wait("l"), tool(1, "job"), Event("spawn", 2)], want={1: ok("2.1") if again else gone()},
         got=[(2, ("call", 1))] if again else [], not_got=[] if again else [(2, ("call", 1))], events=AGAIN)
 
-row("what the dead server had not read goes to the next one, whatever it is",
+row("everything that a crashed server had not read goes to the next one",
     play=[tool(1, "deaf sleep:300 signal:9"), Received("tools/call"), tool(2, "answer"), tool(3, "answer")],
     want={1: gone(words=["may have run"]), 2: ok("2.1"), 3: ok("2.2")}, events=AGAIN,
     not_got=[(1, ("call", 2)), (1, ("call", 3)), (2, ("call", 1))])
 
-row("what the dead server had not read is not for the next one as long as somebody else may read it",
+row("unread requests are not resent while another process holds the pipe",
     play=[tool(1, "fork:pipes deaf sleep:300 signal:9"), Received("tools/call"), tool(2, "answer"), Wait(2), tool(3, "answer")],
     want={1: gone(), 2: gone(), 3: ok("2.1")}, not_got=[(2, ("call", 2))])
 
 
 def kill_and_call(s):
-    """At the same moment, as far as anybody can tell."""
+    """At nearly the same time."""
     for i in range(5):
         (pid,) = [pid for n, pid, who in s.starts() if (n, who) == (i + 1, "server")]
         os.kill(pid, signal.SIGKILL)
@@ -111,31 +111,31 @@ def kill_and_call(s):
         Wait(*(f"{i}.{k}" for k in range(3)))(s)
 
 
-row("a server that is killed while nothing is open: the client notices nothing", options=["--restarts", "9"], limit=120,
+row("a server killed without pending requests is restarted unnoticed", options=["--restarts", "9"], limit=120,
     play=[tool(0, "answer"), Wait(0), kill_and_call], want={f"{i}.{k}": ok(at_most=80) for i in range(5) for k in range(3)})
 
-row("a tool of which nothing is known is not sent again", server=["tool.job=readOnlyHint", "job@1=signal:9"],
+row("a call of a tool that was never listed is not resent", server=["tool.job=readOnlyHint", "job@1=signal:9"],
     play=[tool(1, "job"), Event("spawn", 2)], want={1: gone()}, not_got=[(2, ("call", 1))], events=AGAIN)
 
-row("of three that are open two are sent again, in their order",
+row("of three pending requests the two that only read are resent, in order",
     server=["tool.look=readOnlyHint", "look@1=hang", "tools/list@1=answer", "resources/list@1=hang"],
     play=[request("l", "tools/list"), Wait("l"), tool(1, "look"), request(2, "resources/list"), tool(3, "signal:9")],
     want={1: ok("2.1"), 2: ok(), 3: gone()}, events=AGAIN,
     after=lambda t, s: eq([m["id"] for n, m in s.received() if n == 2 and m.get("id") in (1, 2, 3)], [1, 2],
                           "what the new server is sent again"))
 
-row("what the client has cancelled is not sent again", server=["resources/list@1=hang"],
+row("a cancelled request is not resent", server=["resources/list@1=hang"],
     play=[request(1, "resources/list"), Received("resources/list"),
           note("notifications/cancelled", {"requestId": 1}), tool(2, "signal:9"), Wait(2), tool(3, "answer")],
     unanswered=[1], want={2: gone(), 3: ok("2.1")}, not_got=[(2, ("resources/list", None))])
 
-row("a read that kills each server: sent again until there is no restart left", server=["resources/list=signal:9"],
+row("a read that crashes every server is resent until the restarts are used up", server=["resources/list=signal:9"],
     options=["--restarts", "2"], play=[request(1, "resources/list")],
-    want={1: gone(words=["had been started again 2 times", "may have run"])}, exit=137, ends=True,
+    want={1: gone(words=["was restarted 2 times", "may have run"])}, exit=137, ends=True,
     after=lambda t, s: check("\nmethod: \"resources/list\"\n" in escalations(t.vault)[0][1], "the request in the escalation"),
     escalated=["crash-loop"], events="spawn exit restart spawn exit restart spawn exit")
 
-# --- what the new process is told first -----------------------------------------------------------
+# --- the handshake with the new process -----------------------------------------------------------
 
 def told_first(t, s):
     (first,) = [m for n, m in s.received() if n == 1 and m.get("method") == "initialize"]
@@ -145,7 +145,7 @@ def told_first(t, s):
     check(isinstance(second[0]["id"], str) and second[0]["id"] != first["id"], f"id {second[0]['id']}")
 
 
-row("the handshake is played again, with an id of ours; its answer is not for the client",
+row("the handshake is repeated with an id of ours, and its answer is dropped",
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, after=told_first)
 
 
@@ -157,7 +157,7 @@ def told_state(t, s):
     eq([m for m in second if m.get("method") == "resources/unsubscribe"], [], "unsubscribed")
 
 
-row("the last log level and the live subscriptions are told again",
+row("the last log level and the active subscriptions are repeated",
     server=['capabilities={"tools":{},"logging":{},"resources":{"subscribe":true}}', "logging/setLevel@1=answer"],
     play=[x for i, (method, params) in enumerate((
         ("logging/setLevel", {"level": "debug"}), ("logging/setLevel", {"level": "error"}),
@@ -166,11 +166,11 @@ row("the last log level and the live subscriptions are told again",
         ("resources/subscribe", {"uri": "x:c"}))) for x in (request(f"s{i}", method, params), Wait(f"s{i}"))]
     + [tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok()}, after=told_state)
 
-row("a log level that the server refused is not told again", server=["logging/setLevel=error:-32602:no"],
+row("a log level that the server rejected is not repeated", server=["logging/setLevel=error:-32602:no"],
     play=[request("s", "logging/setLevel", {"level": "x"}), Wait("s"), tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={2: ok("2.1")}, not_got=[(2, ("logging/setLevel", None))])
 
-row("lists may have changed: the client is told, if it was promised to be",
+row("after a restart list_changed is sent where the server had declared it",
     server=['capabilities={"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{}}'],
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer"), Wait(2)], want={1: gone(), 2: ok("2.1")},
     notified={"notifications/tools/list_changed": 1, "notifications/prompts/list_changed": 1,
@@ -183,30 +183,30 @@ def taken_back(t, s):
     eq([m for n, m in s.received() if n == 2 and "method" not in m], [], "answers at the new server")
 
 
-row("a question of the dead server is taken back, and its answer is not for the new one",
+row("a pending question of a crashed server is cancelled, and its answer does not reach the new one",
     init=handshake(capabilities={"elicitation": {}}),
     play=[tool(1, "ask:elicitation/create answer"), lambda s: s.pump(lambda: s.asked, "the question"),
           tool(2, "signal:9"), Wait(1, 2), Notified("notifications/cancelled"),
           lib.result(1, {"action": "decline"}), tool(3, "answer")],
     want={1: gone(), 2: gone(), 3: ok("2.1")}, after=taken_back)
 
-# --- when the new process is another, or none -----------------------------------------------------
+# --- when the new process differs, or there is none -----------------------------------------------------
 
-row("another capability after the restart: the session ends, and says so",
+row("another capability after the restart ends the session with an error",
     server=['capabilities@2+={"tools":{},"prompts":{}}'], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
-    want={1: gone(), 2: gone("restart-changed", words=["as before"])}, ends=True, exit=3)
+    want={1: gone(), 2: gone("restart-changed", words=["differently than before"])}, ends=True, exit=3)
 
-row("another protocol version after the restart: the session ends, and says so",
+row("another protocol version after the restart ends the session with an error",
     server=["version@2+=2024-11-05"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
-    want={1: gone(), 2: gone("restart-changed", words=["as before"])}, ends=True, exit=3)
+    want={1: gone(), 2: gone("restart-changed", words=["differently than before"])}, ends=True, exit=3)
 
-row("the same capabilities in another order are the same",
+row("the same capabilities in another order do not end the session",
     server=['capabilities@1={"tools":{"listChanged":false},"logging":{}}',
             'capabilities@2+={ "logging" : {}, "tools":{"listChanged":false}}'],
     play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")], want={1: gone(), 2: ok("2.1")}, events=AGAIN)
 
 
-row("a client whose initialize was too long to keep: no new process could know it, and none is started",
+row("no restart when initialize was too long to keep",
     init=handshake(capabilities={"experimental": {"x": {"y": "x" * 70000}}}),
     play=[tool(1, "signal:9")], want={1: gone()}, ends=True, exit=137, events="spawn exit")
 
@@ -218,33 +218,33 @@ def backed_off(t, s):
     eq([d["attempt"] for d in s.details("restart")], [1, 2, 3], "attempts")
 
 
-row("a crash loop: three restarts, further and further apart, an escalation, the end",
+row("a crash loop: three restarts with growing delays, an escalation, the end of the session",
     server=["start@2+=exit:5"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: gone()}, ends=True, exit=5, escalated=["crash-loop"], after=backed_off)
 
-row("the new process does not answer the handshake: that has a deadline too",
-    options=["--timeout", f"{ms(4)},tool:answer={ms(40)}"],
+row("the handshake with the new process has a deadline",
+    options=["--timeout", f"{ms(15)},tool:answer={ms(600)}"],
     server=["initialize@2=freeze"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: ok("3.1")}, events="spawn exit restart spawn kill exit restart spawn exit")
 
-row("the new process answers the handshake with an error: the session ends",
+row("an error in the handshake with the new process ends the session",
     server=["initialize@2+=error:-32603:no"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
-    want={1: gone(), 2: gone("restart-changed", words=["as before"])}, ends=True, exit=3)
+    want={1: gone(), 2: gone("restart-changed", words=["differently than before"])}, ends=True, exit=3)
 
-row("the server dies of initialize, which has changed nothing: it is sent to the next one",
+row("initialize is resent when it crashed the server",
     server=["initialize@1=exit:1"], play=[tool(1, "answer")], want={"init": ok(), 1: ok("2.1")}, events=AGAIN)
 
-row("the client leaves while the server is between two lives", server=["start@2+=sleep:50000"],
+row("the client closes stdin while the server is being restarted", server=["start@2+=sleep:50000"],
     play=[tool(1, "signal:9"), Wait(1)], want={1: gone()}, exit=(0, 137, 143))
 
-row("the server closes its stdout with a call open, and lives: it cannot be heard any more, the next one can",
+row("a server that closes stdout with a pending call is replaced",
     play=[tool(1, "close hang"), Wait(1), tool(2, "answer")], want={1: gone("server-closed"), 2: ok("2.1")},
     events="spawn kill exit restart spawn exit")
 
-row("the server closes its stdout with nothing open, and lives", server=["notifications/initialized@1=close"],
+row("a server that closes stdout without pending requests is replaced", server=["notifications/initialized@1=close"],
     play=[Started(2), tool(2, "answer")], want={2: ok("2.1")}, events="spawn kill exit restart spawn exit")
 
-row("--restarts 0: a server that closes its stdout is ended", options=["--restarts", "0"],
+row("--restarts 0: a server that closes stdout is stopped", options=["--restarts", "0"],
     play=[tool(1, "close hang")], want={1: gone("server-closed")}, ends=True, exit=(0, 143), events="spawn kill exit")
 
 lib.main(at_once=4)

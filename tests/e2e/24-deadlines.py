@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""--timeout and its kin: where they may stand, which one wins, and what known clients expect of a server."""
+"""--timeout and related options: where they may be set, which one wins, and the deadlines that known clients need."""
 import lib
 from lib import case, check, eq, request
-from misbehave import Event, Wait, ms, ok, row, timed_out, tool
+from misbehave import Event, Wait, ms, n_ms, ok, row, timed_out, tool
 
 ANY = tool(1, "freeze")
 READ = request(1, "resources/read", {"uri": "x:y"})
@@ -15,6 +15,7 @@ def hits(name, tenths, play, **how):
     how.setdefault("options", [])
     how.setdefault("exit", (0, 124, 137, 143))   # of the new one, which may be at work, or not yet
     row(name, play=[play, Event("spawn", 2)], want={1: timed_out(tenths, "hang")}, escalated=["hang"],
+        after=lambda t, s: eq(s.answers[1][0][1]["error"]["data"]["timeout_ms"], n_ms(tenths), "the deadline in the error"),
         server=["initialize=freeze"] if play is INIT else ["resources/read=freeze"], init=[] if play is INIT else True, **how)
 
 
@@ -27,9 +28,9 @@ for line, tenths, play in ((f"resources/*={ms(5)},tools/call={ms(10)},initialize
          tenths, play, options=["--timeout", line])
 
 hits("-t is --timeout", 2, ANY, options=["-t", ms(2)])
-hits("given twice: both count, and the more specific wins", 2, ANY,
+hits("given twice: the more specific one wins", 2, ANY,
      options=["--timeout", f"tool:freeze={ms(2)}", "--timeout", ms(40)])
-hits("given twice the same way: the last counts", 2, ANY, options=["-t", ms(40), "-t", ms(2)])
+hits("given twice for the same requests: the last one wins", 2, ANY, options=["-t", ms(40), "-t", ms(2)])
 hits("a tool by a glob", 2, ANY, options=["-t", f"tool:fr*={ms(2)}"])
 hits("a method by a glob", 2, READ, options=["-t", f"resources/*={ms(2)},tools/*=0"])
 hits("in the environment, with commas", 2, ANY, env={"MCP_INTERPOSER_TIMEOUT": f"9s,tool:freeze={ms(2)}"})
@@ -37,11 +38,11 @@ hits("in the configuration: timeout =", 2, ANY, config=f"[proxy]\ntimeout = {ms(
 hits("in the configuration: a section of its own", 2, ANY,
      config=f"[timeout]\ndefault = 9s\ntools/call = {ms(2)}\n")
 hits("in the configuration: a tool", 2, ANY, config=f"[timeout]\ntool:freeze = {ms(2)}\n")
-hits("a flag beats the environment, the environment the file", 2, ANY, options=["-t", ms(2)],
+hits("a flag overrides the environment and the file", 2, ANY, options=["-t", ms(2)],
      env={"MCP_INTERPOSER_TIMEOUT": ms(20)}, config=f"[timeout]\ndefault = {ms(30)}\n")
-hits("the environment beats the file", 2, ANY, env={"MCP_INTERPOSER_TIMEOUT": ms(2)},
+hits("the environment overrides the file", 2, ANY, env={"MCP_INTERPOSER_TIMEOUT": ms(2)},
      config=f"[timeout]\ndefault = {ms(30)}\n")
-hits("a rule of the file that no flag speaks of stays", 2, READ, options=["-t", f"tools/call={ms(30)}"],
+hits("a flag leaves other rules of the file in force", 2, READ, options=["-t", f"tools/call={ms(30)}"],
      config=f"[timeout]\nresources/read = {ms(2)}\n")
 
 row("--on-hang, --restarts and --max-timeout from the configuration",
@@ -49,7 +50,7 @@ row("--on-hang, --restarts and --max-timeout from the configuration",
     play=[tool(1, "hang"), Wait(1), tool(2, "answer")], want={1: timed_out(2), 2: ok("1.1")}, events="spawn timeout exit")
 
 
-@case("what is no deadline is refused, with the word that is wrong and how to say it")
+@case("an invalid deadline is rejected with a message that names it")
 def _(t):
     for args, words in ((["-t", "soon"], ["soon", "500ms"]), (["-t", "ping="], ["duration"]), (["-t", "=5s"], ["method"]),
                         (["-t", "tool:=5s"], ["tool"]), (["-t", ""], ["duration"]), (["--max-timeout", "x"], ["x"]),
@@ -69,7 +70,7 @@ def _(t):
     check(not t.vault.exists(), "a vault was made")
 
 
-@case("the help says what holds without options")
+@case("the help shows the defaults")
 def _(t):
     text = t.run("proxy", "--help").stdout.decode()
     for words in (("--timeout", "30s"), ("--max-timeout", "10m"), ("--on-hang", "kill"), ("--restarts", "3"),

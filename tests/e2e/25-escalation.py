@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Escalations: a file for a person when a server hung, crashed over and over, or lacks its credentials."""
+"""Escalations: a file for a person when a server hangs, crashes repeatedly, or lacks credentials."""
 import json
 import os
 import re
@@ -7,7 +7,7 @@ import stat
 
 import lib
 from lib import case, check, eq, request, wait_until
-from misbehave import Event, Ready, T, Wait, escalations, ms, ok, refused, row, run_row, timed_out, tool
+from misbehave import D, Event, Ready, T, Wait, escalations, ms, ok, refused, row, run_row, timed_out, tool
 
 
 def head(text):
@@ -37,10 +37,10 @@ def of_a_hang(t, s):
     eq(stat.S_IMODE((t.vault / "Escalations").stat().st_mode), 0o700, "mode of the directory")
 
 
-row("a hang: what happened, which call, what was done, what to look at", options=T,
+row("the file of a hang says what happened, in which call, and what was done", options=T,
     launch=lambda c: [
         "sh", "-c", "echo 'the last word on stderr' >&2; exec \"$@\"", "sh", *c],
-    play=[tool(1, "freeze"), Wait(1), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"], after=of_a_hang)
+    play=[tool(1, "freeze"), Wait(1), Event("spawn", 2)], want={1: timed_out(D, "hang")}, escalated=["hang"], after=of_a_hang)
 
 
 def counted(n):
@@ -49,16 +49,16 @@ def counted(n):
     return look
 
 
-row("the same tool again within the hour: no second file, a count", options=T,
+row("a second hang of the same tool within an hour increments the count", options=T,
     play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Ready(3), tool(3, "answer")],
-    want={1: timed_out(3, "hang"), 2: timed_out(3, "hang"), 3: ok("3.1")}, escalated=["hang"], after=counted(2))
+    want={1: timed_out(D, "hang"), 2: timed_out(D, "hang"), 3: ok("3.1")}, escalated=["hang"], after=counted(2))
 
-row("another tool: another file", options=T,
+row("a hang of another tool creates another file", options=T,
     play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "deaf hang"), Wait(2), Event("spawn", 3)],
-    want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang", "hang"])
+    want={1: timed_out(D, "hang"), 2: timed_out(D, "hang")}, escalated=["hang", "hang"])
 
-row("a hang of no tool: the method stands in the file", options=T, server=["prompts/list=freeze"],
-    play=[request(1, "prompts/list"), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"],
+row("the file of a hang outside tools names the method", options=T, server=["prompts/list=freeze"],
+    play=[request(1, "prompts/list"), Event("spawn", 2)], want={1: timed_out(D, "hang")}, escalated=["hang"],
     after=lambda t, s: eq((head(escalations(t.vault)[0][1]).get("tool"), head(escalations(t.vault)[0][1])["method"]),
                           (None, "prompts/list"), "tool and method"))
 
@@ -70,9 +70,9 @@ def no_control(t, s):
     check("/" not in path.name and "\x1b" not in path.name, path.name)
 
 
-row("nothing of a message is a file name or reaches a terminal raw", options=[*T, "--name", "../x y"],
+row("no text of a message becomes a file name or a raw control character", options=[*T, "--name", "../x y"],
     server=["odd=freeze", "tools/call=freeze"],
-    play=[tool(1, "../../\x1b[2J\r\n---\ncause: none"), Event("spawn", 2)], want={1: timed_out(3, "hang")}, escalated=["hang"],
+    play=[tool(1, "../../\x1b[2J\r\n---\ncause: none"), Event("spawn", 2)], want={1: timed_out(D, "hang")}, escalated=["hang"],
     after=no_control)
 
 # --- credentials ----------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ row("nothing of a message is a file name or reaches a terminal raw", options=[*T
 for answer in ("error:401:Unauthorized", "error:-32000:403_Forbidden", "error:-32603:token_expired",
                "error:-32001:invalid_credentials", "fail:Error:_401_Unauthorized", "fail:The_access_token_has_expired",
                "fail:Invalid_API_key", "error:-32603:invalid_api_key"):
-    row(f"auth: `{answer}` passes as it is, a person is told, and it is not asked again",
+    row(f"auth: `{answer}` is forwarded unchanged, escalated, and not retried",
         server=["tool.login=idempotentHint", f"login={answer}"],
         play=[request("l", "tools/list"), Wait("l"), tool(1, "login")],
         want={1: refused(int(answer.split(":")[1])) if answer[0] == "e" else ok()},
@@ -90,7 +90,7 @@ for answer in ("error:401:Unauthorized", "error:-32000:403_Forbidden", "error:-3
 
 for answer in ("error:-32602:Unknown_tool", "error:-32603:disk_full", "fail:file_not_found", "answer",
                "error:-32602:the_author_is_unknown", "fail:the_session_expires_in_401_days"):
-    row(f"no auth: `{answer}`", play=[tool(1, answer)], escalated=[], events="spawn exit")
+    row(f"not auth: `{answer}`", play=[tool(1, answer)], escalated=[], events="spawn exit")
 
 # --- --escalate-command ---------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ def command(t, body):
     return path
 
 
-@case("--escalate-command is run once, with the path of a whole file as its last argument")
+@case("--escalate-command runs once, with the path of the complete file as its last argument")
 def _(t):
     out = t.tmp / "told"
     cmd = f"'{command(t, f'printf %s:%s: $# $1 >> {out}; cat $2 >> {out}')}' 'two words; $HOME'"
@@ -113,14 +113,14 @@ def _(t):
         eq(text.count("cause: hang"), 1, "files told of")
     run_row(t, "", options=[*T, "--escalate-command", cmd],
             play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "freeze"), Wait(2), Event("spawn", 3)],
-            want={1: timed_out(3, "hang"), 2: timed_out(3, "hang")}, escalated=["hang"], after=look)
+            want={1: timed_out(D, "hang"), 2: timed_out(D, "hang")}, escalated=["hang"], after=look)
 
 
-@case("a command that hangs holds nobody up; what it prints is not for the client")
+@case("a command that hangs delays nothing, and its output does not reach the client")
 def _(t):
     pid = t.tmp / "pid"
     cmd = f"'{command(t, f'echo $$ > {pid}; echo out; echo err >&2; exec sleep 60')}'"
-    p = t.proxy(*T, "--grace", ms(4), "--escalate-command", cmd).initialize()
+    p = t.proxy(*T, "--grace", ms(20), "--escalate-command", cmd).initialize()
     p.client.send(tool(1, "x"))
     p.server.recv()
     eq(p.client.recv_json()["error"]["code"], -32001, "code")
@@ -132,10 +132,10 @@ def _(t):
     os.kill(int(pid.read_text()), 9)
 
 
-@case("a command that is not there is said, and nothing else happens")
+@case("a missing command is reported, and nothing else happens")
 def _(t):
     run_row(t, "", options=[*T, "--escalate-command", "/nowhere/at/all"],
             play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "answer")],
-            want={1: timed_out(3, "hang"), 2: ok("2.1")}, escalated=["hang"])
+            want={1: timed_out(D, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
 lib.main(at_once=4)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 of the interposer in the middle of what it does about a bad server: nothing is left behind."""
+"""kill -9 of the interposer while it handles a bad server: no process is left, and the record is intact."""
 import json
 
 import lib
@@ -8,29 +8,29 @@ from misbehave import Event, Play, Received, Started, T, Wait, handshake, ms, no
 
 STUBBORN = "ignore:15 fork:group freeze"
 
-# Where it stands when we die: what leads there, and the moment.
+# The state in which the interposer is killed: the steps that lead to it, and the moment.
 STEPS = {
-    "a call's clock runs": ([], [tool(1, STUBBORN), Received("tools/call"), Started(1, "group")]),
-    "SIGTERM is sent, SIGKILL is not": (T, [tool(1, STUBBORN), Event("kill")]),
-    "SIGKILL is sent": (T, [tool(1, STUBBORN), Event("kill", 2)]),
-    "the server has crashed, its child holds the pipes":
+    "a call is pending": ([], [tool(1, STUBBORN), Received("tools/call"), Started(1, "group")]),
+    "SIGTERM was sent, and SIGKILL was not": (T, [tool(1, STUBBORN), Event("kill")]),
+    "SIGKILL was sent": (T, [tool(1, STUBBORN), Event("kill", 2)]),
+    "the server has crashed, and its child holds the pipes":
         ([], [tool(1, "ignore:15 fork:grip signal:9"), Started(1, "grip"), Event("exit")]),
     "the next server is not started yet": ([], [tool(1, "fork:group signal:9"), Wait(1)]),
     "the next server has not answered the handshake": ([], [tool(1, "signal:9"), Started(2)]),
-    "the next server is at work": (T, [tool(1, "freeze"), Wait(1), tool(2, "answer"), Wait(2), tool(3, STUBBORN),
+    "the next server is serving": (T, [tool(1, "freeze"), Wait(1), tool(2, "answer"), Wait(2), tool(3, STUBBORN),
                                        Started(1, "group")]),
-    "the client has left": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.client.close_write(),
+    "the client has closed both sides": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.client.close_write(),
                                  lambda s: s.p.client.close_read(), Event("kill")]),
-    "the client says no more and waits": ([], [tool(1, STUBBORN), Started(1, "group"),
+    "the client has closed stdin and waits": ([], [tool(1, STUBBORN), Started(1, "group"),
                                                lambda s: s.p.client.close_write()]),
-    "the client waited, and a deadline has passed": (T, [tool(1, STUBBORN), Started(1, "group"),
+    "the client has closed stdin, and a deadline has passed": (T, [tool(1, STUBBORN), Started(1, "group"),
                                                          lambda s: s.p.client.close_write(), Event("kill")]),
-    "SIGTERM has come from outside": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.proc.terminate(),
+    "the interposer got SIGTERM": ([], [tool(1, STUBBORN), Started(1, "group"), lambda s: s.p.proc.terminate(),
                                            Event("kill")]),
 }
 
 for name, (options, play) in STEPS.items():
-    @case(f"killed when {name}: nobody is left, the record is sound")
+    @case(f"killed when {name}: no process is left, and the record is intact")
     def _(t, options=options, play=play, name=name):
         server = ["initialize@2+=freeze"] if "handshake" in name else []
         s = Play(t, options, server, None, {}, 20, {})
@@ -39,7 +39,7 @@ for name, (options, play) in STEPS.items():
                 s.send(step)
             else:
                 step(s)
-        check(s.marked(), "nobody is there")
+        check(s.marked(), "there is no process")
         s.p.die()
         none_left(s.mark, 3)
         eq(lib.integrity(t.vault), [(b"ok",)], "integrity of the vault")

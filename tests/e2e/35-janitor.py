@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who runs, and what is left of who ran: ps, reap, and sessions of proxies that were killed."""
+"""Running proxies and the remains of killed ones: ps, reap, and the sessions of killed proxies."""
 import json
 import os
 import re
@@ -63,7 +63,7 @@ def session(t, number=1):
 
 
 def die_alone(p):
-    """kill -9 of a proxy and its attendant, before the attendant can do anything about it."""
+    """kill -9 of a proxy and its recorder, before the recorder can do anything about it."""
     beside = [pid for pid, name in p.children().items() if name.startswith("mcp-")]
     for pid in beside:
         os.kill(pid, signal.SIGSTOP)
@@ -71,10 +71,12 @@ def die_alone(p):
     p.proc.wait()
     for pid in beside:
         os.kill(pid, signal.SIGKILL)
+        wait_until(lambda pid=pid: not alive(pid), 5, "the recorder is gone")
 
 
-def leave_behind(t, *how):
-    """Processes of a server that are left when its proxy and the attendant are gone."""
+def leave_behind(t, *how, journal=False):
+    """Processes of a server that are left after its proxy and the recorder were killed. Without the journal, as after a
+    reboot or in a container without /dev/shm, no command knows more about the session than the vault does."""
     script = f"{fake('stubborn')} {t.tmp / 'pids'} eof {' '.join(how)} child=group; exit 0"
     p = t.proxy("-n", "left", server=["sh", "-c", script])
     pids = processes(t.tmp / "pids", 2)
@@ -83,23 +85,29 @@ def leave_behind(t, *how):
     for pid in pids:
         t.closing.callback(lambda pid=pid: alive(pid) and os.kill(pid, signal.SIGKILL))
     die_alone(p)
-    check(all(alive(pid) for pid in pids), "the attendant was quicker than this test")
+    for path in () if journal else t.journals.iterdir():
+        path.unlink()
+    check(all(alive(pid) for pid in pids), "the recorder was quicker than this test")
     return p, pids
 
 
 # --- ps ---
 
-@case("ps --json has an object for each proxy, with all that is documented")
+@case("ps --json prints an object for each proxy, with every documented member")
 def _(t):
     p = t.proxy("-n", "one").initialize()
+    wait_until(lambda: running(t), 5, "the first row")
     q = t.proxy("-n", "two")
     p.client.send(call(1), call(2))
     p.server.expect(call(1), call(2))
-    wait_until(lambda: len(running(t)) == 2, 5, "both in the table")
+    wait_until(lambda: len(running(t)) == 2 and listed(t)[0]["open"] == 2, 5, "both in the table, and the requests")
     one, two = listed(t)
     eq(sorted(one), sorted("session_id uid name client client_pid pid server_pid server_group"
-                           " server_processes started_at_us last_at_us age_us open rss_bytes"
-                           " server_rss_bytes".split()), "members")
+                           " server_processes started_at_us last_at_us age_us open recorder_pid unstored_bytes rss_bytes"
+                           " recorder_rss_bytes server_rss_bytes".split()), "members")
+    eq((one["recorder_pid"], two["recorder_pid"]), (p.recorder(), q.recorder()), "recorders")
+    eq(one["unstored_bytes"], 0, "bytes that are not stored")
+    check(one["recorder_rss_bytes"] > 500_000, f"memory of the recorder: {one}")
     eq((one["name"], two["name"]), ("one", "two"), "servers")
     eq((one["client"], one["client_pid"]), ("test client", os.getpid()), "client")
     eq((one["pid"], one["server_pid"], one["server_group"]),
@@ -119,11 +127,12 @@ def _(t):
     eq(running(t), [], "rows when all have ended")
 
 
-@case("ps for people: a line for each proxy, nothing without one")
+@case("ps prints a line for each proxy, and nothing without one")
 def _(t):
     p = t.proxy("-n", "one").initialize()
+    wait_until(lambda: running(t) and listed(t)[0]["client"] == "test client", 5, "the client's name")
     lines = ps(t)[0].splitlines()
-    eq(lines[0].split(), "ID SERVER CLIENT PID AGE OPEN MEMORY SERVER PID SERVER MEM".split(),
+    eq(lines[0].split(), "ID SERVER CLIENT PID AGE OPEN RECORDER UNSTORED MEMORY SERVER PID SERVER MEM".split(),
        "head of the table")
     eq(len(lines), 2, "lines")
     check(f" {p.pid} " in lines[1] and " one " in lines[1] and "test client" in lines[1], lines[1])
@@ -131,7 +140,7 @@ def _(t):
     eq(ps(t)[0], "", "what is printed when none runs")
 
 
-@case("the row follows the server to its new process")
+@case("the row names the new process after a restart")
 def _(t):
     p = t.proxy("--restarts", "3", server=[fake("stubborn"), t.tmp / "pids"])
     first, = processes(t.tmp / "pids", 1)
@@ -146,11 +155,11 @@ def _(t):
     eq(running(t), [], "rows at the end")
 
 
-@case("a vault of an older version has nobody running and nothing to reap")
+@case("a vault of an older version has no running proxies and nothing to reap")
 def _(t):
     t.vault.mkdir(0o700)
     db = sqlite3.connect(t.vault / "interposer.db")
-    db.executescript((lib.ROOT / "tests/unit/vault-1.sql").read_text())
+    db.executescript((lib.ROOT / "tests/support/vault-1.sql").read_text())
     db.close()
     eq(ps(t), ("", ""), "ps")
     eq(reap(t), "", "reap")
@@ -158,26 +167,26 @@ def _(t):
 
 # --- reap ---
 
-@case("reap ends what a killed proxy and attendant have left, and closes the session")
+@case("reap kills what a killed proxy and recorder left behind, and closes the session")
 def _(t):
     p, pids = leave_behind(t)
     last = t.rows("SELECT started_at_us + (SELECT max(t_us) FROM messages) FROM sessions")[0][0]
     out, err = ps(t)
     eq(out, "", "who runs")
-    check("1 killed proxy has left processes" in err and "reap" in err, f"what ps says: {err}")
+    check("1 killed proxy has left server processes" in err and "reap" in err, f"what ps says: {err}")
     said = reap(t, "--dry-run", status=1)
-    check(f"session 1 (left): the proxy {p.pid} is gone; would end 2 processes" in said, said)
+    check(f"session 1 (left): the proxy {p.pid} has exited; would stop 2 processes" in said, said)
     check(all(alive(pid) for pid in pids), "a dry run has ended something")
     eq(session(t)[0], None, "end_reason after a dry run")
     said = reap(t)
-    check("; ended 2 processes of group " in said and f"stubborn {pids[0]}" in said, said)
+    check("; stopped 2 processes of group " in said and f"stubborn {pids[0]}" in said, said)
     eq([pid for pid in pids if alive(pid)], [], "who is left")
     eq(session(t)[:3], (b"killed", last, None), "the session")
     eq(running(t), [], "rows")
     eq(reap(t), "", "what a second time says")
 
 
-@case("reap kills what ignores SIGTERM, and what is stopped")
+@case("reap kills processes that ignore SIGTERM, and stopped ones")
 def _(t):
     _, pids = leave_behind(t, "term")
     os.kill(pids[1], signal.SIGSTOP)
@@ -185,9 +194,10 @@ def _(t):
     eq([pid for pid in pids if alive(pid)], [], "who is left")
 
 
-@case("reap touches no session that runs, and none of its processes")
+@case("reap leaves running sessions and their processes alone")
 def _(t):
     p = t.proxy().initialize()
+    wait_until(lambda: running(t), 5, "the row")
     eq(reap(t), "", "what reap says")
     eq(reap(t, "--dry-run"), "", "what a dry run says")
     p.round("still there")
@@ -204,21 +214,21 @@ for what, sql in (("the server's start time differs",
         _, pids = leave_behind(t)
         change(t, sql)
         said = reap(t)
-        check("nothing was left" in said, said)
+        check("no process was left" in said, said)
         check(all(alive(pid) for pid in pids), "it has ended what may be somebody else's")
         eq(session(t)[0], b"killed", "end_reason")
 
 
-@case("reap knows a proxy by its start time: a later process with its number is not it")
+@case("reap identifies a proxy by its start time, not by its pid alone")
 def _(t):
     _, pids = leave_behind(t)
     change(t, "UPDATE running SET pid = ?, pid_start = pid_start - 1", os.getpid())
     said = reap(t)
-    check("ended 2 processes" in said, said)
+    check("stopped 2 processes" in said, said)
     eq([pid for pid in pids if alive(pid)], [], "who is left")
 
 
-@case("a start of the machine in between: the session is closed, and no process touched")
+@case("after a reboot the session is closed, and no process killed")
 def _(t):
     _, pids = leave_behind(t)
     change(t, "UPDATE running SET boot = '00000000-0000-0000-0000-000000000000'")
@@ -230,7 +240,7 @@ def _(t):
 
 for what, sql in (("in another container", "UPDATE running SET pid_namespace = 1"),
                   ("on another machine", "UPDATE running SET boot = 'x'")):
-    @case(f"what runs {what} is not judged from here")
+    @case(f"a proxy {what} is left alone")
     def _(t, sql=sql):
         _, pids = leave_behind(t)
         change(t, sql)
@@ -242,13 +252,14 @@ for what, sql in (("in another container", "UPDATE running SET pid_namespace = 1
         eq(len(running(t)), 1, "rows")
 
 
-@case("a proxy whose starter is gone is ended only when nothing has passed for --idle")
+@case("a proxy whose parent has exited is stopped only after --idle without messages")
 def _(t):
     go = t.tmp / "go"
     starter = ["sh", "-c", f'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; while [ ! -e {go} ]; do sleep 0.02; done', "sh"]
     p = t.proxy("-n", "lonely", prefix=starter, server=[fake("answer")])
     p.client.send(lib.request(1))
     p.client.recv()
+    wait_until(lambda: running(t), 5, "the row")
     proxy, = listed(t)
     t.closing.callback(lambda: alive(proxy["pid"]) and os.kill(proxy["pid"], signal.SIGKILL))
     eq(proxy["client_pid"], p.pid, "the starter")
@@ -259,59 +270,87 @@ def _(t):
     p.client.send(lib.request(2))
     p.client.recv()
     said = reap(t, "--idle", "0", "--dry-run", status=1)
-    check(f"the client {p.pid} is gone" in said and "would end the proxy" in said, said)
+    check(f"the client {p.pid} has exited" in said and "would stop the proxy" in said, said)
     said = reap(t, "--idle", "0")
-    check(f"ended the proxy {proxy['pid']} and its server" in said, said)
+    check(f"stopped the proxy {proxy['pid']} and its server" in said, said)
     check(not alive(proxy["pid"]) and not alive(proxy["server_pid"]), "somebody is left")
     eq(session(t)[0], b"signal", "end_reason: the proxy could still say it itself")
 
 
 # --- at the next start ---
 
-@case("the next proxy closes the session of a killed one, at the time of its last message")
+@case("the next proxy closes the session of a killed one, with the time of its last message")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(call(1))
     p.server.expect(call(1))
-    last = t.rows("SELECT s.started_at_us + max(m.t_us) FROM sessions s, messages m")[0][0]
-    p.die()
-    eq(session(t)[0], None, "end_reason before")
+    p.die(all_of_it=True)
     q = t.proxy().initialize()
-    wait_until(lambda: session(t)[0] is not None, 10, "the session is closed")
-    eq(session(t)[:3], (b"killed", last, None), "the session")
-    eq([r[0] for r in running(t)], [2], "rows")
-    eq(session(t, 2)[0], None, "end_reason of the one that runs")
+    wait_until(lambda: recorded(t) and (b"killed",) in t.rows("SELECT end_reason FROM sessions"), 10, "the session is closed")
+    (killed, end, started), = t.rows("SELECT id, ended_at_us, started_at_us FROM sessions WHERE end_reason = 'killed'")
+    eq(t.rows("SELECT count(*), max(t_us) FROM messages WHERE session_id = ?", killed), [(4, end - started)], "messages, the last one's time")
+    wait_until(lambda: len(running(t)) == 1 and running(t)[0][0] != killed, 5, "the row of the one that runs")
+    q.round("still there")
     q.end()
     listing = t.run("sessions", "--vault", t.vault).stdout.decode()
     check(" killed" in listing, listing)
 
 
-@case("while something of the server is left, the next proxy keeps the row for reap")
+@case("the recorder of a killed proxy closes its session")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(call(1))
+    p.server.expect(call(1))
+    p.die()
+    wait_until(lambda: recorded(t) and session(t)[0] == b"killed", 10, "the session is closed")
+    last = t.rows("SELECT s.started_at_us + max(m.t_us) FROM sessions s, messages m")[0][0]
+    eq(session(t)[:3], (b"killed", last, None), "the session")
+    eq(running(t), [], "rows")
+    wait_until(lambda: not list(t.journals.iterdir()), 5, "the journal is removed")
+
+
+@case("a command that reads stores what a killed session left; its server's processes remain for reap")
+def _(t):
+    p, pids = leave_behind(t, journal=True)
+    eq(len(list(t.journals.iterdir())), 1, "journals")
+    out, err = ps(t)
+    eq(out, "", "who runs")
+    check("1 killed proxy has left server processes" in err, f"what ps says: {err}")
+    eq(list(t.journals.iterdir()), [], "journals")
+    eq(session(t)[0], b"killed", "end_reason")
+    eq([r[0] for r in running(t)], [1], "rows")
+    said = reap(t)
+    check("; stopped 2 processes of group " in said and f"stubborn {pids[0]}" in said, said)
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+    eq(running(t), [], "rows")
+
+
+@case("the row is kept for reap while processes of the server are left")
 def _(t):
     _, pids = leave_behind(t)
     q = t.proxy().initialize()
     wait_until(lambda: session(t)[0] == b"killed", 10, "the session is closed")
     eq([r[0] for r in running(t)], [1, 2], "rows")
-    check("ended 2 processes" in reap(t), "reap finds them still")
+    check("stopped 2 processes" in reap(t), "reap finds them still")
     eq([pid for pid in pids if alive(pid)], [], "who is left")
     eq([r[0] for r in running(t)], [2], "rows")
     q.round("still there")
     q.end()
 
 
-@case("a session that has no message and was killed ends when it began")
+@case("a killed session without messages ends at its start")
 def _(t):
     p = t.proxy()
     wait_until(lambda: running(t), 5, "the row")
     p.die()
     p.server.close()
     wait_until(lambda: not alive(p.server.pid), 3, "the server is gone")
-    check("nothing was left, closed the record" in reap(t), "what reap says")
+    wait_until(lambda: session(t)[0] is not None, 5, "the session is closed")
     reason, ended, _, started = session(t)
     eq((reason, ended), (b"killed", started), "the session")
 
 
-@case("reap and ps say what is wrong, and how to be used")
+@case("reap and ps report errors with a hint")
 def _(t):
     got = t.run("ps", "--vault", t.tmp / "none")
     eq(got.returncode, 3, "ps without a vault")

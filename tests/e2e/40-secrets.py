@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No secret reaches the disk, nothing that only looks like one is changed, and both sides see every byte.
+"""No secret reaches the disk, text that only resembles one is unchanged, and both sides see every byte.
 
 The whole corpus of tests/redact goes through the real program at each level: in arguments, results,
 errors, notifications, noise, stderr, targets and the server's own command line."""
@@ -20,10 +20,10 @@ import corpus                                                                   
 LEVELS = ("full", "standard", "minimal")
 
 
-# --- looking for what must not be there -----------------------------------------------------------
+# --- searching the vault for secrets --------------------------------------------------------------
 
 def every_byte(vault):
-    """Whatever lies in the vault, by name."""
+    """The contents of all files in the vault, by name."""
     found = {}
     for folder, _, names in os.walk(vault):
         for name in names:
@@ -49,7 +49,7 @@ CANARY = b"the search works"
 
 
 def search(blobs, needles):
-    """{needle: where} of what is found. `needles`: {needle: what it is}. grep looks for thousands at once."""
+    """{needle: place} of the needles found. `needles`: {needle: description}. grep searches for thousands at once."""
     left, wanted = {}, {CANARY: None}
     for needle in needles:
         wanted.update({s: needle for s in spellings(needle) if len(s) >= 8 and b"\n" not in s})
@@ -171,12 +171,12 @@ CARRIERS = ("argument", "escaped argument", "slashes escaped", "result", "struct
 # --- cases ----------------------------------------------------------------------------------------
 
 def all_stderr(p):
-    """What we said, and what we passed on of the server's."""
+    """The interposer's own stderr lines, and those of the server."""
     return {"stderr": p.stderr()}
 
 
 def shapes_case(how):
-    @case(f"by shape, all of the corpus: {how}", limit=120)
+    @case(f"by shape, the whole corpus: {how}", limit=120)
     def _(t):
         for level in LEVELS:
             run = Run(t, level)
@@ -191,7 +191,7 @@ for carrier in CARRIERS:
     shapes_case(carrier)
 
 
-@case("by key: each key and place, in arguments, results and notifications")
+@case("by key: each key in each place, in arguments, results and notifications")
 def _(t):
     for level in LEVELS:
         run = Run(t, level)
@@ -210,7 +210,7 @@ def _(t):
         expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
-@case("by key, spelled oddly: escaped letters, numbers, twice, in capitals")
+@case("by key, in odd spellings: escapes, numbers, duplicates, capitals")
 def _(t):
     w = corpus.Words("odd")
     for level in LEVELS:
@@ -233,7 +233,7 @@ def _(t):
         expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
-@case("in methods, targets, names, lines that are refused, and the server's command line")
+@case("in methods, targets, names, rejected lines, and the server's command line")
 def _(t):
     shaped = [c for c in corpus.by_shape("envelope") if c.rule in ("github-token", "stripe-key", "sk-key")
               and c.text.isascii() and " " not in c.text and "\n" not in c.text and "\\" not in c.text
@@ -259,7 +259,7 @@ def _(t):
         expect_none(run.end() | all_stderr(run.p), run.needles)
 
 
-@case("in one message over 64 KiB, whose text lies in Bodies/", limit=120)
+@case("in a message over 64 KiB, which is stored in Bodies/", limit=120)
 def _(t):
     cases = corpus.by_shape("large")
     text = "\n\n".join(c.text for c in cases) + "\n" + "filler of some words. " * 4000
@@ -275,7 +275,7 @@ def _(t):
         expect_none(blobs | all_stderr(run.p), run.needles)
 
 
-@case("what only looks like a secret is recorded as it came", limit=120)
+@case("text that only resembles a secret is recorded unchanged", limit=120)
 def _(t):
     texts = corpus.lookalikes()
     check(len(texts) >= 100, f"only {len(texts)}")
@@ -307,7 +307,7 @@ def _(t):
     eq(t.rows("SELECT sum(redactions) FROM messages")[0][0], 0, "redactions")
 
 
-@case("protocol fields that look secret come back byte for byte")
+@case("protocol fields that resemble secrets are recorded byte for byte")
 def _(t):
     for level in ("full", "standard"):
         run = Run(t, level)
@@ -335,7 +335,7 @@ def _(t):
             check(line in stored, lambda line=line: f"changed at level {level}: {line!r}")
 
 
-@case("a private key on stderr and in noise, a line at a time")
+@case("a private key on stderr and in noise, line by line")
 def _(t):
     for level in LEVELS:
         run = Run(t, level)
@@ -356,7 +356,7 @@ def _(t):
             check(bodies.count(b"loaded") == 12 and bodies.count(b"noise again") == 12, "lines beside the keys are kept")
 
 
-@case("the end of a private key on stderr, whose beginning is no more among the last lines, in a hang and a crash")
+@case("the end of a private key among the last stderr lines, in a hang and a crash")
 def _(t):
     for level in LEVELS:
         for way in "hang", "crash":
@@ -372,14 +372,14 @@ def _(t):
                 run.p.server.exit(3)
             told = run.p.client.rest(20)
             eq(run.p.wait(), 124 if way == "hang" else 3, "exit status")
-            check(level == "minimal" or way == "hang" or b'it had said \\"[redacted' in told, lambda: told)
+            check(level == "minimal" or way == "hang" or b'its last output was \\"[redacted' in told, lambda: told)
             expect_none(every_byte(t.vault) | all_stderr(run.p) | {"the error": told}, run.needles)
         eq(sum(b"[redacted:private-key]" in data for name, data in every_byte(t.vault).items() if "Escalations" in name),
            0 if level == "minimal" else 1, "escalations with last lines")
         lib.shutil.rmtree(t.vault)
 
 
-@case("where a line is cut, no secret is cut in two")
+@case("truncation does not split a secret")
 def _(t):
     run = Run(t, "full", "--max-message", "16KiB", "--timeout", "300ms", "--on-hang", "cancel")
     cut = {4096, 8192, 16384, 200, 80}
@@ -401,12 +401,12 @@ def _(t):
                 run.p.client.send(lib.request(2000 + n, "resources/read", {"uri": text}))
                 run.p.server.recv()
                 check(run.p.client.recv_json()["error"]["code"] == -32001, "the deadline passes")
-                run.p.server.recv()     # it is told
+                run.p.server.recv()     # it is reported
     blobs = run.end()
     expect_none(blobs | all_stderr(run.p), run.needles)
 
 
-@case("a pattern of the user")
+@case("a pattern from the configuration")
 def _(t):
     config = t.tmp / "config.ini"
     config.write_text("[redact]\npattern.ticket = CORP-[0-9]{6}\nkeys = badge_no\nkeep = token\n")

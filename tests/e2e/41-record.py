@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much is kept: --record, and the rules of [redact] in the configuration."""
+"""How much is recorded: --record, and the rules of [redact] in the configuration."""
 import json
 
 import lib
@@ -36,7 +36,7 @@ def log_line(t):
     return [x for x in map(json.loads, t.log_lines()) if x["method"] == "tools/call"][-1]
 
 
-@case("standard, the default: secrets go, content of arguments is cut, results stay")
+@case("standard, the default: secrets are redacted, content of arguments is truncated, results are kept")
 def _(t):
     play(t)
     eq(t.rows("SELECT record_level, json_extract(redact_rules, '$.version') FROM sessions"), [(b"standard", b"1.1")],
@@ -48,7 +48,7 @@ def _(t):
     eq(t.rows("SELECT redactions FROM messages WHERE method = 'tools/call'"), [(2,)], "redactions")
 
 
-@case("full: secrets go, and nothing else")
+@case("full: only secrets are redacted")
 def _(t):
     play(t, "--record", "full")
     eq(t.rows("SELECT record_level FROM sessions"), [(b"full",)], "the session's row")
@@ -56,7 +56,7 @@ def _(t):
     eq(log_line(t)["arguments"]["text"], LONG, "arguments of the log line")
 
 
-@case("minimal: that there were messages, not what they said")
+@case("minimal: messages are recorded without bodies")
 def _(t):
     play(t, "--record", "minimal")
     eq(t.rows("SELECT record_level FROM sessions"), [(b"minimal",)], "the session's row")
@@ -81,14 +81,14 @@ def _(t):
     t.proxy("--config", config, env={"MCP_INTERPOSER_RECORD": "full"}).initialize().end()
     eq(t.rows("SELECT record_level FROM sessions ORDER BY id"), [(b"minimal",), (b"full",)], "levels")
     r = t.run("proxy", "--record", "some", "--", "true")
-    eq((r.returncode, b"--record: 'some' is none of full|standard|minimal" in r.stderr), (2, True), f"{r.stderr}")
+    eq((r.returncode, b"--record: invalid value 'some': use full|standard|minimal" in r.stderr), (2, True), f"{r.stderr}")
 
 
-@case("a wrong rule in [redact]: file and line, for every command, and nothing is started")
+@case("an invalid rule in [redact] is an error with file and line for every command, and no server is started")
 def _(t):
     config = t.tmp / "config.ini"
-    for line, says in (("keyz = a", "there is no rule 'keyz'"), ("keys = ,!", "'!' is no name"),
-                       ("pattern.x = [a-", "missing"), ("pointer = a/b", "'a/b' is no JSON pointer")):
+    for line, says in (("keyz = a", "unknown rule 'keyz'"), ("keys = ,!", "invalid name '!'"),
+                       ("pattern.x = [a-", "missing"), ("pointer = a/b", "'a/b' is not a JSON pointer")):
         config.write_text(f"[redact]\nkeep = a\n{line}\n")
         for command in (["proxy", "--", "touch", str(t.tmp / "started")], ["sessions"], ["replay"]):
             r = t.run(command[0], "--config", config, "--vault", t.vault, *command[1:])
@@ -98,7 +98,7 @@ def _(t):
     check(not (t.tmp / "started").exists(), "a server was started")
 
 
-@case("the session keeps the user's rules, and a replay matches by them")
+@case("the session records the configured rules, and a replay uses them")
 def _(t):
     config = t.tmp / "config.ini"
     config.write_text("[redact]\nkeys = badge_no\npattern.ticket = T-[0-9]{4}\n")
@@ -117,7 +117,7 @@ def _(t):
        ["opened [redacted:ticket]"] * 2, f"answers; {r.stderr}")
 
 
-@case("escalations and cassettes hold no secret; with minimal no words of a message")
+@case("escalations and cassettes contain no secret, and with minimal no text of a message")
 def _(t):
     for level in ("full", "minimal"):
         p = t.proxy("--record", level, "--name", level).initialize()

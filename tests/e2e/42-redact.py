@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""redact: what new rules find in old recordings is told by --scan, and gone after --apply."""
+"""redact: --scan reports secrets that new rules find in old recordings, --apply removes them."""
 import json
 import sqlite3
 import subprocess
@@ -63,9 +63,11 @@ def record(t, *options, name="demo"):
     return p
 
 
-@case("scan tells of each place and shows nothing; apply leaves no byte; all else stays")
+@case("--scan reports each place without the text; --apply leaves no byte of it, and the rest unchanged")
 def _(t):
     record(t).end()
+    with closing(sqlite3.connect(t.vault / "interposer.db")) as db, db:
+        db.execute("INSERT INTO escalations VALUES (NULL, 'auth', 'secrets', ?, 'tools/call', 'a.md', 1, 2, 1)", (f"tool-{word(7)}",))
     before = {m.seq: m for m in t.messages()}
     check(sum(NEEDLE.encode() in data for data in every_byte(t.vault).values()) >= 4, "the words are everywhere")
     r = redact(t, "--scan", "--all", status=1)
@@ -104,7 +106,7 @@ def _(t):
     check(b'"id":1' in r.stdout and b"[redacted:word]" in r.stdout, f"the live request finds it: {r.stdout} {r.stderr}")
 
 
-@case("one session: the other one, its log lines and its escalations stay")
+@case("a single session: others, their log lines and escalations are unchanged")
 def _(t):
     record(t).end()
     record(t, name="other").end()
@@ -119,12 +121,12 @@ def _(t):
     check(all(NEEDLE.encode() not in x for x in t.log_lines() if uid not in x), "log lines of the first session")
 
 
-@case("a session that runs is left alone, and so is the log of today")
+@case("a running session and the log of today are left alone")
 def _(t):
     record(t).end()
     p = record(t, name="live")
     r = redact(t, "--apply", "--all", status=1)
-    check(b"session 2 may still run" in r.stderr and b"the log of today is left" in r.stderr, f"{r.stderr}")
+    check(b"session 2 may still be running" in r.stderr and b"today's log file is not changed" in r.stderr, f"{r.stderr}")
     check(any(NEEDLE.encode() in (m.body or b"") for m in t.messages("session_id = 2")), "the live session's bodies")
     check(not any(NEEDLE.encode() in (m.body or b"") for m in t.messages("session_id = 1")), "the other session's bodies")
     p.round()
@@ -134,7 +136,7 @@ def _(t):
         check(NEEDLE.encode() not in data, f"a word is left in {name}")
 
 
-@case("a reader that holds the log: it is told, and another run ends it")
+@case("a reader that holds the write-ahead log is reported, and a second run finishes")
 def _(t):
     record(t).end()
     with closing(sqlite3.connect(f"file:{t.vault}/interposer.db?mode=ro", uri=True)) as db:
@@ -148,7 +150,7 @@ def _(t):
         check(NEEDLE.encode() not in data, f"a word is left in {name}")
 
 
-@case("killed at any moment, and run again")
+@case("killed at any moment, a second run finishes")
 def _(t):
     record(t).end()
     before = len(t.messages())
@@ -171,12 +173,12 @@ def _(t):
     eq((lib.integrity(t.vault), len(t.messages())), ([(b"ok",)], before), "the database")
 
 
-@case("a vault of version 1, which nothing was taken out of")
+@case("a vault of version 1")
 def _(t):
     t.vault.mkdir(mode=0o700, exist_ok=True)
     with closing(sqlite3.connect(t.vault / "interposer.db")) as db:
         db.execute("PRAGMA journal_mode = WAL")
-        db.executescript((lib.ROOT / "tests/unit/vault-1.sql").read_text())
+        db.executescript((lib.ROOT / "tests/support/vault-1.sql").read_text())
         db.execute("""UPDATE messages SET body = '{"jsonrpc":"2.0","id":1,"result":{"password":"quietword-0001"}}'
                       WHERE kind = 'result'""")
         db.commit()
@@ -208,7 +210,7 @@ def _(t):
     eq(file.read_bytes(), data, "a clean file is not touched")
 
 
-@case("the rules of today find nothing in what they have recorded: the whole corpus", limit=120)
+@case("the current rules find nothing in what they recorded: the whole corpus", limit=120)
 def _(t):
     p = t.proxy("--record", "full").initialize()
     for n, c in enumerate(corpus.by_shape("again"), 1):
@@ -224,7 +226,7 @@ def _(t):
     eq((r.returncode, r.stdout), (0, b"nothing found\n"), "scan")
 
 
-@case("what is asked for must be clear")
+@case("ambiguous arguments are an error")
 def _(t):
     t.proxy().initialize().end()
     for args in ([], ["--scan"], ["--apply"], ["--all"], ["--scan", "--apply", "--all"], ["--scan", "--all", "1"]):

@@ -112,7 +112,7 @@ def _(t):
     replay.end(1)
 
 
-@case("2025-06-18: elicitation inside a call waits for the client, and what follows waits for its answer")
+@case("2025-06-18: elicitation inside a call: later messages wait for the client's answer")
 def _(t):
     ask = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
     script = handshake("2025-06-18") + \
@@ -135,7 +135,7 @@ def _(t):
     replay.client.send(result(1, {"action": "cancel"}))
     replay.client.expect(text_result(5, "Hello Ada"))
     replay.end(1)
-    check("answered by the client in another way: elicitation/create" in replay.stderr(), lambda: replay.stderr())
+    check("the client answered differently than recorded: elicitation/create" in replay.stderr(), lambda: replay.stderr())
 
 
 @case("2025-11-25: a task, its states, a question through tasks/result, and its progress")
@@ -197,7 +197,7 @@ def _(t):
     replay.end(1)
 
 
-@case("2026-07-28: log messages come to a request that names a log level, and to no other")
+@case("2026-07-28: log messages are sent for requests with a log level, and for no others")
 def _(t):
     level = {"io.modelcontextprotocol/logLevel": "info"}
     log = note("notifications/message", {"level": "info", "data": "x"})
@@ -248,7 +248,7 @@ def dumped(value):
     return lib.dump(value)
 
 
-@case("the probe of a throw-away process belongs to what is replayed")
+@case("the probe in a short session of its own is part of the replay")
 def _(t):
     listing = complete(1, tools=[], ttlMs=0, cacheScope="private")
     found = complete("p", supportedVersions=["2026-07-28"], capabilities={"tools": {}}, ttlMs=0, cacheScope="private")
@@ -269,7 +269,7 @@ def _(t):
         replay.end()
 
 
-@case("other capabilities of the client are a note, once, and no miss")
+@case("other client capabilities cause one note, and no miss")
 def _(t):
     elicits = {"elicitation": {}}
     script = c(modern(1, "tools/list"), modern(2, "tools/call", {"name": "a"})) + s(complete(1, tools=[]), complete(2, content=[]))
@@ -287,14 +287,14 @@ def _(t):
             got = json.loads(report.read_text())
             eq((got["notes"], [(x["kind"], x["differences"][0]["recorded"], x["differences"][0]["asked"]) for x in got["findings"]]),
                (notes, [("capabilities", {}, elicits)] * notes), f"notes of {version}")
-            eq("asked with other capabilities of the client" in replay.stderr(), notes == 1, f"stderr of {version}")
+            eq("the client declares other capabilities" in replay.stderr(), notes == 1, f"stderr of {version}")
 
 
-@case("calls that overlap in any way: each gets its own progress and answer, however the client overlaps them")
+@case("overlapping calls get their own progress and answers, however the client overlaps them")
 def _(t):
     for seed in range(20):
         rnd = random.Random(seed)
-        calls = {}  # what is said for each call, in order
+        calls = {}  # the messages for each call, in order
         for i in range(10):
             reports = [progress(i, n) for n in range(rnd.randrange(4))]
             calls[i] = [request(i, "tools/call", {"name": f"t{i % 3}", "arguments": {"i": i}, "_meta": {"progressToken": i}}),
@@ -319,7 +319,7 @@ def _(t):
         replay.end()
 
 
-@case("ids keep their type, also large and odd ones")
+@case("ids keep their type, including large and unusual ones")
 def _(t):
     file = cassette(t, handshake() + c(call(1)) + s(text_result(1, "x")))
     replay = Replay(t, file, vault=False).play(handshake())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replay: each kind of --fault, and how recorded trouble plays: timeouts, crashes, cancellations."""
+"""Replay: each kind of --fault, and the replay of recorded timeouts, crashes and cancellations."""
 import json
 import time
 
@@ -24,7 +24,7 @@ def good(replay, i):
     eq(replay.ask(call(f"id {i}", "echo", {"n": i})), json.loads(text_result(f"id {i}", f"answer {i}")), "the answer")
 
 
-@case("hang: nothing comes for this request, the others are answered")
+@case("hang: this request gets no answer, the others do")
 def _(t):
     replay = faulty(t, "hang@tools/call:echo#2")
     good(replay, 0)
@@ -41,7 +41,7 @@ def _(t):
     replay.end()
 
 
-@case("delay: the answer comes so much later, those of others do not")
+@case("delay: this answer comes later, the others do not")
 def _(t):
     replay = faulty(t, "delay=400ms@tools/call:echo#1")
     start = time.monotonic()
@@ -52,7 +52,7 @@ def _(t):
     replay.end()
 
 
-@case("error: this code instead of the answer")
+@case("error: an error with this code replaces the answer")
 def _(t):
     replay = faulty(t, "error=-32042@tools/*:echo#2")
     good(replay, 0)
@@ -62,7 +62,7 @@ def _(t):
     replay.end()
 
 
-@case("close: stdout ends, the process stays until stdin does")
+@case("close: stdout is closed, and the process runs until the end of stdin")
 def _(t):
     replay = faulty(t, "close@tools/call#2")
     good(replay, 0)
@@ -74,7 +74,7 @@ def _(t):
     eq(replay.wait(), 0, "exit status")
 
 
-@case("crash: SIGKILL instead of the answer, and the reports are there")
+@case("crash: SIGKILL instead of the answer, after the reports are written")
 def _(t):
     report = t.tmp / "report.json"
     replay = Replay(t, "--fault", "crash@tools/call#2", "--report", report, cassette(t, script()), vault=False).play(handshake())
@@ -85,7 +85,7 @@ def _(t):
     eq(json.loads(report.read_text())["faults"], 1, "faults in the report")
 
 
-@case("garbage: a line that is no message, then the answer")
+@case("garbage: an invalid line, then the answer")
 def _(t):
     replay = faulty(t, "garbage@tools/call:echo#1")
     replay.client.send(call(0, "echo", {"n": 0}))
@@ -109,7 +109,7 @@ def _(t):
     eq(replay.wait(), 0, "exit status")
 
 
-@case("duplicate: the answer twice; wrong-id: with an id that nobody asked with")
+@case("duplicate: the answer twice; wrong-id: the answer with an unknown id")
 def _(t):
     replay = faulty(t, "duplicate@tools/call#1", "wrong-id@tools/call#2")
     good(replay, 0)
@@ -123,7 +123,7 @@ def _(t):
     replay.end()
 
 
-@case("the same requests give the same faults, of several the first that fits")
+@case("equal requests get the same faults, and the first matching fault applies")
 def _(t):
     said = []
     for _ in range(2):
@@ -133,7 +133,7 @@ def _(t):
     eq(said, [[-2, -1, -2]] * 2, "codes")
 
 
-@case("a fault that is none is told, with the kinds that there are")
+@case("an unknown fault is an error that lists the kinds")
 def _(t):
     for fault, *words in (("melt@tools/call", "melt", "wrong-id"), ("hang", "KIND@METHOD"), ("hang@", "KIND@METHOD"),
                           ("error@x", "error=VALUE"), ("error=x@x", "a code"), ("delay=x@x", "a duration"),
@@ -146,7 +146,7 @@ def _(t):
 
 # --- floods ---------------------------------------------------------------------------------------------
 
-@case("a flood of notifications is played at once, in bounded memory while the client does not read")
+@case("a flood of notifications takes bounded memory while the client does not read")
 def _(t):
     n, pad = 40_000, "x" * 500
     file = t.tmp / "flood.jsonl"
@@ -168,13 +168,13 @@ def _(t):
         line = replay.client.recv()
         check(b'"%d x' % i in line, lambda: f"number {i} is {line[:100]}")
     replay.client.expect(text_result(1, "end"))
-    check(time.monotonic() - start < 20 * lib.SLOW, f"{time.monotonic() - start:.1f} s")
+    check(time.monotonic() - start < 100 * lib.SLOW, f"{time.monotonic() - start:.1f} s")
     replay.end()
 
 
 # --- recorded trouble -----------------------------------------------------------------------------------
 
-@case("a recorded timeout replays as the error that the client got")
+@case("a recorded timeout is replayed as the error that the client got")
 def _(t):
     p = t.proxy("--timeout", "300ms", "--on-hang", "cancel").initialize()
     p.client.send(call(1, "slow"))
@@ -188,7 +188,7 @@ def _(t):
     replay.end()
 
 
-@case("a recorded crash replays as one: the open request gets its error, and the server is gone")
+@case("a recorded crash is replayed: the pending request gets its error, and the mock server exits")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(call(1, "boom"))
@@ -204,7 +204,7 @@ def _(t):
     eq(replay.wait(), 7, "exit status of the replay")
 
 
-@case("a server that died and was started again replays as one that stays: the error, and then the answers")
+@case("a crash with a restart is replayed as an error, followed by the later answers")
 def _(t):
     server = t.tmp / "server.py"
     server.write_text("""
@@ -236,7 +236,7 @@ for line in sys.stdin:
     replay.end()
 
 
-@case("a recorded cancellation: the client cancels again and gets nothing; a client that waits is told")
+@case("a recorded cancellation: a client that cancels gets no answer, one that waits gets an error")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(call(1, "long"))
@@ -256,7 +256,7 @@ def _(t):
     replay.end(1)
 
 
-@case("the client cancels what was answered when it was recorded: nothing more comes, and the rest goes on")
+@case("a cancelled request that was answered in the recording gets no answer")
 def _(t):
     lines = handshake() + [b">" + request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}),
                            b"<" + note("notifications/progress", {"progressToken": 1, "progress": 1}),
@@ -270,7 +270,7 @@ def _(t):
     replay.end()
 
 
-@case("stderr of the recorded server is said again")
+@case("recorded stderr lines are repeated")
 def _(t):
     p = t.proxy().initialize()
     p.server.say_err(b"a word\n")
@@ -288,20 +288,26 @@ def _(t):
     p = t.proxy().initialize()
     p.client.send(request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}))
     p.server.recv()
-    time.sleep(0.4)  # the distance is what is recorded
+    time.sleep(0.4)  # the interval is as recorded
     p.server.send(note("notifications/progress", {"progressToken": 1, "progress": 1}))
     p.client.recv()
     p.server.send(result(1))
     p.client.recv()
     p.end()
-    for speed, least in ("1", 0.4), ("2", 0.2), ("0", 0):
-        replay = Replay(t, "--speed", speed).play(handshake())
+    # The same call, recorded as one of an hour.
+    header, *lines = t.run("export", "--vault", t.vault).stdout.decode().splitlines()
+    slow = [json.loads(line) for line in lines]
+    for m in slow[-3:-1]:
+        m["t"] += 3_600_000_000
+    hour = t.tmp / "hour.jsonl"
+    hour.write_text("".join(f"{x}\n" for x in [header, *(lib.dump(m).decode() for m in slow)]))
+    for args, least in (["--speed", "1"], 0.4), (["--speed", "2"], 0.2), (["--speed", "0", hour], 0), (["--speed", "10000", hour], 0.36):
+        replay = Replay(t, *args).play(handshake())
         start = time.monotonic()
         replay.client.send(request(1, "tools/call", {"name": "slow", "_meta": {"progressToken": 1}}))
         replay.client.recv()
         took = time.monotonic() - start
-        check(took >= least, f"--speed {speed}: {took:.3f} s")
-        check(speed != "0" or took < 0.3 * lib.SLOW, f"--speed 0: {took:.3f} s")
+        check(least <= took, f"{args}: {took:.3f} s")
         replay.client.expect(result(1))
         replay.end()
     eq(t.run("replay", "--speed", "fast").returncode, 2, "a speed that is none")

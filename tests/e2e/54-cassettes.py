@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cassettes: a session leaves the vault as a file and comes back the same; what is wrong is told."""
+"""Cassettes: export and import of sessions, and errors in the files."""
 import json
 import re
 import signal
@@ -71,7 +71,7 @@ def refused(t, file, *words, vault=None):
            [(0, 0)], "what is left of a refused file")
 
 
-@case("export, import, export gives the same file, and the same rows")
+@case("export, import, export gives the same file and the same rows")
 def _(t):
     play(t)
     first = exported(t)
@@ -96,7 +96,7 @@ def _(t):
     check(b"x" * 100_000 in shown.stdout, "the large body came back")
 
 
-@case("a cassette says nothing of this machine, and a terminal obeys nothing in it")
+@case("a cassette contains nothing about this machine, and no raw control characters")
 def _(t):
     play(t)
     text = exported(t)
@@ -107,7 +107,7 @@ def _(t):
     eq(controls, set(), "characters that act on a terminal")
 
 
-@case("lines of standard error stay away on demand, and the rest still fits together")
+@case("stderr lines can be left out, and the rest stays consistent")
 def _(t):
     play(t)
     lines = [json.loads(x) for x in exported(t, "--no-stderr").splitlines()]
@@ -121,7 +121,7 @@ def _(t):
     eq(t.rows(sql, vault=other), t.rows(sql), "invocations")
 
 
-@case("a session that was killed is exported as it is, and comes back as one that has ended")
+@case("a killed session is exported and imported as one")
 def _(t):
     p = t.proxy().initialize()
     p.client.send(call(1, "hangs"))
@@ -132,12 +132,12 @@ def _(t):
     other = t.tmp / "other"
     imported(t, file, "--name", "renamed", vault=other)
     eq(t.rows("SELECT name, ended_at_us - started_at_us = (SELECT max(t_us) FROM messages), end_reason "
-              "FROM sessions", vault=other), [(b"renamed", 1, None)], "the session")
+              "FROM sessions", vault=other), [(b"renamed", 1, b"killed")], "the session")
     again = exported(t, vault=other)
     eq(again, file.read_bytes().replace(b'"name":"puppet"', b'"name":"renamed"'), "the file")
 
 
-@case("a faulty or truncated file is refused with its line, and nothing of it is kept")
+@case("an invalid or truncated file is rejected with the line, and nothing of it is imported")
 def _(t):
     play(t)
     whole = exported(t)
@@ -146,18 +146,18 @@ def _(t):
     file.write_bytes(whole[:len(whole) // 2])
     refused(t, file, "bad.jsonl:", "the text ends inside a value")
     file.write_bytes(b"".join(lines[:-1]))
-    refused(t, file, f"bad.jsonl:{len(lines) - 1}: the file ends without an end line")
+    refused(t, file, f"bad.jsonl:{len(lines) - 1}: the end line is missing")
     file.write_bytes(b"".join(lines[:5] + [b"{}\n"] + lines[5:]))
     refused(t, file, "bad.jsonl:6: `t` is missing; repair the line")
     file.write_bytes(b"".join(lines[:-2] + lines[-1:]))
-    refused(t, file, "the end line counts")
+    refused(t, file, "the end line says")
     file.write_bytes(b"\x89PNG\r\n")
     refused(t, file, "bad.jsonl:1: this is not the first line of a cassette")
     refused(t, t.tmp / "not-there", "No such file", "name another file")
-    refused(t, t.tmp, "it is no plain file")
+    refused(t, t.tmp, "it is not a regular file")
 
 
-@case("kill -9 while a file is imported leaves the session whole or not at all")
+@case("kill -9 during an import leaves the whole session or nothing")
 def _(t):
     file = t.tmp / "long.jsonl"
     n = 20_000
@@ -182,7 +182,7 @@ def _(t):
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity")
 
 
-@case("export writes its file whole or leaves it, and tells why")
+@case("export writes the whole file or leaves it unchanged, with an error")
 def _(t):
     play(t)
     file = t.tmp / "kept.jsonl"
@@ -225,7 +225,7 @@ FOREIGN = {
 }
 
 
-@case("recordings of mcp-tape, mcp-rec and mcp-cassette are imported, and are cassettes from then on")
+@case("recordings of mcp-tape, mcp-rec and mcp-cassette are imported, and exported as cassettes")
 def _(t):
     ask = request(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                                     "clientInfo": {"name": "demo", "version": "1"}})
@@ -249,7 +249,7 @@ def _(t):
 DOCUMENT = (lib.ROOT / "docs/cassette.md").read_text()
 
 
-@case("docs/cassette.md: the example is a cassette, in the form in which export writes it")
+@case("docs/cassette.md: the example is a cassette as export writes it")
 def _(t):
     example = re.search(r"```json\n(\{\"format\".*?)```", DOCUMENT, re.S).group(1).encode()
     file = t.tmp / "example.jsonl"
@@ -258,9 +258,9 @@ def _(t):
     eq(exported(t), example, "the example after a round trip")
 
 
-@case("docs/cassette.md: has every member that the program reads, in the order in which it writes them")
+@case("docs/cassette.md: lists every member that the program reads, in the order in which it writes them")
 def _(t):
-    source = "".join((lib.ROOT / f"vault/{x}.c").read_text() for x in ("cassette", "cassette_message"))
+    source = "".join(x.read_text() for x in sorted((lib.ROOT / "vault/cassette").glob("*.c")))
     for title, prefix in (("Header", "H"), ("A message", "M")):
         read = re.findall(rf'\[{prefix}_\w+\]\s*=\s*\{{"(\w+)",\s*JSON_(\w+),\s*(\w+)\}}', source)
         section = DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Five client contracts: a client that does exactly what its contract says passes against the replay of a
-cassette of the contract's messages, by itself and with the interposer between the two."""
+"""Five client contracts: a client that follows its contract exactly passes against the replay of a cassette with
+the contract's messages, directly and through the interposer."""
 import json
 import subprocess
 import sys
@@ -13,9 +13,9 @@ CONTRACTS = sorted(p.stem for p in FOLDER.glob("*.jsonl"))
 
 
 def client(t, name, *server):
-    """The contract's client with this server; what it said when it failed."""
-    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ({"CONTRACT_SLOW": str(lib.SLOW)}),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * lib.SLOW)
+    """Runs the contract's client with this server. Returns its output if it failed."""
+    done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in server)], env=t.environ({"CONTRACT_SLOW": str(lib.PATIENCE)}),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * lib.PATIENCE)
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
@@ -34,7 +34,7 @@ def said(lines):
 
 
 def declare(name):
-    @case(f"contract {name}: the client passes against the replay, and asks for all of it")
+    @case(f"contract {name}: the client passes against the replay, and requests everything in it")
     def _(t):
         report = t.tmp / "report.json"
         passes(t, name, *replay(name, "--strict", "--report", report))
@@ -48,12 +48,12 @@ def declare(name):
         eq(done.returncode, 0, "export")
         want = said((FOLDER / f"{name}.jsonl").read_text().splitlines())
         got = said(done.stdout.decode().splitlines())
-        for direction in "c2s", "s2c":  # what is written at the same time has no order
+        for direction in "c2s", "s2c":  # messages written at the same time have no order
             # some clients say shutdown, which needs no recording
             mine = [m for d, m in got if d == direction and m.get("method") != "shutdown" and m.get("result") != {}]
             eq(mine, [m for d, m in want if d == direction and m.get("method") != "shutdown"], direction)
 
-    @case(f"contract {name}: the client fails when an answer is another one")
+    @case(f"contract {name}: the client fails when an answer differs")
     def _(t):
         status, _ = client(t, name, *replay(name, "--fault", "error=-32099@tools/*#2"))
         check(status != 0, "a client that takes any answer shows nothing")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""verify: a live server is asked what was recorded, and every difference is told."""
+"""verify: the recorded requests are sent to a live server, and every difference is reported."""
 import copy
 import json
 import re
@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import lib
 from lib import case, check, eq
 
-# A server of this file: it answers what spec.json says and writes down what it was asked.
+# A server: it gives the answers in spec.json and logs the requests.
 SERVER = r'''
 import json, sys
 spec, asked = json.load(open(sys.argv[1])), open(sys.argv[2], "a")
@@ -131,7 +131,7 @@ def changed(**more):
     return answers
 
 
-@case("the same server matches; only what reads, or may be repeated, is sent")
+@case("an unchanged server matches; only read-only and idempotent requests are sent")
 def _(t):
     live = Live(t, cassette(t), ANSWERS, "-v", status=0)
     eq(live.verdicts(), ["match"] * 5 + ["skipped", "match", "skipped"], "verdicts")
@@ -144,14 +144,14 @@ def _(t):
        [8, 6, 0, 0, 0, 0, 2], "counts")
 
 
-@case("--all sends the rest")
+@case("--all sends all requests")
 def _(t):
     live = Live(t, cassette(t), ANSWERS, "--all", status=0)
     eq(live.verdicts(), ["match"] * 8, "verdicts")
     check("tools/call send" in live.words() and "odd/method" in live.words(), "they were sent")
 
 
-@case("a changed answer, a changed schema and what is gone are told apart, with their places")
+@case("a changed answer, a changed schema and a removed tool have different verdicts, with JSON pointers")
 def _(t):
     live = Live(t, cassette(t), changed(tools_call__read=text("four")), status=1)
     eq(live.verdicts()[3], "changed", "another text")
@@ -172,7 +172,7 @@ def _(t):
     eq([live.verdicts()[i] for i in (1, 3, 6)], ["gone"] * 3, "a tool, its call, a resource")
 
 
-@case("what does not count: order of tools, cursors, the server's version, and what --ignore names")
+@case("the order of tools, cursors, the server's version and --ignore pointers are not compared")
 def _(t):
     other = changed()
     other["tools/list"]["result"].update(tools=ANSWERS["tools/list"]["result"]["tools"][::-1], nextCursor="other")
@@ -188,30 +188,30 @@ def _(t):
     check("--ignore" in live.err, lambda: live.err)
 
 
-@case("an answer that does not come, and a server that ends, are told and do not hang")
+@case("a missing answer and a server that exits are reported and do not hang")
 def _(t):
     live = Live(t, cassette(t), changed(tools_call__read="hang"), "--timeout", "300ms", status=1)
     eq(live.verdicts()[3:5], ["no-answer", "match"], "it goes on with the next one")
     live = Live(t, cassette(t), changed(tools_call__read="exit"), status=1)
     eq(live.verdicts(), ["match"] * 3 + ["no-answer"] * 5, "it cannot go on")
-    check("the server had ended" in live.out, lambda: live.out)
+    check("the server has exited" in live.out, lambda: live.out)
 
 
-@case("what the sanitizer has cut is skipped and counted, and the remedy is said")
+@case("requests that the sanitizer changed are skipped and counted, with a remedy")
 def _(t):
     requests = REQUESTS + [("tools/call", {"name": "read", "arguments": {"token": "[redacted:key]"}}),
                            ("tools/call", {"name": "read", "arguments": {"body": "x\u2026 [+9 chars]"}})]
     live = Live(t, cassette(t, requests), ANSWERS, "--all", status=0)
     eq(live.verdicts()[8:], ["skipped"] * 2, "verdicts")
     eq([x["remedy"] for x in live.report["results"][8:]],
-       ["if it is none, add a rule `keep` to [redact] and record the session again",
+       ["if it is not a secret, add a rule `keep` to [redact] and record the session again",
         "record the session again with --record full"], "remedies")
     secret = changed()
     secret["tools/call read"] = text("key [redacted:jwt]!")
     Live(t, cassette(t, answers=secret), changed(tools_call__read=text("key abc!")), status=0)
 
 
-@case("without a recorded list of tools the live server is asked for it")
+@case("without a recorded tools/list the live server is asked for its tools")
 def _(t):
     requests = [REQUESTS[0], *REQUESTS[3:6]]
     live = Live(t, cassette(t, requests), ANSWERS, status=0)
@@ -219,7 +219,7 @@ def _(t):
     eq(live.words()[2:4], ["tools/list", "tools/list page-A"], "it was asked first, page after page")
 
 
-@case("what was never answered, or by the interposer, is skipped")
+@case("requests without an answer of the server are skipped")
 def _(t):
     answers = changed()
     del answers["tools/call read"]
@@ -229,7 +229,7 @@ def _(t):
        ["its answer was never recorded", "the interposer answered it, not the server"], "reasons")
 
 
-@case("--update writes the new answers into the cassette, and nothing else")
+@case("--update changes only the answers in the cassette")
 def _(t):
     file = cassette(t)
     before = file.read_text().splitlines()
@@ -252,7 +252,7 @@ def _(t):
     check(done.returncode == 2 and b"export the session first" in done.stderr, lambda: repr(done))
 
 
-@case("a secret in a live answer comes into no report and no cassette")
+@case("a secret in a live answer is not written to reports and cassettes")
 def _(t):
     secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
     other = changed(tools_call__read=text(f"key {secret}"))
@@ -266,7 +266,7 @@ def _(t):
     Live(t, file, other, status=0)
 
 
-@case("a session of the vault is verified like a file, the newest without being named")
+@case("a session of the vault is verified like a file; the default is the newest")
 def _(t):
     eq(t.run("import", "--vault", t.vault, cassette(t)).returncode, 0, "import")
     live = Live(t, "1", ANSWERS, status=0)
@@ -275,7 +275,7 @@ def _(t):
     check(done.returncode == 1 and b"0 match" in done.stdout, lambda: repr(done))
 
 
-@case("the JUnit file has a case for each request, and its counts are true")
+@case("the JUnit file has a case for each request, and correct counts")
 def _(t):
     live = Live(t, cassette(t), changed(tools_call__read=text("<&\"\u0007")), status=1)
     suite = live.junit.find("testsuite")
@@ -287,19 +287,19 @@ def _(t):
     eq(live.junit.tag, "testsuites", "root")
 
 
-@case("wrong usage is told: no server, too many words, a file that is not there")
+@case("usage errors: no server, too many arguments, a missing file")
 def _(t):
-    for args, status, words in ((["c.jsonl"], 2, b"no server given"), (["a", "b", "--", "x"], 2, b"one argument too"),
-                                (["./no.jsonl", "--", "x"], 3, b"No such file"), (["--"], 2, b"no server given"),
+    for args, status, words in ((["c.jsonl"], 2, b"missing server"), (["a", "b", "--", "x"], 2, b"unexpected argument"),
+                                (["./no.jsonl", "--", "x"], 3, b"No such file"), (["--"], 2, b"missing server"),
                                 ([str(cassette(t)), "--", "/no/server"], 3, b"cannot start /no/server")):
         done = t.run("verify", "--vault", t.vault, *args)
         check(done.returncode == status and words in done.stderr, lambda: f"{args}: {done!r}")
 
 
-@case("docs/verify.md names every verdict and every member of the report")
+@case("docs/verify.md lists every verdict and every member of the report")
 def _(t):
     document = (lib.ROOT / "docs/verify.md").read_text()
-    names = re.search(r"names\[VERIFY_VERDICTS\] = \{(.*?)\}", (lib.ROOT / "replay/verify.c").read_text(), re.S).group(1)
+    names = re.search(r"names\[VERIFY_VERDICTS\] = \{(.*?)\}", (lib.ROOT / "replay/verify/run.c").read_text(), re.S).group(1)
     verdicts = re.findall(r'"([\w-]+)"', names)
     eq(re.findall(r"^\| `([\w-]+)` \| [^`]", document, re.M)[:6], verdicts, "verdicts")
     live = Live(t, cassette(t), changed(tools_call__read=text("four")), status=1)

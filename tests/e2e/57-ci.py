@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/ci.md: its files and commands, put where it says and run."""
+"""docs/ci.md: its files and commands, run as described."""
 import os
 import re
 import shutil
@@ -32,7 +32,7 @@ def checkout(t):
     env = t.environ({"PATH": f"{bin}:{os.environ['PATH']}"})
 
     def run(command, status=0):
-        done = subprocess.run(command, shell=True, cwd=folder, env=env, timeout=60 * lib.SLOW,
+        done = subprocess.run(command, shell=True, cwd=folder, env=env, timeout=60 * lib.PATIENCE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         eq(done.returncode, status, f"{command}: {done.stdout.decode()}")
         return done.stdout.decode()
@@ -52,7 +52,7 @@ def _(t):
     run("sh tests/words.sh", 1)
 
 
-@case("the commands of the GitHub workflow, but for its installation, do what it says")
+@case("the commands of the GitHub workflow work as documented, without the installation")
 def _(t):
     folder, run = checkout(t)
     workflow = (folder / ".github/workflows/test.yml").read_text()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The five contracts with live servers: the client passes through the interposer as it does without, what is recorded
-is what they said, and the recording passes in the server's place. Then the server crashes, or hangs."""
+"""The five contracts with live servers: the client passes with and without the interposer, the recording has all
+messages, and the client passes against a replay of it. Then the server crashes, or hangs."""
 import json
 import signal
 import subprocess
@@ -13,8 +13,8 @@ from lib import case, check, eq
 
 def passes(t, name, *command):
     done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in command)],
-                          env=t.environ({"CONTRACT_SLOW": str(lib.SLOW)}),
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.SLOW)
+                          env=t.environ({"CONTRACT_SLOW": str(lib.PATIENCE)}),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.PATIENCE)
     eq(done.returncode, 0, f"{name}: {done.stderr.decode()}")
     return done.stderr.decode()
 
@@ -25,12 +25,12 @@ def said(lines, direction):
 
 
 def handshake(number):
-    """What a new process is told before anything else."""
+    """The first messages that a new process receives."""
     return (number in INITIALIZE) * ["initialize"] + (number in CONFIRMS) * ["notifications/initialized"]
 
 
 def declare(number, name):
-    @case(f"contract {number}: the client passes with the live server, and the same with the interposer between")
+    @case(f"contract {number}: the client passes with the live server, with and without the interposer")
     def _(t):
         eq(passes(t, name, *server(number)), "", "stderr of client and server")
         said_by_us = passes(t, name, lib.PROGRAM, "proxy", "--vault", t.vault, "--", *server(number))
@@ -43,22 +43,22 @@ def declare(number, name):
         eq([line for line in said_by_us.splitlines() if " warn: " in line or " error: " in line], [], "troubles that it tells of")
         eq(t.rows("SELECT count(*) FROM invocations"), [(len(t.log_lines()),)], "lines of the log")
         eq(t.rows("SELECT count(*) FROM invocations WHERE status NOT IN ('ok', 'error')"), [(0,)], "no trouble recorded")
-        eq(t.messages("action <> 'forwarded' OR origin <> 'peer'"), [], "what was not only passed on")
+        eq(t.messages("action <> 'forwarded' OR origin <> 'peer'"), [], "messages that were not simply forwarded")
         passes(t, name, lib.PROGRAM, "replay", "--strict", "--vault", t.vault)
 
-    @case(f"contract {number}: verify: the live server answers as the cassette has it")
+    @case(f"contract {number}: verify: the live server answers as in the cassette")
     def _(t):
         done = t.run("verify", "--all", FOLDER / f"{name}.jsonl", "--", *server(number))
         eq(done.returncode, 0, f"exit status; {done.stdout.decode()} {done.stderr.decode()}")
         skipped = [line.split()[3] for line in done.stdout.decode().splitlines() if line.startswith("skipped")]
         eq(skipped, ["speckit.implement:"] if number == "4" else [], "skipped")     # it was called off
 
-    @case(f"contract {number}: the server crashes in the middle of a call: an error at once, and a new one serves")
+    @case(f"contract {number}: the server crashes during a call: an error at once, and a new server")
     def _(t):
         talk = Talk(t, number, fault=f"crash tools/call {CALL[number][0]}")
         began = time.monotonic()
         error = talk.call_fails(-32000, "server-exited")
-        check(time.monotonic() - began < 5 * lib.SLOW, "that took long")
+        check(time.monotonic() - began < 20 * lib.SLOW, "that took as long as a deadline")
         check("signal 9" in error["message"] and "may have run" in error["message"], error["message"])
         talk.call()
         talk.result("tools/list")
@@ -70,7 +70,7 @@ def declare(number, name):
         eq(escalations(t), [], "a restart that helps is nobody's matter")
         talk.replays("--strict")
 
-    @case(f"contract {number}: --restarts 0: the client hears of the crash, sees the end, and starts another")
+    @case(f"contract {number}: --restarts 0: the client gets an error, sees the end, and starts another session")
     def _(t):
         talk = Talk(t, number, restarts=0, fault=f"status tools/call {CALL[number][0]}")
         check("status 3" in talk.call_fails(-32000, "server-exited")["message"], "the status is not told")
@@ -83,7 +83,7 @@ def declare(number, name):
         again.replays("--strict")
         eq(t.rows("SELECT exit_status FROM sessions ORDER BY id"), [(3,), (0,)], "two sessions, each with its end")
 
-    @case(f"contract {number}: a call hangs: an error within the contract's time, and a new server")
+    @case(f"contract {number}: a call hangs: an error within the deadline, and a new server")
     def _(t):
         limit = min(LIMIT[number], 1)        # a deadline is a deadline: 30 and 60 s would only be longer
         name = CALL[number][0]
@@ -92,7 +92,7 @@ def declare(number, name):
         began = time.monotonic()
         error = talk.call_fails(-32001, "hang")
         took = time.monotonic() - began
-        check(0.85 * limit * lib.SLOW < took < (limit + 4) * lib.SLOW, f"after {took:.2f} s")
+        check(0.85 * limit * lib.SLOW < took < (limit + 20) * lib.SLOW, f"after {took:.2f} s")
         check("pause" in error["message"] or "sleeping" in error["message"], error["message"])
         talk.result("tools/list")
         talk.end()
@@ -103,9 +103,9 @@ def declare(number, name):
         check(not any(lib.alive(pid) for pid in talk.processes()), "a server is left")
         began = time.monotonic()
         talk.replays("--strict")
-        check(time.monotonic() - began < 5 * lib.SLOW, "the replay waits")
+        check(time.monotonic() - began < 20 * lib.SLOW, "the replay waits")
 
-    @case(f"contract {number}: the client loses patience first and leaves: nothing is left, and another one works")
+    @case(f"contract {number}: SIGTERM during a hanging call: no process is left, and the next session works")
     def _(t):
         talk = Talk(t, number, fault=f"hang tools/call {CALL[number][0]}")
         name, arguments = CALL[number]

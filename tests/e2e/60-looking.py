@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looking at what was recorded: sessions, show, their help and settings, and the queries of docs/vault.md."""
+"""Reading a vault: sessions, show, their help and settings, and the queries of docs/vault.md."""
 import contextlib
 import json
 import os
@@ -16,12 +16,12 @@ from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_t
 
 
 def lines_of(text, what):
-    """The lines of a timeline with this in the column WHAT."""
+    """The lines of a timeline with this text in the column WHAT."""
     return [x for x in text.splitlines() if re.search(rf"(?:→|←|•)  {re.escape(what)} ", x)]
 
 
 def story(t, *options):
-    """A session with something of everything."""
+    """A session with messages and events of every kind."""
     p = t.proxy("--name", "story", *options).initialize()
 
     def ask(line, *answers):
@@ -58,7 +58,7 @@ def story(t, *options):
 
 # --- the program itself ---------------------------------------------------------------------------
 
-@case("help on every level goes to stdout, and names every command and default")
+@case("help on every level is printed to stdout, with every command and default")
 def _(t):
     texts = {}
     for args in (["--help"], ["-h"], ["help"], ["proxy", "--help"], ["sessions", "-h"], ["show", "--help"],
@@ -66,56 +66,60 @@ def _(t):
         r = t.run(*args)
         eq((r.returncode, r.stderr), (0, b""), f"{args}")
         texts[" ".join(args)] = r.stdout.decode()
-        check(all(len(x) <= 110 for x in r.stdout.decode().splitlines()), f"{args}: a line of more than 110 characters")
     eq(texts["help proxy"], texts["proxy --help"], "help of proxy")
     eq(texts["--vault x --help"], texts["help"], "help after an option")
     for word in ("proxy", "sessions", "show", "help", "--version"):
         check(word in texts["--help"], f"--help does not name {word}")
     check("--limit N" in texts["help sessions"] and "[20]" in texts["help sessions"], "the default of --limit")
     check("[128MiB]" in texts["help proxy"], "the default of --max-message")
+    commands = re.findall(r"^  ([a-z]+) ", texts["--help"].partition("\nOptions:")[0], re.M)
+    check(len(commands) > 20, commands)
+    for text in (texts["--help"], *(t.run(c, "--help").stdout.decode() for c in commands if c != "help")):
+        wide = [x for x in text.splitlines() if len(x) > 80]
+        eq(wide, [], f"lines of more than 80 columns in the help: {text[:40]!r}")
     r = t.run("--version")
     check(re.fullmatch(rb"mcp-interposer \d+\.\d+\.\d+\n", r.stdout), f"version {r.stdout!r}")
 
 
-@case("a wrong command line is one line, a hint and status 2")
+@case("a wrong command line: one line, a hint and status 2")
 def _(t):
     for args, says, hint in (
-            ([], "no command", "mcp-interposer --help"),
+            ([], "missing command", "mcp-interposer --help"),
             (["sesions"], "unknown command 'sesions'; did you mean 'sessions'?", "mcp-interposer --help"),
             (["help", "shwo"], "unknown command 'shwo'; did you mean 'show'?", "mcp-interposer --help"),
             (["bananas\x1b[31m"], "unknown command 'bananas\\x1b[31m'", "mcp-interposer --help"),
-            (["--vault", "x", "sessions"], "options stand after the command", "mcp-interposer --help"),
+            (["--vault", "x", "sessions"], "put options after the command", "mcp-interposer --help"),
             (["show", "--what"], "unknown option --what", "mcp-interposer show --help"),
-            (["show", "--seq"], "option --seq needs a value", "mcp-interposer show --help"),
-            (["show", "--seq", "0"], "messages are counted from 1", "mcp-interposer show --help"),
-            (["show", "1", "2"], "'2' is one argument too many", "mcp-interposer show --help"),
-            (["sessions", "1"], "'1' is one argument too many", "mcp-interposer sessions --help"),
-            (["sessions", "-n", "few"], "--limit: 'few' is no number", "mcp-interposer sessions --help"),
-            (["proxy"], "no server given", "mcp-interposer proxy --help"),
-            (["--name", "x", "--"], "no server given", "mcp-interposer proxy --help")):
+            (["show", "--seq"], "option --seq requires a value", "mcp-interposer show --help"),
+            (["show", "--seq", "0"], "message numbers start at 1", "mcp-interposer show --help"),
+            (["show", "1", "2"], "unexpected argument '2'", "mcp-interposer show --help"),
+            (["sessions", "1"], "unexpected argument '1'", "mcp-interposer sessions --help"),
+            (["sessions", "-n", "few"], "--limit: invalid number 'few'", "mcp-interposer sessions --help"),
+            (["proxy"], "missing server", "mcp-interposer proxy --help"),
+            (["--name", "x", "--"], "missing server", "mcp-interposer proxy --help")):
         text = fails(t, 2, *args)
         check(says in text, f"{args}: {text!r}")
         check(text.endswith(f"\ntry: {hint}\n"), f"{args}: {text!r}")
 
 
-@case("options and -- are short for proxy")
+@case("options and -- without a command mean proxy")
 def _(t):
     r = t.run("--vault", t.vault, "--name", "brief", "--", "sh", "-c", "exit 7", input=b"")
     eq(r.returncode, 7, "exit status")
     eq(t.rows("SELECT name, command FROM sessions"), [(b"brief", b'["sh","-c","exit 7"]')], "what was recorded")
 
 
-@case("a vault that is not there is an error that names --vault, and nothing is made")
+@case("a missing vault is an error that names --vault, and nothing is created")
 def _(t):
     nowhere = t.tmp / "nowhere"
     for args in (["sessions"], ["show"], ["sessions", "--json"]):
         text = fails(t, 3, *args, "--vault", nowhere)
         eq(text, f"nothing has been recorded in {nowhere}; name another vault with --vault\n", "what is said")
         check("nothing has been recorded in" in fails(t, 3, *args), "the default vault")
-    check(not nowhere.exists() and not list(t.home.iterdir()), "something was made")
+    check(not nowhere.exists() and not list(t.home.iterdir()), "something was created")
 
 
-@case("the configuration file is read, and its faults name file and line")
+@case("the configuration file is read; errors name file and line")
 def _(t):
     folder = t.home / ".config/mcp-interposer"
     folder.mkdir(parents=True)
@@ -135,7 +139,7 @@ def _(t):
 
 # --- sessions -------------------------------------------------------------------------------------
 
-@case("sessions: a line each, newest first, aligned, with how it went and how it ended")
+@case("sessions: one line each, newest first, aligned, with calls, errors and end")
 def _(t):
     story(t).end(status=3, gone=())
     p = t.proxy("--name", "killed").initialize()
@@ -150,7 +154,7 @@ def _(t):
     uid = t.rows("SELECT uid FROM sessions WHERE id = 3")[0][0].decode()
     for row, name, client, numbers, ended in zip(
             rows, ("running", "killed", "story"), ("a client 9", "test client 1.0", "test client 1.0"),
-            (("1", "0"), ("1", "0"), ("8", "3")), ("live", "died", "client-closed 3")):
+            (("1", "0"), ("1", "0"), ("8", "3")), ("live", "killed", "client-closed 3")):
         for title, want in (("SERVER", name), ("CLIENT", client), ("PROTOCOL", "2025-11-25"), ("ENDED", ended)):
             at = head.index(title)
             eq(re.split(r"  +", row[at:])[0], want, f"{title} of {name}")
@@ -169,7 +173,7 @@ def _(t):
     eq(run(t, "sessions").splitlines()[1].split()[-1], "client-closed", "end of the last one")
 
 
-@case("sessions: 20 by default, -n as many as asked for, 0 all")
+@case("sessions: 20 by default, -n N, -n 0 lists all")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         for i in range(1, 31):
@@ -182,7 +186,7 @@ def _(t):
     eq(len(run(t, "sessions", env={"MCP_INTERPOSER_LIMIT": "2"}).splitlines()), 3, "lines with the variable")
 
 
-@case("sessions --json: every column, and what only a look at the messages tells")
+@case("sessions --json: every column, and the counts of its messages")
 def _(t):
     story(t).end(status=0, gone=())
     (line,) = run(t, "sessions", "--json").splitlines()
@@ -205,7 +209,7 @@ def _(t):
        {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "timeouts", "open") if s[k]}, "statuses")
 
 
-@case("sessions: a process number that another process has by now is not a live session")
+@case("sessions: a reused process id is not a live session")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         now = int(time.time() * 1e6)
@@ -216,14 +220,14 @@ def _(t):
         add_session(db, 5, started_at_us=now, pid=0)
         add_session(db, 6, started_at_us=now, pid=-1)
     began = float(open("/proc/self/stat").read().rsplit(")", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
-    check(time.clock_gettime(time.CLOCK_BOOTTIME) - began < 3000, "this test runs for an hour already")
+    check(time.clock_gettime(time.CLOCK_BOOTTIME) - began < 3000, "this test has been running for an hour")
     got = {x["id"]: x["state"] for x in map(json.loads, run(t, "sessions", "--json").splitlines())}
     eq(got, {1: "died", 2: "live", 3: "died", 4: "elsewhere", 5: "died", 6: "died"}, "states")
 
 
 # --- show -----------------------------------------------------------------------------------------
 
-@case("show: the session, then a line for each message and event")
+@case("show: the session, then one line per message and event")
 def _(t):
     p = story(t)
     text = run(t, "show")
@@ -240,7 +244,7 @@ def _(t):
     eq(fields["traffic"], "25 messages, 8 calls: 4 ok, 1 tool-error, 1 error, 1 refused, 1 cancelled", "traffic")
     titles, *lines = timeline.splitlines()
     eq(titles.split(), "SEQ TIME WHAT METHOD ID TOOK SIZE".split(), "titles")
-    long = [x for x in lines if len(x) > 120 and not x.endswith("]")]  # what is remarkable is never cut
+    long = [x for x in lines if len(x) > 120 and not x.endswith("]")]  # notes in brackets are never truncated
     check(not long, f"over 120 columns: {long}")
     seqs = [int(m.group(1)) for x in lines if (m := re.match(r" *(\d+)  ", x))]
     eq(seqs, list(range(1, 26)), "seq")
@@ -276,7 +280,7 @@ def _(t):
     eq(lines[-1].split()[1:], ["•", "exit", "status=0"], "last event")
 
 
-@case("show: a request without an answer is marked, a refused one is counted")
+@case("show: a request without an answer is marked, a rejected one is counted")
 def _(t):
     p = t.proxy("--name", "open").initialize()
     p.client.send(call(1, "never"))
@@ -315,7 +319,7 @@ def _(t):
     check('\n      "method": "tools/call",\n      "method": "tools/list"\n' in pretty, "what stands twice")
 
 
-@case("show --seq: one call, what belongs to it and its answer, by any of its numbers")
+@case("show --seq: one call with its progress and answer, by any of its numbers")
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
@@ -334,7 +338,7 @@ def _(t):
     eq(text, "session 1 has no message 99; it has 1 to 25\n", "a number that is not there")
 
 
-@case("show: the members of a batch say which batch")
+@case("show: the members of a batch name the batch")
 def _(t):
     p = t.proxy("--name", "batch").initialize(version="2025-03-26")
     batch = b"[" + request(1, "tools/list") + b"," + note("notifications/x") + b"]"
@@ -351,7 +355,7 @@ def _(t):
     eq([json.loads(x)["seq"] for x in run(t, "show", "--json", "--seq", "4").splitlines()], [4, 5, 6], "the batch by its number")
 
 
-@case("show --json: every column of every row, bodies as values")
+@case("show --json: every column of every row, bodies as JSON values")
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
@@ -382,7 +386,7 @@ def _(t):
     eq([x["t_us"] for x in out[1:]], sorted(x["t_us"] for x in out[1:]), "times in order")
 
 
-@case("show reads large bodies from their file, and says when it cannot")
+@case("show reads large bodies from their file, or says why it cannot")
 def _(t):
     p = t.proxy("--name", "large", "--record", "full").initialize()
     big = "é" * 100000
@@ -420,7 +424,37 @@ def _(t):
     eq(text.count(f"(no body: {file}: No such file or directory)"), 2, "what is said of a missing file")
 
 
-@case("what a record holds never reaches a terminal raw")
+@case("show: values of a newer version are shown as unknown")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1)
+        add_message(db, 1, 1, kind="request", method="ping")
+        add_message(db, 1, 2, kind="frame", origin="cache", action="delayed", direction="both")
+    line = run(t, "show", "1").splitlines()[-1]
+    check("unknown" in line.split() and "[unknown action, unknown direction]" in line, line)
+    row = json.loads(run(t, "show", "1", "--json").splitlines()[-1])
+    eq([row[x] for x in ("kind", "origin", "action", "direction")], ["unknown"] * 4, "values")
+    eq(run(t, "search", "kind:request").count("--seq"), 1, "search")
+
+
+@case("show: a shell reads the words of the server's command")
+def _(t):
+    words = ["it's", "A=b", "it's", "'", "", "a b", "--x=y", "$HOME", "`x`", 'say "so"', "back\\slash", "naïve", "*", "~", "#", "a;b"]
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, command=json.dumps(words))
+        add_session(db, 2, command=json.dumps(["A=b", "x"]))
+        add_session(db, 3, command=json.dumps(["a\n'b\\\x1b[31m\u202e", "\t", "c"]))
+
+    def read_by(shell, session):
+        line = re.search(r"^command +(.*)$", run(t, "show", session), re.M)[1]
+        got = subprocess.run([shell, "-c", f"printf '%s\\0' {line}"], stdout=subprocess.PIPE, timeout=10 * lib.PATIENCE).stdout
+        return line, got.decode().split("\0")[:-1]
+    eq(read_by("sh", "1")[1], words, "the words")
+    eq(read_by("sh", "2"), ("'A=b' x", ["A=b", "x"]), "not an assignment")
+    eq(read_by("bash", "3")[1], ["a\n'b\\\x1b[31m\u202e", "\t", "c"], "words with control characters")
+
+
+@case("control characters of a record never reach the terminal")
 def _(t):
     evil = "\x1b[31m\x9b\x07\r\n\t\x00\x7f\u202e\u2066\u200f\u2028\ufeff"
     as_json = json.dumps(evil, ensure_ascii=False)
@@ -454,7 +488,7 @@ def _(t):
 
 # --- the terminal ---------------------------------------------------------------------------------
 
-@case("on a terminal: coloured, as wide as it is, and plain when asked")
+@case("on a terminal: coloured, fitted to its width, plain on request")
 def _(t):
     p = story(t)
     p.client.send(call(9, "wide 日本語" * 9, {"text": "日本語" * 100}))
@@ -470,7 +504,7 @@ def _(t):
         eq(re.sub(r"\x1b\[\d+m", "", coloured), plain, "the text without its colours")
         eq(coloured.count("\x1b["), len(re.findall(r"\x1b\[\d+m", coloured)), "escapes that are colours")
         for line in coloured.splitlines():
-            check(not re.search(r"\x1b\[[1-9]\d*m[^\x1b]*$", line), f"a colour that goes on: {line!r}")
+            check(not re.search(r"\x1b\[[1-9]\d*m[^\x1b]*$", line), f"a colour that is not reset: {line!r}")
     wide = [len(x) + len(re.findall("[日本語]", x)) for x in on_terminal(t, "show", env={"NO_COLOR": "1"}).splitlines()
             if not re.search(r"\[[a-z][-a-z0-9 ,:]*\]", x)]  # findings are not cut
     check(90 < max(wide[9:]) <= 100, f"the longest line has {max(wide)} of 100 columns")
@@ -483,7 +517,7 @@ def _(t):
     check(not long, f"over 80 columns: {long}")
 
 
-@case("a reader that goes away is no error; a full disk is")
+@case("a closed pipe is not an error; a full disk is")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)
@@ -497,11 +531,11 @@ def _(t):
                              env=t.environ())
         os.close(w)
         os.close(r)
-        err = p.communicate(timeout=10 * lib.SLOW)[1]
+        err = p.communicate(timeout=10 * lib.PATIENCE)[1]
         eq((p.returncode, err), (0, b""), f"{args} into a closed pipe")
         with open("/dev/full", "wb") as full:
             r = subprocess.run([lib.PROGRAM, *args, "--vault", str(t.vault)], stdout=full, stderr=subprocess.PIPE,
-                               env=t.environ(), timeout=10 * lib.SLOW)
+                               env=t.environ(), timeout=10 * lib.PATIENCE)
         eq((r.returncode, r.stderr), (3, b"mcp-interposer: error: cannot write to stdout: No space left on device\n"),
            f"{args} to a full disk")
     with open("/dev/full", "wb") as full:
@@ -509,9 +543,9 @@ def _(t):
         eq(r.returncode, 3, "--help to a full disk")
 
 
-# --- the vault as it is found ---------------------------------------------------------------------
+# --- unusual vaults ---------------------------------------------------------------------
 
-@case("looking changes nothing in the vault")
+@case("reading changes nothing in the vault")
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
@@ -528,7 +562,7 @@ def _(t):
         eq(stat.S_IMODE(f.stat().st_mode) & 0o077, 0, f"rights of others to {f.name}")
 
 
-@case("a vault that may only be read is read, without SQLite's helper files beside it")
+@case("a read-only vault is readable, without SQLite's helper files")
 def _(t):
     if not lib.ROOT_USER:
         raise lib.Skip("only root can be somebody else for a moment")
@@ -548,26 +582,26 @@ def _(t):
 
     def other(*args):
         return subprocess.run([program, *args, "--vault", vault], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, user=65534, group=65534,
-                              extra_groups=[], timeout=20 * lib.SLOW, cwd="/")
+                              env={"HOME": str(t.tmp / "nobody"), "PATH": "/usr/bin:/bin"}, user=65534, group=65534,
+                              extra_groups=[], timeout=20 * lib.PATIENCE, cwd="/")
     r = other("sessions")
     eq(r.returncode, 0, f"exit status; {r.stderr!r}")
     check(b"story" in r.stdout, f"sessions: {r.stdout!r}")
     check(b"tools/call echo" in other("show").stdout, "show")
     eq(sorted(x.name for x in vault.iterdir()), sorted(x.name for x in t.vault.iterdir()
                                                        if not x.name.endswith(("-wal", "-shm"))), "files")
-    (vault / "interposer.db-wal").write_bytes(b"x" * 100)  # a proxy was killed: what it left is not in the database
+    (vault / "interposer.db-wal").write_bytes(b"x" * 100)  # left by a killed proxy
     (vault / "interposer.db-wal").chmod(0o444)
     r = other("sessions")
     eq(r.returncode, 3, "exit status with a log that was left")
-    check(b"was not closed properly" in r.stderr and b"--vault" in r.stderr, f"stderr {r.stderr!r}")
+    check(b"was not closed cleanly" in r.stderr and b"--vault" in r.stderr, f"stderr {r.stderr!r}")
     vault.chmod(0o700)
     r = other("sessions")
     eq(r.returncode, 3, "exit status with a private vault of another")
     check(b"Permission denied" in r.stderr, f"stderr {r.stderr!r}")
 
 
-@case("100,000 messages are listed in well under a second", limit=120)
+@case("100,000 messages are listed in little CPU time", limit=120)
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)
@@ -598,7 +632,7 @@ def _(t):
         took[" ".join(args)] = best
         if args[0] == "show" and len(args) < 4:
             check(text.count("\n") >= 100001, "lines are missing")
-    slow = {k: round(v, 2) for k, v in took.items() if v > 1.0 * lib.SLOW}
+    slow = {k: round(v, 2) for k, v in took.items() if v > 4.0 * lib.SLOW}
     check(not slow, f"seconds: {slow}")
 
 
@@ -617,12 +651,12 @@ def first_cells(text, table=0):
     return [re.match(r"\| `(.+?)` \|", x).group(1) for x in tables[table].splitlines()[2:]]
 
 
-@case("docs/vault.md: every column of every table, and no other")
+@case("docs/vault.md: exactly the columns of every table")
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
     with lib.database(t.vault) as db:
-        for table in ("sessions", "messages", "events", "invocations"):
+        for table in ("sessions", "messages", "events", "escalations", "invocations"):
             columns = [r["name"].decode() for r in db.execute(f"PRAGMA table_info({table})")]
             eq(first_cells(section(f"`{table}`")), columns, f"columns of {table} in the document")
             if table != "invocations":
@@ -636,7 +670,7 @@ def _(t):
     check("`closings`" in section("`invocations`"), "the view closings")
 
 
-@case("docs/vault.md: every query runs, and those about this session find something")
+@case("docs/vault.md: every query runs, and those about this session find rows")
 def _(t):
     p = story(t)
     p.client.send(call(8, "send_email", {"to": "a@example.com"}))
@@ -675,7 +709,7 @@ def _(t):
     check(set(example) <= set(described), "fields of the example")
 
 
-@case("docs/vault.md: a large body is found by hand as it says")
+@case("docs/vault.md: a large body is found by hand as described")
 def _(t):
     p = t.proxy("--name", "large", "--record", "full").initialize()
     for n in (1, 2):
@@ -687,13 +721,13 @@ def _(t):
     (command,) = re.findall(r"```sh\n(.*?)```", section("Bodies"), re.S)
     uid, offset, length = t.rows("SELECT s.uid, m.body_offset, m.body_length FROM messages m JOIN sessions s"
                                  " ON s.id = m.session_id WHERE m.body IS NULL ORDER BY m.id DESC LIMIT 1")[0]
-    r = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, timeout=10,
+    r = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, timeout=10 * lib.PATIENCE,
                        env={**os.environ, "vault": str(t.vault), "uid": uid.decode(), "body_offset": str(offset),
                             "body_length": str(length)})
     eq(r.stdout, line, "the body")
 
 
-@case("docs/vault.md: the members of --json beside the columns")
+@case("docs/vault.md: the additional members of --json")
 def _(t):
     p = story(t)
     p.end(status=0, gone=())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Narrowing the list of sessions, and the pager."""
+"""Filters of the list of sessions, and the pager."""
 import contextlib
 import json
 import os
@@ -13,7 +13,7 @@ HOUR = 3600 * 10**6
 
 
 def five(t):
-    """Sessions that differ in everything that they can be narrowed by."""
+    """Sessions that differ in everything that filters test."""
     now = int(time.time() * 1e6)
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1, name="files", client_name="claude-code", started_at_us=now - 100 * HOUR, ended_at_us=now - 99 * HOUR,
@@ -32,7 +32,7 @@ def ids(text):
     return [json.loads(x)["id"] for x in text.splitlines()]
 
 
-@case("sessions: each option narrows the list, and together they add up")
+@case("sessions: each filter narrows the list; filters are combined")
 def _(t):
     five(t)
     for args, want in (
@@ -46,19 +46,19 @@ def _(t):
     eq(len(run(t, "sessions", "--failed", "-n", "2").splitlines()), 3, "lines of the table")
 
 
-@case("sessions: nothing that fits is a warning; a time that is none is an error")
+@case("sessions: no matching session is a warning; an invalid time is an error")
 def _(t):
     five(t)
     r = t.run("sessions", "--vault", t.vault, "--server", "nobody")
     eq((r.returncode, r.stdout), (0, b""), "status and stdout")
-    check(b"no session in " in r.stderr and b"is like that" in r.stderr, f"stderr {r.stderr!r}")
+    check(b"no matching session in " in r.stderr, f"stderr {r.stderr!r}")
     for value in ("soon", "2026-02-30", "5"):
         text = fails(t, 2, "sessions", "--since", value)
-        check(f"--since: '{value}' is no time; write 2h, today or 2026-01-31 17:05" in text, text)
-    check("MCP_INTERPOSER_UNTIL: 'x'" in fails(t, 2, "sessions", env={"MCP_INTERPOSER_UNTIL": "x"}), "the variable")
+        check(f"--since: invalid time '{value}': use a duration before now, today, or a date" in text, text)
+    check("MCP_INTERPOSER_UNTIL: invalid time 'x'" in fails(t, 2, "sessions", env={"MCP_INTERPOSER_UNTIL": "x"}), "the variable")
 
 
-@case("sessions: a date means midnight where the person is")
+@case("sessions: a date means local midnight")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1, started_at_us=1795215599 * 10**6)  # a second before midnight of 2026-11-21 in UTC+1
@@ -68,7 +68,7 @@ def _(t):
     eq(ids(run(t, "sessions", "--json", "--since", "2026-11-20T23:00Z", env={"TZ": "XXX+9"})), [2], "UTC")
 
 
-@case("show on a terminal goes through the pager, and not when it is told not to")
+@case("show on a terminal uses the pager, unless --no-pager")
 def _(t):
     five(t)
     plain = on_terminal(t, "show", "4", env={"NO_COLOR": "1"})
@@ -81,11 +81,11 @@ def _(t):
     for args, env in ((["--no-pager"], {"PAGER": "false"}), ([], {"PAGER": ""}), ([], {"PAGER": "cat"}),
                       ([], {"PAGER": "false", "TERM": "dumb"})):
         eq(on_terminal(t, "show", "4", *args, env={"NO_COLOR": "1", **env}), plain, f"with {args} {env}")
-    on_terminal(t, "show", "4", env={"PAGER": "true"})  # one that reads nothing is no error
+    on_terminal(t, "show", "4", env={"PAGER": "true"})  # a pager that reads nothing is not an error
     eq(run(t, "show", "4", env={"PAGER": "false"}), run(t, "show", "4"), "in a pipe")
 
 
-@case("show through a pager that leaves early ends well")
+@case("show with a pager that exits early succeeds")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counting calls: stats against the view `invocations`."""
+"""stats, compared with the view `invocations`."""
 import collections
 import contextlib
 import json
@@ -42,7 +42,7 @@ def expected(t, key, where="1"):
 
 
 def sessions_of_all_kinds(t):
-    """Three servers, two clients, and an end of every kind."""
+    """Three servers, two clients, and calls with every status."""
     for name, client in (("one", "cli"), ("two", "desk"), ("two", "cli")):
         p = t.proxy("--name", name, "--timeout", "tool:late=100ms", "--on-hang", "cancel").initialize(client={"name": client, "version": "1"})
 
@@ -71,7 +71,7 @@ def sessions_of_all_kinds(t):
             p.server.exit(0)
 
 
-@case("stats: the figures are those of the view, by each key")
+@case("stats: the figures equal those of the view, for each key")
 def _(t):
     sessions_of_all_kinds(t)
 
@@ -93,7 +93,7 @@ def _(t):
     same(stats(t, "--client", "de*", "--by", "method"), expected(t, lambda r: r["method"], "client_name = 'desk'"), lambda g: g["method"])
 
 
-@case("stats --since and --until count calls, not sessions; days stand newest first")
+@case("stats --since and --until select calls, not sessions; days are newest first")
 def _(t):
     hour = 3600 * 10**6
     noon = 1795262400 * 10**6  # 2026-11-21 12:00 UTC
@@ -113,7 +113,7 @@ def _(t):
     eq(len(run(t, "stats", "--by", "day", "-n", "2").splitlines()), 3, "lines with -n 2")
 
 
-@case("stats: a table with a histogram, in ASCII where the terminal is")
+@case("stats: a table with a histogram, in ASCII on an ASCII terminal")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         evil = "\x1b[31m\x00\xff\n" + "\u202e"
@@ -136,13 +136,13 @@ def _(t):
     check(max(map(len, narrow)) <= 70 and "P95" in narrow[0] and "BYTES" not in narrow[0], narrow[0])
 
 
-@case("stats: nothing to count is a warning")
+@case("stats: no matching call is a warning")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         add_session(db, 1)
     r = t.run("stats", "--vault", t.vault)
     eq((r.returncode, r.stdout), (0, b""), "status and stdout")
-    check(b"no call in " in r.stderr, f"stderr {r.stderr!r}")
+    check(b"no matching call in " in r.stderr, f"stderr {r.stderr!r}")
     eq(run(t, "stats", "--json"), "", "--json")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Searching: words, exact text and fields, with and without an index, and while proxies write."""
+"""search: words, exact text and fields, with and without an index, and while proxies write."""
 import contextlib
 import json
 import shutil
@@ -11,7 +11,7 @@ from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_t
 
 
 def found(t, *args, vault=None, status=None):
-    """(session, seq) of what is found, newest first."""
+    """(session, seq) of the matches, newest first."""
     r = t.run("search", "--json", "-n", "0", *args, "--vault", vault or t.vault)
     eq(r.stderr, b"", f"stderr of {args}")
     got = [json.loads(x) for x in r.stdout.splitlines()]
@@ -40,7 +40,7 @@ def make(t):
             answer(8, 7, '{"x":"invoice timed out"}', kind="error", origin="interposer", finding="timeout")
 
 
-# --- what is found --------------------------------------------------------------------------------
+# --- matches --------------------------------------------------------------------------------
 
 QUERIES = (
     (["invoice"], [8, 5, 3, 1]), (["INVOICE"], [8, 5, 3, 1]), (["invo*"], [8, 5, 3, 2, 1]), (["not found"], [4, 3]),
@@ -53,7 +53,7 @@ QUERIES = (
     (["invoice", "paid", "kind:result"], []))
 
 
-@case("search: words, exact text and fields find what they should, with an index and without")
+@case("search: words, exact text and fields, with and without an index")
 def _(t):
     make(t)
     for args, seqs in QUERIES:
@@ -69,7 +69,7 @@ def _(t):
         eq(found(t, *args), want, f"{args}")
 
 
-@case("search: the match in its context, newest first, as many as asked for")
+@case("search: the match in its context, newest first, limited")
 def _(t):
     make(t)
     lines = run(t, "search", "invoice", "-n", "2").splitlines()
@@ -92,17 +92,17 @@ def _(t):
     check(len(line) <= 120 and " needle y" in line and line.startswith("    xxx"), line)
 
 
-@case("search: nothing found is status 1; what cannot be asked is an error")
+@case("search: nothing found is status 1; invalid arguments are errors")
 def _(t):
     make(t)
     r = t.run("search", "nothing", "--vault", t.vault)
     eq((r.returncode, r.stdout, r.stderr), (1, b"", b""), "nothing")
-    for args, says in (([], "nothing to search for"), ([""], "an empty TEXT"), (["status:bad"], "write status:ok|tool-error|error|"),
-                       (["kind:"], "write kind:request|"), (["tool:a", "tool:b"], "there is a 'tool:' already"), (["-n", "x", "y"], "--limit")):
+    for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:ok|tool-error|error|"),
+                       (["kind:"], "expected kind:request|"), (["tool:a", "tool:b"], "'tool:' is given twice"), (["-n", "x", "y"], "--limit")):
         check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")
 
 
-@case("search: what is new is found, what is large as well, and text of a record stays text")
+@case("search: new and large messages are found; control characters are escaped")
 def _(t):
     p = t.proxy("--name", "one").initialize()
     p.client.send(call(1, "echo", {"note": "first"}))
@@ -126,7 +126,7 @@ def _(t):
     p.end()
 
 
-@case("what redact takes out of a session goes out of the index as well")
+@case("redact removes redacted words from the index as well")
 def _(t):
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     with contextlib.closing(make_vault(t.vault)) as db:
@@ -135,7 +135,7 @@ def _(t):
             add_message(db, i, 1, kind="stderr", direction="s2c", body=f"fine {token if i == 1 else ''}")
     eq(found(t, "fine"), [(100, 1), (1, 1)], "before")
     word = token.split("_")[1].lower().encode()
-    check(word in (t.vault / "Search/0000.db").read_bytes(), "the index has not the word that it should lose")
+    check(word in (t.vault / "Search/0000.db").read_bytes(), "the word is not in the index beforehand")
     r = t.run("redact", "--apply", "--all", "--vault", t.vault)
     check(r.returncode in (0, 1), r.stderr)
     eq([f.name for f in (t.vault / "Search").iterdir()], ["0001.db"], "files of the index")
@@ -148,7 +148,7 @@ def _(t):
 PROXIES, CALLS = 4, 3000 if lib.SLOW == 1 else 300
 
 
-@case(f"search while {PROXIES} proxies write all they can: no error, nothing lost, and at the end everything is found", limit=120)
+@case(f"search while {PROXIES} proxies write at full speed: no error, nothing lost, everything is found at the end", limit=120)
 def _(t):
     proxies = [t.proxy("--name", f"p{i}", server=[fake("answer"), "-s", "100"]) for i in range(PROXIES)]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The doctor: what is well, what is not, and that each finding names its remedy."""
+"""doctor: vaults with and without problems, and the remedy in each finding."""
 import contextlib
 import json
 import os
+import signal
 import sqlite3
 import time
 
@@ -27,23 +28,33 @@ def bad(found):
     return {k: [(text, remedy) for state, text, remedy in v if state == "found"] for k, v in found.items() if any(x[0] == "found" for x in v)}
 
 
-@case("doctor: all is well in a new vault, while a session runs, and where there is none")
+def recorder(t):
+    """What ps says of the only session, as soon as it is in the vault."""
+    def row():
+        lines = t.run("ps", "--json", "--vault", t.vault).stdout.splitlines()
+        return json.loads(lines[0]) if len(lines) == 1 else None
+    return lib.wait_until(row, 5, "ps does not list the session")
+
+
+@case("doctor: no findings in a new vault, during a session, and without a vault")
 def _(t):
     eq(set(doctor(t)), {"vault", "clients", "libraries"}, "checks without a vault")
     check(not t.vault.exists(), "it was made")
     p = t.proxy("--name", "x").initialize()
+    recorder(t)
     got = doctor(t)
-    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "escalations", "clients", "libraries"}, "checks")
-    eq(got["proxies"], [("ok", "1 runs", None)], "proxies")
+    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
+                  "clients", "libraries"}, "checks")
+    eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 10, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 12, r.stdout)
 
 
-@case("doctor: files that others may read are named with the command that helps")
+@case("doctor: files that other users can read are reported with the chmod command")
 def _(t):
     t.proxy("--name", "x").end()
     os.chmod(t.vault, 0o755)
@@ -52,7 +63,7 @@ def _(t):
     got = bad(doctor(t, status=1))
     eq(set(got), {"permissions"}, "findings")
     eq({x[1] for x in got["permissions"]}, {f"chmod 700 '{t.vault}'", f"chmod 600 '{t.vault}/interposer.db'",
-                                            "remove it, or put what it leads to in its place"}, "remedies")
+                                            "replace it with its target"}, "remedies")
     r = t.run("doctor", "--vault", t.vault)
     check(r.returncode == 1 and b"found  permissions  " in r.stdout and b"to do: chmod 700 " in r.stdout, r.stdout)
     (t.vault / "link").unlink()
@@ -61,7 +72,7 @@ def _(t):
     eq(bad(doctor(t)), {}, "after doing so")
 
 
-@case("doctor: a schema that is too new or too old, and a database that is damaged")
+@case("doctor: a schema that is too new or too old, and a damaged database")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         for i in range(1, 400):
@@ -88,7 +99,7 @@ def _(t):
     check("cannot be read: file is not a database" in got["database"][0][0], got)
 
 
-@case("doctor: what somebody should look at, for a day, and where it stands")
+@case("doctor: escalations of the last day, with their path")
 def _(t):
     t.proxy("--name", "x").end()
     eq(doctor(t)["escalations"], [("ok", "none", None)], "without any")
@@ -98,16 +109,17 @@ def _(t):
         (folder / name).touch(mode=0o600)
         os.utime(folder / name, (time.time() - age,) * 2)
     ((text, remedy),) = bad(doctor(t, status=1))["escalations"]
-    check(text.startswith("2 matters that somebody should look at, the newest 5m"), text)
+    check(text.startswith("2 escalations, the newest 5m"), text)
     check(remedy.endswith(f"less '{folder}/20260101T000001.000Z-auth-x.md'"), remedy)
     for path in folder.glob("*.md"):
         os.utime(path, (time.time() - 90000,) * 2)
     eq(doctor(t)["escalations"], [("ok", "2, the newest more than a day ago", None)], "a day later")
 
 
-@case("doctor: what a killed proxy has left")
+@case("doctor: the remains of a killed proxy")
 def _(t):
     p = t.proxy("--name", "x").initialize()
+    lib.wait_until(lambda: recorder(t)["unstored_bytes"] == 0, 5, "the session is not stored")
     p.die(all_of_it=True)
     got = bad(doctor(t, status=1))
     eq(set(got), {"proxies"}, "findings")
@@ -116,7 +128,70 @@ def _(t):
     eq(bad(doctor(t)), {}, "after reap")
 
 
-@case("doctor: wrapped clients whose interposer or server is not there any more, and files that nobody can read")
+@case("doctor: the recorder of a session, and what confines it")
+def _(t):
+    p = t.proxy("--name", "files").initialize()
+    row = recorder(t)
+    eq(p.children().get(row["recorder_pid"]), "mcp-recorder", "name of the recorder")
+    command = open(f"/proc/{row['recorder_pid']}/cmdline", "rb").read().rstrip(b"\0")
+    eq(command, b"mcp-interposer: recorder of files", "its title")
+    check(row["recorder_rss_bytes"] > 0 and row["unstored_bytes"] is not None, row)
+    ((state, text, _),) = doctor(t)["recorders"]
+    check(state == "ok" and text.startswith(f"files: process {row['recorder_pid']}, 0B not yet stored, running for "), text)
+    ((state, text, _),) = doctor(t)["confinement"]
+    eq(state, "ok", "confinement")
+    eq(lib.status_of(row["recorder_pid"])["NoNewPrivs"], "1", "no_new_privs")
+    p.end()
+    check("recorders" not in doctor(t), "a recorder after the end")
+
+
+@case("doctor: a recorder that does not store, and one whose proxy cannot start another")
+def _(t):
+    p = t.proxy("--name", "files").initialize()
+    pid = recorder(t)["recorder_pid"]
+    os.kill(pid, signal.SIGSTOP)
+    p.round()
+    ((text, remedy),) = bad(doctor(t, status=1))["recorders"]
+    check(text.startswith("the recorder of files has stored nothing for 1000 ms; ") and remedy.startswith(f"kill -9 {pid}:"), (text, remedy))
+    check(recorder(t)["unstored_bytes"] > 0, "nothing is unstored")
+    os.kill(pid, signal.SIGKILL)
+    eq(bad(doctor(t)), {}, "after the remedy")
+    check(recorder(t)["recorder_pid"] != pid, "the recorder was not replaced")
+    eq(len(t.messages()), 5, "messages")
+    p.end()
+
+
+@case("doctor: a database that another program keeps locked")
+def _(t):
+    p = t.proxy("--name", "files").initialize()
+    lib.wait_until(lambda: recorder(t)["unstored_bytes"] == 0, 5, "not everything is stored")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        p.round()
+        got = bad(doctor(t, "--quick", status=1))["recorders"]
+        check(len(got) == 1 and "another process has locked the database" in got[0][0], got)
+        db.execute("ROLLBACK")
+    eq(bad(doctor(t)), {}, "after the lock")
+    p.end()
+
+
+@case("doctor: what a killed session left in memory, and a directory that cannot hold journals")
+def _(t):
+    p = t.proxy("--name", "files").initialize()
+    os.kill(recorder(t)["recorder_pid"], signal.SIGSTOP)
+    p.round()
+    p.die(all_of_it=True)
+    got = bad(doctor(t, status=1))
+    eq(got["journals"], [("1 killed session has left messages that are not yet stored", "mcp-interposer sessions: it stores them first")], "journals")
+    t.run("sessions", "--vault", t.vault)
+    t.run("reap", "--vault", t.vault)
+    eq(bad(doctor(t)), {}, "afterwards")
+    eq(len(t.messages()), 5, "messages")
+    got = bad(doctor(t, "--journal-dir", t.vault, status=1))["journals"]
+    check(len(got) == 1 and "if a proxy and its recorder are killed at once" in got[0][0] and "/dev/shm" in got[0][1], got)
+
+
+@case("doctor: wrapped clients whose interposer or server does not exist, and files that cannot be read")
 def _(t):
     servers = {name: {"command": command, "args": ["proxy", "--name", name, "--", *server]} for name, command, server in (
         ("fine", str(lib.PROGRAM), ["sh", "-c", "true"]), ("lost", "/opt/gone/mcp-interposer", ["sh"]),
@@ -128,8 +203,8 @@ def _(t):
     got = bad(doctor(t, status=1))["clients"]
     eq(len(got), 3, f"findings {got}")
     texts = "\n".join(x[0] for x in got)
-    check("server lost is started by /opt/gone/mcp-interposer, which is not there" in texts, texts)
-    check("server empty runs /opt/gone/server, which is not there" in texts, texts)
+    check("server lost is started by /opt/gone/mcp-interposer, which does not exist" in texts, texts)
+    check("server empty runs /opt/gone/server, which does not exist" in texts, texts)
     check(f"{t.home}/.cursor/mcp.json: " in texts, texts)
     check("plain" not in texts and "fine" not in texts, texts)
 

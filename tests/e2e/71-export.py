@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""export --format: a session for other programs and for people, whatever is in it."""
+"""export --format: a session for other programs and for people, whatever it contains."""
 import csv
 import io
 import json
@@ -25,7 +25,7 @@ def ask(p, line, *answers):
 
 
 def session(t, names=NAMES, more=None, options=()):
-    """A session with every kind of end, and names that nobody should obey."""
+    """A session with every kind of end, and hostile names."""
     p = t.proxy("--name", f"evil {EVIL}", "--timeout", "tool:late=300ms", "--on-hang", "cancel", *options).initialize(client={"name": "=client", "version": EVIL})
     for i, name in enumerate(names):
         ask(p, call(f"n{i}", name, {"html": EVIL, "n": 12345678901234567890, "f": 1.0}),
@@ -79,7 +79,7 @@ def no_control(text, what, but=""):
 
 # --- for programs ---------------------------------------------------------------------------------
 
-@case("jsonl is what show --json prints")
+@case("jsonl: the same as show --json")
 def _(t):
     session(t)
     shown = t.run("show", "--vault", t.vault, "--json").stdout.decode()
@@ -88,7 +88,7 @@ def _(t):
     check("stderr" not in kinds and "request" in kinds, f"kinds with --no-stderr: {kinds}")
 
 
-@case("csv: a line for each row of the view invocations, as any reader of RFC 4180 has it")
+@case("csv: a line for each row of the view invocations, in RFC 4180")
 def _(t):
     session(t)
     text = export(t, "csv")
@@ -115,7 +115,7 @@ def attributes(span):
     return {a["key"]: list(a["value"].values())[0] for a in span["attributes"]}
 
 
-@case("otlp: a span for each request of either side, by the MCP conventions")
+@case("otlp: a span for each request of either side, by the MCP semantic conventions")
 def _(t):
     session(t)
     lines = export(t, "otlp").splitlines()
@@ -172,7 +172,7 @@ def _(t):
 
 # --- for people -----------------------------------------------------------------------------------
 
-@case("markdown: flat front matter, and nothing in a record is markup")
+@case("markdown: flat front matter; recorded text is never markup")
 def _(t):
     session(t)
     text = export(t, "markdown")
@@ -183,7 +183,7 @@ def _(t):
     eq((fields["type"], json.loads(fields["client"]), fields["calls"], fields["tags"]),
        ("mcp-session", "=client", str(len(invocations(t))), "[mcp, mcp-session]"), "fields")
     check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fields["started_at"]), "started_at")
-    # What stands outside fences and escapes is ours alone.
+    # Only text of the program is outside fences and escapes.
     plain, fence = [], None
     for line in rest.splitlines():
         ticks = re.match("`{3,}", line)
@@ -198,12 +198,19 @@ def _(t):
         check(not re.search(r"[<>`$=%&{}\[\]]", line), f"markup in {line!r}")
         if line.startswith("|"):
             eq(line.count("|"), 7, f"cells of {line!r}")
-    eq(sum(x.startswith("### ") for x in plain), len(invocations(t)) + 1, "calls that are told of")
-    check("Found: tool\\-error" in rest and "Found: duplicate\\-envelope\\-key" in rest, "findings")
+    eq(sum(x.startswith("### ") for x in plain), len(invocations(t)) + 1, "listed calls")
+    check("Findings: tool\\-error" in rest and "Findings: duplicate\\-envelope\\-key" in rest, "findings")
     check("12345678901234567890" in rest and '"f": 1.0' in rest, "a number has changed")
 
 
-@case("markdown: long bodies are cut, with a word")
+@case("markdown: one call is not called calls")
+def _(t):
+    t.proxy().initialize().end()
+    text = export(t, "markdown")
+    check(re.search(r"^Client: .* 1 call, 0 errors, ", text, re.M), text[:1000])
+
+
+@case("markdown: long bodies are truncated with a mark")
 def _(t):
     def more(p):
         ask(p, call(50, "long"), text_result(50, "x" * 10000))
@@ -219,14 +226,14 @@ def data_of(page):
     return json.loads(data)
 
 
-@case("html: one page, its data cannot leave its element, and no text of it is markup")
+@case("html: one page; the data cannot end its element, and is never markup")
 def _(t):
     session(t)
     page = export(t, "html")
     no_control(page, "html")
     eq((page.count("<script"), page.count("</script")), (2, 2), "script elements")
     check("<img" not in page and "<svg" not in page, "an element of the record")
-    own = (lib.ROOT / "cli/report.html").read_text()
+    own = (lib.ROOT / "cli/export/report.html").read_text()
     check(not re.search(r'(src|href|url)\s*[=(]', own), "something is fetched")
     eq(re.findall(r'https?:[^"]*', own), ["http://www.w3.org/2000/svg"], "addresses: SVG's name alone")
     head, *items = data_of(page)
@@ -240,11 +247,11 @@ def _(t):
     check("stderr" not in {m.get("kind") for m in data_of(export(t, "html", "--no-stderr"))}, "--no-stderr")
 
 
-@case("html: its script is good JavaScript")
+@case("html: its script is valid JavaScript")
 def _(t):
     if not shutil.which("node"):
         raise lib.Skip("no node here")
-    page = (lib.ROOT / "cli/report.html").read_text()
+    page = (lib.ROOT / "cli/export/report.html").read_text()
     (t.tmp / "page.js").write_text(re.findall(r"<script>\n(.*?)</script>", page, re.S)[0])
     r = subprocess.run(["node", "--check", t.tmp / "page.js"], stderr=subprocess.PIPE)
     eq(r.returncode, 0, f"node --check: {r.stderr!r}")
@@ -257,7 +264,7 @@ def type_filter(b, text):
     b.run(f"(e => {{ e.value = {json.dumps(text)}; e.dispatchEvent(new Event('input')); }})(document.getElementById('filter'))")
 
 
-@case("html in Chromium: no error, nothing runs, the filter filters, desk and phone, light and dark", limit=240)
+@case("html in Chromium: no error, no recorded script runs, the filter works, wide and narrow, light and dark", limit=240)
 def _(t):
     browser.find()
     session(t)
@@ -306,7 +313,7 @@ def _(t):
 FORMATS = ("jsonl", "csv", "otlp", "markdown", "html")
 
 
-@case("a session that runs, one without a message, one without bodies")
+@case("a running session, one without messages, one without bodies")
 def _(t):
     p = t.proxy("--name", "live").initialize()
     p.client.send(call(1, "open"))
@@ -333,7 +340,7 @@ def _(t):
         check("tool" in text and "s3cret" not in text, f"{format} of a session without bodies")
 
 
-@case("a large body that is missing is told of, and the rest is written")
+@case("a missing large body is reported, and the rest is written")
 def _(t):
     def more(p):
         ask(p, call(50, "large"), text_result(50, "y" * 300000))
@@ -345,7 +352,7 @@ def _(t):
     check("cannot be read" in export(t, "markdown"), "a word in markdown")
 
 
-@case("a file is written whole or not at all, and a full disk is told of")
+@case("a file is written whole or not at all, and a full disk is reported")
 def _(t):
     session(t, names=["tool"])
     for format in FORMATS:

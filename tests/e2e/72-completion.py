@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""completion: what bash, zsh and fish make of the beginning of a command line."""
+"""completion: candidates in bash, zsh and fish."""
+import contextlib
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import time
 
 import lib
 from lib import call, case, check, eq, text_result
+from looking import add_message, add_session, make_vault
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -29,7 +31,7 @@ def commands(t):
 
 def options(t, command):
     """(letter or None, name, argument or None) of each option in the help."""
-    text = t.run(command, "--help").stdout.decode()
+    text = re.sub(r"\n {9,}", "  ", t.run(command, "--help").stdout.decode())  # long lines are broken
     return [(m[0] or None, m[1], m[2] or None)
             for m in re.findall(r"^  (?:-(\w), |    )--([a-z-]+)(?: (\S+))?  ", text, re.M)]
 
@@ -44,17 +46,17 @@ def environ(t, more=None):
                       "PS1": "$ ", **(more or {})})
 
 
-def bash(t, *words, cwd=None):
+def bash(t, *words, cwd=None, more=None):
     """What bash offers for the last word. The words are as bash splits them: `--a=b` is three."""
     path = script(t, "bash")
     text = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcp_interposer 2>/dev/null;'
             ' printf "%s\\n" "${COMPREPLY[@]}"')
     r = subprocess.run(["bash", "--norc", "-c", text, "bash", path, "mcp-interposer", *words], stdout=subprocess.PIPE,
-                       env=environ(t), cwd=cwd or t.tmp, timeout=20 * lib.SLOW)
+                       env=environ(t, more), cwd=cwd or t.tmp, timeout=20 * lib.PATIENCE)
     return [x for x in r.stdout.decode().split("\n") if x]
 
 
-@case("each shell takes its script")
+@case("each shell accepts its script")
 def _(t):
     found = 0
     for shell in SHELLS:
@@ -64,8 +66,8 @@ def _(t):
             r = subprocess.run([shell, "-n", path], stderr=subprocess.PIPE)
             eq((r.returncode, r.stderr), (0, b""), f"{shell} -n")
     check(found > 0, "no shell at all")
-    for args, says in ((["completion"], b"no shell: bash, zsh or fish"),
-                       (["completion", "csh"], b"'csh' is none of bash, zsh and fish")):
+    for args, says in ((["completion"], b"missing shell: use bash, zsh or fish"),
+                       (["completion", "csh"], b"unknown shell 'csh': use bash, zsh or fish")):
         r = t.run(*args)
         eq((r.returncode, r.stdout), (2, b""), f"{args}")
         check(says in r.stderr, f"{args}: {r.stderr!r}")
@@ -93,7 +95,12 @@ def _(t):
     eq(bash(t, "completion", ""), list(SHELLS), "completion")
     eq(bash(t, "wrap", "-c", "cl"), ["claude-code", "claude-desktop"], "wrap -c")
     eq(bash(t, "--on-hang", "k"), ["kill"], "the short form of proxy")
-    eq(bash(t, "sessions", "--server", ""), [], "what nobody can know")
+    eq(bash(t, "sessions", "--server", ""), [], "there is no vault")
+    eq(bash(t, "sessions", "--since", ""), [], "what nobody can know")
+    eq(bash(t, "unknown", ""), [], "an unknown command")
+    eq(bash(t, "check", "--fail-on", "warning,no"), ["warning,note", "warning,none", "warning,not-json",
+                                                     "warning,no-newline", "warning,not-jsonrpc",
+                                                     "warning,no-subscription"], "a list")
 
 
 @case("bash: paths, sessions, and the server's own command line")
@@ -109,12 +116,86 @@ def _(t):
     eq(bash(t, "export", "", cwd=here), ["2", "1"], "sessions of export")
     eq(sorted(bash(t, "export", "-o", "a", cwd=here)), ["a file", "a folder"], "its file")
     eq(bash(t, "sessions", "--vault", "", cwd=here), ["a folder"], "a directory")
+    eq(bash(t, "sessions", "--journal-dir", "", cwd=here), ["a folder"], "another directory")
     check("python3" in bash(t, "proxy", "pyth"), "the server of proxy")
     check("python3" in bash(t, "proxy", "--name", "x", "--", "pyth"), "the server of proxy behind --")
     check("python3" in bash(t, "verify", "1", "--", "pyth"), "the server of verify")
     eq(sorted(bash(t, "proxy", "-v", "python3", "a", cwd=here)), ["a file", "a folder"], "an argument of the server")
     eq(bash(t, "proxy", "python3", "--on-hang", "", cwd=here), bash(t, "proxy", "python3", "", cwd=here),
        "an option of the server is no option of ours")
+
+
+@case("bash: names from the vault")
+def _(t):
+    p = t.proxy("--name", "alpha").initialize(client={"name": "cli", "version": "1"})
+    for i, tool in enumerate(("read_file", "read_all", "$(touch owned)", "a b", "semi;colon", ":files", "-x")):
+        p.client.send(call(i, tool))
+        p.server.recv()
+        p.server.send(text_result(i, "x"))
+        p.client.recv()
+    p.end()
+    t.proxy("--name", "beta; echo").initialize().end()
+    t.proxy("--name", "gamma").initialize().end()
+    eq(bash(t, "sessions", "--server", ""), ["gamma", "alpha"], "servers; one could run a command")
+    eq(bash(t, "sessions", "--server", "=", "al"), ["alpha"], "behind =")
+    eq(bash(t, "tools", ""), ["gamma", "alpha"], "servers of tools")
+    eq(bash(t, "replay", "--name", "g"), ["gamma"], "a server of replay")
+    eq(bash(t, "proxy", "--name", "g"), [], "a new name")
+    eq(bash(t, "tail", "--client", ""), ["cli"], "the client; another one has a blank")
+    eq(bash(t, "tail", "--tool", ""), ["read_file", "read_all"], "tools; no name that a shell would interpret")
+    eq(bash(t, "tail", "--tool", "read_f"), ["read_file"], "one tool")
+    check({"initialize", "tools/call"} <= set(bash(t, "tail", "--method", "")), "methods")
+    eq(bash(t, "search", "to"), ["tool:"], "a field")
+    eq(bash(t, "search", "tool", ":"), ["read_file", "read_all"], "its values")
+    eq(bash(t, "search", "tool", ":", "read_a"), ["read_all"], "the beginning of one")
+    eq(bash(t, "search", "status", ":", "re"), ["refused"], "a status")
+    eq(bash(t, "show", "-V", str(t.tmp / "none"), ""), [], "another vault")
+    config = t.tmp / "config.ini"
+    config.write_text(f"vault = {t.vault}\n")
+    eq(bash(t, "show", "--config", str(config), "", more={"MCP_INTERPOSER_VAULT": ""}), ["3", "2", "1"], "a configuration")
+    eq(bash(t, "show", "", more={"MCP_INTERPOSER_VAULT": "", "HOME": str(t.tmp)}), [], "no vault")
+
+
+@case("__complete: candidates with descriptions, nothing on stderr, and not in the help")
+def _(t):
+    def complete(*words, **env):
+        r = subprocess.run([lib.PROGRAM, "__complete", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           env=environ(t, env), timeout=20 * lib.PATIENCE)
+        eq((r.returncode, r.stderr), (0, b""), f"{words}")
+        return r.stdout.decode().splitlines()
+    t.proxy("--name", "alpha").initialize().end()
+    summary = re.search(r"^  export +(.*)$", t.run("--help").stdout.decode(), re.M)[1]
+    eq(complete("expo"), [f"export\t{summary}"], "a command")
+    check(re.fullmatch(r"1\talpha, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", complete("show", "")[0]), "a session")
+    eq(complete("replay", ""), complete("show", "") + [":files"], "sessions and files")
+    eq(complete("-V", "x", "--", "npx", ""), [":server 3"], "the short form of proxy")
+    eq(complete("show", "1", ""), [], "an operand too many")
+    eq(complete("sessions", "--no-such-option", "--js"), ["--json\t" + [x for x in complete("sessions", "--") if
+                                                          x.startswith("--json\t")][0].split("\t")[1]], "an unknown option")
+    eq(complete(), complete(""), "no word")
+    vault = t.tmp / "broken"
+    vault.mkdir()
+    (vault / "interposer.db").write_bytes(b"no database" * 1000)
+    eq(complete("show", "", MCP_INTERPOSER_VAULT=str(vault)), [], "a broken vault")
+    eq(complete("show", "--vault", str(vault / "none"), ""), [], "no vault")
+    check(not (vault / "none").exists(), "nothing is made")
+    check(b"__complete" not in t.run("--help").stdout, "the help")
+    config = t.tmp / "config.ini"
+    config.write_text("[__complete]\nvault = x\n")
+    eq(t.run("sessions", "--config", config).returncode, 2, "no section of the configuration")
+
+
+@case("completion is quick in a large vault")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        for s in range(1, 400):
+            add_session(db, s, name=f"server-{s}")
+            for i in range(1, 100):
+                add_message(db, s, i, kind="request", rpc_id=str(i), method="tools/call", target=f"tool_{i % 40}")
+    for words, n in ((("show", ""), 50), (("tail", "--server", ""), 50), (("tail", "--tool", ""), 40)):
+        began = time.monotonic()
+        eq(len(bash(t, *words)), n, f"candidates of {words}")
+        check(time.monotonic() - began < 20 * lib.SLOW, f"{words}: {time.monotonic() - began:.1f} s")
 
 
 INTERACTIVE = {
@@ -133,7 +214,7 @@ def typed(t, text, shell="bash"):
 
     def until(done, what):
         nonlocal out
-        end = time.monotonic() + 20 * lib.SLOW
+        end = time.monotonic() + 20 * lib.PATIENCE
         while not done(out):
             check(select.select([fd], [], [], max(0, end - time.monotonic()))[0], f"{what}; so far {out!r}")
             out += os.read(fd, 4096)
@@ -150,10 +231,11 @@ def typed(t, text, shell="bash"):
     return re.search(rb"\nit is: (.*?)\s*\n", out).group(1).decode()
 
 
-@case("bash: a person at a terminal presses tab")
+@case("bash: completion in an interactive terminal")
 def _(t):
     eq(typed(t, "mcp-interposer expo\t--form\tmark\t"), "mcp-interposer export --format markdown", "the line")
     eq(typed(t, "mcp-interposer proxy --on-hang=k\t"), "mcp-interposer proxy --on-hang=kill", "the line")
+    eq(typed(t, "mcp-interposer search st\tti\t"), "mcp-interposer search status:timeout", "the line")
 
 
 @case("fish: commands, options and values")
@@ -164,7 +246,7 @@ def _(t):
 
     def fish(line):
         r = subprocess.run(["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, env=environ(t), timeout=30 * lib.SLOW)
+                           stderr=subprocess.PIPE, env=environ(t), cwd=t.tmp, timeout=30 * lib.PATIENCE)
         eq(r.stderr, b"", f"stderr of fish for {line}")
         return [x.split("\t")[0] for x in r.stdout.decode().splitlines()]
     t.proxy("--name", "s1").initialize().end()
@@ -172,9 +254,17 @@ def _(t):
     check({"--format", "--output", "--vault"} <= set(fish("mcp-interposer export --")), "options")
     eq(fish("mcp-interposer export --format c"), ["cassette", "csv"], "values")
     eq(fish("mcp-interposer show "), ["1"], "sessions")
+    eq(fish("mcp-interposer proxy --on-hang=k"), ["--on-hang=kill"], "a value behind =")
+    (t.tmp / "a file").touch()
+    (t.tmp / "a folder").mkdir()
+    eq(fish("mcp-interposer export -o a"), ["a file", "a folder/"], "files")
+    eq(fish("mcp-interposer export --output=a"), ["--output=a file", "--output=a folder/"], "files behind =")
+    eq(fish("mcp-interposer show --vault a"), ["a folder/"], "directories")
+    check("python3" in fish("mcp-interposer proxy -v -- pyth"), "the server")
+    eq(fish("mcp-interposer proxy python3 a"), ["a file", "a folder/"], "an argument of the server")
 
 
-@case("zsh: it loads into the completion system")
+@case("zsh: the script loads into the completion system")
 def _(t):
     if not shutil.which("zsh"):
         raise lib.Skip("no zsh here")
@@ -184,10 +274,19 @@ def _(t):
     text = (f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -d {t.tmp}/dump;"
             " print $_comps[mcp-interposer]; unfunction _mcp-interposer 2>/dev/null; autoload +X _mcp-interposer && print loaded")
     r = subprocess.run(["zsh", "-f", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ(t),
-                       timeout=30 * lib.SLOW)
+                       timeout=30 * lib.PATIENCE)
     eq((r.stdout, r.stderr), (b"_mcp-interposer\nloaded\n", b""), "zsh")
-    eq(typed(t, "mcp-interposer expo\t--form\tmark\t", "zsh"), "mcp-interposer export --format=markdown", "the line")
+    eq(typed(t, "mcp-interposer expo\t--form\tmark\t", "zsh"), "mcp-interposer export --format markdown", "the line")
     eq(typed(t, "mcp-interposer proxy --on-hang=k\t", "zsh"), "mcp-interposer proxy --on-hang=kill", "the line")
+    (t.tmp / "a-file").touch()
+    t.proxy("--name", "alpha").initialize().end()
+    for line, whole in (("mcp-interposer show \t", "mcp-interposer show 1"),
+                        ("mcp-interposer search st\tti\t", "mcp-interposer search status:timeout"),
+                        ("mcp-interposer sessions --server a\t", "mcp-interposer sessions --server alpha"),
+                        (f"mcp-interposer export -o {t.tmp}/a-\t", f"mcp-interposer export -o {t.tmp}/a-file"),
+                        (f"mcp-interposer export --output={t.tmp}/a-\t", f"mcp-interposer export --output={t.tmp}/a-file"),
+                        (f"mcp-interposer proxy -v -- cat {t.tmp}/a-\t", f"mcp-interposer proxy -v -- cat {t.tmp}/a-file")):
+        eq(typed(t, line, "zsh"), whole, "the line")
 
 
 lib.main()

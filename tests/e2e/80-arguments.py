@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--check-arguments: calls held against the tools/list of the session, and results against outputSchema."""
+"""--check-arguments: calls checked against the tools/list of the session, and results against outputSchema."""
 import json
 import sys
 
@@ -47,14 +47,14 @@ def findings(t):
             for m in t.messages("finding IS NOT NULL AND finding NOT LIKE '%unknown-method%'")]
 
 
-@case("reject: the client is told where and why, and the server gets nothing")
+@case("reject: the error for the client says where and why, and the server gets nothing")
 def _(t):
     p = listed(t.proxy("--check-arguments", "reject").initialize(), [ADD, ECHO])
     message = refused(p, 1, "add", {"a": 1, "b": "two"}, "invalid-arguments", pointer="/b", tool="add",
                       reason='must be of type "integer", is a string')
     eq(message, 'invalid arguments for the tool add: /b must be of type "integer", is a string', "message")
     refused(p, 2, "add", {"a": 1}, "invalid-arguments", pointer="", reason='"b" is missing')
-    refused(p, 3, "add", {"a": 1, "b": 2, "c": 3}, "invalid-arguments", pointer="/c", reason="there must be no such member")
+    refused(p, 3, "add", {"a": 1, "b": 2, "c": 3}, "invalid-arguments", pointer="/c", reason="unexpected member")
     message = refused(p, 4, "ad", {"a": 1}, "unknown-tool", tool="ad")
     eq(message, "unknown tool: ad; did you mean add?", "message")
     passes(p, 5, "add", {"a": 1, "b": 2}, {"sum": 3})
@@ -64,10 +64,10 @@ def _(t):
     rows = t.messages("method = 'tools/call'")
     eq([m.action for m in rows], ["refused"] * 4 + ["forwarded"] * 2, "actions")
     told = t.run("check", "--vault", t.vault).stdout.decode()
-    check('/b must be of type "integer", is a string' in told and "/c there must be no such member" in told, told)
+    check('/b must be of type "integer", is a string' in told and "/c unexpected member" in told, told)
 
 
-@case("warn, the default: noted, said once for each tool, forwarded")
+@case("warn, the default: forwarded with a finding, and one warning for each tool")
 def _(t):
     p = listed(t.proxy().initialize(), [ADD])
     passes(p, 1, "add", {"a": "1", "b": 2}, {"sum": 3})
@@ -80,7 +80,7 @@ def _(t):
     check("/a must be of type" in said[0] and '"1"' not in said[0], said[0])
 
 
-@case("off: nothing is looked at")
+@case("off: nothing is checked")
 def _(t):
     p = listed(t.proxy("--check-arguments", "off").initialize(), [ADD])
     passes(p, 1, "add", {"a": "1"})
@@ -89,7 +89,7 @@ def _(t):
     eq(findings(t), [], "findings")
 
 
-@case("results are held against outputSchema, and only noted")
+@case("results are checked against outputSchema, with findings alone")
 def _(t):
     p = listed(t.proxy("--check-arguments", "reject").initialize(), [ADD])
     passes(p, 1, "add", {"a": 1, "b": 2}, {"sum": "three"})
@@ -104,7 +104,7 @@ def _(t):
     eq(findings(t), [" invalid-structured-content"] * 2 + [" tool-error"], "findings")
 
 
-@case("without a list, with a page of it, and after list_changed nothing is refused that may be right")
+@case("nothing is rejected without a complete and current list of tools")
 def _(t):
     p = t.proxy("--check-arguments", "reject").initialize(capabilities={"tools": {"listChanged": True}})
     passes(p, 1, "sub", {})
@@ -133,7 +133,7 @@ def _(t):
     p.end()
 
 
-@case("a schema that cannot be used, or takes too long, refuses nothing")
+@case("an unusable or slow schema rejects nothing")
 def _(t):
     tools = [{"name": "a", "inputSchema": 7}, {"name": "b"}, {"name": "c", "inputSchema": {"$ref": "http://x/y"}},
              {"name": "d", "inputSchema": {"properties": {"s": {"pattern": "^(a+)+$"}}}},
@@ -144,7 +144,7 @@ def _(t):
     p.end()
 
 
-@case("a call through a whole pipe of them is checked as fast as it comes", limit=120)
+@case("a pipe full of calls is checked at full speed", limit=120)
 def _(t):
     p = listed(t.proxy("--check-arguments", "reject").initialize(), [ADD, ECHO])
     n = 2000
@@ -174,7 +174,7 @@ for line in sys.stdin:
 """
 
 
-@case("a new process of the server may have other tools: its list is not known yet")
+@case("after a restart the list of tools is unknown until it is read again")
 def _(t):
     script = t.tmp / "server.py"
     script.write_text(CRASHING)

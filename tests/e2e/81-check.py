@@ -44,7 +44,7 @@ NAMES = [("server", "invalid-result", "error"), ("client", "invalid-params", "er
          ("client", "unknown-method", "note"), ("server", "stray-progress", "error")]
 
 
-@case("a session: text, JSON, JUnit and SARIF say the same")
+@case("a session: text, JSON, JUnit and SARIF have the same findings")
 def _(t):
     record(t)
     eq(as_json(t), [NAMES], "findings")
@@ -63,7 +63,7 @@ def _(t):
     check(len(ids) == len(set(ids)) and {n for _, n, _ in NAMES} < set(ids), "SARIF rules")
 
 
-@case("a file: the same findings, at its lines")
+@case("a file: the same findings, with line numbers")
 def _(t):
     record(t)
     file = t.tmp / "a b.jsonl"
@@ -76,13 +76,13 @@ def _(t):
         eq(place["artifactLocation"]["uri"], "file://" + urllib.parse.quote(str(file)), "uri")
         line = json.loads(lines[place["region"]["startLine"] - 1])
         check(r["ruleId"] in line.get("finding", ""), f"{r['ruleId']} at {line}")
-    # what was not noted when it passed is found all the same
+    # violations that were not recorded are found as well
     stripped = [json.dumps({k: v for k, v in json.loads(x).items() if k != "finding"}) for x in lines]
     file.write_text("\n".join(stripped) + "\n")
     eq(as_json(t, file), [NAMES], "findings without the notes of the proxy")
 
 
-@case("--fail-on and --only say what counts")
+@case("--fail-on and --only select the findings that fail")
 def _(t):
     record(t)
     for options, status in ((["--fail-on", "none"], 0), (["--fail-on", "note"], 1), (["--fail-on", "crlf,bom"], 0),
@@ -92,7 +92,7 @@ def _(t):
     eq(as_json(t, "--only", "server"), [[n for n in NAMES if n[0] == "server"]], "of the server")
     done = t.run("check", "--vault", t.vault, "--fail-on", "no-such")
     eq(done.returncode, 2, "a name that is none")
-    check(b"'no-such' is no finding" in done.stderr, done.stderr)
+    check(b"unknown finding 'no-such'" in done.stderr, done.stderr)
 
 
 @case("the JSON has the members that docs/ci.md describes, and no others")
@@ -103,7 +103,7 @@ def _(t):
     table = (lib.ROOT / "docs/ci.md").read_text().split("`--format json` prints one object:")[1]
     cells = dict(re.findall(r"^\| `([a-z.\[\]]+)` \| (.*) \|$", table, re.M))
     eq(set(got), {k for k in cells if "." not in k}, "members of the object")
-    mean = {"client", "server", "uid"}                                         # words in the cells that are no members
+    mean = {"client", "server", "uid"}                                         # words in the cells that are not members
     one, two = got["recordings"]
     eq(set(one) | set(two), set(re.findall(r"`([a-z_]+)`", cells["recordings"])) - mean | {"server"}, "members of a recording")
     eq(("session" in one, "file" in one, "session" in two, "file" in two), (True, False, False, True), "what it is")
@@ -111,7 +111,7 @@ def _(t):
        "members of a finding")
 
 
-@case("each finding says what is wrong there: the member, the place in the arguments, the line, the error")
+@case("each finding has details: the member, the pointer into the arguments, the line, the error")
 def _(t):
     p = t.proxy("--name", "srv").initialize()
     schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}
@@ -138,7 +138,7 @@ def _(t):
             check(part in text, f"{part} in {fmt}: {text}")
 
 
-@case("--all and the options of sessions: every session that is like that, the oldest first")
+@case("--all and the options of sessions: every matching session, oldest first")
 def _(t):
     record(t)
     p = t.proxy("--name", "other").initialize()
@@ -152,23 +152,23 @@ def _(t):
         eq([len(r["findings"]) for r in got["recordings"]], [0 if n == "other" else 4 for n in names], f"findings with {args}")
     eq(json.loads(run(t, "-f", "json", "--all", status=1))["failing"], 6, "the sum")
     for args, status, says in ((["--all", "1"], 2, b"not both"), (["--server", "srv", "x.jsonl"], 2, b"not both"),
-                               (["--server", "none"], 3, b"is like that")):
+                               (["--server", "none"], 3, b"no matching session")):
         done = t.run("check", "--vault", t.vault, *args)
         eq((done.returncode, done.stdout), (status, b""), f"{args}")
         check(says in done.stderr, done.stderr)
 
 
-@case("--ignore leaves findings out: they are not told, and do not count")
+@case("--ignore: findings are neither listed nor counted")
 def _(t):
     record(t)
     eq(as_json(t, "--ignore", "invalid-result,unknown-method"), [[NAMES[1], NAMES[3]]], "findings")
     eq(as_json(t, "-i", ",".join(n for _, n, _ in NAMES), status=0), [[]], "none is left")
     done = t.run("check", "--vault", t.vault, "--ignore", "error")
     eq(done.returncode, 2, "a severity is no name")
-    check(b"'error' is no finding" in done.stderr, done.stderr)
+    check(b"unknown finding 'error'" in done.stderr, done.stderr)
 
 
-@case("several recordings, none, and what is no recording")
+@case("several recordings, none, and an invalid one")
 def _(t):
     eq(t.run("check", "--vault", t.vault).returncode, 3, "no vault")
     record(t)
@@ -181,7 +181,7 @@ def _(t):
     eq(as_json(t, "1", good, good), [NAMES] * 3, "three recordings")
 
 
-@case("a session of an older version, and one without bodies, are checked as far as can be")
+@case("a session of an older version, and one without bodies, are checked as far as possible")
 def _(t):
     record(t, "--record", "minimal")
     eq(as_json(t), [NAMES], "what was noted")

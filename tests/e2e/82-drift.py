@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Tools that are others than in the session before: the finding, the event, and `tools --diff`."""
+"""Tools that differ from the previous session: the finding, the event, and `tools --diff`."""
 import json
 
 import lib
 from lib import case, check, eq, request, result
+from looking import on_terminal
 
 ADD = {"name": "add", "description": "adds\nnumbers", "annotations": {"readOnlyHint": True},
        "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}}
@@ -29,7 +30,7 @@ def session(t, *pages, name="calc", options=()):
 
 
 def changes(t):
-    """Of each session: what changed, by its event, and whether a message says so."""
+    """For each session: the changes in its event, and whether a message has the finding."""
     found = [json.loads(detail)["tools"] for (detail,) in
              t.rows("SELECT detail FROM events WHERE kind = 'tool-changed' ORDER BY id")]
     noted = len(t.messages("finding LIKE '%tool-changed%'"))
@@ -37,7 +38,7 @@ def changes(t):
     return [sorted((c["tool"], c["change"]) for c in f) for f in found]
 
 
-@case("what is new, changed or gone is an event and a finding, and said on stderr")
+@case("new, changed and removed tools are an event, a finding and a log line")
 def _(t):
     eq(session(t, [ADD, SUB]), [], "the first session has nothing to differ from")
     eq(session(t, [SUB, json.loads(json.dumps(ADD, sort_keys=True))]), [], "another order is no difference")
@@ -52,7 +53,7 @@ def _(t):
     eq([x.endswith("tools changed") for x in lines[1:]], [False, True, False, False], "sessions as text")
 
 
-@case("another server, a session without a whole list, and --check-arguments off")
+@case("another server, a session with an incomplete list, and --check-arguments off")
 def _(t):
     session(t, [ADD])
     eq(session(t, [SUB], name="other"), [], "another name is another server")
@@ -68,7 +69,7 @@ def _(t):
     eq(changes(t), [[("add", "gone"), ("sub", "new")]], "changes")
 
 
-@case("a definition with a secret in it is no difference to itself")
+@case("a definition with a secret does not differ from itself")
 def _(t):
     secret = {**SUB, "description": "use the key AKIAZ7QH3XT5MWRK2VDP"}
     session(t, [secret])
@@ -77,7 +78,7 @@ def _(t):
     eq(changes(t), [], "changes")
 
 
-@case("tools lists them, --diff shows what has changed")
+@case("tools lists the tools, --diff shows the changes")
 def _(t):
     session(t, [ADD, SUB])
     session(t, [ADD2, MUL])
@@ -97,6 +98,9 @@ def _(t):
     check(lines[0].startswith("--- session 1,") and lines[1].startswith("+++ session 3,"), text)
     eq(lines[2:], ["changed add", "  /description", '  - "adds\\nnumbers"', '  + "sends your files away"',
                    "  /inputSchema/required", '  - ["a"]', '  + ["a","b"]', "new     mul", "gone    sub"], "diff")
+    session(t, [{**ADD, "description": "long " * 14}], name="wide")
+    lines = on_terminal(t, "tools", "wide", columns=60, env={"NO_COLOR": "1"}).splitlines()
+    check("ARGUMENTS" in lines[1] and max(map(len, lines)) == 60 and lines[2].endswith("…"), lines)
     rows = [json.loads(x) for x in tools("calc", "--diff", "--json", status=1).splitlines()]
     eq([(r["tool"], r["change"], r["before"] == ADD, r["now"] == ADD2) for r in rows],
        [("add", "changed", True, True), ("mul", "new", False, False), ("sub", "gone", False, False)], "JSON")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of MCP through the whole program: real clients' ways that are no fault, and --validate protocol."""
+"""The rules of MCP in the whole program: valid habits of real clients, and --validate protocol."""
 import json
 
 import lib
@@ -20,7 +20,7 @@ def found(t):
     return [m.finding.decode() for m in t.messages("finding IS NOT NULL")]
 
 
-@case("a probe, an unknown method, then the handshake of an older revision: nothing to find")
+@case("a probe, an unknown method, then the handshake of an older revision: no findings")
 def _(t):
     p = t.proxy("--validate", "protocol")
     through(p, request("probe", "server/discover", {"_meta": MODERN}), error("probe", -32601, "Method not found"))
@@ -40,7 +40,7 @@ def _(t):
     eq(found(t), [], "findings")
 
 
-@case("a client that never says initialized is served, and that is noted once")
+@case("a client that never sends initialized is served, with one finding")
 def _(t):
     p = t.proxy("--validate", "protocol")
     through(p, request(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
@@ -51,7 +51,7 @@ def _(t):
     eq(found(t), ["request-before-initialized"], "findings")
 
 
-@case("--validate protocol: each side's mistakes go no further, and the error names the rule")
+@case("--validate protocol: mistakes of either side are rejected, and the error names the rule")
 def _(t):
     p = t.proxy("--validate", "protocol").initialize("2025-11-25")
 
@@ -91,7 +91,7 @@ def _(t):
        + [("notifications/message", "refused")], "notifications of the server")
 
 
-@case("--validate wire, the default: the same is forwarded and noted")
+@case("--validate wire, the default: the same messages are forwarded, with findings")
 def _(t):
     p = t.proxy().initialize("2025-11-25")
     through(p, request(1, "tools/call", {"arguments": {}}), result(1, {}))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/mcp-wire.md, row by row: the samples of its section 9, each violation of 6.8 and what 7.1, 7.2, 7.3 and 7.5 have
-seen in the wild, as they pass through the program. Each line has exactly the findings that stand beside it here, and the
-recording has the same ones when it is checked again: with those it was recorded with, and by today's rules alone.
+observed in practice, sent through the program. Each line has exactly the findings listed next to it here, and `check`
+finds the same ones in the recording: with the recorded findings, and by the current rules alone.
 
 A row of the document without a conversation here, or the other way round, is a failure."""
 import json
@@ -13,10 +13,10 @@ from lib import call, case, check, eq, error, note, request, result, text_result
 
 REFERENCE = (lib.ROOT / "docs/mcp-wire.md").read_text()
 FINDINGS = (lib.ROOT / "docs/findings.md").read_text()
-# What a recording tells by itself; the rest is seen only when it passes.
+# Findings that can be made from a recording; the others are made only in live traffic.
 OF_THE_PROTOCOL = set(re.findall(r"^\| `([a-z0-9-]+)` \|", FINDINGS.split("\n## The protocol\n")[1], re.M)) - {"tool-changed"}
 
-# What --validate protocol refuses: what breaks a MUST.
+# Violations of a MUST, which --validate protocol rejects.
 GRAVE = set(re.findall(r"^\| `([a-z0-9-]+)` \|.*\| error \|[^|]*\|$", FINDINGS.split("\n## The protocol\n")[1].split("\n### Tools\n")[0], re.M))
 
 
@@ -25,7 +25,7 @@ def section(number):
 
 
 def rows_of(number):
-    """The rows of the section's table, as they stand."""
+    """The rows of the section's table, unchanged."""
     return [r for r in re.findall(r"^\|(.*)\|$", section(number), re.M)[2:]]
 
 
@@ -147,7 +147,7 @@ PLAYED = set()
 
 
 def refuses(t, steps):
-    """With --validate protocol nothing goes on that breaks a MUST. (Capabilities are one from 2025-06-18 on.)"""
+    """With --validate protocol no violation of a MUST is forwarded. (Capabilities are a MUST from 2025-06-18 on.)"""
     play(t, steps, "--validate", "protocol")
     old = t.rows("SELECT 1 FROM sessions WHERE protocol_version < ?", C6) != []
     for m in t.messages("finding IS NOT NULL AND origin = 'peer' AND batch_seq IS NULL"):
@@ -159,7 +159,7 @@ def play_rows(number, conversations, options=None):
     """A case for each row: its key is some text that no other row of the section has."""
     rows = rows_of(number)
 
-    @case(f"{number}: every row of the document is played here")
+    @case(f"{number}: every row of the document is tested")
     def _(t):
         eq([k for k in conversations if sum(k in r for r in rows) != 1], [], "keys that are not one row's")
         eq([r for r in rows if not any(k in r for k in conversations)], [], "rows without a conversation")
@@ -188,7 +188,7 @@ def samples():
         yield [("client" if x[0] == ">" else "server", x[2:].replace("{M}", m).encode(), "") for x in block.splitlines()]
 
 
-@case("9: the samples have no finding, but for the answer that stands alone")
+@case("9: the samples have no finding, except the answer without a request")
 def _(t):
     legacy, new = samples()
     eq((len(legacy), len(new)), (12, 11), "lines of the samples")
@@ -409,7 +409,7 @@ play_rows("7.5", {
 })
 
 
-@case("7.2: a message cut by the end of its writer says where")
+@case("7.2: a message truncated by the end of its writer shows the place")
 def _(t):
     p = t.proxy().initialize()
     p.server.write(text_result(1, "x" * 100000)[:65536])
@@ -420,7 +420,7 @@ def _(t):
     again(t)
 
 
-# --- what the reference says elsewhere: 2, 3, and the tools ---------------------------------------
+# --- other sections of the reference: 2, 3, and the tools -----------------------------------------
 
 TOOL = {"name": "add", "inputSchema": {"type": "object", "required": ["a"]}, "outputSchema": {"type": "object", "required": ["sum"]}}
 MORE = {
@@ -444,28 +444,28 @@ MORE = {
 for what, steps in MORE.items():
     PLAYED.update(re.findall(r"[a-z][a-z0-9-]+", " ".join(want for _, _, want in steps)))
 
-    @case(f"2, 3: {what}")
+    @case(f"mcp-wire.md 2, 3: {what}")
     def _(t, steps=steps):
         exactly(t, steps)
 
 
 # --- the whole list -------------------------------------------------------------------------------
 
-# Names that no conversation above can have, and where they are tested.
+# Findings that no conversation above can have, and where they are tested.
 ELSEWHERE = {
     "duplicate-envelope-key": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
     "null-beside-answer": "02-checks", "result-not-object": "02-checks", "no-newline": "02-checks", "unfinished-line": "02-checks",
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
-    "body-lost": "test_store", "server-gone": "22-crash", "timeout": "21-slow", "tool-changed": "82-drift",
+    "body-lost": "test_writer", "server-gone": "22-crash", "timeout": "21-slow", "tool-changed": "82-drift",
 }
 
 
-@case("every name of docs/findings.md is in a conversation here, or said to be elsewhere")
+@case("every finding of docs/findings.md is tested here or in the listed files")
 def _(t):
     names = set(re.findall(r"^\| `([a-z0-9-]+)` \|.*\|.*\|.*\|$", FINDINGS.split("\n## The line\n")[1], re.M))
     eq(names - PLAYED - set(ELSEWHERE), set(), "names without a test")
     for name, file in ELSEWHERE.items():
-        texts = [p.read_text() for p in (lib.ROOT / f"tests/e2e/{file}.py", lib.ROOT / f"tests/unit/{file}.c") if p.exists()]
+        texts = [p.read_text() for p in (*lib.ROOT.glob(f"tests/e2e/{file}.py"), *lib.ROOT.glob(f"tests/*/*/{file}.c"))]
         check(any(name in x or name.upper().replace("-", "_") in x for x in texts), f"{name} is not in {file}")
     eq((set(ELSEWHERE) & PLAYED) | (PLAYED | set(ELSEWHERE)) - names, set(), "names that are not so")
 

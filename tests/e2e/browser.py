@@ -1,5 +1,5 @@
-"""A headless Chromium over its DevTools pipe: pages are opened, looked into and photographed. Where there is
-no Chromium the tests that want one are skipped: it is too large to install for them."""
+"""A headless Chromium, controlled over its DevTools pipe: opens pages, evaluates scripts, takes screenshots.
+Without Chromium the tests that need it are skipped."""
 import base64
 import contextlib
 import json
@@ -22,7 +22,7 @@ def find():
 
 
 class Browser:
-    """With Browser(t) as b: b.open(url), b.run("1 + 1"). Problems of the page gather in b.problems."""
+    """With Browser(t) as b: b.open(url), b.run("1 + 1"). Errors of the page are collected in b.problems."""
 
     def __init__(self, t):
         self.problems, self.requests, self.number, self.session = [], [], 0, None
@@ -61,11 +61,11 @@ class Browser:
         os.close(self.write_fd)
 
     def message(self, seconds):
-        end = time.monotonic() + seconds * lib.SLOW
+        end = time.monotonic() + seconds * lib.PATIENCE
         while b"\0" not in self.buf:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.read_fd], [], [], left)[0]:
-                raise Failure(f"nothing from the browser within {seconds * lib.SLOW:g} s")
+                raise Failure(f"nothing from the browser within {seconds * lib.PATIENCE:g} s")
             data = os.read(self.read_fd, 1 << 20)
             if not data:
                 raise Failure("the browser has gone")
@@ -103,7 +103,7 @@ class Browser:
 
     def open(self, url, seconds=40):
         self.ask("Page.navigate", url=url)
-        end = time.monotonic() + seconds * lib.SLOW
+        end = time.monotonic() + seconds * lib.PATIENCE
         while self.run("document.readyState") != "complete" or self.run("location.href") == "about:blank":
             if time.monotonic() > end:
                 raise Failure(f"{url} was not loaded")

@@ -1,5 +1,5 @@
-"""What the tests of the contracts share: each contract's server as a process, behind the interposer, and a client that
-speaks as the contract says and keeps what was said, so that the recording can be held to it and played again."""
+"""Shared by the tests of the contracts: the server of each contract, behind the interposer, and a client that follows
+the contract and keeps the messages, to compare them with the recording and a replay."""
 import json
 import sys
 
@@ -12,12 +12,12 @@ NAMES = {path.name[0]: path.stem for path in sorted(FOLDER.glob("*.jsonl"))}
 NOTE = "meditation://note/morning-meditation-2024-12-01"
 MAIL = {"to": "user@example.com", "subject": "Test", "body": "Test message"}
 
-# What each client says first, the call that is made to fail, and the seconds that its contract gives a call.
+# The first messages of each client, the call that is made to fail, and the deadline of a call in seconds.
 INITIALIZE = {"1": ("2024-11-05", {}, {"name": "project_chat", "version": "1.0"}),
               "3": ("2024-11-05", {}, {"name": "smolcode", "version": "1.0.0"}),
               "4": ("2025-11-25", {"sampling": {}}, {"name": "spec-tui", "version": "0.1.0"}),
               "5": ("2025-06-18", {}, {"name": "gherkinlang-js", "version": "1.0.0"})}
-CONFIRMS = "34"         # the others never say notifications/initialized
+CONFIRMS = "34"         # the others never send notifications/initialized
 CALL = {"1": ("search_notes", {"query": "morning", "limit": 10}), "2": ("send_email", MAIL),
         "3": ("get_weather", {"location": "New York"}), "4": ("speckit.plan", {"spec_directory": "/path/to/specs"}),
         "5": ("analyzer", {"code": "...", "checks": ["syntax", "purity"]})}
@@ -29,7 +29,7 @@ def server(number):
 
 
 class Talk:
-    """The client of a contract. What it says and hears stands in `said`, as a script of replaying.py."""
+    """The client of a contract. `said` has all messages, as a script for replaying.py."""
 
     def __init__(self, t, number, *options, fault="", restarts=3, env=None, hello=True, command=None):
         self.t, self.number, self.said, self.next_id = t, number, [], 1
@@ -51,7 +51,7 @@ class Talk:
         self.say(lib.note(method, params))
 
     def send(self, method, params=None, id=None):
-        """A request; its id."""
+        """Send a request. Returns its id."""
         if id is None:
             id, self.next_id = self.next_id, self.next_id + 1
         self.say(lib.request(id, method, params))
@@ -64,7 +64,7 @@ class Talk:
         return json.loads(line)
 
     def answer(self, id, seconds=10):
-        """The answer to this id; what comes before it must be a notification."""
+        """The answer to this id; only notifications may arrive before it."""
         while True:
             m = self.hear(seconds)
             if "method" not in m:
@@ -81,7 +81,7 @@ class Talk:
         return m["result"]
 
     def fails(self, method, code, params=None, cause=None, id=None, seconds=10):
-        """The error, which has this code, and this cause if it is the interposer's."""
+        """The answer must be an error with this code, and this cause if it is the interposer's."""
         m = self.ask(method, params, id, seconds)
         return error_of(m, code, cause)
 
@@ -95,21 +95,21 @@ class Talk:
         return self.fails("tools/call", code, {"name": name, "arguments": arguments}, cause, **more)
 
     def end(self, status=0, reason="client-closed", seconds=5):
-        """The client closes its side, and hears nothing more."""
+        """The client closes its side, and no other message arrives."""
         self.p.client.close_write()
         self.ended(status, reason, seconds)
 
     def ended(self, status=0, reason="server-exited", seconds=5):
-        """The session ends, and says so to the client and in the record."""
+        """The session ends with this reason, for the client and in the record."""
         self.p.client.expect_eof(seconds)
         eq(self.p.wait(seconds), status, f"exit status; {self.p.stderr().decode()}")
         row = self.t.rows("SELECT end_reason, exit_status, ended_at_us IS NOT NULL FROM sessions ORDER BY id DESC LIMIT 1")
         eq(row, [(reason.encode(), status, 1)], "end of the session in the record")
 
-    # what others know of it
+    # the server, the record and a replay
 
     def received(self, process=None):
-        """The methods that the server got; of one process, by its number."""
+        """The methods that the server received; of one process, if given by its number."""
         return [m["method"] for n, m in self.got() if process in (None, n) and "method" in m]
 
     def got(self):
@@ -122,7 +122,7 @@ class Talk:
         return [int(pid) for pid in path.read_text().split()] if path.exists() else []
 
     def statuses(self, method="tools/call", logged=True):
-        """(status, code of the error) of each request with this method, in the record; the log must say the same."""
+        """(status, error code) of each recorded request with this method; the log must agree."""
         uid, session = self.t.rows("SELECT uid, id FROM sessions ORDER BY id DESC LIMIT 1")[0]
         got = [(s.decode(), code) for s, code in self.t.rows(
             "SELECT status, error_code FROM invocations WHERE session_id = ? AND method = ? ORDER BY request_seq",
@@ -139,7 +139,7 @@ class Talk:
             "SELECT kind FROM events WHERE session_id = (SELECT max(id) FROM sessions) ORDER BY id")]
 
     def replays(self, *options, status=0, ends=False):
-        """The recording, asked the same, says the same."""
+        """A replay of the recording gives the same answers."""
         replay = Replay(self.t, *options).play(self.said)
         if not ends:
             replay.client.close_write()
@@ -148,7 +148,7 @@ class Talk:
 
 
 def error_of(message, code, cause=None):
-    """The error of a message; `cause` is that of the interposer, None: it is the server's own."""
+    """The error of a message; `cause` is the interposer's, None: the error is the server's."""
     check("error" in message, lambda: f"no error: {lib.short(message)}")
     error = message["error"]
     eq(error["code"], code, f"code of {error}")

@@ -1,9 +1,9 @@
-"""What the end-to-end tests share: the interposer between two ends that the test holds, a vault of
-its own for each case, deadlines instead of sleeps, and cases that show what happened when they fail.
+"""Shared by the end-to-end tests: the interposer between a client and a server that the test controls, a vault
+for each case, deadlines instead of sleeps, and diagnostics of failed cases.
 
 A test file declares cases with @case("name") and ends with lib.main(). It runs alone:
 
-    tests/e2e/02-checks.py [PATTERN]      only cases whose name holds PATTERN
+    tests/e2e/02-checks.py [PATTERN]      only cases whose name contains PATTERN
 
 MCP_INTERPOSER names the program (default build/mcp-interposer), TEST_BUILD the build directory (its
 folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov).
@@ -21,6 +21,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -33,8 +34,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.path.abspath(os.environ.get("MCP_INTERPOSER") or ROOT / "build/mcp-interposer")
 BUILD = Path(os.environ.get("TEST_BUILD") or os.path.dirname(PROGRAM)).resolve()
 UNDER = os.environ.get("TEST_UNDER", "")
-# How much longer than on a plain build anything may take, and whether its size means anything.
+# The factor for times compared with a plain build, and whether memory sizes are meaningful.
 SLOW = {"asan": 4.0, "valgrind": 15.0, "cov": 2.0}.get(UNDER, 1.0)
+# A wait ends as soon as its condition is true. Its deadline only catches conditions that never become true: a busy
+# machine may take many times as long as a quiet one without a failure.
+PATIENCE = 6 * SLOW
 SIZES_MEAN_NOTHING = UNDER in ("asan", "valgrind")
 ROOT_USER = os.geteuid() == 0
 
@@ -42,17 +46,17 @@ _cases = []
 
 
 class Failure(Exception):
-    """The product did not do what it promises."""
+    """The program did not behave as expected."""
 
 
 class Skip(Exception):
-    """The machine cannot show this."""
+    """The case cannot run on this machine."""
 
 
 def case(name, limit=60):
-    """Declare a case; it may take `limit` seconds (times SLOW)."""
+    """Declare a case; it takes less than `limit` seconds on a quiet machine."""
     def note(fn):
-        _cases.append((name, fn, limit * SLOW))
+        _cases.append((name, fn, limit * PATIENCE / 2))
         return fn
     return note
 
@@ -78,15 +82,15 @@ def one_of(got, wanted, what="value"):
 
 
 def wait_until(condition, seconds, what):
-    """What condition() returns once it is true; it is asked until then, `seconds` at most. what: a text, or what
-    makes it when it is needed."""
-    end = time.monotonic() + seconds * SLOW
+    """Calls condition() until it returns a true value, for at most `seconds`; returns that value. what: the text for
+    a failure, or a function that returns it."""
+    end = time.monotonic() + seconds * PATIENCE
     while True:
         got = condition()
         if got:
             return got
         if time.monotonic() > end:
-            raise Failure(f"not within {seconds * SLOW:g} s: {what() if callable(what) else what}")
+            raise Failure(f"not within {seconds * PATIENCE:g} s: {what() if callable(what) else what}")
         time.sleep(0.005)
 
 
@@ -148,17 +152,17 @@ class End:
             os.set_blocking(fd, False)
 
     def write(self, data, seconds=10):
-        """All of data, though the other side may be slow to take it."""
-        left, end = memoryview(data), time.monotonic() + seconds * SLOW
+        """Write all of data, even if the other side reads slowly."""
+        left, end = memoryview(data), time.monotonic() + seconds * PATIENCE
         while left:
             n = self.try_write(left)
             left = left[n:]
             if left and not self._ready(self.write_fd, select.POLLOUT, end):
                 raise Failure(f"{self.name}: {len(left)} of {len(data)} bytes not taken "
-                              f"within {seconds * SLOW:g} s")
+                              f"within {seconds * PATIENCE:g} s")
 
     def try_write(self, data):
-        """How many bytes were taken at once."""
+        """Write without waiting. Returns the number of bytes written."""
         try:
             return os.write(self.write_fd, data)
         except BlockingIOError:
@@ -168,8 +172,8 @@ class End:
         self.write(b"".join(line + b"\n" for line in lines), seconds)
 
     def send_until_full(self, data, most, quiet=1.0):
-        """Write data over and over until nothing was taken for `quiet` seconds, or `most` bytes
-        were. Returns the number of bytes taken."""
+        """Write data repeatedly until nothing could be written for `quiet` seconds, or `most` bytes
+        were written. Returns the number of bytes written."""
         taken, at = 0, 0
         while taken < most:
             if not self._ready(self.write_fd, select.POLLOUT, time.monotonic() + quiet * SLOW):
@@ -180,7 +184,7 @@ class End:
         return taken
 
     def fill(self, end):
-        """Read once; False when nothing came until the time `end`."""
+        """Read once; False if nothing arrived until the time `end`."""
         if self.eof:
             return True
         if not self._ready(self.read_fd, select.POLLIN, end):
@@ -189,7 +193,7 @@ class End:
             data = os.read(self.read_fd, 1 << 20)
         except BlockingIOError:
             return True
-        except OSError as e:  # a pty whose other side is closed says EIO
+        except OSError as e:  # reading a pty whose other side is closed is EIO
             if e.errno != 5:
                 raise
             data = b""
@@ -209,7 +213,7 @@ class End:
 
     def recv(self, seconds=5):
         """The next line without its newline."""
-        end = time.monotonic() + seconds * SLOW
+        end = time.monotonic() + seconds * PATIENCE
         while True:
             line = self.take_line()
             if line is not None:
@@ -218,7 +222,7 @@ class End:
                 raise Failure(f"{self.name}: end of file instead of a line; "
                               f"unfinished: {short(bytes(self.buf))}")
             if not self.fill(end):
-                raise Failure(f"{self.name}: no line within {seconds * SLOW:g} s; "
+                raise Failure(f"{self.name}: no line within {seconds * PATIENCE:g} s; "
                               f"unfinished: {short(bytes(self.buf))}")
 
     def recv_json(self, seconds=5):
@@ -230,10 +234,10 @@ class End:
 
     def rest(self, seconds=5):
         """Everything up to the end of file."""
-        end = time.monotonic() + seconds * SLOW
+        end = time.monotonic() + seconds * PATIENCE
         while not self.eof:
             if not self.fill(end):
-                raise Failure(f"{self.name}: no end of file within {seconds * SLOW:g} s; "
+                raise Failure(f"{self.name}: no end of file within {seconds * PATIENCE:g} s; "
                               f"so far: {short(bytes(self.buf))}")
         data = bytes(self.buf)
         self.buf.clear()
@@ -270,14 +274,14 @@ class End:
 
 
 class Server(End):
-    """The server's side, held through the puppet."""
+    """The server's side, controlled through the puppet."""
 
     def __init__(self, connection, fds, pid):
         super().__init__("server", fds[0], fds[1])
         self.connection, self.err_fd, self.pid = connection, fds[2], pid
 
     def exit(self, status=0):
-        """Let go of everything and exit."""
+        """Close all descriptors and exit."""
         self.close()
         self._order(f"exit {status}\n")
 
@@ -298,7 +302,7 @@ class Server(End):
     def say_err(self, data, seconds=10):
         """On the server's stderr."""
         os.set_blocking(self.err_fd, False)
-        left, end = memoryview(data), time.monotonic() + seconds * SLOW
+        left, end = memoryview(data), time.monotonic() + seconds * PATIENCE
         while left:
             try:
                 left = left[os.write(self.err_fd, left):]
@@ -310,8 +314,8 @@ class Server(End):
 # --- the interposer -------------------------------------------------------------------------------
 
 class Proxy:
-    """One `mcp-interposer proxy`. `client` is what its client holds, `server` what its server holds
-    (None when the server is a program of its own)."""
+    """One `mcp-interposer proxy`. `client` and `server` are the ends of its client and its server
+    (server is None if a separate program runs as the server)."""
 
     def __init__(self, t, *options, server=None, puppet=(), client="pipe", err="file", vault=None,
                  env=None, cwd=None, prefix=(), record=True, preexec=None):
@@ -345,7 +349,7 @@ class Proxy:
                 stdin = stdout = open_for(b.detach())
                 self.client = End("client", fd, fd)
             else:
-                stdin, stdout = client  # the caller's own, and he closes them
+                stdin, stdout = client  # owned by the caller
             if err == "file":
                 fd = os.open(self.err_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
                              0o600)
@@ -358,7 +362,7 @@ class Proxy:
                 self._meet(listener)
 
     def _meet(self, listener):
-        end = time.monotonic() + 10 * SLOW
+        end = time.monotonic() + 10 * PATIENCE
         while True:
             if End._ready(listener.fileno(), select.POLLIN, min(end, time.monotonic() + 0.02)):
                 break
@@ -382,12 +386,12 @@ class Proxy:
         return self.err_path.read_bytes() if self.err_path.exists() else b""
 
     def own_lines(self, level=r"\w+"):
-        """What the interposer itself has to say on stderr."""
+        """The interposer's own lines on stderr."""
         pattern = re.compile(rb"^mcp-interposer: " + level.encode() + rb":.*$", re.M)
         return [m.group().decode("utf-8", "replace") for m in pattern.finditer(self.stderr())]
 
     def initialize(self, version="2025-11-25", client=None, server=None, capabilities=None):
-        """The handshake, and the number of messages it took."""
+        """Do the handshake. Returns the number of its messages."""
         self.client.send(request("init", "initialize", {
             "protocolVersion": version, "capabilities": {},
             "clientInfo": client or {"name": "test client", "version": "1.0"}}))
@@ -401,23 +405,23 @@ class Proxy:
         return self
 
     def round(self, id="fence", seconds=5):
-        """One request and its answer: whatever came before has been dealt with."""
+        """One request and its answer: everything sent before has been processed."""
         self.client.send(request(id))
         self.server.expect(request(id), seconds=seconds)
         self.server.send(result(id))
         self.client.expect(result(id), seconds=seconds)
 
     def wait(self, seconds=5):
-        """The exit status, as a shell would say it."""
+        """The exit status, as in a shell."""
         try:
-            status = self.proc.wait(seconds * SLOW)
+            status = self.proc.wait(seconds * PATIENCE)
         except subprocess.TimeoutExpired:
-            raise Failure(f"the interposer is still there after {seconds * SLOW:g} s") from None
+            raise Failure(f"the interposer is still running after {seconds * PATIENCE:g} s") from None
         return status if status >= 0 else 128 - status
 
     def end(self, status=0, seconds=5, gone=()):
-        """The client closes its side, the server sees it and leaves. `gone` are the ids (JSON text)
-        of the requests that are open then: each gets an error that says so, and nothing else comes."""
+        """The client closes its side, and the server exits. `gone` are the ids (JSON text) of the requests
+        that are pending then: each gets an error, and no other message arrives."""
         self.client.close_write()
         if self.server is not None:
             self.server.expect_eof(seconds)
@@ -426,7 +430,7 @@ class Proxy:
         eq(self.wait(seconds), status, "exit status")
 
     def expect_gone(self, ids, seconds=5):
-        """What the client gets up to the end: an error for each of these requests."""
+        """The client receives an error for each of these requests, then the end."""
         lines = self.client.rest(seconds).split(b"\n")
         eq(lines.pop(), b"", "an unfinished line at the end")
         told = []
@@ -438,7 +442,7 @@ class Proxy:
         eq(sorted(told), sorted(ids), "requests that were told that the server is gone")
 
     def children(self):
-        """The processes that the interposer has started and that are still there, with their names."""
+        """The running child processes of the interposer, with their names."""
         found = {}
         with contextlib.suppress(OSError):
             for kid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
@@ -446,8 +450,14 @@ class Proxy:
                     found[int(kid)] = Path(f"/proc/{kid}/comm").read_text().strip()
         return found
 
+    def recorder(self, other_than=None):
+        """The pid of its recorder process, once it runs."""
+        def found():
+            return next((pid for pid, name in self.children().items() if name == "mcp-recorder" and pid != other_than), None)
+        return wait_until(found, 5, "a recorder process")
+
     def die(self, all_of_it=False):
-        """kill -9; with all_of_it also whatever the interposer runs beside the server."""
+        """kill -9; with all_of_it also its side processes."""
         own = [pid for pid, name in self.children().items() if name.startswith("mcp-")] if all_of_it else []
         self.proc.kill()
         for pid in own:
@@ -462,11 +472,52 @@ class Proxy:
             self.server.exit(0)
         if self.proc.poll() is None:
             try:
-                self.proc.wait(4 * SLOW)
+                self.proc.wait(4 * PATIENCE)
             except subprocess.TimeoutExpired:
                 self.die()
                 return f"the interposer {self.pid} had to be killed at the end of the case"
         return None
+
+
+# --- what is not stored yet -----------------------------------------------------------------------
+
+_journals = []      # directories of the cases that run in this process
+
+
+def _process_state(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
+
+
+def _is_pending(path):
+    """Is a recorder about to store something of this journal? Not if it is stopped or in trouble, or if nobody is left to do
+    it. Offsets: struct ring_shared in journal/ring.h."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW)) as f:
+            page = f.read(4096)
+            if len(page) < 4096:
+                return False
+            (head,), (ended,), (tail,) = (struct.unpack_from(c, page, at) for c, at in (("Q", 64), ("I", 80), ("Q", 128)))
+            sleeps, trouble, reader = struct.unpack_from("IIi", page, 144)
+            lock = fcntl.fcntl(f, 36, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))     # F_OFD_GETLK
+            has_writer = struct.unpack("hhqqi4x", lock)[0] != fcntl.F_UNLCK
+    except OSError:
+        return False
+    state = _process_state(reader)
+    if state in "ZX":
+        return has_writer       # another recorder is started
+    if state in "Tt" or trouble:
+        return False
+    return head != tail or not sleeps or ended != 0 or not has_writer
+
+
+def settle(seconds=5):
+    """Wait until everything that was forwarded is stored, and ended sessions are closed."""
+    end = time.monotonic() + seconds * PATIENCE
+    while time.monotonic() < end and any(_is_pending(path) for folder in _journals for path in folder.glob("*")):
+        time.sleep(0.002)
 
 
 # --- one case -------------------------------------------------------------------------------------
@@ -478,27 +529,35 @@ class Test:
         self.vault = self.tmp / "vault"
         self.home = self.tmp / "home"
         self.home.mkdir()
+        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.journals = Path(tempfile.mkdtemp(prefix="mcp-e2e-", dir=shm))
+        _journals.append(self.journals)
         self.numbers = itertools.count(1)
         self.proxies = []
         self.closing = contextlib.ExitStack()
 
     def environ(self, more=None):
-        """The environment of this process without what would configure the interposer."""
+        """The environment of this process without variables that configure the interposer, and with `more`; None: unset."""
         env = {k: v for k, v in os.environ.items()
                if not k.startswith(("MCP_INTERPOSER", "XDG_"))}
         env["HOME"] = str(self.home)
-        env["MCP_INTERPOSER_RESTARTS"] = "0"  # the server's end is the end, where restarts are not the matter
+        env["MCP_INTERPOSER_JOURNAL_DIR"] = str(self.journals)
+        # Defaults for cases that do not set them: no restart when the server exits, and a grace period that is long
+        # enough for a slow machine.
+        env["MCP_INTERPOSER_RESTARTS"] = "0"
+        env["MCP_INTERPOSER_GRACE"] = "30s"
         env.update(more or {})
-        return env
+        return {k: v for k, v in env.items() if v is not None}
 
     def proxy(self, *options, **more):
         return Proxy(self, *options, **more)
 
     def run(self, *args, env=None, seconds=20, input=b""):
-        """A command of the interposer that ends by itself."""
+        """Run a command of the interposer to its end, after what was forwarded before is stored."""
+        settle()
         return subprocess.run([PROGRAM, *(str(a) for a in args)], input=input,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=self.environ(env), timeout=seconds * SLOW)
+                              env=self.environ(env), timeout=seconds * PATIENCE)
 
     def rows(self, sql, *args, vault=None):
         return rows(vault or self.vault, sql, *args)
@@ -508,7 +567,8 @@ class Test:
         return messages(vault or self.vault, where, *args)
 
     def log_lines(self, vault=None):
-        """The lines of the log directory as they are."""
+        """The raw lines of the log directory."""
+        settle()
         folder = (vault or self.vault) / "Logs/MCP_Actions"
         return [line for path in sorted(folder.glob("*.jsonl"))
                 for line in path.read_bytes().split(b"\n")[:-1]]
@@ -516,7 +576,9 @@ class Test:
     def close(self):
         problems = [p for p in [x.release() for x in self.proxies] if p]
         self.closing.close()
-        shutil.rmtree(self.tmp, ignore_errors=True)
+        _journals.remove(self.journals)
+        for folder in (self.tmp, self.journals):
+            shutil.rmtree(folder, ignore_errors=True)
         return problems
 
     def show(self):
@@ -529,10 +591,10 @@ class Test:
 
 
 def _open_read_only(path):
-    """A read-only reader cannot roll back what a killed writer has left in a rollback journal, and is
-    sent away in the very moment in which somebody removes the write-ahead log. An ordinary reader, like
-    the sqlite3 command, puts the first in order; the second is over at the next try."""
-    end = time.monotonic() + 3 * SLOW
+    """A read-only connection cannot roll back the journal of a killed writer, and fails while another process
+    removes the write-ahead log. An ordinary connection, like that of the sqlite3 command, handles the first;
+    a retry handles the second."""
+    end = time.monotonic() + 3 * PATIENCE
     while True:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
         try:
@@ -550,7 +612,8 @@ def _open_read_only(path):
 
 @contextlib.contextmanager
 def database(vault):
-    """The vault's database, read only; text as bytes."""
+    """The vault's database, read only, after what was forwarded before is stored; text as bytes."""
+    settle()
     check((vault / "interposer.db").exists(), f"there is no database in {vault.name}")
     db = _open_read_only(vault / "interposer.db")
     db.text_factory = bytes
@@ -591,7 +654,7 @@ def integrity(vault):
 # --- processes ------------------------------------------------------------------------------------
 
 def alive(pid):
-    """True for a process that is there and no zombie."""
+    """True if the process exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -604,6 +667,10 @@ def status_of(pid):
     return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
 
 
+# VmRSS and VmHWM of a proxy contain the messages in its journal, which are stored later on a busy machine.
+JOURNAL_KIB = 64 << 10
+
+
 def kib(pid, what):
     """VmRSS, VmHWM, RssAnon of a process in KiB."""
     return int(status_of(pid)[what].split()[0])
@@ -614,14 +681,9 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 
-def page_faults(pid):
-    """Of those that needed no disk."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[7])
-
-
-def switches(pid):
-    s = status_of(pid)
-    return int(s["voluntary_ctxt_switches"]) + int(s["nonvoluntary_ctxt_switches"])
+def wakeups(pid):
+    """The number of voluntary context switches: how often it has waited."""
+    return int(status_of(pid)["voluntary_ctxt_switches"])
 
 
 def descriptors(pid):
@@ -630,10 +692,10 @@ def descriptors(pid):
 
 def at_rest(pid, quiet=0.5, seconds=10):
     """Wait until the process has not run for `quiet` seconds."""
-    state = {"at": time.monotonic(), "n": switches(pid)}
+    state = {"at": time.monotonic(), "n": wakeups(pid)}
 
     def still():
-        n = switches(pid)
+        n = wakeups(pid)
         if n != state["n"]:
             state.update(at=time.monotonic(), n=n)
         return time.monotonic() - state["at"] >= quiet
@@ -641,10 +703,10 @@ def at_rest(pid, quiet=0.5, seconds=10):
 
 
 class Background:
-    """fn(*args) in a thread; leaving the block waits for it and passes its failure on."""
+    """Runs fn(*args) in a thread; leaving the block joins it and raises its exception."""
 
     def __init__(self, fn, *args, seconds=60):
-        self.fn, self.args, self.seconds = fn, args, seconds * SLOW
+        self.fn, self.args, self.seconds = fn, args, seconds * PATIENCE
         self.value = self.problem = None
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -671,7 +733,7 @@ class Background:
 
 
 def fill_pipe(fd):
-    """Write into a pipe that nobody reads until it is full."""
+    """Fill a pipe that nobody reads."""
     os.set_blocking(fd, False)
     with contextlib.suppress(BlockingIOError):
         while True:
@@ -736,24 +798,28 @@ def run_case(name, fn, limit):
 
 
 def run_side_by_side(cases, at_once):
-    """For cases that wait more than they work. What each of them prints stays together."""
+    """Runs cases in parallel, for cases that mostly wait. The output of each case stays together."""
+    left, fill = os.pipe()      # the numbers of the cases that are not started
+    os.write(fill, b"".join(i.to_bytes(2, "big") for i in range(len(cases))))
+    os.close(fill)
     with tempfile.TemporaryFile() as turns:
         workers = []
-        for k in range(at_once):
+        for _ in range(at_once):
             pid = os.fork()
             if pid == 0:
                 turn = os.open(f"/proc/self/fd/{turns.fileno()}", os.O_RDWR)
                 good = True
-                for one in cases[k::at_once]:
+                while number := os.read(left, 2):
                     text = io.StringIO()
                     with contextlib.redirect_stdout(text):
-                        good &= run_case(*one)
+                        good &= run_case(*cases[int.from_bytes(number, "big")])
                     fcntl.flock(turn, fcntl.LOCK_EX)
                     sys.stdout.write(text.getvalue())
                     sys.stdout.flush()
                     fcntl.flock(turn, fcntl.LOCK_UN)
                 os._exit(0 if good else 1)
             workers.append(pid)
+        os.close(left)
         return not any([os.waitpid(pid, 0)[1] for pid in workers])
 
 

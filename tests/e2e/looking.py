@@ -1,4 +1,4 @@
-"""What the tests of the reading commands share: vaults made by hand, and what a command prints."""
+"""Shared by the tests of the commands that read a vault: hand-made vaults, and the output of a command."""
 import fcntl
 import json
 import os
@@ -16,14 +16,14 @@ import lib
 from lib import check, eq
 
 UID = "01M7YSNDGM86MJK26EBYVZQM%02d"
-# What may reach a terminal: newlines and printable text.
+# Characters that may reach a terminal: newlines and printable text.
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def schema():
-    """The statements of vault/schema.c."""
-    text = (lib.ROOT / "vault/schema.c").read_text()
-    text = text[text.index("version_1[] ="):text.index("_Static_assert")]
+    """The statements of vault/store/schema.c."""
+    text = (lib.ROOT / "vault/store/schema.c").read_text()
+    text = text[text.index("version_1[] ="):text.index("} additions[] = {")]
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return "".join(json.loads(f'"{s}"') for s in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
@@ -38,7 +38,7 @@ def make_vault(path):
 
 
 def wait_for_sessions(t, n):
-    """Proxies that have just been started have made the vault, and are in it."""
+    """Wait until proxies that were just started have created the vault and are recorded in it."""
     lib.wait_until(lambda: len(t.run("sessions", "--json", "-n", "0", "--vault", t.vault).stdout.splitlines()) >= n, 10, f"{n} sessions")
 
 
@@ -57,7 +57,7 @@ def add_message(db, session, seq, **more):
 
 
 def run(t, *args, env=None, status=0, vault=None, **more):
-    """The text that a command prints when all is well."""
+    """The output of a command that must succeed."""
     r = t.run(*args, "--vault", vault or t.vault, env={"LC_ALL": "C.UTF-8", "TZ": "UTC", **(env or {})}, **more)
     eq(r.returncode, status, f"exit status of {args}; {r.stderr[-500:]!r}")
     eq(r.stderr, b"", f"stderr of {args}")
@@ -65,7 +65,7 @@ def run(t, *args, env=None, status=0, vault=None, **more):
 
 
 def fails(t, status, *args, env=None):
-    """The one line of an error, without its prefix; the hint, if any, follows on a second."""
+    """The error line of a command that must fail, without its prefix, and a hint in a second line if any."""
     r = t.run(*args, env=env)
     eq(r.returncode, status, f"exit status of {args}; {r.stderr[-500:]!r}")
     eq(r.stdout, b"", f"stdout of {args}")
@@ -75,13 +75,14 @@ def fails(t, status, *args, env=None):
 
 
 def on_terminal(t, *args, columns=100, env=None):
-    """What a command that succeeds shows on a terminal, colours included."""
+    """The output of a command on a terminal, with colours; it must succeed."""
+    lib.settle()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave, stderr=slave,
                          env=t.environ({"TERM": "xterm", "PAGER": "cat", "LC_ALL": "C.UTF-8", **(env or {})}))
     os.close(slave)
-    out, end = b"", time.monotonic() + 20 * lib.SLOW
+    out, end = b"", time.monotonic() + 20 * lib.PATIENCE
     try:
         while True:
             check(select.select([master], [], [], max(0, end - time.monotonic()))[0], f"{args} does not end")

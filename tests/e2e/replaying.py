@@ -1,6 +1,6 @@
-"""What the tests of replay share: a recording from a few lines, and a replay whose client the test is.
+"""Shared by the tests of replay: a recording made from a few lines, and a replay with the test as its client.
 
-A script is a list of lines that begin with `>` (the client) or `<` (the server)."""
+A script is a list of lines that start with `>` (the client) or `<` (the server)."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ def handshake(version="2025-11-25", capabilities=None):
 
 
 def record(t, script, *options, end=0, **more):
-    """Plays the script through a proxy, both of its ends; the session's uid."""
+    """Plays both sides of the script through a proxy. Returns the session's uid."""
     p = t.proxy(*options, **more)
     for line in script:
         here, there = (p.client, p.server) if line[:1] == b">" else (p.server, p.client)
@@ -32,7 +32,7 @@ def record(t, script, *options, end=0, **more):
 
 
 def cassette(t, script, name="recording.jsonl", **header):
-    """The script as a file, a message each millisecond."""
+    """The script as a cassette file, with one message per millisecond."""
     lines = [json.dumps({"format": "mcp-interposer-cassette", "version": 1, "name": "recorded", **header})]
     for i, line in enumerate(script):
         lines.append('{"t":%d,"dir":"%s","msg":%s}' % ((i + 1) * 1000, "c2s" if line[:1] == b">" else "s2c",
@@ -70,13 +70,13 @@ class Replay:
 
     def wait(self, seconds=5):
         try:
-            status = self.proc.wait(seconds * lib.SLOW)
+            status = self.proc.wait(seconds * lib.PATIENCE)
         except subprocess.TimeoutExpired:
-            raise lib.Failure(f"the replay is still there after {seconds * lib.SLOW:g} s") from None
+            raise lib.Failure(f"the replay is still running after {seconds * lib.PATIENCE:g} s") from None
         return status if status >= 0 else 128 - status
 
     def play(self, script):
-        """The client says its lines and gets the recorded ones, whole."""
+        """The client sends its lines and must receive the recorded ones, byte for byte."""
         for line in script:
             if line[:1] == b">":
                 self.client.send(line[1:])
@@ -86,14 +86,14 @@ class Replay:
         return self
 
     def ask(self, message):
-        """Sends a request; its answer."""
+        """Sends a request. Returns its answer."""
         self.client.send(message)
         got = self.client.recv_json()
         eq(got.get("id"), json.loads(message)["id"], f"the id in {got}")
         return got
 
     def refuses(self, message, code, *words):
-        """The request is a miss that says these words."""
+        """The request must be a miss whose error contains these words."""
         got = self.ask(message)
         check("error" in got, lambda: f"an answer, and no miss: {got}")
         eq((got["error"]["code"], got["error"]["data"]["source"]), (code, "mcp-interposer"), f"the miss {got}")
@@ -102,7 +102,7 @@ class Replay:
         return got["error"]
 
     def end(self, status=0, rest=b""):
-        """The client closes its side; nothing more comes, and the replay leaves."""
+        """The client closes its side; no other message arrives, and the replay exits."""
         self.client.close_write()
         eq(self.client.rest(), rest, "what comes at the end")
         eq(self.wait(), status, f"exit status; stderr: {self.stderr()}")
@@ -112,8 +112,8 @@ class Replay:
 
 # --- JUnit ----------------------------------------------------------------------------------------
 
-# What the schema asks for that most readers of such files are held to: which children an element may have, in
-# which order, and its attributes; those in upper case are needed.
+# The parts of the JUnit schema that most readers depend on: the children of an element, in order, and its
+# attributes; those in upper case are required.
 TEXT, NAME, COUNT, SECONDS = r"[\s\S]*", r"\S[\s\S]*", r"\d+", r"\d+(\.\d+)?"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 SCHEMA = {
@@ -148,7 +148,7 @@ def _check_element(e):
 
 
 def junit(path):
-    """The file, held to the schema, its counts too; its one suite."""
+    """Checks the file and its counts against the schema. Returns its only suite."""
     root = ElementTree.parse(path).getroot()
     eq(root.tag, "testsuites", "the root")
     _check_element(root)

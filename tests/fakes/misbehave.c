@@ -1,35 +1,35 @@
-/* misbehave.c - a server that does wrong what it is told to do wrong.
+/* misbehave.c - a server that misbehaves as instructed.
  *
  *   misbehave DIR [KEY=VALUE]...
  *
  * Every start is an incarnation: 1, 2, ... DIR/starts has a line `INCARNATION PID WHO` for each process,
- * DIR/received a line `INCARNATION MESSAGE` for each line of stdin, written before it is obeyed.
+ * DIR/received a line `INCARNATION MESSAGE` for each line of stdin, written before it is processed.
  *
- * A request runs a script, words with blanks between them: VALUE of the KEY that is its tool's name or
- * its method; else its tool's name, if that is one; else it is just answered. Scripts run side by side,
- * so that one that sleeps holds up no other; `start=SCRIPT` runs at the start, before anything is read.
+ * A request runs a script, a list of words: the VALUE whose KEY is its tool's name or its method; else its
+ * tool's name, if that is a script; else it is answered. Scripts run concurrently: a sleeping one does not
+ * delay others. `start=SCRIPT` runs at the start, before anything is read.
  *
- *   answer              (the last word of every script that does not end otherwise)
+ *   answer              (the default last word of a script)
  *   error:CODE:TEXT     an error; `_` in TEXT is a blank        fail:TEXT  a result with isError
  *   task                a task instead of a result              large:N    a result of N bytes
  *   twice  stranger  malformed  half      two answers; one to an unknown id; neither result nor error;
  *                                         the first half of an answer without a newline
  *   hang                no answer, now or later
- *   sleep:MS  note:N:MS  progress:N:MS    wait; N notifications or reports, MS before each
- *   ask:METHOD          a request to the client; goes on with its answer
- *   pose:METHOD  withdraw                 the same without waiting; the last request is taken back
+ *   sleep:MS  note:N:MS  progress:N:MS    wait; N notifications or progress reports, each after MS
+ *   ask:METHOD          a request to the client; continues after its answer
+ *   pose:METHOD  withdraw                 the same without waiting; cancel the last request
  *   ack  changed  noise  err:N            subscriptions/acknowledged; tools/list_changed; a line that is
- *                                         no message; N lines on stderr
- *   freeze  spin  stop  deaf  close       stand still; stand still and burn; SIGSTOP; read no more;
+ *                                         not a message; N lines on stderr
+ *   freeze  spin  stop  deaf  close       block; block in a busy loop; SIGSTOP; stop reading;
  *                                         close stdout
- *   exit:N  signal:N  ignore:N            at once; SIGTERM and so on, from now on
- *   fork:KIND           a process that stays: `group`; `grip` (that, and it holds our pipes); `session`
- *                       (of its own); `pipes` (that, and it holds our pipes)
+ *   exit:N  signal:N  ignore:N            exit now; kill itself now; ignore this signal from now on
+ *   fork:KIND           start a process that stays: `group` in this process group, `grip` also keeps the
+ *                       pipes open; `session` in its own session, `pipes` also keeps the pipes open
  *
- * A word `@2/WORD` counts in incarnation 2 only, `@2+/WORD` from then on; so do KEY@2 and KEY@2+; the last
- * that fits counts. Keys beside methods and tools: start, eof (a script for the end of stdin, default
+ * A word `@2/WORD` applies in incarnation 2 only, `@2+/WORD` from then on; likewise KEY@2 and KEY@2+. The last
+ * match wins. Keys other than methods and tools: start, eof (a script for the end of stdin, default
  * exit:0), version (of the protocol), capabilities (JSON), tool.NAME=readOnlyHint|idempotentHint|plain
- * (what tools/list lists). An alarm ends every process after two minutes. */
+ * (the annotations in tools/list). An alarm ends every process after two minutes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -53,7 +53,7 @@ struct job {
     bool modern, answered;
     char *script; /* owned */
     char *at;     /* the next word */
-    long left; /* repetitions of the word at `at` that are still to be done; 0: it is not begun */
+    long left;    /* remaining repetitions of the word at `at`; 0: not started */
     long long wake_ms;
     long asked; /* number of the request to the client that it waits for; 0: none */
 };
@@ -123,7 +123,7 @@ static bool is(struct part text, const char *word)
     return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
 }
 
-/* Does "2" or "2+" fit? *ret_rest is what follows. */
+/* Does "2" or "2+" match this incarnation? *ret_rest is the text after it. */
 static bool counts_now(const char *text, char **ret_rest)
 {
     long n = strtol(text, ret_rest, 10);
@@ -147,7 +147,7 @@ static const char *setting(const char *key, size_t n)
     return found;
 }
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -275,7 +275,7 @@ static void answer_large(struct job *j, size_t size)
     free(members);
 }
 
-/* An error, or a result that tells of one: "CODE:TEXT" or "TEXT". */
+/* An error, or a result with isError: "CODE:TEXT" or "TEXT". */
 static void complain(struct job *j, const char *what, bool error)
 {
     char text[WORD_MAX];
@@ -298,7 +298,7 @@ static void complain(struct job *j, const char *what, bool error)
     j->answered = true;
 }
 
-/* ---- what it does --------------------------------------------------------------------------- */
+/* ---- scripts -------------------------------------------------------------------------------- */
 
 static void start_process(const char *kind)
 {
@@ -410,7 +410,7 @@ static enum outcome do_word(struct job *j, const char *w, const char *arg)
     return GO_ON;
 }
 
-/* `sleep:MS`, or N times: MS, then something. */
+/* `sleep:MS`, or N repetitions of a wait and an action. */
 static enum outcome wait_word(struct job *j, const char *w, const char *arg)
 {
     char *rest;
@@ -437,7 +437,7 @@ static enum outcome wait_word(struct job *j, const char *w, const char *arg)
     return WAIT;
 }
 
-/* Runs a script until it waits or is over; true: over. */
+/* Runs a script until it waits or ends; true: it has ended. */
 static bool run_job(struct job *j)
 {
     for (;;) {
@@ -495,7 +495,7 @@ static struct job *new_job(const char *text, size_t n)
     return j;
 }
 
-/* Goes on with what is due; how long until the next is. */
+/* Continues the scripts that are due. Returns the time until the next one is due. */
 static int run_due_jobs(void)
 {
     int wait = -1;
@@ -516,7 +516,7 @@ static int run_due_jobs(void)
     return wait;
 }
 
-/* ---- what it hears -------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------ */
 
 static void heard_answer(struct part id)
 {

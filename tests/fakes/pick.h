@@ -1,6 +1,6 @@
-/* pick.h - just enough JSON for a fake server: a member of an object, as it is written.
+/* pick.h - minimal JSON for fake servers: finds a member of an object, as raw text.
  *
- * The text must be valid JSON; keys are compared as they are written. Include it in one file. */
+ * The text must be valid JSON; keys are compared without resolving escapes. Include it in one file. */
 #ifndef MI_FAKES_PICK_H
 #define MI_FAKES_PICK_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct part {
-    const char *p; /* borrowed; NULL: not there */
+    const char *p; /* borrowed; NULL: absent */
     size_t n;
 };
 
@@ -57,7 +57,7 @@ static struct part pick(struct part object, const char *key)
     }
 }
 
-/* The inside of a string; {NULL, 0} when it is none. */
+/* The text between the quotes of a string; {NULL, 0} if it is not a string. */
 static struct part pick_text(struct part object, const char *key)
 {
     struct part v = pick(object, key);

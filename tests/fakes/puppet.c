@@ -1,10 +1,10 @@
-/* puppet.c - a server whose strings are held by the test.
+/* puppet.c - a server that is controlled by the test.
  *
  *   puppet SOCKET [ignore-term]
  *
  * Sends its stdin, stdout and stderr with its process id over the unix socket and closes its own
- * copies: from then on the test alone is the server, end of file included. Then it obeys lines:
- * `exit N`, `kill N` (itself, by signal N). The end of the socket ends it. */
+ * copies: only the test has the descriptors, and can close them. Then it executes lines: `exit N`,
+ * `kill N` (itself, by signal N). It exits when the socket is closed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* stubborn.c - a server that will not go.
+/* stubborn.c - a server that does not exit.
  *
  *   stubborn PIDS [term] [eof] [child=KIND]... [leave=N]
  *
@@ -6,10 +6,10 @@
  * term        ignore SIGTERM (children too)
  * eof         ignore the end of stdin (children too)
  * child=KIND  start a process: `group` in our group, `session` in a session of its own, `pipes`
- *             likewise but with our stdin, stdout and stderr kept open (the others close them)
- * leave=N     exit with status N as soon as the children are there
+ *             likewise, but it keeps stdin, stdout and stderr open (the others close them)
+ * leave=N     exit with status N as soon as the children have started
  *
- * An alarm ends every one of them after two minutes, whatever the test forgot. */
+ * An alarm ends each process after two minutes, in case a test does not. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* These names come before libc's, for us and for libsqlite3. */
-#undef _FORTIFY_SOURCE /* it makes inline functions of some of them */
+/* These functions override libc's, for the program and for libsqlite3. */
+#undef _FORTIFY_SOURCE /* it would replace some of them by inline functions */
 #include "tests/faults/fault.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool is_spared(int fd)
     return fd == STDOUT_FILENO || fd == STDERR_FILENO;
 }
 
-/* 0: let it be done; else the errno to fail with. *n may become smaller. */
+/* The errno to fail with, or 0: make the call. May reduce *n. */
 static int write_fault(int fd, size_t *n)
 {
     if (is_spared(fd))
@@ -122,6 +122,20 @@ int mkdirat(int dir, const char *path, mode_t mode)
 {
     return fault_hits(CALLS_OPEN) ? (int)failed(ENOSPC)
                                   : (int)syscall(SYS_mkdirat, dir, path, mode);
+}
+
+/* Memory of the journal. */
+int fallocate64(int fd, int mode, off64_t at, off64_t n)
+{
+    if (mode == 0 && fault_hits(CALLS_WRITE))
+        return (int)failed(ENOSPC);
+    return (int)syscall(SYS_fallocate, fd, mode, at, n);
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+    return fault_hits(CALLS_OPEN) ? (int)failed(EMFILE)
+                                  : (int)syscall(SYS_memfd_create, name, flags);
 }
 
 int ftruncate64(int fd, off64_t n)

@@ -1,8 +1,8 @@
-/* fault.h - which call fails: the N-th of one sort, once or from then on.
+/* fault.h - makes the N-th call of one kind fail, once or from then on.
  *
- * memory.c wraps our allocations and takes SQLite's, calls.c stands in for the system calls; both ask
- * fault_hits() at each call. Nothing fails while the faults are not armed: the driver's own work in the
- * middle of a session goes between fault_pause() and fault_resume().
+ * memory.c wraps the program's and SQLite's allocations, calls.c replaces the system calls; both call
+ * fault_hits() each time. Nothing fails while faults are not armed: work of the driver itself during
+ * a session is enclosed in fault_pause() and fault_resume().
  *
  * Owns      nothing but counters.
  * Blocks    never. */
@@ -15,7 +15,7 @@ enum calls {
     CALLS_MEMORY, /* allocations, ours and SQLite's */
     CALLS_WRITE,  /* writes, with ENOSPC */
     CALLS_IO,     /* writes, with EIO */
-    CALLS_SHORT,  /* a write takes half */
+    CALLS_SHORT,  /* partial writes of half the bytes */
     CALLS_SYNC,
     CALLS_OPEN,  /* files opened, directories made */
     CALLS_OTHER, /* truncation, mapping, reading */
@@ -23,8 +23,8 @@ enum calls {
 };
 enum how {
     HOW_ONCE,
-    HOW_ON,   /* from the N-th on, until the session's end is near */
-    HOW_EVER, /* from the N-th on, for good */
+    HOW_ON,   /* from the N-th on, until shortly before the end of the session */
+    HOW_EVER, /* from the N-th on, until the end */
     HOW_COUNT
 };
 extern const char *const calls_names[CALLS_COUNT];
@@ -35,20 +35,20 @@ struct fault {
     enum how how;
     bool armed;
     long at;    /* the N-th call fails */
-    long count; /* so many have been made */
-    long hits;  /* so many have failed */
+    long count; /* calls so far */
+    long hits;  /* failed calls so far */
 };
 extern struct fault fault;
 
-bool fault_hits(enum calls calls); /* counts the call; true: it is to fail */
-bool fault_pause(void);            /* what fault_resume() wants */
+bool fault_hits(enum calls calls); /* counts the call; true: it must fail */
+bool fault_pause(void);            /* returns the argument for fault_resume() */
 void fault_resume(bool was);
 
-/* memory.c: blocks of ours that live, and of SQLite's. What libc allocates for us is not counted. */
+/* memory.c: live blocks of the program and of SQLite. Allocations inside libc are not counted. */
 void memory_watch_sqlite(void); /* before SQLite is used */
 size_t memory_blocks(void);
 size_t memory_sqlite_blocks(void);
-/* calls.c: what is written to this descriptor never fails. */
+/* calls.c: writes to this descriptor never fail. */
 void calls_spare(int fd);
 
 #endif

@@ -1,26 +1,28 @@
-/* look.h - is what a session left behind, and what its peers got, what it has to be?
+/* look.h - checks what a session recorded and what its peers received.
  *
- *   - What the peers got is what they get without faults; where memory failed, or recording under
- *     `stop`, some of it may be missing, in order, and each request has its one answer all the same.
- *   - Under `stop`, whatever was released was in the database before, and every line that a peer got is;
- *     under `pass`, what is not in there is counted in gap events (or, when the fault never ends, the
- *     log says that not everything is recorded).
- *   - Every row that is there is the one that was meant, and PRAGMA integrity_check says ok.
- *   - Every line of the log directory is whole; none is missing unless its memory or its file failed.
+ *   - The peers receive the same lines as without faults, in the same order. If an allocation failed, or
+ *     recording under `stop`, lines may be missing, but each request still has exactly one answer.
+ *   - After the next command that uses the vault, every message that was released is in the database once. Under
+ *     `pass`, those that did not fit into the journal are missing, and counted in gap events (or, if the fault never
+ *     ends, the log says that some messages were not recorded). With sync_full (the faults of `sync`), a message
+ *     is in the database before it is released.
+ *   - Every row in the database equals the row that was added, and PRAGMA integrity_check reports ok.
+ *   - Every line of the log directory is complete; none is missing unless an allocation or the file failed.
  *
- * Owns      a copy of what the peers get without faults.
+ * Owns      a copy of what the peers receive without faults.
  * Blocks    on the vault's file system only. */
 #ifndef MI_TESTS_LOOK_H
 #define MI_TESTS_LOOK_H
 
 #include "base/base.h"
 
-extern char look_verdict[1000]; /* why the last look was false */
+extern char look_verdict[1000]; /* why the last check failed */
 
 /* Always false. */
 bool look_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void look_is_reference(const char *vault); /* the session just played had no fault */
-bool look_at_peers(bool closed);           /* closed: the client's stream was, for want of memory */
+void look_is_reference(
+    const char *vault);          /* the last session had no fault: keep it for comparison */
+bool look_at_peers(bool closed); /* closed: the client's stream was closed because memory ran out */
 bool look_at_vault(const char *vault);
 
 #endif

@@ -1,4 +1,4 @@
-/* Our allocations come here by --wrap, SQLite's by its own door. */
+/* The program's allocations come here through --wrap, SQLite's through sqlite3_config(). */
 #include "tests/faults/fault.h"
 
 #include <sqlite3.h>
@@ -9,14 +9,16 @@ void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
 void __real_free(void *p);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
 void __wrap_free(void *p);
 
-/* Blocks that are ours and live; what libc allocated for us (realpath) is not in there. */
+/* Live blocks of the program, without those that libc allocated (realpath). */
 #define LIVE_MAX (1u << 17)
 static void *live[LIVE_MAX];
 static size_t live_count, sqlite_count;
@@ -75,13 +77,18 @@ char *__wrap_strdup(const char *s)
     return fault_hits(CALLS_MEMORY) ? NULL : born(__real_strdup(s));
 }
 
+char *__wrap_strndup(const char *s, size_t n)
+{
+    return fault_hits(CALLS_MEMORY) ? NULL : born(__real_strndup(s, n));
+}
+
 void __wrap_free(void *p)
 {
     died(p);
     __real_free(p);
 }
 
-/* A block of SQLite's has its size in front. */
+/* A block of SQLite is preceded by its size. */
 union head {
     int n;
     max_align_t align;

@@ -1,8 +1,11 @@
 #include "tests/faults/play.h"
 
+#include "proxy/session/final_answers.h"
+#include "proxy/session/stray.h"
 #include "tests/faults/fault.h"
 #include "tests/faults/meant.h"
-#include "wire/json_text.h"
+#include "tests/faults/recording.h"
+#include "wire/json/text.h"
 
 #include <ftw.h>
 #include <sqlite3.h>
@@ -13,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct play play;
-static const char *vault; /* borrowed: of the session that is being played */
+struct playback play;
+static const char *vault; /* borrowed: the vault of the current session */
 
 #define MESSAGE_MAX ((size_t)4 << 20)
 
@@ -27,8 +30,8 @@ static const char *vault; /* borrowed: of the session that is being played */
     "\",\"arguments\":{\"a\":\"b\"}}}"
 #define PING(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"ping\"}"
 
-/* C: the client says it, S: the server, E: on its stderr. `pad`: so many bytes go where % is. `times`:
- * with ids from 1000 on where # is, all in one turn. */
+/* Sender: C the client, S the server, E the server's stderr. `pad` bytes replace %. A line with `times` is
+ * repeated in one loop turn, with ids from 1000 on in place of #. */
 static const struct step {
     char who;
     const char *text;
@@ -37,7 +40,7 @@ static const struct step {
     {'C', INIT, 0, 0},
     {'C', "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 0, 0},
     {'C', CALL("1", "plain"), 0, 0},
-    {'C', CALL("3", "bad"), 0, 0}, /* the first answer of ours */
+    {'C', CALL("3", "bad"), 0, 0}, /* the first answer of the interposer */
     {'C', "this is no JSON", 0, 0},
     {'C', CALL("\"\\u0065\"", "error"), 0, 0},
     {'E', "a line on stderr \xff", 0, 0},
@@ -74,8 +77,8 @@ static void take_lines(enum row_direction dir)
         deliver(dir, &line, got == LINE_TOO_LONG);
 }
 
-/* As relay.c reads: without memory a long line is given up, and what cannot be read waits. For how long a
- * peer waits is not told here: after three tries the bytes count as never sent. */
+/* As relay.c reads: without memory a long line is abandoned, and unread bytes wait. Here a peer stops
+ * after three tries, and the bytes count as never sent. */
 static void feed(enum row_direction dir, const char *p, size_t n)
 {
     struct line_reader *r = &play.side[dir].lines;
@@ -98,7 +101,7 @@ static void feed(enum row_direction dir, const char *p, size_t n)
         n -= some;
         take_lines(dir);
     }
-    if (n > 0 && line_partial(r) > 0) { /* the beginning of a line without its end: end it */
+    if (n > 0 && line_partial(r) > 0) { /* a partial line: finish it */
         size_t room;
         char *at = line_room(r, &room);
         if (at != NULL) {
@@ -138,8 +141,9 @@ static void flush_to(enum row_direction dir)
 }
 
 #define LOOKS_MAX 3
+#define RETRY_US 250000
 
-/* Rows of messages that another process would see. */
+/* The number of message rows that another process sees. */
 static uint64_t rows_now(void)
 {
     bool was = fault_pause();
@@ -158,36 +162,72 @@ static uint64_t rows_now(void)
     return n;
 }
 
-/* As proxy.c ends a turn. */
+static void release(enum row_direction dir)
+{
+    for (uint64_t i = 1; i <= meant_n; i++)
+        meant[i].released |= meant[i].direction == dir;
+    outbox_release(&play.traffic.out[dir]);
+    flush_to(dir);
+}
+
+/* As in proxy/turn.c. */
+static void stop_recording(void)
+{
+    const char *why = "cannot record";
+    outbox_break(&play.traffic.out[ROW_C2S]);
+    if (!recorder_has_everything(play.recorder))
+        final_answers_drop_unrecorded(&play.traffic, "record-error", why);
+    else
+        for (uint64_t i = 1; i <= meant_n; i++)
+            meant[i].released |= meant[i].direction == ROW_S2C;
+    final_answers_record_failed(&play.traffic, "record-error", why);
+    outbox_release(&play.traffic.out[ROW_S2C]);
+    flush_to(ROW_S2C);
+    play.over = true;
+}
+
+static void look_at_release(long hits_before)
+{
+    if (!play.stop || !play.sync_full)
+        return;
+    if (fault.count >= fault.at && play.looks++ < LOOKS_MAX && rows_now() != meant_n)
+        play.early = true;
+    if (fault.calls == CALLS_SYNC && fault.hits != hits_before)
+        play.early = true;
+}
+
+/* The end of a loop turn, as in proxy/turn.c. */
 static void end_turn(void)
 {
     meant_wait(30000);
     long hits = fault.hits;
-    enum recorder_result result = recorder_commit(play.recorder);
+    enum recorder_result result = recorder_publish(play.recorder);
     for (int i = 0; result == RECORDER_HOLD && i < 2000; i++) {
-        meant_wait(RECORDER_RETRY_US);
-        result = recorder_commit(play.recorder);
+        meant_wait(RETRY_US);
+        recording_turn();
+        result = recorder_publish(play.recorder);
     }
     if (result == RECORDER_HOLD)
         abort();
     if (result == RECORDER_FAILED) {
-        outbox_break(&play.traffic.out[ROW_C2S]);
-        traffic_drop_unrecorded(&play.traffic, "record-error", "cannot record");
-        flush_to(ROW_S2C);
-        play.over = true;
+        stop_recording();
         return;
     }
-    for (uint64_t i = 1; i <= meant_n; i++)
-        meant[i].released = true;
-    if (play.stop && fault.count >= fault.at && play.looks++ < LOOKS_MAX && rows_now() != meant_n)
-        play.early = true;
-    if (play.stop && fault.calls == CALLS_SYNC && fault.hits != hits)
-        play.early = true;
-    for (int i = 0; i < 2; i++) {
-        outbox_release(&play.traffic.out[i]);
-        flush_to((enum row_direction)i);
-    }
-    actions_flush(&play.traffic.actions, recorder_dir_fd(play.recorder));
+    look_at_release(hits);
+    for (int i = 0; i < 2; i++)
+        release((enum row_direction)i);
+    recording_turn();
+}
+
+static uint64_t append(void *owner, const struct row *row)
+{
+    const struct journal *j = recorder_journal(play.recorder);
+    uint64_t seq = meant_n + 1;
+    (void)owner;
+    meant_add(seq, row);
+    if (j->append(j->owner, row) != seq)
+        abort();
+    return seq;
 }
 
 /* ---- the server ------------------------------------------------------------------------------- */
@@ -216,7 +256,7 @@ static void answer_to(struct buf *b, const struct rpc *m)
     }
 }
 
-/* Answers every whole line that it has got and not looked at; a batch by a batch. */
+/* Answers every complete line that it has not read yet; a batch with a batch. */
 static void server_answers(void)
 {
     struct side *side = &play.side[ROW_C2S];
@@ -228,7 +268,7 @@ static void server_answers(void)
         struct rpc m;
         struct buf b = {0};
         if (nl == NULL || rpc_read(line, &m) != 0)
-            abort(); /* half a line, or no message at all */
+            abort(); /* an incomplete line, or not a message */
         side->read_n += line.n + 1;
         if (m.kind == RPC_REQUEST)
             answer_to(&b, &m);
@@ -255,7 +295,7 @@ static void server_answers(void)
 
 static void note_request(const struct rpc *m)
 {
-    if (m->kind != RPC_REQUEST || slice_is(m->id.text, "7")) /* which is cancelled */
+    if (m->kind != RPC_REQUEST || slice_is(m->id.text, "7")) /* 7 is cancelled */
         return;
     char *to = play.asked[play.asked_n++];
     if (play.asked_n > MI_COUNT(play.asked) || m->id.text.n >= sizeof play.asked[0])
@@ -298,7 +338,7 @@ static void say(const struct step *x, size_t i)
         struct chunk *c = chunk_new(b.n + 1);
         if (c != NULL && b.n > 0) {
             memcpy(c->data, b.p, b.n);
-            traffic_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
+            stray_stderr(&play.traffic, &(struct line){c->data, b.n, c}, 0);
         }
         chunk_drop(c);
     } else {
@@ -355,29 +395,31 @@ static void begin(bool stop)
         play.side[i].got_n = play.side[i].read_n = 0;
     play.stop = stop;
     play.over = play.early = play.closed = false;
+    play.sync_full = fault.calls == CALLS_SYNC;
     play.looks = 0;
     play.asked_n = 0;
     meant_begin();
+    recording_begin();
     fault.count = fault.hits = 0;
     fault.armed = true;
 }
 
-/* The script is through, or recording has failed: as proxy.c ends. */
+/* The end of the script, or recording has failed: the end of a session as in proxy/run.c. */
 static void end(void)
 {
     if (fault.how != HOW_EVER)
         fault.armed = false;
-    meant_wait(1000000); /* past whatever it waits for between two tries */
+    meant_wait(1000000); /* longer than the delay between two retries */
+    recording_turn();
     if (!play.over) {
-        end_turn(); /* what waits is recorded before anything else, if it can be */
-        traffic_server_gone(&play.traffic, "server-exited", "the server is gone", 0);
+        end_turn(); /* queued rows are recorded first, if possible */
+        final_answers_server_gone(&play.traffic, "server-exited", "the server is gone", 0);
     }
     if (!play.over)
         end_turn();
     play.closed = play.traffic.out[ROW_S2C].broken;
-    struct store_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
-    recorder_learn(play.recorder, &u);
-    actions_flush(&play.traffic.actions, recorder_dir_fd(play.recorder));
+    struct session_update u = {.end_reason = slice_of("client-closed"), .ended_at_us = 5};
+    journal_update(&play.journal, &u);
     recorder_close(play.recorder);
     traffic_close(&play.traffic);
     for (int i = 0; i < 2; i++)
@@ -392,13 +434,15 @@ bool play_session(const char *where, bool stop)
     struct recorder_config cfg = {.vault = vault,
                                   .name = "srv",
                                   .command = "[]",
-                                  .sync_full = fault.calls == CALLS_SYNC,
+                                  .sync_full = play.sync_full,
                                   .stop_on_error = stop};
     if (recorder_open(&play.recorder, &cfg) < 0) {
         fault.armed = false;
         return false;
     }
-    traffic_open(&play.traffic, play.recorder, "srv", VALIDATE_WIRE, MESSAGE_MAX);
+    play.journal = *recorder_journal(play.recorder);
+    play.journal.append = append;
+    traffic_open(&play.traffic, &play.journal, "srv", VALIDATE_WIRE, MESSAGE_MAX);
     for (int i = 0; i < 2; i++)
         line_open(&play.side[i].lines, MESSAGE_MAX);
     play_script();

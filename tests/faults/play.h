@@ -1,42 +1,46 @@
-/* play.h - one session by script: what the peers say, and what they get.
+/* play.h - one scripted session: what the peers send and receive.
  *
- * Lines go through the line reader, the traffic, the recorder and the outboxes, as the proxy has them,
- * with no process and no loop.
+ * Lines pass through the line reader, traffic, recorder and outboxes as in the proxy, without a loop; the recorder
+ * process is a part of this one (recording.h).
  *
- * Owns      what each side got, in `play`, until the next session.
+ * Owns      what each side received, in `play`, until the next session.
  * Blocks    on the vault's file system only. */
 #ifndef MI_TESTS_PLAY_H
 #define MI_TESTS_PLAY_H
 
-#include "proxy/traffic.h"
+#include "proxy/session/traffic.h"
+#include "record/recorder.h"
 
 #define PLAY_GOT_MAX ((size_t)1 << 20)
 
 struct side {
-    struct line_reader lines; /* of what this side says */
-    char *got;                /* what it was sent */
-    size_t got_n, read_n;     /* so far; and looked at by the server */
-    int fd;                   /* where it is written to */
+    struct line_reader lines; /* of the lines that this side sends */
+    char *got;                /* bytes received */
+    size_t got_n, read_n;     /* received; read by the server */
+    int fd;                   /* its outbox writes here */
 };
 
-struct play {
+struct playback {
     struct recorder *recorder;
+    struct journal journal; /* the recorder's; each row is noted in `meant` */
     struct traffic traffic;
-    struct side side[2]; /* [ROW_C2S]: the client says, the server gets; [ROW_S2C]: the other way */
-    bool stop, over;     /* policy; nothing more is served */
-    bool closed;         /* the client's stream was closed for want of memory */
-    bool cut;            /* there was no memory to read what is being said */
-    char asked[100][16]; /* ids of the requests that were read whole, as JSON */
+    struct side
+        side[2]; /* [ROW_C2S]: sent by the client, received by the server; [ROW_S2C]: the reverse */
+    bool stop, over;     /* --on-record-error stop; the session has ended */
+    bool closed;         /* the client's stream was closed because memory ran out */
+    bool cut;            /* memory ran out while this line was read */
+    char asked[100][16]; /* ids of the requests that were read completely, as JSON */
     size_t asked_n;
-    int looks;  /* releases after the fault at which the database was looked at */
-    bool early; /* something was released that was not in the database */
+    bool sync_full;
+    int looks;  /* releases after the fault at which the database was checked */
+    bool early; /* with sync_full, a message was released before it was in the database */
 };
-extern struct play play;
+extern struct playback play;
 
-void play_open(void); /* once; before any session */
-/* One session in a new vault. False: it did not begin. */
+void play_open(void); /* call once, before the first session */
+/* Runs one session in a new vault. False: it did not start. */
 bool play_session(const char *vault, bool stop);
-void play_remove(const char *path); /* a vault, or whatever it lies in */
+void play_remove(const char *path); /* removes a folder and its contents */
 
 static inline struct slice play_got(enum row_direction to)
 {

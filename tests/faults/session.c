@@ -2,19 +2,19 @@
  *
  *   session CALLS HOW POLICY [STRIDE [FIRST]]
  *
- * CALLS     what fails: memory (ours and SQLite's), write, io (write, with EIO), short (a write takes
- *           half), sync, open, other (truncation, mapping, reading)
- * HOW       once; on (from then until the session's end is near); ever
+ * CALLS     what fails: memory (ours and SQLite's), write, io (write, with EIO), short (a write
+ *           takes half), sync, open, other (truncation, mapping, reading)
+ * HOW       once; on (from then until shortly before the end of the session); ever
  * POLICY    pass or stop, as --on-record-error
  * STRIDE    try every STRIDE-th N only, from FIRST on
  *
- * After each session nothing has crashed, leaked or left a descriptor open, and what play.c did is what
- * look.h says it has to be.
+ * No session may crash, leak memory or leave a descriptor open, and each must pass the checks of look.h.
  * Ends with one line, `ok - ...` or `not ok - ...`; exit status 0 or 1. */
 #include "tests/faults/fault.h"
 #include "tests/faults/look.h"
 #include "tests/faults/meant.h"
 #include "tests/faults/play.h"
+#include "tests/faults/recording.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -28,12 +28,12 @@
 struct plan {
     bool stop;
     long stride, first;
-    char root[100], vault[120];
+    char root[100], vault[120], journals[64];
 };
 
-/* What the process that tries says to the one that waits for it. */
+/* Shared by the process that runs the sessions and the one that waits for it. */
 static struct report {
-    long n;    /* that is being tried */
+    long n;    /* the N being tried */
     long runs; /* sessions so far */
     bool good;
     char why[sizeof look_verdict + 3000];
@@ -51,7 +51,7 @@ static size_t open_descriptors(void)
     return n;
 }
 
-/* What a session must leave as it was. */
+/* What a session must not change. */
 struct rest {
     size_t blocks, sqlite_blocks, descriptors;
 };
@@ -78,7 +78,11 @@ static bool session_is_right(const struct plan *plan, bool began)
 {
     if (!began)
         return (play_got(ROW_C2S).n == 0 && play_got(ROW_S2C).n == 0) ||
-               look_bad("bytes without a session");
+               look_bad("bytes were sent although the session did not start");
+    if (recording_is_damaged())
+        return look_bad("the recorder found the journal damaged");
+    if (!recording_next_command(plan->vault))
+        return look_bad("a journal is left after the next command");
     return look_at_peers(play.closed) && look_at_vault(plan->vault);
 }
 
@@ -93,22 +97,22 @@ static bool try_one(const struct plan *plan, long n, const struct rest *rest)
     return false;
 }
 
-/* Without a fault. How many calls there are to fail. */
+/* A session without a fault. Returns the number of calls that can fail. */
 static long count_calls(const struct plan *plan)
 {
     fault.at = LONG_MAX;
-    for (int i = 0; i < 2; i++) /* twice: the first time SQLite takes what it keeps */
+    for (int i = 0; i < 2; i++) /* twice: in the first one SQLite allocates memory that it keeps */
         if (!play_session(plan->vault, plan->stop))
             abort();
     long calls = fault.count;
     look_is_reference(plan->vault);
-    if (!session_is_right(plan, true) || !meant_said("kept from the client")) {
+    if (!session_is_right(plan, true) || !meant_said("not a message")) {
         snprintf(report->why, sizeof report->why, "without a fault: %s\n# %.2500s", look_verdict,
                  meant_log());
         return -1;
     }
     if (calls == 0)
-        snprintf(report->why, sizeof report->why, "no such call is made");
+        snprintf(report->why, sizeof report->why, "the session makes no such call");
     return calls;
 }
 
@@ -116,6 +120,7 @@ static void try_all(const struct plan *plan)
 {
     memory_watch_sqlite();
     meant_watch_log();
+    recording_use(plan->journals);
     play_open();
     long calls = count_calls(plan);
     if (calls <= 0)
@@ -136,7 +141,7 @@ static int index_of(const char *const *names, int count, const char *name)
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
             return i;
-    fprintf(stderr, "session: what is %s?\n", name);
+    fprintf(stderr, "session: unknown value '%s'\n", name);
     exit(2);
 }
 
@@ -153,12 +158,17 @@ static void read_plan(struct plan *plan, int argc, char **argv)
     plan->stride = argc > 4 ? strtol(argv[4], NULL, 10) : 1;
     plan->first = argc > 5 ? strtol(argv[5], NULL, 10) : 1;
     if (plan->stride < 1 || plan->first < 1) {
-        fprintf(stderr, "session: STRIDE and FIRST are 1 at least\n");
+        fprintf(stderr, "session: STRIDE and FIRST must be at least 1\n");
         exit(2);
     }
     const char *tmp = getenv("TMPDIR");
     snprintf(plan->root, sizeof plan->root, "%s/mi-faults-XXXXXX", tmp != NULL ? tmp : "/tmp");
     if (mkdtemp(plan->root) == NULL) {
+        perror("session: mkdtemp");
+        exit(2);
+    }
+    snprintf(plan->journals, sizeof plan->journals, "/dev/shm/mi-faults-XXXXXX");
+    if (mkdtemp(plan->journals) == NULL) {
         perror("session: mkdtemp");
         exit(2);
     }
@@ -173,7 +183,7 @@ int main(int argc, char **argv)
     if (report == MAP_FAILED)
         return 2;
     signal(SIGPIPE, SIG_IGN);
-    pid_t pid = fork(); /* a session that crashes or aborts is a result, too */
+    pid_t pid = fork(); /* a crash is a test result */
     if (pid == 0) {
         try_all(&plan);
         exit(0);
@@ -182,6 +192,7 @@ int main(int argc, char **argv)
     if (pid < 0 || waitpid(pid, &status, 0) != pid)
         perror("session: fork");
     play_remove(plan.root);
+    play_remove(plan.journals);
     bool good = status == 0 && report->good;
     printf("%s - %s fails %s, %s: %ld sessions, the last with N = %ld\n", good ? "ok" : "not ok",
            argv[1], argv[2], argv[3], report->runs, report->n);

@@ -1,4 +1,4 @@
-/* fuzz.h - what the fuzz targets share: a word about what was wrong, then abort(). */
+/* fuzz.h - shared by the fuzz targets: prints the failed condition, then calls abort(). */
 #ifndef MI_TESTS_FUZZ_H
 #define MI_TESTS_FUZZ_H
 

@@ -1,6 +1,6 @@
-/* Any file: it is read or refused with its name and line; what was read and is written anew reads as the
- * same session, and from then on the bytes stay the same. */
-#include "vault/cassette.h"
+/* Any file: it is read, or rejected with its name and line. A session that was read and written again reads
+ * as the same session, and writing it once more gives the same bytes. */
+#include "vault/cassette/file.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -30,13 +30,14 @@ static bool on_message(void *ctx, const struct query_message *m)
 {
     struct copy *c = ctx;
     MUST(c->begun && m->seq == ++c->seq && m->t_us >= c->t_us && m->request_seq < m->seq &&
-         m->batch_seq < m->seq && !m->is_large && m->size >= 0 && m->kind.p != NULL &&
-         m->direction.p != NULL && m->origin.p != NULL && m->action.p != NULL);
+         m->batch_seq < m->seq && !m->is_large && m->size >= 0 && m->kind < KIND_UNKNOWN &&
+         m->direction < ROW_DIRECTION_UNKNOWN && m->origin < ROW_ORIGIN_UNKNOWN &&
+         m->action < ROW_ACTION_UNKNOWN);
     c->t_us = m->t_us;
     return cassette_write_message(c->w, m) == 0;
 }
 
-/* Reads text, and writes what it says to c->out. */
+/* Reads text, and writes the session to c->out. */
 static int copy_of(struct slice text, struct copy *c, struct buf *error)
 {
     *c = (struct copy){0};

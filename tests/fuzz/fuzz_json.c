@@ -1,10 +1,10 @@
-/* Any bytes: json_scan() decides as the slow reference does, and what it finds valid is read inside its
- * bounds by everything in json_text.h. */
-#include "wire/json_text.h"
+/* Any bytes: json_scan() agrees with the slow reference, and the functions of wire/json/text.h read valid
+ * text only within its bounds. */
+#include "wire/json/text.h"
 
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/json_reference.h"
+#include "tests/support/json_reference.h"
 
 static void read_string(struct json_value v)
 {
@@ -34,7 +34,7 @@ static void read_number(struct json_value v)
     int64_t i;
     if (json_int(v, &i)) {
         MUST(json_is_integer(v));
-        /* a double tells the same, as far as it reaches */
+        /* strtod() agrees, within its precision */
         char text[64];
         if (v.text.n < sizeof text) {
             memcpy(text, v.text.p, v.text.n);
@@ -67,12 +67,12 @@ static void read_value(struct slice text, struct json_value v)
     (void)json_get(v, "name");
 }
 
-/* What is written again for people and files is the same value, and nothing in it acts. */
+/* The forms for terminals and files have the same value, and no control characters. */
 static void write_again(struct slice text)
 {
     struct buf again = {0}, visible = {0};
     struct json_scan s;
-    text_json_again(&again, text);
+    text_json_visible(&again, text);
     text_visible(&visible, buf_slice(&again));
     MUST(slice_eq(buf_slice(&again), buf_slice(&visible)));
     MUST(json_scan(buf_slice(&again), NULL, NULL, &s) == 0);
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     ref_close(&r);
 
-    /* Text for people is safe whatever the bytes are. */
+    /* Visible text is safe for any bytes. */
     struct buf b = {0};
     struct json_scan s;
     text_json(&b, text);

@@ -1,8 +1,8 @@
-/* Any stream, split in any way: the same lines come out, and they are those between the newlines.
+/* Any stream, split anywhere: the reader returns exactly the lines between the newlines.
  *
- * The input is a recipe, so that streams are long enough to cross chunks: byte 0 picks the longest line
- * that is accepted, byte 1 seeds the splits, then a byte below 0x80 stands for itself and another one
- * for a run of letters. */
+ * The input describes a stream that is long enough to cross chunks: byte 0 selects the limit of a line,
+ * byte 1 seeds the splits, then a byte below 0x80 is copied and any other byte becomes a run of
+ * letters. */
 #include "wire/line.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -72,15 +72,15 @@ static void hold(struct split *s, const struct line *line)
     s->held[i].line = *line;
     s->held[i].first = line->p[0];
     chunk_hold(line->chunk);
-    line->p[line->n] = '\n'; /* the byte behind a line belongs to it */
+    line->p[line->n] = '\n'; /* the byte after a line belongs to it */
 }
 
-/* Where the next line that must come begins in the stream. */
+/* The offset of the next expected line in the stream. */
 struct expected {
     size_t at, n, max_len;
 };
 
-/* The next line is the one that must come: whole, or known to be too long by its head. */
+/* The line must be the next expected one: complete, or the head of a line that is too long. */
 static void expect(struct expected *e, const struct line *line, bool too_long)
 {
     MUST(e->at < e->n);
@@ -105,7 +105,7 @@ static void run(size_t n, size_t max_len, uint64_t seed, size_t most)
         size_t room;
         char *to = line_room(&r, &room);
         MUST(to != NULL && room > 0);
-        /* bounded: the line, or twice as much while it grows, and a chunk */
+        /* memory is bounded by a chunk and the line, or twice the line while it grows */
         MUST(r.chunk->cap <= 2 * (max_len + 2) + 2 * LINE_CHUNK);
         size_t some = size_min(1 + random_below(&s, most), size_min(room, n - fed));
         memcpy(to, stream + fed, some);

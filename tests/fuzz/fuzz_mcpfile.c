@@ -1,6 +1,6 @@
-/* Any file, JSON or TOML by the first byte: it is refused with its line, or wrapped into a file that has the
- * same servers, and whose unwrapping gives the old bytes. Nothing is read behind its end. */
-#include "cli/wrap.h"
+/* Any file, JSON or TOML by the first byte: it is rejected with its line, or wrapped into a file with the same
+ * servers, and unwrapping restores every byte. Nothing is read past its end. */
+#include "cli/wrap/edit.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +15,7 @@ static size_t change(const struct mcpfile *f, bool wrap)
     for (size_t i = 0; i < f->servers; i++) {
         const struct mcpfile_server *s = &f->server[i];
         struct wrap_view v;
-        MUST(wrap_look(f, s, &v) == 0);
+        MUST(wrap_inspect(f, s, &v) == 0);
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
             n += wrap_add(&e, f, s, &with);
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf wrapped = {0}, back = {0};
     int st = mcpfile_read(&f, text, toml);
     MUST(st == 0 || (st == MI_EINVAL && slice_begins(buf_slice(&f.error), "line ")));
-    size_t before = st == 0 ? change(&f, false) : 0; /* unwrapping what was wrapped by hand */
+    size_t before = st == 0 ? change(&f, false) : 0; /* unwraps entries that were wrapped by hand */
     edits_apply(&e, text, &back);
     buf_clear(&back);
     size_t n = st == 0 && before == 0 ? change(&f, true) : 0;

@@ -1,10 +1,10 @@
-/* Any bytes. What is valid JSON stays valid JSON, and sanitizing twice is sanitizing once; what is not
- * replaced stays byte for byte; nothing is read behind the end, be the text whole or not. */
-#include "vault/redact.h"
+/* Any bytes, complete or truncated: the quick test changes no result, valid JSON stays valid, sanitizing is idempotent, bytes that are not
+ * replaced are unchanged, and nothing is read past the end. */
+#include "redact/walk.h"
 
 #include "base/buf.h"
 #include "tests/fuzz/fuzz.h"
-#include "wire/json.h"
+#include "wire/json/scan.h"
 
 static struct redact *rules(bool user)
 {
@@ -47,19 +47,33 @@ static bool is_json(struct slice s)
     return json_scan(s, NULL, NULL, &scan) == 0;
 }
 
-/* What stands before the first mark stood there before. */
+/* The text before the first mark is unchanged. */
 static void pieces_stay(struct slice in, struct slice out)
 {
     const char *p = out.p;
     if (memmem(in.p, in.n, "mime", 4) != NULL)
-        return; /* base64 may have been written anew, without a mark to see */
+        return; /* base64 may have been encoded again, without a visible mark */
     const char *first = memmem(out.p, out.n, "[redacted:", 10);
     size_t n = first != NULL ? (size_t)(first - p) : 0;
     if (n > 0 && p[n - 1] == '"')
-        n--; /* it may be the mark's own */
+        n--; /* it may belong to the mark */
     while (n > 0 && p[n - 1] == '\\')
         n--;
     MUST(n <= in.n && memcmp(in.p, p, n) == 0);
+}
+
+static void same_without_quick_test(struct redact *r, one_fn fn, struct slice in)
+{
+    struct buf quick = {0}, slow = {0};
+    size_t n = 0, slow_n = 0;
+    MUST(fn(r, in, &quick, &n) == 0);
+    r->thorough = true;
+    MUST(fn(r, in, &slow, &slow_n) == 0);
+    r->thorough = false;
+    MUST(n == slow_n && quick.n == slow.n);
+    MUST(quick.n == 0 || memcmp(quick.p, slow.p, quick.n) == 0);
+    buf_close(&quick);
+    buf_close(&slow);
 }
 
 static void twice(struct redact *r, one_fn fn, struct slice in, bool json)
@@ -87,7 +101,7 @@ static void twice(struct redact *r, one_fn fn, struct slice in, bool json)
     buf_close(&again);
 }
 
-/* A head, or what is no JSON at all: nothing behind it is read. */
+/* A head, or text that is not JSON: nothing is read past its end. */
 static void head(struct redact *r, struct slice in)
 {
     struct buf out = {0};
@@ -105,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slice all = {(const char *)data, size};
     if (size == 0)
         return 0;
-    char *copy = malloc(size); /* ends with its last byte */
+    char *copy = malloc(size); /* memory ends with the last byte */
     MUST(copy != NULL);
     memcpy(copy, data, size);
     all.p = copy;
@@ -116,8 +130,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             twice(r, secrets, all, true);
             twice(r, arguments, all, true);
         }
-        for (size_t k = 1; k <= size; k += 1 + size / 8)
+        for (size_t k = 1; k <= size; k += 1 + size / 8) {
             head(r, (struct slice){copy, k});
+            same_without_quick_test(r, message, (struct slice){copy, k});
+        }
+        same_without_quick_test(r, message, all);
+        same_without_quick_test(r, secrets, all);
         struct buf out = {0};
         size_t n;
         twice(r, redact_text, all, false);

@@ -1,6 +1,6 @@
-/* Any recording, played to any client: what is said are messages, each request gets one answer at most, and when
- * the client has gone the play comes to its end. The input is a cassette, a line `---`, and the client's lines. */
-#include "replay/stage.h"
+/* Any recording, replayed to any client: all output is valid messages, each request gets at most one answer, and
+ * the replay ends when the client has exited. The input is a cassette, a line `---`, and the client's lines. */
+#include "replay/mock/conversation.h"
 
 #include "base/log.h"
 #include "tests/fuzz/fuzz.h"
@@ -55,33 +55,34 @@ static const char *write_file(struct slice text)
 
 static void play(struct source *source, struct slice lines)
 {
-    struct stage_rules rules = {0};
+    struct conversation_rules rules = {0};
     struct faults faults = {0};
     struct report report = {0};
-    struct stage *stage = NULL;
+    struct conversation *conversation = NULL;
     struct client client = {0};
     int64_t now = 1000000;
-    MUST(stage_open(&stage, &rules, &faults, source, &report, on_line, on_stderr, &client) == 0);
-    MUST(stage_begin(stage, now) == 0);
-    while (lines.n > 0 && stage_ended(stage) == STAGE_GOES_ON) {
+    MUST(conversation_open(&conversation, &rules, &faults, source, &report, on_line, on_stderr,
+                           &client) == 0);
+    MUST(conversation_begin(conversation, now) == 0);
+    while (lines.n > 0 && conversation_ended(conversation) == CONVERSATION_RUNNING) {
         const char *end = memchr(lines.p, '\n', lines.n);
         size_t n = end != NULL ? (size_t)(end - lines.p) : lines.n;
-        client.asked++; /* a line has one answer at most: a batch has one line, too */
-        MUST(stage_line(stage, (struct slice){lines.p, n}, now) == 0);
+        client.asked++; /* at most one answer per line; a batch is one line too */
+        MUST(conversation_line(conversation, (struct slice){lines.p, n}, now) == 0);
         now += 1000;
-        MUST(stage_advance(stage, now) == 0);
+        MUST(conversation_advance(conversation, now) == 0);
         n += end != NULL;
         lines = (struct slice){lines.p + n, lines.n - n};
     }
-    MUST(stage_hangup(stage, now) == 0);
+    MUST(conversation_hangup(conversation, now) == 0);
     size_t turns = 0;
-    while (stage_due(stage) != STAGE_NEVER && turns++ < TURNS_MAX) {
-        now = stage_due(stage) > now ? stage_due(stage) : now;
-        MUST(stage_advance(stage, now) == 0);
+    while (conversation_due(conversation) != CONVERSATION_NEVER && turns++ < TURNS_MAX) {
+        now = conversation_due(conversation) > now ? conversation_due(conversation) : now;
+        MUST(conversation_advance(conversation, now) == 0);
     }
     MUST(turns < TURNS_MAX);
     MUST(client.answered <= client.asked);
-    stage_close(stage);
+    conversation_close(conversation);
     report_close(&report);
 }
 

@@ -1,10 +1,10 @@
-/* Any line: rpc_read() says what a plain reading of the same members says, its parts lie in the line, and
- * ids have keys. */
+/* Any line: rpc_read() agrees with a simple evaluation of the same members, its parts point into the line,
+ * and ids have keys. */
 #include "wire/rpc.h"
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/json_reference.h"
-#include "wire/json_text.h"
+#include "tests/support/json_reference.h"
+#include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
 static const char *const envelope[] = {"jsonrpc", "id", "method", "params", "result", "error"};
@@ -107,7 +107,7 @@ static void parts_lie_inside(struct slice line, const struct rpc *m)
     MUST(inside(line, rpc_target(m)));
     (void)rpc_is_modern(m);
     (void)rpc_method_is(m, "notifications/cancelled");
-    MUST(rpc_kind_name(m->kind) != NULL);
+    MUST(m->kind <= RPC_BATCH);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              : root == JSON_ARRAY ? RPC_BATCH
                                                   : RPC_INVALID;
         if (m.kind != want)
-            fprintf(stderr, "%s, not %s\n", rpc_kind_name(m.kind), rpc_kind_name(want));
+            fprintf(stderr, "kind %d, not %d\n", (int)m.kind, (int)want);
         MUST(m.kind == want);
         if (is_id(m.id.type))
             read_id(m.id);

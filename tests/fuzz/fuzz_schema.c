@@ -1,7 +1,7 @@
-/* A schema and a value, one a line: compiling and checking end, and say the same the second time. */
+/* A schema and a value, one per line: compiling and checking end, and give the same result twice. */
 #include "tests/fuzz/fuzz.h"
-#include "wire/json.h"
-#include "wire/schema.h"
+#include "wire/json/scan.h"
+#include "wire/schema/compile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

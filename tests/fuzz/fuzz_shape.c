@@ -1,6 +1,6 @@
-/* Any bytes: hits are in order and inside the text, the cheap question agrees with the dear one, work stays
- * in proportion, and what stands in place of hits is no hit: after few rounds nothing is found. */
-#include "vault/shape.h"
+/* Any bytes: hits are in order and inside the text, the fast check agrees with the full search, work is
+ * linear, and marks are not hits: after a few rounds of replacing nothing is found. */
+#include "redact/shape/find.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -1,11 +1,11 @@
-/* corpus.h - reads tests/redact/NAME.txt, whose head tells what a line means, and draws its values.
+/* corpus.h - reads tests/redact/NAME.txt, whose head describes the format, and generates its values.
  *
- * Each case has values of its own, the same ones on every run. Needs tests/unit/unit.h. */
+ * Each case has its own values, the same in every run. Needs tests/support/unit.h. */
 #ifndef MI_TESTS_REDACT_CORPUS_H
 #define MI_TESTS_REDACT_CORPUS_H
 
 #include "base/buf.h"
-#include "tests/unit/unit.h"
+#include "tests/support/unit.h"
 
 #define CORPUS_LINE 4096
 #define CORPUS_MARKS 8
@@ -17,7 +17,7 @@ struct corpus_case {
     size_t n;
     struct {
         size_t from, n;
-    } mark[CORPUS_MARKS]; /* what stood between « and » */
+    } mark[CORPUS_MARKS]; /* the text between « and » */
     size_t marks;
 };
 
@@ -56,7 +56,7 @@ static void corpus_encode(struct buf *b, struct slice s, bool url)
     }
 }
 
-/* The CRC-32 of the last n bytes, in base 62: written apart from the program's own. */
+/* The CRC-32 of the last n bytes, in base 62; implemented independently of the program. */
 static void corpus_checksum(struct buf *b, size_t n)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -162,7 +162,7 @@ static bool corpus_named(struct corpus *c, struct buf *b, struct slice what)
     return true;
 }
 
-/* {…} at p: bytes read, or 0 when it is none of ours. */
+/* Expands {…} at p. Returns the bytes read, or 0 for an unknown form. */
 static size_t corpus_value(struct corpus *c, struct buf *b, const char *p)
 {
     const char *end = strchr(p, '}');
@@ -214,7 +214,7 @@ static void corpus_open(struct corpus *c, const char *name)
 {
     *c = (struct corpus){.f = fopen(name, "r")};
     if (c->f == NULL)
-        fail_msg("cannot open %s; run this test in the top folder", name);
+        fail_msg("cannot open %s; run this test in the top folder of the repository", name);
 }
 
 static void corpus_close(struct corpus *c)
@@ -223,7 +223,7 @@ static void corpus_close(struct corpus *c)
     fclose(c->f);
 }
 
-/* The next case; it is good until the next call. */
+/* The next case; valid until the next call. */
 static bool corpus_next(struct corpus *c, bool rules)
 {
     static char line[CORPUS_LINE];

@@ -1,7 +1,7 @@
-"""The corpus for the end-to-end tests: reads secrets.txt and lookalikes.txt, draws their values, and has
-secrets that tell by their key, by the place where they stand, and by how they are escaped.
+"""The corpus for the end-to-end tests: reads secrets.txt and lookalikes.txt, generates their values, and adds secrets
+that are identified by their key or place, and secrets with escapes.
 
-A secret is known by its needles: the drawn pieces of it, none of which may be found anywhere.
+The needles of a secret are its generated parts; none of them may be found in a vault.
 """
 import base64
 import json
@@ -35,7 +35,7 @@ def checksum(text):
 
 
 class Drawer:
-    """Expands one line; remembers the pieces that were drawn inside of a mark."""
+    """Expands one line; remembers the generated parts inside a mark."""
 
     def __init__(self, seed):
         self.random, self.needles, self.inside = random.Random(seed), [], False
@@ -108,13 +108,13 @@ def lines(name):
 
 
 def by_shape(seed=1):
-    """Texts with secrets that tell by their shape."""
+    """Texts with secrets that are recognized by their shape."""
     cases = []
     for number, line in lines("secrets.txt"):
         rule, text = line.split("\t", 1)
         d = Drawer(f"{seed} {number}")
         plain = d.expand(text)
-        # words without a drawn part (a passphrase) stand for themselves
+        # words without a generated part (a passphrase) are needles as a whole
         needles = d.needles or re.findall("«(.*?)»", text)
         cases.append(Case(f"secrets.txt:{number}", rule, plain, needles))
     return cases
@@ -125,7 +125,7 @@ def lookalikes(seed=1):
 
 
 class Words:
-    """Secrets that look like nothing: only their key or place tells."""
+    """Secrets without a recognizable shape: only their key or place identifies them."""
 
     def __init__(self, seed):
         self.random = random.Random(f"words {seed}")
@@ -135,7 +135,7 @@ class Words:
 
 
 def keyed(seed=1):
-    """(name, arguments of a call, needles): secrets that only their key tells of."""
+    """(name, arguments of a call, needles): secrets that only their key identifies."""
     w, out = Words(seed), []
 
     def add(name, make, n=1):

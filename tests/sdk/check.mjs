@@ -1,6 +1,6 @@
-// `check` over the recordings of official clients and servers, as somebody would run it in CI: it finds again what was
-// noted when they passed, from the vault and from cassettes without those notes; nothing of a server is worse than a
-// note; SARIF is valid by its schema, and JUnit is XML.
+// `check` on the recordings of official clients and servers, as in CI: it finds the recorded findings again, from the
+// vault and from cassettes without findings; findings of servers are at most notes; SARIF is valid by its schema, and
+// JUnit is XML.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,9 +13,9 @@ import addFormats from "ajv-formats";
 import { deadline } from "./client.mjs";
 import { same } from "./vault.mjs";
 
-const NOT_OF_THE_PROTOCOL = ["tool-error"]; // told by the proxy alone
+const NOT_OF_THE_PROTOCOL = ["tool-error"]; // found only by the proxy
 
-// The schema is of draft-04, and uses nothing that draft-07 has otherwise; one of its patterns is none with the flag `u`.
+// The schema is draft-04, but valid as draft-07; one of its patterns is invalid with the flag `u`.
 async function sarifValidator() {
   const file = join(createRequire(import.meta.url).resolve("@microsoft/jest-sarif"), "../schemas/sarif-2.1.0-rtm.5.json");
   const { $schema, id, ...schema } = JSON.parse(await readFile(file, "utf8"));

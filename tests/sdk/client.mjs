@@ -1,23 +1,23 @@
 // One run of a scenario: the SDK's own client and stdio transport on one server, directly or
-// through the interposer, and a record of all that the client saw.
+// through the interposer, with a record of everything that the client received.
 //
-//   transcript  what the client's API gave: results, errors, notifications, requests of the server
-//   lines       the raw bytes of every line, each way, in order: what the vault has to hold
-//   stderr      what came out on the other side's stderr
+//   transcript  from the client's API: results, errors, notifications, requests of the server
+//   lines       the raw bytes of every line, in each direction, in order: the vault must contain them
+//   stderr      the other side's stderr
 
 import { once } from "node:events";
 import { constants } from "node:os";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-// Sanitizers and valgrind make the interposer slow; then every deadline is longer.
+// Deadlines are long: a busy machine, sanitizers and valgrind make everything many times slower.
 const slowness = { asan: 4, valgrind: 10 }[process.env.TEST_UNDER] ?? 1;
-export const deadline = (ms) => ms * slowness;
+export const deadline = (ms) => 4 * ms * slowness;
 const REQUEST_MS = deadline(30_000); // for each request the client makes
 const UNTIL_MS = deadline(15_000); // for each thing a scenario waits for
 
-// The SDK's transport, with an ear on both pipes. Taking the bytes from the pipes, and not from
-// the transport's parsed messages, is what makes a comparison byte for byte possible.
+// The SDK's transport, which also copies the bytes of both pipes. The transport's parsed messages would not
+// allow a comparison byte for byte.
 class TappedTransport extends StdioClientTransport {
   constructor(parameters, onLine) {
     super(parameters);
@@ -57,15 +57,15 @@ class TappedTransport extends StdioClientTransport {
 
 export class Session {
   constructor({ command, args, env, cwd, capabilities = {}, options = {}, dir }) {
-    this.dir = dir; // this run's own directory; named <dir> in transcripts
+    this.dir = dir; // the directory of this run; <dir> in transcripts
     this.argv = [command, ...args];
     this.lines = { c2s: [], s2c: [] };
-    this.wire = []; // what came from the server, in order, as short words
+    this.wire = []; // messages from the server, in order, as short words
     this.transcript = { calls: [], progress: {}, notifications: {}, requests: {}, errors: [] };
-    this.reported = 0; // reports of progress that the SDK handed over
-    this.awaited = 0; // those that came for a call that was not given up
-    this.together = 0; // of these, those that were read at once with the answer: the SDK loses them
-    this.chunk = new Map(); // reports in what is being read, by token
+    this.reported = 0; // progress that the SDK reported
+    this.awaited = 0; // progress received for calls that were not cancelled
+    this.together = 0; // of these, read together with the answer: the SDK drops them
+    this.chunk = new Map(); // progress in the current chunk, by token
     this.stderr = "";
     this.waiters = new Set();
 
@@ -86,13 +86,13 @@ export class Session {
       this.record("notifications", method, params);
     };
     this.client.onerror = (error) => {
-      // Two lines that arrive together: the SDK forgets the call before it looks at the report.
+      // If both lines arrive together, the SDK removes the call before it handles the progress.
       if (!/progress notification for an unknown token/.test(error.message)) this.transcript.errors.push(error.message);
       this.poke();
     };
   }
 
-  // Connects, plays the scenario, closes. The result of closing is part of what is compared.
+  // Connects, plays the scenario, closes. The result of closing is compared too.
   async run(scenario) {
     try {
       const entry = { call: "connect" };
@@ -108,7 +108,7 @@ export class Session {
         entry.error = plain(error);
       }
       await scenario(this);
-      // A busy machine reads all reports at once with the answer, and then the SDK hands none over.
+      // On a busy machine all progress may be read together with the answer: then the SDK reports none.
       for (const entry of this.transcript.calls) if (entry.reports === "none" && entry.result && this.together > 0) entry.reports = "some";
     } finally {
       await this.close();
@@ -119,11 +119,11 @@ export class Session {
     const before = Date.now();
     await this.client.close();
     const [code, signal] = this.transport.exited ? await within(deadline(10_000), "the server's end", this.transport.exited) : [];
-    // As a shell would have it: 128 and the signal's number.
+    // As in a shell: 128 plus the signal's number.
     this.exit = { code: code ?? 128 + (constants.signals[signal] ?? 0), ms: Date.now() - before };
   }
 
-  // Reports of progress are taken from the wire: whether the SDK still hands over the last one
+  // Progress is taken from the wire: whether the SDK still reports the last one
   // depends on whether the answer came in the same read.
   received(bytes) {
     let message;
@@ -133,7 +133,7 @@ export class Session {
       this.wire.push(`not JSON: ${bytes}`);
       return;
     }
-    // These servers write as JSON.stringify does; a line that does not has been written anew.
+    // These servers write as JSON.stringify does; a line in another format has been changed.
     if (JSON.stringify(message) !== bytes.toString()) this.transcript.errors.push(`spelt anew: ${bytes}`);
     this.wire.push(`${kindOf(message)} ${message.method ?? message.id}`);
     if (message.method === undefined) this.together += this.chunk.get(message.id) ?? 0;
@@ -146,7 +146,7 @@ export class Session {
     this.chunk.set(progressToken, (this.chunk.get(progressToken) ?? 0) + 1);
   }
 
-  // One call of the client's API, put down under a label whatever comes of it.
+  // One call of the client's API; its result or error is recorded with a label.
   async call(label, make, options = {}) {
     const entry = { call: label };
     this.transcript.calls.push(entry);
@@ -168,7 +168,7 @@ export class Session {
     return this.call(`${name} ${brief(args, this.dir)}`, (c, o) => c.callTool({ name, arguments: args }, undefined, o), options);
   }
 
-  // Answers a request of the server, which is recorded as well.
+  // Answers a request of the server, and records it.
   serve(schema, handler) {
     this.client.setRequestHandler(schema, async (request, extra) => {
       this.record("requests", request.method, request.params);
@@ -189,7 +189,7 @@ export class Session {
     return this.transcript.requests[method] ?? [];
   }
 
-  // Waits for a fact, looked at again whenever something arrives; gives up at the deadline.
+  // Waits for a condition, checked whenever something arrives; fails at the deadline.
   until(what, fact, ms = UNTIL_MS) {
     if (fact()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -211,12 +211,12 @@ export class Session {
     for (const waiter of [...this.waiters]) waiter();
   }
 
-  // The lines of stderr that are the server's, and those of the interposer.
+  // Separates the server's lines on stderr from the interposer's.
   serverStderr() {
     return linesOf(this.stderr).filter((line) => !isOwn(line));
   }
 
-  // A call that is wrong on purpose is told of as well, once for each tool.
+  // Invalid arguments, sent on purpose, are reported once for each tool.
   ownStderr() {
     return linesOf(this.stderr).filter((line) => isOwn(line) && !isNoted(line));
   }

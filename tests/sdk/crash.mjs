@@ -1,5 +1,5 @@
-// The SDK's client in front of a server that dies in the middle of a session: it must not notice, but for
-// the one call that nobody may repeat.
+// The SDK's client with a server that crashes during a session: the client must not notice, except for the
+// one call that must not be repeated.
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ async function echo(s, message) {
   same("an echo", textOf(await s.tool("echo", { message })), message);
 }
 
-// All that a client does with such a server; it works or it throws.
+// Uses every feature of this server; throws if one does not work.
 async function everything(s) {
   const listed = async (make, key) => (await s.call(key, make))?.[key].length;
   same("tools, resources, prompts", [
@@ -33,7 +33,7 @@ async function incarnation(s) {
   return textOf(await s.tool("incarnation", {}));
 }
 
-// The state that a new process must be told: a level under which "info" is not heard, one subscription.
+// The state that a new process must receive: a log level above "info", and one subscription.
 async function told(s) {
   const before = { messages: s.notified("notifications/message").length, updates: s.notified("notifications/resources/updated").length };
   same("subscriptions", textOf(await s.tool("say", {})), "note:///one");
@@ -53,7 +53,7 @@ async function crashed(s) {
   await everything(s);
   await tellState(s);
   await told(s);
-  // While others are under way, which may be asked again.
+  // While other calls are pending, which may be repeated.
   const others = [s.tool("slow", {}), s.tool("echo", { message: "under way" }), s.call("read", (c, o) => c.readResource({ uri: "note:///one" }, o))];
   await s.tool("crash", {});
   const done = await Promise.all(others);
@@ -64,7 +64,7 @@ async function crashed(s) {
   await everything(s);
 }
 
-// npx starts a shell, and the shell the server.
+// npx starts a shell, which starts the server.
 const behindNpx = ({ dir }) => ({
   command: "npx",
   args: ["--offline", "-c", `"${process.execPath}" "${crashing}" "${join(dir, "starts")}"`],
@@ -117,7 +117,7 @@ export const crash_cases = [
   },
 ];
 
-// What the client's API gave, less what went well.
+// The failures in the transcript.
 export function troubleOf({ transcript }) {
   return transcript.calls
     .filter((c) => c.error)

@@ -1,4 +1,4 @@
-// A server that dies when it is told to, with the official SDK. Usage: crashing.mjs STATE
+// A server with the official SDK that crashes on request. Usage: crashing.mjs STATE
 // STATE is a file; each process that runs this appends a line to it.
 
 import { appendFileSync, readFileSync } from "node:fs";
@@ -30,7 +30,7 @@ server.registerTool("slow", { annotations: { idempotentHint: true } }, async () 
   return text("slow, and done");
 });
 server.registerTool("hang", {}, () => {
-  for (;;); // not even the loop turns any more
+  for (;;); // the event loop is blocked
 });
 server.registerTool("say", {}, async () => {
   await server.server.sendLoggingMessage({ level: "info", data: "an info" });

@@ -1,4 +1,4 @@
-// server-everything: each part of the protocol that it has, in sessions of their own.
+// server-everything: a session for each part of the protocol that it supports.
 
 import {
   CreateMessageRequestSchema,
@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { InMemoryTaskMessageQueue, InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 
-const NO_OBJECT = "arguments that are no object"; // refused by the server before the tool sees them
+const NO_OBJECT = "arguments that are not an object"; // rejected by the server before the tool sees them
 const everything = ({ packages }) => ({ command: process.execPath, args: [`${packages}/server-everything/dist/index.js`] });
 
 const tasksOfClient = { list: {}, cancel: {}, requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } };
@@ -32,7 +32,7 @@ async function tools(s) {
       { name: "a.gz", data: "data:text/plain,hello", outputType: "resource" },
       { name: "b.gz", data: "data:text/plain;base64,aGVsbG8=", outputType: "resourceLink" },
     ],
-    "toggle-simulated-logging": [{}, {}], // on, which sends one message at once, and off again
+    "toggle-simulated-logging": [{}, {}], // on, which sends one message at once, then off
     "toggle-subscriber-updates": [{}, {}],
     "trigger-long-running-operation": [{ duration: 0.05, steps: 2 }],
   };
@@ -51,7 +51,7 @@ async function tools(s) {
     for (const args of [...(bad[name] ?? []), NO_OBJECT]) await s.tool(name, args);
   }
   await s.tool("no-such-tool", {});
-  // What the SDK would not send by itself: a task tool called as a plain one, a method nobody has.
+  // Requests that the SDK does not send on its own: a task tool called as a plain one, an unknown method.
   await s.call("a task tool without a task", (c, o) =>
     c.request({ method: "tools/call", params: { name: "simulate-research-query", arguments: { topic: "x" } } }, EmptyResultSchema, o));
   await s.call("an unknown method", (c, o) => c.request({ method: "no/such-method", params: { x: [1, null] } }, EmptyResultSchema, o));
@@ -100,14 +100,14 @@ async function resources(s) {
   await read("");
   await s.call("read without a uri", (c, o) => c.readResource({}, o));
 
-  // A resource that appears while the session lasts.
+  // A resource that appears during the session.
   await s.tool("gzip-file-as-resource", { name: "later.gz", data: "data:text/plain,later" });
   await s.until("resources/list_changed", () => s.notified("notifications/resources/list_changed").length > 0);
   await s.call("resources/list again", (c, o) => c.listResources(undefined, o));
   await read("demo://resource/session/later.gz");
 
-  // Updates come for what is subscribed to, and end with the subscription. The toggle sends one
-  // update at once and would send the next after five seconds: it is switched off before.
+  // Updates are sent for subscribed resources only. The toggle sends one update at once and would send
+  // the next after five seconds: it is switched off before.
   const [one, two] = ["demo://resource/dynamic/text/1", resources[0].uri];
   const subscribe = (uri) => s.call(`subscribe ${uri}`, (c, o) => c.subscribeResource({ uri }, o));
   const unsubscribe = (uri) => s.call(`unsubscribe ${uri}`, (c, o) => c.unsubscribeResource({ uri }, o));
@@ -125,7 +125,7 @@ async function resources(s) {
   await unsubscribe(two);
   await s.tool("toggle-subscriber-updates", {});
   await s.tool("toggle-subscriber-updates", {});
-  await s.call("unsubscribe from what was not subscribed to", (c, o) => c.unsubscribeResource({ uri: "demo://x" }, o));
+  await s.call("unsubscribe without a subscription", (c, o) => c.unsubscribeResource({ uri: "demo://x" }, o));
 }
 
 async function prompts(s) {
@@ -186,8 +186,11 @@ async function sampling(s) {
   }
   await s.tool("trigger-sampling-request", { prompt: 7 });
   await s.tool("trigger-sampling-request", NO_OBJECT);
-  // Several at a time: the server's ids and the client's are numbers of their own.
+  // Several at a time: the server's ids are independent of the client's.
   await Promise.all(Array.from({ length: 20 }, () => s.tool("trigger-sampling-request", { prompt: "please text" })));
+  // Which call caused which question is not recorded: a replay may answer the last call before the last question.
+  const answered = () => s.messages("c2s").filter((m) => m.method === undefined).length;
+  await s.until("an answer to every question", () => answered() === s.asked("sampling/createMessage").length);
 }
 
 async function elicitation(s) {
@@ -203,7 +206,7 @@ async function elicitation(s) {
     { action: "accept", content: {} },
     { action: "decline" },
     { action: "cancel" },
-    { action: "nod" }, // not one of the three: the client itself refuses to send it
+    { action: "nod" }, // not one of the three: the client rejects it before sending
     new McpError(-1, "the window was closed"),
   ]) {
     await s.tool("trigger-elicitation-request", {});
@@ -215,7 +218,7 @@ async function elicitation(s) {
     await s.tool("trigger-url-elicitation", { url: URL_OF_TEST, message: "open it", elicitationId: `given-${action}` });
     await s.tool("trigger-url-elicitation", { url: URL_OF_TEST });
   }
-  // First refused with -32042 and a link; the same call again goes through.
+  // First rejected with -32042 and a link; the same call then succeeds.
   answer = { action: "accept" };
   await s.tool("trigger-url-elicitation", { url: URL_OF_TEST, errorPath: true });
   await s.tool("trigger-url-elicitation", { url: URL_OF_TEST, errorPath: true });
@@ -238,7 +241,7 @@ async function roots(s) {
     await s.until("the server's word on the roots", done);
     await s.tool("get-roots-list", {});
   };
-  // The server asks by itself, a third of a second after the start.
+  // The server sends the request a third of a second after the start.
   await s.until("the first question for the roots", () => told() === 1);
   await s.call("tools/list", (c, o) => c.listTools(undefined, o));
   await s.tool("get-roots-list", {});
@@ -250,7 +253,7 @@ async function roots(s) {
 
 async function logging(s) {
   const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-  // The server says "info" at each subscription: heard at the levels up to info alone.
+  // The server logs "info" at each subscription: received only at levels up to info.
   for (const level of levels) {
     await s.call(`level ${level}`, (c, o) => c.setLoggingLevel(level, o));
     await s.call("subscribe", (c, o) => c.subscribeResource({ uri: "demo://x" }, o));
@@ -264,11 +267,11 @@ async function progress(s) {
     s.tool("trigger-long-running-operation", { duration, steps }, { onprogress: () => {}, ...options });
   await long(0.3, 3);
   await long(0.01, 50);
-  await s.tool("trigger-long-running-operation", { duration: 0.05, steps: 1 }); // nobody asks for progress
+  await s.tool("trigger-long-running-operation", { duration: 0.05, steps: 1 }); // without a progress token
   await Promise.all([long(0.2, 4), long(0.3, 5), long(0.1, 2)]);
   await long(0.9, 6, { timeout: 600, resetTimeoutOnProgress: true, maxTotalTimeout: 20_000 });
 
-  // Given up by the client. The server does not stop; what it still reports is waited for.
+  // Cancelled by the client. The server does not stop; the test waits for its remaining progress.
   const reports = () => s.wire.filter((w) => w === "notification notifications/progress").length;
   let before = reports();
   const stop = new AbortController();
@@ -283,20 +286,20 @@ async function progress(s) {
   await s.until("both reports", () => reports() === before + 2);
 
   const quiet = new AbortController();
-  const given = s.tool("trigger-long-running-operation", { duration: 0.4, steps: 1 }, { signal: quiet.signal });
-  await s.until("the call to be written", () => s.messages("c2s").at(-1).params?.arguments?.duration === 0.4);
+  const given = s.tool("trigger-long-running-operation", { duration: 1.4, steps: 1 }, { signal: quiet.signal });
+  await s.until("the call to be written", () => s.messages("c2s").at(-1).params?.arguments?.duration === 1.4);
   quiet.abort();
   await given;
-  await long(0.5, 2); // longer than what was left of the other: its answer would have come by now
+  await long(1.5, 2); // longer than the rest of the cancelled call, whose answer would have arrived by now
 }
 
 async function tasks(s) {
   s.serve(ElicitRequestSchema, async () => ({ action: "accept", content: { interpretation: "snake" } }));
   await s.call("tools/list", (c, o) => c.listTools(undefined, o));
 
-  // The SDK polls once a second while the server moves on once a second: which of the stages a
-  // poll meets is chance. What is compared is the order of states; the stages are compared as
-  // the server announces them in notifications/tasks/status.
+  // The SDK polls once a second, and the server changes its stage once a second, so the stages seen by
+  // polls vary. Only the order of states is compared, and the stages as the server announces them in
+  // notifications/tasks/status.
   const stream = (args) =>
     s.call(`stream ${JSON.stringify(args)}`, async (c, o) => {
       const seen = [];
@@ -348,6 +351,10 @@ async function tasks(s) {
   await s.until("all tasks but the cancelled one to be completed", () => done() === 22);
   await s.until("the cancelled one to be given up", () => /to "failed"[^]*\n}\n$/.test(s.stderr));
   await t("result of a completed one", (x, o) => x.getTaskResult(ids[1], undefined, o));
+  // The stage at which the task is cancelled depends on the timing.
+  const statuses = s.transcript.notifications;
+  const method = "notifications/tasks/status";
+  statuses[method] = statuses[method].filter(({ taskId, status }) => taskId !== ids[0] || status !== "working");
 }
 
 async function clientTasks(s) {
@@ -407,7 +414,7 @@ export const everything_cases = [
     server: everything,
     capabilities: { elicitation: {} },
     racy: ["notifications/tasks/status"],
-    says: ["sent signal 15 to the server, which had not ended"], // its tasks live for a minute, and it with them
+    says: ["sent signal 15 to the server, which had not exited"], // it runs until its tasks expire after a minute
     play: tasks,
   },
   {
@@ -418,7 +425,7 @@ export const everything_cases = [
     play: clientTasks,
   },
   {
-    name: "mcp-server-everything", // no --name: what the interposer makes of the command
+    name: "mcp-server-everything", // no --name: derived from the command
     unnamed: true,
     server: () => ({ command: "npx", args: ["--no-install", "mcp-server-everything"] }),
     ordered: true,

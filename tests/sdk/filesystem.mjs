@@ -69,7 +69,7 @@ async function tools(s) {
     for (const args of [...(bad[name] ?? []), NO_OBJECT]) await s.tool(name, args);
   }
   await s.call("ping", (c, o) => c.ping(o));
-  // What this server does not have.
+  // Features that this server does not have.
   await s.call("resources/list", (c, o) => c.listResources(undefined, o));
   await s.call("prompts/get", (c, o) => c.getPrompt({ name: "x" }, o));
   await s.call("completion", (c, o) => c.complete({ ref: { type: "ref/prompt", name: "x" }, argument: { name: "a", value: "" } }, o));
@@ -114,13 +114,13 @@ export const filesystem_cases = [
   { name: "filesystem tools", server: filesystem("files"), prepare: folder, ordered: true, play: tools },
   { name: "filesystem large files", server: filesystem("files"), interposer: ["--record", "full"], prepare: folder, play: large },
   { name: "filesystem roots", server: filesystem(), prepare: folder, capabilities: { roots: { listChanged: true } }, ordered: true, play: roots },
-  // The server says why on stderr and ends with status 1; there is no session to record.
+  // The server reports the reason on stderr and exits with status 1; there is no session to record.
   {
     name: "filesystem without its directory",
     server: filesystem("nowhere"),
     dies: true,
     interposer: ["--restarts", "0"],
-    says: ["the server ended"],
+    says: ["the server exited"],
     play: nothing,
   },
 ];

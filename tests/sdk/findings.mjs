@@ -1,21 +1,21 @@
-// What is found in the traffic of the official SDK, servers and Inspector, and why each of it is true. What is not in
-// this list and found all the same is a defect of the interposer; what is in the list and never found has
-// no place in it. docs/findings.md has the same list for people.
+// The findings in the traffic of the official SDK, servers and Inspector, and why each is correct. Any other finding
+// is a defect of the interposer, and an entry that is never found must be removed. docs/findings.md has the same
+// list.
 //
-// Whether a message has to have a finding is decided here once more, from the message and those before it: the
-// schemas of tools by ajv.
+// This file decides independently whether a message must have a finding, from the message and the previous ones;
+// ajv checks the schemas of tools.
 
 import Ajv from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isDeepStrictEqual } from "node:util";
 
-// Who has it, its name, why it is true, and how one sees it.
+// The sender, the name of the finding, the reason, and a function that detects it.
 export const TRUE = [
   {
     from: "server",
     finding: "tool-error",
-    why: "A tool that fails says so. No fault: these calls are wrong on purpose.",
+    why: "A tool reports that it failed. These calls are wrong on purpose.",
     is: (m) => m.result?.isError === true,
   },
   {
@@ -27,25 +27,25 @@ export const TRUE = [
   {
     from: "client",
     finding: "undeclared-capability",
-    why: "The SDK's client asks for what the server has not declared, unless it is made with `enforceStrictCapabilities`.",
+    why: "The SDK's client uses capabilities that the server has not declared, unless it is created with `enforceStrictCapabilities`.",
     is: (m, seen) => m.id !== undefined && NEEDS[m.method?.split("/")[0]] !== undefined && !seen.capabilities[NEEDS[m.method.split("/")[0]]],
   },
   {
     from: "client",
     finding: "invalid-params",
-    why: "The SDK's client sends the params that it is given, without a look at them.",
+    why: "The SDK's client sends the params that it is given, without checking them.",
     is: (m) => Object.entries(REQUIRED[m.method] ?? {}).some(([name, type]) => !isOf(type, m.params?.[name])),
   },
   {
     from: "client",
     finding: "unknown-tool",
-    why: "The SDK's client and the Inspector call any tool that they are told to.",
+    why: "The SDK's client and the Inspector call any tool that they are given.",
     is: (m, seen) => m.method === "tools/call" && seen.whole && !seen.tools.has(m.params?.name),
   },
   {
     from: "client",
     finding: "invalid-arguments",
-    why: "Neither the SDK's client nor the Inspector holds arguments against the tool's `inputSchema`: the server does.",
+    why: "Neither the SDK's client nor the Inspector checks arguments against the tool's `inputSchema`: the server does.",
     is: (m, seen) => m.method === "tools/call" && seen.tools.has(m.params?.name) && !seen.tools.get(m.params.name).fits(m.params.arguments ?? {}),
   },
 ];
@@ -65,7 +65,7 @@ function isOf(type, value) {
   return typeof value === type.replace("?", "") && value !== null && !Array.isArray(value);
 }
 
-const FORMATS = ["date-time", "date", "uri", "email", "uuid"]; // those that the interposer asserts
+const FORMATS = ["date-time", "date", "uri", "email", "uuid"]; // the formats that the interposer checks
 function validator(schema) {
   const ajv = /draft-07/.test(schema.$schema ?? "") ? new Ajv({ strict: false }) : new Ajv2020({ strict: false });
   addFormats(ajv, FORMATS);
@@ -74,7 +74,7 @@ function validator(schema) {
   return ajv.compile(schema);
 }
 
-// What a session has said so far, as far as it matters.
+// The state of a session.
 class Seen {
   capabilities = {};
   tools = new Map();
@@ -104,7 +104,7 @@ class Seen {
 
 const met = new Set();
 
-// The findings that each of these rows of the vault has to have, as names in order.
+// The expected findings of each of these rows of the vault, as names in order.
 export function truth(rows) {
   const seen = new Seen();
   return rows.map((row) => {
@@ -118,7 +118,7 @@ export function truth(rows) {
   });
 }
 
-// Throws at the first row whose findings are others than the true ones. `more`: names that may be there besides.
+// Throws at the first row with wrong findings. `more`: additional names that are allowed.
 export function checkFindings(rows, more = []) {
   const wanted = truth(rows);
   rows.forEach((row, i) => {

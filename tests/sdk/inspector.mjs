@@ -10,8 +10,8 @@ import { same } from "./vault.mjs";
 
 const node = process.execPath;
 
-// what, the Inspector's arguments after --method, its exit status, the status of the invocation
-// (null: it never comes to a call of that method)
+// name, the Inspector's arguments after --method, its exit status, the status of the invocation
+// (null: it does not call that method)
 const everything = [
   ["initialize", ["initialize"], 0, "ok"],
   ["tools/list", ["tools/list"], 0, "ok"],
@@ -27,7 +27,7 @@ const everything = [
   ["prompts/get", ["prompts/get", "--prompt-name", "args-prompt", "--prompt-args", "city=Paris", "state=Texas"], 0, "ok"],
   ["prompts/get without its argument", ["prompts/get", "--prompt-name", "args-prompt"], 1, "error"],
   ["logging/setLevel", ["logging/setLevel", "--log-level", "warning"], 0, "ok"],
-  // Asks with the newest protocol first (server/discover), and falls back or gives up.
+  // Tries the newest revision first (server/discover), and falls back or fails.
   ["tools/list in era auto", ["tools/list", "--protocol-era", "auto"], 0, "ok"],
   ["tools/list in era modern", ["tools/list", "--protocol-era", "modern"], 1, null],
 ];
@@ -36,7 +36,7 @@ const filesystem = [
   ["tools/call", ["tools/call", "--tool-name", "list_directory", "--tool-arg", "path=."], 0, "ok"],
   ["tools/call of a write", ["tools/call", "--tool-name", "write_file", "--tool-args-json", '{"path":"x.txt","content":"a\\n\\"b\\""}'], 0, "ok"],
   ["tools/call outside", ["tools/call", "--tool-name", "read_text_file", "--tool-arg", "path=/etc/passwd"], 5, "tool-error"],
-  ["resources/list", ["resources/list"], 0, null], // not in its capabilities, so it is not asked
+  ["resources/list", ["resources/list"], 0, null], // not in its capabilities, so no request is sent
   ["prompts/list", ["prompts/list"], 0, null],
 ];
 const memory = [
@@ -61,7 +61,7 @@ export const inspector_cases = Object.entries({ everything, filesystem, memory }
 
 export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault, again }) {
   const outputs = {};
-  // The Inspector with this command as its server, in a folder of the run's own.
+  // Runs the Inspector with this command as its server, in the folder of the run.
   async function run(via, it, own) {
     const at = join(dir, via);
     await writeFile(join(at, "mcp.json"), JSON.stringify({ mcpServers: { it: { ...it, env: { ...env, ...own } } } }));
@@ -93,7 +93,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
       const { uid } = await vault.session(name);
       await mkdir(join(dir, "replayed"));
       await run("replayed", behind(again, interposer, "replay", "--vault", vault.dir, uid));
-      const at = join(dir, "interposed"); // what the recorded server says of its folder
+      const at = join(dir, "interposed"); // the folder in the recorded server's messages
       for (const stream of ["stdout", "stderr"]) outputs.replayed[stream] = outputs.replayed[stream].replaceAll(at, "<dir>");
       alike(interposed, outputs.replayed);
     },
@@ -107,7 +107,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
       same("the log's lines", (await vault.log()).filter((l) => l.session === session.uid).length, calls.filter((c) => c.status !== "open").length);
       if (session.client_name !== null || method !== "tools/list") same("the client", session.client_name, "inspector-cli");
       if (invocation !== "ok" || method === "logging/setLevel") return;
-      // What the Inspector printed is what is recorded.
+      // The Inspector printed the recorded result.
       const answer = (await vault.messages(session)).find((m) => m.request_seq === rows.at(-1).request_seq);
       const { result } = JSON.parse(answer.body);
       const printed = JSON.parse(interposed.stdout);
@@ -116,7 +116,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
   };
 }
 
-// Runs the Inspector; one that hangs is ended and says so.
+// Runs the Inspector; kills and reports one that hangs.
 function cli(program, args, env) {
   return new Promise((resolve, reject) => {
     const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,4 +1,4 @@
-// server-memory on a file of its own: every tool, its resource, and the updates of it.
+// server-memory with a temporary file: every tool, its resource, and updates of the resource.
 
 import { join } from "node:path";
 
@@ -38,7 +38,7 @@ async function graph(s) {
     ["delete_relations", { relations: [{ from: "Engine", to: "Nobody", relationType: "waits for" }] }],
     ["read_graph", {}],
     ["delete_entities", { entityNames: ["Engine"] }],
-    // and what is wrong
+    // invalid arguments
     ["create_entities", { entities: [{ name: "half" }] }],
     ["create_relations", { relations: "Ada" }],
     ["add_observations", { observations: [{ entityName: "Nobody", contents: ["x"] }] }],
@@ -54,7 +54,7 @@ async function graph(s) {
   await read(GRAPH);
 
   await s.call("unsubscribe", (c, o) => c.unsubscribeResource({ uri: GRAPH }, o));
-  await s.tool("delete_entities", { entityNames: ["Ada"] }); // no update any more
+  await s.tool("delete_entities", { entityNames: ["Ada"] }); // no more updates
   await s.tool("create_entities", {
     entities: Array.from({ length: 2_000 }, (_, i) => ({ name: `entity ${i}`, entityType: "many", observations: [`number ${i}`] })),
   });

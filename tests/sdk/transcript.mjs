@@ -1,4 +1,4 @@
-// Two transcripts of the same scenario: made comparable, compared, and the difference shown.
+// Two transcripts of the same scenario: normalized, compared, and the difference shown.
 
 const CHANCE = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "<time>"],
@@ -8,11 +8,11 @@ const CHANCE = [
 ];
 const RANDOM_ID = /\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})\b/g;
 
-// Times, random ids, random words and this run's directory out; everything else stays as it is. An id keeps its
-// identity: the first one seen is <id 1> wherever it turns up again.
+// Replaces times, random ids, random words and the directory of the run; everything else is kept. Equal ids stay
+// equal: the first one is <id 1> wherever it occurs.
 export class Normaliser {
   constructor(words) {
-    this.words = words; // [text, what stands for it]
+    this.words = words; // [text, replacement]
     this.ids = new Map();
   }
 
@@ -20,7 +20,7 @@ export class Normaliser {
     if (typeof v === "string") return this.text(v);
     if (Array.isArray(v)) return v.map((x) => this.value(x));
     if (v !== null && typeof v === "object") {
-      // server-everything's simulated log messages: level and words are drawn at random
+      // server-everything's simulated log messages: level and words are random
       if (typeof v.level === "string" && this.text(String(v.data)).startsWith("<random")) return { simulated: true };
       return Object.fromEntries(Object.entries(v).map(([k, x]) => [this.text(k), this.value(x)]));
     }
@@ -62,7 +62,7 @@ export function render(session, words, { racy = [], ordered = false }) {
   return JSON.stringify(whole, null, 1).split("\n");
 }
 
-// "" when equal, else the first place where the two part, with some lines around it.
+// "" when equal, else the first difference with some lines of context.
 export function difference(direct, interposed) {
   let at = 0;
   while (at < direct.length && at < interposed.length && direct[at] === interposed[at]) at++;

@@ -1,5 +1,5 @@
-// What the vault says of a session, held against the bytes that the client's side saw pass.
-// The database is read with the sqlite3 program, as anybody would.
+// Compares the vault's record of a session with the bytes on the client's side.
+// The database is read with the sqlite3 program.
 
 import { execFile } from "node:child_process";
 import { open, readFile, readdir } from "node:fs/promises";
@@ -9,8 +9,8 @@ import { deadline, kindOf } from "./client.mjs";
 import { checkFindings } from "./findings.mjs";
 
 const run = promisify(execFile);
-const BODY_IN_DATABASE = 64 * 1024; // bytes; a longer one lies in Bodies/
-const ARGUMENTS_IN_LOG = 4096; // bytes; of longer ones the log has a head
+const BODY_IN_DATABASE = 64 * 1024; // bytes; longer ones are in Bodies/
+const ARGUMENTS_IN_LOG = 4096; // bytes; longer ones are truncated in the log
 const HEAD = 50; // characters
 
 export class Vault {
@@ -19,7 +19,7 @@ export class Vault {
   }
 
   async query(sql) {
-    // Others are writing: a reader waits for the moment in which the last of them tidies up.
+    // Other sessions are writing: wait while the last one of them removes the write-ahead log.
     const args = ["-readonly", "-json", "-cmd", ".timeout 10000", join(this.dir, "interposer.db"), sql];
     const { stdout } = await run("sqlite3", args, {
       timeout: deadline(30_000),
@@ -28,7 +28,7 @@ export class Vault {
     return stdout.trim() === "" ? [] : JSON.parse(stdout);
   }
 
-  // The only session of that name, in which a slash would not be kept: it names files.
+  // The only session with that name; slashes in a name are replaced, because it is used in file names.
   async session(name) {
     const rows = await this.query(`SELECT * FROM sessions WHERE name = '${name.replaceAll("/", "_").replaceAll("'", "''")}'`);
     if (rows.length !== 1) throw new Error(`${rows.length} sessions are named '${name}', not one`);
@@ -60,7 +60,7 @@ export class Vault {
     return this.query(`SELECT * FROM invocations WHERE session_id = ${session.id} ORDER BY request_seq`);
   }
 
-  // All lines of the log directory; each has to be a whole line of JSON.
+  // All lines of the log directory; each must be a complete line of JSON.
   async log() {
     const dir = join(this.dir, "Logs", "MCP_Actions");
     const lines = [];
@@ -74,7 +74,7 @@ export class Vault {
   }
 }
 
-// What each client request has come to, read off the wire alone.
+// The status of each client request, from the wire alone.
 export function outcomes(lines) {
   const parse = (bytes) => ({ message: JSON.parse(bytes), size: bytes.length });
   const sent = lines.c2s.map(parse);
@@ -98,13 +98,13 @@ export function outcomes(lines) {
     });
 }
 
-// What a request or notification is about: a tool, a prompt, a resource, a task.
+// The target of a request or notification: a tool, a prompt, a resource, a task.
 function targetOf({ params }) {
   const names = isObject(params?.ref) ? [params.ref.name, params.ref.uri] : [params?.name, params?.uri, params?.taskId];
   return names.find((name) => typeof name === "string") ?? null;
 }
 
-// Throws at the first row that is not what passed.
+// Throws at the first row that differs from the wire.
 export async function checkRecord(vault, name, run) {
   const session = await vault.session(name);
   const server = run.client.getServerVersion();
@@ -189,7 +189,7 @@ function checkRow(row, bytes, bySeq) {
   ]);
 }
 
-// One row of the view for each request of the client, with what came of it.
+// The view has one row for each request of the client, with its status.
 export async function checkInvocations(vault, { session, rows, calls }) {
   const bySeq = new Map(rows.map((row) => [row.seq, row]));
   const seen = (await vault.invocations(session)).map((row) => ({
@@ -216,7 +216,7 @@ export async function checkInvocations(vault, { session, rows, calls }) {
   })));
 }
 
-// One line for each finished invocation, with what was asked and what came of it.
+// One log line for each finished invocation, with its arguments and its result.
 export async function checkLog(vault, { session, calls }) {
   const seen = (await vault.log()).filter((line) => line.session === session.uid).map((line) => {
     if (!(Date.parse(line.time) > 0)) throw new Error(`a log line without a time: ${short(line)}`);

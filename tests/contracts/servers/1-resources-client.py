@@ -1,4 +1,4 @@
-"""Notes as resources, and two tools, one of them without a schema. Knows no `notifications/initialized`."""
+"""Notes as resources, and two tools, one of them without a schema. Does not know `notifications/initialized`."""
 from serve import serve
 
 NOTE = "meditation://note/morning-meditation-2024-12-01"

@@ -1,4 +1,4 @@
-"""No handshake. Whatever is asked is answered, a notification too, with a null id; so is a line that is no JSON."""
+"""No handshake. Every line gets an answer: notifications and lines that are not JSON get one with a null id."""
 import json
 import os
 import sys

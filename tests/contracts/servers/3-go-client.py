@@ -1,4 +1,4 @@
-"""A handshake with its confirmation, two pages of tools, text and an image."""
+"""A handshake with notifications/initialized, two pages of tools, text and an image."""
 from serve import serve
 
 PLACE = {"type": "object", "properties": {"location": {"type": "string", "description": "City name or zip code"}},

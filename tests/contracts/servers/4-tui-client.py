@@ -1,7 +1,7 @@
-"""Workflow tools that report progress under a token nobody gave, are cancelled by `$/cancelRequest`, and a server that
-ends when it is told to: with 0 after `shutdown`, else with 1. What `speckit.implement` does is in its `task_filter`:
-`wait` (the default) works until it is cancelled, `ignore` as well and never answers then, `steps N` reports N times,
-0.2 s apart."""
+"""Workflow tools that report progress with a token that no client has set, are cancelled by `$/cancelRequest`, and a server
+that exits after `exit`: with 0 after `shutdown`, else with 1. `task_filter` selects what `speckit.implement` does: `wait`
+(the default) works until it is cancelled, `ignore` does not answer even then, `steps N` reports progress N times, every
+0.2 s."""
 import os
 import sys
 import threading

@@ -1,5 +1,5 @@
-"""One tool. What `shutdown` does is in CONTRACT_SHUTDOWN: answer (the default), exit or fail (without an answer),
-refuse (as servers that do not know it)."""
+"""One tool. CONTRACT_SHUTDOWN selects what `shutdown` does: answer (the default), exit or fail (without an answer),
+refuse (like servers that do not know it)."""
 import os
 import sys
 

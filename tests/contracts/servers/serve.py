@@ -1,11 +1,10 @@
-"""What the five servers share: a loop over lines, and one fault on demand.
+"""Shared by the five servers: a loop over lines, and one fault on demand.
 
-CONTRACT_DIR     a folder that the processes of one server share. What they get is appended to `received` there, each
-                 line with the number of the process in front.
+CONTRACT_DIR     a folder that the processes of one server share. Each received line is appended to the file `received`
+                 there, with the number of the process in front.
 CONTRACT_FAULT   "KIND METHOD[ TARGET]": on the first such request the first process does KIND: crash (SIGKILL),
-                 status (exits with 3), hang (no answer, ever, and nothing else is read), mute (no answer, and goes on),
-                 late (answers after CONTRACT_LATE seconds, 1 by default), refuse (as servers say that credentials are no
-                 good)."""
+                 status (exits with 3), hang (no answer, and stops reading), mute (no answer, but continues), late
+                 (answers after CONTRACT_LATE seconds, 1 by default), refuse (an error about rejected credentials)."""
 import json
 import os
 import signal
@@ -33,7 +32,7 @@ class Shared:
                 received.write(f"{self.number} {line.strip()}\n")
 
     def fault_of(self, message):
-        """The kind of fault that this message calls for; None: none."""
+        """The fault that this message triggers, or None."""
         if not self.fault or self.number > 1 or not isinstance(message, dict):
             return None
         params = message.get("params") or {}
@@ -45,7 +44,7 @@ class Shared:
 
 
 def strike(kind):
-    """What needs no answer. False: the answer is to be given."""
+    """Executes faults that give no answer. False: the message must be answered."""
     if kind == "crash":
         os.kill(os.getpid(), signal.SIGKILL)
     if kind == "status":
@@ -64,7 +63,7 @@ def send(message):
 
 
 def serve(handle):
-    """handle(message) returns an answer, or None; it may send more by itself."""
+    """handle(message) returns an answer, or None; it may also send other messages."""
     shared = Shared()
     for line in sys.stdin:
         shared.note(line)

@@ -1,0 +1,142 @@
+#include "base/json_out.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+
+/* Written into the buffer directly: this runs several times for each message. */
+void json_out_name(struct json_out *j, const char *name)
+{
+    struct buf *b = j->b;
+    size_t n = name != NULL ? strlen(name) : 0;
+    bool comma = j->comma;
+    j->comma = true;
+    if (!buf_reserve(b, n + sizeof ",\"\":" - 1))
+        return;
+    char *p = b->p + b->n;
+    if (comma)
+        *p++ = ',';
+    if (name != NULL) {
+        *p++ = '"';
+        memcpy(p, name, n);
+        p += n;
+        *p++ = '"';
+        *p++ = ':';
+    }
+    b->n = (size_t)(p - b->p);
+}
+
+static void begin(struct json_out *j, const char *name, bool array)
+{
+    assert(j->depth < JSON_OUT_MAX_DEPTH);
+    json_out_name(j, name);
+    buf_addc(j->b, array ? '[' : '{');
+    j->arrays = j->arrays << 1 | array;
+    j->depth++;
+    j->comma = false;
+}
+
+void json_out_object(struct json_out *j, const char *name)
+{
+    begin(j, name, false);
+}
+
+void json_out_array(struct json_out *j, const char *name)
+{
+    begin(j, name, true);
+}
+
+void json_out_end(struct json_out *j)
+{
+    assert(j->depth > 0);
+    buf_addc(j->b, (j->arrays & 1) != 0 ? ']' : '}');
+    j->arrays >>= 1;
+    j->depth--;
+    j->comma = true;
+}
+
+void json_out_text(struct json_out *j, const char *name, struct slice text)
+{
+    json_out_name(j, name);
+    if (text.p != NULL)
+        text_json(j->b, text);
+    else
+        buf_adds(j->b, "null");
+}
+
+void json_out_str(struct json_out *j, const char *name, const char *text)
+{
+    json_out_text(j, name, text != NULL ? slice_of(text) : (struct slice){0});
+}
+
+void json_out_quoted(struct json_out *j, const char *name, struct slice raw)
+{
+    json_out_name(j, name);
+    buf_addc(j->b, '"');
+    buf_slice_add(j->b, raw);
+    buf_addc(j->b, '"');
+}
+
+void json_out_int(struct json_out *j, const char *name, int64_t v)
+{
+    json_out_name(j, name);
+    buf_int(j->b, v);
+}
+
+void json_out_uint(struct json_out *j, const char *name, uint64_t v)
+{
+    json_out_name(j, name);
+    buf_uint(j->b, v);
+}
+
+void json_out_bool(struct json_out *j, const char *name, bool v)
+{
+    json_out_name(j, name);
+    buf_adds(j->b, v ? "true" : "false");
+}
+
+void json_out_null(struct json_out *j, const char *name)
+{
+    json_out_raw(j, name, (struct slice){0});
+}
+
+void json_out_raw(struct json_out *j, const char *name, struct slice valid)
+{
+    json_out_name(j, name);
+    if (valid.p != NULL)
+        buf_slice_add(j->b, valid);
+    else
+        buf_adds(j->b, "null");
+}
+
+void json_out_visible(struct json_out *j, const char *name, struct slice valid)
+{
+    json_out_name(j, name);
+    if (valid.p != NULL)
+        text_json_visible(j->b, valid);
+    else
+        buf_adds(j->b, "null");
+}
+
+void json_out_members(struct json_out *j, struct slice written)
+{
+    if (written.n == 0)
+        return;
+    json_out_name(j, NULL);
+    buf_slice_add(j->b, written);
+}
+
+void json_out_space(struct json_out *j, const char *space)
+{
+    if (j->comma)
+        buf_addc(j->b, ',');
+    j->comma = false;
+    buf_adds(j->b, space);
+}
+
+void json_out_line(struct json_out *j)
+{
+    assert(j->depth == 0);
+    buf_addc(j->b, '\n');
+    j->comma = false;
+}

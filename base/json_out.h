@@ -1,0 +1,67 @@
+/* json_out.h - writes JSON: objects, arrays and members, with commas and escapes.
+ *
+ * Each function writes one value, or begins one. `name` is the member's name inside an object; NULL inside an
+ * array and at the top level. Names are not escaped: they must be ASCII without quotes and backslashes.
+ *
+ *     struct json_out j = json_out_to(&b);
+ *     json_out_object(&j, NULL);
+ *     json_out_int(&j, "seq", 7);
+ *     json_out_end(&j);                      {"seq":7}
+ *
+ * Owns      nothing: the text is appended to a buffer of the caller.
+ * Nesting   at most JSON_OUT_MAX_DEPTH levels. Values at the top level are separated by commas, too, unless
+ *           json_out_line() is called between them: so parts of an array can be written to a separate buffer.
+ * Errors    sticky, in the buffer (base/buf.h).
+ * Blocks    never. Pure; allocates only when the buffer grows. */
+#ifndef MI_BASE_JSON_OUT_H
+#define MI_BASE_JSON_OUT_H
+
+#include "base/buf.h"
+
+#define JSON_OUT_MAX_DEPTH 64
+
+struct json_out {
+    struct buf *b;   /* borrowed */
+    uint64_t arrays; /* one bit for each open level, 1: it is an array; bit 0 is the innermost */
+    unsigned depth;
+    bool comma; /* a value precedes: the next one needs a comma */
+};
+
+static inline struct json_out json_out_to(struct buf *b)
+{
+    return (struct json_out){.b = b};
+}
+/* Continues a list of values in b: a comma precedes the first value unless b is empty. */
+static inline struct json_out json_out_more(struct buf *b)
+{
+    return (struct json_out){.b = b, .comma = b->n > 0};
+}
+
+void json_out_object(struct json_out *j, const char *name);
+void json_out_array(struct json_out *j, const char *name);
+void json_out_end(struct json_out *j); /* ends the innermost object or array */
+
+/* A string of any bytes, escaped as text_json() does. {NULL, 0} and NULL are written as null. */
+void json_out_text(struct json_out *j, const char *name, struct slice text);
+void json_out_str(struct json_out *j, const char *name, const char *text);
+/* A string that is already escaped: the text between the quotes of a valid JSON string. */
+void json_out_quoted(struct json_out *j, const char *name, struct slice raw);
+void json_out_int(struct json_out *j, const char *name, int64_t v);
+void json_out_uint(struct json_out *j, const char *name, uint64_t v);
+void json_out_bool(struct json_out *j, const char *name, bool v);
+void json_out_null(struct json_out *j, const char *name);
+/* Valid JSON text; {NULL, 0} is written as null. json_out_visible() escapes control characters and puts it
+ * on one line, as text_json_visible() does. */
+void json_out_raw(struct json_out *j, const char *name, struct slice valid);
+void json_out_visible(struct json_out *j, const char *name, struct slice valid);
+/* Adds members or values that were written to a separate buffer, joined by commas; "" adds nothing. */
+void json_out_members(struct json_out *j, struct slice written);
+/* Writes only the comma and the name: the caller must append exactly one value to j->b. */
+void json_out_name(struct json_out *j, const char *name);
+
+/* Writes white space before the next value, after its comma if it needs one. */
+void json_out_space(struct json_out *j, const char *space);
+/* Ends a line of JSON lines: the next value at the top follows without a comma. */
+void json_out_line(struct json_out *j);
+
+#endif

@@ -1,0 +1,73 @@
+#include "base/os/title.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define TITLE_MAX 256 /* with its NUL */
+
+static char *area; /* the arguments' memory; NULL: not known */
+static size_t area_n;
+
+/* The number of strings that directly follow each other, from *end on, which is moved past the last one. */
+static size_t strings_n(char **v, char **end)
+{
+    size_t n = 0;
+    for (; v[n] != NULL; n++)
+        if (v[n] == *end)
+            *end += strlen(v[n]) + 1;
+    return n;
+}
+
+/* The pointers of `from`, moved by as much as the strings are. Others (there are none after execve(2)) stay. */
+static void copy_pointers(char **to, char **from, size_t n, char *strings)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] >= area && from[i] < area + area_n ? strings + (from[i] - area) : from[i];
+    to[n] = NULL;
+}
+
+char **title_open(int argc, char **argv)
+{
+    if (argc < 1 || argv[0] == NULL)
+        return argv;
+    char *end = argv[0];
+    size_t arguments_n = strings_n(argv, &end), environment_n = strings_n(environ, &end);
+    size_t strings = (size_t)(end - argv[0]);
+    char **arguments = malloc((arguments_n + environment_n + 2) * sizeof *arguments + strings);
+    if (arguments == NULL)
+        return argv;
+    area = argv[0];
+    area_n = strings;
+    char **environment = arguments + arguments_n + 1;
+    char *text = (char *)(environment + environment_n + 1);
+    memcpy(text, area, area_n);
+    copy_pointers(arguments, argv, arguments_n, text);
+    copy_pointers(environment, environ, environment_n, text);
+    environ = environment;
+    return arguments;
+}
+
+void title_set(const char *short_name, const char *fmt, ...)
+{
+    prctl(PR_SET_NAME, short_name);
+    if (area == NULL)
+        return;
+    char text[TITLE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    for (char *p = text; *p != '\0'; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = '?';
+    /* If the last byte of the arguments is not NUL, the kernel shows a text that continues into the environment, up to
+     * the first NUL. Else it shows the arguments whole: so all of it is cleared first. */
+    size_t used = size_min(strlen(text), area_n - 1);
+    memset(area, 0, area_n);
+    memcpy(area, text, used);
+}

@@ -1,0 +1,30 @@
+/* search.h - binary search in an array that is sorted by a 64-bit member.
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_BASE_SEARCH_H
+#define MI_BASE_SEARCH_H
+
+#include "base/base.h"
+
+/* The index of the first of n elements whose `member` (int64_t) is not less than key; n: none. */
+#define SEARCH_INT64(list, n, member, key)                                                         \
+    search_int64((list), (n), sizeof *(list), offsetof(__typeof__(*(list)), member), (key))
+
+/* Use SEARCH_INT64(). size: of an element; member: the offset of the member. */
+static inline size_t search_int64(const void *list, size_t n, size_t size, size_t member,
+                                  int64_t key)
+{
+    size_t from = 0, to = n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int64_t value;
+        memcpy(&value, (const char *)list + middle * size + member, sizeof value);
+        if (value < key)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+#endif

@@ -1,0 +1,234 @@
+#include "cli/check/findings.h"
+
+#include "base/grow.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+void check_open(struct check_report *r)
+{
+    *r = (struct check_report){.of_client = true, .of_server = true};
+}
+
+void check_close(struct check_report *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->recordings[i].findings);
+    free(r->recordings);
+    buf_close(&r->text);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The next word of a list, trimmed. false: end of the list. */
+static bool next_word(struct slice *list, struct slice *ret)
+{
+    while (list->n > 0 && (*list->p == ',' || is_blank(*list->p)))
+        *list = (struct slice){list->p + 1, list->n - 1};
+    if (list->n == 0)
+        return false;
+    const char *comma = memchr(list->p, ',', list->n);
+    *ret = (struct slice){list->p, comma != NULL ? (size_t)(comma - list->p) : list->n};
+    *list = (struct slice){ret->p + ret->n, list->n - ret->n};
+    while (is_blank(ret->p[ret->n - 1]))
+        ret->n--;
+    return true;
+}
+
+static int severity_of(struct slice word)
+{
+    for (int s = SEVERITY_NOTE; s <= SEVERITY_ERROR; s++)
+        if (slice_is(word, severity_name((enum severity)s)))
+            return s;
+    return -1;
+}
+
+static bool unknown_word(struct slice word, struct buf *error)
+{
+    buf_printf(error, "unknown finding '%.*s'; docs/findings.md lists them", (int)word.n, word.p);
+    return false;
+}
+
+bool check_fail_on(struct check_report *r, const char *list, struct buf *error)
+{
+    struct slice word, rest = slice_of(list);
+    struct finding_info info;
+    while (next_word(&rest, &word)) {
+        int s = severity_of(word);
+        if (s >= 0) {
+            for (; s <= SEVERITY_ERROR; s++) /* and all higher ones */
+                r->fail_severity[s] = true;
+        } else if (finding_by_name(word, &info)) {
+            r->fail_findings |= info.finding;
+            r->fail_rules |= info.rule;
+        } else if (!slice_is(word, "none")) {
+            return unknown_word(word, error);
+        }
+    }
+    return true;
+}
+
+bool check_ignore(struct check_report *r, const char *list, struct buf *error)
+{
+    struct slice word, rest = slice_of(list);
+    struct finding_info info;
+    while (next_word(&rest, &word)) {
+        if (!finding_by_name(word, &info)) {
+            return unknown_word(word, error);
+        }
+        r->ignored_findings |= info.finding;
+        r->ignored_rules |= info.rule;
+    }
+    return true;
+}
+
+static struct check_text store(struct check_report *r, struct slice s)
+{
+    struct check_text t = {r->text.n, s.n};
+    buf_slice_add(&r->text, s);
+    return t;
+}
+
+void check_add_recording(struct check_report *r, const char *name, bool is_file)
+{
+    struct check_recording *more = realloc(r->recordings, (r->n + 1) * sizeof *more);
+    if (more == NULL) {
+        r->failed = true;
+        return;
+    }
+    r->recordings = more;
+    r->recordings[r->n++] =
+        (struct check_recording){.name = store(r, slice_of(name)), .is_file = is_file};
+}
+
+void check_set_server(struct check_report *r, struct slice name)
+{
+    if (r->n > 0)
+        r->recordings[r->n - 1].server = store(r, name);
+}
+
+/* A message, and the caller's source of details. */
+struct subject {
+    const struct query_message *m;
+    check_detail_fn detail;
+    void *ctx;
+};
+
+static bool list(struct check_report *r, struct check_recording *x, const struct subject *s,
+                 const struct finding_info *info, bool fails)
+{
+    const struct query_message *m = s->m;
+    if (x->n == CHECK_MAX) {
+        x->not_listed++;
+        return true;
+    }
+    if (!GROW(x->findings, x->n, x->cap))
+        return false;
+    bool has_method = m->method.p != NULL;
+    struct check_finding *f = &x->findings[x->n++];
+    *f = (struct check_finding){
+        .name = info->name,
+        .meaning = info->meaning,
+        .severity = info->severity,
+        .seq = m->seq,
+        .from_client = m->direction == ROW_C2S,
+        .fails = fails,
+        .method = store(r, has_method ? m->method : m->request_method),
+        .target = store(r, has_method ? m->target : m->request_target),
+    };
+    f->detail.at = r->text.n;
+    s->detail(s->ctx, info, &r->text);
+    f->detail.n = r->text.n - f->detail.at;
+    return !r->text.failed;
+}
+
+static bool add(struct check_report *r, const struct subject *s, struct slice name)
+{
+    struct check_recording *x = &r->recordings[r->n - 1];
+    struct finding_info info;
+    if (!finding_by_name(name, &info))
+        return true; /* recorded by a newer version */
+    if ((r->ignored_findings & info.finding) != 0 || (r->ignored_rules & info.rule) != 0)
+        return true;
+    bool fails = (r->fail_findings & info.finding) != 0 || (r->fail_rules & info.rule) != 0 ||
+                 r->fail_severity[info.severity];
+    x->count[info.severity]++;
+    x->failing += fails;
+    r->failing += fails;
+    return list(r, x, s, &info, fails);
+}
+
+static bool has(struct slice names, const char *name)
+{
+    struct slice word;
+    while (next_word(&names, &word))
+        if (slice_is(word, name))
+            return true;
+    return false;
+}
+
+bool check_add(struct check_report *r, const struct query_message *m, breaches broken,
+               check_detail_fn detail, void *ctx)
+{
+    const struct subject s = {m, detail, ctx};
+    struct slice word, names = m->finding;
+    if (r->n == 0 || r->failed)
+        return false;
+    r->recordings[r->n - 1].messages++;
+    if (m->direction == ROW_C2S ? !r->of_client : !r->of_server)
+        return true;
+    while (next_word(&names, &word))
+        if (!slice_is(word, "own-request") && !add(r, &s, word))
+            return false;
+    for (int i = 0; i < RULE_COUNT; i++) {
+        if ((broken & RULE(i)) == 0)
+            continue;
+        const char *name = rule_name((enum rule)i);
+        if (!has(m->finding, name) && !add(r, &s, slice_of(name)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- for writing the report ---- */
+
+bool check_failed(const struct check_report *r)
+{
+    return r->failed || r->text.failed;
+}
+
+struct slice check_slice(const struct check_report *r, struct check_text t)
+{
+    return t.n > 0 ? (struct slice){r->text.p + t.at, t.n} : slice_of("");
+}
+
+const char *check_sender(const struct check_finding *f)
+{
+    return f->from_client ? "client" : "server";
+}
+
+void check_sentence(const struct check_report *r, const struct check_finding *f, struct buf *b)
+{
+    if (f->detail.n == 0) {
+        buf_adds(b, f->meaning);
+        return;
+    }
+    buf_add(b, f->meaning, strlen(f->meaning) - 1); /* without its full stop */
+    buf_adds(b, ": ");
+    buf_slice_add(b, check_slice(r, f->detail));
+}
+
+struct slice check_subject(const struct check_report *r, const struct check_finding *f,
+                           struct buf *b)
+{
+    buf_clear(b);
+    text_visible(b, check_slice(r, f->method));
+    if (f->method.n > 0 && f->target.n > 0) {
+        buf_addc(b, ' ');
+        text_visible(b, text_head(check_slice(r, f->target), 200));
+    }
+    return buf_slice(b);
+}

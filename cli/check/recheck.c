@@ -1,0 +1,216 @@
+#include "cli/check/recheck.h"
+
+#include "base/grow.h"
+#include "base/search.h"
+#include "base/text.h"
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+void recheck_open(struct recheck *r)
+{
+    *r = (struct recheck){0};
+    protocol_open(&r->protocol);
+}
+
+void recheck_close(struct recheck *r)
+{
+    protocol_close(&r->protocol);
+    tools_close(&r->tools);
+    schema_fault_close(&r->fault);
+    for (size_t i = 0; i < r->n; i++)
+        buf_close(&r->request[i].tool);
+    free(r->request);
+    *r = (struct recheck){0};
+}
+
+/* ---- pending requests -------------------------------------------------------------------------- */
+
+static struct recheck_request *find(struct recheck *r, int64_t seq)
+{
+    size_t at = SEARCH_INT64(r->request, r->n, seq, seq);
+    return at < r->n && r->request[at].seq == seq ? &r->request[at] : NULL;
+}
+
+/* The newest request of this side with the token. */
+static struct recheck_request *find_token(struct recheck *r, bool from_client, uint64_t token)
+{
+    for (size_t i = r->n; token != 0 && i > 0; i--)
+        if (r->request[i - 1].token == token && r->request[i - 1].from_client == from_client)
+            return &r->request[i - 1];
+    return NULL;
+}
+
+/* The newest request that is not abandoned, by its id. */
+static struct recheck_request *find_id(struct recheck *r, bool from_client, uint64_t id)
+{
+    for (size_t i = r->n; id != 0 && i > 0; i--)
+        if (r->request[i - 1].id == id && r->request[i - 1].from_client == from_client &&
+            !r->request[i - 1].abandoned)
+            return &r->request[i - 1];
+    return NULL;
+}
+
+static void drop(struct recheck *r, struct recheck_request *q)
+{
+    buf_close(&q->tool);
+    memmove(q, q + 1, (size_t)(r->request + r->n - (q + 1)) * sizeof *q);
+    r->n--;
+}
+
+static int add(struct recheck *r, struct recheck_request *q)
+{
+    if (r->n == RECHECK_PENDING_MAX)
+        drop(r, &r->request[0]);
+    if (!GROW(r->request, r->n, r->cap))
+        return MI_ENOMEM;
+    r->request[r->n++] = *q;
+    return 0;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static bool is_method(const struct recheck_request *q, const char *name)
+{
+    return q->asked.method != NULL && strcmp(q->asked.method->name, name) == 0;
+}
+
+static breaches call(struct recheck *r, const struct rpc *m, struct recheck_request *q)
+{
+    struct tool *tool;
+    breaches b = tools_call(&r->tools, m, &tool, &r->fault);
+    if (tool != NULL)
+        buf_slice_add(&q->tool, json_string_raw(m->name));
+    return b;
+}
+
+static int request(struct recheck *r, struct rpc *m, int64_t seq, bool from_client, breaches *ret)
+{
+    struct recheck_request q = {
+        .seq = seq, .from_client = from_client, .id = rpc_id_hash_of(m->id)};
+    q.token = rpc_id_hash_of(json_get(m->meta, "progressToken"));
+    if (find_id(r, from_client, q.id) != NULL)
+        m->findings |= FINDING(FIND_REUSED_ID); /* a finding, not a rule */
+    *ret = protocol_request(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q.asked);
+    const struct recheck_request *same = find_token(r, from_client, q.token);
+    if (same != NULL && !same->abandoned)
+        *ret |= RULE(RULE_REUSED_TOKEN);
+    if (from_client && is_method(&q, "tools/call"))
+        *ret |= call(r, m, &q);
+    int st = add(r, &q);
+    if (st < 0)
+        buf_close(&q.tool);
+    return st;
+}
+
+/* The server has not received it, so it does not change the state of the connection. */
+static breaches rejected(struct recheck *r, const struct rpc *m)
+{
+    struct tool *tool;
+    bool calls = m->kind == RPC_REQUEST && rpc_method_is(m, "tools/call");
+    return calls ? tools_call(&r->tools, m, &tool, &r->fault) : 0;
+}
+
+static breaches notification(struct recheck *r, const struct rpc *m, bool from_client)
+{
+    breaches b = protocol_notification(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m);
+    struct recheck_request *q = NULL;
+    if (rpc_method_is(m, "notifications/cancelled"))
+        q = find_id(r, from_client, rpc_id_hash_of(m->request_id));
+    if (q != NULL && !is_method(q, "initialize"))
+        q->abandoned = true;
+    if (!from_client && rpc_method_is(m, "notifications/tools/list_changed"))
+        tools_forget(&r->tools);
+    if (m->progress_token.type == JSON_NONE || !rpc_method_is(m, "notifications/progress"))
+        return b;
+    q = find_token(r, !from_client, rpc_id_hash_of(m->progress_token));
+    return b | protocol_progress(&r->protocol, m, q != NULL ? &q->asked : NULL);
+}
+
+static breaches tools_answer(struct recheck *r, const struct rpc *m,
+                             const struct recheck_request *q)
+{
+    struct tool *tool;
+    breaches b = 0;
+    if (is_method(q, "tools/list") && m->kind == RPC_RESULT && m->result.type == JSON_OBJECT)
+        tools_page(&r->tools, m, q->asked.cursor);
+    else if (is_method(q, "tools/call") && !q->tool.failed && q->tool.n > 0)
+        b = tools_result(&r->tools, buf_slice(&q->tool), m, &tool, &r->fault);
+    return b;
+}
+
+static breaches answer(struct recheck *r, const struct rpc *m, int64_t request_seq,
+                       bool from_client)
+{
+    struct recheck_request *q = find(r, request_seq);
+    breaches b = 0;
+    if (q == NULL)
+        return 0;
+    if (!q->abandoned) {
+        b = protocol_answer(&r->protocol, from_client ? PARTY_CLIENT : PARTY_SERVER, m, &q->asked);
+        b |= from_client ? 0 : tools_answer(r, m, q);
+    }
+    drop(r, q);
+    return b;
+}
+
+/* A message of the interposer. A request that the interposer has answered is abandoned; a process that it has started
+ * may have other tools. */
+static void own_message(struct recheck *r, const struct query_message *m)
+{
+    struct recheck_request *q = m->request_seq > 0 ? find(r, m->request_seq) : NULL;
+    if (q != NULL && m->kind == KIND_ERROR)
+        q->abandoned = true;
+    if (m->kind == KIND_REQUEST && slice_is(m->method, "initialize"))
+        tools_forget(&r->tools);
+}
+
+int recheck_message(struct recheck *r, const struct query_message *m, struct slice body,
+                    breaches *ret)
+{
+    struct rpc rpc;
+    *ret = 0;
+    buf_clear(&r->fault.pointer);
+    buf_clear(&r->fault.reason);
+    bool from_client = m->direction == ROW_C2S;
+    if (m->origin == ROW_INTERPOSER)
+        own_message(r, m);
+    if (body.p == NULL || m->origin != ROW_PEER || rpc_read(body, &rpc) < 0)
+        return 0;
+    if (m->action == ROW_REFUSED && from_client)
+        *ret = rejected(r, &rpc);
+    if (m->action != ROW_FORWARDED)
+        return 0;
+    switch (rpc.kind) {
+    case RPC_REQUEST:
+        return request(r, &rpc, m->seq, from_client, ret);
+    case RPC_NOTIFICATION:
+        *ret = notification(r, &rpc, from_client);
+        return 0;
+    case RPC_RESULT:
+    case RPC_ERROR:
+        *ret = answer(r, &rpc, m->request_seq, from_client);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void recheck_detail(const struct recheck *r, enum rule broken, struct buf *b)
+{
+    switch (broken) {
+    case RULE_INVALID_PARAMS:
+    case RULE_INVALID_RESULT:
+        buf_printf(b, "`%s`", field_name(r->protocol.blame));
+        break;
+    case RULE_INVALID_ARGUMENTS:
+    case RULE_INVALID_STRUCTURED_CONTENT:
+        text_visible(b, text_head(buf_slice(&r->fault.pointer), 200));
+        buf_adds(b, r->fault.pointer.n > 0 ? " " : "");
+        text_visible(b, text_head(buf_slice(&r->fault.reason), 400));
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,71 @@
+#include "cli/complete/candidates.h"
+
+#include <ctype.h>
+
+static void add_line(struct candidates *c, struct slice text, const char *about)
+{
+    buf_slice_add(&c->lines, c->before);
+    buf_slice_add(&c->lines, text);
+    if (about != NULL)
+        buf_printf(&c->lines, "\t%s", about);
+    buf_addc(&c->lines, '\n');
+}
+
+static void add(struct candidates *c, struct slice text, const char *about)
+{
+    if (slice_begins(text, c->word))
+        add_line(c, text, about);
+}
+
+void candidates_add(struct candidates *c, const char *text, const char *about)
+{
+    add(c, slice_of(text), about);
+}
+
+void candidates_add_words(struct candidates *c, const char *words)
+{
+    for (const char *at = words; *at != '\0'; at += strspn(at, "|, ")) {
+        size_t n = strcspn(at, "|, ");
+        add(c, (struct slice){at, n}, NULL);
+        at += n;
+    }
+}
+
+/* Only characters that no shell interprets. A leading colon marks requests to the script. */
+static bool is_safe(struct slice text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!isalnum((unsigned char)text.p[i]) && strchr("_-.:/@+%,", text.p[i]) == NULL)
+            return false;
+    return text.n > 0 && text.p[0] != ':' && text.p[0] != '-' &&
+           memchr(text.p, '\0', text.n) == NULL;
+}
+
+static bool has(const struct candidates *c, struct slice text)
+{
+    struct slice lines = buf_slice(&c->lines);
+    for (size_t at = 0; at < lines.n;) {
+        const char *end = memchr(lines.p + at, '\n', lines.n - at);
+        struct slice line = {lines.p + at, (size_t)(end - lines.p) - at};
+        size_t n = c->before.n + text.n;
+        if (line.n >= n && memcmp(line.p + c->before.n, text.p, text.n) == 0 &&
+            (line.n == n || line.p[n] == '\t'))
+            return true;
+        at += line.n + 1;
+    }
+    return false;
+}
+
+void candidates_add_recorded(struct candidates *c, struct slice text, const char *about)
+{
+    if (c->recorded == CANDIDATES_MAX || text.p == NULL || !slice_begins(text, c->word) ||
+        !is_safe(text) || has(c, text))
+        return;
+    c->recorded++;
+    add_line(c, text, about);
+}
+
+void candidates_ask_shell(struct candidates *c, const char *what)
+{
+    buf_printf(&c->lines, ":%s\n", what);
+}

@@ -1,0 +1,140 @@
+#include "cli/complete/cmdline.h"
+
+enum server_place { SERVER_NONE, SERVER_OPERAND, SERVER_AFTER_DASHES };
+
+static enum server_place server_place(const struct command *c)
+{
+    if (c->server_command)
+        return SERVER_OPERAND;
+    return strstr(c->usage, "-- SERVER") != NULL ? SERVER_AFTER_DASHES : SERVER_NONE;
+}
+
+bool cmdline_takes(const struct command *c, const char *operand)
+{
+    const char *at = c->usage;
+    while ((at = strstr(at, operand)) != NULL && at - c->usage >= 3 &&
+           memcmp(at - 3, "-o ", 3) == 0)
+        at++; /* the value of an option */
+    return at != NULL;
+}
+
+static const struct opt *find_long(const struct command *c, const char *name)
+{
+    size_t n = strcspn(name, "=");
+    for (const struct opt *o = c->table; o->name != NULL; o++)
+        if (strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+            return o;
+    return NULL;
+}
+
+static const struct opt *find_letter(const struct command *c, char letter)
+{
+    for (const struct opt *o = c->table; o->name != NULL; o++)
+        if (o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static void keep_value(struct cmdline *l, const struct opt *o, const char *value)
+{
+    if (strcmp(o->name, "vault") == 0)
+        l->vault = value;
+    else if (strcmp(o->name, "config") == 0)
+        l->config = value;
+}
+
+/* The option whose value is the next word; NULL: there is none. */
+static const struct opt *pass_option(struct cmdline *l, const char *word)
+{
+    if (word[1] == '-') {
+        const struct opt *o = find_long(l->command, word + 2);
+        const char *eq = strchr(word, '=');
+        if (o == NULL || o->arg == NULL)
+            return NULL;
+        if (eq != NULL)
+            keep_value(l, o, eq + 1);
+        return eq == NULL ? o : NULL;
+    }
+    for (const char *p = word + 1; *p != '\0'; p++) {
+        const struct opt *o = find_letter(l->command, *p);
+        if (o == NULL || o->arg == NULL)
+            continue;
+        if (p[1] != '\0')
+            keep_value(l, o, p + 1);
+        return p[1] == '\0' ? o : NULL;
+    }
+    return NULL;
+}
+
+static void last_word(struct cmdline *l, bool dashes, bool more_operands)
+{
+    const char *word = l->word;
+    const char *eq = strchr(word, '=');
+    if (!dashes && strncmp(word, "--", 2) == 0 && eq != NULL) {
+        l->option = find_long(l->command, word + 2);
+        l->want = l->option != NULL && l->option->arg != NULL ? CMDLINE_VALUE : CMDLINE_NOTHING;
+        l->before = (struct slice){word, (size_t)(eq + 1 - word)};
+        l->word = eq + 1;
+    } else if (!dashes && word[0] == '-') {
+        l->want = CMDLINE_OPTION;
+    } else if (more_operands) {
+        l->want = CMDLINE_OPERAND;
+    }
+}
+
+void cmdline_read(struct cmdline *l, const struct command *const *commands, int n,
+                  char *const *words)
+{
+    *l = (struct cmdline){.word = n > 0 ? words[n - 1] : ""};
+    l->before.p = l->word;
+    if (n <= 1) {
+        l->want = CMDLINE_COMMAND;
+        l->command = l->word[0] == '-' ? command_find(commands, "proxy") : NULL;
+        if (strchr(l->word, '=') != NULL && l->command != NULL)
+            last_word(l, false, false);
+        return;
+    }
+    if (strcmp(words[0], "help") == 0) {
+        l->want = n == 2 ? CMDLINE_HELP_TOPIC : CMDLINE_NOTHING;
+        return;
+    }
+    bool short_form = words[0][0] == '-'; /* of proxy */
+    l->command = command_find(commands, short_form ? "proxy" : words[0]);
+    if (l->command == NULL)
+        return;
+    enum server_place server = server_place(l->command);
+    int operands_max = server == SERVER_AFTER_DASHES ? 1 : l->command->operands_max;
+    int operands = 0;
+    bool dashes = false;
+    const struct opt *pending = NULL;
+    for (int i = short_form ? 0 : 1; i < n - 1; i++) {
+        const char *word = words[i];
+        if (pending != NULL) {
+            keep_value(l, pending, word);
+            pending = NULL;
+        } else if (!dashes && strcmp(word, "--") == 0) {
+            dashes = true;
+            if (server != SERVER_NONE)
+                l->server_at = i + 1;
+        } else if (!dashes && word[0] == '-' && word[1] != '\0') {
+            pending = pass_option(l, word);
+        } else {
+            operands++;
+            if (server == SERVER_OPERAND)
+                l->server_at = i;
+        }
+        if (l->server_at > 0) {
+            l->want = CMDLINE_SERVER;
+            return;
+        }
+    }
+    if (pending != NULL) {
+        l->want = CMDLINE_VALUE;
+        l->option = pending;
+    } else if (server == SERVER_OPERAND && l->word[0] != '-') {
+        l->want = CMDLINE_SERVER;
+        l->server_at = n - 1;
+    } else {
+        last_word(l, dashes, operands < operands_max);
+    }
+}

@@ -1,0 +1,52 @@
+/* command.c - `mcp-interposer completion SHELL`: what `make install` gives the shells. */
+#include "cli/complete/commands.h"
+
+#include "cli/complete/scripts.h"
+#include "cli/frame/out.h"
+#include "cli/settings/config.h"
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "`make install` installs all three; without it:\n"
+    "\n"
+    "  bash   source <(mcp-interposer completion bash)\n"
+    "  zsh    source <(mcp-interposer completion zsh)        after compinit\n"
+    "  fish   mcp-interposer completion fish | source\n";
+/* clang-format on */
+
+static int run(const struct settings *s)
+{
+    const struct {
+        const char *shell, *text;
+        size_t n;
+    } scripts[] = {
+        {"bash", completion_bash, completion_bash_n},
+        {"zsh", completion_zsh, completion_zsh_n},
+        {"fish", completion_fish, completion_fish_n},
+    };
+    if (s->operands_n == 0)
+        return settings_usage(s, "missing shell: use bash, zsh or fish");
+    for (size_t i = 0; i < MI_COUNT(scripts); i++) {
+        if (strcmp(s->operands[0], scripts[i].shell) != 0)
+            continue;
+        struct out out;
+        out_open(&out);
+        buf_add(&out.b, scripts[i].text, scripts[i].n);
+        return out_close(&out);
+    }
+    return settings_usage(s, "unknown shell '%s': use bash, zsh or fish", s->operands[0]);
+}
+
+const struct command command_completion = {
+    .name = "completion",
+    .summary = "print the completion script for bash, zsh or fish",
+    .usage = "[OPTIONS] bash|zsh|fish",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,212 @@
+#include "cli/complete/complete.h"
+
+#include "cli/complete/cmdline.h"
+#include "cli/complete/recorded.h"
+#include "cli/look/question.h"
+#include "cli/settings/config.h"
+#include "cli/wrap/clients.h"
+#include "wire/mcp/rule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct completing {
+    const struct command *const *commands;
+    struct cmdline line;
+    struct candidates found;
+};
+
+/* Candidates from the vault that the typed command would read. Of its options only --vault and --config are used. */
+static void add_recorded(struct completing *x, enum recorded what)
+{
+    struct buf vault = {0}, config = {0}, error = {0};
+    struct settings s;
+    char name[] = "mcp-interposer";
+    char *argv[4] = {name};
+    int argc = 1;
+    if (x->line.vault != NULL) {
+        buf_printf(&vault, "--vault=%s", x->line.vault);
+        argv[argc++] = vault.p;
+    }
+    if (x->line.config != NULL) {
+        buf_printf(&config, "--config=%s", x->line.config);
+        argv[argc++] = config.p;
+    }
+    if (!vault.failed && !config.failed) {
+        char *path = NULL;
+        if (settings_read(&s, x->commands, x->line.command, argc, argv, &error) == SETTINGS_READY)
+            path = settings_vault(&s);
+        if (path != NULL)
+            recorded_add(&x->found, what, path);
+        free(path);
+        settings_close(&s);
+    }
+    buf_close(&vault);
+    buf_close(&config);
+    buf_close(&error);
+}
+
+static void add_commands(struct completing *x)
+{
+    for (const struct command *const *c = x->commands; *c != NULL; c++) {
+        candidates_add(&x->found, (*c)->name, (*c)->summary);
+        if ((*c)->aliases != NULL)
+            candidates_add_words(&x->found, (*c)->aliases);
+    }
+    candidates_add(&x->found, "help", "show the help of a command");
+}
+
+static void add_options(struct completing *x)
+{
+    for (const struct opt *o = x->line.command->table; o->name != NULL; o++) {
+        char letter[] = {'-', o->letter, '\0'};
+        struct buf name = {0};
+        buf_printf(&name, "--%s", o->name);
+        candidates_add(&x->found, buf_str(&name), o->help);
+        if (o->letter != 0)
+            candidates_add(&x->found, letter, o->help);
+        buf_close(&name);
+    }
+}
+
+/* In a list with commas only the last element is completed. */
+static void begin_last_element(struct candidates *c)
+{
+    const char *comma = strrchr(c->word, ',');
+    if (comma == NULL)
+        return;
+    size_t n = (size_t)(comma + 1 - c->word);
+    c->before.n += n; /* `before` ends where the word starts */
+    c->word += n;
+}
+
+static void add_findings(struct completing *x, bool severities)
+{
+    if (severities)
+        candidates_add_words(&x->found, "error|warning|note|none");
+    for (size_t i = 0; i < FIND_COUNT; i++)
+        candidates_add(&x->found, finding_name((enum finding)i), finding_meaning((enum finding)i));
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        candidates_add(&x->found, rule_name((enum rule)i), rule_meaning((enum rule)i));
+}
+
+static void add_names(struct completing *x, const char *option)
+{
+    bool is_server = strcmp(option, "server") == 0 ||
+                     (strcmp(option, "name") == 0 && strcmp(x->line.command->name, "replay") == 0);
+    if (is_server)
+        add_recorded(x, RECORDED_SERVER);
+    else if (strcmp(option, "client") == 0)
+        add_recorded(x, RECORDED_CLIENT);
+    else if (strcmp(option, "tool") == 0)
+        add_recorded(x, RECORDED_TOOL);
+    else if (strcmp(option, "method") == 0)
+        add_recorded(x, RECORDED_METHOD);
+}
+
+/* Compares the name of the option's argument, without the dots that mark a repeatable option. */
+static bool is_arg(const struct opt *o, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(o->arg, name, n) == 0 && (o->arg[n] == '\0' || strcmp(o->arg + n, "...") == 0);
+}
+
+static void add_values(struct completing *x)
+{
+    const struct opt *o = x->line.option;
+    if (strchr(o->arg, '|') != NULL) {
+        candidates_add_words(&x->found, o->arg);
+    } else if (is_arg(o, "CLIENT")) {
+        candidates_add_words(&x->found, client_names());
+    } else if (is_arg(o, "FILE")) {
+        candidates_ask_shell(&x->found, "files");
+    } else if (is_arg(o, "DIR")) {
+        candidates_ask_shell(&x->found, "directories");
+    } else if (is_arg(o, "LIST")) {
+        begin_last_element(&x->found);
+        add_findings(x, strcmp(o->name, "fail-on") == 0);
+    } else {
+        add_names(x, o->name);
+    }
+}
+
+/* `FIELD:` or, after it, the value. */
+static void add_fields(struct completing *x)
+{
+    struct candidates *c = &x->found;
+    for (size_t i = 0; i < QUESTION_FIELDS; i++) {
+        const char *values;
+        const char *name = question_field(i, &values);
+        size_t n = strlen(name);
+        struct buf field = {0};
+        buf_printf(&field, "%s:", name);
+        if (strncmp(c->word, name, n) != 0 || c->word[n] != ':') {
+            candidates_add(c, buf_str(&field), NULL);
+        } else {
+            c->before = (struct slice){c->word, n + 1};
+            c->word += n + 1;
+            if (values != NULL)
+                candidates_add_words(c, values);
+            else
+                add_names(x, name);
+            i = QUESTION_FIELDS;
+        }
+        buf_close(&field);
+    }
+}
+
+static void add_operands(struct completing *x)
+{
+    const struct command *c = x->line.command;
+    const char *last = strrchr(c->usage, ' ');
+    if (cmdline_takes(c, "SESSION"))
+        add_recorded(x, RECORDED_SESSION);
+    if (cmdline_takes(c, "[SERVER]"))
+        add_recorded(x, RECORDED_SERVER);
+    if (cmdline_takes(c, "FIELD:"))
+        add_fields(x);
+    else if (last != NULL && last[1] >= 'a' && last[1] <= 'z') /* bash|zsh|fish */
+        candidates_add_words(&x->found, last + 1);
+    if (cmdline_takes(c, "FILE"))
+        candidates_ask_shell(&x->found, "files");
+}
+
+void complete(struct buf *ret, const struct command *const *commands, int n, char *const *words)
+{
+    struct completing x = {.commands = commands};
+    cmdline_read(&x.line, commands, n, words);
+    x.found.before = x.line.before;
+    x.found.word = x.line.word;
+    switch (x.line.want) {
+    case CMDLINE_NOTHING:
+        break;
+    case CMDLINE_COMMAND:
+        add_commands(&x);
+        candidates_add(&x.found, "--help", "show the help");
+        candidates_add(&x.found, "--version", "show the version");
+        if (x.line.word[0] == '-')
+            add_options(&x);
+        break;
+    case CMDLINE_HELP_TOPIC:
+        add_commands(&x);
+        break;
+    case CMDLINE_OPTION:
+        add_options(&x);
+        break;
+    case CMDLINE_VALUE:
+        add_values(&x);
+        break;
+    case CMDLINE_OPERAND:
+        add_operands(&x);
+        break;
+    case CMDLINE_SERVER: {
+        char text[32];
+        snprintf(text, sizeof text, "server %d", x.line.server_at);
+        candidates_ask_shell(&x.found, text);
+        break;
+    }
+    }
+    buf_slice_add(ret, buf_slice(&x.found.lines));
+    ret->failed |= x.found.lines.failed;
+    buf_close(&x.found.lines);
+}

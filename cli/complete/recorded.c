@@ -1,0 +1,80 @@
+#include "cli/complete/recorded.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "vault/query/reader.h"
+
+#include <stdio.h>
+
+#define SESSIONS_MAX 300  /* newest */
+#define REQUESTS_MAX 1000 /* of each of them */
+
+struct reading {
+    struct candidates *c;
+    struct query *q;
+    enum recorded what;
+    int64_t end_us;   /* clock_mono_us() */
+    int64_t requests; /* of this session, so far */
+};
+
+static bool goes_on(const struct reading *r)
+{
+    return r->c->recorded < CANDIDATES_MAX && clock_mono_us() < r->end_us;
+}
+
+static void add_session(struct candidates *c, const struct query_session *s)
+{
+    char id[24], when[CLOCK_TEXT_MAX];
+    struct buf about = {0};
+    snprintf(id, sizeof id, "%lld", (long long)s->id);
+    clock_local_text(s->started_at_us, when);
+    text_visible(&about, s->name);
+    buf_printf(&about, ", %s", when);
+    candidates_add_recorded(c, slice_of(id), buf_str(&about));
+    buf_close(&about);
+}
+
+static bool on_request(void *ctx, const struct query_message *m)
+{
+    struct reading *r = ctx;
+    if (r->what == RECORDED_METHOD)
+        candidates_add_recorded(r->c, m->method, NULL);
+    else if (m->method.p != NULL && slice_is(m->method, "tools/call"))
+        candidates_add_recorded(r->c, m->target, NULL);
+    return ++r->requests < REQUESTS_MAX && goes_on(r);
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct reading *r = ctx;
+    switch (r->what) {
+    case RECORDED_SESSION:
+        add_session(r->c, s);
+        break;
+    case RECORDED_SERVER:
+        candidates_add_recorded(r->c, s->name, NULL);
+        break;
+    case RECORDED_CLIENT:
+        candidates_add_recorded(r->c, s->client_name, NULL);
+        break;
+    case RECORDED_TOOL:
+    case RECORDED_METHOD:
+        r->requests = 0;
+        if (query_facts(r->q, s->id, KIND_REQUEST, on_request, r) < 0)
+            return false;
+        break;
+    }
+    return goes_on(r);
+}
+
+void recorded_add(struct candidates *c, enum recorded what, const char *vault)
+{
+    struct buf error = {0};
+    struct reading r = {.c = c, .what = what, .end_us = clock_mono_us() + RECORDED_US};
+    if (query_open(&r.q, vault, &error) == 0) {
+        if (query_sessions(r.q, SESSIONS_MAX, on_session, &r) < 0)
+            c->recorded = CANDIDATES_MAX; /* add no more from recordings */
+        query_close(r.q);
+    }
+    buf_close(&error);
+}

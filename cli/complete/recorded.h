@@ -1,0 +1,24 @@
+/* recorded.h - candidates from the vault: sessions, and names of servers, clients, tools and methods.
+ *
+ * Limits    the newest sessions, the first requests of each, at most RECORDED_US in total.
+ * Errors    are not reported: a vault that cannot be read has no candidates.
+ * Blocks    on the vault, read-only. */
+#ifndef MI_CLI_COMPLETE_RECORDED_H
+#define MI_CLI_COMPLETE_RECORDED_H
+
+#include "cli/complete/candidates.h"
+
+#define RECORDED_US 300000
+
+enum recorded {
+    RECORDED_SESSION,
+    RECORDED_SERVER,
+    RECORDED_CLIENT,
+    RECORDED_TOOL,
+    RECORDED_METHOD
+};
+
+/* vault: its directory. */
+void recorded_add(struct candidates *c, enum recorded what, const char *vault);
+
+#endif

@@ -1,0 +1,195 @@
+/* command.c - `mcp-interposer doctor`: checks the vault, the machine and the wrapped clients. */
+#include "cli/doctor/commands.h"
+
+#include "base/pattern.h"
+#include "base/units.h"
+#include "cli/doctor/files.h"
+#include "cli/doctor/recorders.h"
+#include "cli/doctor/wrapped.h"
+#include "proxy/run.h"
+#include "vault/store/running.h"
+#include "vault/upkeep/health.h"
+
+#include <stdlib.h>
+
+/* Four times the size at which a proxy checkpoints during a burst. */
+#define WAL_MAX ((int64_t)256 << 20)
+#define GROUP_MAX 256
+
+static const struct opt table_of_options[] = {
+    {'q', "quick", NULL, NULL, "do not read the whole database to verify its integrity"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each check"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Checks the vault, its database, the disk, processes left by killed proxies, the\n"
+    "journals and recorders of running sessions, escalations of the last day, wrapped\n"
+    "configuration files of MCP clients, and the libraries. Changes nothing.\n"
+    "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
+/* clang-format on */
+
+/* ---- the database ---- */
+
+static void check_schema(struct doctor *d, const struct health *h)
+{
+    if (h->version > health_schema())
+        doctor_found(d, "schema", "use the newer mcp-interposer",
+                     "version %lld is newer than %lld, the latest known to this program",
+                     (long long)h->version, (long long)health_schema());
+    else if (h->version < health_schema())
+        doctor_found(d, "schema", "start a proxy once: it upgrades the schema",
+                     "version %lld is older than %lld", (long long)h->version,
+                     (long long)health_schema());
+    else
+        doctor_fine(d, "schema", "version %lld", (long long)h->version);
+    if (!h->journal_is_wal)
+        doctor_found(d, "schema", "start a proxy once: it sets WAL mode",
+                     "the database is not in WAL mode: readers and writers wait for each other");
+}
+
+static void check_size(struct doctor *d, const struct health *h)
+{
+    struct buf db = {0}, unused = {0}, wal = {0};
+    units_show_size(&db, h->db_bytes);
+    units_show_size(&unused, h->free_bytes);
+    units_show_size(&wal, h->wal_bytes);
+    if (h->wal_bytes > WAL_MAX)
+        doctor_found(d, "wal",
+                     "stop the program that keeps the database open; the next idle proxy then "
+                     "shrinks the log",
+                     "the write-ahead log has %s: a long-running reader prevents a checkpoint",
+                     buf_str(&wal));
+    else
+        doctor_fine(d, "wal", "the write-ahead log has %s", buf_str(&wal));
+    doctor_fine(d, "database", "%s for %lld session%s, %s of it free", buf_str(&db),
+                (long long)h->sessions, h->sessions == 1 ? "" : "s", buf_str(&unused));
+    buf_close(&db);
+    buf_close(&unused);
+    buf_close(&wal);
+}
+
+static void check_integrity(struct doctor *d)
+{
+    struct buf error = {0};
+    if (health_check(d->vault, &error) == 0)
+        doctor_fine(d, "integrity", "the database is intact");
+    else
+        doctor_found(d, "integrity",
+                     "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
+                     "the database is damaged: %s", buf_str(&error));
+    buf_close(&error);
+}
+
+static void check_database(struct doctor *d, bool quick)
+{
+    struct health h;
+    struct buf error = {0};
+    int st = health_look(d->vault, &h, &error);
+    if (st == MI_ENOENT) {
+        doctor_fine(d, "database", "none yet: nothing has been recorded");
+    } else if (st < 0) {
+        doctor_found(d, "database",
+                     "copy the vault, then: sqlite3 interposer.db '.recover' | sqlite3 new.db",
+                     "%s/interposer.db cannot be read: %s", d->vault,
+                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    } else {
+        check_schema(d, &h);
+        check_size(d, &h);
+        if (h.gaps > 0)
+            doctor_fine(d, "record",
+                        "%lld gap%s: some messages were not recorded, see the events `gap`",
+                        (long long)h.gaps, h.gaps == 1 ? "" : "s");
+        if (!quick)
+            check_integrity(d);
+    }
+    buf_close(&error);
+}
+
+/* ---- proxies ---- */
+
+static void check_proxies(struct doctor *d)
+{
+    struct running_list l;
+    struct buf error = {0};
+    int64_t live = 0, dead = 0, left = 0;
+    if (running_open(&l, d->vault, &error) < 0) { /* check_database() has reported it */
+        buf_close(&error);
+        return;
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        struct process group[GROUP_MAX];
+        enum running_state state = running_look(&l.row[i]);
+        live += state == RUNNING_LIVE;
+        dead += state == RUNNING_EXITED;
+        left += state == RUNNING_EXITED ? (int64_t)running_group(&l.row[i].r, group, GROUP_MAX) : 0;
+    }
+    if (dead > 0)
+        doctor_found(d, "proxies", "mcp-interposer reap",
+                     "%lld killed prox%s left %lld process%s, and recorded no end of the session",
+                     (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
+                     left == 1 ? "" : "es");
+    else
+        doctor_fine(d, "proxies", "%lld running", (long long)live);
+    running_close(&l);
+    buf_close(&error);
+}
+
+static void check_libraries(struct doctor *d)
+{
+    bool new_enough, fts5;
+    struct buf pcre2 = {0};
+    const char *sqlite = health_sqlite(&new_enough, &fts5);
+    pattern_library(&pcre2);
+    doctor_fine(d, "libraries", "mcp-interposer %s, SQLite %s, PCRE2 %s, libev %d.%d", MI_VERSION,
+                sqlite, buf_str(&pcre2), proxy_libev() / 100, proxy_libev() % 100);
+    if (!new_enough)
+        doctor_found(d, "libraries", "install SQLite 3.37 or later",
+                     "SQLite %s does not support STRICT tables", sqlite);
+    if (!fts5)
+        doctor_found(d, "libraries", "install a SQLite with FTS5",
+                     "SQLite %s has no FTS5: search does not work", sqlite);
+    buf_close(&pcre2);
+}
+
+/* ---- the command ---- */
+
+static int run(const struct settings *s)
+{
+    struct doctor d = {.json = settings_on(s, "json")};
+    char *named = settings_vault(s);
+    char *real = named != NULL ? realpath(named, NULL) : NULL;
+    int status = EXIT_TROUBLE;
+    if (named != NULL) {
+        out_open(&d.out);
+        d.vault = real != NULL ? real : named;
+        if (real != NULL) {
+            doctor_files(&d);
+            check_database(&d, settings_on(s, "quick"));
+            check_proxies(&d);
+            doctor_recorders(&d);
+            doctor_escalations(&d);
+        } else {
+            doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
+        }
+        doctor_wrapped(&d);
+        check_libraries(&d);
+        status = out_close(&d.out);
+        if (status == EXIT_FINE && d.found > 0)
+            status = EXIT_FOUND;
+    }
+    free(named);
+    free(real);
+    return status;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "check the vault, the machine and wrapped clients",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

@@ -1,0 +1,137 @@
+#include "cli/doctor/files.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "vault/store/dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 4
+#define NAMED_MAX 8 /* files that are reported one by one */
+#define SPACE_MIN ((int64_t)512 << 20)
+#define FRESH_US (INT64_C(86400) * 1000000) /* a newer escalation is a finding */
+#define SPACE_SHARE 20                      /* and 1/20 of the disk */
+
+struct walk {
+    struct doctor *d;
+    int64_t bad;
+};
+
+static void check_file(struct walk *w, const char *path, const struct stat *st)
+{
+    char remedy[4300];
+    bool folder = S_ISDIR(st->st_mode);
+    const char *why = NULL;
+    if (S_ISLNK(st->st_mode)) {
+        why = "is a symbolic link, which is not followed";
+        snprintf(remedy, sizeof remedy, "replace it with its target");
+    } else if (st->st_uid != geteuid()) {
+        why = "belongs to another user";
+        snprintf(remedy, sizeof remedy, "chown %u '%s'", (unsigned)geteuid(), path);
+    } else if ((st->st_mode & 077) != 0) {
+        why = "is accessible to other users";
+        snprintf(remedy, sizeof remedy, "chmod %s '%s'", folder ? "700" : "600", path);
+    }
+    if (why != NULL && ++w->bad <= NAMED_MAX)
+        doctor_found(w->d, "permissions", remedy, "%s %s", path, why);
+}
+
+static void walk(struct walk *w, const char *path, int depth)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return;
+    check_file(w, path, &st);
+    DIR *d = S_ISDIR(st.st_mode) && depth < DEPTH_MAX ? opendir(path) : NULL;
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        char below[4200];
+        int n = snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && n > 0 &&
+            (size_t)n < sizeof below)
+            walk(w, below, depth + 1);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
+static void check_space(struct doctor *d)
+{
+    struct statvfs v;
+    struct buf b = {0};
+    if (statvfs(d->vault, &v) != 0)
+        return;
+    int64_t left = (int64_t)v.f_bavail * (int64_t)v.f_frsize;
+    int64_t all = (int64_t)v.f_blocks * (int64_t)v.f_frsize;
+    units_show_size(&b, left);
+    if (left < SPACE_MIN && left < all / SPACE_SHARE)
+        doctor_found(d, "disk", "free some space, or: mcp-interposer prune --older-than 30d",
+                     "only %s free on the disk of %s", buf_str(&b), d->vault);
+    else
+        doctor_fine(d, "disk", "%s free", buf_str(&b));
+    buf_close(&b);
+}
+
+/* The files in Escalations: their number, and the newest. */
+struct escalations {
+    int64_t n, newest_us;
+    char newest[256];
+};
+
+static void count_escalations(struct escalations *m, DIR *d)
+{
+    struct stat st;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (n < 4 || n >= sizeof m->newest || strcmp(e->d_name + n - 3, ".md") != 0 ||
+            e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        int64_t at_us = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+        if (m->n++ == 0 || at_us > m->newest_us) {
+            m->newest_us = at_us;
+            memcpy(m->newest, e->d_name, n + 1);
+        }
+    }
+}
+
+void doctor_escalations(struct doctor *d)
+{
+    char path[4200], remedy[4600];
+    struct escalations m = {0};
+    int n = snprintf(path, sizeof path, "%s/" VAULT_ESCALATIONS, d->vault);
+    DIR *folder = n > 0 && (size_t)n < sizeof path ? opendir(path) : NULL;
+    if (folder != NULL) {
+        count_escalations(&m, folder);
+        closedir(folder);
+    }
+    int64_t age_us = clock_wall_us() - m.newest_us;
+    struct buf ago = {0};
+    units_show_duration(&ago, age_us > 0 ? age_us : 0);
+    snprintf(remedy, sizeof remedy, "read it, resolve it, and remove it: less '%s/%s'", path,
+             m.newest);
+    if (m.n > 0 && age_us < FRESH_US)
+        doctor_found(d, "escalations", remedy, "%lld escalation%s, the newest %s ago",
+                     (long long)m.n, m.n == 1 ? "" : "s", buf_str(&ago));
+    else if (m.n > 0)
+        doctor_fine(d, "escalations", "%lld, the newest more than a day ago", (long long)m.n);
+    else
+        doctor_fine(d, "escalations", "none");
+    buf_close(&ago);
+}
+
+void doctor_files(struct doctor *d)
+{
+    struct walk w = {.d = d};
+    walk(&w, d->vault, 0);
+    if (w.bad > NAMED_MAX)
+        doctor_found(d, "permissions", "chmod -R go= on the vault",
+                     "%lld more files are accessible to other users or belong to another user",
+                     (long long)(w.bad - NAMED_MAX));
+    if (w.bad == 0)
+        doctor_fine(d, "permissions", "%s is accessible only to you", d->vault);
+    check_space(d);
+}

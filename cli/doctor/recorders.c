@@ -1,0 +1,140 @@
+#include "cli/doctor/recorders.h"
+
+#include "base/clock.h"
+#include "base/os/confine.h"
+#include "base/units.h"
+#include "cli/frame/journals.h"
+#include "journal/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define START_US 10000000 /* a recorder opens the vault before it confines itself */
+
+/* ---- one session ---- */
+
+static void found_trouble(struct doctor *d, const struct journal_view *v, const char *unstored)
+{
+    if (v->trouble == RING_BUSY)
+        doctor_found(d, "recorders", "end the program that keeps the database locked",
+                     "the recorder of %s cannot store: another process has locked the database; %s "
+                     "not yet stored",
+                     v->name, unstored);
+    else
+        doctor_found(d, "recorders",
+                     "free some space, and see what the proxy of this session wrote to stderr",
+                     "the recorder of %s cannot store; %s not yet stored", v->name, unstored);
+}
+
+static void found_silence(struct doctor *d, const struct journal_view *v, const char *unstored)
+{
+    char remedy[128];
+    if (v->reader) {
+        snprintf(remedy, sizeof remedy, "kill -9 %d: the proxy starts another one",
+                 (int)v->recorder);
+        doctor_found(d, "recorders", remedy,
+                     "the recorder of %s has stored nothing for %d ms; %s not yet stored", v->name,
+                     RECORDER_SETTLE_MS, unstored);
+    } else {
+        doctor_found(d, "recorders",
+                     "see what the proxy of this session wrote to stderr, and start it again",
+                     "the proxy of %s has no recorder; %s not yet stored", v->name, unstored);
+    }
+}
+
+static void check_session(struct doctor *d, struct journal_view *v)
+{
+    struct buf unstored = {0}, age = {0};
+    bool settled = !v->writer || journals_settle(v, RECORDER_SETTLE_MS);
+    int64_t age_us = clock_wall_us() - v->started_wall_us;
+    units_show_size(&unstored, (int64_t)v->unstored);
+    units_show_duration(&age, age_us > 0 ? age_us : 0);
+    if (settled)
+        doctor_fine(d, "recorders", "%s: process %d, %s not yet stored, running for %s", v->name,
+                    (int)v->recorder, buf_str(&unstored), buf_str(&age));
+    else if (v->trouble != RING_FINE)
+        found_trouble(d, v, buf_str(&unstored));
+    else
+        found_silence(d, v, buf_str(&unstored));
+    buf_close(&unstored);
+    buf_close(&age);
+}
+
+/* ---- all ---- */
+
+static void check_left(struct doctor *d, const struct journals *l)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < l->n; i++)
+        left += !l->row[i].writer && !l->row[i].reader && l->row[i].unstored > 0;
+    if (left > 0)
+        doctor_found(d, "journals", "mcp-interposer sessions: it stores them first",
+                     "%zu killed session%s left messages that are not yet stored", left,
+                     left == 1 ? " has" : "s have");
+    if (l->unreadable > 0) {
+        struct buf remedy = {0};
+        buf_adds(&remedy, "run the version of mcp-interposer that wrote it, or remove it: rm '");
+        journal_file_where(&remedy);
+        buf_printf(&remedy, "/%s'", l->unreadable_uid);
+        doctor_found(d, "journals", buf_str(&remedy),
+                     "%zu journal%s damaged, or of another version", l->unreadable,
+                     l->unreadable == 1 ? " is" : "s are");
+        buf_close(&remedy);
+    }
+}
+
+static void check_directory(struct doctor *d)
+{
+    struct buf where = {0}, problem = {0};
+    journal_file_where(&where);
+    journal_file_problem(&problem);
+    if (problem.n > 0)
+        doctor_found(
+            d, "journals",
+            "mount a tmpfs of 64 MiB at /dev/shm, or set --journal-dir to a directory on one",
+            "%s; if a proxy and its recorder are killed at once, messages that are not yet "
+            "stored are lost",
+            buf_str(&problem));
+    else
+        doctor_fine(d, "journals", "in %s", buf_str(&where));
+    buf_close(&where);
+    buf_close(&problem);
+}
+
+static void check_confinement(struct doctor *d, const struct journals *l)
+{
+    const char *why = "";
+    int version = confine_kernel(&why);
+    size_t recorders = 0, confined = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct journal_view *v = &l->row[i];
+        bool started = clock_wall_us() - v->started_wall_us > START_US;
+        recorders += v->reader && started;
+        confined += v->reader && started && v->confined > 0;
+    }
+    if (version == 0)
+        doctor_fine(d, "confinement", "recorders are not confined: %s", why);
+    else if (confined < recorders)
+        doctor_found(d, "confinement", "start the session again",
+                     "%zu of %zu recorders are not confined", recorders - confined, recorders);
+    else
+        doctor_fine(d, "confinement",
+                    "Landlock %d: recorders can use only the vault and the journals", version);
+}
+
+void doctor_recorders(struct doctor *d)
+{
+    struct journals l;
+    check_directory(d);
+    if (journals_open(&l, d->vault) < 0) {
+        doctor_found(d, "journals", "check its owner and mode", "they cannot be read: %s",
+                     strerror(errno));
+        return;
+    }
+    for (size_t i = 0; i < l.n; i++)
+        if (l.row[i].writer || l.row[i].reader)
+            check_session(d, &l.row[i]);
+    check_left(d, &l);
+    check_confinement(d, &l);
+    journals_close(&l);
+}

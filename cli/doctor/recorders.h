@@ -1,0 +1,14 @@
+/* recorders.h - checks of `doctor`: the directory of the journals, the recorder process of each running session, and
+ * what confines it.
+ *
+ * Blocks    up to RECORDER_SETTLE_MS for each recorder that has something to store. */
+#ifndef MI_CLI_DOCTOR_RECORDERS_H
+#define MI_CLI_DOCTOR_RECORDERS_H
+
+#include "cli/doctor/checks.h"
+
+#define RECORDER_SETTLE_MS 1000
+
+void doctor_recorders(struct doctor *d);
+
+#endif

@@ -1,0 +1,89 @@
+#include "cli/doctor/wrapped.h"
+
+#include "cli/wrap/clients.h"
+#include "cli/wrap/edit.h"
+#include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/replace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        char file[4200];
+        size_t n = strcspn(path, ":");
+        int len = snprintf(file, sizeof file, "%.*s/%s", (int)size_min(n, 4096), path, program);
+        if (n > 0 && len > 0 && (size_t)len < sizeof file && access(file, X_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
+/* Also true for a relative path, because the client's working directory is unknown. */
+static bool exists(const char *program)
+{
+    if (program[0] == '/')
+        return access(program, X_OK) == 0;
+    return strchr(program, '/') != NULL || in_path(program);
+}
+
+static void check_server(struct doctor *d, const char *path, const struct mcpfile *f,
+                         const struct mcpfile_server *s, int64_t *wrapped)
+{
+    struct wrap_view v;
+    struct buf server = {0};
+    if (wrap_inspect(f, s, &v) < 0)
+        return;
+    if (v.state == WRAP_WRAPPED) {
+        ++*wrapped;
+        if (!exists(buf_str(&v.command)))
+            doctor_found(d, "clients",
+                         "mcp-interposer wrap writes the path of the current program there",
+                         "%s: server %s is started by %s, which does not exist", path, s->name,
+                         buf_str(&v.command));
+        if (v.own < s->args_n)
+            mcpfile_string(f, f->arg[s->first_arg + v.own], &server);
+        if (server.n > 0 && !exists(buf_str(&server)))
+            doctor_found(d, "clients",
+                         "install it, or correct its name in that file; the PATH of a client may "
+                         "differ from yours",
+                         "%s: server %s runs %s, which does not exist", path, s->name,
+                         buf_str(&server));
+    }
+    buf_close(&server);
+    wrap_view_close(&v);
+}
+
+static void check_file(struct doctor *d, const char *path, int64_t *wrapped)
+{
+    struct replace file;
+    struct mcpfile f = {0};
+    size_t n = strlen(path);
+    int st = replace_open(&file, path);
+    if (st == 0)
+        st = mcpfile_read(&f, buf_slice(&file.text), n > 5 && strcmp(path + n - 5, ".toml") == 0);
+    if (st == MI_EINVAL && f.error.n > 0)
+        doctor_found(d, "clients", "correct the file: its client cannot read it either", "%s: %s",
+                     path, buf_str(&f.error));
+    for (size_t i = 0; st == 0 && i < f.servers; i++)
+        check_server(d, path, &f, &f.server[i], wrapped);
+    mcpfile_close(&f);
+    replace_close(&file);
+}
+
+void doctor_wrapped(struct doctor *d)
+{
+    struct client_files files = {.n = 0};
+    int64_t before = d->found, wrapped = 0;
+    if (client_files_find(&files) == 0)
+        for (size_t i = 0; i < files.n; i++)
+            check_file(d, files.file[i].path, &wrapped);
+    if (d->found == before)
+        doctor_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
+                    files.n == 1 ? "" : "s", (long long)wrapped, wrapped == 1 ? "" : "s");
+    client_files_close(&files);
+}

@@ -1,0 +1,103 @@
+#include "cli/export/calls.h"
+
+#include "base/grow.h"
+#include "base/search.h"
+#include "cli/frame/session.h"
+#include "wire/json/text.h"
+
+#include <stdlib.h>
+
+static struct call *find(const struct calls *c, int64_t seq)
+{
+    size_t at = SEARCH_INT64(c->call, c->n, seq, seq);
+    return at < c->n && c->call[at].seq == seq ? &c->call[at] : NULL;
+}
+
+const struct call *calls_find(const struct calls *c, int64_t seq)
+{
+    return find(c, seq);
+}
+
+static bool add(struct calls *c, const struct query_message *m)
+{
+    if (!GROW(c->call, c->n, c->cap))
+        return false;
+    c->call[c->n++] = (struct call){
+        .seq = m->seq,
+        .t_us = m->t_us,
+        .end_us = -1,
+        .status = m->action == ROW_REFUSED ? CALL_REFUSED : CALL_OPEN,
+        .from_server = m->direction == ROW_S2C,
+    };
+    return true;
+}
+
+static char *error_message(const struct query_message *m)
+{
+    struct json_scan scan;
+    if (m->body.p == NULL || json_scan(m->body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return NULL;
+    struct json_value error = json_get((struct json_value){scan.type, scan.root}, "error");
+    if (error.type != JSON_OBJECT)
+        return NULL;
+    struct json_value text = json_get(error, "message");
+    if (text.type != JSON_STRING)
+        return NULL;
+    struct buf b = {0};
+    json_unescape(&b, json_string_head(text.text.p, CALL_MESSAGE_MAX));
+    char *copy = b.failed ? NULL : strndup(buf_str(&b), b.n);
+    buf_close(&b);
+    return copy;
+}
+
+static void finish(struct call *call, const struct query_message *m)
+{
+    bool cancelled = m->kind == KIND_NOTIFICATION;
+    if (call->status != CALL_REFUSED)
+        call->status = query_status(m);
+    call->end_us = m->t_us;
+    if (cancelled)
+        return;
+    call->answer_seq = m->seq;
+    call->answer_size = m->size;
+    call->has_error_code = m->has_error_code;
+    call->error_code = m->error_code;
+    if (m->kind == KIND_ERROR)
+        call->error_message = error_message(m);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct calls *c = ctx;
+    c->last_t_us = m->t_us;
+    if (m->kind == KIND_REQUEST) {
+        c->no_memory = m->origin == ROW_PEER && !add(c, m);
+        return !c->no_memory;
+    }
+    if (m->request_seq == 0 || m->action != ROW_FORWARDED)
+        return true;
+    struct call *call = find(c, m->request_seq);
+    if (call == NULL || call->end_us >= 0)
+        return true;
+    bool from_server = m->direction == ROW_S2C;
+    bool answers = session_is_answer(m) && from_server != call->from_server;
+    bool cancels = m->kind == KIND_NOTIFICATION && from_server == call->from_server;
+    if (answers || cancels)
+        finish(call, m);
+    return true;
+}
+
+int calls_read(struct calls *c, struct query *q, int64_t session_id, int64_t last_seq)
+{
+    *c = (struct calls){0};
+    int st = query_timeline(q, session_id, 0, last_seq, on_message, NULL, c);
+    return st == 0 && c->no_memory ? MI_ENOMEM : st;
+}
+
+void calls_close(struct calls *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->call[i].error_message);
+    free(c->call);
+    *c = (struct calls){0};
+}

@@ -1,0 +1,109 @@
+/* command.c - `mcp-interposer export SESSION -o FILE`: a session as a file to keep. */
+#include "cli/export/commands.h"
+
+#include "base/log.h"
+#include "cli/export/formats.h"
+#include "cli/settings/config.h"
+#include "vault/cassette/file.h"
+
+#include <signal.h>
+
+static const struct opt table_of_options[] = {
+    {'o', "output", "FILE", "-", "output file; -: stdout"},
+    {'f', "format", "cassette|jsonl|csv|otlp|markdown|html", "cassette",
+     "output format (see below)"},
+    {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; without\n"
+    "it, the newest session that has a message. FILE is replaced as a whole or not at\n"
+    "all.\n"
+    "\n"
+    "  cassette  for replay and verify: no paths and no names of this machine, and\n"
+    "            the same session always gives the same bytes\n"
+    "  jsonl     the output of `show --json`\n"
+    "  csv       one line for each request of the client\n"
+    "  otlp      OpenTelemetry spans, as OTLP/JSON\n"
+    "  markdown  a note with YAML front matter\n"
+    "  html      one page with timeline, filter and latencies; needs no network\n";
+/* clang-format on */
+
+static bool on_lines(void *ctx, struct slice lines)
+{
+    return save_write(ctx, lines);
+}
+
+static int write_cassette(const struct settings *settings, struct query *q,
+                          const struct query_session *s, struct save *file)
+{
+    struct buf error = {0};
+    unsigned flags = settings_on(settings, "no-stderr") ? CASSETTE_NO_STDERR : 0;
+    int st = cassette_write(q, s, flags, on_lines, file, &error);
+    if (st < 0 && file->error == 0)
+        log_error("%s", buf_str(&error));
+    buf_close(&error);
+    return st;
+}
+
+static const struct {
+    const char *name;
+    int (*write)(struct export *x);
+} formats[] = {
+    {"jsonl", export_jsonl},       {"csv", export_csv},   {"otlp", export_otlp},
+    {"markdown", export_markdown}, {"html", export_html},
+};
+
+static int write_other(const struct settings *settings, struct query *q,
+                       const struct query_session *s, struct save *file)
+{
+    struct export x;
+    int st = export_open(&x, q, s, file);
+    x.no_stderr = settings_on(settings, "no-stderr");
+    for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
+        if (settings_is(settings, "format", formats[i].name))
+            st = formats[i].write(&x);
+    export_close(&x);
+    if (st < 0 && file->error == 0)
+        (void)session_fail(q, st);
+    return st;
+}
+
+static int export_session(const struct settings *settings, struct query *q,
+                          const struct query_session *s)
+{
+    struct save file;
+    int st = MI_EIO;
+    save_open(&file, settings_text(settings, "output"));
+    if (file.error == 0)
+        st = settings_is(settings, "format", "cassette") ? write_cassette(settings, q, s, &file)
+                                                         : write_other(settings, q, s, &file);
+    int status = save_close(&file, st == 0);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+static int export(struct query *q, const struct settings *settings)
+{
+    struct query_session s;
+    (void)signal(SIGPIPE, SIG_IGN);
+    int st = query_session(q, settings->operands[0], &s);
+    return st == 0 ? export_session(settings, q, &s) : session_fail(q, st);
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, export);
+}
+
+const struct command command_export = {
+    .name = "export",
+    .summary = "write a session to a file for replay, programs or people",
+    .usage = "[OPTIONS] [SESSION] -o FILE",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

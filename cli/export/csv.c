@@ -1,0 +1,72 @@
+/* csv.c - a line for each request of the client, with the columns of the view `invocations`: RFC 4180. */
+#include "cli/export/formats.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#define END "\r\n" /* RFC 4180, section 2 */
+
+/* A cell of text. An apostrophe precedes text that a spreadsheet would interpret as a formula. */
+static void add_text(struct export *x, struct slice text, bool last)
+{
+    buf_clear(&x->text);
+    if (text.n > 0 && strchr("=+-@", text.p[0]) != NULL)
+        buf_addc(&x->text, '\'');
+    if (text.p != NULL)
+        text_visible(&x->text, text);
+    struct slice s = buf_slice(&x->text);
+    bool blank = s.n > 0 && (s.p[0] == ' ' || s.p[s.n - 1] == ' ');
+    bool quoted = blank || memchr(s.p, '"', s.n) != NULL || memchr(s.p, ',', s.n) != NULL;
+    if (quoted)
+        buf_addc(&x->b, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"')
+            buf_addc(&x->b, '"');
+        buf_addc(&x->b, s.p[i]);
+    }
+    if (quoted)
+        buf_addc(&x->b, '"');
+    buf_adds(&x->b, last ? END : ",");
+}
+
+static void add_number(struct export *x, bool known, int64_t n, bool last)
+{
+    if (known)
+        buf_int(&x->b, n);
+    buf_adds(&x->b, last ? END : ",");
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct export *x = ctx;
+    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    if (c == NULL || c->from_server)
+        return true;
+    char started[CLOCK_TEXT_MAX];
+    int64_t at_us = x->s->started_at_us + m->t_us;
+    clock_utc_text(at_us, started);
+    add_text(x, x->s->uid, false);
+    add_text(x, x->s->name, false);
+    add_text(x, x->s->client_name, false);
+    add_number(x, true, m->seq, false);
+    add_number(x, c->answer_seq > 0, c->answer_seq, false);
+    add_text(x, m->method, false);
+    add_text(x, m->target, false);
+    add_text(x, slice_of(call_status_name(c->status)), false);
+    add_number(x, c->has_error_code, c->error_code, false);
+    add_text(x, slice_of(started), false);
+    add_number(x, true, at_us, false);
+    add_number(x, c->end_us >= 0, c->end_us - c->t_us, false);
+    add_number(x, true, m->size, false);
+    add_number(x, c->answer_seq > 0, c->answer_size, true);
+    return export_flush(x);
+}
+
+int export_csv(struct export *x)
+{
+    buf_adds(&x->b,
+             "session,server,client,request_seq,response_seq,method,target,status,error_code,"
+             "started_at,started_at_us,duration_us,request_size,response_size" END);
+    int st = export_each(x, on_message, NULL, x);
+    return st == 0 ? export_end(x) : st;
+}

@@ -1,0 +1,61 @@
+#include "cli/export/export.h"
+
+#define WRITE_SIZE ((size_t)64 << 10)
+
+int export_open(struct export *x, struct query *q, const struct query_session *s, struct save *file)
+{
+    *x = (struct export){.q = q, .s = s, .file = file};
+    int st = session_look(q, s, false, &x->view);
+    return st == 0 ? calls_read(&x->calls, q, s->id, x->view.summary.last_seq) : st;
+}
+
+void export_close(struct export *x)
+{
+    calls_close(&x->calls);
+    session_close(&x->view);
+    buf_close(&x->b);
+    buf_close(&x->body);
+    buf_close(&x->text);
+}
+
+static bool write_out(struct export *x)
+{
+    if (x->b.failed || x->text.failed)
+        x->status = MI_ENOMEM;
+    else if (!save_write(x->file, buf_slice(&x->b)))
+        x->status = MI_EIO;
+    buf_clear(&x->b);
+    return x->status == 0;
+}
+
+bool export_flush(struct export *x)
+{
+    return x->status == 0 && (x->b.n < WRITE_SIZE || write_out(x));
+}
+
+int export_end(struct export *x)
+{
+    if (x->status == 0)
+        (void)write_out(x);
+    return x->status;
+}
+
+struct slice export_body(struct export *x, const struct query_message *m, size_t max,
+                         const char **ret_error)
+{
+    struct slice body = session_body(x->q, x->s->uid, m, max, &x->body, ret_error);
+    if (x->body.failed) /* without the body the file would be incomplete */
+        x->status = MI_ENOMEM;
+    return body;
+}
+
+int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event, void *ctx)
+{
+    int st = query_timeline(x->q, x->s->id, 0, x->view.summary.last_seq, on_message, on_event, ctx);
+    return st == 0 ? x->status : st;
+}
+
+bool export_skips(const struct export *x, const struct query_message *m)
+{
+    return x->no_stderr && m->kind == KIND_STDERR;
+}

@@ -1,0 +1,16 @@
+/* formats.h - writers of a session in the formats of other programs (docs/export.md). Each has its own file.
+ *
+ * Each function writes the whole session. 0 or a negative status, as in export.h.
+ * Blocks    on the vault and on the file. */
+#ifndef MI_CLI_EXPORT_FORMATS_H
+#define MI_CLI_EXPORT_FORMATS_H
+
+#include "cli/export/export.h"
+
+MI_MUST int export_jsonl(struct export *x);
+MI_MUST int export_csv(struct export *x);
+MI_MUST int export_otlp(struct export *x);
+MI_MUST int export_markdown(struct export *x);
+MI_MUST int export_html(struct export *x);
+
+#endif

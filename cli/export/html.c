@@ -1,0 +1,195 @@
+/* html.c - a session as one self-contained page: cli/export/report.html with its data.
+ *
+ * The data is JSON in a <script> of a type that no browser runs. Characters that could end that element, or
+ * begin another, are escaped, and the page creates only text nodes from it. */
+#include "cli/export/formats.h"
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "cli/export/report.h"
+#include "wire/json/scan.h"
+
+#include <assert.h>
+
+#define BODY_MAX ((size_t)64 << 10) /* bytes of a body that are shown */
+
+struct page {
+    struct export *x;
+    struct json_out j;
+};
+
+static void add_string(struct page *p, const char *name, struct slice text)
+{
+    if (text.p == NULL)
+        return;
+    struct buf *b = &p->x->b;
+    struct buf json = {0};
+    text_json(&json, text);
+    json_out_name(&p->j, name);
+    for (size_t i = 0; i < json.n; i++) {
+        if (strchr("<>&", json.p[i]) != NULL)
+            buf_printf(b, "\\u%04x", (unsigned)json.p[i]);
+        else
+            buf_addc(b, json.p[i]);
+    }
+    b->failed |= json.failed;
+    buf_close(&json);
+}
+
+/* Text for people: characters that a browser acts on, such as changes of direction, are made visible. */
+static void add_text(struct page *p, const char *name, struct slice text)
+{
+    if (text.p == NULL)
+        return;
+    struct buf visible = {0};
+    text_visible(&visible, text);
+    add_string(p, name, buf_slice(&visible));
+    p->x->b.failed |= visible.failed;
+    buf_close(&visible);
+}
+
+static void add_body(struct page *p, const struct query_message *m)
+{
+    struct export *x = p->x;
+    const char *error;
+    struct json_scan scan;
+    struct slice body = export_body(x, m, BODY_MAX, &error);
+    int64_t whole = m->is_large ? m->body_length : (int64_t)body.n;
+    body = text_head(body, BODY_MAX);
+    if (body.p == NULL) {
+        if (error != NULL)
+            add_text(p, "error", slice_of(error));
+        return;
+    }
+    buf_clear(&x->text);
+    if (json_scan(body, NULL, NULL, &scan) == 0) {
+        text_json_visible(&x->text, scan.root);
+        add_string(p, "body", buf_slice(&x->text));
+        json_out_bool(&p->j, "json", true);
+    } else {
+        add_text(p, "body", body);
+    }
+    if (whole > (int64_t)body.n)
+        json_out_int(&p->j, "cut", whole - (int64_t)body.n);
+}
+
+static void add_call(struct page *p, const struct call *c)
+{
+    json_out_str(&p->j, "status", call_status_name(c->status));
+    if (c->end_us >= 0)
+        json_out_int(&p->j, "took", c->end_us - c->t_us);
+    if (c->answer_seq > 0)
+        json_out_int(&p->j, "answer", c->answer_seq);
+    if (c->from_server)
+        json_out_bool(&p->j, "from_server", true);
+}
+
+static void begin_row(struct page *p)
+{
+    json_out_space(&p->j, "\n");
+    json_out_object(&p->j, NULL);
+}
+
+static bool end_row(struct page *p)
+{
+    json_out_end(&p->j);
+    return export_flush(p->x);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct page *p = ctx;
+    struct export *x = p->x;
+    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    if (export_skips(x, m))
+        return true;
+    begin_row(p);
+    json_out_int(&p->j, "seq", m->seq);
+    json_out_int(&p->j, "t", m->t_us);
+    add_text(p, "kind", slice_of(row_kind_name(m->kind)));
+    add_text(p, "id", m->rpc_id);
+    add_text(p, "method", session_method(m));
+    add_text(p, "target", session_target(m));
+    add_text(p, "finding", m->finding);
+    if (m->action != ROW_FORWARDED)
+        add_text(p, "action", slice_of(row_action_name(m->action)));
+    if (m->direction == ROW_C2S)
+        json_out_bool(&p->j, "to_server", true);
+    json_out_int(&p->j, "size", m->size);
+    if (c != NULL)
+        add_call(p, c);
+    add_body(p, m);
+    return end_row(p);
+}
+
+static bool on_event(void *ctx, const struct query_event *e)
+{
+    struct page *p = ctx;
+    begin_row(p);
+    json_out_int(&p->j, "t", e->t_us);
+    add_text(p, "event", e->kind);
+    add_text(p, "body", e->detail);
+    return end_row(p);
+}
+
+static void add_session(struct page *p)
+{
+    struct export *x = p->x;
+    const struct query_session *s = x->s;
+    json_out_object(&p->j, NULL);
+    json_out_int(&p->j, "started_at_us", s->started_at_us);
+    add_text(p, "name", s->name);
+    add_text(p, "uid", s->uid);
+    add_text(p, "server_name", s->server_name);
+    add_text(p, "server_version", s->server_version);
+    add_text(p, "client_name", s->client_name);
+    add_text(p, "client_version", s->client_version);
+    add_text(p, "protocol_version", s->protocol_version);
+    json_out_int(&p->j, "lasted_us", x->view.lasted_us);
+    json_out_int(&p->j, "calls", x->view.summary.calls);
+    json_out_int(&p->j, "errors", session_errors(&x->view.summary));
+    json_out_int(&p->j, "messages", x->view.summary.last_seq);
+    buf_clear(&x->text);
+    session_end_text(&x->text, s, x->view.state);
+    add_text(p, "ended", buf_slice(&x->text));
+    json_out_end(&p->j);
+}
+
+static void add_title(struct export *x)
+{
+    buf_clear(&x->text);
+    text_visible(&x->text, x->s->name);
+    for (size_t i = 0; i < x->text.n; i++) {
+        if (strchr("<>&", x->text.p[i]) != NULL)
+            buf_printf(&x->b, "&#%d;", x->text.p[i]);
+        else
+            buf_addc(&x->b, x->text.p[i]);
+    }
+    buf_adds(&x->b, ": MCP session");
+}
+
+/* Adds the page up to a mark; *rest is then what follows it. */
+static void add_page(struct export *x, const char *mark, struct slice *rest)
+{
+    const char *at = memmem(rest->p, rest->n, mark, strlen(mark));
+    assert(at != NULL); /* report.html has this mark */
+    buf_add(&x->b, rest->p, (size_t)(at - rest->p));
+    at += strlen(mark);
+    *rest = (struct slice){at, (size_t)(rest->p + rest->n - at)};
+}
+
+int export_html(struct export *x)
+{
+    struct slice rest = {report_page, report_page_n};
+    add_page(x, "@TITLE@", &rest);
+    add_title(x);
+    add_page(x, "@DATA@", &rest);
+    struct page p = {x, json_out_to(&x->b)};
+    json_out_array(&p.j, NULL);
+    add_session(&p);
+    int st = export_each(x, on_message, on_event, &p);
+    buf_addc(&x->b, '\n');
+    json_out_end(&p.j);
+    buf_slice_add(&x->b, rest);
+    return st == 0 ? export_end(x) : st;
+}

@@ -1,0 +1,117 @@
+/* import.c - `mcp-interposer import FILE`: imports a recording into the vault. */
+#include "cli/export/commands.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "cli/frame/out.h"
+#include "cli/settings/config.h"
+#include "vault/cassette/file.h"
+#include "vault/cassette/import.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    {'n', "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
+    {0, "json", NULL, NULL, "print the new session as a JSON object"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "FILE is a cassette, or a recording (JSON lines) of mcp-tape, mcp-rec or\n"
+    "mcp-cassette. It becomes a finished session with an ID and a UID of its own. An\n"
+    "invalid file is rejected as a whole, with the line and the reason.\n";
+/* clang-format on */
+
+struct import_run {
+    struct import *import;
+    const char *name;
+    int status;
+};
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct import_run *im = ctx;
+    im->status = import_session(im->import, s, im->name);
+    return im->status == 0;
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct import_run *im = ctx;
+    im->status = import_message(im->import, m);
+    return im->status == 0;
+}
+
+static void print_json(struct buf *b, const struct import *d)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "imported");
+    json_out_int(&j, "id", import_id(d));
+    json_out_str(&j, "uid", import_uid(d));
+    json_out_int(&j, "messages", import_messages(d));
+    json_out_end(&j);
+}
+
+static int print_result(const struct settings *settings, const struct import *d)
+{
+    struct out o;
+    out_open(&o);
+    if (settings_on(settings, "json"))
+        print_json(&o.b, d);
+    else
+        out_printf(&o, "session %lld: %lld messages, uid %s", (long long)import_id(d),
+                   (long long)import_messages(d), import_uid(d));
+    out_end_line(&o);
+    return out_close(&o);
+}
+
+static int import_file(const struct settings *settings, const char *vault)
+{
+    struct import_run im = {.name = settings_text(settings, "name")};
+    struct buf error = {0};
+    int st = import_open(&im.import, vault, &error);
+    if (st == 0) {
+        st = cassette_read(settings->operands[0], on_session, on_message, &im, &error);
+        if (st == 0 && im.status == 0)
+            im.status = import_commit(im.import);
+    }
+    int status;
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        status = EXIT_TROUBLE;
+    } else if (im.status < 0) {
+        log_error("%s", import_error(im.import));
+        status = EXIT_TROUBLE;
+    } else {
+        status = print_result(settings, im.import);
+    }
+    import_close(im.import);
+    buf_close(&error);
+    return status;
+}
+
+static int run(const struct settings *settings)
+{
+    int status;
+    if (settings->operands_n == 0) {
+        status = settings_usage(settings, "missing FILE: a cassette or another recording");
+    } else {
+        char *vault = settings_vault(settings);
+        status = vault != NULL ? import_file(settings, vault) : EXIT_TROUBLE;
+        free(vault);
+    }
+    return status;
+}
+
+const struct command command_import = {
+    .name = "import",
+    .summary = "import a recording from a file",
+    .usage = "[OPTIONS] FILE",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

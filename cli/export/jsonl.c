@@ -1,0 +1,32 @@
+/* jsonl.c - JSON lines, as `show --json` prints them. */
+#include "cli/export/formats.h"
+
+#include "cli/frame/record_json.h"
+
+static bool json_message(void *ctx, const struct query_message *m)
+{
+    struct export *x = ctx;
+    const char *error;
+    if (export_skips(x, m))
+        return true;
+    struct slice body = export_body(x, m, SIZE_MAX, &error);
+    record_json_message(&x->b, x->s, m, body, error);
+    buf_addc(&x->b, '\n');
+    return export_flush(x);
+}
+
+static bool json_event(void *ctx, const struct query_event *e)
+{
+    struct export *x = ctx;
+    record_json_event(&x->b, x->s, e);
+    buf_addc(&x->b, '\n');
+    return export_flush(x);
+}
+
+int export_jsonl(struct export *x)
+{
+    record_json_session(&x->b, x->s, &x->view);
+    buf_addc(&x->b, '\n');
+    int st = export_each(x, json_message, json_event, x);
+    return st == 0 ? export_end(x) : st;
+}

@@ -1,0 +1,288 @@
+/* markdown.c - a session as a note: flat YAML front matter, a table of calls, and the bodies of each call. */
+#include "cli/export/formats.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/frame/pretty.h"
+#include "wire/json/scan.h"
+
+#define BODY_CHARS 4000               /* shown of a request or an answer */
+#define BODY_READ ((size_t)256 << 10) /* longer bodies are not indented */
+
+struct note {
+    struct export *x;
+    struct out out; /* for indenting bodies; never written */
+    bool has_events;
+};
+
+/* ---- text ---- */
+
+/* Plain text: no character is interpreted as Markdown, HTML or a link of Obsidian. */
+static void add_plain(struct export *x, struct slice text)
+{
+    struct buf visible = {0};
+    text_visible(&visible, text);
+    for (size_t i = 0; i < visible.n; i++) {
+        if (strchr("\\`*_{}[]<>()#+-!|~$&=^%@:\"'", visible.p[i]) != NULL)
+            buf_addc(&x->b, '\\');
+        buf_addc(&x->b, visible.p[i]);
+    }
+    x->b.failed |= visible.failed;
+    buf_close(&visible);
+}
+
+static size_t longest_ticks(struct slice s)
+{
+    size_t most = 0;
+    size_t run = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        run = s.p[i] == '`' ? run + 1 : 0;
+        most = run > most ? run : most;
+    }
+    return most;
+}
+
+/* The fence is longer than any in the text, so the text cannot end the block. */
+static void add_block(struct export *x, const char *language, struct slice text)
+{
+    size_t ticks = longest_ticks(text);
+    struct slice head = text;
+    size_t chars = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        chars += !text_utf8_cont(text.p + i);
+        if (chars <= BODY_CHARS)
+            head.n = i + 1;
+    }
+    ticks = ticks < 3 ? 3 : ticks + 1;
+    for (size_t i = 0; i < ticks; i++)
+        buf_addc(&x->b, '`');
+    buf_adds(&x->b, language);
+    buf_addc(&x->b, '\n');
+    buf_slice_add(&x->b, head);
+    if (chars > BODY_CHARS)
+        buf_printf(&x->b, "… [+%zu chars]", chars - BODY_CHARS);
+    if (head.n == 0 || head.p[head.n - 1] != '\n' || chars > BODY_CHARS)
+        buf_addc(&x->b, '\n');
+    for (size_t i = 0; i < ticks; i++)
+        buf_addc(&x->b, '`');
+    buf_adds(&x->b, "\n\n");
+}
+
+static void add_body(struct note *n, const struct query_message *m)
+{
+    struct export *x = n->x;
+    const char *error;
+    struct json_scan scan;
+    struct slice body = export_body(x, m, BODY_READ, &error);
+    if (m->finding.p != NULL) {
+        buf_adds(&x->b, "Findings: ");
+        add_plain(x, m->finding);
+        buf_adds(&x->b, "\n\n");
+    }
+    if (body.p == NULL) {
+        buf_adds(&x->b,
+                 error != NULL ? "The body cannot be read: " : "The body was not recorded.\n\n");
+        if (error != NULL) {
+            add_plain(x, slice_of(error));
+            buf_adds(&x->b, "\n\n");
+        }
+    } else if (json_scan(body, NULL, NULL, &scan) == 0) {
+        buf_clear(&n->out.b);
+        pretty_print(&n->out, scan.root, 0);
+        x->b.failed |= n->out.b.failed || n->out.error != 0;
+        add_block(x, "json", buf_slice(&n->out.b));
+    } else {
+        buf_clear(&x->text);
+        text_visible(&x->text, body);
+        add_block(x, "text", buf_slice(&x->text));
+    }
+}
+
+/* "tools/call echo" */
+static void add_method(struct export *x, const struct query_message *m)
+{
+    add_plain(x, m->method.p != NULL ? m->method : slice_of("request"));
+    if (m->target.p != NULL) {
+        buf_addc(&x->b, ' ');
+        add_plain(x, m->target);
+    }
+}
+
+static void add_took(struct export *x, const struct call *c)
+{
+    if (c->end_us >= 0)
+        units_show_duration(&x->b, c->end_us - c->t_us);
+    else
+        buf_addc(&x->b, '-');
+}
+
+/* ---- front matter ---- */
+
+static void add_key(struct export *x, const char *key)
+{
+    buf_printf(&x->b, "%s: ", key);
+}
+
+/* A JSON string is a string of YAML as well. */
+static void add_string(struct export *x, const char *key, struct slice text)
+{
+    if (text.p == NULL)
+        return;
+    add_key(x, key);
+    text_json(&x->b, text);
+    buf_addc(&x->b, '\n');
+}
+
+static void add_number(struct export *x, const char *key, int64_t n)
+{
+    add_key(x, key);
+    buf_int(&x->b, n);
+    buf_addc(&x->b, '\n');
+}
+
+static void add_time(struct export *x, const char *key, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_utc_text(at_us, text);
+    add_key(x, key);
+    buf_printf(&x->b, "%s\n", text);
+}
+
+static void add_front_matter(struct export *x)
+{
+    const struct query_session *s = x->s;
+    buf_adds(&x->b, "---\ntype: mcp-session\n");
+    add_string(x, "uid", s->uid);
+    add_string(x, "server", s->name);
+    add_string(x, "server_name", s->server_name);
+    add_string(x, "server_version", s->server_version);
+    add_string(x, "client", s->client_name);
+    add_string(x, "client_version", s->client_version);
+    add_string(x, "protocol", s->protocol_version);
+    add_time(x, "started_at", s->started_at_us);
+    if (s->ended_at_us != 0)
+        add_time(x, "ended_at", s->ended_at_us);
+    buf_clear(&x->text);
+    session_end_text(&x->text, s, x->view.state);
+    add_string(x, "ended", buf_slice(&x->text));
+    add_number(x, "duration_ms", x->view.lasted_us / 1000);
+    add_number(x, "messages", x->view.summary.last_seq);
+    add_number(x, "calls", x->view.summary.calls);
+    add_number(x, "errors", session_errors(&x->view.summary));
+    buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
+}
+
+/* ---- the note ---- */
+
+static void add_title(struct export *x)
+{
+    char started[CLOCK_TEXT_MAX];
+    clock_utc_text(x->s->started_at_us, started);
+    buf_adds(&x->b, "# ");
+    add_plain(x, x->s->name);
+    buf_printf(&x->b, ", %.10s %.5s UTC\n\n", started, started + 11);
+    if (x->s->client_name.p != NULL) {
+        buf_adds(&x->b, "Client: ");
+        add_plain(x, x->s->client_name);
+        buf_adds(&x->b, ". ");
+    }
+    long long calls = x->view.summary.calls, errors = session_errors(&x->view.summary);
+    buf_printf(&x->b, "%lld call%s, %lld error%s, ", calls, calls == 1 ? "" : "s", errors,
+               errors == 1 ? "" : "s");
+    units_show_duration(&x->b, x->view.lasted_us);
+    buf_adds(&x->b, ".\n\n");
+}
+
+static const struct call *call_of(const struct export *x, const struct query_message *m)
+{
+    return m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+}
+
+static bool on_row(void *ctx, const struct query_message *m)
+{
+    struct export *x = ctx;
+    const struct call *c = call_of(x, m);
+    if (c == NULL)
+        return true;
+    buf_printf(&x->b, "| %lld | %.3f s | %s | ", (long long)m->seq, (double)m->t_us / 1e6,
+               c->from_server ? "server" : "client");
+    add_method(x, m);
+    buf_printf(&x->b, " | %s | ", call_status_name(c->status));
+    add_took(x, c);
+    buf_adds(&x->b, " |\n");
+    return export_flush(x);
+}
+
+static bool on_answer(void *ctx, const struct query_message *m)
+{
+    struct note *n = ctx;
+    buf_adds(&n->x->b, "Answer:\n\n");
+    add_body(n, m);
+    return false;
+}
+
+static bool on_call(void *ctx, const struct query_message *m)
+{
+    struct note *n = ctx;
+    struct export *x = n->x;
+    const struct call *c = call_of(x, m);
+    if (c == NULL)
+        return true;
+    buf_printf(&x->b, "### %lld · ", (long long)m->seq);
+    add_method(x, m);
+    buf_printf(&x->b, " · %s · ", call_status_name(c->status));
+    add_took(x, c);
+    buf_printf(&x->b, "\n\n%s:\n\n", c->from_server ? "Request of the server" : "Request");
+    add_body(n, m);
+    if (c->answer_seq > 0) {
+        int st = query_timeline(x->q, x->s->id, c->answer_seq, c->answer_seq, on_answer, NULL, n);
+        x->status = x->status == 0 ? st : x->status;
+    }
+    return export_flush(x);
+}
+
+static bool on_event(void *ctx, const struct query_event *e)
+{
+    struct note *n = ctx;
+    struct export *x = n->x;
+    if (!n->has_events)
+        buf_adds(&x->b, "## Events\n\n");
+    n->has_events = true;
+    buf_printf(&x->b, "- %.3f s ", (double)e->t_us / 1e6);
+    add_plain(x, e->kind);
+    if (e->detail.p != NULL) {
+        buf_adds(&x->b, " ");
+        add_plain(x, text_head(e->detail, BODY_CHARS));
+    }
+    buf_addc(&x->b, '\n');
+    return export_flush(x);
+}
+
+static bool nothing(void *ctx, const struct query_message *m)
+{
+    (void)ctx, (void)m;
+    return true;
+}
+
+int export_markdown(struct export *x)
+{
+    struct note n = {.x = x, .out = {.held = true, .utf8 = true}};
+    add_front_matter(x);
+    add_title(x);
+    int st = x->status;
+    if (x->calls.n > 0) {
+        buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
+                        "|---:|---:|---|---|---|---:|\n");
+        st = export_each(x, on_row, NULL, x);
+        buf_addc(&x->b, '\n');
+        if (st == 0)
+            st = export_each(x, on_call, NULL, &n);
+    }
+    if (st == 0)
+        st = export_each(x, nothing, on_event, &n);
+    st = st == 0 ? export_end(x) : st;
+    buf_close(&n.out.b);
+    buf_close(&n.out.text);
+    return st;
+}

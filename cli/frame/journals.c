@@ -1,0 +1,154 @@
+#include "cli/frame/journals.h"
+
+#include "base/clock.h"
+#include "journal/file.h"
+#include "journal/form.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define ROWS_STEP 16
+#define SETTLE_STEP_MS 5
+
+struct search {
+    struct journals *list;
+    const char *vault;
+    struct stat vault_stat;
+    bool vault_exists, failed;
+};
+
+/* The name of a directory may be written in several ways. */
+static bool is_vault(const struct search *s, struct slice path)
+{
+    char text[4200];
+    struct stat st;
+    if (slice_is(path, s->vault))
+        return true;
+    int n = snprintf(text, sizeof text, "%.*s", (int)size_min(path.n, sizeof text), path.p);
+    return s->vault_exists && n > 0 && (size_t)n < sizeof text && stat(text, &st) == 0 &&
+           st.st_dev == s->vault_stat.st_dev && st.st_ino == s->vault_stat.st_ino;
+}
+
+static void fill(struct journal_view *v, const struct journal_file *f, const struct ring *r,
+                 const struct session_start *start)
+{
+    struct ring_shared *s = r->shared;
+    *v = (struct journal_view){.started_wall_us = start->started_wall_us};
+    memcpy(v->uid, f->uid, sizeof v->uid);
+    snprintf(v->name, sizeof v->name, "%.*s", (int)size_min(start->name.n, sizeof v->name),
+             start->name.n > 0 ? start->name.p : "");
+    v->writer = journal_file_is_held(f, JOURNAL_WRITER);
+    v->reader = journal_file_is_held(f, JOURNAL_READER);
+    v->recorder = (pid_t)atomic_load(&s->reader_pid);
+    v->stored = atomic_load(&s->tail);
+    v->unstored = ring_behind(r);
+    v->trouble = (enum ring_trouble)atomic_load(&s->trouble);
+    v->confined = atomic_load(&s->confined);
+}
+
+static struct journal_view *next_row(struct journals *l)
+{
+    if (l->n % ROWS_STEP == 0) {
+        struct journal_view *more = realloc(l->row, (l->n + ROWS_STEP) * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        l->row = more;
+    }
+    return &l->row[l->n];
+}
+
+static bool add(void *ctx, const struct journal_file *f)
+{
+    struct search *s = ctx;
+    struct ring r;
+    struct session_start start;
+    int st = ring_open(&r, f->fd);
+    if (st == 0)
+        st = form_read_start(ring_start(&r), &start);
+    if (st == 0 && is_vault(s, start.vault)) {
+        struct journal_view *v = next_row(s->list);
+        if (v != NULL) {
+            fill(v, f, &r, &start);
+            s->list->n++;
+        } else {
+            s->failed = true;
+        }
+    }
+    /* The writer of a session that just begins holds its lock before it has written anything. */
+    if (st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER)) {
+        s->list->unreadable++;
+        memcpy(s->list->unreadable_uid, f->uid, sizeof f->uid);
+    }
+    ring_close(&r);
+    return !s->failed && s->list->n < JOURNALS_MAX;
+}
+
+int journals_open(struct journals *ret, const char *vault)
+{
+    *ret = (struct journals){.n = 0};
+    struct search s = {.list = ret, .vault = vault};
+    s.vault_exists = stat(vault, &s.vault_stat) == 0;
+    int st = journal_file_each(add, &s);
+    if (s.failed)
+        st = MI_ENOMEM;
+    if (st == MI_ENOENT)
+        st = 0;
+    if (st < 0)
+        journals_close(ret);
+    return st;
+}
+
+void journals_close(struct journals *j)
+{
+    free(j->row);
+    *j = (struct journals){.n = 0};
+}
+
+const struct journal_view *journals_find(const struct journals *j, const char *uid)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (strcmp(j->row[i].uid, uid) == 0)
+            return &j->row[i];
+    return NULL;
+}
+
+/* ---- waiting for one ---- */
+
+struct settling {
+    struct journal_view *v;
+    uint64_t wanted;
+    bool found;
+};
+
+static bool refresh(void *ctx, const struct journal_file *f)
+{
+    struct settling *w = ctx;
+    struct ring r;
+    struct session_start start;
+    if (strcmp(f->uid, w->v->uid) != 0)
+        return true;
+    if (ring_open(&r, f->fd) == 0 && form_read_start(ring_start(&r), &start) == 0) {
+        fill(w->v, f, &r, &start);
+        w->found = true;
+    }
+    ring_close(&r);
+    return false;
+}
+
+bool journals_settle(struct journal_view *v, int64_t limit_ms)
+{
+    struct settling w = {.v = v, .wanted = v->stored + v->unstored};
+    int64_t end_us = clock_mono_us() + limit_ms * 1000;
+    while (v->stored < w.wanted || !v->reader) {
+        w.found = false;
+        if (journal_file_each(refresh, &w) < 0 || !w.found)
+            return true; /* it was removed */
+        if (clock_mono_us() > end_us)
+            return v->stored >= w.wanted && v->reader;
+        nanosleep(&(struct timespec){0, SETTLE_STEP_MS * 1000000}, NULL);
+    }
+    return true;
+}

@@ -1,0 +1,48 @@
+/* journals.h - the journals of a vault, and how their recorder processes are doing.
+ *
+ * A journal is listed if it has a name (journal/file.h); it disappears when its session has ended and is stored.
+ * Nothing is changed. Numbers are those of one moment.
+ *
+ * Owns      a list owns its rows; journals_close() frees them.
+ * Blocks    journals_open() on the directory of the journals; journals_settle() as it says. */
+#ifndef MI_CLI_FRAME_JOURNALS_H
+#define MI_CLI_FRAME_JOURNALS_H
+
+#include "journal/ring.h"
+#include "journal/uid.h"
+
+#include <sys/types.h>
+
+#define JOURNALS_MAX 4096
+
+struct journal_view {
+    char uid[UID_LEN + 1]; /* of the session */
+    char name[80];         /* of the server */
+    bool writer, reader;   /* whether the proxy, and a recorder process, has it open */
+    pid_t recorder;        /* 0: not started yet */
+    uint64_t stored;       /* position up to which everything is stored */
+    uint64_t unstored;     /* bytes after it */
+    enum ring_trouble trouble;
+    unsigned confined; /* version of Landlock that confines the recorder; 0: none */
+    int64_t started_wall_us;
+};
+
+struct journals {
+    struct journal_view *row; /* owned */
+    size_t n;
+    size_t unreadable; /* of any vault: damaged, or of another version of the program */
+    char unreadable_uid[UID_LEN + 1]; /* one of them */
+};
+
+/* The journals of sessions in this vault, oldest first. A directory that does not exist has none. 0, MI_EIO (see errno)
+ * or MI_ENOMEM. */
+MI_MUST int journals_open(struct journals *ret, const char *vault);
+void journals_close(struct journals *j); /* safe to call twice */
+/* Of this session; NULL: none. */
+const struct journal_view *journals_find(const struct journals *j, const char *uid);
+
+/* Whether a session's recorder makes progress: waits until what was unstored in *v is stored, or the journal is
+ * removed, for at most `limit_ms`, and updates *v. false: that did not happen. */
+bool journals_settle(struct journal_view *v, int64_t limit_ms);
+
+#endif

@@ -1,0 +1,221 @@
+#include "cli/frame/out.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/settings/command.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define BLOCK ((size_t)32 << 10)
+
+static bool has(const char *variable)
+{
+    const char *v = getenv(variable);
+    return v != NULL && v[0] != '\0';
+}
+
+static size_t terminal_columns(void)
+{
+    struct winsize w;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    const char *v = getenv("COLUMNS");
+    int n = v != NULL ? atoi(v) : 0;
+    return n > 0 ? (size_t)n : 80;
+}
+
+size_t out_terminal_columns(void)
+{
+    return isatty(STDOUT_FILENO) == 1 ? terminal_columns() : 0;
+}
+
+void out_open(struct out *o)
+{
+    *o = (struct out){0};
+    (void)signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE */
+    o->utf8 = setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    /* wcwidth() must know UTF-8 characters in any locale: recordings contain them. */
+    if (!o->utf8)
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    o->is_terminal = isatty(STDOUT_FILENO) == 1;
+    const char *term = getenv("TERM");
+    o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
+    o->coloured = o->controlled && !has("NO_COLOR");
+    o->columns = o->is_terminal ? terminal_columns() : OUT_COLUMNS_PIPED;
+}
+
+void out_flush(struct out *o)
+{
+    size_t done = 0;
+    while (done < o->b.n && !out_ended(o)) {
+        ssize_t n = write(STDOUT_FILENO, o->b.p + done, o->b.n - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno == EPIPE)
+            o->closed = true;
+        else if (n < 0 && errno != EINTR)
+            o->error = errno;
+    }
+    if (o->b.failed && o->error == 0)
+        o->error = ENOMEM;
+    buf_clear(&o->b);
+}
+
+int out_close(struct out *o)
+{
+    out_flush(o);
+    buf_close(&o->b);
+    buf_close(&o->text);
+    if (o->error == 0)
+        return EXIT_FINE;
+    log_error("cannot write to stdout: %s", strerror(o->error));
+    return EXIT_TROUBLE;
+}
+
+bool out_ended(const struct out *o)
+{
+    return o->closed || o->error != 0;
+}
+
+void out_raw(struct out *o, const char *text)
+{
+    buf_adds(&o->b, text);
+}
+
+void out_printf(struct out *o, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        buf_add(&o->b, text, size_min((size_t)n, sizeof text - 1));
+}
+
+void out_text(struct out *o, struct slice text)
+{
+    if (text.p != NULL)
+        text_visible(&o->b, text);
+}
+
+void out_style(struct out *o, enum out_style style)
+{
+    static const char *const codes[] = {"0", "2", "1", "31", "32", "33", "36"};
+    if (o->coloured) {
+        buf_adds(&o->b, "\033[");
+        buf_adds(&o->b, codes[style]);
+        buf_addc(&o->b, 'm');
+    }
+}
+
+void out_words(struct out *o, enum out_style style, const char *text)
+{
+    out_style(o, style);
+    out_raw(o, text);
+    out_style(o, OUT_PLAIN);
+}
+
+const char *out_arrow(const struct out *o, bool to_server)
+{
+    if (to_server)
+        return o->utf8 ? "\xE2\x86\x92" : "->";
+    return o->utf8 ? "\xE2\x86\x90" : "<-";
+}
+
+void out_end_line(struct out *o)
+{
+    buf_addc(&o->b, '\n');
+    if ((o->b.n >= BLOCK && !o->held) || o->b.failed)
+        out_flush(o);
+}
+
+static size_t width_of(const char *p, size_t len)
+{
+    if (len == 1)
+        return 1;
+    int w = wcwidth((wchar_t)text_utf8_code(p, len));
+    return w >= 0 ? (size_t)w : 1;
+}
+
+/* The bytes of visible text that fit into `max` columns; *ret_width: the columns they need. */
+static size_t fit(struct slice s, size_t max, size_t *ret_width)
+{
+    size_t i = 0, width = 0;
+    while (i < s.n) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        size_t w = width_of(s.p + i, len);
+        if (width + w > max)
+            break;
+        width += w;
+        i += len;
+    }
+    *ret_width = width;
+    return i;
+}
+
+/* The text made visible, in o->text. */
+static struct slice visible(struct out *o, struct slice text)
+{
+    buf_clear(&o->text);
+    if (text.p != NULL)
+        text_visible(&o->text, text);
+    return buf_slice(&o->text);
+}
+
+static void fill(struct out *o, size_t n)
+{
+    for (; n > 0; n--)
+        buf_addc(&o->b, ' ');
+}
+
+static void add_cell(struct out *o, struct slice text, size_t width, bool padded, bool right)
+{
+    const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
+    size_t dots_width = o->utf8 ? 1 : 3;
+    struct slice head =
+        text.p != NULL ? text_head(text, 8 * width + 64) : text; /* longer text never fits */
+    struct slice v = visible(o, head);
+    size_t taken;
+    size_t n = fit(v, width, &taken);
+    bool cut = n < v.n || head.n < text.n;
+    bool dotted = cut && width >= dots_width;
+    if (dotted) {
+        n = fit(v, width - dots_width, &taken);
+        taken += dots_width;
+    }
+    size_t blanks = padded && taken < width ? width - taken : 0;
+    if (right)
+        fill(o, blanks);
+    buf_add(&o->b, v.p, n);
+    if (dotted)
+        buf_adds(&o->b, dots);
+    if (!right)
+        fill(o, blanks);
+}
+
+void out_cell(struct out *o, struct slice text, size_t width, bool right)
+{
+    add_cell(o, text, width, true, right);
+}
+
+void out_fit(struct out *o, struct slice text, size_t width)
+{
+    add_cell(o, text, width, false, false);
+}
+
+size_t out_width(struct out *o, struct slice text)
+{
+    size_t width;
+    (void)fit(visible(o, text), SIZE_MAX, &width);
+    return width;
+}

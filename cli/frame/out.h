@@ -1,0 +1,54 @@
+/* out.h - output of commands to stdout, without control characters from recordings.
+ *
+ * Rules     recorded text is added with out_text(), out_cell() or out_fit(), which make control characters
+ *           visible. Colour is used only on a terminal, without NO_COLOR and with a TERM other than `dumb`.
+ *           Arrows and ellipses are ASCII unless the locale (LC_ALL, LC_CTYPE, LANG) is UTF-8.
+ * Owns      a buffer, written to stdout in blocks.
+ * Errors    sticky: after a failed write everything is dropped. A closed pipe is not an error.
+ * Blocks    as long as stdout does. SIGPIPE is ignored from out_open() on. */
+#ifndef MI_CLI_FRAME_OUT_H
+#define MI_CLI_FRAME_OUT_H
+
+#include "base/buf.h"
+
+enum out_style { OUT_PLAIN, OUT_DIM, OUT_BOLD, OUT_RED, OUT_GREEN, OUT_YELLOW, OUT_CYAN };
+
+struct out {
+    struct buf b;    /* owned; not written yet */
+    struct buf text; /* owned; scratch of out_text() and out_cell() */
+    bool is_terminal, coloured, utf8;
+    size_t columns;  /* of the terminal; OUT_COLUMNS_PIPED otherwise */
+    bool controlled; /* the terminal knows escape sequences: a line can be erased */
+    bool held;       /* nothing is written before out_flush() */
+    bool closed;     /* the reader has closed the pipe */
+    int error;       /* errno of a failed write; 0 */
+};
+
+#define OUT_COLUMNS_PIPED 120
+
+void out_open(struct out *o);
+/* Writes the rest and frees the buffers. EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
+int out_close(struct out *o);
+size_t out_terminal_columns(void);   /* of stdout; 0: it is not a terminal */
+void out_flush(struct out *o);       /* writes the buffer */
+bool out_ended(const struct out *o); /* further output is dropped */
+
+void out_raw(struct out *o, const char *text); /* our own text */
+void out_printf(struct out *o, const char *fmt, ...)
+    MI_FORMAT(2, 3);                                 /* our own text, at most 255 bytes */
+void out_text(struct out *o, struct slice text);     /* recorded text */
+void out_style(struct out *o, enum out_style style); /* until the next call; OUT_PLAIN ends it */
+void out_words(struct out *o, enum out_style style, const char *text); /* our own text in a style */
+void out_end_line(struct out *o);
+/* An arrow to the server or to the client; one column, or two without UTF-8. */
+const char *out_arrow(const struct out *o, bool to_server);
+
+/* A cell of `width` columns: longer text is truncated with an ellipsis, shorter text is padded on the right or, with
+ * `right`, on the left. */
+void out_cell(struct out *o, struct slice text, size_t width, bool right);
+/* The same without padding. */
+void out_fit(struct out *o, struct slice text, size_t width);
+/* The width of the text in columns. */
+size_t out_width(struct out *o, struct slice text);
+
+#endif

@@ -1,0 +1,82 @@
+#include "cli/frame/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        char file[PATH_MAX];
+        size_t n = strcspn(path, ":");
+        int len = snprintf(file, sizeof file, "%.*s/%s", (int)size_min(n, PATH_MAX), path, program);
+        if (n > 0 && len > 0 && (size_t)len < sizeof file && access(file, X_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
+/* NULL: no pager. */
+static const char *wanted(const struct out *o)
+{
+    const char *pager = getenv("PAGER");
+    const char *term = getenv("TERM");
+    if (!o->is_terminal || term == NULL || strcmp(term, "dumb") == 0)
+        return NULL;
+    if (pager == NULL)
+        return is_in_path("less") ? "less" : NULL;
+    return pager[0] == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
+}
+
+static void become(const char *pager, int in)
+{
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (dup2(in, STDIN_FILENO) >= 0 && setenv("LESS", "FRX", 0) == 0)
+        execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+    _exit(127);
+}
+
+void pager_open(struct pager *p, const struct out *o)
+{
+    int fd[2];
+    const char *pager = wanted(o);
+    *p = (struct pager){.terminal = -1};
+    if (pager == NULL || pipe2(fd, O_CLOEXEC) != 0)
+        return;
+    p->terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    p->pid = p->terminal >= 0 ? fork() : -1;
+    if (p->pid == 0)
+        become(pager, fd[0]);
+    if (p->pid > 0) {
+        /* Ctrl-C is for the pager, which stops a search with it. */
+        (void)signal(SIGINT, SIG_IGN);
+        if (dup2(fd[1], STDOUT_FILENO) < 0) {
+            kill(p->pid, SIGTERM);
+            close(p->terminal);
+            p->terminal = -1;
+        }
+    } else {
+        p->pid = 0;
+    }
+    close(fd[0]);
+    close(fd[1]);
+}
+
+void pager_close(struct pager *p)
+{
+    if (p->terminal >= 0) {
+        (void)dup2(p->terminal,
+                   STDOUT_FILENO); /* closes the last writing end: the pager sees EOF */
+        close(p->terminal);
+    }
+    while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *p = (struct pager){.terminal = -1};
+}

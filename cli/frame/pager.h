@@ -1,0 +1,25 @@
+/* pager.h - sends output on a terminal through the user's pager.
+ *
+ * $PAGER is run by a shell; without it `less`, if it is installed. $LESS defaults to FRX: colours, and no
+ * paging of output that fits on the screen. PAGER=cat and an empty PAGER mean no pager.
+ * Owns      the pager's process, and stdout while it runs.
+ * Blocks    pager_close(): until the user quits the pager. */
+#ifndef MI_CLI_FRAME_PAGER_H
+#define MI_CLI_FRAME_PAGER_H
+
+#include "cli/frame/out.h"
+
+#include <sys/types.h>
+
+struct pager {
+    pid_t pid;    /* 0: no pager */
+    int terminal; /* owned; the original stdout; -1: not redirected */
+};
+
+/* Call it between out_open() and the first line. Does nothing when stdout is not a terminal, or when there is no
+ * pager. */
+void pager_open(struct pager *p, const struct out *o);
+/* Call it after out_close(), which writes everything. */
+void pager_close(struct pager *p);
+
+#endif

@@ -1,0 +1,83 @@
+#include "cli/frame/pretty.h"
+
+#include "wire/json/scan.h"
+
+static void new_line(struct out *o, size_t indent, size_t depth)
+{
+    out_end_line(o);
+    /* a deeper indent does not fit on a screen */
+    out_printf(o, "%*s", (int)(indent + 2 * size_min(depth, 40)), "");
+}
+
+/* Bytes of the string, number or word at p. */
+static size_t token_len(const char *p, const char *end)
+{
+    const char *from = p;
+    if (*p != '"') {
+        while (p < end && strchr(",:]} \t\r\n", *p) == NULL)
+            p++;
+        return (size_t)(p - from);
+    }
+    for (p++; p < end && *p != '"'; p++)
+        if (*p == '\\')
+            p++;
+    return (size_t)(p - from) + 1;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static const char *skip_blank(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p))
+        p++;
+    return p;
+}
+
+static void print_token(struct out *o, struct slice token, bool is_key)
+{
+    if (is_key)
+        out_style(o, OUT_CYAN);
+    out_text(o, token);
+    if (is_key)
+        out_style(o, OUT_PLAIN);
+}
+
+void pretty_print(struct out *o, struct slice valid, size_t indent)
+{
+    const char *p = valid.p;
+    const char *end = valid.p + valid.n;
+    size_t depth = 0;
+    out_printf(o, "%*s", (int)indent, "");
+    while ((p = skip_blank(p, end)) < end && !out_ended(o)) {
+        char c = *p;
+        const char *next = skip_blank(p + 1, end);
+        if ((c == '{' || c == '[') && next < end && (*next == '}' || *next == ']')) {
+            out_raw(o, c == '{' ? "{}" : "[]");
+            p = next + 1;
+        } else if (c == '{' || c == '[') {
+            out_raw(o, c == '{' ? "{" : "[");
+            new_line(o, indent, ++depth);
+            p++;
+        } else if (c == '}' || c == ']') {
+            new_line(o, indent, --depth);
+            out_raw(o, c == '}' ? "}" : "]");
+            p++;
+        } else if (c == ',') {
+            out_raw(o, ",");
+            new_line(o, indent, depth);
+            p++;
+        } else if (c == ':') {
+            out_raw(o, ": ");
+            p++;
+        } else {
+            size_t n = token_len(p, end);
+            const char *after = skip_blank(p + n, end);
+            print_token(o, (struct slice){p, n}, after < end && *after == ':');
+            p += n;
+        }
+    }
+    out_end_line(o);
+}

@@ -1,0 +1,115 @@
+#include "cli/frame/record_json.h"
+
+#include "base/json_out.h"
+#include "wire/json/scan.h"
+
+static void add_count(struct json_out *j, const char *name, bool known, int64_t value)
+{
+    if (known)
+        json_out_int(j, name, value);
+    else
+        json_out_null(j, name);
+}
+
+/* White space between tokens can be newlines, which become blanks. */
+static void add_value(struct json_out *j, const char *name, struct slice text)
+{
+    struct json_scan scan;
+    if (text.p == NULL || json_scan(text, NULL, NULL, &scan) < 0)
+        json_out_text(j, name, text);
+    else
+        json_out_visible(j, name, scan.root);
+}
+
+static struct json_out begin(struct buf *b, const char *type)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", type);
+    return j;
+}
+
+void record_json_session(struct buf *b, const struct query_session *s, const struct session_view *v)
+{
+    struct json_out j = begin(b, "session");
+    json_out_int(&j, "id", s->id);
+    json_out_text(&j, "uid", s->uid);
+    json_out_text(&j, "name", s->name);
+    add_value(&j, "command", s->command);
+    json_out_text(&j, "client_name", s->client_name);
+    json_out_text(&j, "client_version", s->client_version);
+    json_out_text(&j, "server_name", s->server_name);
+    json_out_text(&j, "server_version", s->server_version);
+    json_out_text(&j, "protocol_version", s->protocol_version);
+    json_out_int(&j, "started_at_us", s->started_at_us);
+    add_count(&j, "ended_at_us", s->ended_at_us != 0, s->ended_at_us);
+    json_out_text(&j, "end_reason", s->end_reason);
+    add_count(&j, "exit_status", s->has_exit_status, s->exit_status);
+    json_out_int(&j, "pid", s->pid);
+    json_out_text(&j, "host", s->host);
+    json_out_text(&j, "record_level", s->record_level);
+    json_out_text(&j, "interposer_version", s->interposer_version);
+    add_value(&j, "redact_rules", s->redact_rules);
+    json_out_str(&j, "state", session_state_name(v->state));
+    json_out_int(&j, "duration_us", v->lasted_us);
+    json_out_int(&j, "messages", v->summary.last_seq);
+    json_out_int(&j, "calls", v->summary.calls);
+    json_out_int(&j, "ok", v->summary.by_status[CALL_OK]);
+    json_out_int(&j, "tool_errors", v->summary.by_status[CALL_TOOL_ERROR]);
+    json_out_int(&j, "errors", v->summary.by_status[CALL_ERROR]);
+    json_out_int(&j, "refused", v->summary.by_status[CALL_REFUSED]);
+    json_out_int(&j, "cancelled", v->summary.by_status[CALL_CANCELLED]);
+    json_out_int(&j, "server_gone", v->summary.by_status[CALL_SERVER_GONE]);
+    json_out_int(&j, "timeouts", v->summary.by_status[CALL_TIMEOUT]);
+    json_out_int(&j, "open", v->summary.by_status[CALL_OPEN]);
+    json_out_bool(&j, "tools_changed", v->summary.tools_changed);
+    json_out_bool(&j, "unfinished", v->summary.unfinished);
+    json_out_end(&j);
+}
+
+void record_json_message(struct buf *b, const struct query_session *s,
+                         const struct query_message *m, struct slice body, const char *body_error)
+{
+    struct json_out j = begin(b, "message");
+    json_out_int(&j, "session_id", s->id);
+    json_out_int(&j, "seq", m->seq);
+    json_out_int(&j, "t_us", m->t_us);
+    json_out_int(&j, "at_us", s->started_at_us + m->t_us);
+    json_out_str(&j, "direction", row_direction_name(m->direction));
+    json_out_str(&j, "origin", row_origin_name(m->origin));
+    json_out_str(&j, "kind", row_kind_name(m->kind));
+    add_value(&j, "rpc_id", m->rpc_id);
+    json_out_text(&j, "method", m->method);
+    json_out_text(&j, "target", m->target);
+    json_out_int(&j, "size", m->size);
+    json_out_int(&j, "redactions", m->redactions);
+    json_out_str(&j, "action", row_action_name(m->action));
+    add_count(&j, "request_seq", m->request_seq != 0, m->request_seq);
+    add_count(&j, "error_code", m->has_error_code, m->error_code);
+    add_count(&j, "batch_seq", m->batch_seq != 0, m->batch_seq);
+    json_out_text(&j, "finding", m->finding);
+    if (session_is_answer(m) && m->has_request && m->action == ROW_FORWARDED) {
+        json_out_text(&j, "request_method", m->request_method);
+        json_out_text(&j, "request_target", m->request_target);
+        json_out_str(&j, "status", call_status_name(query_status(m)));
+        json_out_int(&j, "duration_us", m->t_us - m->request_t_us);
+    }
+    add_count(&j, "body_offset", m->is_large, m->body_offset);
+    add_count(&j, "body_length", m->is_large, m->body_length);
+    if (body_error != NULL)
+        json_out_str(&j, "body_error", body_error);
+    add_value(&j, "body", body);
+    json_out_end(&j);
+}
+
+void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
+{
+    struct json_out j = begin(b, "event");
+    json_out_int(&j, "session_id", s->id);
+    json_out_int(&j, "id", e->id);
+    json_out_int(&j, "t_us", e->t_us);
+    json_out_int(&j, "at_us", s->started_at_us + e->t_us);
+    json_out_text(&j, "kind", e->kind);
+    add_value(&j, "detail", e->detail);
+    json_out_end(&j);
+}

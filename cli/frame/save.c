@@ -1,0 +1,108 @@
+#include "cli/frame/save.h"
+
+#include "base/log.h"
+#include "cli/settings/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void failed(struct save *s)
+{
+    if (s->error == 0)
+        s->error = errno != 0 ? errno : EIO;
+}
+
+/* Follows links; a path that does not exist stays as it is. */
+static char *target_of(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real != NULL ? real : strdup(path);
+}
+
+static void open_beside(struct save *s)
+{
+    char *beside = NULL;
+    s->target = target_of(s->path);
+    if (s->target == NULL || asprintf(&beside, "%s.%ld.part", s->target, (long)getpid()) < 0) {
+        errno = ENOMEM;
+        failed(s);
+        return;
+    }
+    s->beside = beside;
+    s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (s->fd >= 0)
+        return;
+    failed(s);
+    free(s->beside); /* the file of that name may belong to another process */
+    s->beside = NULL;
+}
+
+void save_open(struct save *s, const char *path)
+{
+    struct stat st;
+    *s = (struct save){.fd = -1, .path = strdup(path)};
+    if (s->path == NULL) {
+        errno = ENOMEM;
+        failed(s);
+    } else if (strcmp(path, "-") == 0) {
+        s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    } else {
+        open_beside(s);
+        return;
+    }
+    if (s->fd < 0)
+        failed(s);
+}
+
+bool save_write(struct save *s, struct slice bytes)
+{
+    while (s->error == 0 && bytes.n > 0) {
+        ssize_t n = write(s->fd, bytes.p, bytes.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            failed(s);
+            break;
+        }
+        bytes = (struct slice){bytes.p + n, bytes.n - (size_t)n};
+    }
+    return s->error == 0;
+}
+
+int save_close(struct save *s, bool keep)
+{
+    if (s->fd >= 0 && close(s->fd) != 0)
+        failed(s);
+    s->fd = -1;
+    if (s->beside != NULL && keep && s->error == 0 && rename(s->beside, s->target) != 0)
+        failed(s);
+    if (s->beside != NULL && (!keep || s->error != 0))
+        (void)unlink(s->beside);
+    if (s->error != 0)
+        log_error("cannot write %s: %s; use another file", s->path != NULL ? s->path : "the file",
+                  strerror(s->error));
+    int status = s->error != 0 ? EXIT_TROUBLE : EXIT_FINE;
+    free(s->path);
+    free(s->target);
+    free(s->beside);
+    *s = (struct save){.fd = -1};
+    return status;
+}
+
+int save_buf(const char *path, const struct buf *b)
+{
+    struct save s;
+    if (b->failed) {
+        log_error("cannot write %s: out of memory", path);
+        return EXIT_TROUBLE;
+    }
+    save_open(&s, path);
+    bool written = save_write(&s, buf_slice(b));
+    return save_close(&s, written);
+}

@@ -1,0 +1,30 @@
+/* save.h - writes a file that is replaced as a whole or not at all.
+ *
+ * Rules     "-" is stdout. A regular file is written under a temporary name in the same directory, and renamed at
+ *           the end; a symbolic link is followed. An existing file that is not regular (a pipe, a terminal) is
+ *           written directly.
+ * Owns      the descriptor and the name.
+ * Errors    sticky; save_close() reports them on stderr, with the file, the reason and the remedy.
+ * Blocks    on the file. */
+#ifndef MI_CLI_FRAME_SAVE_H
+#define MI_CLI_FRAME_SAVE_H
+
+#include "base/buf.h"
+
+struct save {
+    int fd;       /* -1: failed */
+    char *path;   /* owned; as it was given */
+    char *target; /* owned; the final name; NULL: written directly */
+    char *beside; /* owned; the temporary name */
+    int error;    /* errno of the first failure; 0 */
+};
+
+void save_open(struct save *s, const char *path);
+bool save_write(struct save *s, struct slice bytes); /* false: failed */
+/* keep: replace the file; else it stays as it was. EXIT_FINE or EXIT_TROUBLE. */
+MI_MUST int save_close(struct save *s, bool keep);
+
+/* Writes a whole file. If the buffer has failed, the file stays as it was. EXIT_FINE or EXIT_TROUBLE. */
+MI_MUST int save_buf(const char *path, const struct buf *b);
+
+#endif

@@ -1,0 +1,96 @@
+#include "cli/frame/server_name.h"
+
+#include "base/text.h"
+
+/* Programs that run another one. RUNNERS do so with `run`, `exec` or `dlx`; some are in both lists. */
+#define LAUNCHERS " npx bunx uvx node bun deno ruby perl php dotnet java env sh bash "
+#define RUNNERS " npm pnpm yarn pipx uv docker podman bun deno dotnet "
+/* Their options that take the next word. */
+#define WITH_VALUE                                                                                 \
+    " -e --env -v --volume --mount -p --package --name --network -w -u --from --with --cwd "
+#define ENDINGS " .py .js .mjs .cjs .ts .jar .rb .sh .php "
+/* Names that every project has: the parent folder gives the name. */
+#define COMMON " index main __main__ dist build src lib bin out . opt usr local home root tmp "
+#define COMMON_FILES " server app run mcp mcp_server mcp-server "
+
+static bool is_in(const char *words, struct slice word)
+{
+    struct buf b = {0};
+    buf_printf(&b, " %.*s ", (int)word.n, word.p);
+    bool found = word.n > 0 && strstr(words, buf_str(&b)) != NULL;
+    buf_close(&b);
+    return found;
+}
+
+/* The last part of a path; with `climb`, the last part that is not such a common name, if there is one. name@1.2,
+ * name:tag and name.py become `name`; a leading @ belongs to a scope. */
+static struct slice part_of(struct slice path, bool climb)
+{
+    struct slice last = {0};
+    for (size_t at; path.n > 0; path.n = at > 0 ? at - 1 : 0) {
+        for (at = path.n; at > 0 && path.p[at - 1] != '/';)
+            at--;
+        struct slice part = {path.p + at, path.n - at};
+        size_t whole_n = part.n;
+        for (size_t i = 1; i < part.n; i++)
+            if (strchr("@: ", part.p[i]) != NULL)
+                part.n = i;
+        for (size_t i = 1; i < part.n; i++)
+            if (is_in(ENDINGS, (struct slice){part.p + i, part.n - i}))
+                part.n = i;
+        if (last.n == 0)
+            last = part;
+        bool common = is_in(COMMON, part) || (part.n < whole_n && is_in(COMMON_FILES, part));
+        if (part.n > 0 && !(climb && common))
+            return part;
+    }
+    return last;
+}
+
+/* The word of the command line that names the program that a launcher runs. NULL: argv[0] is the server, or there is
+ * only code (`python3 -c 'import …'`). */
+static const char *launched(char *const *argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    struct slice program = slice_of(slash != NULL ? slash + 1 : argv[0]);
+    bool python = slice_begins(program, "python") &&
+                  strspn(program.p + 6, "0123456789.") == program.n - 6; /* python3.11 */
+    bool runs =
+        is_in(RUNNERS, program) && argv[1] != NULL && is_in(" run exec dlx ", slice_of(argv[1]));
+    if (!python && !runs && !is_in(LAUNCHERS, program))
+        return NULL;
+    const char *code = python                                            ? " -c "
+                       : is_in(" node bun deno perl ruby php ", program) ? " -e -E -r --eval "
+                                                                         : "";
+    for (size_t at = runs ? 2 : 1; argv[at] != NULL; at++) {
+        struct slice word = slice_of(argv[at]);
+        if (word.p[0] != '-' || is_in(code, word))
+            return word.p[0] != '-' ? word.p : NULL;
+        if (is_in(WITH_VALUE, word) && argv[at + 1] != NULL)
+            at++;
+    }
+    return NULL;
+}
+
+void server_name(const char *given, char *const *argv, char *ret)
+{
+    struct slice name;
+    const char *word = launched(argv);
+    if (given != NULL && given[0] != '\0') {
+        name = slice_of(given);
+    } else if (word != NULL) {
+        word += strspn(word, " \t\n"); /* of `sh -c 'server --flag x/y'` the first word */
+        name = part_of((struct slice){word, strcspn(word, " \t\n")}, true);
+    } else {
+        name = part_of(slice_of(argv[0]), false);
+    }
+    struct buf b = {0};
+    text_visible(&b, name);
+    name = text_head(buf_slice(&b), SERVER_NAME_MAX - 1);
+    if (b.failed || name.n == 0)
+        name = slice_of("server");
+    for (size_t i = 0; i < name.n; i++)
+        ret[i] = name.p[i] == '/' ? '_' : name.p[i];
+    ret[name.n] = '\0';
+    buf_close(&b);
+}

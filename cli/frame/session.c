@@ -1,0 +1,167 @@
+#include "cli/frame/session.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/process/orphans.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A process that started this much later than the session has reused the pid of its proxy. The value is generous
+ * because the wall clock may have been set in between. */
+#define PID_REUSE_US (60 * (int64_t)1000000)
+
+/* The start of the process by the wall clock; 0: unknown. */
+static int64_t began_us(int64_t pid)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "/proc/%lld/stat", (long long)pid);
+    FILE *f = fopen(text, "re");
+    if (f == NULL)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *p = strrchr(text, ')'); /* the process name before it may contain any character */
+    for (int field = 2; p != NULL && field < 22; field++) {
+        p = strchr(p + 1, ' ');
+    }
+    struct timespec boot;
+    long hz = sysconf(_SC_CLK_TCK);
+    if (p == NULL || hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+        return 0;
+    int64_t since_boot_us = (int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000;
+    return clock_wall_us() - since_boot_us + strtoll(p, NULL, 10) * (1000000 / hz);
+}
+
+enum session_state session_state_of(const struct query_session *s)
+{
+    if (s->ended_at_us != 0)
+        return SESSION_ENDED;
+    char host[HOST_NAME_MAX + 1] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || !slice_is(s->host, host))
+        return SESSION_ELSEWHERE;
+    if (s->pid <= 0 || s->pid > INT_MAX || (kill((pid_t)s->pid, 0) != 0 && errno == ESRCH))
+        return SESSION_DIED;
+    return began_us(s->pid) > s->started_at_us + PID_REUSE_US ? SESSION_DIED : SESSION_LIVE;
+}
+
+int session_vault_open(const struct settings *s, struct query **ret)
+{
+    char *path = settings_vault(s);
+    if (path == NULL)
+        return EXIT_TROUBLE;
+    struct buf error = {0};
+    orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
+    int st = query_open(ret, path, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    buf_close(&error);
+    free(path);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+int session_command(const struct settings *s, session_work_fn work)
+{
+    struct query *q;
+    int status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    status = work(q, s);
+    query_close(q);
+    return status;
+}
+
+int session_fail(struct query *q, int status)
+{
+    log_error("%s", status == MI_ENOMEM ? "out of memory" : query_error(q));
+    return EXIT_TROUBLE;
+}
+
+struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
+                          size_t max, struct buf *b, const char **ret_error)
+{
+    *ret_error = NULL;
+    if (!m->is_large)
+        return m->body;
+    buf_clear(b);
+    int st = query_body(q, uid, m, max, b);
+    if (st == 0)
+        return buf_slice(b);
+    *ret_error = st == MI_ENOMEM ? "out of memory" : query_error(q);
+    return (struct slice){0};
+}
+
+int session_look(struct query *q, const struct query_session *s, bool waiting,
+                 struct session_view *ret)
+{
+    struct session_view v = {.state = session_state_of(s)};
+    int st = query_summary(q, s->id, waiting, &v.summary);
+    if (st < 0)
+        return st;
+    if (v.state == SESSION_ENDED)
+        v.lasted_us = s->ended_at_us - s->started_at_us;
+    else if (v.state == SESSION_LIVE)
+        v.lasted_us = clock_wall_us() - s->started_at_us;
+    else
+        v.lasted_us = v.summary.last_t_us;
+    if (v.lasted_us < 0)
+        v.lasted_us = 0; /* the wall clock was set back */
+    *ret = v;
+    return 0;
+}
+
+void session_close(struct session_view *v)
+{
+    query_summary_close(&v->summary);
+}
+
+const char *session_state_name(enum session_state state)
+{
+    static const char *const names[] = {"ended", "live", "died", "elsewhere"};
+    return names[state];
+}
+
+void session_end_text(struct buf *b, const struct query_session *s, enum session_state state)
+{
+    if (state == SESSION_ENDED && s->end_reason.p != NULL)
+        buf_slice_add(b, s->end_reason);
+    else
+        buf_adds(b, session_state_name(state));
+    if (s->has_exit_status && s->exit_status != 0)
+        buf_printf(b, " %lld", (long long)s->exit_status);
+}
+
+int64_t session_errors(const struct query_summary *s)
+{
+    const int64_t *n = s->by_status;
+    return n[CALL_TOOL_ERROR] + n[CALL_ERROR] + n[CALL_REFUSED] + n[CALL_SERVER_GONE] +
+           n[CALL_TIMEOUT];
+}
+
+bool session_is_answer(const struct query_message *m)
+{
+    return m->kind == KIND_RESULT || m->kind == KIND_ERROR;
+}
+
+struct slice session_method(const struct query_message *m)
+{
+    return session_is_answer(m) ? m->request_method : m->method;
+}
+
+struct slice session_target(const struct query_message *m)
+{
+    return session_is_answer(m) ? m->request_target : m->target;
+}
+
+enum call_status session_status(const struct query_message *m)
+{
+    if (session_is_answer(m))
+        return query_status(m);
+    return m->action == ROW_REFUSED ? CALL_REFUSED : CALL_UNKNOWN;
+}

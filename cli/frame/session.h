@@ -1,0 +1,63 @@
+/* session.h - for commands that read the vault: opens it, and derives the state of sessions and messages from rows.
+ *
+ * Owns      a view owns its summary; session_close() frees it.
+ * Errors    those of vault/query/reader.h.
+ * Blocks    on /proc, and session_look() on the vault. */
+#ifndef MI_CLI_FRAME_SESSION_H
+#define MI_CLI_FRAME_SESSION_H
+
+#include "cli/settings/config.h"
+#include "vault/query/reader.h"
+
+/* ---- commands that read the vault ---- */
+
+/* Opens the vault of a command for reading, after it has stored the journals of killed sessions. EXIT_FINE or, after a message on stderr, the status to exit with. */
+MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
+/* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
+typedef int (*session_work_fn)(struct query *q, const struct settings *s);
+MI_MUST int session_command(const struct settings *s, session_work_fn work);
+/* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. EXIT_TROUBLE. */
+int session_fail(struct query *q, int status);
+
+/* ---- a session ---- */
+
+enum session_state {
+    SESSION_ENDED,
+    SESSION_LIVE,      /* no end recorded, and its process is running on this machine */
+    SESSION_DIED,      /* no end recorded, and no such process */
+    SESSION_ELSEWHERE, /* no end recorded; it ran on another machine */
+};
+
+struct session_view {
+    enum session_state state;
+    int64_t lasted_us; /* until its end, until now, or until its last message */
+    struct query_summary summary;
+};
+
+/* Counts the calls of a session and determines its state; `waiting`: see query_summary(). */
+MI_MUST int session_look(struct query *q, const struct query_session *s, bool waiting,
+                         struct session_view *ret);
+void session_close(struct session_view *v);
+
+enum session_state session_state_of(const struct query_session *s);
+const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
+/* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
+ * an end, the state. */
+void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
+/* Failed, rejected and timed out calls. */
+int64_t session_errors(const struct query_summary *s);
+
+/* ---- a message ---- */
+
+/* The body; of a large one at most `max` bytes, read into b. {NULL, 0}: it cannot be read, and *ret_error is the
+ * reason. */
+struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
+                          size_t max, struct buf *b, const char **ret_error);
+bool session_is_answer(const struct query_message *m); /* a result or an error */
+/* query_status() of an answer, CALL_REFUSED of a refused message, CALL_UNKNOWN of any other. */
+enum call_status session_status(const struct query_message *m);
+/* The method and target of a message or, for an answer, of its request. */
+struct slice session_method(const struct query_message *m);
+struct slice session_target(const struct query_message *m);
+
+#endif

@@ -1,0 +1,166 @@
+#include "cli/frame/table.h"
+
+#include "base/grow.h"
+#include "base/units.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define COLUMNS_MAX 16
+#define GAP 2
+
+void table_open(struct table *t, const struct table_column *columns, size_t n)
+{
+    assert(n > 0 && n <= COLUMNS_MAX);
+    *t = (struct table){.columns = columns, .columns_n = n};
+}
+
+void table_close(struct table *t)
+{
+    buf_close(&t->text);
+    free(t->cells);
+    t->cells = NULL;
+}
+
+void table_add(struct table *t, struct slice text, enum out_style style)
+{
+    if (!GROW(t->cells, t->cells_n, t->cells_cap)) {
+        t->failed = true;
+        return;
+    }
+    t->cells[t->cells_n++] = (struct table_cell){t->text.n, text.n, style};
+    buf_slice_add(&t->text, text);
+}
+
+void table_add_buf(struct table *t, struct buf *text, enum out_style style)
+{
+    table_add(t, buf_slice(text), style);
+    t->failed |= text->failed;
+    buf_clear(text);
+}
+
+void table_add_int(struct table *t, int64_t n, enum out_style style)
+{
+    struct buf b = {0};
+    buf_int(&b, n);
+    table_add_buf(t, &b, style);
+    buf_close(&b);
+}
+
+void table_add_size(struct table *t, int64_t bytes)
+{
+    struct buf b = {0};
+    units_show_size(&b, bytes);
+    table_add_buf(t, &b, OUT_PLAIN);
+    buf_close(&b);
+}
+
+void table_add_duration(struct table *t, int64_t us)
+{
+    struct buf b = {0};
+    if (us >= 0)
+        units_show_duration(&b, us);
+    else
+        buf_addc(&b, '-');
+    table_add_buf(t, &b, OUT_PLAIN);
+    buf_close(&b);
+}
+
+static struct slice text_of(const struct table *t, const struct table_cell *c)
+{
+    return (struct slice){buf_slice(&t->text).p + c->at, c->n};
+}
+
+static void measure(const struct table *t, struct out *o, size_t *width)
+{
+    for (size_t i = 0; i < t->columns_n; i++)
+        width[i] = strlen(t->columns[i].title);
+    for (size_t i = 0; i < t->cells_n; i++) {
+        size_t column = i % t->columns_n;
+        size_t w = size_min(out_width(o, text_of(t, &t->cells[i])), t->columns[column].max);
+        if (w > width[column])
+            width[column] = w;
+    }
+}
+
+/* Gives the width that is left to the columns that were narrowed. */
+static void widen(const struct table *t, size_t left, size_t *width, const size_t *wanted)
+{
+    for (size_t i = 0; i < t->columns_n; i++) {
+        size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], left) : 0;
+        width[i] += more;
+        left -= more;
+    }
+}
+
+/* Columns with a negative `spare` are narrowed; if that is not enough, others are hidden: width 0. */
+static void spare_columns(const struct table *t, size_t columns, size_t *width)
+{
+    size_t wanted[COLUMNS_MAX];
+    for (size_t i = 0; i < t->columns_n; i++) {
+        wanted[i] = width[i];
+        if (t->columns[i].spare < 0)
+            width[i] = size_min(width[i], (size_t)-t->columns[i].spare);
+    }
+    for (;;) {
+        size_t sum = 0, least = t->columns_n;
+        for (size_t i = 0; i < t->columns_n; i++) {
+            if (width[i] == 0)
+                continue;
+            sum += width[i] + (sum > 0 ? GAP : 0);
+            if (t->columns[i].spare > 0 &&
+                (least == t->columns_n || t->columns[i].spare > t->columns[least].spare))
+                least = i;
+        }
+        if (sum <= columns || least == t->columns_n) {
+            widen(t, sum < columns ? columns - sum : 0, width, wanted);
+            return;
+        }
+        width[least] = 0;
+    }
+}
+
+static void print_row(const struct table *t, struct out *o, const size_t *width, size_t row)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < t->columns_n; i++)
+        last = width[i] > 0 ? i : last;
+    for (size_t i = 0; i <= last; i++) {
+        const struct table_column *c = &t->columns[i];
+        const struct table_cell *cell = &t->cells[row * t->columns_n + i];
+        if (width[i] == 0)
+            continue;
+        if (cell->style != OUT_PLAIN)
+            out_style(o, cell->style);
+        if (i == last && !c->right)
+            out_fit(o, text_of(t, cell), width[i]); /* no blanks at the end of a line */
+        else
+            out_cell(o, text_of(t, cell), width[i], c->right);
+        if (cell->style != OUT_PLAIN)
+            out_style(o, OUT_PLAIN);
+        if (i < last)
+            out_printf(o, "%*s", GAP, "");
+    }
+    out_end_line(o);
+}
+
+bool table_print(struct table *t, struct out *o)
+{
+    size_t width[COLUMNS_MAX] = {0};
+    assert(t->columns_n > 0);
+    if (t->failed || t->text.failed)
+        return false;
+    measure(t, o, width);
+    spare_columns(t, o->columns, width);
+    struct table head;
+    table_open(&head, t->columns, t->columns_n);
+    for (size_t i = 0; i < t->columns_n; i++)
+        table_add(&head, slice_of(t->columns[i].title), OUT_BOLD);
+    bool ok = !head.failed && !head.text.failed;
+    if (ok)
+        print_row(&head, o, width, 0);
+    table_close(&head);
+    for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_ended(o); row++)
+        print_row(t, o, width, row);
+    return ok;
+}

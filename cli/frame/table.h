@@ -1,0 +1,44 @@
+/* table.h - aligned columns: cells are collected, and the widest of a column determines its width.
+ *
+ * Owns      its cells; table_close() frees them.
+ * Errors    sticky: after out of memory table_print() returns false.
+ * Blocks    table_print() as the output does (cli/frame/out.h). */
+#ifndef MI_CLI_FRAME_TABLE_H
+#define MI_CLI_FRAME_TABLE_H
+
+#include "cli/frame/out.h"
+
+struct table_column {
+    const char *title;
+    bool right;
+    size_t max; /* longer cells are truncated */
+    /* 0: always shown. Above 0: on a narrow terminal the highest number is hidden first. Below 0: before a column is
+     * hidden, cells are truncated to -spare columns. */
+    int spare;
+};
+
+struct table_cell {
+    size_t at, n; /* in text */
+    enum out_style style;
+};
+
+struct table {
+    const struct table_column *columns; /* borrowed */
+    size_t columns_n;
+    struct buf text;          /* owned */
+    struct table_cell *cells; /* owned; row after row */
+    size_t cells_n, cells_cap;
+    bool failed;
+};
+
+void table_open(struct table *t, const struct table_column *columns, size_t n);
+void table_close(struct table *t);
+void table_add(struct table *t, struct slice text, enum out_style style); /* the next cell */
+/* The same from a buffer, which is cleared. */
+void table_add_buf(struct table *t, struct buf *text, enum out_style style);
+void table_add_int(struct table *t, int64_t n, enum out_style style);
+void table_add_size(struct table *t, int64_t bytes);
+void table_add_duration(struct table *t, int64_t us); /* below 0: "-" */
+bool table_print(struct table *t, struct out *o);
+
+#endif

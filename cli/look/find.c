@@ -1,0 +1,318 @@
+#include "cli/look/find.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "cli/frame/session.h"
+#include "vault/search/index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define QUIET_US 1000000 /* of indexing before its progress is shown */
+#define TRY_EACH_MAX 32 /* with more candidates in a session, one pass over its bodies is cheaper */
+#define SERVER_NAME_MAX 256 /* bytes that are kept */
+
+struct session_row {
+    struct search_session id;
+    bool wanted;
+    int64_t started_at_us;
+    size_t name; /* in names */
+};
+
+/* Message numbers of one session. */
+struct seq_list {
+    int64_t *seq; /* owned */
+    size_t n, cap;
+};
+
+struct finder {
+    struct query *q;
+    struct question *question;
+    int64_t left; /* messages that may still be found; below 0: any number */
+    find_fn fn;
+    void *ctx;
+    bool ended; /* the limit is reached, or the callback has ended the search */
+    int status;
+
+    struct search *index;    /* owned */
+    struct session_row *row; /* owned; newest first */
+    size_t rows_n, rows_cap;
+    struct buf names;                  /* owned; of servers, NUL-terminated */
+    struct buf large, text;            /* owned; of the current message */
+    struct seq_list candidates;        /* seqs in one session, ascending: messages with the words */
+    struct seq_list matching;          /* the same: messages with the fields */
+    const struct session_row *session; /* the session of the callbacks' messages */
+    int64_t index_began_us, shown_us, indexed; /* of the progress */
+};
+
+static bool goes_on(const struct finder *f)
+{
+    return f->status == 0 && !f->ended;
+}
+
+static void set_status(struct finder *f, int status)
+{
+    f->status = f->status == 0 ? status : f->status;
+}
+
+/* ---- sessions ---- */
+
+static bool on_session(void *ctx, const struct query_session *x)
+{
+    struct finder *f = ctx;
+    if (!GROW(f->row, f->rows_n, f->rows_cap)) {
+        f->status = MI_ENOMEM;
+        return false;
+    }
+    struct session_row *r = &f->row[f->rows_n++];
+    *r = (struct session_row){
+        .id.id = x->id,
+        .started_at_us = x->started_at_us,
+        .name = f->names.n,
+        .wanted = question_matches_session(f->question, x),
+    };
+    snprintf(r->id.uid, sizeof r->id.uid, "%.*s", (int)x->uid.n, x->uid.p);
+    buf_slice_add(&f->names, text_head(x->name, SERVER_NAME_MAX));
+    buf_addc(&f->names, '\0');
+    f->status = f->names.failed ? MI_ENOMEM : 0;
+    return f->status == 0;
+}
+
+/* ---- one message ---- */
+
+/* Empty if the body cannot be read. */
+static struct slice text_of(struct finder *f, const struct query_message *m)
+{
+    const char *error;
+    struct slice uid = slice_of(f->session->id.uid);
+    struct slice body = session_body(f->q, uid, m, SIZE_MAX, &f->large, &error);
+    return search_text(m->kind, body, &f->text);
+}
+
+static bool on_candidate(void *ctx, const struct query_message *m)
+{
+    struct finder *f = ctx;
+    struct slice at;
+    if (!question_matches(f->question, f->session->started_at_us, m))
+        return false;
+    struct slice text = text_of(f, m);
+    int st = search_terms_find(&f->question->terms, text, &at);
+    if (st < 0) {
+        f->status = st == MI_ENOENT ? 0 : st;
+        return false;
+    }
+    struct found found = {
+        .message = m,
+        .session_id = f->session->id.id,
+        .started_at_us = f->session->started_at_us,
+        .uid = f->session->id.uid,
+        .server = f->names.p + f->session->name,
+        .text = text,
+        .at = at,
+    };
+    f->left--;
+    f->ended = !f->fn(f->ctx, &found) || f->left == 0;
+    return false;
+}
+
+static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
+{
+    f->session = r;
+    set_status(f, query_timeline(f->q, r->id.id, seq, seq, on_candidate, NULL, f));
+}
+
+/* ---- the messages of one session ---- */
+
+static bool add_seq(struct finder *f, struct seq_list *l, int64_t seq)
+{
+    if (!GROW(l->seq, l->n, l->cap)) {
+        f->status = MI_ENOMEM;
+        return false;
+    }
+    l->seq[l->n++] = seq;
+    return true;
+}
+
+static bool on_facts(void *ctx, const struct query_message *m)
+{
+    struct finder *f = ctx;
+    return !question_matches(f->question, f->session->started_at_us, m) ||
+           add_seq(f, &f->matching, m->seq);
+}
+
+/* Tries the messages in f->candidates, or all messages, newest first. If fields narrow the question, one pass over the
+ * session without its bodies is cheaper than reading each candidate. */
+static void try_messages(struct finder *f, const struct session_row *r, bool all)
+{
+    bool narrowed = f->question->narrowed;
+    f->session = r;
+    f->matching.n = 0;
+    if (narrowed)
+        f->status = query_facts(f->q, r->id.id, question_kind(f->question), on_facts, f);
+    const struct seq_list *list = all ? &f->matching : &f->candidates;
+    size_t k = f->matching.n;
+    for (size_t i = list->n; goes_on(f) && i-- > 0;) {
+        int64_t seq = list->seq[i];
+        while (k > 0 && f->matching.seq[k - 1] > seq)
+            k--;
+        if (!narrowed || (k > 0 && f->matching.seq[k - 1] == seq))
+            try_message(f, r, seq);
+    }
+}
+
+static bool on_body(void *ctx, const struct query_message *m)
+{
+    struct finder *f = ctx;
+    struct slice at;
+    int st = search_terms_find(&f->question->terms, text_of(f, m), &at);
+    if (st == MI_ENOENT)
+        return true;
+    f->status = st;
+    return st == 0 && add_seq(f, &f->candidates, m->seq);
+}
+
+/* Without the index: reads all bodies. */
+static void scan_session(struct finder *f, const struct session_row *r)
+{
+    bool has_text = f->question->terms.n > 0;
+    f->session = r;
+    f->candidates.n = 0;
+    if (has_text)
+        set_status(f, query_bodies(f->q, r->id.id, 0, INT64_MAX, on_body, f));
+    if (f->status == 0)
+        try_messages(f, r, !has_text);
+}
+
+/* ---- with the index ---- */
+
+static void show_progress(void *ctx)
+{
+    struct finder *f = ctx;
+    int64_t now_us = clock_mono_us();
+    if (f->indexed++ == 0)
+        f->index_began_us = now_us;
+    if (now_us - f->index_began_us < QUIET_US || now_us - f->shown_us < QUIET_US / 4 ||
+        isatty(STDERR_FILENO) != 1)
+        return;
+    f->shown_us = now_us;
+    fprintf(stderr, "\rindexing: %lld messages", (long long)f->indexed);
+}
+
+/* The sessions of one index file. */
+struct group {
+    struct finder *f;
+    const struct session_row *row; /* newest first */
+    size_t n;
+    size_t at; /* the session of f->candidates; n: none */
+};
+
+/* The index lists messages in descending order. */
+static void reverse(struct seq_list *l)
+{
+    for (size_t i = 0; i < l->n / 2; i++) {
+        int64_t seq = l->seq[i];
+        l->seq[i] = l->seq[l->n - 1 - i];
+        l->seq[l->n - 1 - i] = seq;
+    }
+}
+
+static void finish_session(struct group *g)
+{
+    struct finder *f = g->f;
+    if (goes_on(f) && g->at < g->n && g->row[g->at].wanted && f->candidates.n > 0) {
+        reverse(&f->candidates);
+        if (f->question->all_exact && f->candidates.n > TRY_EACH_MAX)
+            scan_session(f, &g->row[g->at]);
+        else
+            try_messages(f, &g->row[g->at], false);
+    }
+    f->candidates.n = 0;
+}
+
+static bool on_indexed(void *ctx, int64_t session, int64_t seq)
+{
+    struct group *g = ctx;
+    struct finder *f = g->f;
+    if (g->at == g->n || g->row[g->at].id.id != session) {
+        finish_session(g);
+        for (g->at = 0; g->at < g->n && g->row[g->at].id.id != session;)
+            g->at++;
+    }
+    if (!goes_on(f) || g->at == g->n || !g->row[g->at].wanted)
+        return goes_on(f);
+    if (f->question->narrowed || f->question->all_exact)
+        return add_seq(f, &f->candidates, seq);
+    try_message(f, &g->row[g->at], seq); /* not collected first: a few may reach the limit */
+    return goes_on(f);
+}
+
+static int ask_index(struct finder *f, const struct session_row *row, size_t n)
+{
+    struct search_session ids[SEARCH_SESSIONS];
+    struct group g = {.f = f, .row = row, .n = n, .at = n};
+    if (f->question->match.n == 0 || f->index == NULL)
+        return MI_EIO;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = row[i].id;
+    int st = search_file(f->index, ids, n, show_progress, f);
+    if (st == 0)
+        st = search_words_of(f->index, buf_str(&f->question->match), on_indexed, &g);
+    if (st == 0)
+        finish_session(&g);
+    return st;
+}
+
+static void search_group(struct finder *f, const struct session_row *row, size_t n)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < n; i++)
+        wanted |= row[i].wanted;
+    if (!wanted)
+        return;
+    int64_t left = f->left;
+    int st = ask_index(f, row, n);
+    if (st != MI_EIO || f->left != left) { /* after a match, a scan would find it again */
+        set_status(f, st);
+        return;
+    }
+    for (size_t i = 0; goes_on(f) && i < n; i++)
+        if (row[i].wanted)
+            scan_session(f, &row[i]);
+}
+
+static void search_all(struct finder *f)
+{
+    set_status(f, query_sessions(f->q, 0, on_session, f));
+    if (f->status == 0 && f->question->match.n > 0)
+        f->status = search_open(&f->index, f->q);
+    for (size_t i = 0, n; goes_on(f) && i < f->rows_n; i += n) {
+        int64_t file = f->row[i].id.id / SEARCH_SESSIONS;
+        for (n = 1; i + n < f->rows_n && f->row[i + n].id.id / SEARCH_SESSIONS == file; n++)
+            continue;
+        search_group(f, &f->row[i], n);
+    }
+    if (f->shown_us != 0)
+        fprintf(stderr, "\r\033[K");
+}
+
+int find_messages(struct query *q, struct question *question, int64_t limit, find_fn fn, void *ctx)
+{
+    struct finder f = {
+        .q = q,
+        .question = question,
+        .left = limit > 0 ? limit : -1,
+        .fn = fn,
+        .ctx = ctx,
+    };
+    search_all(&f);
+    search_close(f.index);
+    buf_close(&f.names);
+    buf_close(&f.large);
+    buf_close(&f.text);
+    free(f.row);
+    free(f.candidates.seq);
+    free(f.matching.seq);
+    return f.status;
+}

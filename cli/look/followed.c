@@ -1,0 +1,96 @@
+#include "cli/look/followed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void free_session(struct followed_session *s)
+{
+    buf_close(&s->text);
+    free(s);
+}
+
+void followed_close(struct followed *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free_session(l->session[i]);
+    l->n = l->open_n = 0;
+}
+
+/* Copies the text columns into one block, which must not move while slices point into it. */
+static bool copy_row(struct followed_session *to, const struct query_session *s)
+{
+    to->s = *s;
+    struct slice *texts[QUERY_SESSION_TEXTS];
+    query_session_texts(&to->s, texts);
+    size_t sum = 1;
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
+        sum += texts[i]->n;
+    if (!buf_reserve(&to->text, sum))
+        return false;
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++) {
+        if (texts[i]->p == NULL)
+            continue;
+        const char *at = to->text.p + to->text.n;
+        buf_slice_add(&to->text, *texts[i]);
+        texts[i]->p = at;
+    }
+    return true;
+}
+
+int followed_add(struct followed *l, const struct query_session *s)
+{
+    struct followed_session *x = calloc(1, sizeof *x);
+    if (x == NULL || !copy_row(x, s)) {
+        free(x);
+        return MI_ENOMEM;
+    }
+    if (l->n == FOLLOWED_MAX)
+        followed_drop(l, 0);
+    size_t i = l->n++;
+    for (; i > 0 && l->session[i - 1]->s.id > s->id; i--)
+        l->session[i] = l->session[i - 1];
+    l->session[i] = x;
+    return 0;
+}
+
+int followed_update(struct followed_session *s, const struct query_session *now)
+{
+    buf_close(&s->text);
+    return copy_row(s, now) ? 0 : MI_ENOMEM;
+}
+
+void followed_drop(struct followed *l, size_t i)
+{
+    int64_t id = l->session[i]->s.id;
+    size_t n = 0;
+    for (size_t k = 0; k < l->open_n; k++)
+        if (l->open[k].session_id != id)
+            l->open[n++] = l->open[k];
+    l->open_n = n;
+    free_session(l->session[i]);
+    l->n--;
+    memmove(&l->session[i], &l->session[i + 1], (l->n - i) * sizeof l->session[0]);
+}
+
+void followed_asked(struct followed *l, const struct query_session *s, int64_t seq, int64_t t_us,
+                    struct slice method, struct slice target)
+{
+    if (l->open_n == FOLLOWED_OPEN_MAX)
+        return;
+    struct slice what = target.p != NULL ? target : method;
+    struct followed_call *c = &l->open[l->open_n++];
+    *c = (struct followed_call){.session_id = s->id, .seq = seq, .at_us = s->started_at_us + t_us};
+    snprintf(c->what, sizeof c->what, "%.*s %.*s", (int)size_min(s->name.n, 40), s->name.p,
+             (int)size_min(what.n, FOLLOWED_WHAT_MAX), what.p != NULL ? what.p : "");
+}
+
+void followed_closed(struct followed *l, int64_t session_id, int64_t seq)
+{
+    for (size_t i = 0; i < l->open_n; i++) {
+        if (l->open[i].session_id != session_id || l->open[i].seq != seq)
+            continue;
+        l->open_n--;
+        memmove(&l->open[i], &l->open[i + 1], (l->open_n - i) * sizeof l->open[0]);
+        return;
+    }
+}

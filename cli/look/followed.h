@@ -1,0 +1,47 @@
+/* followed.h - the sessions that `tail` follows, how far they have been read, and their open calls.
+ *
+ * Owns      copies of the rows of at most FOLLOWED_MAX sessions; followed_close() frees them.
+ * Limits    the newest FOLLOWED_MAX sessions are followed; open calls beyond FOLLOWED_OPEN_MAX are ignored.
+ * Blocks    never. */
+#ifndef MI_CLI_LOOK_FOLLOWED_H
+#define MI_CLI_LOOK_FOLLOWED_H
+
+#include "vault/query/reader.h"
+
+#define FOLLOWED_MAX 256
+#define FOLLOWED_OPEN_MAX 256
+#define FOLLOWED_WHAT_MAX 96
+
+struct followed_session {
+    struct query_session s; /* its strings point into `text` */
+    struct buf text;        /* owned */
+    int64_t seq, event;     /* the last ones read */
+    bool ended;             /* its end is recorded */
+    bool unwanted;          /* --client does not match after all */
+};
+
+struct followed_call {
+    int64_t session_id, seq, at_us;
+    char what[FOLLOWED_WHAT_MAX]; /* "files read_file", "files resources/list" */
+};
+
+struct followed {
+    struct followed_session *session[FOLLOWED_MAX]; /* owned; by id */
+    size_t n;
+    struct followed_call open[FOLLOWED_OPEN_MAX]; /* oldest first */
+    size_t open_n;
+};
+
+void followed_close(struct followed *l);
+/* If the list is full, the oldest is dropped. 0 or MI_ENOMEM. */
+MI_MUST int followed_add(struct followed *l, const struct query_session *s);
+MI_MUST int followed_update(struct followed_session *s,
+                            const struct query_session *now); /* a newer row */
+void followed_drop(struct followed *l, size_t i);             /* and its open calls */
+
+/* A request was made or closed. Closing an unknown request does nothing. */
+void followed_asked(struct followed *l, const struct query_session *s, int64_t seq, int64_t t_us,
+                    struct slice method, struct slice target);
+void followed_closed(struct followed *l, int64_t session_id, int64_t seq);
+
+#endif

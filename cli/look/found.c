@@ -1,0 +1,103 @@
+#include "cli/look/found.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/text.h"
+#include "cli/frame/session.h"
+
+#define BEFORE 48 /* columns before the match */
+
+/* The match with the text around it. */
+static struct slice context_of(struct slice text, struct slice at, size_t before, size_t after)
+{
+    const char *from = at.p - size_min(before, (size_t)(at.p - text.p));
+    const char *end = text.p + text.n;
+    const char *to = at.p + at.n + size_min(after, (size_t)(end - (at.p + at.n)));
+    while (from < at.p && text_utf8_cont(from))
+        from++;
+    while (to < end && text_utf8_cont(to))
+        to--;
+    return (struct slice){from, (size_t)(to - from)};
+}
+
+void found_json(struct out *o, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    enum call_status status = session_status(m);
+    struct json_out j = json_out_to(&o->b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "match");
+    json_out_int(&j, "session_id", f->session_id);
+    json_out_str(&j, "uid", f->uid);
+    json_out_str(&j, "server", f->server);
+    json_out_int(&j, "seq", m->seq);
+    json_out_int(&j, "at_us", f->started_at_us + m->t_us);
+    json_out_str(&j, "direction", row_direction_name(m->direction));
+    json_out_str(&j, "kind", row_kind_name(m->kind));
+    json_out_text(&j, "method", session_method(m));
+    json_out_text(&j, "target", session_target(m));
+    json_out_str(&j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
+    json_out_text(&j, "found", f->at);
+    json_out_text(&j, "context", context_of(f->text, f->at, 100, 200));
+    json_out_end(&j);
+    out_end_line(o);
+}
+
+static void print_title(struct out *o, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    char when[CLOCK_TEXT_MAX];
+    bool to_server = m->direction == ROW_C2S;
+    enum call_status status = session_status(m);
+    struct slice method = session_method(m), target = session_target(m);
+    clock_local_text(f->started_at_us + m->t_us, when);
+    out_style(o, OUT_BOLD);
+    out_printf(o, "%lld", (long long)f->session_id);
+    out_style(o, OUT_PLAIN);
+    out_printf(o, " --seq %lld  ", (long long)m->seq);
+    out_words(o, OUT_DIM, when);
+    out_raw(o, "  ");
+    out_style(o, OUT_CYAN);
+    out_text(o, slice_of(f->server));
+    out_style(o, OUT_PLAIN);
+    out_printf(o, "  %s  ", out_arrow(o, to_server));
+    if (status != CALL_UNKNOWN)
+        out_words(o, status == CALL_OK ? OUT_GREEN : OUT_RED, call_status_name(status));
+    else
+        out_text(o, slice_of(row_kind_name(m->kind)));
+    if (method.p != NULL) {
+        out_raw(o, "  ");
+        out_fit(o, method, 40);
+    }
+    if (target.p != NULL) {
+        out_raw(o, " ");
+        out_fit(o, target, 60);
+    }
+    out_end_line(o);
+}
+
+/* The match, with as much text around it as fits. */
+static void print_context(struct out *o, const struct found *f)
+{
+    struct slice at = f->at;
+    struct slice around = context_of(f->text, at, BEFORE, 4 * o->columns);
+    struct slice before = {around.p, (size_t)(at.p - around.p)};
+    struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
+    size_t columns = o->columns > 6 ? o->columns - 6 : 1;
+    out_raw(o, "    ");
+    out_text(o, before);
+    columns -= size_min(columns, out_width(o, before));
+    out_style(o, OUT_YELLOW);
+    out_fit(o, at, columns);
+    out_style(o, OUT_PLAIN);
+    columns -= size_min(columns, out_width(o, text_head(at, columns)));
+    if (columns > 0)
+        out_fit(o, after, columns);
+    out_end_line(o);
+}
+
+void found_text(struct out *o, const struct found *f)
+{
+    print_title(o, f);
+    print_context(o, f);
+}

@@ -1,0 +1,72 @@
+#include "cli/look/message_notes.h"
+
+#include "cli/frame/session.h"
+
+const char *message_word(const struct query_message *m, enum out_style *ret_style)
+{
+    static const enum out_style styles[KIND_UNKNOWN + 1] = {
+        [KIND_REQUEST] = OUT_BOLD, [KIND_NOTIFICATION] = OUT_DIM, [KIND_BATCH] = OUT_BOLD,
+        [KIND_NOISE] = OUT_YELLOW, [KIND_STDERR] = OUT_YELLOW,    [KIND_UNKNOWN] = OUT_RED,
+    };
+    *ret_style = styles[m->kind];
+    if (session_is_answer(m)) {
+        enum call_status status = query_status(m);
+        *ret_style = status == CALL_OK ? OUT_GREEN : OUT_RED;
+        return call_status_name(status);
+    }
+    return m->kind == KIND_NOTIFICATION ? "notify" : row_kind_name(m->kind);
+}
+
+/* The findings, except the one that WHAT shows. */
+static void add_findings(struct buf *b, const struct query_message *m)
+{
+    const char *shown = session_is_answer(m) ? call_status_name(query_status(m)) : "";
+    const char *gap = b->n > 0 ? ": " : "";
+    for (struct slice rest = m->finding; rest.n > 0;) {
+        const char *comma = memchr(rest.p, ',', rest.n);
+        struct slice name = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.n};
+        rest.p += size_min(rest.n, name.n + 1);
+        rest.n -= size_min(rest.n, name.n + 1);
+        if (slice_is(name, shown))
+            continue;
+        buf_adds(b, gap);
+        buf_slice_add(b, name);
+        gap = ",";
+    }
+}
+
+static void add_note(struct buf *b, const char *what, int64_t seq)
+{
+    buf_adds(b, b->n > 0 ? ", " : "");
+    buf_adds(b, what);
+    if (seq > 0)
+        buf_int(b, seq);
+}
+
+/* WHAT already says that the interposer answered for the server. */
+static bool shows_origin(const struct query_message *m)
+{
+    enum call_status status = session_status(m);
+    return status == CALL_SERVER_GONE || status == CALL_TIMEOUT;
+}
+
+void message_notes(struct buf *b, const struct query_message *m, bool unanswered)
+{
+    if (m->action == ROW_REFUSED)
+        add_note(b, "refused", 0);
+    else if (m->action == ROW_SWALLOWED && m->kind != KIND_STDERR)
+        add_note(b, "swallowed", 0);
+    else if (m->action == ROW_ACTION_UNKNOWN)
+        add_note(b, "unknown action", 0);
+    if (m->direction == ROW_DIRECTION_UNKNOWN)
+        add_note(b, "unknown direction", 0);
+    if (m->origin == ROW_INTERPOSER && !shows_origin(m))
+        add_note(b, "by interposer", 0);
+    if (unanswered)
+        add_note(b, "no answer", 0);
+    if (m->batch_seq > 0)
+        add_note(b, "in batch ", m->batch_seq);
+    if (m->request_seq > 0 && (!session_is_answer(m) || !m->has_request))
+        add_note(b, "to ", m->request_seq);
+    add_findings(b, m);
+}

@@ -1,0 +1,15 @@
+/* message_notes.h - what a line of the timeline says about a message: a word, and notes in brackets.
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_LOOK_MESSAGE_NOTES_H
+#define MI_CLI_LOOK_MESSAGE_NOTES_H
+
+#include "cli/frame/out.h"
+#include "vault/query/reader.h"
+
+/* The column WHAT: the status of an answer, else the kind. */
+const char *message_word(const struct query_message *m, enum out_style *ret_style);
+/* "refused: not-json", "by interposer, to 7"; nothing for an ordinary message. unanswered: an open request. */
+void message_notes(struct buf *b, const struct query_message *m, bool unanswered);
+
+#endif

@@ -1,0 +1,214 @@
+#include "cli/look/preview.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+struct parts {
+    struct json_value params, result, error;
+};
+
+static void on_member(void *ctx, const struct json_member *m)
+{
+    struct parts *p = ctx;
+    if (m->depth != 1)
+        return;
+    if (json_key_is(m->key, "params"))
+        p->params = m->value;
+    else if (json_key_is(m->key, "result"))
+        p->result = m->value;
+    else if (json_key_is(m->key, "error"))
+        p->error = m->value;
+}
+
+static void add_head(struct buf *b, struct slice text, size_t max)
+{
+    buf_slice_add(b, text_head(text, max));
+}
+
+/* The head of a JSON string's text; characters and escapes are not split. */
+static struct slice string_head(struct slice raw, size_t max)
+{
+    size_t i = 0;
+    if (raw.n <= max)
+        return raw;
+    while (i < max) {
+        size_t step = raw.p[i] != '\\' ? 1 : raw.p[i + 1] == 'u' ? 6 : 2;
+        if (i + step > max)
+            break;
+        i += step;
+    }
+    return text_head(raw, i);
+}
+
+/* A string without its quotes, anything else as it is. */
+static void add_plain(struct buf *b, struct json_value v, size_t max)
+{
+    if (v.type == JSON_STRING)
+        json_unescape(b, string_head(json_string_raw(v), max));
+    else
+        add_head(b, v.text, max);
+}
+
+static struct json_value get(struct json_value v, const char *name)
+{
+    return v.type == JSON_OBJECT ? json_get(v, name) : (struct json_value){0};
+}
+
+static struct json_value first_of(struct json_value v)
+{
+    struct json_value item = {0};
+    struct slice key;
+    if (v.type != JSON_ARRAY)
+        return item;
+    struct json_walk w = json_walk_begin(v);
+    return json_walk_next(&w, &key, &item) ? item : (struct json_value){0};
+}
+
+static void add_error(struct buf *b, struct json_value error, size_t max)
+{
+    struct json_value code = get(error, "code");
+    struct json_value message = get(error, "message");
+    if (message.type != JSON_STRING) {
+        add_head(b, error.text, max);
+        return;
+    }
+    if (code.type != JSON_NONE) {
+        add_head(b, code.text, 32);
+        buf_addc(b, ' ');
+    }
+    add_plain(b, message, max);
+}
+
+/* `3 tools: echo, get-sum, …`, of a list. */
+static bool add_list(struct buf *b, struct json_value result, size_t max)
+{
+    static const char *const lists[] = {"tools", "resources", "resourceTemplates", "prompts"};
+    struct json_value list = {0}, item;
+    size_t i = 0;
+    for (; i < MI_COUNT(lists) && list.type != JSON_ARRAY; i++)
+        list = get(result, lists[i]);
+    if (list.type != JSON_ARRAY)
+        return false;
+    int64_t n = 0;
+    struct slice key;
+    for (struct json_walk w = json_walk_begin(list); json_walk_next(&w, &key, &item);)
+        n++;
+    buf_int(b, n);
+    buf_addc(b, ' ');
+    buf_adds(b, lists[i - 1]);
+    const char *gap = ": ";
+    size_t from = b->n;
+    for (struct json_walk w = json_walk_begin(list);
+         json_walk_next(&w, &key, &item) && b->n - from < max;) {
+        struct json_value name = get(item, "name");
+        buf_adds(b, gap);
+        add_plain(b, name.type == JSON_STRING ? name : item, max);
+        gap = ", ";
+    }
+    return true;
+}
+
+/* The text of a tool's result, a resource or a prompt, without the JSON around it. */
+static bool add_content(struct buf *b, struct json_value result, size_t max)
+{
+    struct json_value item = first_of(get(result, "content"));
+    if (item.type == JSON_NONE)
+        item = first_of(get(result, "contents"));
+    if (item.type == JSON_NONE)
+        item = get(first_of(get(result, "messages")), "content");
+    struct json_value text = get(item, "text");
+    if (text.type == JSON_STRING)
+        add_plain(b, text, max);
+    return text.type == JSON_STRING;
+}
+
+static void add_result(struct buf *b, struct json_value result, size_t max)
+{
+    if (!add_list(b, result, max) && !add_content(b, result, max))
+        add_head(b, result.text, max);
+}
+
+/* `2 of 4: copying`. */
+static bool add_progress(struct buf *b, struct json_value params, size_t max)
+{
+    struct json_value done = get(params, "progress");
+    struct json_value total = get(params, "total");
+    struct json_value text = get(params, "message");
+    if (done.type != JSON_NUMBER)
+        return false;
+    add_head(b, done.text, 32);
+    if (total.type == JSON_NUMBER) {
+        buf_adds(b, " of ");
+        add_head(b, total.text, 32);
+    }
+    if (text.type == JSON_STRING) {
+        buf_adds(b, ": ");
+        add_plain(b, text, max);
+    }
+    return true;
+}
+
+static void add_params(struct buf *b, const struct query_message *m, struct json_value params,
+                       size_t max)
+{
+    const char *inner = NULL;
+    if (slice_is(m->method, "notifications/progress") && add_progress(b, params, max))
+        return;
+    if (slice_is(m->method, "tools/call") || slice_is(m->method, "prompts/get"))
+        inner = "arguments";
+    else if (slice_is(m->method, "notifications/message"))
+        inner = "data";
+    struct json_value v = inner != NULL ? get(params, inner) : params;
+    if (v.type != JSON_NONE)
+        add_plain(b, v, max);
+    else if (inner == NULL || params.type != JSON_OBJECT)
+        add_head(b, params.text, max);
+}
+
+/* The text after the first key with this name in incomplete JSON; {NULL, 0}: none. A heuristic, for display only: the
+ * key may be at another level than expected. */
+static struct slice after_key(struct slice text, const char *name)
+{
+    const char *end = text.p + text.n;
+    size_t n = strlen(name);
+    for (const char *p = text.p; (p = memmem(p, (size_t)(end - p), name, n)) != NULL; p++) {
+        size_t before = (size_t)(p - text.p);
+        if (before == 0 || p[-1] != '"' || (before > 1 && p[-2] == '\\'))
+            continue;
+        const char *colon = p + n < end && p[n] == '"' ? p + n + 1 : end;
+        while (colon < end && *colon == ' ')
+            colon++;
+        if (colon < end && *colon == ':')
+            return (struct slice){colon + 1, (size_t)(end - colon - 1)};
+    }
+    return (struct slice){0};
+}
+
+/* The head of a large body. */
+static void add_partial(struct buf *b, const struct query_message *m, struct slice head, size_t max)
+{
+    static const char *const keys[] = {"arguments", "text", "params", "result"};
+    bool call = m->kind == KIND_REQUEST || m->kind == KIND_NOTIFICATION;
+    struct slice rest = {0};
+    for (size_t i = call ? 0 : 1; i < MI_COUNT(keys) && rest.p == NULL; i += 2)
+        rest = after_key(head, keys[i]);
+    add_head(b, rest.p != NULL ? rest : head, max);
+}
+
+void preview_add(struct buf *b, const struct query_message *m, struct slice body, size_t max)
+{
+    struct parts p = {0};
+    struct json_scan scan;
+    if (body.p == NULL)
+        return;
+    if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
+        add_partial(b, m, body, max);
+    else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL)
+        add_error(b, p.error, max);
+    else if (p.result.type != JSON_NONE)
+        add_result(b, p.result, max);
+    else if (p.params.type != JSON_NONE)
+        add_params(b, m, p.params, max);
+    else if (m->method.p == NULL)
+        add_head(b, body, max); /* not a known message: all of it */
+}

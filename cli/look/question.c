@@ -1,0 +1,126 @@
+#include "cli/look/question.h"
+
+#include "base/log.h"
+#include "cli/frame/session.h"
+#include "cli/settings/value.h"
+
+static const char *const names[QUESTION_FIELDS] = {
+    [QUESTION_SERVER] = "server", [QUESTION_CLIENT] = "client", [QUESTION_TOOL] = "tool",
+    [QUESTION_METHOD] = "method", [QUESTION_STATUS] = "status", [QUESTION_KIND] = "kind",
+};
+static const char *const values[QUESTION_FIELDS] = {
+    [QUESTION_STATUS] = "ok|tool-error|error|refused|timeout|server-gone",
+    [QUESTION_KIND] = "request|notification|result|error|batch|noise|stderr",
+};
+
+const char *question_field(size_t field, const char **ret_values)
+{
+    *ret_values = values[field];
+    return names[field];
+}
+
+/* ---- operands ---- */
+
+/* `tool:x` is a field; anything else with a colon is text. EXIT_FINE or EXIT_USAGE. */
+static int take_field(struct question *x, const struct settings *s, const char *word,
+                      bool *ret_taken)
+{
+    for (size_t i = 0; i < QUESTION_FIELDS; i++) {
+        size_t n = strlen(names[i]);
+        if (strncmp(word, names[i], n) != 0 || word[n] != ':')
+            continue;
+        *ret_taken = true;
+        if (x->field[i] != NULL)
+            return settings_usage(s, "'%s': '%s:' is given twice", word, names[i]);
+        if (values[i] != NULL && !value_is_one_of(values[i], word + n + 1))
+            return settings_usage(s, "'%s': expected %s:%s", word, names[i], values[i]);
+        x->field[i] = word + n + 1;
+        if (i == QUESTION_STATUS)
+            x->status = value_of(&call_statuses, slice_of(x->field[i]));
+        else if (i == QUESTION_KIND)
+            x->kind = value_of(&row_kinds, slice_of(x->field[i]));
+        return EXIT_FINE;
+    }
+    return EXIT_FINE;
+}
+
+static int take_operand(struct question *x, const struct settings *s, const char *word)
+{
+    bool taken = false;
+    int status = take_field(x, s, word, &taken);
+    if (status != EXIT_FINE || taken)
+        return status;
+    if (word[0] == '\0')
+        return settings_usage(s, "empty TEXT; give a word");
+    int st = search_terms_add(&x->terms, word, settings_on(s, "exact"));
+    if (st == MI_EFULL)
+        return settings_usage(s, "too many TEXTs, at most %d are allowed", SEARCH_TERMS_MAX);
+    if (st < 0) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    return EXIT_FINE;
+}
+
+int question_open(struct question *x, const struct settings *s)
+{
+    *x = (struct question){.status = CALL_UNKNOWN, .kind = KIND_UNKNOWN, .all_exact = true};
+    filter_read(&x->filter, s);
+    int st = search_terms_open(&x->terms);
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "out of memory"
+                                        : "cannot search: SQLite was built without FTS5");
+        return EXIT_TROUBLE;
+    }
+    for (int i = 0; i < s->operands_n; i++) {
+        int status = take_operand(x, s, s->operands[i]);
+        if (status != EXIT_FINE)
+            return status;
+    }
+    if (s->operands_n == 0)
+        return settings_usage(s, "nothing to search for; give a word, or a field such as "
+                                 "tool:NAME");
+    x->narrowed = x->terms.n == 0;
+    for (size_t i = 0; i < x->terms.n; i++)
+        x->all_exact &= x->terms.term[i].exact;
+    for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
+        x->narrowed |= x->field[i] != NULL;
+    if (!search_terms_query(&x->terms, &x->match))
+        buf_clear(&x->match);
+    return EXIT_FINE;
+}
+
+void question_close(struct question *x)
+{
+    search_terms_close(&x->terms);
+    buf_close(&x->match);
+}
+
+/* ---- matching ---- */
+
+bool question_matches_session(const struct question *x, const struct query_session *s)
+{
+    return filter_may_hold(&x->filter, s) && filter_name(x->field[QUESTION_SERVER], s->name) &&
+           filter_name(x->field[QUESTION_CLIENT], s->client_name);
+}
+
+bool question_matches(const struct question *x, int64_t session_started_at_us,
+                      const struct query_message *m)
+{
+    if (!filter_time(&x->filter, session_started_at_us + m->t_us))
+        return false;
+    if (!filter_call(x->field[QUESTION_METHOD], x->field[QUESTION_TOOL], session_method(m),
+                     session_target(m)) ||
+        (x->kind != KIND_UNKNOWN && m->kind != x->kind))
+        return false;
+    return x->status == CALL_UNKNOWN || session_status(m) == x->status;
+}
+
+enum row_kind question_kind(const struct question *x)
+{
+    if (x->kind != KIND_UNKNOWN)
+        return x->kind;
+    if (x->status == CALL_UNKNOWN || x->status == CALL_REFUSED)
+        return KIND_UNKNOWN;
+    return x->status == CALL_OK || x->status == CALL_TOOL_ERROR ? KIND_RESULT : KIND_ERROR;
+}

@@ -1,0 +1,88 @@
+/* search.c - `mcp-interposer search`: finds messages by their text and fields. */
+#include "cli/look/commands.h"
+
+#include "cli/frame/session.h"
+#include "cli/look/found.h"
+#include "cli/settings/config.h"
+
+#define OPERANDS_MAX 64
+
+static const struct opt table_of_options[] = {
+    {'n', "limit", "N", "20", "number of messages, newest first; 0: all"},
+    {'x', "exact", NULL, NULL, "search each TEXT byte for byte instead of by words"},
+    FILTER_OPTS,
+    {0, "json", NULL, NULL, "print one JSON object per line for each message"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Finds the messages whose body contains every TEXT: its words in this order,\n"
+    "ignoring case; with a `*` at its end the last word is a prefix. JSON strings are\n"
+    "decoded first, so that \\\" is found as a quote. Fields narrow the search, or are\n"
+    "used alone:\n"
+    "  server:NAME  client:NAME  tool:NAME  method:NAME\n"
+    "      a name or a glob, such as tool:send_*\n"
+    "  status:ok|tool-error|error|refused|timeout|server-gone\n"
+    "      answers with this status\n"
+    "  kind:request|notification|result|error|batch|noise|stderr\n"
+    "The index is in Search/ of the vault, and is updated first.\n"
+    "Exit status: 0 something was found; 1 nothing was found.\n"
+    "\n"
+    "  mcp-interposer search invoice 'not found' tool:send_email\n"
+    "  mcp-interposer search -x '\"path\":\"/home' status:error\n";
+/* clang-format on */
+
+struct searching {
+    struct question question;
+    struct out out;
+    bool json;
+    int64_t found;
+};
+
+static bool on_found(void *ctx, const struct found *f)
+{
+    struct searching *s = ctx;
+    if (s->json)
+        found_json(&s->out, f);
+    else
+        found_text(&s->out, f);
+    s->found++;
+    return !out_ended(&s->out);
+}
+
+static int search(struct searching *s, struct query *q, int64_t limit)
+{
+    out_open(&s->out);
+    int st = find_messages(q, &s->question, limit, on_found, s);
+    int status = out_close(&s->out);
+    if (st < 0)
+        return session_fail(q, st);
+    return status != EXIT_FINE || s->found > 0 ? status : EXIT_FOUND;
+}
+
+/* The arguments are checked before the vault is opened. */
+static int run(const struct settings *settings)
+{
+    struct searching s = {.json = settings_on(settings, "json")};
+    struct query *q = NULL;
+    int status = question_open(&s.question, settings);
+    if (status == EXIT_FINE)
+        status = session_vault_open(settings, &q);
+    if (status == EXIT_FINE)
+        status = search(&s, q, settings_number(settings, "limit"));
+    query_close(q);
+    question_close(&s.question);
+    return status;
+}
+
+const struct command command_search = {
+    .name = "search",
+    .summary = "find messages by text, tool, method or status",
+    .usage = "[OPTIONS] TEXT|FIELD:VALUE...",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = OPERANDS_MAX,
+    .run = run,
+};

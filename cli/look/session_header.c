@@ -1,0 +1,218 @@
+#include "cli/look/session_header.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "wire/json/text.h"
+
+static void field(struct out *o, const char *name)
+{
+    out_style(o, OUT_DIM);
+    out_printf(o, "%-10s", name);
+    out_style(o, OUT_PLAIN);
+}
+
+static void name_and_version(struct out *o, struct slice name, struct slice version)
+{
+    out_text(o, name);
+    if (version.p != NULL) {
+        out_raw(o, " ");
+        out_text(o, version);
+    }
+}
+
+/* Bytes that are not shown as they are, such as control characters, need the form $'\033' (POSIX.1-2024). */
+static bool is_shown_unchanged(struct slice word)
+{
+    struct buf visible = {0};
+    text_visible(&visible, word);
+    bool unchanged = slice_eq(buf_slice(&visible), word);
+    buf_close(&visible);
+    return unchanged;
+}
+
+static void print_escaped(struct out *o, struct slice word)
+{
+    out_raw(o, "$'");
+    for (size_t i = 0; i < word.n; i++) {
+        char c = word.p[i];
+        if (c < ' ' || c > '~')
+            out_printf(o, "\\%03o", (unsigned)(unsigned char)c);
+        else
+            out_printf(o, c == '\'' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    out_raw(o, "'");
+}
+
+/* `first`: an unquoted = would make the first word an assignment. */
+static void print_word(struct out *o, struct slice word, bool first)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=";
+    size_t plain_n = sizeof plain - (first ? 2 : 1);
+    bool quoted = word.n == 0;
+    for (size_t i = 0; i < word.n; i++)
+        quoted = quoted || memchr(plain, word.p[i], plain_n) == NULL;
+    if (!quoted) {
+        out_text(o, word);
+        return;
+    }
+    if (!is_shown_unchanged(word)) {
+        print_escaped(o, word);
+        return;
+    }
+    out_raw(o, "'");
+    for (const char *q; (q = memchr(word.p, '\'', word.n)) != NULL;) {
+        size_t n = (size_t)(q - word.p);
+        out_text(o, (struct slice){word.p, n});
+        out_raw(o, "'\\''");
+        word = (struct slice){q + 1, word.n - n - 1};
+    }
+    out_text(o, word);
+    out_raw(o, "'");
+}
+
+/* The words, quoted such that a shell reads the same words. */
+static void command_line(struct out *o, struct slice command)
+{
+    struct json_scan scan;
+    struct buf word = {0};
+    field(o, "command");
+    if (json_scan(command, NULL, NULL, &scan) < 0 || scan.type != JSON_ARRAY) {
+        out_text(o, command);
+        out_end_line(o);
+        return;
+    }
+    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
+    struct slice key;
+    struct json_value v;
+    for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
+        buf_clear(&word);
+        json_unescape(&word, v.type == JSON_STRING ? json_string_raw(v) : v.text);
+        out_raw(o, first ? "" : " ");
+        print_word(o, buf_slice(&word), first);
+    }
+    out_end_line(o);
+    buf_close(&word);
+}
+
+static void server_line(struct out *o, const struct query_session *s)
+{
+    field(o, "server");
+    out_style(o, OUT_CYAN);
+    out_text(o, s->name);
+    out_style(o, OUT_PLAIN);
+    if (s->server_name.p != NULL) {
+        out_raw(o, " (");
+        name_and_version(o, s->server_name, s->server_version);
+        out_raw(o, ")");
+    }
+    out_end_line(o);
+}
+
+static void client_line(struct out *o, const struct query_session *s)
+{
+    field(o, "client");
+    name_and_version(o, s->client_name.p != NULL ? s->client_name : slice_of("unknown"),
+                     s->client_version);
+    if (s->protocol_version.p != NULL) {
+        out_raw(o, ", protocol ");
+        out_text(o, s->protocol_version);
+    }
+    out_end_line(o);
+}
+
+static void start_line(struct out *o, const struct query_session *s, const struct session_view *v)
+{
+    char started[CLOCK_TEXT_MAX];
+    struct buf lasted = {0};
+    clock_local_text(s->started_at_us, started);
+    units_show_duration(&lasted, v->lasted_us);
+    field(o, "started");
+    out_printf(o, "%s, %s %s", started, v->state == SESSION_LIVE ? "so far" : "lasted",
+               buf_str(&lasted));
+    out_end_line(o);
+    buf_close(&lasted);
+}
+
+static void end_line(struct out *o, const struct query_session *s, const struct session_view *v)
+{
+    field(o, "ended");
+    if (v->state == SESSION_LIVE) {
+        out_style(o, OUT_GREEN);
+        out_printf(o, "no, it is live (process %lld)", (long long)s->pid);
+    } else if (v->state == SESSION_DIED) {
+        out_style(o, OUT_RED);
+        out_printf(o, "died: process %lld exited without recording an end", (long long)s->pid);
+    } else if (v->state == SESSION_ELSEWHERE) {
+        out_raw(o, "unknown: it ran on ");
+        out_text(o, s->host);
+    } else {
+        out_text(o, s->end_reason.p != NULL ? s->end_reason : slice_of("no reason recorded"));
+        if (s->has_exit_status)
+            out_printf(o, ", exit status %lld", (long long)s->exit_status);
+        if (s->has_exit_status && s->exit_status > 128 && s->exit_status < 128 + 65)
+            out_printf(o, " (signal %d)", (int)(s->exit_status - 128));
+    }
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+}
+
+static void traffic_line(struct out *o, const struct query_summary *s)
+{
+    static const struct {
+        enum call_status status;
+        const char *text;
+        enum out_style style;
+    } counts[] = {
+        {CALL_TOOL_ERROR, "tool-error", OUT_RED},     {CALL_ERROR, "error", OUT_RED},
+        {CALL_REFUSED, "refused", OUT_RED},           {CALL_SERVER_GONE, "server-gone", OUT_RED},
+        {CALL_TIMEOUT, "timeout", OUT_RED},           {CALL_CANCELLED, "cancelled", OUT_YELLOW},
+        {CALL_OPEN, "without an answer", OUT_YELLOW},
+    };
+    field(o, "traffic");
+    out_printf(o, "%lld message%s, %lld call%s", (long long)s->last_seq,
+               s->last_seq == 1 ? "" : "s", (long long)s->calls, s->calls == 1 ? "" : "s");
+    if (s->calls > 0)
+        out_printf(o, ": %lld ok", (long long)s->by_status[CALL_OK]);
+    for (size_t i = 0; i < MI_COUNT(counts); i++) {
+        int64_t n = s->by_status[counts[i].status];
+        if (n == 0)
+            continue;
+        out_raw(o, ", ");
+        out_style(o, counts[i].style);
+        out_printf(o, "%lld %s", (long long)n, counts[i].text);
+        out_style(o, OUT_PLAIN);
+    }
+    out_end_line(o);
+}
+
+void session_header(struct out *o, const struct query_session *s, const struct session_view *v)
+{
+    field(o, "session");
+    out_style(o, OUT_BOLD);
+    out_printf(o, "%lld", (long long)s->id);
+    out_style(o, OUT_PLAIN);
+    out_raw(o, "  ");
+    out_text(o, s->uid);
+    out_end_line(o);
+    server_line(o, s);
+    command_line(o, s->command);
+    client_line(o, s);
+    start_line(o, s, v);
+    end_line(o, s, v);
+    traffic_line(o, &v->summary);
+    out_end_line(o);
+}
+
+void session_title(struct out *o, const struct query_session *s)
+{
+    char started[CLOCK_TEXT_MAX];
+    clock_local_text(s->started_at_us, started);
+    out_style(o, OUT_DIM);
+    out_printf(o, "session %lld  ", (long long)s->id);
+    out_text(o, s->name);
+    out_printf(o, "  %s", started);
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+}

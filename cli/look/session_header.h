@@ -1,0 +1,15 @@
+/* session_header.h - what `show` prints above the messages of a session.
+ *
+ * Owns      nothing.
+ * Errors    those of the output (cli/frame/out.h). */
+#ifndef MI_CLI_LOOK_SESSION_HEADER_H
+#define MI_CLI_LOOK_SESSION_HEADER_H
+
+#include "cli/frame/out.h"
+#include "cli/frame/session.h"
+
+void session_header(struct out *o, const struct query_session *s, const struct session_view *v);
+/* The session in one line. */
+void session_title(struct out *o, const struct query_session *s);
+
+#endif

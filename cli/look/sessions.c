@@ -1,0 +1,189 @@
+/* sessions.c - `mcp-interposer sessions`: the recorded sessions, one line each. */
+#include "cli/look/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/frame/filter.h"
+#include "cli/frame/record_json.h"
+#include "cli/frame/table.h"
+#include "cli/settings/config.h"
+
+static const struct opt table_of_options[] = {
+    {'n', "limit", "N", "20", "number of sessions; 0: all"},
+    FILTER_OPTS,
+    {0, "failed", NULL, NULL, "only sessions with a failed call or a bad end"},
+    {0, "live", NULL, NULL, "only running sessions"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each session"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "ENDED is the reason why a session ended, with the exit status unless it is 0;\n"
+    "`live` while it is running; `died` if its proxy was killed before it could\n"
+    "record an end. `tools changed`: the server had other tools than in the session\n"
+    "before (see `tools --diff`).\n"
+    "CALLS are the client's requests; ERRORS are those that failed or were rejected.\n"
+    "A bad end is `died`, or an exit status other than 0. Options that select\n"
+    "sessions are combined.\n"
+    "\n"
+    "  mcp-interposer show ID    the messages of a session; the beginning of its UID\n"
+    "                            works as well\n";
+/* clang-format on */
+
+static const struct table_column columns[] = {
+    {"ID", true, 20, 0},      {"UID", false, 26, 3},    {"STARTED", false, 19, 0},
+    {"SERVER", false, 24, 0}, {"CLIENT", false, 24, 2}, {"PROTOCOL", false, 12, 1},
+    {"CALLS", true, 12, 0},   {"ERRORS", true, 12, 0},  {"LASTED", true, 10, 0},
+    {"ENDED", false, 32, 0},
+};
+
+struct listing {
+    struct query *q;
+    struct out out;
+    struct table table;
+    struct buf text; /* owned; scratch */
+    struct filter filter;
+    int64_t left; /* sessions that may still be listed, if limited */
+    bool json, limited, failed, live;
+    bool older; /* there are sessions beyond the limit */
+    int status;
+};
+
+static enum out_style end_style(const struct query_session *s, enum session_state state)
+{
+    if (state == SESSION_LIVE)
+        return OUT_GREEN;
+    if (state != SESSION_ENDED)
+        return OUT_RED;
+    return s->has_exit_status && s->exit_status != 0 ? OUT_YELLOW : OUT_PLAIN;
+}
+
+static void add_row(struct listing *l, const struct query_session *s, const struct session_view *v)
+{
+    struct table *t = &l->table;
+    char started[CLOCK_TEXT_MAX];
+    clock_local_text(s->started_at_us, started);
+    int64_t errors = session_errors(&v->summary);
+    size_t uid_n = s->uid_unique > 8 ? s->uid_unique : size_min(8, s->uid.n);
+    table_add_int(t, s->id, OUT_BOLD);
+    table_add(t, (struct slice){s->uid.p, uid_n}, OUT_DIM);
+    table_add(t, slice_of(started), OUT_PLAIN);
+    table_add(t, s->name, OUT_CYAN);
+    buf_slice_add(&l->text, s->client_name.p != NULL ? s->client_name : slice_of("-"));
+    if (s->client_version.p != NULL) {
+        buf_addc(&l->text, ' ');
+        buf_slice_add(&l->text, s->client_version);
+    }
+    table_add_buf(t, &l->text, OUT_PLAIN);
+    table_add(t, s->protocol_version.p != NULL ? s->protocol_version : slice_of("-"), OUT_PLAIN);
+    table_add_int(t, v->summary.calls, OUT_PLAIN);
+    table_add_int(t, errors, errors > 0 ? OUT_RED : OUT_PLAIN);
+    table_add_duration(t, v->lasted_us);
+    session_end_text(&l->text, s, v->state);
+    buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
+    buf_adds(&l->text, v->summary.unfinished ? ", unfinished lines" : "");
+    table_add_buf(t, &l->text, end_style(s, v->state));
+}
+
+/* Filters that do not need the messages. */
+static bool is_wanted(const struct listing *l, const struct query_session *s)
+{
+    return filter_takes(&l->filter, s) && (!l->live || session_state_of(s) == SESSION_LIVE);
+}
+
+static bool has_failed(const struct query_session *s, const struct session_view *v)
+{
+    return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
+           session_errors(&v->summary) > 0;
+}
+
+static void list_session(struct listing *l, const struct query_session *s,
+                         const struct session_view *v)
+{
+    if (l->json) {
+        record_json_session(&l->out.b, s, v);
+        out_end_line(&l->out);
+    } else {
+        add_row(l, s, v);
+    }
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct listing *l = ctx;
+    struct session_view v;
+    if (!is_wanted(l, s))
+        return true;
+    l->older = l->limited && l->left == 0;
+    if (l->older && !l->failed)
+        return false;
+    l->status = session_look(l->q, s, false, &v);
+    if (l->status < 0)
+        return false;
+    bool listed = !l->failed || has_failed(s, &v);
+    if (listed && !l->older) {
+        list_session(l, s, &v);
+        l->left--;
+    }
+    session_close(&v);
+    return !(listed && l->older) && !out_ended(&l->out);
+}
+
+static bool is_narrowed(const struct listing *l)
+{
+    return l->filter.server != NULL || l->filter.client != NULL || l->failed || l->live ||
+           l->filter.since_us != INT64_MIN || l->filter.until_us != INT64_MAX;
+}
+
+static int list(struct query *q, const struct settings *settings)
+{
+    int64_t limit = settings_number(settings, "limit");
+    bool json = settings_on(settings, "json");
+    struct listing l = {
+        .q = q,
+        .left = limit,
+        .limited = limit > 0,
+        .json = json,
+        .failed = settings_on(settings, "failed"),
+        .live = settings_on(settings, "live"),
+    };
+    filter_read(&l.filter, settings);
+    out_open(&l.out);
+    table_open(&l.table, columns, MI_COUNT(columns));
+    int st = query_sessions(q, 0, on_session, &l);
+    if (st == 0)
+        st = l.status;
+    if (st == 0 && !json && l.table.cells_n > 0 && !table_print(&l.table, &l.out))
+        st = MI_ENOMEM;
+    if (st == 0 && l.older && l.out.is_terminal && !json) {
+        out_words(&l.out, OUT_DIM, "Older sessions are not shown; -n 0 lists all.");
+        out_end_line(&l.out);
+    }
+    bool none = l.table.cells_n == 0;
+    table_close(&l.table);
+    buf_close(&l.text);
+    int status = out_close(&l.out);
+    if (st < 0)
+        return session_fail(q, st);
+    if (none && !json && is_narrowed(&l))
+        log_warn("no matching session in %s", query_vault(q));
+    else if (none && !json)
+        log_warn("no session in %s yet", query_vault(q));
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, list);
+}
+
+const struct command command_sessions = {
+    .name = "sessions",
+    .summary = "list the recorded sessions, newest first",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

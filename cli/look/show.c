@@ -1,0 +1,254 @@
+/* show.c - `mcp-interposer show`: one session, message by message. */
+#include "cli/look/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/pager.h"
+#include "cli/frame/record_json.h"
+#include "cli/look/session_header.h"
+#include "cli/look/timeline.h"
+#include "cli/settings/config.h"
+#include "wire/json/text.h"
+
+static const struct opt table_of_options[] = {
+    {'b', "bodies", NULL, NULL, "print every body in full, as it was recorded"},
+    {'p', "pretty", NULL, NULL, "print every body in full, indented"},
+    {'s', "seq", "N", NULL, "only one call: request N, related messages, and its answer"},
+    {0, "no-pager", NULL, NULL, "do not use $PAGER on a terminal"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each row, including bodies"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; without\n"
+    "it, the newest session that has a message.\n"
+    "The arrow points to the server or to the client. TOOK is the time from a request\n"
+    "to its answer. After SIZE follow the findings [in brackets] and the arguments,\n"
+    "the result or the error, as far as they fit. On a terminal the output is shown\n"
+    "with $PAGER, else `less`.\n";
+/* clang-format on */
+
+struct showing {
+    struct query *q;
+    struct query_session session;
+    struct session_view view;
+    struct out out;
+    struct timeline timeline;
+    bool json;
+    int64_t seq;      /* of the requested call; 0: all */
+    struct buf token; /* owned; its progress token as JSON text; empty: none */
+    struct buf body;  /* owned; a large body */
+    int64_t closed;   /* seq of the message that closed the call; 0: none yet */
+};
+
+/* ---- --json ---- */
+
+static bool json_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    const char *error;
+    struct slice body = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &error);
+    record_json_message(&s->out.b, &s->session, m, body, error);
+    out_end_line(&s->out);
+    return !out_ended(&s->out);
+}
+
+static bool json_event(void *ctx, const struct query_event *e)
+{
+    struct showing *s = ctx;
+    record_json_event(&s->out.b, &s->session, e);
+    out_end_line(&s->out);
+    return !out_ended(&s->out);
+}
+
+/* ---- for people ---- */
+
+static bool text_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    timeline_message(&s->timeline, m);
+    return !out_ended(&s->out);
+}
+
+static bool text_event(void *ctx, const struct query_event *e)
+{
+    struct showing *s = ctx;
+    timeline_event(&s->timeline, e);
+    return !out_ended(&s->out);
+}
+
+#define MEASURED 500 /* messages that decide the width of the columns */
+
+static bool measure(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    timeline_measure(&s->timeline, m);
+    return true;
+}
+
+static int show_all(struct showing *s)
+{
+    int64_t last = s->view.summary.last_seq;
+    if (s->json) {
+        record_json_session(&s->out.b, &s->session, &s->view);
+        out_end_line(&s->out);
+        return query_timeline(s->q, s->session.id, 0, last, json_message, json_event, s);
+    }
+    int st =
+        query_timeline(s->q, s->session.id, 0, last < MEASURED ? last : MEASURED, measure, NULL, s);
+    if (st < 0)
+        return st;
+    session_header(&s->out, &s->session, &s->view);
+    if (last > 0)
+        timeline_columns(&s->timeline);
+    return query_timeline(s->q, s->session.id, 0, last, text_message, text_event, s);
+}
+
+/* ---- --seq ---- */
+
+/* The JSON text of params.NAME or params._meta.NAME; {NULL, 0}: none. */
+static struct slice param(struct slice body, bool in_meta, const char *name)
+{
+    struct json_scan scan;
+    if (body.p == NULL || json_scan(body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return (struct slice){0};
+    struct json_value v = json_get((struct json_value){scan.type, scan.root}, "params");
+    if (in_meta && v.type == JSON_OBJECT)
+        v = json_get(v, "_meta");
+    if (v.type == JSON_OBJECT)
+        v = json_get(v, name);
+    else
+        return (struct slice){0};
+    return v.type != JSON_NONE ? v.text : (struct slice){0};
+}
+
+struct target {
+    int64_t seq;
+    bool found;
+    int64_t request_seq;
+};
+
+static bool find_target(void *ctx, const struct query_message *m)
+{
+    struct target *t = ctx;
+    t->found = true;
+    t->request_seq = m->request_seq;
+    return false;
+}
+
+static bool belongs(struct showing *s, const struct query_message *m)
+{
+    if (m->seq == s->seq || m->request_seq == s->seq || m->batch_seq == s->seq)
+        return true;
+    if (s->token.n == 0 || s->closed != 0 || m->kind != KIND_NOTIFICATION || m->method.p == NULL ||
+        !slice_is(m->method, "notifications/progress"))
+        return false;
+    return slice_eq(param(m->body, false, "progressToken"), buf_slice(&s->token));
+}
+
+static bool call_message(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    if (!belongs(s, m))
+        return true;
+    if (m->seq == s->seq && m->kind == KIND_REQUEST)
+        buf_slice_add(&s->token, param(m->body, true, "progressToken"));
+    else if (m->request_seq == s->seq && m->action == ROW_FORWARDED)
+        s->closed = m->seq;
+    return s->json ? json_message(s, m) : text_message(s, m);
+}
+
+static bool call_measure(void *ctx, const struct query_message *m)
+{
+    struct showing *s = ctx;
+    if (belongs(s, m))
+        timeline_measure(&s->timeline, m);
+    return true;
+}
+
+static int show_call(struct showing *s)
+{
+    struct target t = {.seq = s->seq};
+    int64_t last = s->view.summary.last_seq;
+    int st = query_timeline(s->q, s->session.id, s->seq, s->seq, find_target, NULL, &t);
+    if (st < 0)
+        return st;
+    if (!t.found) {
+        if (last == 0)
+            log_error("session %lld has no messages; see: mcp-interposer sessions",
+                      (long long)s->session.id);
+        else
+            log_error("session %lld has no message %lld; it has 1 to %lld",
+                      (long long)s->session.id, (long long)s->seq, (long long)last);
+        return MI_ENOENT;
+    }
+    if (t.request_seq > 0)
+        s->seq = t.request_seq; /* an answer: start at its request */
+    if (!s->json) {
+        int64_t near = s->seq > last - MEASURED ? last : s->seq + MEASURED;
+        st = query_timeline(s->q, s->session.id, s->seq, near, call_measure, NULL, s);
+        if (st < 0)
+            return st;
+        session_title(&s->out, &s->session);
+        timeline_columns(&s->timeline);
+    }
+    return query_timeline(s->q, s->session.id, s->seq, last, call_message, NULL, s);
+}
+
+/* ---- the command ---- */
+
+static int print_session(struct showing *s, const struct settings *settings)
+{
+    enum timeline_bodies bodies = settings_on(settings, "pretty")   ? BODIES_PRETTY
+                                  : settings_on(settings, "bodies") ? BODIES_RAW
+                                                                    : BODIES_SHORT;
+    if (s->seq > 0 && bodies == BODIES_SHORT)
+        bodies = BODIES_PRETTY;
+    struct pager pager = {.terminal = -1};
+    out_open(&s->out);
+    if (!settings_on(settings, "no-pager"))
+        pager_open(&pager, &s->out);
+    timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
+    int st = s->seq > 0 ? show_call(s) : show_all(s);
+    timeline_close(&s->timeline);
+    buf_close(&s->token);
+    buf_close(&s->body);
+    int status = out_close(&s->out);
+    pager_close(&pager);
+    if (st < 0 && st != MI_ENOENT)
+        (void)session_fail(s->q, st);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+static int show(struct query *q, const struct settings *settings)
+{
+    struct showing s = {.q = q, .json = settings_on(settings, "json")};
+    if (settings_text(settings, "seq") != NULL)
+        s.seq = settings_number(settings, "seq");
+    int st = query_session(q, settings->operands[0], &s.session);
+    if (st == 0)
+        st = session_look(q, &s.session, true, &s.view);
+    if (st < 0)
+        return session_fail(q, st);
+    int status = print_session(&s, settings);
+    session_close(&s.view);
+    return status;
+}
+
+static int run(const struct settings *settings)
+{
+    if (settings_text(settings, "seq") != NULL && settings_number(settings, "seq") == 0)
+        return settings_usage(settings, "--seq: message numbers start at 1");
+    return session_command(settings, show);
+}
+
+const struct command command_show = {
+    .name = "show",
+    .summary = "show the messages of a session",
+    .usage = "[OPTIONS] [SESSION]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

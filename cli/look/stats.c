@@ -1,0 +1,299 @@
+/* stats.c - `mcp-interposer stats`: calls by tool, server, client, day or method. */
+#include "cli/look/commands.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/filter.h"
+#include "cli/frame/session.h"
+#include "cli/frame/table.h"
+#include "cli/look/tally.h"
+#include "cli/settings/config.h"
+
+static const struct opt table_of_options[] = {
+    {'b', "by", "tool|server|client|day|method", "tool", "what to group by"},
+    {'n', "limit", "N", "40", "number of lines, most calls first (days: newest first); 0: all"},
+    FILTER_OPTS,
+    {0, "json", NULL, NULL, "print one JSON object per line for each group"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "CALLS are requests of clients; with --by tool only calls of tools. ERRORS are\n"
+    "those that failed, were rejected or timed out, including TIMEOUTS. P50 is the\n"
+    "time that half of the answered calls did not exceed; P95 and P99 likewise. BYTES\n"
+    "are requests and answers together. LATENCY shows how many took up to 1, 3, 10,\n"
+    "30, 100, 300 ms, 1, 3, 10 s, and longer.\n"
+    "--since and --until select calls by their own time, not by their session's.\n";
+/* clang-format on */
+
+enum { BY_TOOL, BY_SERVER, BY_CLIENT, BY_DAY, BY_METHOD };
+static const char *const by_names[] = {"tool", "server", "client", "day", "method"};
+
+/* --by tool has two key columns, the others have one. */
+#define NUMBER_COLUMNS                                                                             \
+    {"CALLS", true, 12, 0}, {"ERRORS", true, 12, 0}, {"TIMEOUTS", true, 12, 3},                    \
+        {"P50", true, 10, 0}, {"P95", true, 10, 0}, {"P99", true, 10, 4}, {"MAX", true, 10, 2},    \
+        {"BYTES", true, 10, 5}, {"FIRST", false, 10, 7}, {"LAST", false, 10, 6},                   \
+    {                                                                                              \
+        "LATENCY", false, TALLY_BUCKETS, 1                                                         \
+    }
+static const struct table_column tool_columns[] = {
+    {"SERVER", false, 24, 0}, {"TOOL", false, 32, 0}, NUMBER_COLUMNS};
+static const struct table_column key_columns[][1 + 11] = {
+    [BY_TOOL] = {{0}},
+    [BY_SERVER] = {{"SERVER", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_CLIENT] = {{"CLIENT", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_DAY] = {{"DAY", false, 10, 0}, NUMBER_COLUMNS},
+    [BY_METHOD] = {{"METHOD", false, 40, 0}, NUMBER_COLUMNS},
+};
+
+struct counting {
+    struct query *q;
+    int by;
+    struct filter filter;
+    const struct query_session *session;
+    struct tally tally;
+    struct buf key; /* owned; scratch, also for cells */
+    struct out out;
+    struct table table;
+    int status;
+};
+
+/* ---- counting ---- */
+
+#define PART_END '\xFF' /* does not occur in UTF-8 */
+
+static void add_part(struct buf *b, struct slice part)
+{
+    if (part.p != NULL)
+        text_utf8(b, part);
+    buf_addc(b, PART_END);
+}
+
+static void make_key(struct counting *c, const struct query_call *call, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    buf_clear(&c->key);
+    switch (c->by) {
+    case BY_TOOL:
+        add_part(&c->key, c->session->name);
+        add_part(&c->key, call->target);
+        break;
+    case BY_SERVER:
+        add_part(&c->key, c->session->name);
+        break;
+    case BY_CLIENT:
+        add_part(&c->key, c->session->client_name);
+        break;
+    case BY_DAY:
+        clock_local_text(at_us, text);
+        add_part(&c->key, (struct slice){text, size_min(strlen(text), 10)});
+        break;
+    default:
+        add_part(&c->key, call->method);
+    }
+}
+
+static bool on_call(void *ctx, const struct query_call *call)
+{
+    struct counting *c = ctx;
+    int64_t at_us = c->session->started_at_us + call->t_us;
+    if (!filter_time(&c->filter, at_us) ||
+        (c->by == BY_TOOL && !slice_is(call->method, "tools/call")))
+        return true;
+    make_key(c, call, at_us);
+    c->status = c->key.failed ? MI_ENOMEM : tally_add(&c->tally, buf_slice(&c->key), call, at_us);
+    return c->status == 0;
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct counting *c = ctx;
+    if (!filter_may_hold(&c->filter, s))
+        return true;
+    c->session = s;
+    int st = query_calls(c->q, s->id, on_call, c);
+    if (st < 0)
+        c->status = st;
+    return c->status == 0;
+}
+
+/* ---- printing ---- */
+
+static struct slice next_part(struct slice *key)
+{
+    const char *end = memchr(key->p, PART_END & 0xFF, key->n);
+    struct slice part = {key->p, (size_t)(end - key->p)};
+    key->p = end + 1;
+    key->n -= part.n + 1;
+    return part;
+}
+
+static void add_day(struct table *t, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_local_text(at_us, text);
+    table_add(t, (struct slice){text, size_min(strlen(text), 10)}, OUT_DIM);
+}
+
+/* One character per bucket; its height is relative to the largest bucket. */
+static void add_histogram(struct counting *c, const struct tally_group *g)
+{
+    static const char *const blocks[] = {" ",
+                                         "\xE2\x96\x81",
+                                         "\xE2\x96\x82",
+                                         "\xE2\x96\x83",
+                                         "\xE2\x96\x84",
+                                         "\xE2\x96\x85",
+                                         "\xE2\x96\x86",
+                                         "\xE2\x96\x87",
+                                         "\xE2\x96\x88"};
+    static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
+    int64_t most = 1;
+    size_t n = 0; /* without trailing empty buckets */
+    for (size_t i = 0; i < TALLY_BUCKETS; i++) {
+        most = g->bucket[i] > most ? g->bucket[i] : most;
+        n = g->bucket[i] > 0 ? i + 1 : n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t height = (size_t)((double)g->bucket[i] * 8. / (double)most + 0.5);
+        if (height == 0 && g->bucket[i] > 0)
+            height = 1;
+        buf_adds(&c->key, c->out.utf8 ? blocks[height] : ascii[height]);
+    }
+    table_add_buf(&c->table, &c->key, OUT_CYAN);
+}
+
+static void add_row(struct counting *c, const struct tally_group *g)
+{
+    struct table *t = &c->table;
+    struct slice key = intern_text(&c->tally.keys, g->key);
+    for (bool first = true; key.n > 0; first = false) {
+        struct slice part = next_part(&key);
+        table_add(t, part.n > 0 ? part : slice_of("-"), first ? OUT_CYAN : OUT_BOLD);
+    }
+    table_add_int(t, g->calls, OUT_PLAIN);
+    table_add_int(t, g->errors, g->errors > 0 ? OUT_RED : OUT_PLAIN);
+    table_add_int(t, g->timeouts, g->timeouts > 0 ? OUT_RED : OUT_PLAIN);
+    table_add_duration(t, tally_percentile(g, 50));
+    table_add_duration(t, tally_percentile(g, 95));
+    table_add_duration(t, tally_percentile(g, 99));
+    table_add_duration(t, tally_percentile(g, 100));
+    table_add_size(t, g->request_bytes + g->response_bytes);
+    add_day(t, g->first_at_us);
+    add_day(t, g->last_at_us);
+    add_histogram(c, g);
+}
+
+static void json_time(struct json_out *j, const char *name, int64_t us)
+{
+    if (us >= 0)
+        json_out_int(j, name, us);
+    else
+        json_out_null(j, name);
+}
+
+static void json_row(struct counting *c, const struct tally_group *g)
+{
+    struct json_out j = json_out_to(&c->out.b);
+    struct slice key = intern_text(&c->tally.keys, g->key);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "stats");
+    for (bool first = true; key.n > 0; first = false) {
+        struct slice part = next_part(&key);
+        const char *name = first && c->by == BY_TOOL ? "server" : by_names[c->by];
+        json_out_text(&j, name, part.n > 0 ? part : (struct slice){0});
+    }
+    json_out_int(&j, "calls", g->calls);
+    json_out_int(&j, "errors", g->errors);
+    json_out_int(&j, "timeouts", g->timeouts);
+    json_out_int(&j, "cancelled", g->cancelled);
+    json_out_int(&j, "open", g->open);
+    json_time(&j, "p50_us", tally_percentile(g, 50));
+    json_time(&j, "p95_us", tally_percentile(g, 95));
+    json_time(&j, "p99_us", tally_percentile(g, 99));
+    json_time(&j, "max_us", tally_percentile(g, 100));
+    json_out_int(&j, "request_bytes", g->request_bytes);
+    json_out_int(&j, "response_bytes", g->response_bytes);
+    json_out_int(&j, "first_at_us", g->first_at_us);
+    json_out_int(&j, "last_at_us", g->last_at_us);
+    json_out_array(&j, "latency");
+    for (size_t i = 0; i < TALLY_BUCKETS; i++) {
+        json_out_array(&j, NULL);
+        json_time(&j, NULL, tally_bucket_us(i) != INT64_MAX ? tally_bucket_us(i) : -1);
+        json_out_int(&j, NULL, g->bucket[i]);
+        json_out_end(&j);
+    }
+    json_out_end(&j);
+    json_out_end(&j);
+    out_end_line(&c->out);
+}
+
+static int print(struct counting *c, size_t limit, bool json)
+{
+    size_t n = limit > 0 ? size_min(limit, c->tally.n) : c->tally.n;
+    buf_clear(&c->key);
+    tally_sort(&c->tally, c->by == BY_DAY);
+    if (c->by == BY_TOOL)
+        table_open(&c->table, tool_columns, MI_COUNT(tool_columns));
+    else
+        table_open(&c->table, key_columns[c->by], MI_COUNT(key_columns[c->by]));
+    for (size_t i = 0; i < n; i++) {
+        if (json)
+            json_row(c, &c->tally.group[i]);
+        else
+            add_row(c, &c->tally.group[i]);
+    }
+    bool ok = json || n == 0 || table_print(&c->table, &c->out);
+    if (ok && !json && n < c->tally.n && c->out.is_terminal) {
+        out_style(&c->out, OUT_DIM);
+        out_printf(&c->out, "%zu more are not shown; -n 0 lists all.", c->tally.n - n);
+        out_style(&c->out, OUT_PLAIN);
+        out_end_line(&c->out);
+    }
+    table_close(&c->table);
+    return ok ? 0 : MI_ENOMEM;
+}
+
+static int count(struct query *q, const struct settings *s)
+{
+    struct counting c = {.q = q};
+    bool json = settings_on(s, "json");
+    for (size_t i = 0; i < MI_COUNT(by_names); i++)
+        if (settings_is(s, "by", by_names[i]))
+            c.by = (int)i;
+    filter_read(&c.filter, s);
+    out_open(&c.out);
+    int st = query_sessions(q, 0, on_session, &c);
+    if (st == 0)
+        st = c.status;
+    bool none = c.tally.n == 0;
+    if (st == 0)
+        st = print(&c, (size_t)settings_number(s, "limit"), json);
+    tally_close(&c.tally);
+    buf_close(&c.key);
+    int status = out_close(&c.out);
+    if (st < 0)
+        return session_fail(q, st);
+    if (none && !json)
+        log_warn("no matching call in %s", query_vault(q));
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, count);
+}
+
+const struct command command_stats = {
+    .name = "stats",
+    .summary = "count calls by tool, server, client, day or method",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

@@ -1,0 +1,360 @@
+/* tail.c - `mcp-interposer tail`: follows the messages of all sessions. */
+#include "cli/look/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/filter.h"
+#include "cli/look/followed.h"
+#include "cli/look/tail_page.h"
+#include "cli/look/watch.h"
+#include "cli/settings/config.h"
+
+#include <stdio.h>
+
+#define LAST_SESSIONS 10 /* ended sessions that are read for the last lines */
+#define ROUNDS_MAX 2     /* pages of each session before new sessions are looked for */
+#define REFRESH_MS 1000  /* of the line with the open calls */
+
+static const struct opt table_of_options[] = {
+    {'n', "last", "N", "20", "number of past messages to begin with"},
+    {'f', "follow", NULL, NULL, "follow new messages; the default on a terminal"},
+    {0, "once", NULL, NULL, "do not follow, not even on a terminal"},
+    {0, "server", "NAME", NULL, "only sessions of this server; may be a glob such as 'git*'"},
+    {0, "client", "NAME", NULL, "only sessions of this client; may be a glob"},
+    {0, "method", "NAME", NULL,
+     "only messages with this method, and answers to them; may be a glob"},
+    {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},
+    {0, "failed", NULL, NULL, "only failed calls and rejected messages"},
+    {0, "json", NULL, NULL,
+     "print one JSON object per line for each message and event, including bodies"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Each line is a message or an event, as in `show`, after the time of day, the\n"
+    "number of the session and its server. On a terminal the last line lists the\n"
+    "pending calls and how long they have been pending. A terminal of less than 100\n"
+    "columns has no room for ID and SIZE.\n";
+/* clang-format on */
+
+struct tail {
+    struct query *q;
+    struct filter filter;
+    const char *method, *tool; /* globs; NULL: any */
+    bool failed, follow, narrowed;
+    struct tail_page page;
+    struct followed live;
+    const struct followed_session *of; /* the session that is being read */
+    int64_t newest;                    /* the highest session id seen */
+    int64_t version;
+    int status;
+};
+
+/* ---- a row ---- */
+
+static bool is_wanted(const struct tail *t, const struct query_message *m)
+{
+    if (!filter_call(t->method, t->tool, session_method(m), session_target(m)))
+        return false;
+    enum call_status status = session_status(m);
+    return !t->failed || (status != CALL_UNKNOWN && status != CALL_OK) || m->action == ROW_REFUSED;
+}
+
+static void note_call(struct tail *t, const struct query_message *m)
+{
+    bool to_server = m->direction == ROW_C2S;
+    if (m->action != ROW_FORWARDED)
+        return;
+    if (to_server && m->kind == KIND_REQUEST && m->origin == ROW_PEER) {
+        if (filter_call(t->method, t->tool, m->method, m->target))
+            followed_asked(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
+    } else if (m->request_seq > 0 &&
+               (to_server ? m->kind == KIND_NOTIFICATION : session_is_answer(m))) {
+        followed_closed(&t->live, t->of->s.id, m->request_seq);
+    }
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct tail *t = ctx;
+    note_call(t, m);
+    if (is_wanted(t, m))
+        t->status = tail_page_message(&t->page, m);
+    return t->status == 0;
+}
+
+static bool on_event(void *ctx, const struct query_event *e)
+{
+    struct tail *t = ctx;
+    if (!t->narrowed)
+        t->status = tail_page_event(&t->page, e);
+    return t->status == 0;
+}
+
+static void print(struct tail *t, size_t max)
+{
+    int st = tail_page_print(&t->page, max);
+    t->status = t->status == 0 ? st : t->status;
+}
+
+/* ---- reading ---- */
+
+static void set_session(struct tail *t, const struct followed_session *s)
+{
+    t->of = s;
+    tail_page_of(&t->page, &s->s);
+}
+
+/* The session's row as it is now; valid until the next call. */
+static bool load_row(struct tail *t, int64_t id, struct query_session *ret)
+{
+    int st = query_session_by_id(t->q, id, ret);
+    if (st < 0 && st != MI_ENOENT) /* it may have been removed */
+        t->status = st;
+    return st == 0;
+}
+
+/* With --client, a session is read, from its start, once the name of its client is recorded. */
+static bool knows_client(struct tail *t, size_t i)
+{
+    struct query_session now;
+    struct followed_session *s = t->live.session[i];
+    if (t->filter.client == NULL || s->s.client_name.p != NULL)
+        return true;
+    if (!load_row(t, s->s.id, &now) || now.client_name.p == NULL)
+        return false;
+    if (!filter_takes(&t->filter, &now)) {
+        s->unwanted = true;
+        return false;
+    }
+    t->status = followed_update(s, &now);
+    return t->status == 0;
+}
+
+/* Reads one page of every session. false: there was nothing new. */
+static bool read_round(struct tail *t)
+{
+    bool some = false;
+    for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
+        struct followed_session *s = t->live.session[i];
+        int64_t seq = s->seq, event = s->event;
+        if (s->unwanted || !knows_client(t, i))
+            continue;
+        set_session(t, s);
+        int st = query_more(t->q, s->s.id, &s->seq, &s->event, on_message, on_event, t);
+        if (t->status == 0)
+            t->status = st;
+        some |= s->seq != seq || s->event != event;
+    }
+    return some;
+}
+
+/* false: there is more to read, after a check for new sessions. */
+static bool read_all(struct tail *t)
+{
+    bool some = true;
+    for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->page.out); i++) {
+        some = read_round(t);
+        print(t, SIZE_MAX);
+        out_flush(&t->page.out);
+    }
+    return !some;
+}
+
+static bool on_new_session(void *ctx, const struct query_session *s)
+{
+    struct tail *t = ctx;
+    if (s->id <= t->newest)
+        return false;
+    struct filter f = t->filter;
+    f.client = s->client_name.p != NULL ? f.client : NULL;
+    if (filter_takes(&f, s))
+        t->status = followed_add(&t->live, s);
+    return t->status == 0;
+}
+
+static void find_new(struct tail *t)
+{
+    int64_t newest = 0;
+    t->status = query_newest(t->q, &newest);
+    if (t->status < 0 || newest <= t->newest)
+        return;
+    int st = query_sessions(t->q, 0, on_new_session, t);
+    t->status = t->status == 0 ? st : t->status;
+    for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
+        if (t->live.session[i]->s.id <= t->newest)
+            continue;
+        set_session(t, t->live.session[i]);
+        if (!t->narrowed)
+            t->status = tail_page_session(&t->page, &t->of->s, "started");
+    }
+    t->newest = newest;
+}
+
+/* Marks sessions whose end is recorded: a read after this returns all their rows. */
+static void find_ended(struct tail *t)
+{
+    for (size_t i = 0; i < t->live.n && t->status == 0; i++) {
+        int64_t at_us = 0;
+        t->status = query_end(t->q, t->live.session[i]->s.id, &at_us);
+        t->live.session[i]->ended = at_us != 0;
+    }
+}
+
+static void drop_ended(struct tail *t)
+{
+    for (size_t i = t->live.n; i-- > 0 && t->status == 0;) {
+        struct followed_session *s = t->live.session[i];
+        struct query_session now;
+        if (!s->ended && !s->unwanted)
+            continue;
+        if (s->ended && !s->unwanted && !t->narrowed && knows_client(t, i) &&
+            load_row(t, s->s.id, &now)) {
+            set_session(t, s);
+            t->status = tail_page_session(&t->page, &now, "ended");
+        }
+        followed_drop(&t->live, i);
+    }
+    print(t, SIZE_MAX);
+}
+
+/* false: call again without waiting. */
+static bool poll_vault(struct tail *t)
+{
+    int64_t version = t->version;
+    t->status = query_version(t->q, &version);
+    if (t->status < 0 || version == t->version)
+        return true;
+    find_new(t);
+    find_ended(t);
+    if (!read_all(t))
+        return false;
+    drop_ended(t);
+    t->version = version;
+    return true;
+}
+
+/* ---- the last lines, then new ones ---- */
+
+struct beginning {
+    struct tail *t;
+    int ended; /* number of ended sessions that are read */
+};
+
+static bool on_old_session(void *ctx, const struct query_session *s)
+{
+    struct beginning *b = ctx;
+    struct tail *t = b->t;
+    enum session_state state = session_state_of(s);
+    bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
+    if (t->newest == 0)
+        t->newest = s->id;
+    struct filter f = t->filter;
+    f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
+    if (!filter_takes(&f, s) || (!is_open && b->ended >= LAST_SESSIONS))
+        return true;
+    b->ended += !is_open;
+    t->status = followed_add(&t->live, s);
+    return t->status == 0;
+}
+
+static bool on_open_call(void *ctx, const struct query_call *c)
+{
+    struct tail *t = ctx;
+    if (c->status == CALL_OPEN && filter_call(t->method, t->tool, c->method, c->target) &&
+        c->request_seq <= t->of->seq) /* later ones are added when they are read */
+        followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
+    return true;
+}
+
+/* Moves to `last` messages before the end of a session. Newer messages are read later. */
+static int go_near_end(struct tail *t, struct followed_session *s, int64_t last)
+{
+    int64_t seq = 0, event = 0;
+    int st = query_last(t->q, s->s.id, &seq, &event);
+    s->seq = seq > last ? seq - last : 0;
+    s->event = s->seq == 0 && last > 0 ? 0 : event;
+    set_session(t, s);
+    if (st == 0 && t->page.shows_open && s->seq > 0) /* the others are added when they are read */
+        st = query_calls(t->q, s->s.id, on_open_call, t);
+    return st;
+}
+
+static int begin(struct tail *t, int64_t last)
+{
+    struct beginning b = {.t = t};
+    int st = query_version(t->q, &t->version);
+    if (st == 0)
+        st = query_sessions(t->q, 0, on_old_session, &b);
+    for (size_t i = 0; st == 0 && t->status == 0 && i < t->live.n; i++)
+        st = go_near_end(t, t->live.session[i], last);
+    find_ended(t);
+    for (bool some = true; st == 0 && t->status == 0 && some;)
+        some = read_round(t);
+    if (!t->page.json && !t->follow && t->page.line_n == 0 && last > 0)
+        log_warn("no matching message in %s", query_vault(t->q));
+    else if (!t->page.json && t->status == 0)
+        tail_page_titles(&t->page);
+    print(t, (size_t)last);
+    for (size_t i = t->live.n; i-- > 0;)
+        if (session_state_of(&t->live.session[i]->s) == SESSION_DIED || t->live.session[i]->ended)
+            followed_drop(&t->live, i);
+    return st != 0 ? st : t->status;
+}
+
+static void follow(struct tail *t)
+{
+    struct watch w;
+    enum watch_result r = WATCH_LOOK;
+    watch_open(&w, query_vault(t->q));
+    while (t->status == 0 && !out_ended(&t->page.out) && r == WATCH_LOOK) {
+        bool done = poll_vault(t);
+        tail_page_show_open(&t->page, &t->live);
+        if (t->status == 0)
+            r = watch_wait(&w, !done ? 0 : t->page.open_shown ? REFRESH_MS : WATCH_IDLE_MS);
+    }
+    watch_close(&w);
+    tail_page_hide_open(&t->page);
+}
+
+/* ---- the command ---- */
+
+static int tail(struct query *q, const struct settings *s)
+{
+    struct tail t = {
+        .q = q,
+        .filter = {settings_text(s, "server"), settings_text(s, "client"), INT64_MIN, INT64_MAX},
+        .method = settings_text(s, "method"),
+        .tool = settings_text(s, "tool"),
+        .failed = settings_on(s, "failed"),
+    };
+    tail_page_open(&t.page, q, settings_on(s, "json"));
+    const struct out *o = &t.page.out;
+    t.narrowed = t.method != NULL || t.tool != NULL || t.failed;
+    t.follow = !settings_on(s, "once") && (settings_on(s, "follow") || o->is_terminal);
+    t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
+    int st = begin(&t, settings_number(s, "last"));
+    if (st == 0 && t.follow)
+        follow(&t);
+    st = st == 0 ? t.status : st;
+    if (st < 0)
+        (void)session_fail(q, st);
+    followed_close(&t.live);
+    int status = tail_page_close(&t.page);
+    return st < 0 ? EXIT_TROUBLE : status;
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, tail);
+}
+
+const struct command command_tail = {
+    .name = "tail",
+    .summary = "follow messages live",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

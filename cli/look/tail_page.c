@@ -1,0 +1,176 @@
+#include "cli/look/tail_page.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/units.h"
+#include "cli/frame/record_json.h"
+
+#include <stdlib.h>
+
+#define METHOD_WIDTH 25 /* at the start: printed lines cannot be widened later */
+
+void tail_page_open(struct tail_page *p, struct query *q, bool json)
+{
+    *p = (struct tail_page){.q = q, .json = json};
+    out_open(&p->out);
+    p->page = (struct out){
+        .held = true,
+        .is_terminal = p->out.is_terminal,
+        .coloured = p->out.coloured,
+        .utf8 = p->out.utf8,
+        .columns = p->out.columns,
+    };
+    timeline_open(&p->timeline, &p->page, q, NULL, &p->view, BODIES_SHORT);
+    p->timeline.of_many = true;
+    p->timeline.method_width = METHOD_WIDTH;
+}
+
+int tail_page_close(struct tail_page *p)
+{
+    timeline_close(&p->timeline);
+    buf_close(&p->text);
+    buf_close(&p->page.b);
+    buf_close(&p->page.text);
+    free(p->line);
+    return out_close(&p->out);
+}
+
+/* ---- lines ---- */
+
+void tail_page_of(struct tail_page *p, const struct query_session *s)
+{
+    p->of = s;
+    p->timeline.session = s;
+}
+
+static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
+{
+    if (!GROW(p->line, p->line_n, p->line_cap))
+        return MI_ENOMEM;
+    p->line[p->line_n++] = (struct tail_line){p->of->started_at_us + t_us, from, p->page.b.n};
+    return 0;
+}
+
+static void json_message(struct tail_page *p, const struct query_message *m)
+{
+    const char *error;
+    struct slice body = session_body(p->q, p->of->uid, m, SIZE_MAX, &p->text, &error);
+    record_json_message(&p->page.b, p->of, m, body, error);
+    buf_addc(&p->page.b, '\n');
+}
+
+int tail_page_message(struct tail_page *p, const struct query_message *m)
+{
+    size_t from = p->page.b.n;
+    if (p->json) {
+        json_message(p, m);
+    } else {
+        timeline_measure(&p->timeline, m);
+        timeline_message(&p->timeline, m);
+    }
+    return keep_line(p, m->t_us, from);
+}
+
+int tail_page_event(struct tail_page *p, const struct query_event *e)
+{
+    size_t from = p->page.b.n;
+    if (p->json) {
+        record_json_event(&p->page.b, p->of, e);
+        buf_addc(&p->page.b, '\n');
+    } else {
+        timeline_event(&p->timeline, e);
+    }
+    return keep_line(p, e->t_us, from);
+}
+
+int tail_page_session(struct tail_page *p, const struct query_session *now, const char *what)
+{
+    size_t from = p->page.b.n;
+    int64_t t_us = now->ended_at_us != 0 ? now->ended_at_us - now->started_at_us : 0;
+    if (p->json) {
+        struct session_view v;
+        int st = session_look(p->q, now, false, &v);
+        if (st < 0)
+            return st;
+        record_json_session(&p->page.b, now, &v);
+        buf_addc(&p->page.b, '\n');
+        session_close(&v);
+    } else {
+        struct query_event e = {.t_us = t_us, .kind = slice_of(what)};
+        buf_clear(&p->text);
+        if (now->ended_at_us != 0)
+            session_end_text(&p->text, now, SESSION_ENDED);
+        e.detail = buf_slice(&p->text);
+        timeline_event(&p->timeline, &e);
+    }
+    return keep_line(p, t_us, from);
+}
+
+/* ---- output ---- */
+
+void tail_page_titles(struct tail_page *p)
+{
+    p->timeline.out = &p->out; /* not part of the sorted lines */
+    timeline_columns(&p->timeline);
+    p->timeline.out = &p->page;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct tail_line *x = a, *y = b;
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    /* qsort() is not stable */
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+int tail_page_print(struct tail_page *p, size_t max)
+{
+    size_t skip = p->line_n > max ? p->line_n - max : 0;
+    if (p->line_n > 1)
+        qsort(p->line, p->line_n, sizeof *p->line, by_time);
+    if (p->line_n > skip)
+        tail_page_hide_open(p);
+    for (size_t i = skip; i < p->line_n; i++)
+        buf_add(&p->out.b, p->page.b.p + p->line[i].from, p->line[i].to - p->line[i].from);
+    int st = p->page.b.failed ? MI_ENOMEM : 0;
+    p->line_n = 0;
+    buf_clear(&p->page.b);
+    return st;
+}
+
+void tail_page_hide_open(struct tail_page *p)
+{
+    if (p->open_shown)
+        out_raw(&p->out, "\r\033[K");
+    p->open_shown = false;
+}
+
+static void print_open(struct tail_page *p, const struct followed *f)
+{
+    struct out *o = &p->out;
+    struct buf *b = &p->text;
+    buf_clear(b);
+    if (f->open_n > 0)
+        buf_printf(b, "%zu open: ", f->open_n);
+    for (size_t i = 0; i < f->open_n && b->n < 4 * o->columns; i++) {
+        int64_t us = clock_wall_us() - f->open[i].at_us;
+        buf_printf(b, "%s%s ", i > 0 ? ", " : "", f->open[i].what);
+        units_show_duration(b, us > 0 ? us : 0);
+    }
+    p->open_shown = f->open_n > 0;
+    if (p->open_shown) {
+        out_style(o, OUT_YELLOW);
+        out_fit(o, buf_slice(b), o->columns > 1 ? o->columns - 1 : 1);
+        out_style(o, OUT_PLAIN);
+    }
+}
+
+void tail_page_show_open(struct tail_page *p, const struct followed *f)
+{
+    if (p->shows_open) {
+        tail_page_hide_open(p);
+        print_open(p, f);
+    }
+    out_flush(&p->out);
+}

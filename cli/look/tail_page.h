@@ -1,0 +1,54 @@
+/* tail_page.h - the output of `tail`: lines of several sessions, sorted by time.
+ *
+ * Rules     lines are kept until tail_page_print(). On a terminal the last line lists the open calls; it is erased
+ *           before other lines are printed.
+ * Owns      the output, the pending lines, scratch buffers; tail_page_close() frees them.
+ * Errors    MI_ENOMEM, and those of vault/query/reader.h.
+ * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and tail_page_close(). */
+#ifndef MI_CLI_LOOK_TAIL_PAGE_H
+#define MI_CLI_LOOK_TAIL_PAGE_H
+
+#include "cli/look/followed.h"
+#include "cli/look/timeline.h"
+
+/* A line that is not printed yet. */
+struct tail_line {
+    int64_t at_us;
+    size_t from, to; /* in page.b */
+};
+
+struct tail_page {
+    struct query *q; /* borrowed */
+    bool json;
+    bool shows_open; /* set by the caller; needs a terminal that can erase a line */
+    bool open_shown; /* the last line lists the open calls */
+    struct out out;
+    struct out page;        /* only its buffer is used: lines that are not sorted yet */
+    struct tail_line *line; /* owned */
+    size_t line_n, line_cap;
+    struct timeline timeline;
+    struct session_view view;       /* all zero: lines do not use it */
+    struct buf text;                /* owned; a large body, the open calls */
+    const struct query_session *of; /* borrowed; the session of the next lines */
+};
+
+void tail_page_open(struct tail_page *p, struct query *q, bool json);
+/* EXIT_FINE, or EXIT_TROUBLE after a message on stderr. */
+MI_MUST int tail_page_close(struct tail_page *p);
+
+/* Sets the session of the next lines, which is borrowed. */
+void tail_page_of(struct tail_page *p, const struct query_session *s);
+MI_MUST int tail_page_message(struct tail_page *p, const struct query_message *m);
+MI_MUST int tail_page_event(struct tail_page *p, const struct query_event *e);
+/* A line for the start or the end of the session: `what` is "started" or "ended". */
+MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *now,
+                              const char *what);
+
+/* The column titles, before all lines. */
+void tail_page_titles(struct tail_page *p);
+/* Prints the last `max` of the pending lines; the others are dropped. */
+MI_MUST int tail_page_print(struct tail_page *p, size_t max);
+void tail_page_show_open(struct tail_page *p, const struct followed *f);
+void tail_page_hide_open(struct tail_page *p);
+
+#endif

@@ -1,0 +1,103 @@
+#include "cli/look/tally.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+static const int64_t bucket_us[TALLY_BUCKETS] = {
+    1000, 3000, 10000, 30000, 100000, 300000, 1000000, 3000000, 10000000, INT64_MAX,
+};
+
+int64_t tally_bucket_us(size_t bucket)
+{
+    return bucket_us[bucket];
+}
+
+static bool add_duration(struct tally_group *g, int64_t us)
+{
+    if (!GROW(g->took_us, g->took_n, g->took_cap))
+        return false;
+    g->took_us[g->took_n++] = us;
+    size_t i = 0;
+    while (us > bucket_us[i])
+        i++;
+    g->bucket[i]++;
+    return true;
+}
+
+int tally_add(struct tally *t, struct slice key, const struct query_call *c, int64_t at_us)
+{
+    uint32_t i;
+    int st = intern_add(&t->keys, key, &i);
+    if (st < 0 || !GROW(t->group, (size_t)i, t->cap))
+        return MI_ENOMEM;
+    if (i == t->n)
+        t->group[t->n++] =
+            (struct tally_group){.key = i, .first_at_us = at_us, .last_at_us = at_us};
+    struct tally_group *g = &t->group[i];
+    bool answered =
+        c->status != CALL_OPEN && c->status != CALL_CANCELLED && c->status != CALL_REFUSED;
+    g->calls++;
+    g->open += c->status == CALL_OPEN;
+    g->cancelled += c->status == CALL_CANCELLED;
+    g->timeouts += c->status == CALL_TIMEOUT;
+    g->errors += c->status == CALL_REFUSED || (answered && c->status != CALL_OK);
+    g->request_bytes += c->request_size;
+    g->response_bytes += c->response_size;
+    g->first_at_us = at_us < g->first_at_us ? at_us : g->first_at_us;
+    g->last_at_us = at_us > g->last_at_us ? at_us : g->last_at_us;
+    return !answered || add_duration(g, c->duration_us) ? 0 : MI_ENOMEM;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_keys(const struct tally_group *x, const struct tally_group *y,
+                        const struct intern *keys)
+{
+    struct slice s = intern_text(keys, x->key), t = intern_text(keys, y->key);
+    int order = memcmp(s.p, t.p, size_min(s.n, t.n));
+    return order != 0 ? order : s.n < t.n ? -1 : s.n > t.n;
+}
+
+static int last_key(const void *a, const void *b, void *keys)
+{
+    return compare_keys(b, a, keys);
+}
+
+static int most_calls(const void *a, const void *b, void *keys)
+{
+    const struct tally_group *x = a, *y = b;
+    if (x->calls != y->calls)
+        return x->calls < y->calls ? 1 : -1;
+    return compare_keys(x, y, keys);
+}
+
+void tally_sort(struct tally *t, bool by_key)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->group[i].took_n > 0)
+            qsort(t->group[i].took_us, t->group[i].took_n, sizeof(int64_t), by_value);
+    if (t->n > 0)
+        qsort_r(t->group, t->n, sizeof *t->group, by_key ? last_key : most_calls, &t->keys);
+}
+
+int64_t tally_percentile(const struct tally_group *g, int percent)
+{
+    if (g->took_n == 0)
+        return -1;
+    size_t rank = (g->took_n * (size_t)percent + 99) / 100;
+    return g->took_us[rank > 0 ? rank - 1 : 0];
+}
+
+void tally_close(struct tally *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->group[i].took_us);
+    free(t->group);
+    intern_close(&t->keys);
+    *t = (struct tally){0};
+}

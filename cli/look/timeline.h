@@ -1,0 +1,43 @@
+/* timeline.h - messages and events as lines for people.
+ *
+ * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and target, ID, TOOK
+ *           (only for an answer), SIZE, and as much of the content as fits.
+ *           With of_many, a line begins with the time of day, the session's id and its server; the caller sets
+ *           `session` before each line.
+ *           On a terminal of less than 100 columns these lines have no ID, no SIZE and no milliseconds.
+ * Owns      scratch buffers; timeline_close() frees them.
+ * Errors    those of the output. If a large body cannot be read, its line gives the reason.
+ * Blocks    as the output does, and on the vault for a large body. */
+#ifndef MI_CLI_LOOK_TIMELINE_H
+#define MI_CLI_LOOK_TIMELINE_H
+
+#include "cli/frame/out.h"
+#include "cli/frame/session.h"
+
+enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY };
+
+struct timeline {
+    struct out *out; /* borrowed, as are the next three */
+    struct query *q;
+    const struct query_session *session;
+    const struct session_view *view;
+    enum timeline_bodies bodies;
+    bool of_many; /* lines of several sessions */
+    size_t seq_width, time_width, method_width, id_width;
+    struct buf text; /* owned; a cell */
+    struct buf body; /* owned; a large body */
+};
+
+void timeline_open(struct timeline *t, struct out *o, struct query *q,
+                   const struct query_session *s, const struct session_view *v,
+                   enum timeline_bodies bodies);
+void timeline_close(struct timeline *t);
+
+/* Widens the columns for a message; call it for some messages before the first line. */
+void timeline_measure(struct timeline *t, const struct query_message *m);
+
+void timeline_columns(struct timeline *t); /* the line with the column titles */
+void timeline_message(struct timeline *t, const struct query_message *m);
+void timeline_event(struct timeline *t, const struct query_event *e);
+
+#endif

@@ -1,0 +1,54 @@
+#include "cli/look/tool_diff.h"
+
+#include "wire/json/pointer.h"
+#include "wire/json/text.h"
+
+#define DEPTH_MAX 32 /* deeper values are compared as a whole */
+
+struct walk {
+    struct buf pointer;
+    tool_diff_fn fn;
+    void *ctx;
+    int depth;
+};
+
+static void values(struct walk *w, struct json_value a, struct json_value b);
+
+static void step(struct walk *w, struct slice key, struct json_value a, struct json_value b)
+{
+    size_t at = w->pointer.n;
+    pointer_add(&w->pointer, key);
+    values(w, a, b);
+    w->pointer.n = at;
+}
+
+static void objects(struct walk *w, struct json_value a, struct json_value b)
+{
+    struct slice key;
+    struct json_value v;
+    for (struct json_walk x = json_walk_begin(a); json_walk_next(&x, &key, &v);)
+        step(w, key, v, json_get_raw(b, key));
+    for (struct json_walk x = json_walk_begin(b); json_walk_next(&x, &key, &v);)
+        if (json_get_raw(a, key).type == JSON_NONE)
+            step(w, key, (struct json_value){0}, v);
+}
+
+static void values(struct walk *w, struct json_value a, struct json_value b)
+{
+    if (json_equal(a, b))
+        return;
+    if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && w->depth < DEPTH_MAX) {
+        w->depth++;
+        objects(w, a, b);
+        w->depth--;
+        return;
+    }
+    w->fn(w->ctx, buf_slice(&w->pointer), a.text, b.text);
+}
+
+void tool_diff(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)
+{
+    struct walk w = {.fn = fn, .ctx = ctx};
+    values(&w, (struct json_value){JSON_OBJECT, before}, (struct json_value){JSON_OBJECT, now});
+    buf_close(&w.pointer);
+}

@@ -1,0 +1,266 @@
+/* tools.c - `mcp-interposer tools [SERVER]`: the tools of a server, and how they have changed. */
+#include "cli/look/commands.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/session.h"
+#include "cli/frame/table.h"
+#include "cli/look/tool_diff.h"
+#include "cli/settings/config.h"
+#include "vault/query/tool_list.h"
+#include "wire/json/text.h"
+#include "wire/schema/tools_diff.h"
+
+#define VALUE_MAX 300 /* bytes shown of a value */
+
+static const struct opt table_of_options[] = {
+    {'d', "diff", NULL, NULL, "print the changes from the newest session with a different list"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "SERVER is a name as `sessions` prints it; without it, the server of the newest\n"
+    "session. The tools are those of the first complete tools/list in its newest\n"
+    "session that has one.\n"
+    "Exit status: 0 listed, or no difference; 1 there are differences; 2 usage error;\n"
+    "3 failure.\n";
+/* clang-format on */
+
+static const struct table_column columns[] = {{"TOOL", false, 40, 0},
+                                              {"ARGUMENTS", false, 50, 1},
+                                              {"HINTS", false, 24, 2},
+                                              {"DESCRIPTION", false, 80, -24}};
+
+struct printing {
+    struct out *o;
+    bool json;
+};
+
+static void session_line(struct out *o, const char *mark, const struct tool_list *l)
+{
+    char when[CLOCK_TEXT_MAX];
+    clock_local_text(l->started_at_us, when);
+    out_printf(o, "%s session %lld, %s, %zu tools\n", mark, (long long)l->session_id, when,
+               l->tools.n);
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+/* "path, lines?": the properties of the inputSchema; `?` marks optional ones. */
+static void arguments_text(struct buf *b, struct json_value schema)
+{
+    struct slice key;
+    struct json_value v, name;
+    struct json_value required = json_get(schema, "required");
+    bool first = true;
+    for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
+         json_walk_next(&w, &key, &v); first = false) {
+        struct slice none;
+        bool must = false;
+        for (struct json_walk r = json_walk_begin(required); json_walk_next(&r, &none, &name);)
+            must = must || slice_eq(json_string_raw(name), key);
+        buf_adds(b, first ? "" : ", ");
+        json_unescape(b, key);
+        buf_adds(b, must ? "" : "?");
+    }
+}
+
+static void hints_text(struct buf *b, struct json_value tool)
+{
+    static const char *const hints[][2] = {{"readOnlyHint", "reads"},
+                                           {"idempotentHint", "idempotent"},
+                                           {"destructiveHint", "destroys"}};
+    struct json_value annotations = json_get(tool, "annotations");
+    for (size_t i = 0; i < MI_COUNT(hints); i++)
+        if (json_get(annotations, hints[i][0]).type == JSON_TRUE) {
+            buf_adds(b, b->n > 0 ? " " : "");
+            buf_adds(b, hints[i][1]);
+        }
+}
+
+static void add_row(struct table *t, const struct tool *tool, struct buf *b)
+{
+    struct json_value v = {JSON_OBJECT, tool->text};
+    struct json_value description = json_get(v, "description");
+    table_add(t, tool->name, OUT_PLAIN);
+    buf_clear(b);
+    arguments_text(b, tool->input);
+    table_add(t, buf_slice(b), OUT_PLAIN);
+    buf_clear(b);
+    hints_text(b, v);
+    table_add(t, buf_slice(b), OUT_DIM);
+    buf_clear(b);
+    if (description.type == JSON_STRING)
+        json_unescape(b, json_string_raw(description));
+    const char *nl = b->n > 0 ? memchr(b->p, '\n', b->n) : NULL;
+    table_add(t, (struct slice){b->p != NULL ? b->p : "", nl != NULL ? (size_t)(nl - b->p) : b->n},
+              OUT_PLAIN);
+}
+
+static int print_list(struct out *o, const struct tool_list *l, bool json)
+{
+    struct table t;
+    struct buf b = {0};
+    bool good = true;
+    if (json) {
+        for (size_t i = 0; i < l->tools.n; i++) {
+            text_json_visible(&b, l->tools.tool[i].text);
+            buf_addc(&b, '\n');
+        }
+        out_raw(o, buf_str(&b));
+    } else {
+        table_open(&t, columns, MI_COUNT(columns));
+        session_line(o, "tools of", l);
+        for (size_t i = 0; i < l->tools.n; i++)
+            add_row(&t, &l->tools.tool[i], &b);
+        good = l->tools.n == 0 || table_print(&t, o);
+        table_close(&t);
+    }
+    good = good && !b.failed;
+    buf_close(&b);
+    return good ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* ---- the difference ------------------------------------------------------------------------- */
+
+static void print_value(struct out *o, const char *mark, enum out_style style, struct slice value)
+{
+    if (value.p == NULL)
+        return;
+    struct slice head = text_head(value, VALUE_MAX);
+    out_style(o, style);
+    out_raw(o, mark);
+    out_text(o, head);
+    out_raw(o, head.n < value.n ? "..." : "");
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
+}
+
+static void on_difference(void *ctx, struct slice pointer, struct slice before, struct slice now)
+{
+    struct printing *p = ctx;
+    out_raw(p->o, "  ");
+    out_text(p->o, pointer);
+    out_end_line(p->o);
+    print_value(p->o, "  - ", OUT_RED, before);
+    print_value(p->o, "  + ", OUT_GREEN, now);
+}
+
+static void on_change(void *ctx, enum tools_change change, struct slice name,
+                      const struct tool *before, const struct tool *now)
+{
+    static const enum out_style styles[] = {OUT_GREEN, OUT_YELLOW, OUT_RED};
+    struct printing *p = ctx;
+    if (p->json) {
+        struct buf b = {0};
+        struct json_out j = json_out_to(&b);
+        json_out_object(&j, NULL);
+        json_out_text(&j, "tool", name);
+        json_out_str(&j, "change", tools_change_name(change));
+        json_out_visible(&j, "before", before != NULL ? before->text : (struct slice){0});
+        json_out_visible(&j, "now", now != NULL ? now->text : (struct slice){0});
+        json_out_end(&j);
+        json_out_line(&j);
+        out_raw(p->o, buf_str(&b));
+        buf_close(&b);
+        return;
+    }
+    out_style(p->o, styles[change]);
+    out_printf(p->o, "%-8s", tools_change_name(change));
+    out_style(p->o, OUT_PLAIN);
+    out_text(p->o, name);
+    out_end_line(p->o);
+    if (before != NULL && now != NULL)
+        tool_diff(before->text, now->text, on_difference, p);
+}
+
+static int print_diff(struct out *o, struct query *q, const char *server,
+                      const struct tool_list *now, bool json)
+{
+    struct tool_list before = {.session_id = now->session_id};
+    size_t n = 0, compared = 0;
+    int st = 0;
+    while (n == 0 && st == 0) {
+        int64_t from = before.session_id;
+        tool_list_close(&before);
+        st = tool_list_read(q, server, NULL, from, &before);
+        if (st == 0) {
+            compared++;
+            n = tools_diff(&before.tools, &now->tools, NULL, NULL, NULL);
+        }
+    }
+    if (st == MI_ENOENT)
+        st = 0;
+    if (n > 0) {
+        struct printing p = {.o = o, .json = json};
+        if (!json) {
+            session_line(o, "---", &before);
+            session_line(o, "+++", now);
+        }
+        tools_diff(&before.tools, &now->tools, NULL, on_change, &p);
+    } else if (st == 0 && !json) {
+        out_printf(o, "no difference from %zu earlier lists of %s\n", compared, server);
+    }
+    tool_list_close(&before);
+    return st < 0 ? EXIT_TROUBLE : n > 0 ? EXIT_FOUND : EXIT_FINE;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int tools_of(const struct settings *s, struct query *q, const char *server)
+{
+    struct tool_list l;
+    struct out o;
+    bool json = settings_on(s, "json");
+    int st = tool_list_read(q, server, NULL, 0, &l);
+    if (st < 0) {
+        if (st == MI_ENOENT)
+            log_error("no complete tools/list of %s is recorded; `mcp-interposer sessions` lists "
+                      "the servers",
+                      server);
+        else
+            (void)session_fail(q, st);
+        return EXIT_TROUBLE;
+    }
+    out_open(&o);
+    int status =
+        settings_on(s, "diff") ? print_diff(&o, q, server, &l, json) : print_list(&o, &l, json);
+    int closed = out_close(&o);
+    tool_list_close(&l);
+    return closed != EXIT_FINE ? closed : status;
+}
+
+static int tools(struct query *q, const struct settings *s)
+{
+    struct query_session newest;
+    struct buf name = {0};
+    if (s->operands_n > 0)
+        return tools_of(s, q, s->operands[0]);
+    int st = query_session(q, NULL, &newest);
+    if (st < 0)
+        return session_fail(q, st);
+    buf_slice_add(&name, newest.name);
+    int status = tools_of(s, q, buf_str(&name));
+    buf_close(&name);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    return session_command(s, tools);
+}
+
+const struct command command_tools = {
+    .name = "tools",
+    .summary = "list the tools of a server, or their changes",
+    .usage = "[OPTIONS] [SERVER]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

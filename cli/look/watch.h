@@ -1,0 +1,37 @@
+/* watch.h - waits for writes to the vault without busy polling.
+ *
+ * A commit writes to the write-ahead log, which inotify(7) reports. The commit becomes visible a moment later, when the
+ * writer has updated the shared memory, which inotify does not report. So after the last write the caller polls at once
+ * and three times more within 90 ms. Under load it polls at most every WATCH_GAP_MS, and pauses for twice as long as a
+ * poll took, to leave the processor to the proxies. When idle it polls every WATCH_IDLE_MS, or every WATCH_BLIND_MS on
+ * a file system without inotify.
+ *
+ * Owns      an inotify descriptor; after watch_open() SIGINT and SIGTERM end the current or next wait.
+ * Blocks    watch_wait(). */
+#ifndef MI_CLI_LOOK_WATCH_H
+#define MI_CLI_LOOK_WATCH_H
+
+#include "base/base.h"
+
+#define WATCH_GAP_MS 10
+#define WATCH_GAP_MOST_MS 90
+#define WATCH_IDLE_MS 2000
+#define WATCH_BLIND_MS 50
+
+struct watch {
+    int fd;          /* owned; -1: no inotify */
+    int looks;       /* polls since the last write */
+    int64_t last_us; /* when watch_wait() returned */
+};
+
+enum watch_result {
+    WATCH_LOOK, /* the vault may have changed, or max_ms have passed */
+    WATCH_END,  /* a signal arrived, or stdout was closed */
+};
+
+void watch_open(struct watch *w, const char *vault);
+void watch_close(struct watch *w);
+/* max_ms 0: poll again after the pause. */
+enum watch_result watch_wait(struct watch *w, int max_ms);
+
+#endif

@@ -1,0 +1,160 @@
+/* command.c - `mcp-interposer proxy -- SERVER…`: the command that a client starts. */
+#include "cli/proxy/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/server_name.h"
+#include "cli/settings/config.h"
+#include "cli/settings/retain.h"
+#include "proxy/run.h"
+#include "record/notifier.h"
+
+#include <stdlib.h>
+
+static const struct opt proxy_opts[] = {
+    {'t', "timeout", "[WHAT=]DURATION...", "30s",
+     "deadline of a request; WHAT: method, glob, tool:NAME; 0: never"},
+    {0, "max-timeout", "DURATION", "10m", "deadline that progress does not extend; 0: never"},
+    {0, "on-hang", "kill|cancel", "kill",
+     "what to do with a server that sent nothing before a deadline"},
+    {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
+    {0, "escalate-command", "CMD", NULL,
+     "command to run for each escalation file, with its path; no shell"},
+    {'n', "name", "NAME", NULL,
+     "the server's name in records; derived from its command by default"},
+    {0, "path", "DIR...", NULL, "directory to search for the server's command after those of PATH"},
+    {0, "validate", "none|wire|protocol", "wire",
+     "what to reject: nothing, invalid messages, protocol violations"},
+    {0, "check-arguments", "off|warn|reject", "warn",
+     "what to do with calls that violate the tool's inputSchema"},
+    {0, "record", "full|standard|minimal", "standard",
+     "bodies: all but secrets; truncated content; none at all"},
+    {0, "on-record-error", "pass|stop", "pass",
+     "when recording fails: continue with a gap, or stop serving"},
+    {0, "sync", "normal|full", "normal",
+     "what the record survives: a killed process, a power failure"},
+    {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
+    {0, "grace", "DURATION", "1.5s",
+     "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+    {'v', "verbose", NULL, NULL, "write more to stderr"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* All rules, those of the configuration file first. EXIT_USAGE: one is invalid. */
+static int read_deadlines(const struct settings *s, struct deadlines *d)
+{
+    struct buf error = {0};
+    int st = 0;
+    size_t at = 0;
+    deadlines_open(d);
+    for (const char *v; st == 0 && (v = settings_each(s, "timeout", &at)) != NULL;)
+        st = deadlines_add(d, v, &error);
+    if (st < 0)
+        st = settings_usage(s, "--timeout: %s", buf_str(&error));
+    else if (settings_text(s, "escalate-command") != NULL &&
+             notifier_check(settings_text(s, "escalate-command"), &error) < 0)
+        st = settings_usage(s, "--escalate-command: %s", buf_str(&error));
+    else if (s->set.overflow)
+        st = settings_usage(s, "--timeout: at most %d rules", OPT_MANY_MAX);
+    buf_close(&error);
+    return st;
+}
+
+static enum record_level record_level(const struct settings *s)
+{
+    enum record_level level = RECORD_FULL;
+    while (!settings_is(s, "record", record_level_name(level)))
+        level++; /* settings are checked: it is one of the three */
+    return level;
+}
+
+/* Changes PATH, so that the server has it as well: `npx` is a script that looks for `node`. */
+static int add_paths(const struct settings *s)
+{
+    struct buf b = {0};
+    const char *path = getenv("PATH");
+    size_t at = 0;
+    if (settings_text(s, "path") == NULL)
+        return EXIT_FINE;
+    buf_adds(&b, path != NULL && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin");
+    for (const char *dir; (dir = settings_each(s, "path", &at)) != NULL;) {
+        if (dir[0] != '/') {
+            buf_close(&b);
+            return settings_usage(s, "--path: '%s' is not an absolute path", dir);
+        }
+        buf_addc(&b, ':');
+        buf_adds(&b, dir);
+    }
+    bool set = !b.failed && setenv("PATH", buf_str(&b), 1) == 0;
+    buf_close(&b);
+    if (!set)
+        log_error("out of memory");
+    return set ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
+{
+    char name[SERVER_NAME_MAX];
+    char *vault = settings_vault(s);
+    if (vault == NULL)
+        return EXIT_TROUBLE;
+    server_name(settings_text(s, "name"), s->operands, name);
+    struct proxy_config cfg = {
+        .argv = s->operands,
+        .vault = vault,
+        .name = name,
+        .validate = settings_is(s, "validate", "none")       ? VALIDATE_NONE
+                    : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
+                                                             : VALIDATE_WIRE,
+        .check_arguments = settings_is(s, "check-arguments", "off")    ? ARGUMENTS_OFF
+                           : settings_is(s, "check-arguments", "warn") ? ARGUMENTS_WARN
+                                                                       : ARGUMENTS_REJECT,
+        .level = record_level(s),
+        .stop_on_record_error = settings_is(s, "on-record-error", "stop"),
+        .sync_full = settings_is(s, "sync", "full"),
+        .max_message = settings_size(s, "max-message"),
+        .grace_us = settings_duration_us(s, "grace"),
+        .deadlines = deadlines,
+        .max_timeout_us = settings_duration_us(s, "max-timeout"),
+        .kill_hung = settings_is(s, "on-hang", "kill"),
+        .escalate_command = settings_text(s, "escalate-command"),
+        .restarts = (unsigned)settings_number(s, "restarts"),
+    };
+    retain_configured(s, &cfg.retention);
+    if (settings_on(s, "verbose"))
+        log_set_level(LOG_INFO);
+    int status = proxy_run(&cfg);
+    free(vault);
+    return status;
+}
+
+static int cmd_proxy(const struct settings *s)
+{
+    struct deadlines deadlines = {0};
+    int status;
+    if (s->operands_n == 0)
+        status = settings_usage(s, "missing server: put its command after '--'");
+    else if (settings_size(s, "max-message") < 1024)
+        status = settings_usage(s, "--max-message: must be at least 1KiB");
+    else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
+        status = settings_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
+    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = add_paths(s)) == 0)
+        status = run_proxy(s, &deadlines);
+    deadlines_close(&deadlines);
+    return status;
+}
+
+const struct command command_proxy = {
+    .name = "proxy",
+    .summary = "run an MCP server; forward, check and record its messages",
+    .usage = "[OPTIONS] [--] SERVER [ARG...]",
+    .about = "Use this as the command of a server in the configuration of a client. Messages\n"
+             "between the client (stdin, stdout) and SERVER are recorded, then forwarded byte\n"
+             "for byte.\n"
+             "Exit status: that of the server (128+N after signal N); 2 usage error; 3\n"
+             "internal failure; 124 the server hung and was not restarted; 126 it could not be\n"
+             "started; 127 it was not found.\n",
+    .table = proxy_opts,
+    .server_command = true,
+    .run = cmd_proxy,
+};

@@ -1,0 +1,10 @@
+/* commands.h - the commands that replace a server with a recording, or compare the two. */
+#ifndef MI_CLI_RECORDINGS_COMMANDS_H
+#define MI_CLI_RECORDINGS_COMMANDS_H
+
+#include "cli/settings/command.h"
+
+extern const struct command command_replay;
+extern const struct command command_verify;
+
+#endif

@@ -1,0 +1,125 @@
+/* replay.c - `mcp-interposer replay`: act as a mock server, from a recording. */
+#include "cli/recordings/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/recording.h"
+#include "cli/settings/config.h"
+#include "replay/mock/server.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    {'n', "name", "NAME", NULL, "use the newest session of the server with this name"},
+    {'i', "ignore", "POINTER...", NULL,
+     "place in the parameters to ignore, such as /arguments/path; * matches one level"},
+    {0, "check-answers", NULL, NULL, "compare the client's answers to requests of the server, too"},
+    {0, "repeat", "last|fail", "last", "what to answer when a request was recorded fewer times"},
+    {0, "ordering", "match|strict", "match", "order of the client's requests: any, or as recorded"},
+    {'s', "speed", "FACTOR", "0", "0: at once; 1: as recorded; 2: twice as fast"},
+    {'f', "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
+    {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},
+    {0, "report", "FILE", NULL, "write what did not match as JSON"},
+    {0, "junit", "FILE", NULL, "write what did not match as JUnit XML"},
+    {0, "max-message", "SIZE", "128MiB", "reject longer messages of the client"},
+    {'v', "verbose", NULL, NULL, "write more to stderr"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Use this as the command of a server in a test: it answers on stdin and stdout\n"
+    "what the recorded server answered, and nothing else. SESSION is an ID or the\n"
+    "beginning of a UID, as `sessions` prints them; FILE contains a `/` or a `.` and\n"
+    "is a cassette. Without either: the newest finished session that is more than a\n"
+    "probe.\n"
+    "A request that was not recorded gets an error that names the nearest recorded\n"
+    "one; it is also reported on stderr, and the exit status is 1.\n"
+    "\n"
+    "Faults: hang, delay=DURATION, error=CODE, close, crash, garbage, truncate,\n"
+    "duplicate, wrong-id. METHOD and TARGET (tool, prompt, URI) may contain a *. N:\n"
+    "only the N-th request.\n";
+/* clang-format on */
+
+/* ---- options ---- */
+
+static int read_many(const struct settings *s, const char *name, struct mock_config *cfg)
+{
+    struct buf error = {0};
+    size_t at = 0;
+    int st = 0, status = EXIT_FINE;
+    bool ignore = strcmp(name, "ignore") == 0;
+    for (const char *v; st == 0 && (v = settings_each(s, name, &at)) != NULL;)
+        st = ignore ? pointers_add(&cfg->rules.canon.ignore, "", slice_of(v), &error)
+                    : faults_add(&cfg->faults, v, &error);
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        status = EXIT_TROUBLE;
+    } else if (st < 0) {
+        status = settings_usage(s, "--%s: %s", name, buf_str(&error));
+    } else if (s->set.overflow) {
+        status = settings_usage(s, "--ignore and --fault: at most %d of each", OPT_MANY_MAX);
+    }
+    buf_close(&error);
+    return status;
+}
+
+static int read_rules(const struct settings *s, struct mock_config *cfg)
+{
+    int status = read_many(s, "ignore", cfg);
+    if (status == EXIT_FINE)
+        status = read_many(s, "fault", cfg);
+    if (status == EXIT_FINE && pace_read(settings_text(s, "speed"), &cfg->rules.pace) < 0)
+        status =
+            settings_usage(s, "--speed: invalid factor '%s': use a number such as 0, 1, 0.5 or 10",
+                           settings_text(s, "speed"));
+    if (status == EXIT_FINE && settings_size(s, "max-message") < 1024)
+        status = settings_usage(s, "--max-message: must be at least 1KiB");
+    if (status == EXIT_FINE && s->operands[0] != NULL && settings_text(s, "name") != NULL)
+        status = settings_usage(s, "--name cannot be used with a session or a file");
+    cfg->rules.canon.answers = settings_on(s, "check-answers");
+    cfg->rules.repeat_fail = settings_is(s, "repeat", "fail");
+    cfg->rules.strict_order = settings_is(s, "ordering", "strict");
+    cfg->strict = settings_on(s, "strict");
+    cfg->report_path = settings_text(s, "report");
+    cfg->junit_path = settings_text(s, "junit");
+    cfg->max_message = settings_size(s, "max-message");
+    return status;
+}
+
+static int replay(const struct settings *s, struct mock_config *cfg)
+{
+    struct recording r;
+    int status = recording_open(&r, s, s->operands[0], settings_text(s, "name"));
+    if (status == EXIT_FINE) {
+        cfg->source = r.source;
+        cfg->recording = r.name;
+        status = mock_run(cfg);
+    }
+    recording_close(&r);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    struct mock_config cfg = {0};
+    if (settings_on(s, "verbose"))
+        log_set_level(LOG_INFO);
+    int status = read_rules(s, &cfg);
+    if (status == EXIT_FINE)
+        status = replay(s, &cfg);
+    pointers_close(&cfg.rules.canon.ignore);
+    faults_close(&cfg.faults);
+    return status;
+}
+
+const struct command command_replay = {
+    .name = "replay",
+    .aliases = "serve mock",
+    .summary = "act as a mock server, from a recording",
+    .usage = "[OPTIONS] [SESSION | FILE]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

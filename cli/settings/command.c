@@ -1,0 +1,67 @@
+#include "cli/settings/command.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+
+static bool has_alias(const struct command *c, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = c->aliases; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        if (len == n && memcmp(at, name, n) == 0)
+            return true;
+        at += len;
+    }
+    return false;
+}
+
+const struct command *command_find(const struct command *const *commands, const char *name)
+{
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strcmp(commands[i]->name, name) == 0 || has_alias(commands[i], name))
+            return commands[i];
+    return NULL;
+}
+
+void command_help(struct buf *b, const struct command *c)
+{
+    buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,
+               c->summary, c->name, c->usage);
+    opt_help(b, c->table);
+    if (c->aliases != NULL)
+        buf_printf(b, "\nOther names: %s\n", c->aliases);
+    if (c->about != NULL) {
+        buf_addc(b, '\n');
+        buf_adds(b, c->about);
+    }
+    buf_adds(b, "\nEvery option except --help can also be set in the environment (--vault as\n"
+                "MCP_INTERPOSER_VAULT) and, except --config, in the configuration file.\n"
+                "\nFiles:\n"
+                "  vault          --vault, else $XDG_STATE_HOME/mcp-interposer,\n"
+                "                 else ~/.local/state/mcp-interposer\n"
+                "  journals       --journal-dir, else /dev/shm/mcp-interposer-UID\n"
+                "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
+                "                 else ~/.config/mcp-interposer/config.ini\n");
+}
+
+void command_help_all(struct buf *b, const struct command *const *commands)
+{
+    buf_adds(b, "mcp-interposer: record, check, replay and supervise MCP servers.\n"
+                "\nUsage: mcp-interposer COMMAND [OPTIONS]\n"
+                "       mcp-interposer [OPTIONS] -- SERVER [ARG...]   short for: proxy\n"
+                "\nCommands:\n");
+    for (size_t i = 0; commands[i] != NULL; i++)
+        buf_printf(b, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    buf_adds(b, "  help       show this help, or that of a command: help COMMAND\n"
+                "\nOptions:\n"
+                "  -h, --help     show this help\n"
+                "      --version  show the version\n");
+}
+
+int command_usage(const struct command *c, const char *error)
+{
+    log_error("%s", error);
+    fprintf(stderr, "try: mcp-interposer %s --help\n", c->name);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,58 @@
+/* command.h - a command of the program: its name, options, help and function.
+ *
+ * main() reads the settings of the command (cli/settings/config.h) and passes them to run(), which returns the exit
+ * status. Each folder of cli/ declares its commands in its commands.h; only cli/main.c has the table of all of them,
+ * and passes it down.
+ *
+ * Owns      nothing: commands and their tables are static.
+ * Errors    run() reports them on stderr; the exit status gives their kind. */
+#ifndef MI_CLI_SETTINGS_COMMAND_H
+#define MI_CLI_SETTINGS_COMMAND_H
+
+#include "base/opt.h"
+
+/* Exit status of all commands; `proxy` otherwise ends with the server's own. */
+enum {
+    EXIT_FINE = 0,
+    EXIT_FOUND = 1,   /* a finding or a mismatch */
+    EXIT_USAGE = 2,   /* wrong options, arguments or configuration */
+    EXIT_TROUBLE = 3, /* our own failure */
+};
+
+/* Every command's table ends with these; commands without a vault omit the first. */
+#define COMMAND_OPT_VAULT                                                                          \
+    {'V', "vault", "DIR", NULL, "directory of the vault (see below)"},                             \
+    {                                                                                              \
+        0, "journal-dir", "DIR", NULL, "directory of journals, in memory (see below)"              \
+    }
+#define COMMAND_OPTS                                                                               \
+    {0, "config", "FILE", NULL, "configuration file (see below)"},                                 \
+        {'h', "help", NULL, NULL, "show this help"},                                               \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+struct settings; /* cli/settings/config.h */
+
+struct command {
+    const char *name;
+    const char *aliases;                  /* other names, separated by blanks; NULL: none */
+    const char *summary;                  /* its line in the list of commands */
+    const char *usage;                    /* after the name: "[OPTIONS] [SESSION]" */
+    const char *about;                    /* more for its help, whole lines; NULL: nothing */
+    const struct opt *table;              /* ends with COMMAND_OPTS */
+    int operands_max;                     /* ignored with server_command */
+    bool server_command;                  /* a server's command line follows the options */
+    int (*run)(const struct settings *s); /* the exit status */
+};
+
+/* `commands` is the table of a program, ended by NULL. */
+const struct command *command_find(const struct command *const *commands,
+                                   const char *name); /* NULL: there is none */
+/* The help of one command, and of the program. */
+void command_help(struct buf *b, const struct command *c);
+void command_help_all(struct buf *b, const struct command *const *commands);
+/* Reports a usage error on stderr, with a hint. EXIT_USAGE. */
+int command_usage(const struct command *c, const char *error);
+
+#endif

@@ -1,0 +1,197 @@
+#include "cli/settings/config.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "base/when.h"
+#include "cli/settings/file.h"
+#include "cli/settings/paths.h"
+#include "cli/settings/value.h"
+#include "redact/sanitizer.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int check_values(struct settings *s, struct buf *error)
+{
+    for (size_t i = 0; i < s->set.n; i++) {
+        const struct opt *o = &s->set.table[i];
+        const char *value = s->set.value[i];
+        struct buf why = {0};
+        if (value == NULL || value_check(o, value, &why))
+            continue;
+        assert(s->set.from[i] != OPT_DEFAULT); /* a wrong default in the command's table */
+        if (s->set.from[i] == OPT_ENVIRONMENT) {
+            buf_adds(error, "MCP_INTERPOSER_");
+            for (const char *p = o->name; *p != '\0'; p++)
+                buf_addc(error, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
+        } else {
+            buf_printf(error, "--%s", o->name);
+        }
+        buf_printf(error, ": %s", buf_str(&why));
+        buf_close(&why);
+        return MI_EINVAL;
+    }
+    return 0;
+}
+
+/* Only the flag counts: MCP_INTERPOSER_HELP in the environment must not disable a command. */
+static bool help_wanted(const struct settings *s)
+{
+    return opt_on(&s->set, "help") && opt_source(&s->set, "help") == OPT_FLAG;
+}
+
+/* Flags first: --config is one of them. A weaker source never replaces a stronger one. */
+static int read_all(struct settings *s, int argc, char **argv, struct buf *error)
+{
+    const struct command *c = s->command;
+    if (!c->server_command) {
+        s->gathered = calloc((size_t)argc + 1, sizeof *s->gathered);
+        if (s->gathered == NULL)
+            return MI_ENOMEM;
+    }
+    int next;
+    int st = opt_parse(&s->set, argc, argv, 1, s->gathered, &next);
+    if (st < 0 || help_wanted(s))
+        return st;
+    s->operands = c->server_command ? argv + next : s->gathered;
+    s->operands_n = c->server_command ? argc - next : next;
+    if (!c->server_command && s->operands_n > c->operands_max) {
+        buf_printf(error, "unexpected argument '%s'", s->operands[c->operands_max]);
+        return MI_EINVAL;
+    }
+    st = opt_env(&s->set);
+    if (st == 0)
+        st = check_values(s, error);
+    if (st == 0)
+        st = settings_read_file(s, error);
+    return st;
+}
+
+enum settings_result settings_read(struct settings *s, const struct command *const *commands,
+                                   const struct command *c, int argc, char **argv,
+                                   struct buf *error)
+{
+    *s = (struct settings){.commands = commands, .command = c};
+    opt_open(&s->set, c->table);
+    int st = read_all(s, argc, argv, error);
+    if (st < 0 && error->n == 0)
+        buf_adds(error, st == MI_ENOMEM ? "out of memory" : buf_str(&s->set.error));
+    if (st < 0)
+        return st == MI_ENOMEM ? SETTINGS_NO_MEMORY : SETTINGS_INVALID;
+    return help_wanted(s) ? SETTINGS_HELP : SETTINGS_READY;
+}
+
+void settings_close(struct settings *s)
+{
+    opt_close(&s->set);
+    redact_close(s->rules);
+    s->rules = NULL;
+    free(s->gathered);
+    s->gathered = NULL;
+    s->operands = NULL;
+    buf_close(&s->file);
+}
+
+const char *settings_each(const struct settings *s, const char *name, size_t *at)
+{
+    return opt_each(&s->set, name, at);
+}
+
+const char *settings_text(const struct settings *s, const char *name)
+{
+    return opt_get(&s->set, name);
+}
+
+bool settings_is(const struct settings *s, const char *name, const char *word)
+{
+    const char *v = opt_get(&s->set, name);
+    return v != NULL && strcmp(v, word) == 0;
+}
+
+bool settings_on(const struct settings *s, const char *name)
+{
+    return opt_on(&s->set, name);
+}
+
+/* Values were checked when they were read, so only a wrong table can make this fail. */
+size_t settings_size(const struct settings *s, const char *name)
+{
+    size_t v = 0;
+    int st = units_size(opt_get(&s->set, name), &v);
+    assert(st == 0);
+    return v;
+}
+
+int64_t settings_duration_us(const struct settings *s, const char *name)
+{
+    int64_t v = 0;
+    int st = units_duration(opt_get(&s->set, name), &v);
+    assert(st == 0);
+    return v;
+}
+
+int64_t settings_number(const struct settings *s, const char *name)
+{
+    int64_t v = 0;
+    bool ok = value_number(opt_get(&s->set, name), &v);
+    assert(ok);
+    return v;
+}
+
+int64_t settings_when_us(const struct settings *s, const char *name)
+{
+    int64_t v = 0;
+    int st = when_parse(opt_get(&s->set, name), clock_wall_us(), &v);
+    assert(st == 0);
+    return v;
+}
+
+int settings_usage(const struct settings *s, const char *fmt, ...)
+{
+    char text[LOG_LINE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    if (vsnprintf(text, sizeof text, fmt, ap) < 0)
+        text[0] = '\0';
+    va_end(ap);
+    return command_usage(s->command, text);
+}
+
+char *settings_vault(const struct settings *s)
+{
+    char *path = path_vault(opt_get(&s->set, "vault"));
+    if (path == NULL)
+        log_error("%s", errno == ENOENT
+                            ? "cannot locate the vault: there is no home directory; use --vault DIR"
+                            : "out of memory");
+    return path;
+}
+
+static bool has_option(const struct settings *s, const char *name)
+{
+    for (const struct opt *o = s->set.table; o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+int settings_journal_dir(const struct settings *s, char **ret)
+{
+    const char *given = has_option(s, "journal-dir") ? opt_get(&s->set, "journal-dir") : NULL;
+    *ret = NULL;
+    if (given == NULL)
+        return EXIT_FINE;
+    char *path = path_given(given);
+    if (path == NULL) {
+        log_error("%s", errno == ENOENT ? "cannot resolve --journal-dir: there is no home directory"
+                                        : "out of memory");
+        return EXIT_TROUBLE;
+    }
+    *ret = path;
+    return EXIT_FINE;
+}

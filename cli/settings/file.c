@@ -1,0 +1,267 @@
+#include "cli/settings/file.h"
+
+#include "base/nearest.h"
+#include "cli/settings/paths.h"
+#include "cli/settings/value.h"
+#include "proxy/session/deadline.h"
+#include "redact/sanitizer.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- keys: 0, MI_ENOMEM, or another error with a sentence in `why` ---- */
+
+static int unknown(struct buf *why, const char *what, const char *word, const char *near)
+{
+    buf_printf(why, "%s '%s'", what, word);
+    if (near != NULL)
+        buf_printf(why, "; did you mean '%s'?", near);
+    return MI_EINVAL;
+}
+
+/* NULL: the command has no such option, or allows it only on the command line. */
+static const struct opt *find_opt(const struct command *c, const char *name)
+{
+    if (strcmp(name, "config") == 0 || strcmp(name, "help") == 0)
+        return NULL;
+    for (const struct opt *o = c->table; o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return o;
+    return NULL;
+}
+
+static int check(const struct opt *o, const char *value, struct buf *why)
+{
+    struct buf fault = {0};
+    int st = value_check(o, value, &fault) ? 0 : MI_EINVAL;
+    if (st < 0)
+        buf_printf(why, "%s: %s", o->name, buf_str(&fault));
+    buf_close(&fault);
+    return st;
+}
+
+/* A key of another command is checked but not used. */
+static int set_option(struct settings *s, const struct command *c, const struct opt *o,
+                      const char *value, struct buf *why)
+{
+    struct opt_set scratch;
+    struct opt_set *set = c == s->command ? &s->set : &scratch;
+    int st = check(o, value, why);
+    if (st < 0)
+        return st;
+    opt_open(&scratch, c->table);
+    st = opt_config(set, o->name, value);
+    if (st < 0)
+        buf_adds(why, buf_str(&set->error));
+    opt_close(&scratch);
+    return st;
+}
+
+/* A section of a command, or "": every command that has such an option. */
+static int take_option(struct settings *s, const char *section, const char *key, const char *value,
+                       struct buf *why)
+{
+    struct nearest section_near = nearest_to(section);
+    struct nearest key_near = nearest_to(key);
+    bool section_known = section[0] == '\0', key_known = false;
+    for (size_t i = 0; s->commands[i] != NULL; i++) {
+        const struct command *c = s->commands[i];
+        nearest_try(&section_near, c->name);
+        if (section[0] != '\0' && strcmp(section, c->name) != 0)
+            continue;
+        section_known = true;
+        for (const struct opt *o = c->table; o->name != NULL; o++)
+            if (find_opt(c, o->name) != NULL)
+                nearest_try(&key_near, o->name);
+        const struct opt *o = find_opt(c, key);
+        int st = o != NULL ? set_option(s, c, o, value, why) : 0;
+        if (st < 0)
+            return st;
+        key_known |= o != NULL;
+    }
+    if (!section_known)
+        return unknown(why, "unknown section", section, section_near.best);
+    return key_known ? 0 : unknown(why, "unknown key", key, key_near.best);
+}
+
+static const struct opt *option_of(const struct settings *s, const char *command, const char *name)
+{
+    const struct command *c = command_find(s->commands, command);
+    const struct opt *o = c != NULL ? find_opt(c, name) : NULL;
+    assert(o != NULL); /* our own tables */
+    return o;
+}
+
+/* `[timeout]`: key and value are the two halves of a --timeout rule, which are joined in place. */
+static int take_timeout(struct settings *s, char *key, const char *value, struct buf *why)
+{
+    struct deadlines scratch;
+    size_t n = strlen(key);
+    key[n] = '=';
+    memmove(key + n + 1, value, strlen(value) + 1);
+    if (strchr(key, ',') != NULL) {
+        buf_adds(why, "a rule in [timeout] must not contain a comma");
+        return MI_EINVAL;
+    }
+    deadlines_open(&scratch);
+    int st = deadlines_add(&scratch, key, why);
+    deadlines_close(&scratch);
+    return st < 0 ? st
+                  : set_option(s, command_find(s->commands, "proxy"),
+                               option_of(s, "proxy", "timeout"), key, why);
+}
+
+/* `[retention]`: kept as text for every command. */
+static int take_retention(struct settings *s, const char *key, const char *value, struct buf *why)
+{
+    static const char *const keys[RETAIN_RULES] = {"older-than", "keep-last", "max-size"};
+    struct nearest near = nearest_to(key);
+    for (size_t i = 0; i < RETAIN_RULES; i++) {
+        nearest_try(&near, keys[i]);
+        if (strcmp(key, keys[i]) != 0)
+            continue;
+        s->retention[i] = value;
+        return check(option_of(s, "prune", key), value, why);
+    }
+    return unknown(why, "unknown key", key, near.best);
+}
+
+/* `[redact]`: the user's rules of the sanitizer. */
+static int take_redact(struct settings *s, const char *key, const char *value, struct buf *why)
+{
+    int st = s->rules == NULL ? redact_open(&s->rules, why) : 0;
+    return st < 0 ? st : redact_add_rule(s->rules, key, value, why);
+}
+
+/* ---- lines ---- */
+
+/* Removes white space at both ends. */
+static char *trim(char *text)
+{
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
+        text[--n] = '\0';
+    while (isspace((unsigned char)*text))
+        text++;
+    return text;
+}
+
+static void cut_comment(char *line)
+{
+    for (char *p = strchr(line, ';'); p != NULL; p = strchr(p + 1, ';')) {
+        if (p == line || isspace((unsigned char)p[-1])) {
+            *p = '\0';
+            return;
+        }
+    }
+}
+
+/* Keys of [timeout] have colons: `tool:NAME = 5m`. */
+static char *separator(const char *section, char *line)
+{
+    char *eq = strcmp(section, "timeout") == 0 ? strrchr(line, '=') : NULL;
+    return eq != NULL ? eq : strpbrk(line, "=:");
+}
+
+static int take_line(struct settings *s, const char **section, char *line, struct buf *why)
+{
+    cut_comment(line);
+    line = trim(line);
+    if (line[0] == '\0' || line[0] == '#')
+        return 0;
+    char *end = line[0] == '[' ? strchr(line, ']') : separator(*section, line);
+    if (end == NULL) {
+        buf_adds(why, "expected 'key = value' or '[section]'");
+        return MI_EINVAL;
+    }
+    *end = '\0';
+    if (line[0] == '[') {
+        *section = line + 1;
+        return 0;
+    }
+    char *key = trim(line);
+    const char *value = trim(end + 1);
+    if (strcmp(*section, "timeout") == 0)
+        return take_timeout(s, key, value, why);
+    if (strcmp(*section, "retention") == 0)
+        return take_retention(s, key, value, why);
+    if (strcmp(*section, "redact") == 0)
+        return take_redact(s, key, value, why);
+    return take_option(s, *section, key, value, why);
+}
+
+static int take_text(struct settings *s, const char *path, char *text, struct buf *error)
+{
+    struct buf why = {0};
+    const char *section = "";
+    int st = 0;
+    int line_n = 0;
+    while (st == 0 && text != NULL) {
+        char *line = text;
+        text = strchr(text, '\n');
+        if (text != NULL)
+            *text++ = '\0';
+        line_n++;
+        st = take_line(s, &section, line, &why);
+    }
+    if (st < 0 && st != MI_ENOMEM)
+        buf_printf(error, "%s:%d: %s", path, line_n, buf_str(&why));
+    buf_close(&why);
+    if (st == 0 && s->rules != NULL) {
+        redact_use(s->rules);
+        s->rules = NULL;
+    }
+    return st;
+}
+
+/* ---- the file ---- */
+
+/* Reads the whole file into `b`. 0, MI_ENOENT or MI_EIO. */
+static int read_whole(const char *path, struct buf *b)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? MI_ENOENT : MI_EIO;
+    ssize_t n = 1;
+    while (n > 0 && b->n <= CONFIG_FILE_MAX) {
+        if (!buf_reserve(b, 4096)) {
+            errno = ENOMEM;
+            n = -1;
+            break;
+        }
+        n = read(fd, b->p + b->n, 4096);
+        if (n > 0)
+            b->n += (size_t)n;
+    }
+    int e = b->n > CONFIG_FILE_MAX ? EFBIG : n < 0 ? errno : 0;
+    close(fd);
+    errno = e;
+    return e == 0 ? 0 : MI_EIO;
+}
+
+int settings_read_file(struct settings *s, struct buf *error)
+{
+    const char *named = opt_get(&s->set, "config");
+    char *path = path_config(named);
+    if (path == NULL)
+        return named == NULL && errno == ENOENT ? 0
+                                                : MI_ENOMEM; /* no default file without a home */
+    int st = read_whole(path, &s->file);
+    if (st == MI_EIO || (st == MI_ENOENT && named != NULL)) {
+        buf_printf(error, "cannot read configuration %s: %s", path, strerror(errno));
+    } else if (st == MI_ENOENT) {
+        st = 0;
+    } else if (memchr(buf_str(&s->file), '\0', s->file.n) != NULL) {
+        buf_printf(error, "%s: not a text file: it contains a NUL byte", path);
+        st = MI_EINVAL;
+    } else if (s->file.n > 0) {
+        size_t bom = slice_begins(buf_slice(&s->file), "\xEF\xBB\xBF") ? 3 : 0;
+        st = take_text(s, path, s->file.p + bom, error);
+    }
+    free(path);
+    return st;
+}

@@ -1,0 +1,69 @@
+#include "cli/settings/paths.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *home(void)
+{
+    const char *dir = getenv("HOME");
+    if (dir != NULL && dir[0] == '/')
+        return dir;
+    const struct passwd *pw = getpwuid(getuid());
+    if (pw != NULL && pw->pw_dir != NULL && pw->pw_dir[0] == '/')
+        return pw->pw_dir;
+    errno = ENOENT;
+    return NULL;
+}
+
+static char *join(const char *dir, const char *below)
+{
+    if (dir == NULL)
+        return NULL;
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    char *path;
+    return asprintf(&path, "%.*s/%s", (int)n, dir, below) < 0 ? NULL : path;
+}
+
+char *path_given(const char *given)
+{
+    return given[0] == '~' && given[1] == '/' ? join(home(), given + 2) : strdup(given);
+}
+
+static char *resolve(const char *given, const char *variable, const char *in_home,
+                     const char *below)
+{
+    if (given != NULL)
+        return path_given(given);
+    const char *dir = getenv(variable);
+    if (dir != NULL && dir[0] == '/')
+        return join(dir, below);
+    char *base = join(home(), in_home);
+    char *path = join(base, below);
+    free(base);
+    return path;
+}
+
+char *path_vault(const char *given)
+{
+    return resolve(given, "XDG_STATE_HOME", ".local/state", "mcp-interposer");
+}
+
+char *path_config(const char *given)
+{
+    return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
+}
+
+char *path_home(const char *below)
+{
+    return join(home(), below);
+}
+
+char *path_user_config(const char *below)
+{
+    return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
+}

@@ -1,0 +1,24 @@
+/* paths.h - the default paths of the vault and the configuration.
+ *
+ * Rules     XDG Base Directory Specification: a variable that is empty or not an absolute path is
+ *           ignored. Without HOME the home directory is taken from the user database.
+ * Owns      nothing; every result is allocated and belongs to the caller. NULL: out of memory, or no
+ *           home directory (errno is ENOENT).
+ * Blocks    on the user database only. */
+#ifndef MI_CLI_SETTINGS_PATHS_H
+#define MI_CLI_SETTINGS_PATHS_H
+
+#include "base/base.h"
+
+/* `given`, with a leading `~/` resolved (in a configuration file or a client's JSON no shell does
+ * this); NULL: $XDG_STATE_HOME/mcp-interposer, else ~/.local/state/mcp-interposer. */
+char *path_vault(const char *given);
+/* The same with $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
+char *path_config(const char *given);
+/* `given`, with a leading `~/` resolved. */
+char *path_given(const char *given);
+/* The path of another program's file: below the home directory, or below $XDG_CONFIG_HOME, else ~/.config. */
+char *path_home(const char *below);
+char *path_user_config(const char *below);
+
+#endif

@@ -1,0 +1,30 @@
+#include "cli/settings/retain.h"
+
+#include "base/units.h"
+
+#include <stdlib.h>
+
+/* The texts were checked when they were read. */
+static void read_rules(const char *older, const char *last, const char *size, struct retention *ret)
+{
+    size_t bytes = 0;
+    *ret = (struct retention){0};
+    if (older != NULL && units_duration(older, &ret->older_us) < 0)
+        ret->older_us = 0;
+    if (size != NULL && units_size(size, &bytes) == 0)
+        ret->max_bytes = (int64_t)bytes;
+    if (last != NULL)
+        ret->keep_last = strtoll(last, NULL, 10);
+}
+
+void retain_configured(const struct settings *s, struct retention *ret)
+{
+    read_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST], s->retention[RETAIN_SIZE],
+               ret);
+}
+
+void retain_options(const struct settings *s, struct retention *ret)
+{
+    read_rules(settings_text(s, "older-than"), settings_text(s, "keep-last"),
+               settings_text(s, "max-size"), ret);
+}

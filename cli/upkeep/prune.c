@@ -1,0 +1,190 @@
+/* prune.c - `mcp-interposer prune`: remove old sessions, logs and escalations. */
+#include "cli/upkeep/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/frame/out.h"
+#include "cli/frame/session.h"
+#include "cli/settings/retain.h"
+#include "vault/store/running.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define PAUSE_FACTOR 3         /* pause after a step while proxies run, as a multiple of its time */
+#define LOCKED_MAX_US 10000000 /* how long to wait while another process has locked the database */
+
+static const struct opt table_of_options[] = {
+    {0, "older-than", "DURATION", NULL, "remove sessions that ended longer ago, such as 30d"},
+    {0, "max-size", "SIZE", NULL, "remove the oldest sessions until the vault is not larger"},
+    {0, "keep-last", "N", NULL,
+     "keep the last N sessions whatever other rules say; alone: remove all others"},
+    {0, "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Removes sessions with their messages, events and large bodies, and log files and\n"
+    "escalations that are older than all remaining sessions. Running sessions and the\n"
+    "newest session are always kept. Without a rule on the command line, those of the\n"
+    "configuration apply; with them, each proxy also prunes while nothing is written\n"
+    "to the vault:\n"
+    "\n"
+    "  [retention]\n"
+    "  older-than = 30d\n"
+    "  keep-last = 100\n"
+    "\n"
+    "The database file shrinks only while no proxy runs; otherwise its free space is\n"
+    "used for new messages. Exit status: 0; 1 with --dry-run if there is something to\n"
+    "remove.\n";
+/* clang-format on */
+
+static void print_size(struct out *o, int64_t bytes)
+{
+    struct buf b = {0};
+    units_show_size(&b, bytes);
+    out_text(o, buf_slice(&b));
+    buf_close(&b);
+}
+
+static void print_count(struct out *o, int64_t n, const char *what)
+{
+    out_printf(o, ", %lld %s%s", (long long)n, what, n == 1 ? "" : "s");
+}
+
+static void print_report(struct out *o, const char *verb, const struct prune_report *r)
+{
+    out_printf(o, "%s %lld session%s", verb, (long long)r->sessions, r->sessions == 1 ? "" : "s");
+    print_count(o, r->messages, "message");
+    print_count(o, r->bodies, "file");
+    out_raw(o, " of large bodies");
+    print_count(o, r->logs, "log file");
+    print_count(o, r->escalations, "escalation");
+    out_raw(o, "; ");
+    print_size(o, r->file_bytes);
+    out_raw(o, " in files");
+    out_end_line(o);
+}
+
+static int print_sessions(struct query *q, const struct prune *p, struct out *o)
+{
+    const int64_t *ids;
+    size_t n = prune_sessions(p, &ids);
+    int st = 0;
+    for (size_t i = 0; i < n && st == 0 && !out_ended(o); i++) {
+        char started[CLOCK_TEXT_MAX];
+        struct query_session s;
+        st = query_session_by_id(q, ids[i], &s);
+        if (st < 0)
+            break;
+        clock_local_text(s.started_at_us, started);
+        out_printf(o, "session %lld  %s  ", (long long)ids[i], started);
+        out_text(o, s.name);
+        out_end_line(o);
+    }
+    return st;
+}
+
+static bool proxies_run(const char *vault)
+{
+    struct running_list l;
+    struct buf error = {0};
+    bool running = running_open(&l, vault, &error) < 0 || l.n > 0;
+    running_close(&l);
+    buf_close(&error);
+    return running;
+}
+
+static void pause_us(int64_t us)
+{
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+}
+
+/* Pauses between steps while proxies run, so that they can write. */
+static int remove_all(struct prune *p, const char *vault, struct buf *error)
+{
+    bool done = false, running = proxies_run(vault);
+    int64_t locked_us = 0;
+    while (!done) {
+        int64_t start = clock_mono_us();
+        int st = prune_step(p, &done, error);
+        int64_t took = clock_mono_us() - start;
+        locked_us = st == MI_EFULL ? locked_us + took : 0;
+        if (locked_us > LOCKED_MAX_US)
+            buf_printf(error, "another process has locked %s/interposer.db; try again later",
+                       vault);
+        if (locked_us > LOCKED_MAX_US || (st < 0 && st != MI_EFULL))
+            return st;
+        if (running)
+            pause_us(PAUSE_FACTOR * took);
+    }
+    return 0;
+}
+
+static int prune(struct query *q, const struct retention *rule, bool dry)
+{
+    struct prune *p = NULL;
+    struct out o;
+    struct buf error = {0};
+    out_open(&o);
+    /* sessions that killed proxies left open count as ended */
+    (void)running_close_dead_sessions(query_vault(q));
+    int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
+    bool some = st == 0 && (prune_plan(p)->sessions > 0 || prune_plan(p)->file_bytes > 0);
+    if (st == 0 && dry) {
+        st = print_sessions(q, p, &o);
+        print_report(&o, "would remove", prune_plan(p));
+    } else if (st == 0) {
+        st = remove_all(p, query_vault(q), &error);
+        print_report(&o, "removed", prune_done(p));
+        if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
+            print_size(&o, prune_done(p)->free_bytes);
+            out_raw(&o, " of the database are free for new messages");
+            out_end_line(&o);
+        }
+    }
+    prune_close(p);
+    int status = out_close(&o);
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "out of memory"
+                        : error.n > 0   ? buf_str(&error)
+                                        : query_error(q));
+        status = EXIT_TROUBLE;
+    }
+    buf_close(&error);
+    return status == EXIT_FINE && dry && some ? EXIT_FOUND : status;
+}
+
+static int run(const struct settings *s)
+{
+    struct retention rule;
+    struct query *q;
+    int status = EXIT_FINE;
+    retain_options(s, &rule);
+    if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
+        retain_configured(s, &rule);
+    if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
+        status = settings_usage(
+            s, "missing rule: use --older-than, --max-size or --keep-last, or the section "
+               "[retention] of the configuration");
+    if (status == EXIT_FINE)
+        status = session_vault_open(s, &q);
+    if (status == EXIT_FINE) {
+        status = prune(q, &rule, settings_on(s, "dry-run"));
+        query_close(q);
+    }
+    return status;
+}
+
+const struct command command_prune = {
+    .name = "prune",
+    .summary = "remove old sessions, logs and escalations",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

@@ -1,0 +1,210 @@
+/* command.c - `wrap` and `unwrap`: the interposer in the configuration files of MCP clients. */
+#include "cli/wrap/commands.h"
+
+#include "base/log.h"
+#include "cli/wrap/edit.h"
+#include "cli/wrap/file.h"
+#include "cli/wrap/which.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define COMMON_OPTS                                                                                \
+    {'c', "client", "CLIENT...", NULL, "only the files of this client (see below)"},               \
+        {'f', "file", "FILE...", NULL, "this file instead of those that the clients read"},        \
+        {'d', "dry-run", NULL, NULL, "print the changes as a diff; change nothing"},               \
+    {                                                                                              \
+        0, "json", NULL, NULL, "print one JSON object per line for each server"                    \
+    }
+
+static const struct opt wrap_opts[] = {
+    {'l', "list", NULL, NULL, "list the servers, and which of them are wrapped; change nothing"},
+    COMMON_OPTS,
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static const struct opt unwrap_opts[] = {
+    COMMON_OPTS,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "SERVER is a name in the file; without one, all servers that are started by a\n"
+    "command. Only the command and its arguments are changed; unwrap restores the\n"
+    "original bytes. The original file is kept as NAME.mcp-interposer.bak until\n"
+    "nothing in it is wrapped.\n"
+    "\n"
+    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex.\n"
+    "Their files in the home directory and in the working directory are processed\n"
+    "(.mcp.json, .cursor/mcp.json, .vscode/mcp.json, .gemini/settings.json,\n"
+    ".codex/config.toml).\n"
+    "A client reads its file when it starts: restart it.\n";
+/* clang-format on */
+
+static int find_files(const struct settings *s, struct client_files *files)
+{
+    size_t at = 0;
+    int st = 0;
+    if (settings_text(s, "file") == NULL)
+        return client_files_find(files);
+    for (const char *path; st == 0 && (path = settings_each(s, "file", &at)) != NULL;)
+        st = client_files_add(files, path);
+    return st;
+}
+
+static bool client_wanted(const struct settings *s, const char *client)
+{
+    size_t at = 0;
+    if (settings_text(s, "client") == NULL)
+        return true;
+    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;)
+        if (strcmp(word, client) == 0)
+            return true;
+    return false;
+}
+
+static void report_missing(struct wrapping *w, size_t files)
+{
+    if (files == 0) {
+        log_warn("no configuration file of an MCP client found; name one with --file");
+        return;
+    }
+    for (int i = 0; i < w->settings->operands_n; i++) {
+        if (w->seen[i])
+            continue;
+        log_error("unknown server '%s'; see: mcp-interposer wrap --list", w->settings->operands[i]);
+        w->failed = true;
+    }
+}
+
+static int process_files(struct wrapping *w)
+{
+    struct client_files files = {.n = 0};
+    size_t files_n = 0;
+    int st = find_files(w->settings, &files);
+    out_open(&w->out);
+    table_open(&w->table, wrap_columns, wrap_columns_n);
+    for (size_t i = 0; st == 0 && i < files.n; i++) {
+        if (client_wanted(w->settings, files.file[i].client)) {
+            files_n++;
+            st = wrap_file(w, &files.file[i]);
+        }
+    }
+    if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
+        st = MI_ENOMEM;
+    if (st == 0)
+        report_missing(w, files_n);
+    else
+        log_error("%s", st == MI_EFULL ? "too many files" : "out of memory");
+    table_close(&w->table);
+    client_files_close(&files);
+    int status = out_close(&w->out);
+    if (st < 0 || w->failed)
+        return EXIT_TROUBLE;
+    return w->dry && w->changes ? EXIT_FOUND : status;
+}
+
+static int check_clients(const struct settings *s)
+{
+    size_t at = 0;
+    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;)
+        if (!client_is_known(word))
+            return settings_usage(s, "--client: unknown client '%s': use one of %s", word,
+                                  client_names());
+    return EXIT_FINE;
+}
+
+/* Takes ownership of `path`; NULL: a message was shown. */
+static int make_absolute(char *path, char **ret)
+{
+    *ret = path != NULL ? which_absolute(path) : NULL;
+    if (path != NULL && *ret == NULL)
+        log_error("out of memory");
+    free(path);
+    return *ret != NULL ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* The proxy will not run in our environment: directories given by an option or a variable go into its arguments. */
+static int find_directories(struct wrapping *w)
+{
+    const struct opt_set *set = &w->settings->set;
+    int status = EXIT_FINE;
+    char *path;
+    if (opt_source(set, "vault") >= OPT_ENVIRONMENT)
+        status = make_absolute(settings_vault(w->settings), &w->vault);
+    if (status == EXIT_FINE && opt_source(set, "journal-dir") >= OPT_ENVIRONMENT) {
+        status = settings_journal_dir(w->settings, &path);
+        if (status == EXIT_FINE)
+            status = make_absolute(path, &w->journal_dir);
+    }
+    return status;
+}
+
+/* The path of this program. Its name must be mcp-interposer, which identifies wrapped servers. */
+static int find_this_program(struct wrapping *w)
+{
+    w->program = which_this_program();
+    if (w->program == NULL) {
+        log_error("cannot find the path of this program: %s", strerror(errno));
+        return EXIT_TROUBLE;
+    }
+    if (wrap_is_ours(w->program))
+        return EXIT_FINE;
+    log_error("this program is %s, but wrapped servers are recognized by the name mcp-interposer; "
+              "rename it",
+              w->program);
+    return EXIT_TROUBLE;
+}
+
+static int run(enum wrap_verb verb, const struct settings *s)
+{
+    struct wrapping w = {.settings = s, .verb = verb};
+    w.dry = settings_on(s, "dry-run");
+    w.json = settings_on(s, "json");
+    int status = check_clients(s);
+    if (status == EXIT_FINE && verb == WRAP_VERB_WRAP) {
+        if (settings_on(s, "list"))
+            w.verb = WRAP_VERB_LIST;
+        status = find_directories(&w);
+        if (status == EXIT_FINE)
+            status = find_this_program(&w);
+    }
+    if (status == EXIT_FINE)
+        status = process_files(&w);
+    free(w.program);
+    free(w.vault);
+    free(w.journal_dir);
+    return status;
+}
+
+static int run_wrap(const struct settings *s)
+{
+    return run(WRAP_VERB_WRAP, s);
+}
+
+static int run_unwrap(const struct settings *s)
+{
+    return run(WRAP_VERB_UNWRAP, s);
+}
+
+const struct command command_wrap = {
+    .name = "wrap",
+    .summary = "put the interposer in front of the servers of MCP clients",
+    .usage = "[OPTIONS] [SERVER...]",
+    .about = about,
+    .table = wrap_opts,
+    .operands_max = WRAP_OPERANDS_MAX,
+    .run = run_wrap,
+};
+
+const struct command command_unwrap = {
+    .name = "unwrap",
+    .summary = "remove the interposer from the configuration of clients",
+    .usage = "[OPTIONS] [SERVER...]",
+    .about = about,
+    .table = unwrap_opts,
+    .operands_max = WRAP_OPERANDS_MAX,
+    .run = run_unwrap,
+};

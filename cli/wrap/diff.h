@@ -1,0 +1,13 @@
+/* diff.h - prints edits of a text as a unified diff.
+ *
+ * Blocks    never, apart from printing. */
+#ifndef MI_CLI_WRAP_DIFF_H
+#define MI_CLI_WRAP_DIFF_H
+
+#include "cli/frame/out.h"
+#include "cli/wrap/edit.h"
+
+/* The edits are in order (edits_apply() has been called). */
+void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);
+
+#endif

@@ -1,0 +1,349 @@
+#include "cli/wrap/file.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/server_name.h"
+#include "cli/settings/paths.h"
+#include "cli/wrap/diff.h"
+#include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/replace.h"
+#include "cli/wrap/which.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+const struct table_column wrap_columns[] = {
+    {"SERVER", false, 24, 0},  {"CLIENT", false, 16, 1}, {"STATE", false, 12, 0},
+    {"COMMAND", false, 32, 3}, {"FILE", false, 80, 2},
+};
+
+const size_t wrap_columns_n = MI_COUNT(wrap_columns);
+
+/* One file. */
+struct work {
+    struct wrapping *w;
+    const struct client_file *where;
+    struct replace file;
+    struct mcpfile conf;
+    struct edits edits;
+    bool *touched;         /* owned; of each server */
+    size_t wrapped_before; /* servers */
+    bool redirected;
+};
+
+static bool is_wanted(struct wrapping *w, const char *name)
+{
+    bool wanted = w->settings->operands_n == 0;
+    for (int i = 0; i < w->settings->operands_n; i++) {
+        if (strcmp(w->settings->operands[i], name) == 0) {
+            w->seen[i] = true;
+            wanted = true;
+        }
+    }
+    return wanted;
+}
+
+/* ---- one server ---- */
+
+static const char *state_name(const struct work *k, const struct wrap_view *v, bool touched)
+{
+    bool dry = k->w->dry;
+    if (touched && k->w->verb == WRAP_VERB_WRAP)
+        return dry ? "would wrap" : "wrapped now";
+    if (touched)
+        return dry ? "would unwrap" : "unwrapped";
+    switch (v->state) {
+    case WRAP_PLAIN:
+        return "plain";
+    case WRAP_WRAPPED:
+        return "wrapped";
+    case WRAP_REMOTE:
+        return "remote";
+    case WRAP_ODD:
+        break;
+    }
+    return "odd";
+}
+
+static void json_text(struct buf *b, const char *name, const char *text)
+{
+    buf_printf(b, ",\"%s\":", name);
+    if (text != NULL)
+        text_json(b, slice_of(text));
+    else
+        buf_adds(b, "null");
+}
+
+/* Abbreviates the home directory as ~. */
+static void add_path(struct buf *b, const char *path)
+{
+    char *home = path_home("");
+    size_t n = home != NULL ? strlen(home) : 0;
+    bool below = n > 1 && strncmp(path, home, n) == 0;
+    if (below)
+        buf_adds(b, "~/");
+    buf_adds(b, below ? path + n : path);
+    free(home);
+}
+
+static void list_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v,
+                        bool touched)
+{
+    const char *state = state_name(k, v, touched);
+    const char *command = v->command.n > 0 ? buf_str(&v->command) : "-";
+    struct buf shown = {0};
+    if (v->state == WRAP_WRAPPED)
+        mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->own], &shown);
+    if (k->w->json) {
+        struct buf *b = &k->w->out.b;
+        buf_adds(b, "{\"server\":");
+        text_json(b, slice_of(s->name));
+        json_text(b, "client", k->where->client);
+        json_text(b, "state", state);
+        json_text(b, "command", v->command.n > 0 ? command : NULL);
+        json_text(b, "wraps", v->state == WRAP_WRAPPED ? buf_str(&shown) : NULL);
+        json_text(b, "why", v->why);
+        json_text(b, "project", s->project);
+        json_text(b, "file", k->file.path);
+        buf_addc(b, '}');
+        out_end_line(&k->w->out);
+    } else {
+        enum out_style style = touched                    ? OUT_GREEN
+                               : v->state == WRAP_WRAPPED ? OUT_CYAN
+                               : v->state == WRAP_ODD     ? OUT_YELLOW
+                                                          : OUT_DIM;
+        table_add(&k->w->table, slice_of(s->name), OUT_BOLD);
+        table_add(&k->w->table, slice_of(k->where->client), OUT_PLAIN);
+        table_add(&k->w->table, slice_of(state), style);
+        table_add(&k->w->table, slice_of(shown.n > 0 ? buf_str(&shown) : command), OUT_PLAIN);
+        buf_clear(&shown);
+        add_path(&shown, k->where->path);
+        table_add(&k->w->table, buf_slice(&shown), OUT_DIM);
+    }
+    buf_close(&shown);
+    if (v->state == WRAP_ODD && k->w->verb != WRAP_VERB_UNWRAP)
+        log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
+}
+
+/* Programs started from a desktop have a short PATH. --path tells the proxy the directory in which a terminal finds
+ * the command; it is searched last. */
+static char *far_directory(const struct work *k, const struct wrap_view *v)
+{
+    struct slice command = buf_slice(&v->command);
+    if (!k->where->desktop || memchr(command.p, '/', command.n) != NULL)
+        return NULL;
+    char *name = strndup(command.p, command.n);
+    char *dir = name != NULL ? which_far_directory(name) : NULL;
+    free(name);
+    return dir;
+}
+
+static bool add_server(struct work *k, const struct mcpfile_server *s, const struct wrap_view *v)
+{
+    const char *options[10];
+    size_t n = 0;
+    char name[SERVER_NAME_MAX];
+    char *const argv[] = {s->name, NULL};
+    char *dir = far_directory(k, v);
+    server_name(s->name, argv, name);
+    if (name[0] != '-') {
+        options[n++] = "--name";
+        options[n++] = name;
+    }
+    if (k->w->vault != NULL) {
+        options[n++] = "--vault";
+        options[n++] = k->w->vault;
+    }
+    if (k->w->journal_dir != NULL) {
+        options[n++] = "--journal-dir";
+        options[n++] = k->w->journal_dir;
+    }
+    if (dir != NULL) {
+        options[n++] = "--path";
+        options[n++] = dir;
+    }
+    options[n] = NULL;
+    struct wrap_with with = {k->w->program, options};
+    bool added = wrap_add(&k->edits, &k->conf, s, &with);
+    free(dir);
+    return added;
+}
+
+/* Whether the interposer of a wrapped server no longer exists. Its path is then replaced with ours. */
+static bool interposer_is_missing(const struct wrap_view *v)
+{
+    struct buf b = {0};
+    buf_slice_add(&b, buf_slice(&v->command));
+    bool lost = b.n > 0 && b.p[0] == '/' && access(buf_str(&b), X_OK) != 0;
+    buf_close(&b);
+    return lost;
+}
+
+/* 0, MI_ENOMEM, or MI_EFULL. */
+static int process_server(struct work *k, size_t i)
+{
+    const struct mcpfile_server *s = &k->conf.server[i];
+    struct wrap_view v;
+    if (wrap_inspect(&k->conf, s, &v) < 0)
+        return MI_ENOMEM;
+    k->wrapped_before += v.state == WRAP_WRAPPED;
+    bool room = true;
+    if (is_wanted(k->w, s->name)) {
+        if (k->w->verb == WRAP_VERB_WRAP && v.state == WRAP_PLAIN) {
+            room = add_server(k, s, &v);
+            k->touched[i] = true;
+        } else if (k->w->verb == WRAP_VERB_WRAP && v.state == WRAP_WRAPPED &&
+                   interposer_is_missing(&v)) {
+            room = wrap_redirect(&k->edits, s, k->w->program);
+            k->touched[i] = k->redirected = true;
+        } else if (k->w->verb == WRAP_VERB_UNWRAP && v.state == WRAP_WRAPPED) {
+            room = wrap_remove(&k->edits, &k->conf, s, &v);
+            k->touched[i] = true;
+        }
+    }
+    wrap_view_close(&v);
+    return room ? 0 : MI_EFULL;
+}
+
+/* ---- one file ---- */
+
+static void fail_file(struct work *k, const char *why)
+{
+    log_error("%s: %s", k->where->path, why);
+    k->w->failed = true;
+}
+
+/* Whether unwrap would restore the original bytes. */
+static bool can_be_undone(struct work *k, struct slice new)
+{
+    struct mcpfile conf;
+    struct edits undo = {0};
+    struct buf text = {0};
+    bool good = mcpfile_read(&conf, new, k->conf.toml) == 0 && conf.servers == k->conf.servers;
+    for (size_t i = 0; good && i < conf.servers; i++) {
+        struct wrap_view v;
+        if (!k->touched[i])
+            continue;
+        good = wrap_inspect(&conf, &conf.server[i], &v) == 0;
+        if (good) {
+            good = v.state == WRAP_WRAPPED && wrap_remove(&undo, &conf, &conf.server[i], &v);
+            wrap_view_close(&v);
+        }
+    }
+    edits_apply(&undo, new, &text);
+    good = good && !text.failed &&
+           (k->redirected || slice_eq(buf_slice(&text), buf_slice(&k->file.text)));
+    buf_close(&text);
+    edits_close(&undo);
+    mcpfile_close(&conf);
+    return good;
+}
+
+static bool change_file(struct work *k, struct slice new)
+{
+    bool wraps = k->w->verb == WRAP_VERB_WRAP;
+    size_t touched = 0;
+    for (size_t i = 0; i < k->conf.servers; i++)
+        touched += k->touched[i];
+    int st = replace_check(&k->file);
+    if (st == 0 && wraps && (k->wrapped_before == 0 || !replace_has_backup(&k->file)))
+        st = replace_make_backup(&k->file);
+    if (st == 0)
+        st = replace_write(&k->file, new);
+    if (st < 0) {
+        fail_file(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
+        return false;
+    }
+    if (!wraps && touched == k->wrapped_before && replace_has_backup(&k->file) &&
+        !replace_drop_backup(&k->file, new))
+        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s",
+                 k->where->path, k->file.backup);
+    return true;
+}
+
+/* Applies the edits to the file, or prints them as a diff. */
+static bool finish_file(struct work *k)
+{
+    struct buf new = {0};
+    bool good = true;
+    edits_apply(&k->edits, buf_slice(&k->file.text), &new);
+    if (new.failed) {
+        fail_file(k, "out of memory");
+        good = false;
+    } else if (k->w->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
+        fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
+        good = false;
+    } else if (!k->w->dry) {
+        good = change_file(k, buf_slice(&new));
+    } else if (!k->w->json) {
+        diff_print(&k->w->out, k->file.path, buf_slice(&k->file.text), &k->edits);
+    }
+    k->w->changes |= good;
+    buf_close(&new);
+    return good;
+}
+
+/* Lists the servers as they were read: positions refer to the old text. */
+static void list_servers(struct work *k)
+{
+    for (size_t i = 0; i < k->conf.servers; i++) {
+        struct wrap_view v;
+        if (!is_wanted(k->w, k->conf.server[i].name))
+            continue;
+        if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
+            fail_file(k, "out of memory");
+            return;
+        }
+        list_server(k, &k->conf.server[i], &v, k->touched[i]);
+        wrap_view_close(&v);
+    }
+}
+
+static bool is_toml(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".toml") == 0;
+}
+
+static void read_servers(struct work *k)
+{
+    int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), is_toml(k->where->path));
+    if (st == 0) {
+        k->touched = calloc(k->conf.servers + 1, sizeof *k->touched);
+        st = k->touched != NULL ? 0 : MI_ENOMEM;
+    }
+    for (size_t i = 0; st == 0 && i < k->conf.servers; i++)
+        st = process_server(k, i);
+    if (st == MI_EINVAL) {
+        struct buf why = {0};
+        buf_adds(&why, "cannot parse the file, which is not changed: ");
+        buf_slice_add(&why, buf_slice(&k->conf.error));
+        fail_file(k, buf_str(&why));
+        buf_close(&why);
+    } else if (st < 0) {
+        fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
+                                    : "out of memory");
+    } else if (k->edits.n == 0 || finish_file(k)) {
+        if (!k->w->dry || k->w->json)
+            list_servers(k);
+    }
+}
+
+int wrap_file(struct wrapping *w, const struct client_file *where)
+{
+    struct work *k = calloc(1, sizeof *k); /* too large for the stack */
+    if (k == NULL)
+        return MI_ENOMEM;
+    k->w = w;
+    k->where = where;
+    if (replace_open(&k->file, where->path) == 0)
+        read_servers(k);
+    else
+        fail_file(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory");
+    edits_close(&k->edits);
+    mcpfile_close(&k->conf);
+    replace_close(&k->file);
+    free(k->touched);
+    free(k);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* file.h - lists, wraps or unwraps the servers of one configuration file.
+ *
+ * Rules     before a file is written, unwrapping is tried in memory and must restore the original bytes. A backup is
+ *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
+ * Errors    are logged, and set wrapping.failed.
+ * Blocks    on the disk. */
+#ifndef MI_CLI_WRAP_FILE_H
+#define MI_CLI_WRAP_FILE_H
+
+#include "cli/frame/table.h"
+#include "cli/settings/config.h"
+#include "cli/wrap/clients.h"
+
+#define WRAP_OPERANDS_MAX 256
+
+enum wrap_verb { WRAP_VERB_LIST, WRAP_VERB_WRAP, WRAP_VERB_UNWRAP };
+
+struct wrapping {
+    const struct settings *settings;
+    enum wrap_verb verb;
+    bool dry, json;
+    char *program;                /* owned; path of the interposer */
+    char *vault, *journal_dir;    /* owned; absolute paths; NULL: the default */
+    bool seen[WRAP_OPERANDS_MAX]; /* the named server was found */
+    struct out out;
+    struct table table;
+    bool changes; /* something was, or would be, changed */
+    bool failed;
+};
+
+extern const struct table_column wrap_columns[]; /* of wrapping.table */
+extern const size_t wrap_columns_n;
+
+/* 0 or MI_ENOMEM. */
+MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where);
+
+#endif

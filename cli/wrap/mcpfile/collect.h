@@ -1,0 +1,13 @@
+/* collect.h - recognizes servers among the values of a scan, by their paths, and adds them to the list. */
+#ifndef MI_CLI_WRAP_MCPFILE_COLLECT_H
+#define MI_CLI_WRAP_MCPFILE_COLLECT_H
+
+#include "cli/wrap/mcpfile/value.h"
+
+/* Whether the value at the current path is the array `args` of a server. */
+bool mcpfile_is_args(struct mcpfile_scan *s);
+void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
+/* Adds the value to its server if it is a member of one. */
+void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v);
+
+#endif

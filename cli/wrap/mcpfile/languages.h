@@ -1,0 +1,10 @@
+/* languages.h - the two languages of configuration files. false: mcpfile_fail() was called. */
+#ifndef MI_CLI_WRAP_MCPFILE_LANGUAGES_H
+#define MI_CLI_WRAP_MCPFILE_LANGUAGES_H
+
+#include "cli/wrap/mcpfile/scan.h"
+
+bool mcpfile_scan_json(struct mcpfile_scan *s); /* json.c */
+bool mcpfile_scan_toml(struct mcpfile_scan *s); /* toml.c */
+
+#endif

@@ -1,0 +1,200 @@
+/* toml.c - TOML 1.0 with the escapes of 1.1 (toml.io). Literals are skipped, not interpreted. */
+#include "cli/wrap/mcpfile/collect.h"
+#include "cli/wrap/mcpfile/languages.h"
+
+#include <ctype.h>
+
+static bool pair(struct mcpfile_scan *s, bool on_line);
+
+static void blanks(struct mcpfile_scan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
+        s->p++;
+}
+
+static bool at_line_end(const struct mcpfile_scan *s)
+{
+    return s->p == s->end || *s->p == '\n' ||
+           (*s->p == '\r' && s->p + 1 < s->end && s->p[1] == '\n');
+}
+
+/* Skips blanks, and a comment. */
+static void rest_of_line(struct mcpfile_scan *s)
+{
+    blanks(s);
+    if (mcpfile_sees(s, '#'))
+        while (!at_line_end(s))
+            s->p++;
+}
+
+/* Skips blanks, comments and line ends. */
+static bool skip(struct mcpfile_scan *s)
+{
+    for (;;) {
+        rest_of_line(s);
+        if (s->p == s->end || !at_line_end(s))
+            return true;
+        s->p += *s->p == '\r' ? 2 : 1;
+    }
+}
+
+/* ---- strings ---- */
+
+static bool escape(struct mcpfile_scan *s, bool many_lines)
+{
+    const char *from = s->p++;
+    if (s->p == s->end)
+        return mcpfile_fail(s, from, "unterminated string");
+    size_t hex = *s->p == 'u' ? 4 : *s->p == 'U' ? 8 : *s->p == 'x' ? 2 : 0;
+    bool line_end = many_lines && isspace((unsigned char)*s->p);
+    if (hex == 0 && !line_end && strchr("\"\\bfnrte", *s->p) == NULL)
+        return mcpfile_fail(s, from, "invalid escape in a string");
+    s->p++;
+    for (size_t i = 0; i < hex; i++, s->p++)
+        if (s->p == s->end || !isxdigit((unsigned char)*s->p))
+            return mcpfile_fail(s, from,
+                                "invalid \\u, \\U or \\x escape: too few hexadecimal digits");
+    return true;
+}
+
+static bool string(struct mcpfile_scan *s, struct span *ret)
+{
+    const char *from = s->p;
+    char quote = *s->p;
+    bool many = s->end - s->p >= 3 && s->p[1] == quote && s->p[2] == quote;
+    s->p += many ? 3 : 1;
+    for (;; s->p++) {
+        while (quote == '"' && mcpfile_sees(s, '\\'))
+            if (!escape(s, many))
+                return false;
+        if (s->p == s->end || (!many && at_line_end(s)))
+            return mcpfile_fail(s, from, "unterminated string");
+        if (*s->p == quote && !many)
+            break;
+        if (*s->p == quote && s->end - s->p >= 3 && s->p[1] == quote && s->p[2] == quote) {
+            s->p += 2;
+            /* up to two more quotes belong to the text */
+            for (int i = 0; i < 2 && s->p + 1 < s->end && s->p[1] == quote; i++)
+                s->p++;
+            break;
+        }
+    }
+    s->p++;
+    *ret = mcpfile_since(s, from);
+    return true;
+}
+
+/* ---- keys ---- */
+
+static bool key_part(struct mcpfile_scan *s)
+{
+    struct span part = {0};
+    if (mcpfile_sees(s, '"') || mcpfile_sees(s, '\'')) {
+        if (!string(s, &part))
+            return false;
+    } else {
+        const char *from = s->p;
+        while (s->p < s->end && (isalnum((unsigned char)*s->p) || strchr("_-", *s->p) != NULL))
+            s->p++;
+        if (s->p == from)
+            return mcpfile_fail(s, from, "expected a key");
+        part = mcpfile_since(s, from);
+    }
+    mcpfile_push(s, part);
+    return true;
+}
+
+/* a.b."c d": each part is a level of the path. */
+static bool key(struct mcpfile_scan *s, struct span *ret)
+{
+    const char *from = s->p;
+    for (;;) {
+        if (!key_part(s))
+            return false;
+        *ret = mcpfile_since(s, from);
+        blanks(s);
+        if (!mcpfile_sees(s, '.'))
+            return true;
+        s->p++;
+        blanks(s);
+    }
+}
+
+/* ---- values ---- */
+
+static bool inline_table(struct mcpfile_scan *s)
+{
+    s->p++;
+    bool good = skip(s);
+    while (good && !mcpfile_sees(s, '}'))
+        good = pair(s, false) && mcpfile_next(s, '}');
+    if (good)
+        s->p++;
+    return good;
+}
+
+/* A number, a boolean, or a date, which may contain a blank. */
+static bool literal(struct mcpfile_scan *s)
+{
+    const char *from = s->p;
+    while (!at_line_end(s) && strchr(",]}#\"'=", *s->p) == NULL)
+        s->p++;
+    while (s->p > from && (s->p[-1] == ' ' || s->p[-1] == '\t'))
+        s->p--;
+    return s->p > from || mcpfile_fail(s, from, "expected a value");
+}
+
+static bool pair(struct mcpfile_scan *s, bool on_line)
+{
+    struct mcpfile_value v = {.on_line = on_line};
+    size_t depth = s->depth;
+    if (!key(s, &v.key))
+        return false;
+    if (!mcpfile_sees(s, '='))
+        return mcpfile_fail(s, s->p, "expected =");
+    s->p++;
+    blanks(s);
+    if (!mcpfile_value(s, &v))
+        return false;
+    v.end = mcpfile_at(s);
+    if (on_line) {
+        rest_of_line(s);
+        v.end = mcpfile_at(s);
+    }
+    mcpfile_collect(s, &v);
+    mcpfile_pop(s, depth);
+    return true;
+}
+
+/* [a.b] or [[a.b]]: sets the table of the pairs that follow. */
+static bool header(struct mcpfile_scan *s)
+{
+    struct span whole;
+    mcpfile_pop(s, 0);
+    s->p++;
+    bool element = mcpfile_sees(s, '[');
+    s->p += element;
+    blanks(s);
+    if (!key(s, &whole))
+        return false;
+    if (!mcpfile_sees(s, ']') || (element && (s->end - s->p < 2 || s->p[1] != ']')))
+        return mcpfile_fail(s, s->p, "expected ]");
+    s->p += element ? 2 : 1;
+    if (element)
+        mcpfile_push(s, (struct span){0});
+    return true;
+}
+
+bool mcpfile_scan_toml(struct mcpfile_scan *s)
+{
+    static const struct mcpfile_language toml = {"\"'", skip, string, inline_table, literal};
+    s->language = &toml;
+    while (skip(s) && s->p < s->end) {
+        if (!(*s->p == '[' ? header(s) : pair(s, true)))
+            return false;
+        rest_of_line(s);
+        if (!at_line_end(s))
+            return mcpfile_fail(s, s->p, "expected the end of the line");
+    }
+    return true;
+}

@@ -1,0 +1,64 @@
+#include "cli/wrap/mcpfile/value.h"
+
+#include "cli/wrap/mcpfile/collect.h"
+
+bool mcpfile_next(struct mcpfile_scan *s, char close)
+{
+    if (!s->language->skip(s))
+        return false;
+    if (mcpfile_sees(s, ',')) {
+        s->p++;
+        return s->language->skip(s);
+    }
+    return mcpfile_sees(s, close) ||
+           mcpfile_fail(s, s->p, close == ']' ? "expected a comma or ]" : "expected a comma or }");
+}
+
+static bool array(struct mcpfile_scan *s, struct mcpfile_value *v)
+{
+    bool is_args = mcpfile_is_args(s);
+    size_t depth = s->depth;
+    v->first_arg = s->f->args;
+    s->p++;
+    mcpfile_push(s, (struct span){0});
+    bool good = s->language->skip(s);
+    while (good && !mcpfile_sees(s, ']')) {
+        struct mcpfile_value element = {0};
+        good = mcpfile_value(s, &element) && mcpfile_next(s, ']');
+        v->mixed |= element.type != MCPFILE_STRING;
+        if (good && is_args && element.type == MCPFILE_STRING)
+            mcpfile_add_arg(s, element.token);
+    }
+    mcpfile_pop(s, depth);
+    v->args_n = s->f->args - v->first_arg;
+    if (good)
+        s->p++;
+    return good;
+}
+
+bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v)
+{
+    const char *from = s->p;
+    bool good;
+    if (s->nesting == MCPFILE_DEPTH_MAX)
+        return mcpfile_fail(s, s->p, "too many nested brackets");
+    if (s->p == s->end)
+        return mcpfile_fail(s, s->p, "unexpected end of the file");
+    s->nesting++;
+    if (strchr(s->language->quotes, *s->p) != NULL) {
+        v->type = MCPFILE_STRING;
+        good = s->language->string(s, &v->token);
+    } else if (*s->p == '{') {
+        v->type = MCPFILE_TABLE;
+        good = s->language->table(s);
+    } else if (*s->p == '[') {
+        v->type = MCPFILE_ARRAY;
+        good = array(s, v);
+    } else {
+        v->type = MCPFILE_OTHER;
+        good = s->language->literal(s);
+    }
+    s->nesting--;
+    v->token = mcpfile_since(s, from);
+    return good;
+}

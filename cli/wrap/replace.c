@@ -1,0 +1,151 @@
+#include "cli/wrap/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int fail(struct replace *r, int status, const char *what, const char *remedy)
+{
+    buf_clear(&r->error);
+    buf_printf(&r->error, "%s%s", what, remedy);
+    return status;
+}
+
+static int read_all(int fd, struct buf *b)
+{
+    b->max = REPLACE_MAX;
+    for (;;) {
+        if (!buf_reserve(b, 64 * 1024))
+            return MI_ENOMEM;
+        ssize_t n = read(fd, b->p + b->n, 64 * 1024);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? MI_EIO : 0;
+        b->n += (size_t)n;
+    }
+}
+
+int replace_open(struct replace *r, const char *path)
+{
+    *r = (struct replace){0};
+    r->path = realpath(path, NULL);
+    if (r->path == NULL)
+        return fail(r, MI_EIO, strerror(errno), "");
+    if (asprintf(&r->backup, "%s.mcp-interposer.bak", r->path) < 0) {
+        r->backup = NULL;
+        return MI_ENOMEM;
+    }
+    int fd = open(r->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return fail(r, MI_EIO, strerror(errno), "");
+    int st = fstat(fd, &r->was) == 0 ? 0 : MI_EIO;
+    if (st == 0 && !S_ISREG(r->was.st_mode))
+        st = fail(r, MI_EINVAL, "it is not a regular file", "");
+    else if (st == 0 && (uintmax_t)r->was.st_size > REPLACE_MAX - 128 * 1024)
+        st = fail(r, MI_EINVAL, "it is larger than 64 MiB; expected a configuration file", "");
+    else if (st == 0)
+        st = read_all(fd, &r->text);
+    if (st == MI_EIO)
+        (void)fail(r, st, strerror(errno), "");
+    close(fd);
+    return st;
+}
+
+void replace_close(struct replace *r)
+{
+    free(r->path);
+    free(r->backup);
+    buf_close(&r->text);
+    buf_close(&r->error);
+    *r = (struct replace){0};
+}
+
+static bool put_all(int fd, struct slice text)
+{
+    while (text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text = (struct slice){text.p + n, text.n - (size_t)n};
+    }
+    return true;
+}
+
+/* Writes and syncs a new file in the same directory, and renames it to `target`. */
+static int put(struct replace *r, const char *target, struct slice text)
+{
+    char *beside;
+    if (asprintf(&beside, "%s.%ld.part", target, (long)getpid()) < 0)
+        return MI_ENOMEM;
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        free(beside);
+        return fail(r, MI_EIO, strerror(errno), ": cannot create a file in its directory");
+    }
+    bool same = r->was.st_uid == geteuid() && r->was.st_gid == getegid();
+    bool good = put_all(fd, text) && (same || fchown(fd, r->was.st_uid, r->was.st_gid) == 0) &&
+                fchmod(fd, r->was.st_mode & 07777) == 0 && fsync(fd) == 0;
+    int why = errno;
+    if (close(fd) != 0 && good) {
+        good = false;
+        why = errno;
+    }
+    if (good && rename(beside, target) != 0) {
+        good = false;
+        why = errno;
+    }
+    if (!good)
+        (void)unlink(beside);
+    free(beside);
+    return good ? 0 : fail(r, MI_EIO, strerror(why), "");
+}
+
+int replace_check(struct replace *r)
+{
+    struct stat now;
+    if ((r->was.st_mode & S_IWUSR) == 0 || access(r->path, W_OK) != 0)
+        return fail(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
+    if (stat(r->path, &now) != 0)
+        return fail(r, MI_EIO, strerror(errno), "");
+    if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
+        now.st_size != r->was.st_size || now.st_mtim.tv_sec != r->was.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != r->was.st_mtim.tv_nsec)
+        return fail(r, MI_EINVAL, "another program has changed it meanwhile", "; try again");
+    return 0;
+}
+
+int replace_write(struct replace *r, struct slice text)
+{
+    int st = replace_check(r);
+    return st < 0 ? st : put(r, r->path, text);
+}
+
+bool replace_has_backup(const struct replace *r)
+{
+    struct stat st;
+    return lstat(r->backup, &st) == 0;
+}
+
+int replace_make_backup(struct replace *r)
+{
+    struct stat st;
+    if (lstat(r->backup, &st) == 0 && !S_ISREG(st.st_mode))
+        return fail(r, MI_EINVAL, "its backup is not a regular file: ", r->backup);
+    return put(r, r->backup, buf_slice(&r->text));
+}
+
+bool replace_drop_backup(const struct replace *r, struct slice text)
+{
+    struct buf b = {0};
+    int fd = open(r->backup, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool same = fd >= 0 && read_all(fd, &b) == 0 && slice_eq(buf_slice(&b), text);
+    if (fd >= 0)
+        close(fd);
+    buf_close(&b);
+    return same && unlink(r->backup) == 0;
+}

@@ -1,0 +1,479 @@
+#include "journal/form.h"
+
+#include "journal/message.h"
+#include "journal/uid.h"
+
+#include <limits.h>
+
+/* ---- numbers of 8 bytes, and texts ---- */
+
+#define MISSING UINT64_MAX /* the length of a missing text */
+
+struct out {
+    char *p; /* NULL: only count */
+    size_t n;
+};
+
+static void put(struct out *o, const void *p, size_t n)
+{
+    if (o->p != NULL && n > 0)
+        memcpy(o->p + o->n, p, n);
+    o->n += n;
+}
+
+static void put_uint(struct out *o, uint64_t v)
+{
+    put(o, &v, sizeof v);
+}
+
+static void put_int(struct out *o, int64_t v)
+{
+    put(o, &v, sizeof v);
+}
+
+static void put_text(struct out *o, struct slice s)
+{
+    put_uint(o, s.p != NULL ? s.n : MISSING);
+    put(o, s.p, s.n);
+}
+
+/* With its NUL. */
+static void put_string(struct out *o, const char *s)
+{
+    put_text(o, s != NULL ? (struct slice){s, strlen(s) + 1} : (struct slice){0});
+}
+
+struct in {
+    struct slice left;
+    bool bad; /* the bytes are not an entry */
+};
+
+/* The next n bytes; NULL: there are fewer. */
+static const char *get(struct in *i, uint64_t n)
+{
+    if (i->bad || n > i->left.n) {
+        i->bad = true;
+        return NULL;
+    }
+    const char *p = i->left.p;
+    i->left = (struct slice){p + n, i->left.n - n};
+    return p;
+}
+
+static uint64_t get_uint(struct in *i)
+{
+    uint64_t v = 0;
+    const char *p = get(i, sizeof v);
+    if (p != NULL)
+        memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static int64_t get_int(struct in *i)
+{
+    int64_t v = 0;
+    const char *p = get(i, sizeof v);
+    if (p != NULL)
+        memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static int64_t get_between(struct in *i, int64_t min, int64_t max)
+{
+    int64_t v = get_int(i);
+    if (v >= min && v <= max)
+        return v;
+    i->bad = true;
+    return min;
+}
+
+static bool get_bool(struct in *i)
+{
+    return get_between(i, 0, 1) != 0;
+}
+
+static pid_t get_pid(struct in *i)
+{
+    return (pid_t)get_between(i, 0, INT_MAX);
+}
+
+static struct slice get_text(struct in *i)
+{
+    uint64_t n = get_uint(i);
+    if (i->bad || n == MISSING)
+        return (struct slice){0};
+    const char *p = get(i, n);
+    return p != NULL ? (struct slice){p, n} : (struct slice){0};
+}
+
+static const char *get_string(struct in *i)
+{
+    struct slice s = get_text(i);
+    if (s.p != NULL && (s.n == 0 || memchr(s.p, '\0', s.n) != s.p + s.n - 1))
+        i->bad = true;
+    return i->bad ? NULL : s.p;
+}
+
+static int get_end(const struct in *i)
+{
+    return i->bad || i->left.n != 0 ? MI_EINVAL : 0;
+}
+
+/* ---- events ---- */
+
+static void put_event(struct out *o, const struct row *r)
+{
+    put_int(o, r->t_us);
+    put_string(o, r->event);
+    put_text(o, r->body);
+}
+
+static void get_event(struct in *i, struct row *r)
+{
+    r->t_us = get_int(i);
+    r->event = get_string(i);
+    r->body = get_text(i);
+    i->bad = i->bad || r->event == NULL;
+}
+
+/* ---- session metadata ---- */
+
+static void put_update(struct out *o, const struct session_update *u)
+{
+    put_text(o, u->client_name);
+    put_text(o, u->client_version);
+    put_text(o, u->server_name);
+    put_text(o, u->server_version);
+    put_text(o, u->protocol_version);
+    put_text(o, u->end_reason);
+    put_int(o, u->has_exit_status);
+    put_int(o, u->exit_status);
+    put_int(o, u->ended_at_us);
+}
+
+static void get_update(struct in *i, struct session_update *u)
+{
+    u->client_name = get_text(i);
+    u->client_version = get_text(i);
+    u->server_name = get_text(i);
+    u->server_version = get_text(i);
+    u->protocol_version = get_text(i);
+    u->end_reason = get_text(i);
+    u->has_exit_status = get_bool(i);
+    u->exit_status = (int)get_between(i, INT_MIN, INT_MAX);
+    u->ended_at_us = get_int(i);
+}
+
+/* ---- the processes of a session ---- */
+
+static void put_running(struct out *o, const struct running *r)
+{
+    put_string(o, r->boot);
+    put_int(o, r->pid_namespace);
+    put_int(o, r->pid);
+    put_uint(o, r->pid_start);
+    put_int(o, r->client_pid);
+    put_uint(o, r->client_start);
+    put_int(o, r->server_pid);
+    put_uint(o, r->server_start);
+    put_int(o, r->server_group);
+    put_int(o, r->server_session);
+}
+
+static void get_running(struct in *i, struct running *r)
+{
+    const char *boot = get_string(i);
+    size_t n = boot != NULL ? strlen(boot) : SIZE_MAX;
+    if (n < sizeof r->boot)
+        memcpy(r->boot, boot, n + 1);
+    else
+        i->bad = true;
+    r->pid_namespace = get_int(i);
+    r->pid = get_pid(i);
+    r->pid_start = get_uint(i);
+    r->client_pid = get_pid(i);
+    r->client_start = get_uint(i);
+    r->server_pid = get_pid(i);
+    r->server_start = get_uint(i);
+    r->server_group = get_pid(i);
+    r->server_session = get_pid(i);
+}
+
+/* ---- finished invocations ---- */
+
+static void put_invocation(struct out *o, const struct invocation *x)
+{
+    put_int(o, x->wall_us);
+    put_uint(o, x->seq);
+    put_int(o, (int64_t)x->status);
+    put_text(o, x->method);
+    put_text(o, x->target);
+    put_text(o, x->arguments);
+    put_uint(o, x->arguments_n);
+    put_text(o, x->error_code);
+    put_text(o, x->error_message);
+    put_int(o, x->duration_us);
+    put_uint(o, x->request_bytes);
+    put_uint(o, x->response_bytes);
+    put_text(o, x->result);
+}
+
+static void get_invocation(struct in *i, struct invocation *x)
+{
+    x->wall_us = get_int(i);
+    x->seq = get_uint(i);
+    x->status = (enum call_status)get_between(i, 0, CALL_UNKNOWN - 1);
+    x->method = get_text(i);
+    x->target = get_text(i);
+    x->arguments = get_text(i);
+    x->arguments_n = get_uint(i);
+    x->error_code = get_text(i);
+    x->error_message = get_text(i);
+    x->duration_us = get_int(i);
+    x->request_bytes = get_uint(i);
+    x->response_bytes = get_uint(i);
+    x->result = get_text(i);
+    if (x->arguments_n < x->arguments.n || x->result.n > INVOCATION_RESULT_MAX)
+        i->bad = true;
+}
+
+/* ---- escalations ---- */
+
+static void put_escalation(struct out *o, const struct escalation *e, int64_t t_us)
+{
+    put_int(o, t_us);
+    put_int(o, (int64_t)e->cause);
+    put_int(o, e->at_us);
+    put_uint(o, e->seq);
+    put_text(o, e->method);
+    put_text(o, e->tool);
+    put_text(o, e->request);
+    put_text(o, e->answer);
+    put_string(o, e->action);
+    put_text(o, e->happened);
+    put_text(o, e->done);
+    put_text(o, e->look);
+    put_text(o, e->post_mortem);
+    put_text(o, e->post_mortem_json);
+    put_text(o, e->last_to_server);
+    put_text(o, e->last_to_client);
+    size_t n = size_min(e->stderr_n, ESCALATION_LINES_MAX);
+    put_uint(o, n);
+    for (size_t k = e->stderr_n - n; k < e->stderr_n; k++)
+        put_text(o, e->stderr_lines[k]);
+}
+
+static void get_escalation(struct in *i, struct entry *ret)
+{
+    struct escalation *e = &ret->escalation;
+    ret->t_us = get_int(i);
+    e->cause = (enum escalation_cause)get_between(i, 0, ESCALATION_CAUSE_UNKNOWN - 1);
+    e->at_us = get_int(i);
+    e->seq = get_uint(i);
+    e->method = get_text(i);
+    e->tool = get_text(i);
+    e->request = get_text(i);
+    e->answer = get_text(i);
+    e->action = get_string(i);
+    e->happened = get_text(i);
+    e->done = get_text(i);
+    e->look = get_text(i);
+    e->post_mortem = get_text(i);
+    e->post_mortem_json = get_text(i);
+    e->last_to_server = get_text(i);
+    e->last_to_client = get_text(i);
+    e->stderr_n = (size_t)get_between(i, 0, ESCALATION_LINES_MAX);
+    for (size_t k = 0; k < e->stderr_n; k++)
+        ret->lines[k] = get_text(i);
+}
+
+/* ---- lost messages ---- */
+
+static void put_lost(struct out *o, const struct lost_messages *l)
+{
+    put_uint(o, l->n);
+    put_uint(o, l->first_seq);
+    put_uint(o, l->last_seq);
+    put_int(o, l->t_us);
+}
+
+static void get_lost(struct in *i, struct lost_messages *l)
+{
+    l->n = get_uint(i);
+    l->first_seq = get_uint(i);
+    l->last_seq = get_uint(i);
+    l->t_us = get_int(i);
+}
+
+/* ---- added rules ---- */
+
+static void put_added(struct out *o, const struct added_rules *a)
+{
+    put_uint(o, a->seq);
+    put_uint(o, a->rules);
+}
+
+static void get_added(struct in *i, struct added_rules *a)
+{
+    a->seq = get_uint(i);
+    a->rules = get_uint(i);
+    if (a->rules >= RULE(RULE_COUNT))
+        i->bad = true;
+}
+
+/* ---- any entry ---- */
+
+static void put_entry(struct out *o, const struct entry *e)
+{
+    switch (e->kind) {
+    case ENTRY_EVENT:
+        put_event(o, &e->row);
+        break;
+    case ENTRY_UPDATE:
+        put_update(o, &e->update);
+        break;
+    case ENTRY_RUNNING:
+        put_running(o, &e->running);
+        break;
+    case ENTRY_INVOCATION:
+        put_invocation(o, &e->invocation);
+        break;
+    case ENTRY_ESCALATION:
+        put_escalation(o, &e->escalation, e->t_us);
+        break;
+    case ENTRY_LOST:
+        put_lost(o, &e->lost);
+        break;
+    case ENTRY_RULES:
+        put_added(o, &e->added);
+        break;
+    case ENTRY_MESSAGE:
+    case ENTRY_TOOLS_WANTED:
+        break;
+    }
+}
+
+size_t form_size(const struct entry *e)
+{
+    if (e->kind == ENTRY_MESSAGE)
+        return message_size(&e->row);
+    struct out o = {0};
+    put_entry(&o, e);
+    return o.n;
+}
+
+void form_write(const struct entry *e, char *to)
+{
+    if (e->kind == ENTRY_MESSAGE)
+        message_write(&e->row, to);
+    else
+        put_entry(&(struct out){.p = to}, e);
+}
+
+/* Everything but a message. */
+static int other_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
+{
+    struct in i = {.left = bytes};
+    struct entry e = {.kind = kind};
+    switch (kind) {
+    case ENTRY_EVENT:
+        get_event(&i, &e.row);
+        break;
+    case ENTRY_UPDATE:
+        get_update(&i, &e.update);
+        break;
+    case ENTRY_RUNNING:
+        get_running(&i, &e.running);
+        break;
+    case ENTRY_INVOCATION:
+        get_invocation(&i, &e.invocation);
+        break;
+    case ENTRY_ESCALATION:
+        get_escalation(&i, &e);
+        break;
+    case ENTRY_LOST:
+        get_lost(&i, &e.lost);
+        break;
+    case ENTRY_RULES:
+        get_added(&i, &e.added);
+        break;
+    case ENTRY_TOOLS_WANTED:
+        break;
+    case ENTRY_MESSAGE:
+    default:
+        return MI_EINVAL;
+    }
+    int st = get_end(&i);
+    if (st < 0)
+        return st;
+    *ret = e;
+    if (kind == ENTRY_ESCALATION && e.escalation.stderr_n > 0)
+        ret->escalation.stderr_lines = ret->lines;
+    return 0;
+}
+
+int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
+{
+    if (kind != ENTRY_MESSAGE)
+        return other_read(kind, bytes, ret);
+    int st = message_read(bytes, &ret->row);
+    if (st == 0)
+        ret->kind = kind;
+    return st;
+}
+
+/* ---- what the recorder has to know about a session ---- */
+
+static void put_start(struct out *o, const struct session_start *s)
+{
+    put_text(o, s->uid);
+    put_text(o, s->vault);
+    put_text(o, s->name);
+    put_text(o, s->command);
+    put_text(o, s->host);
+    put_text(o, s->redact_rules);
+    put_int(o, (int64_t)s->level);
+    put_int(o, s->sync_full);
+    put_int(o, s->stop_on_error);
+    put_int(o, s->started_wall_us);
+    put_int(o, s->pid);
+}
+
+void form_start(struct buf *b, const struct session_start *s)
+{
+    struct out size = {0};
+    put_start(&size, s);
+    if (!buf_reserve(b, size.n))
+        return;
+    put_start(&(struct out){.p = b->p + b->n}, s);
+    b->n += size.n;
+}
+
+/* An absolute path. */
+static bool is_path(struct slice s)
+{
+    return s.n > 0 && s.p[0] == '/' && memchr(s.p, '\0', s.n) == NULL;
+}
+
+int form_read_start(struct slice bytes, struct session_start *ret)
+{
+    struct in i = {.left = bytes};
+    struct session_start s;
+    s.uid = get_text(&i);
+    s.vault = get_text(&i);
+    s.name = get_text(&i);
+    s.command = get_text(&i);
+    s.host = get_text(&i);
+    s.redact_rules = get_text(&i);
+    s.level = (enum record_level)get_between(&i, 0, RECORD_LEVEL_UNKNOWN - 1);
+    s.sync_full = get_bool(&i);
+    s.stop_on_error = get_bool(&i);
+    s.started_wall_us = get_int(&i);
+    s.pid = get_int(&i);
+    int st = get_end(&i);
+    if (st == 0 && (!uid_is_valid(s.uid) || !is_path(s.vault)))
+        st = MI_EINVAL;
+    if (st == 0)
+        *ret = s;
+    return st;
+}

@@ -1,0 +1,78 @@
+/* form.h - the entries of a journal as bytes.
+ *
+ * Form      integers in the machine's byte order; texts as a length and bytes. A text of a row that lies within its
+ *           body is stored as a position in the body. The form is private to one version of the program (RING_VERSION):
+ *           it is never written to a disk.
+ * Owns      nothing. Texts of a read entry point into the bytes.
+ * Errors    MI_EINVAL: the bytes are not an entry; every length is checked.
+ * Blocks    never. Pure. */
+#ifndef MI_JOURNAL_FORM_H
+#define MI_JOURNAL_FORM_H
+
+#include "journal/entry.h"
+#include "journal/running.h"
+
+enum entry_kind {
+    ENTRY_MESSAGE = 1,  /* row, with seq and t_us */
+    ENTRY_EVENT,        /* row.event, row.t_us, row.body */
+    ENTRY_UPDATE,       /* update */
+    ENTRY_RUNNING,      /* running */
+    ENTRY_INVOCATION,   /* invocation */
+    ENTRY_ESCALATION,   /* escalation; at_us is set, and t_us is the time in the session */
+    ENTRY_TOOLS_WANTED, /* nothing: journal_want_previous_tools() */
+    ENTRY_LOST,         /* lost: messages that did not fit into the journal */
+    ENTRY_RULES,        /* added: rules that a recorded message violates, too */
+};
+
+/* What the recorder has to know about a session: ring_start(). */
+struct session_start {
+    struct slice uid;     /* uid_make() */
+    struct slice vault;   /* absolute path */
+    struct slice name;    /* of the server */
+    struct slice command; /* JSON array of its argv */
+    struct slice host;
+    struct slice redact_rules; /* of the session, JSON; {NULL, 0}: unknown */
+    enum record_level level;
+    bool sync_full, stop_on_error;
+    int64_t started_wall_us, pid;
+};
+
+struct lost_messages {
+    uint64_t n, first_seq, last_seq;
+    int64_t t_us;
+};
+
+struct added_rules {
+    uint64_t seq; /* of the message */
+    breaches rules;
+};
+
+struct entry {
+    enum entry_kind kind;
+    union {
+        struct row row;
+        struct session_update update;
+        struct running running;
+        struct invocation invocation;
+        struct {
+            struct escalation escalation; /* server, session and command are not stored */
+            int64_t t_us;
+            struct slice lines[ESCALATION_LINES_MAX]; /* its stderr_lines, after form_read() */
+        };
+        struct lost_messages lost;
+        struct added_rules added;
+    };
+};
+
+/* The bytes that form_write() writes. Of an escalation's stderr_lines the last ones are. */
+size_t form_size(const struct entry *e);
+void form_write(const struct entry *e, char *to);
+/* `kind` is that of the record. C strings of an entry (event, action) point into the bytes, too, where they end with a
+ * NUL. escalation.stderr_lines points to ret->lines: *ret must not be copied. That a body is JSON is not checked. */
+MI_MUST int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret);
+
+/* Appends it; b->failed after a lack of memory. */
+void form_start(struct buf *b, const struct session_start *s);
+MI_MUST int form_read_start(struct slice bytes, struct session_start *ret);
+
+#endif

@@ -1,0 +1,141 @@
+/* ring.h - the bytes of a journal: one writer and one reader, in memory that both share.
+ *
+ * The writer adds records and publishes them; a record becomes visible with one release store, after all its bytes.
+ * The reader takes records in order and releases them when they are stored, which frees their memory. Positions are
+ * bytes since the start of the journal and never go back. A record is contiguous: the memory is mapped twice, one
+ * mapping directly after the other.
+ *
+ * File      a page with struct ring_shared; RING_START_MAX bytes or less about the session (ring_start()), in whole
+ *           pages; then `size` bytes of records. A record is a struct ring_head and its bytes, padded to 8 bytes.
+ * Memory    pages are allocated (fallocate(2)) before they are written, in steps of RING_STEP, so that a full file
+ *           system is an error here and never a SIGBUS. Steps whose records are all released are returned to the
+ *           system. In a ring smaller than four times RING_STEP, a step is a quarter of the ring.
+ * Limit     the writer keeps at most `limit` bytes unreleased; a single record that is longer is accepted while the
+ *           ring is empty, if it is not longer than ring_record_max().
+ * Wake-ups  the ring only says who must be woken; how is the owner's matter. Each side sets its flag before it looks
+ *           at the other's position for the last time, and moves its own position before it looks at the other's
+ *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.
+ * Kills     a reader can be killed between any two instructions, and another one continues at `tail`. Memory is
+ *           returned after `tail` has moved, and reused after `freed` has moved.
+ * Trust     the reader checks everything that it reads: the file of a dead session may be damaged. Whatever the shared
+ *           page contains, neither side accesses memory outside its mapping.
+ * Errors    MI_EIO: see errno.
+ * Blocks    never. */
+#ifndef MI_JOURNAL_RING_H
+#define MI_JOURNAL_RING_H
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+#define RING_MAGIC 0x6a69636du /* "mcij" */
+#define RING_VERSION 1
+#define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
+#define RING_START_MAX ((size_t)4 << 20)
+#define RING_NONE UINT64_MAX /* no position */
+
+/* How the recorder is doing. */
+enum ring_trouble {
+    RING_FINE,
+    RING_BUSY,    /* another process holds the database's lock; it tries again */
+    RING_FAILING, /* it cannot store; it tries again */
+};
+
+/* The first page of the file. Each part is written by one side only. */
+struct ring_shared {
+    _Atomic uint32_t magic; /* written last: a file without it is not a journal */
+    uint32_t version;
+    uint64_t size;    /* bytes of records; a power of two, at least four pages */
+    uint64_t start_n; /* bytes about the session, after this page */
+
+    /* the writer's */
+    _Alignas(64) _Atomic uint64_t head; /* everything before it is published */
+    _Atomic uint32_t writer_waits;      /* wake the writer when `tail` or `trouble` changes */
+    _Atomic int32_t server_group;       /* the server's process group; 0: none */
+    _Atomic uint32_t ended;             /* the session has ended; no more records follow */
+
+    /* the reader's */
+    _Alignas(64) _Atomic uint64_t tail; /* everything before it is stored */
+    _Atomic uint64_t freed;             /* memory before it is returned; whole steps */
+    _Atomic uint32_t reader_sleeps;     /* wake it after publishing; cleared by the writer, too */
+    _Atomic uint32_t trouble;           /* enum ring_trouble */
+    _Atomic int32_t reader_pid;
+    _Atomic uint32_t confined; /* Landlock's version in force; 0: none */
+    /* A record that kills its reader. Positions; RING_NONE: none. */
+    _Atomic uint64_t trying;    /* the record being processed */
+    _Atomic uint64_t killed_by; /* the record at which the last reader was killed */
+    _Atomic uint32_t kills;     /* how often in a row */
+};
+
+struct ring {
+    struct ring_shared *shared;
+    struct slice start; /* ring_start() */
+    char *data;         /* mapped twice */
+    uint64_t size;      /* of `data`, once; checked, as shared->size may change */
+    uint64_t step;      /* bytes that are allocated or returned at once */
+    size_t mapped;      /* bytes of the whole mapping */
+    int fd;             /* borrowed */
+    uint64_t limit;     /* the writer's */
+    uint64_t end;       /* the writer's: end of the last record, published or not */
+    uint64_t allocated; /* the writer's: memory is allocated up to here */
+    uint64_t at;        /* the reader's: position of the next record */
+    bool checked;       /* the reader's: the records that it found have memory */
+};
+
+struct ring_head {
+    uint32_t n;    /* bytes of the record, without this head and without padding */
+    uint32_t kind; /* enum entry_kind */
+};
+
+/* Makes a new journal in an empty file, for the writer. size is rounded up to a power of two. The mapping is not
+ * inherited by child processes: a child must not use w. 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
+ * RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
+MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
+/* Maps a journal, for the reader; it continues at `tail`. Changes nothing in the file. 0, MI_EINVAL (not a journal, of
+ * another version, or damaged), MI_EIO or MI_ENOMEM. */
+MI_MUST int ring_open(struct ring *r, int fd);
+void ring_close(struct ring *r); /* unmaps; safe to call twice */
+/* The bytes about the session, as given to ring_create(). */
+struct slice ring_start(const struct ring *r);
+/* Bytes of the longest record. */
+size_t ring_record_max(const struct ring *r);
+/* Bytes that are published and not stored. Either side, or any process that has mapped the journal. */
+uint64_t ring_behind(const struct ring *r);
+/* The session has ended and everything is stored. Either side, or any process that has mapped the journal. */
+bool ring_is_finished(const struct ring *r);
+
+/* ---- the writer ---- */
+
+/* A place for n bytes of a record, 8-byte aligned. Write them, then call ring_add() with the same n, or forget the
+ * place. NULL, and errno: ENOBUFS (no room until the reader releases), EMSGSIZE (longer than ring_record_max()), or
+ * the reason why no memory was allocated, such as ENOSPC; then more can be available after the next release. */
+char *ring_place(struct ring *w, size_t n);
+void ring_add(struct ring *w, uint32_t kind, size_t n);
+/* Makes the added records visible. true: the reader sleeps and must be woken (once for each true). */
+MI_MUST bool ring_publish(struct ring *w);
+/* Ends the session: no more records follow. Publishes what was added. true: as ring_publish(). */
+MI_MUST bool ring_end(struct ring *w);
+/* Everything added is stored. */
+bool ring_is_stored(const struct ring *w);
+/* Requests a wake-up each time when `tail` or `trouble` changes, until it is called with false. Publish first; check
+ * again after this call, before waiting. Also check when a reader was replaced: the dead one may have moved `tail`
+ * without a wake-up. */
+void ring_writer_waits(struct ring *w, bool waits);
+
+/* ---- the reader ---- */
+
+/* The next published record; *ret_at: its position. 0, MI_ENOENT (none now) or MI_EPROTO (the journal is damaged from
+ * here on). The bytes are valid until they are released. */
+MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
+void ring_rewind(struct ring *r); /* the next record is again the first that is not released */
+/* Everything returned so far is stored. true: the writer waits and must be woken. A new reader calls it once before
+ * its first ring_next(): it finishes what a killed reader did not, returning memory and waking the writer. */
+MI_MUST bool ring_release(struct ring *r);
+/* The reader wants to sleep. false: do not sleep, because there are records or the session has ended. */
+MI_MUST bool ring_sleep(struct ring *r);
+/* Call it after each true of ring_sleep(). Whatever wakes the reader must be received before the next ring_sleep(). */
+void ring_awake(struct ring *r);
+/* true: the writer waits and must be woken. */
+MI_MUST bool ring_set_trouble(struct ring *r, enum ring_trouble trouble);
+
+#endif

@@ -1,0 +1,34 @@
+#include "journal/running.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+int64_t running_pid_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)st.st_ino : 0;
+}
+
+void running_self(struct running *r)
+{
+    *r = (struct running){
+        .pid_namespace = running_pid_namespace(),
+        .pid = getpid(),
+        .client_pid = getppid(),
+    };
+    process_boot(r->boot);
+    r->pid_start = process_start(r->pid);
+    r->client_start = process_start(r->client_pid);
+}
+
+void running_server(struct running *r, pid_t pid, pid_t group)
+{
+    struct process p;
+    r->server_pid = 0; /* keep the group: it may still have members */
+    if (pid <= 0 || process_read(pid, &p) < 0)
+        return;
+    r->server_pid = pid;
+    r->server_start = p.start_ticks;
+    r->server_group = group;
+    r->server_session = p.session;
+}

@@ -1,0 +1,29 @@
+#include "journal/uid.h"
+
+#include <sys/random.h>
+
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+int uid_make(int64_t wall_us, char *ret)
+{
+    unsigned char r[16]; /* one random byte per character: simpler than using every bit */
+    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
+        return MI_EIO;
+    uint64_t ms = (uint64_t)(wall_us / 1000);
+    for (int i = 9; i >= 0; i--, ms >>= 5)
+        ret[i] = digits[ms & 31];
+    for (int i = 0; i < 16; i++)
+        ret[10 + i] = digits[r[i] & 31];
+    ret[UID_LEN] = '\0';
+    return 0;
+}
+
+bool uid_is_valid(struct slice text)
+{
+    if (text.n != UID_LEN)
+        return false;
+    for (size_t i = 0; i < UID_LEN; i++)
+        if (memchr(digits, text.p[i], sizeof digits - 1) == NULL)
+            return false;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* uid.h - the public name of a session: sortable by time, unique without coordination.
+ *
+ * Form      26 characters of Crockford's base 32: 48 bits of milliseconds since the Unix epoch, then
+ *           80 random bits. Safe in file names and URLs.
+ * Blocks    never, once the kernel's random pool is ready (getrandom(2)). */
+#ifndef MI_JOURNAL_UID_H
+#define MI_JOURNAL_UID_H
+
+#include "base/base.h"
+
+#define UID_LEN 26
+
+/* ret has UID_LEN + 1 bytes. 0 or MI_EIO. */
+MI_MUST int uid_make(int64_t wall_us, char *ret);
+/* Whether a text has the form of a uid. */
+bool uid_is_valid(struct slice text);
+
+#endif

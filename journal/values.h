@@ -1,0 +1,107 @@
+/* values.h - enums for the columns and log members whose value is one of a few words, and tables of these words.
+ *
+ * Rules     the words are an interface (docs/vault.md). A word that is not in its table, for example in a vault of
+ *           a newer version, is read as UNKNOWN. UNKNOWN is never written to the vault.
+ * Blocks    never. Pure. */
+#ifndef MI_JOURNAL_VALUES_H
+#define MI_JOURNAL_VALUES_H
+
+#include "wire/rpc.h"
+
+/* messages.direction: client to server, server to client */
+enum row_direction { ROW_C2S, ROW_S2C, ROW_DIRECTION_UNKNOWN };
+/* messages.origin */
+enum row_origin { ROW_PEER, ROW_INTERPOSER, ROW_ORIGIN_UNKNOWN };
+/* messages.action */
+enum row_action { ROW_FORWARDED, ROW_REFUSED, ROW_SWALLOWED, ROW_ACTION_UNKNOWN };
+/* messages.kind */
+enum row_kind {
+    KIND_REQUEST,
+    KIND_NOTIFICATION,
+    KIND_RESULT,
+    KIND_ERROR,
+    KIND_BATCH,
+    KIND_NOISE,
+    KIND_STDERR,
+    KIND_UNKNOWN
+};
+/* invocations.status, and `status` in the log directory: how a client's request ended */
+enum call_status {
+    CALL_OK,
+    CALL_TOOL_ERROR,
+    CALL_ERROR,
+    CALL_REFUSED,
+    CALL_CANCELLED,
+    CALL_SERVER_GONE,
+    CALL_TIMEOUT,
+    CALL_OPEN,
+    CALL_UNKNOWN /* also: none, because the message is not an answer */
+};
+
+/* sessions.record_level: how much is stored */
+enum record_level {
+    RECORD_FULL,     /* everything except secrets */
+    RECORD_STANDARD, /* as full, but long content in a call's arguments is truncated */
+    RECORD_MINIMAL,  /* no bodies */
+    RECORD_LEVEL_UNKNOWN
+};
+/* Why a person is needed: `cause` of an escalation */
+enum escalation_cause {
+    ESCALATION_HANG,
+    ESCALATION_CRASH_LOOP,
+    ESCALATION_AUTH,
+    ESCALATION_RECORD_ERROR,
+    ESCALATION_CAUSE_UNKNOWN
+};
+
+/* The words of one enum, by value. The value after the last word is UNKNOWN. */
+struct value_words {
+    size_t n;
+    const char *word[8];
+};
+extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
+extern const struct value_words record_levels, escalation_causes;
+
+/* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
+unsigned value_of(const struct value_words *w, struct slice word);
+const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+
+/* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
+enum row_kind row_kind_of(enum rpc_kind kind);
+
+static inline const char *row_direction_name(enum row_direction d)
+{
+    return value_word(&row_directions, d);
+}
+
+static inline const char *row_origin_name(enum row_origin o)
+{
+    return value_word(&row_origins, o);
+}
+
+static inline const char *row_action_name(enum row_action a)
+{
+    return value_word(&row_actions, a);
+}
+
+static inline const char *row_kind_name(enum row_kind k)
+{
+    return value_word(&row_kinds, k);
+}
+
+static inline const char *call_status_name(enum call_status s)
+{
+    return value_word(&call_statuses, s);
+}
+
+static inline const char *record_level_name(enum record_level l)
+{
+    return value_word(&record_levels, l);
+}
+
+static inline const char *escalation_cause_name(enum escalation_cause c)
+{
+    return value_word(&escalation_causes, c);
+}
+
+#endif

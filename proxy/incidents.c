@@ -1,0 +1,174 @@
+#include "proxy/incidents.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/text.h"
+#include "redact/sanitizer.h"
+
+void incidents_open(struct incidents *t, struct recorder *r)
+{
+    t->recorder = r;
+}
+
+static void keep(struct message_head *h, struct slice text)
+{
+    struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
+    h->n = head.n < text.n ? redact_whole_words(head, REDACT_WORD_MAX) : head.n;
+    memcpy(h->text, text.p, h->n);
+}
+
+void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line)
+{
+    keep(&t->last[dir], (struct slice){line->p, line->n});
+}
+
+void incidents_stderr_line(struct incidents *t, struct slice clean)
+{
+    keep(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
+}
+
+static struct slice head(const struct message_head *h)
+{
+    return h->n > 0 ? (struct slice){h->text, h->n} : (struct slice){0};
+}
+
+void incidents_new_process(struct incidents *t)
+{
+    t->err_from = t->err_n;
+}
+
+static bool is_blank(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+            return false;
+    return true;
+}
+
+/* "ValueError: …", "Error: …", "panic: …", "fatal error: …". A runtime may print a stack and its version after it. */
+static bool has_error_message(struct slice s)
+{
+    static const char *const words[] = {"rror:", "xception", "panic", "fatal", "FATAL"};
+    for (size_t i = 0; i < MI_COUNT(words); i++)
+        if (memmem(s.p, s.n, words[i], strlen(words[i])) != NULL)
+            return true;
+    return false;
+}
+
+void incidents_last_output(const struct incidents *t, struct buf *b)
+{
+    struct slice best = {0};
+    if (recorder_level(t->recorder) == RECORD_MINIMAL)
+        return;
+    for (uint64_t i = t->err_n; i > t->err_from && t->err_n - i < ESCALATION_LINES_MAX; i--) {
+        struct slice line = head(&t->err[(i - 1) % ESCALATION_LINES_MAX]);
+        if (is_blank(line))
+            continue;
+        if (best.p == NULL || has_error_message(line))
+            best = line;
+        if (has_error_message(line))
+            break;
+    }
+    if (best.p != NULL)
+        text_visible(b, best);
+}
+
+/* Fills in the fields that do not depend on the cause. The recorder adds the server, the session and the command. */
+static void escalate(struct incidents *t, struct escalation *e, const struct pending *q)
+{
+    struct slice lines[ESCALATION_LINES_MAX];
+    size_t n = t->err_n < ESCALATION_LINES_MAX ? (size_t)t->err_n : ESCALATION_LINES_MAX;
+    for (size_t i = 0; i < n; i++)
+        lines[i] = head(&t->err[(t->err_n - n + i) % ESCALATION_LINES_MAX]);
+    e->at_us = clock_wall_us();
+    bool bodies = recorder_level(t->recorder) != RECORD_MINIMAL;
+    if (bodies) {
+        e->stderr_lines = lines;
+        e->stderr_n = n;
+        e->last_to_server = head(&t->last[ROW_C2S]);
+        e->last_to_client = head(&t->last[ROW_S2C]);
+    } else {
+        e->answer = (struct slice){0};
+    }
+    if (q != NULL) {
+        e->seq = q->request_seq;
+        e->method = q->method;
+        if (bodies)
+            e->request = q->text;
+        if (slice_is(q->method, "tools/call"))
+            e->tool = q->target;
+    }
+    recorder_escalate(t->recorder, e);
+    e->stderr_lines = NULL; /* `lines` is on the stack */
+    e->stderr_n = 0;
+}
+
+void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
+                    const struct pending *q, int64_t waited_us, bool restarts, struct buf *why)
+{
+    struct postmortem pm;
+    struct buf sentence = {0}, json = {0}, event = {0};
+    postmortem_read(&pm, pid, group, stdin_fd, &t->base);
+    postmortem_sentence(&sentence, &pm);
+    postmortem_json(&json, &pm);
+    buf_adds(why, " and sent nothing else in that time, so it was killed: ");
+    buf_slice_add(why, buf_slice(&sentence));
+    struct json_out j = json_out_to(&event);
+    json_out_object(&j, NULL);
+    json_out_uint(&j, "seq", q->request_seq);
+    json_out_int(&j, "waited_ms", waited_us / 1000);
+    json_out_raw(&j, "post_mortem", buf_slice(&json));
+    json_out_end(&j);
+    journal_event(recorder_journal(t->recorder), "hang", event.failed ? NULL : buf_str(&event));
+    struct escalation e = {
+        .cause = ESCALATION_HANG,
+        .action = restarts ? "killed, restarted" : "killed",
+        .happened = buf_slice(why),
+        .done =
+            slice_of(restarts ? "The call and all other pending requests got errors. The server's "
+                                "process group is killed and a new process is started."
+                              : "The call and all other pending requests got errors. The server's "
+                                "process group is killed. No new process is started."),
+        .post_mortem = buf_slice(&sentence),
+        .post_mortem_json = buf_slice(&json),
+    };
+    escalate(t, &e, q);
+    buf_close(&sentence);
+    buf_close(&json);
+    buf_close(&event);
+}
+
+void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q)
+{
+    struct escalation e = {
+        .cause = ESCALATION_CRASH_LOOP,
+        .action = "not restarted",
+        .happened = slice_of(happened),
+        .done = slice_of("Pending requests got errors, and the session ended."),
+    };
+    escalate(t, &e, q);
+}
+
+void incidents_record_error(struct incidents *t, const char *happened)
+{
+    struct escalation e = {
+        .cause = ESCALATION_RECORD_ERROR,
+        .action = "session ended",
+        .happened = slice_of(happened),
+        .done = slice_of("Pending requests got errors, and the session ended."),
+    };
+    escalate(t, &e, NULL);
+}
+
+void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer)
+{
+    struct escalation e = {
+        .cause = ESCALATION_AUTH,
+        .action = "forwarded",
+        .answer = answer,
+        .happened = slice_of("The server answered with an error about missing, wrong or expired "
+                             "credentials."),
+        .done = slice_of("The answer was forwarded to the client. The call is not sent again."),
+    };
+    escalate(t, &e, q);
+}

@@ -1,0 +1,50 @@
+/* incidents.h - conditions that need a person: hangs, crash loops, rejected credentials, failed recording.
+ *
+ * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event, and runs
+ * --escalate-command.
+ *
+ * Owns      the last lines of the server's stderr and the heads of the last messages.
+ * Blocks    never. */
+#ifndef MI_PROXY_INCIDENTS_H
+#define MI_PROXY_INCIDENTS_H
+
+#include "proxy/postmortem.h"
+#include "proxy/session/traffic.h"
+#include "record/recorder.h"
+
+#define INCIDENTS_HEAD_MAX 200 /* bytes kept of a line */
+
+struct message_head {
+    size_t n;
+    char text[INCIDENTS_HEAD_MAX];
+};
+
+struct incidents {
+    struct recorder *recorder;                     /* borrowed */
+    struct message_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
+    struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
+    uint64_t err_n;                                /* lines so far */
+    uint64_t err_from;                             /* err_n when the current process was started */
+    struct postmortem_base base;
+};
+
+void incidents_open(struct incidents *t, struct recorder *r);
+/* A message was received. */
+void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line);
+/* The server wrote a line to stderr. The caller has sanitized it, because a secret may span lines. */
+void incidents_stderr_line(struct incidents *t, struct slice clean);
+void incidents_new_process(struct incidents *t);
+/* Appends the stderr line that best explains a crash: the last one with an error message, else the last one.
+ * Appends nothing if there is no line, or with --record=minimal. */
+void incidents_last_output(const struct incidents *t, struct buf *b);
+
+/* Reads /proc, so call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */
+void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
+                    const struct pending *q, int64_t waited_us, bool restarts, struct buf *why);
+/* q: the oldest request that the last process received; NULL: none. */
+void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q);
+void incidents_record_error(struct incidents *t, const char *happened);
+/* The server answered that credentials are missing or wrong. */
+void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer);
+
+#endif

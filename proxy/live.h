@@ -1,0 +1,98 @@
+/* live.h - the live side, as its files share it.
+ *
+ *   run.c            opens and closes everything; hands lines from the relays to the session
+ *   server_state.c   the states of the server: pure; decides what an event leads to
+ *   server_process.c the server process: started, connected, ended
+ *   restart.c        the next process: what it gets, and what the last one leaves
+ *   server.c         reports events to the state machine and carries out what is decided
+ *   turn.c           the end of a loop turn: publish, then write
+ *
+ * Owns      see the fields. One struct proxy in a process.
+ * Blocks    never. */
+#ifndef MI_PROXY_LIVE_H
+#define MI_PROXY_LIVE_H
+
+#include "proxy/child.h"
+#include "proxy/incidents.h"
+#include "proxy/relay.h"
+#include "proxy/run.h"
+#include "proxy/server_state.h"
+#include "proxy/stderr_relay.h"
+#include "record/recorder.h"
+
+struct proxy {
+    const struct proxy_config *cfg;
+    struct ev_loop *loop;
+    ev_prepare turn_end;
+    ev_signal signals[3];
+    int exit_status; /* of this program, as far as it is known */
+
+    /* the record */
+    struct recorder *recorder;     /* owned */
+    const struct journal *journal; /* of the recorder */
+    struct running running;        /* the row of the running session, as the recorder has it */
+    bool holding; /* at the end of the last turn the recorder let nothing through */
+
+    /* the session between client and server */
+    struct traffic traffic;
+    ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
+    struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
+    struct relay server_stderr; /* the server's stderr */
+    struct stderr_relay stderr_relay; /* our stderr */
+    struct incidents incidents;
+
+    /* the server */
+    struct child child;
+    struct server_machine machine;
+    ev_timer state_timer;        /* active in the states that have a timeout */
+    struct outbox handshake_box; /* to a restarted process, before anything else */
+    struct buf start_error;      /* owned; why no process could be started */
+};
+
+/* ---- server_process.c ---- */
+
+/* Starts a process. MI_EIO: it is logged, and exit_status and start_error say why. */
+MI_MUST int server_process_start(struct proxy *p, struct child_pipes *ret);
+void server_process_connect(struct proxy *p, struct child_pipes pipes);
+/* Appends how the last process ended: a sentence without a full stop. */
+void server_process_end_text(const struct proxy *p, struct buf *b);
+/* The bytes of its outbox that the server has read; exact once its stdin is closed. */
+uint64_t server_process_bytes_read(const struct proxy *p);
+
+/* ---- restart.c ---- */
+
+/* The process has ended: answers the requests that a new process must not get, and keeps the others. */
+void restart_prepare(struct proxy *p);
+/* Starts the next process and repeats the client's initialize to it. Returns the event to report. */
+MI_MUST enum server_event restart_start(struct proxy *p);
+/* The new process is initialized: it gets the rest of the handshake, then the requests that were kept. */
+void restart_resume(struct proxy *p);
+
+/* ---- server.c ---- */
+
+void server_open(struct proxy *p, const sigset_t *mask);
+
+/* An event moves the state machine, and the actions that it returns are carried out. */
+void server_event(struct proxy *p, enum server_event e);
+
+/* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
+void server_hold_reading(struct proxy *p);
+/* The client closed its output. */
+void server_client_closed(struct proxy *p);
+void server_output_closed(struct proxy *p);
+/* At the end of a turn: these report REQUEST, ANSWERED and FLUSHED. */
+void server_check_requests(struct proxy *p); /* before publishing */
+void server_check_answers(struct proxy *p);  /* after publishing */
+void server_check_flushed(struct proxy *p);  /* after writing */
+
+/* A callback of the session; owner is the proxy. */
+bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct buf *why);
+
+/* A callback of the session: the server answered a request of the interposer. */
+void server_own_answer(void *owner, const struct rpc *m);
+
+/* ---- turn.c ---- */
+
+void turn_open(struct proxy *p);
+
+#endif

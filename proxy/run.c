@@ -1,0 +1,344 @@
+/* run.c - opens and closes the live side, and passes on what the relays read. */
+#include "proxy/live.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "proxy/session/stray.h"
+#include "proxy/session/tool_changes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+/* Of a longer line of the server's stderr only the head is recorded. */
+#define STDERR_LINE_MAX ((size_t)8 << 10)
+
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+static void on_end_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+    (void)loop, (void)revents;
+    log_info("stopping: signal=%d", w->signum);
+    server_event(w->data, SERVER_EV_SIGNAL);
+}
+
+/* ---- calls of the relays -------------------------------------------------------------------- */
+
+static enum row_direction direction_of(const struct relay *r)
+{
+    const struct proxy *p = r->data;
+    return r == &p->relay[ROW_C2S] ? ROW_C2S : ROW_S2C;
+}
+
+/* Reports that the client has asked the server to shut down, or that the server has rejected that. */
+static void report_shutdown(struct proxy *p, bool before)
+{
+    if (p->traffic.client_said_shutdown != before)
+        server_event(p, before ? SERVER_EV_SHUTDOWN_FAILED : SERVER_EV_SHUTDOWN);
+}
+
+static void on_line(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    bool shutdown = p->traffic.client_said_shutdown;
+    incidents_message(&p->incidents, direction_of(r), line);
+    traffic_line(&p->traffic, direction_of(r), line);
+    report_shutdown(p, shutdown);
+}
+
+static void on_too_long(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    traffic_too_long(&p->traffic, direction_of(r), line);
+}
+
+static void on_last_line(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    bool shutdown = p->traffic.client_said_shutdown;
+    traffic_last_line(&p->traffic, direction_of(r), line);
+    report_shutdown(p, shutdown);
+}
+
+static void on_unfinished(struct relay *r, size_t n)
+{
+    struct proxy *p = r->data;
+    traffic_unfinished(&p->traffic, direction_of(r), n);
+}
+
+static void on_client_closed(struct relay *r)
+{
+    server_client_closed(r->data);
+}
+
+static void on_client_not_reading(struct relay *r)
+{
+    log_info("the client no longer reads");
+    server_event(r->data, SERVER_EV_CLIENT_NOT_READING);
+}
+
+static void on_server_closed_output(struct relay *r)
+{
+    server_output_closed(r->data);
+}
+
+static void on_server_closed_input(struct relay *r)
+{
+    struct proxy *p = r->data;
+    log_info("the server closed its stdin: server=%s", p->cfg->name);
+    server_event(p, SERVER_EV_INPUT_CLOSED);
+}
+
+static const struct relay_calls client_calls = {
+    .line = on_line,
+    .too_long = on_too_long,
+    .last_line = on_last_line,
+    .closed = on_client_closed,
+    .write_failed = on_server_closed_input, /* the client's relay writes to the server */
+    .unfinished = on_unfinished,
+};
+
+static const struct relay_calls server_calls = {
+    .line = on_line,
+    .too_long = on_too_long,
+    .last_line = on_last_line,
+    .closed = on_server_closed_output,
+    .write_failed = on_client_not_reading,
+    .unfinished = on_unfinished,
+};
+
+static void on_stderr_line(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    stray_stderr(&p->traffic, line, 0);
+}
+
+static void on_long_stderr_line(struct relay *r, struct line *line)
+{
+    struct proxy *p = r->data;
+    stray_stderr(&p->traffic, line, FINDING(FIND_TOO_LONG));
+}
+
+static void on_stderr_bytes(struct relay *r, const char *bytes, size_t n)
+{
+    struct proxy *p = r->data;
+    stderr_relay_add(&p->stderr_relay, (struct slice){bytes, n});
+}
+
+static void on_stderr_end(struct relay *r)
+{
+    (void)r; /* the server may close its stderr and go on */
+}
+
+static const struct relay_calls stderr_calls = {
+    .line = on_stderr_line,
+    .too_long = on_long_stderr_line,
+    .last_line = on_stderr_line,
+    .closed = on_stderr_end,
+    .write_failed = on_stderr_end,
+    .read_bytes = on_stderr_bytes,
+};
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static void open_watchers(struct proxy *p)
+{
+    turn_open(p);
+    for (size_t i = 0; i < MI_COUNT(end_signals); i++) {
+        struct sigaction now;
+        ev_signal_init(&p->signals[i], on_end_signal, end_signals[i]);
+        p->signals[i].data = p;
+        if (sigaction(end_signals[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            continue; /* started by nohup: it stays ignored */
+        ev_signal_start(p->loop, &p->signals[i]);
+    }
+}
+
+static void command_json(struct buf *b, char *const *argv)
+{
+    buf_addc(b, '[');
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        if (i > 0)
+            buf_addc(b, ',');
+        text_json(b, slice_of(argv[i]));
+    }
+    buf_addc(b, ']');
+}
+
+static int open_recorder(struct proxy *p)
+{
+    struct buf command = {0};
+    command_json(&command, p->cfg->argv);
+    struct recorder_config rc = {
+        .vault = p->cfg->vault,
+        .name = p->cfg->name,
+        .command = buf_str(&command),
+        .level = p->cfg->level,
+        .sync_full = p->cfg->sync_full,
+        .stop_on_error = p->cfg->stop_on_record_error,
+        .escalate_command = p->cfg->escalate_command,
+        .retention = p->cfg->retention,
+        .max_message = p->cfg->max_message,
+    };
+    int st = command.failed ? MI_ENOMEM : recorder_open(&p->recorder, &rc);
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    buf_close(&command);
+    if (st == 0)
+        p->journal = recorder_journal(p->recorder);
+    return st;
+}
+
+static void close_session(struct proxy *p)
+{
+    struct session_update u = {
+        .end_reason = slice_of(server_reason_name(p->machine.reason)),
+        .has_exit_status = true,
+        .exit_status = p->exit_status,
+        .ended_at_us = clock_wall_us(),
+    };
+    journal_update(p->journal, &u);
+    recorder_close(p->recorder);
+}
+
+static void run_loop(struct proxy *p)
+{
+    ev_run(p->loop, 0);
+    /* Closed here, so that the client does not wait for the rest of the cleanup. */
+    for (int i = 0; i < 2; i++)
+        relay_close(&p->relay[i]);
+}
+
+static void run(struct proxy *p, struct stream in, struct stream out, struct child_pipes pipes)
+{
+    server_event(p, SERVER_EV_STARTED);
+    server_process_connect(p, pipes);
+    relay_write_to(&p->relay[ROW_S2C], out);
+    relay_read_from(&p->relay[ROW_C2S], in);
+    run_loop(p);
+}
+
+/* Most clients show the answer to their first request to the user, but not our stderr: the request is awaited and
+ * answered with the reason. A user at a terminal has read stderr. */
+static void run_without_server(struct proxy *p, struct stream in, struct stream out)
+{
+    server_event(p, SERVER_EV_START_FAILED);
+    if (isatty(in.fd))
+        return;
+    relay_write_to(&p->relay[ROW_S2C], out);
+    relay_read_from(&p->relay[ROW_C2S], in);
+    run_loop(p);
+}
+
+static void on_auth(void *owner, const struct pending *q, struct slice answer)
+{
+    struct proxy *p = owner;
+    incidents_auth(&p->incidents, q, answer);
+}
+
+static void on_stderr_text(void *owner, struct slice clean)
+{
+    struct proxy *p = owner;
+    incidents_stderr_line(&p->incidents, clean);
+}
+
+/* ---- calls of the recorder ------------------------------------------------------------------ */
+
+static void on_record_changed(void *data)
+{
+    (void)data; /* the end of this turn tries again */
+}
+
+static void on_record_output(void *data, struct slice bytes)
+{
+    struct proxy *p = data;
+    stderr_relay_add(&p->stderr_relay, bytes);
+}
+
+static void on_previous_tools(void *data, struct tools *tools, const char *uid)
+{
+    struct proxy *p = data;
+    tool_changes_previous(&p->traffic, tools, uid);
+}
+
+static const struct recorder_calls recorder_calls = {
+    .changed = on_record_changed,
+    .output = on_record_output,
+    .previous_tools = on_previous_tools,
+};
+
+static void open_parts(struct proxy *p)
+{
+    size_t max = p->cfg->max_message;
+    traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
+    traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
+    p->traffic.check_arguments = p->cfg->check_arguments;
+    p->traffic.owner = p;
+    p->traffic.on_hung = server_hung;
+    p->traffic.on_own_answer = server_own_answer;
+    p->traffic.on_auth = on_auth;
+    p->traffic.on_stderr = on_stderr_text;
+    outbox_open(&p->handshake_box);
+    incidents_open(&p->incidents, p->recorder);
+    stderr_relay_open(&p->stderr_relay, p->loop);
+    recorder_watch(p->recorder, p->loop, &recorder_calls, p);
+    relay_open(&p->relay[ROW_C2S], p->loop, &client_calls, p, &p->traffic.out[ROW_C2S], max);
+    relay_open(&p->relay[ROW_S2C], p->loop, &server_calls, p, &p->traffic.out[ROW_S2C], max);
+    relay_open(&p->server_stderr, p->loop, &stderr_calls, p, &p->stderr_relay.box, STDERR_LINE_MAX);
+}
+
+static void end_server(struct proxy *p)
+{
+    child_sweep(&p->child, p->cfg->grace_us / 2, recorder_pid(p->recorder));
+    recorder_server_ended(p->recorder);
+}
+
+int proxy_libev(void)
+{
+    return ev_version_major() * 100 + ev_version_minor();
+}
+
+int proxy_run(const struct proxy_config *cfg)
+{
+    struct proxy p = {.cfg = cfg, .exit_status = PROXY_FAILED};
+    struct stream in, out;
+    struct child_pipes pipes;
+    sigset_t none, inherited;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, not the end */
+    /* A client may have blocked what we must hear; its server gets its mask back. */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, &inherited);
+    /* Before there is anything that its processes would inherit. */
+    if (open_recorder(&p) < 0)
+        return PROXY_FAILED;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    p.loop = ev_default_loop(EVFLAG_AUTO);
+    if (p.loop == NULL) {
+        log_error("cannot make an event loop: %s", strerror(errno));
+        recorder_close(p.recorder);
+        return PROXY_FAILED;
+    }
+    if (stream_take_stdio(&in, &out) < 0) {
+        log_error("cannot use stdin and stdout: %s", strerror(errno));
+        recorder_close(p.recorder);
+        return PROXY_FAILED;
+    }
+    open_watchers(&p); /* a signal that comes from here on ends the server as well as us */
+    server_open(&p, &inherited);
+    bool started = server_process_start(&p, &pipes) == 0;
+    open_parts(&p);
+    if (started)
+        run(&p, in, out, pipes);
+    else
+        run_without_server(&p, in, out);
+    end_server(&p);
+    close_session(&p);
+    relay_close(&p.server_stderr);
+    stderr_relay_close(&p.stderr_relay);
+    traffic_close(&p.traffic);
+    outbox_close(&p.handshake_box);
+    buf_close(&p.start_error);
+    return p.exit_status;
+}

@@ -1,0 +1,120 @@
+/* server_process.c - the server process: how it is started and connected, what it has read, and how it ended. */
+#include "proxy/live.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+/* The reason is logged, and kept for the errors of requests. */
+static void set_start_error(struct proxy *p, const char *server, int e)
+{
+    struct buf *b = &p->start_error;
+    const char *path = getenv("PATH");
+    bool in_path = e == ENOENT && strchr(server, '/') == NULL;
+    buf_clear(b);
+    if (in_path)
+        buf_printf(b,
+                   "cannot find the server '%s'; give its full path, or add its directory to PATH",
+                   server);
+    else if (e == ENOENT)
+        buf_printf(b,
+                   "cannot find the server '%s', or the interpreter named in its first line; "
+                   "correct the path",
+                   server);
+    else
+        buf_printf(b, "cannot start the server '%s': %s%s", server, strerror(e),
+                   e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
+    if (b->failed)
+        buf_clear(b);
+    log_error("%s%s%s", b->n > 0 ? buf_str(b) : "cannot start the server", in_path ? "=" : "",
+              in_path && path != NULL ? path : "");
+}
+
+static void note_spawn(struct proxy *p)
+{
+    char detail[64];
+    if (p->running.pid == 0)
+        running_self(&p->running); /* once: our parent may exit later */
+    running_server(&p->running, p->child.pid, p->child.group);
+    recorder_running(p->recorder, &p->running);
+    snprintf(detail, sizeof detail, "{\"pid\":%d}", (int)p->child.pid);
+    journal_event(p->journal, "spawn", detail);
+}
+
+int server_process_start(struct proxy *p, struct child_pipes *ret)
+{
+    if (child_start(&p->child, p->cfg->argv, ret) < 0) {
+        int e = errno;
+        set_start_error(p, p->cfg->argv[0], e);
+        p->exit_status = e == ENOENT ? PROXY_NOT_FOUND : PROXY_NO_EXEC;
+        return MI_EIO;
+    }
+    note_spawn(p);
+    return 0;
+}
+
+void server_process_connect(struct proxy *p, struct child_pipes pipes)
+{
+    incidents_new_process(&p->incidents);
+    p->incidents.base = (struct postmortem_base){0};
+    relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
+    relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
+    relay_read_from(&p->server_stderr, stream_own(pipes.err));
+}
+
+/* ---- how it ended --------------------------------------------------------------------------- */
+
+static void add_last_output(const struct proxy *p, struct buf *b)
+{
+    struct buf text = {0};
+    incidents_last_output(&p->incidents, &text);
+    if (text.n > 0 && !text.failed)
+        buf_printf(b, "; its last output was \"%s\"", buf_str(&text));
+    buf_close(&text);
+}
+
+static void add_exit(const struct proxy *p, struct buf *b)
+{
+    int status = child_exit_status(&p->child);
+    if (status >= 128)
+        buf_printf(b, "the server %s was killed by signal %d before it answered", p->cfg->name,
+                   status - 128);
+    else
+        buf_printf(b, "the server %s exited with status %d before it answered", p->cfg->name,
+                   status);
+    if (status != 0 && p->child.last_signal == 0)
+        add_last_output(p, b);
+}
+
+void server_process_end_text(const struct proxy *p, struct buf *b)
+{
+    switch (p->machine.cause) {
+    case SERVER_CAUSE_START_FAILED:
+        buf_slice_add(b, buf_slice(&p->start_error));
+        break;
+    case SERVER_CAUSE_CHANGED:
+        buf_printf(b, "the server %s was restarted and answered initialize differently than before",
+                   p->cfg->name);
+        break;
+    case SERVER_CAUSE_HUNG:
+        buf_printf(b, "the server %s was killed because it hung", p->cfg->name);
+        break;
+    case SERVER_CAUSE_CLOSED:
+        buf_printf(b, "the server %s closed its output before it answered", p->cfg->name);
+        break;
+    case SERVER_CAUSE_EXIT:
+        add_exit(p, b);
+        break;
+    }
+}
+
+uint64_t server_process_bytes_read(const struct proxy *p)
+{
+    uint64_t taken = outbox_accepted(&p->traffic.out[ROW_C2S]), unread = p->relay[ROW_C2S].unread;
+    return taken > unread ? taken - unread : 0;
+}

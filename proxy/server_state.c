@@ -1,0 +1,388 @@
+#include "proxy/server_state.h"
+
+#include "base/log.h"
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+#define STOP_CLIENT SERVER_DO_STOP_CLIENT
+#define DISCONNECT SERVER_DO_DISCONNECT
+#define STOP SERVER_DO_STOP
+#define KILL SERVER_DO_KILL
+#define RESUME SERVER_DO_RESUME
+#define PREPARE_RESTART SERVER_DO_PREPARE_RESTART
+#define START SERVER_DO_START
+#define REJECT SERVER_DO_REJECT
+#define GIVE_UP SERVER_DO_GIVE_UP
+#define END_SESSION SERVER_DO_END_SESSION
+#define FINISH SERVER_DO_FINISH
+
+struct cell {
+    enum server_state to; /* STARTING: no entry, since no event leads there */
+    unsigned todo;
+    enum server_cause cause;   /* 0: unchanged */
+    enum server_reason reason; /* set if there is none yet; 0: unchanged */
+};
+
+#define CLIENT_CLOSED SERVER_REASON_CLIENT_CLOSED
+#define SIGNAL SERVER_REASON_SIGNAL
+
+/* In every state but ENDED. */
+#define RECORD_FAILS                                                                               \
+    [SERVER_EV_RECORD_FAILED] = {SERVER_ENDED, FINISH, 0, SERVER_REASON_RECORD_ERROR}
+/* The client ends the session. `to` and `with`: next state and actions if it awaits answers. */
+#define CLIENT_ENDS(to, with)                                                                      \
+    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, 0, CLIENT_CLOSED},           \
+                  [SERVER_EV_CLIENT_WAITS] = {to, with, 0, CLIENT_CLOSED},                         \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, 0,        \
+                                                    CLIENT_CLOSED},                                \
+                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, 0, SIGNAL}
+/* The client ends the session while the process is being killed or has exited. */
+#define CLIENT_ENDS_WHILE_ENDING                                                                   \
+    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},              \
+                  [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},               \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT, 0,               \
+                                                    CLIENT_CLOSED},                                \
+                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
+/* The client closed its output and awaits answers. KILL depends on the time: see must_kill_now(). */
+#define DRAIN_ENDS                                                                                 \
+    RECORD_FAILS, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP},                                  \
+                  [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                              \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP},          \
+                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL}
+#define KILL_HUNG(to)                                                                              \
+    {                                                                                              \
+        to, DISCONNECT | KILL, SERVER_CAUSE_HUNG                                                   \
+    }
+#define KILL_CHANGED                                                                               \
+    {                                                                                              \
+        SERVER_STOPPING, KILL, SERVER_CAUSE_CHANGED                                                \
+    }
+
+static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
+    [SERVER_STARTING] = {[SERVER_EV_STARTED] = {SERVER_RUNNING},
+                         [SERVER_EV_START_FAILED] = {SERVER_UNAVAILABLE, 0,
+                                                     SERVER_CAUSE_START_FAILED,
+                                                     SERVER_REASON_START_FAILED},
+                         RECORD_FAILS},
+    [SERVER_UNAVAILABLE] = {[SERVER_EV_REQUEST] = {SERVER_FLUSHING, REJECT},
+                            [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},
+                            [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},
+                            [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},
+                            [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT},
+                            [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH},
+                            RECORD_FAILS},
+    [SERVER_RUNNING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},
+                        [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
+                        [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                        [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                        [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
+                        CLIENT_ENDS(SERVER_DRAINING, 0)},
+    [SERVER_INPUT_CLOSED] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
+                             [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                             [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                             [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
+                             [SERVER_EV_TIMEOUT] = {SERVER_RUNNING},
+                             CLIENT_ENDS(SERVER_DRAINING, 0)},
+    [SERVER_OUTPUT_CLOSED] = {[SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                              [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                              [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
+                              [SERVER_EV_TIMEOUT] = {SERVER_KILLED, DISCONNECT | KILL,
+                                                     SERVER_CAUSE_CLOSED},
+                              CLIENT_ENDS(SERVER_DRAINING, 0)},
+    [SERVER_SHUTDOWN] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_STOPPING, STOP},
+                         [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
+                         [SERVER_EV_HUNG] = KILL_HUNG(SERVER_STOPPING),
+                         [SERVER_EV_SHUTDOWN_FAILED] = {SERVER_RUNNING},
+                         CLIENT_ENDS(SERVER_STOPPING, STOP)},
+    [SERVER_DRAINING] = {DRAIN_ENDS},
+    [SERVER_KILLED] = {[SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
+                       [SERVER_EV_FINISHED_CLEAN] = {SERVER_BACKOFF, PREPARE_RESTART},
+                       [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING},
+                       CLIENT_ENDS_WHILE_ENDING},
+    [SERVER_EXITED] = {[SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
+                       [SERVER_EV_FINISHED_CLEAN] = {SERVER_FLUSHING, END_SESSION},
+                       [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING},
+                       CLIENT_ENDS_WHILE_ENDING},
+    [SERVER_STOPPING] = {[SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
+                         [SERVER_EV_LAUNCHER_EXITED] = {SERVER_STOPPING, DISCONNECT},
+                         [SERVER_EV_FINISHED] = {SERVER_FLUSHING, END_SESSION},
+                         [SERVER_EV_FINISHED_CLEAN] = {SERVER_FLUSHING, END_SESSION},
+                         [SERVER_EV_INITIALIZED] = {SERVER_STOPPING, RESUME},
+                         [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
+                         CLIENT_ENDS_WHILE_ENDING},
+    [SERVER_BACKOFF] =
+        {[SERVER_EV_TIMEOUT] = {SERVER_RESTARTING, START},
+         [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},
+         [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},
+         [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0,
+                                           CLIENT_CLOSED},
+         [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, SIGNAL},
+         RECORD_FAILS},
+    [SERVER_RESTARTING] = {[SERVER_EV_STARTED] = {SERVER_RUNNING, RESUME},
+                           [SERVER_EV_START_FAILED] = {SERVER_FLUSHING, END_SESSION,
+                                                       SERVER_CAUSE_START_FAILED,
+                                                       SERVER_REASON_START_FAILED},
+                           [SERVER_EV_INITIALIZE_SENT] = {SERVER_INITIALIZING},
+                           RECORD_FAILS},
+    [SERVER_INITIALIZING] = {[SERVER_EV_INITIALIZED] = {SERVER_RUNNING, RESUME},
+                             [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
+                             [SERVER_EV_INPUT_CLOSED] = {SERVER_INITIALIZING_INPUT_CLOSED},
+                             [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
+                             [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                             [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_KILLED),
+                             CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, 0)},
+    [SERVER_INITIALIZING_INPUT_CLOSED] = {[SERVER_EV_INITIALIZED] = {SERVER_RUNNING, RESUME},
+                                          [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
+                                          [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
+                                          [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                                          [SERVER_EV_TIMEOUT] = {SERVER_INITIALIZING},
+                                          CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, 0)},
+    [SERVER_INITIALIZING_DRAINING] = {[SERVER_EV_INITIALIZED] = {SERVER_DRAINING, RESUME},
+                                      [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
+                                      [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_STOPPING),
+                                      DRAIN_ENDS},
+    [SERVER_FLUSHING] = {[SERVER_EV_FLUSHED] = {SERVER_ENDED, FINISH},
+                         [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH},
+                         RECORD_FAILS},
+};
+
+/* ---- restarts ------------------------------------------------------------------------------- */
+
+unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us)
+{
+    unsigned n = 0;
+    for (uint64_t i = 0; i < s->restarts && i < SERVER_RESTARTS_MAX; i++)
+        n += now_us - s->restarts_us[i] < SERVER_RESTARTS_US;
+    return n;
+}
+
+static bool restarts_left(const struct server_machine *s, int64_t now_us)
+{
+    return !s->handshake_lost && server_state_recent_restarts(s, now_us) < s->max_restarts;
+}
+
+bool server_state_may_restart(const struct server_machine *s, int64_t now_us)
+{
+    return (s->state == SERVER_KILLED || s->state == SERVER_EXITED) && restarts_left(s, now_us);
+}
+
+bool server_state_is_last(const struct server_machine *s, int64_t now_us)
+{
+    return s->state == SERVER_STOPPING ||
+           ((s->state == SERVER_KILLED || s->state == SERVER_EXITED) && !restarts_left(s, now_us));
+}
+
+static void count_restart(struct server_machine *s, int64_t now_us)
+{
+    unsigned recent = server_state_recent_restarts(s, now_us);
+    s->backoff_us = SERVER_BACKOFF_US;
+    for (unsigned i = 0; i < recent && s->backoff_us < SERVER_BACKOFF_MAX_US; i++)
+        s->backoff_us *= 2;
+    if (s->backoff_us > SERVER_BACKOFF_MAX_US)
+        s->backoff_us = SERVER_BACKOFF_MAX_US;
+    s->restarts_us[s->restarts++ % SERVER_RESTARTS_MAX] = now_us;
+}
+
+/* ---- one event ------------------------------------------------------------------------------ */
+
+static enum server_reason reason_of(enum server_cause cause)
+{
+    switch (cause) {
+    case SERVER_CAUSE_START_FAILED:
+        return SERVER_REASON_START_FAILED;
+    case SERVER_CAUSE_HUNG:
+        return SERVER_REASON_HUNG;
+    case SERVER_CAUSE_CLOSED:
+        return SERVER_REASON_CLOSED;
+    case SERVER_CAUSE_CHANGED:
+        return SERVER_REASON_CHANGED;
+    case SERVER_CAUSE_EXIT:
+        break;
+    }
+    return SERVER_REASON_EXITED;
+}
+
+static void set_reason(struct server_machine *s, enum server_reason reason)
+{
+    if (s->reason == SERVER_REASON_NONE || reason == SERVER_REASON_RECORD_ERROR)
+        s->reason = reason;
+}
+
+/* A client that sends a signal after half the grace will soon send SIGKILL: the server gets SIGTERM at once. */
+static bool must_kill_now(const struct server_machine *s, int64_t now_us)
+{
+    return now_us - s->drain_since_us >= s->grace_us / 2;
+}
+
+/* The entry of the table, changed where it depends on the time. */
+static struct cell look_up(const struct server_machine *s, enum server_event e, int64_t now_us)
+{
+    struct cell c = table[s->state][e];
+    if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
+        return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
+    if (s->state == SERVER_INITIALIZING_DRAINING && e == SERVER_EV_TIMEOUT &&
+        now_us < s->initialize_due_us)
+        return (struct cell){0};
+    if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
+        c.todo &= ~(unsigned)KILL;
+    return c;
+}
+
+unsigned server_state_event(struct server_machine *s, enum server_event e, int64_t now_us)
+{
+    struct cell c = look_up(s, e, now_us);
+    enum server_state from = s->state;
+    if (c.to == SERVER_STARTING)
+        return 0;
+    if (c.cause != 0)
+        s->cause = c.cause;
+    else if (from == SERVER_RESTARTING)
+        s->cause = SERVER_CAUSE_EXIT; /* of the new process, unless it is killed */
+    if (c.reason != 0)
+        set_reason(s, c.reason);
+    else if (c.todo & END_SESSION)
+        set_reason(s, reason_of(s->cause));
+    bool was_draining = server_state_is_draining(s);
+    s->state = c.to;
+    if (server_state_is_draining(s) && !was_draining)
+        s->drain_since_us = now_us;
+    if (e == SERVER_EV_INITIALIZE_SENT)
+        s->initialize_due_us = now_us + s->initialize_us;
+    if (c.to == SERVER_BACKOFF)
+        count_restart(s, now_us);
+    if (from != c.to)
+        log_debug("server state %s -> %s: event=%s", server_state_name(from),
+                  server_state_name(c.to), server_event_name(e));
+    return c.todo;
+}
+
+int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
+{
+    switch (s->state) {
+    case SERVER_INPUT_CLOSED:
+    case SERVER_OUTPUT_CLOSED:
+    case SERVER_INITIALIZING_INPUT_CLOSED:
+        return SERVER_EXIT_FOLLOWS_US;
+    case SERVER_DRAINING:
+    case SERVER_INITIALIZING_DRAINING:
+        return SERVER_DRAIN_TICK_US;
+    case SERVER_INITIALIZING:
+        return s->initialize_due_us > now_us ? s->initialize_due_us - now_us : 1;
+    case SERVER_BACKOFF:
+        return s->backoff_us;
+    case SERVER_UNAVAILABLE:
+    case SERVER_FLUSHING:
+        return s->grace_us / 2;
+    default:
+        return 0;
+    }
+}
+
+void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
+                       int64_t initialize_us)
+{
+    *s = (struct server_machine){.max_restarts = max_restarts,
+                                 .grace_us = grace_us,
+                                 .initialize_us =
+                                     initialize_us > 0 ? initialize_us : SERVER_INITIALIZE_US};
+}
+
+/* ---- queries -------------------------------------------------------------------------------- */
+
+bool server_state_holds_client(const struct server_machine *s)
+{
+    return s->state == SERVER_INPUT_CLOSED || s->state == SERVER_OUTPUT_CLOSED ||
+           s->state == SERVER_INITIALIZING_INPUT_CLOSED;
+}
+
+bool server_state_is_draining(const struct server_machine *s)
+{
+    return s->state == SERVER_DRAINING || s->state == SERVER_INITIALIZING_DRAINING;
+}
+
+bool server_state_ended_by_server(const struct server_machine *s)
+{
+    return s->reason >= SERVER_REASON_EXITED;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+const char *server_state_name(enum server_state state)
+{
+    static const char *const names[SERVER_NSTATES] = {
+        [SERVER_STARTING] = "starting",
+        [SERVER_UNAVAILABLE] = "unavailable",
+        [SERVER_RUNNING] = "running",
+        [SERVER_INPUT_CLOSED] = "input-closed",
+        [SERVER_OUTPUT_CLOSED] = "output-closed",
+        [SERVER_SHUTDOWN] = "shutdown",
+        [SERVER_DRAINING] = "draining",
+        [SERVER_KILLED] = "killed",
+        [SERVER_EXITED] = "exited",
+        [SERVER_STOPPING] = "stopping",
+        [SERVER_BACKOFF] = "backoff",
+        [SERVER_RESTARTING] = "restarting",
+        [SERVER_INITIALIZING] = "initializing",
+        [SERVER_INITIALIZING_INPUT_CLOSED] = "initializing-input-closed",
+        [SERVER_INITIALIZING_DRAINING] = "initializing-draining",
+        [SERVER_FLUSHING] = "flushing",
+        [SERVER_ENDED] = "ended",
+    };
+    return names[state];
+}
+
+const char *server_event_name(enum server_event event)
+{
+    static const char *const names[SERVER_NEVENTS] = {
+        [SERVER_EV_STARTED] = "started",
+        [SERVER_EV_START_FAILED] = "start-failed",
+        [SERVER_EV_INITIALIZED] = "initialized",
+        [SERVER_EV_INITIALIZE_SENT] = "initialize-sent",
+        [SERVER_EV_INITIALIZE_CHANGED] = "initialize-changed",
+        [SERVER_EV_INPUT_CLOSED] = "input-closed",
+        [SERVER_EV_OUTPUT_CLOSED] = "output-closed",
+        [SERVER_EV_EXITED] = "exited",
+        [SERVER_EV_LAUNCHER_EXITED] = "launcher-exited",
+        [SERVER_EV_FINISHED] = "finished",
+        [SERVER_EV_FINISHED_CLEAN] = "finished-clean",
+        [SERVER_EV_HUNG] = "hung",
+        [SERVER_EV_SHUTDOWN] = "shutdown",
+        [SERVER_EV_SHUTDOWN_FAILED] = "shutdown-failed",
+        [SERVER_EV_CLIENT_CLOSED] = "client-closed",
+        [SERVER_EV_CLIENT_WAITS] = "client-waits",
+        [SERVER_EV_ANSWERED] = "answered",
+        [SERVER_EV_CLIENT_NOT_READING] = "client-not-reading",
+        [SERVER_EV_SIGNAL] = "signal",
+        [SERVER_EV_REQUEST] = "request",
+        [SERVER_EV_FLUSHED] = "flushed",
+        [SERVER_EV_RECORD_FAILED] = "record-failed",
+        [SERVER_EV_TIMEOUT] = "timeout",
+    };
+    return names[event];
+}
+
+const char *server_reason_name(enum server_reason reason)
+{
+    static const char *const names[] = {
+        [SERVER_REASON_NONE] = "client-closed",
+        [SERVER_REASON_CLIENT_CLOSED] = "client-closed",
+        [SERVER_REASON_SIGNAL] = "signal",
+        [SERVER_REASON_RECORD_ERROR] = "record-error",
+        [SERVER_REASON_START_FAILED] = "server-failed",
+        [SERVER_REASON_EXITED] = "server-exited",
+        [SERVER_REASON_HUNG] = "server-hung",
+        [SERVER_REASON_CLOSED] = "server-closed",
+        [SERVER_REASON_CHANGED] = "restart-changed",
+    };
+    return names[reason];
+}
+
+const char *server_cause_name(enum server_cause cause)
+{
+    static const char *const names[] = {
+        [SERVER_CAUSE_EXIT] = "server-exited",      [SERVER_CAUSE_START_FAILED] = "server-failed",
+        [SERVER_CAUSE_HUNG] = "server-killed",      [SERVER_CAUSE_CLOSED] = "server-closed",
+        [SERVER_CAUSE_CHANGED] = "restart-changed",
+    };
+    return names[cause];
+}

@@ -1,0 +1,153 @@
+/* server_state.h - the state machine of the server: states, events, and the action that an event leads to.
+ *
+ * The proxy reports an event; server_state_event() moves to the next state and returns the actions that the
+ * proxy carries out (server.c). The table in server_state.c has an entry for each pair of a state and an
+ * event that matters; other events change nothing.
+ *
+ * Decided here as well: why the process ended (cause), why the session ends (reason), and whether another
+ * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff).
+ *
+ * Owns      nothing.
+ * Units     microseconds of a monotonic clock, passed in.
+ * Blocks    never. Pure: no loop, no process, no clock. */
+#ifndef MI_PROXY_SERVER_STATE_H
+#define MI_PROXY_SERVER_STATE_H
+
+#include "base/base.h"
+
+#define SERVER_RESTARTS_US 60000000 /* restarts are counted within this time */
+#define SERVER_RESTARTS_MAX 100     /* upper limit of max_restarts */
+#define SERVER_BACKOFF_US 100000    /* before a restart; doubled for each recent one */
+#define SERVER_BACKOFF_MAX_US 10000000
+#define SERVER_INITIALIZE_US 30000000 /* default deadline of a repeated initialize */
+enum {
+    SERVER_EXIT_FOLLOWS_US = 100000, /* in which a server usually exits after it closes a stream */
+    SERVER_DRAIN_TICK_US = 100000,   /* interval of the checks that the client still reads */
+};
+
+enum server_state {
+    SERVER_STARTING,      /* the first process is being started */
+    SERVER_UNAVAILABLE,   /* it could not be started; the first request gets the reason */
+    SERVER_RUNNING,       /* messages are forwarded */
+    SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
+    SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
+    SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
+    SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
+    SERVER_KILLED,        /* the process is being killed; a restart follows if allowed */
+    SERVER_EXITED,        /* the process exited, its output is read; a restart may follow */
+    SERVER_STOPPING,      /* the process is being stopped, or exited; no restart follows */
+    SERVER_BACKOFF,       /* no process; the next one is started after a delay */
+    SERVER_RESTARTING,    /* the next process is being started */
+    SERVER_INITIALIZING,  /* it has not yet answered the repeated initialize */
+    SERVER_INITIALIZING_INPUT_CLOSED, /* INITIALIZING and INPUT_CLOSED */
+    SERVER_INITIALIZING_DRAINING,     /* INITIALIZING and DRAINING */
+    SERVER_FLUSHING,                  /* no process; the last answers are being written */
+    SERVER_ENDED,                     /* the session has ended */
+    SERVER_NSTATES
+};
+
+enum server_event {
+    SERVER_EV_STARTED,            /* a process was started; it gets no repeated initialize */
+    SERVER_EV_START_FAILED,       /* a process could not be started */
+    SERVER_EV_INITIALIZE_SENT,    /* a process was started and got a repeated initialize */
+    SERVER_EV_INITIALIZED,        /* it answered as its predecessor did */
+    SERVER_EV_INITIALIZE_CHANGED, /* it answered differently */
+    SERVER_EV_INPUT_CLOSED,       /* the server closed its stdin */
+    SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
+    SERVER_EV_EXITED,             /* the process exited */
+    SERVER_EV_LAUNCHER_EXITED, /* it exited with status 0, but another process holds its stdout */
+    SERVER_EV_FINISHED,        /* the process exited and its output is read */
+    SERVER_EV_FINISHED_CLEAN,  /* the same, with status 0 and no pending request */
+    SERVER_EV_HUNG,            /* a request timed out, and the server sent nothing since */
+    SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
+    SERVER_EV_SHUTDOWN_FAILED, /* the server answered `shutdown` with an error */
+    SERVER_EV_CLIENT_CLOSED,   /* the client closed its output and awaits no answers */
+    SERVER_EV_CLIENT_WAITS,    /* the client closed its output and awaits answers */
+    SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
+    SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
+    SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
+    SERVER_EV_REQUEST,            /* a request is pending (reported in UNAVAILABLE) */
+    SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
+    SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
+    SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
+    SERVER_NEVENTS
+};
+
+/* Actions, as bits, carried out in this order. */
+enum server_action {
+    SERVER_DO_STOP_CLIENT = 1 << 0,     /* stop reading the client; close the server's stdin */
+    SERVER_DO_DISCONNECT = 1 << 1,      /* send nothing more to this process */
+    SERVER_DO_STOP = 1 << 2,            /* stop the process within the grace */
+    SERVER_DO_KILL = 1 << 3,            /* SIGTERM now, SIGKILL after half the grace */
+    SERVER_DO_RESUME = 1 << 4,          /* send pending messages to the initialized process */
+    SERVER_DO_PREPARE_RESTART = 1 << 5, /* answer, or keep, the requests of the old process */
+    SERVER_DO_START = 1 << 6,           /* start the next process */
+    SERVER_DO_REJECT = 1 << 7,          /* answer pending requests: no server was started */
+    SERVER_DO_GIVE_UP = 1 << 8,         /* report that no restart is possible */
+    SERVER_DO_END_SESSION = 1 << 9,     /* answer pending requests: the server exited */
+    SERVER_DO_FINISH = 1 << 10,         /* leave the loop */
+};
+
+/* Why the last process ended. */
+enum server_cause {
+    SERVER_CAUSE_EXIT,         /* it exited, or another process killed it */
+    SERVER_CAUSE_START_FAILED, /* it could not be started */
+    SERVER_CAUSE_HUNG,         /* killed: it hung */
+    SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
+    SERVER_CAUSE_CHANGED,      /* killed: it answered initialize differently than before */
+};
+
+/* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */
+enum server_reason {
+    SERVER_REASON_NONE,
+    SERVER_REASON_CLIENT_CLOSED,
+    SERVER_REASON_SIGNAL,
+    SERVER_REASON_RECORD_ERROR,
+    SERVER_REASON_START_FAILED,
+    SERVER_REASON_EXITED,
+    SERVER_REASON_HUNG,
+    SERVER_REASON_CLOSED,
+    SERVER_REASON_CHANGED,
+};
+
+struct server_machine {
+    enum server_state state; /* written only by server_state_event() */
+    enum server_cause cause;
+    enum server_reason reason;
+    unsigned max_restarts;                    /* within SERVER_RESTARTS_US; 0: never */
+    int64_t grace_us;                         /* --grace */
+    int64_t initialize_us;                    /* deadline of the repeated initialize */
+    bool handshake_lost;                      /* initialize cannot be repeated: no restart */
+    int64_t initialize_due_us;                /* in INITIALIZING*: when its deadline passes */
+    int64_t drain_since_us;                   /* in *DRAINING: when the client closed its output */
+    int64_t backoff_us;                       /* of the last restart */
+    int64_t restarts_us[SERVER_RESTARTS_MAX]; /* times of the last restarts, a ring */
+    uint64_t restarts;                        /* in total */
+};
+
+void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
+                       int64_t initialize_us);
+/* Moves to the next state and returns the actions to carry out; 0: none. */
+MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event e, int64_t now_us);
+/* Report TIMEOUT after this time in a state, and again while the state does not change; 0: never. */
+int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
+
+/* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
+bool server_state_holds_client(const struct server_machine *s);
+/* The client closed its output and awaits answers. */
+bool server_state_is_draining(const struct server_machine *s);
+/* The process was killed or exited, and a restart follows. */
+bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
+/* The process is being stopped, was killed or exited, and no restart follows. */
+bool server_state_is_last(const struct server_machine *s, int64_t now_us);
+/* Restarts within SERVER_RESTARTS_US. */
+unsigned server_state_recent_restarts(const struct server_machine *s, int64_t now_us);
+/* The session ends because of the server, not because of the client or a signal. */
+bool server_state_ended_by_server(const struct server_machine *s);
+
+const char *server_state_name(enum server_state state);
+const char *server_event_name(enum server_event event);
+const char *server_reason_name(enum server_reason reason); /* as stored in sessions.end_reason */
+const char *server_cause_name(enum server_cause cause);    /* as in error.data.cause */
+
+#endif

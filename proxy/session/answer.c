@@ -1,0 +1,221 @@
+#include "proxy/session/answer.h"
+
+#include "base/log.h"
+#include "proxy/session/invocation.h"
+#include "proxy/session/request.h"
+#include "wire/rpc_out.h"
+
+static void close_connection(struct traffic *t, enum row_direction dir, const char *cause)
+{
+    log_error("out of memory for an answer, closing the connection: server=%s cause=%s", t->server,
+              cause);
+    outbox_break(&t->out[dir]);
+}
+
+/* Records and stages the answer in t->scratch. Its bytes; 0: out of memory. */
+static size_t send_answer(struct traffic *t, struct row *row, const char *cause)
+{
+    struct buf *b = &t->scratch;
+    size_t n = b->n;
+    buf_addc(b, '\n');
+    struct chunk *c = b->failed ? NULL : chunk_new(b->n);
+    if (c == NULL) {
+        close_connection(t, row->direction, cause);
+        return 0;
+    }
+    memcpy(c->data, b->p, b->n);
+    row->origin = ROW_INTERPOSER;
+    row->action = ROW_FORWARDED;
+    row->body = (struct slice){c->data, n};
+    row->size = n;
+    if (row->rpc_id.p == NULL)
+        row->rpc_id = slice_of("null");
+    journal_append(t->journal, row);
+    if (outbox_add(&t->out[row->direction], c, c->data, b->n) < 0)
+        close_connection(t, row->direction, cause);
+    if (row->direction == ROW_S2C)
+        t->own_bytes += b->n;
+    chunk_drop(c);
+    return n;
+}
+
+static size_t send_error(struct traffic *t, enum row_direction dir, const struct reply *r,
+                         findings f)
+{
+    struct row row = {
+        .kind = KIND_ERROR,
+        .direction = dir,
+        .rpc_id = r->id,
+        .request_seq = r->seq,
+        .has_error_code = true,
+        .error_code = r->code,
+        .findings = f,
+    };
+    buf_clear(&t->scratch);
+    reply_write(&t->scratch, r);
+    return send_answer(t, &row, r->cause);
+}
+
+/* ---- to lines ------------------------------------------------------------------------------- */
+
+void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
+                   const char *cause)
+{
+    answer_reject_arguments(t, x, code, why, cause, NULL);
+}
+
+void answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
+                             const char *cause, const struct schema_fault *fault)
+{
+    /* an id without a method belongs to an answer, which is never answered */
+    bool request = x->m.is_call && (x->m.id.type == JSON_NUMBER || x->m.id.type == JSON_STRING);
+    struct reply r = {.code = code, .message = why, .cause = cause, .session = t->journal->uid};
+    if (request) {
+        r.id = x->m.id.text;
+        r.method = x->m.method;
+        r.target = rpc_target(&x->m);
+    }
+    if (fault != NULL) {
+        r.pointer = buf_slice(&fault->pointer);
+        r.reason = buf_slice(&fault->reason);
+    }
+    r.seq = message_record(t, x, request ? KIND_REQUEST : KIND_NOISE, ROW_REFUSED);
+    size_t bytes = send_error(t, ROW_S2C, &r, x->m.findings & FINDING(FIND_SERVER_GONE));
+    if (!request)
+        return;
+    struct invocation v = {
+        .seq = r.seq,
+        .status = CALL_REFUSED,
+        .method = x->m.method,
+        .target = r.target,
+        .request_bytes = x->size,
+    };
+    invocation_log_error(t, &v, code, why, bytes);
+}
+
+void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
+                  const char *why, const char *cause)
+{
+    struct reply r = {.id = id,
+                      .code = code,
+                      .message = why,
+                      .cause = cause,
+                      .session = t->journal->uid,
+                      .seq = seq};
+    (void)send_error(t, to, &r, 0);
+}
+
+/* ---- to pending requests of the client ------------------------------------------------------ */
+
+static struct reply reply_to(const struct traffic *t, const struct pending *p, int code,
+                             const char *why, const char *cause)
+{
+    return (struct reply){
+        .id = p->id,
+        .code = code,
+        .message = why,
+        .cause = cause,
+        .method = p->method,
+        .target = p->target,
+        .session = t->journal->uid,
+        .seq = p->request_seq,
+    };
+}
+
+static void send_and_log(struct traffic *t, const struct pending *p, const struct reply *r,
+                         enum call_status status, findings f)
+{
+    size_t bytes = send_error(t, ROW_S2C, r, f);
+    struct invocation v = invocation_of(t, p);
+    v.status = status;
+    invocation_log_error(t, &v, r->code, r->message, bytes);
+}
+
+static void answer_and_close(struct traffic *t, struct pending *p, int code, const char *why,
+                             const char *cause, enum call_status status, findings f)
+{
+    struct reply r = reply_to(t, p, code, why, cause);
+    if (!p->cancelled) /* else the client no longer waits */
+        send_and_log(t, p, &r, status, f);
+    request_close(t, ROW_C2S, p);
+}
+
+void answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why)
+{
+    answer_and_close(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
+                     CALL_SERVER_GONE, FINDING(FIND_SERVER_GONE));
+}
+
+void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
+                    const char *why)
+{
+    struct reply r = reply_to(t, p, p->modern ? REPLY_TIMEOUT_MODERN : REPLY_TIMEOUT, why, cause);
+    r.timeout_us = timeout_us;
+    send_and_log(t, p, &r, CALL_TIMEOUT, FINDING(FIND_TIMEOUT));
+    request_abandon(t, ROW_C2S, p);
+    p->timed_out = true;
+}
+
+void answer_listen_end(struct traffic *t, struct pending *p)
+{
+    if (!p->cancelled) {
+        struct row row = {.kind = KIND_RESULT,
+                          .direction = ROW_S2C,
+                          .rpc_id = p->id,
+                          .request_seq = p->request_seq};
+        buf_clear(&t->scratch);
+        reply_write_listen_end(&t->scratch, p->id);
+        struct invocation v = invocation_of(t, p);
+        v.status = CALL_OK;
+        v.response_bytes = send_answer(t, &row, "session-ended");
+        journal_log(t->journal, &v);
+    }
+    request_close(t, ROW_C2S, p);
+}
+
+/* ---- in place of answers of the server ------------------------------------------------------ */
+
+static void record_rejected(struct traffic *t, const struct message *x, const struct pending *p,
+                            enum row_kind kind)
+{
+    struct row row = message_row(x, kind, ROW_REFUSED);
+    row.request_seq = p->request_seq;
+    journal_append(t->journal, &row);
+}
+
+static const char *why_malformed(const struct message *x)
+{
+    if (x->m.findings & FINDING(FIND_TOO_LONG))
+        return "the server's answer is longer than --max-message";
+    if (x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+        return "the server's answer is invalid: an envelope key occurs twice";
+    if (x->m.findings & FINDING(FIND_NOT_JSONRPC))
+        return "the server's answer is not a JSON-RPC 2.0 message";
+    if (x->batch_seq != 0)
+        return "the server's answer is in a batch that cannot be forwarded";
+    return "the server's answer is invalid: expected either a result or an error";
+}
+
+bool answer_malformed(struct traffic *t, struct message *x)
+{
+    bool type_changed;
+    struct pending *p = NULL;
+    if (x->m.method.p == NULL)
+        p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
+    if (p == NULL)
+        return false;
+    if (x->m.kind == RPC_INVALID && (x->m.findings & FINDING(FIND_TOO_LONG)) == 0)
+        x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
+    record_rejected(t, x, p, KIND_NOISE);
+    /* the finding is in the row of the line, not in that of the answer */
+    answer_and_close(t, p, REPLY_INTERNAL_ERROR, why_malformed(x), "malformed-answer", CALL_ERROR,
+                     0);
+    return true;
+}
+
+void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
+                          const char *cause)
+{
+    record_rejected(t, x, p, row_kind_of(x->m.kind));
+    answer_and_close(t, p, REPLY_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
+}

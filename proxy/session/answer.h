@@ -1,0 +1,35 @@
+/* answer.h - answers of our own: errors, and the result that ends a subscription.
+ *
+ * Changes   out[ROW_S2C], own_bytes, scratch; closes the requests that it answers.
+ * Errors    out of memory for an answer: the connection to its receiver is closed, so that it does not wait for
+ *           ever. */
+#ifndef MI_PROXY_SESSION_ANSWER_H
+#define MI_PROXY_SESSION_ANSWER_H
+
+#include "proxy/session/message.h"
+#include "proxy/session/reply.h"
+
+/* Records a client's line as rejected and answers with an error. */
+void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
+                   const char *cause);
+/* The same, with the place in the arguments and the reason; f may be NULL. */
+void answer_reject_arguments(struct traffic *t, struct message *x, int code, const char *why,
+                             const char *cause, const struct schema_fault *f);
+/* Records the server's answer to p as rejected; the client gets an error instead. */
+void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
+                          const char *cause);
+/* Sends an error with this id (JSON text; {NULL, 0}: null); no pending request is closed. */
+void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
+                  const char *why, const char *cause);
+/* Answers a pending request of the client with an error because the server cannot; closes the request. */
+void answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why);
+/* The deadline of a pending request has passed; it is abandoned. */
+void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
+                    const char *why);
+/* Ends a subscriptions/listen with the result of a server that ends the session (mcp-wire.md 3.3). */
+void answer_listen_end(struct traffic *t, struct pending *p);
+/* True: this invalid line of the server answers a pending request. The line is recorded and the client gets an
+ * error. */
+bool answer_malformed(struct traffic *t, struct message *x);
+
+#endif

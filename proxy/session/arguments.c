@@ -1,0 +1,132 @@
+#include "proxy/session/arguments.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/tool_changes.h"
+#include "wire/json/text.h"
+
+static bool is_method(const struct method *m, const char *name)
+{
+    return m != NULL && strcmp(m->name, name) == 0;
+}
+
+/* "add: /a must be of type …", for the client and for stderr. fault may be NULL. */
+static void describe(struct buf *b, struct slice raw, const struct schema_fault *fault)
+{
+    struct buf name = {0};
+    json_unescape(&name, raw);
+    text_visible(b, text_head(buf_slice(&name), 200));
+    buf_close(&name);
+    if (fault == NULL)
+        return;
+    buf_adds(b, ": ");
+    if (fault->pointer.n > 0) {
+        text_visible(b, buf_slice(&fault->pointer));
+        buf_addc(b, ' ');
+    }
+    text_visible(b, text_head(buf_slice(&fault->reason), 400));
+}
+
+static bool must_reject(const struct traffic *t, const struct message *x)
+{
+    return t->check_arguments == ARGUMENTS_REJECT && x->batch_seq == 0 &&
+           t->validate != VALIDATE_NONE;
+}
+
+/* True: forward it anyway. */
+static bool note_invalid_arguments(struct traffic *t, struct message *x, struct tool *tool,
+                                   const struct schema_fault *fault)
+{
+    struct buf why = {0};
+    buf_adds(&why, "invalid arguments for the tool ");
+    describe(&why, x->m.name.type == JSON_STRING ? json_string_raw(x->m.name) : (struct slice){0},
+             fault);
+    bool reject = must_reject(t, x);
+    if (reject || !tool->warned)
+        log_warn("%s: server=%s %s", reject ? "rejected" : "noted", t->server, buf_str(&why));
+    tool->warned = true;
+    if (reject)
+        answer_reject_arguments(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "invalid-arguments",
+                                fault);
+    buf_close(&why);
+    return !reject;
+}
+
+static void reject_unknown_tool(struct traffic *t, struct message *x)
+{
+    struct buf why = {0}, name = {0};
+    buf_adds(&why, "unknown tool: ");
+    describe(&why, json_string_raw(x->m.name), NULL);
+    json_unescape(&name, text_head(json_string_raw(x->m.name), 200));
+    struct nearest n = nearest_to(buf_str(&name));
+    for (size_t i = 0; i < t->tools.n; i++)
+        nearest_try(&n, t->tools.tool[i].name.p);
+    if (n.best != NULL) {
+        buf_adds(&why, "; did you mean ");
+        text_visible(&why, slice_of(n.best));
+        buf_addc(&why, '?');
+    }
+    log_warn("rejected: server=%s %s", t->server, buf_str(&why));
+    answer_reject(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "unknown-tool");
+    buf_close(&why);
+    buf_close(&name);
+}
+
+bool arguments_check_request(struct traffic *t, struct message *x,
+                             const struct protocol_asked *asked)
+{
+    if (t->check_arguments == ARGUMENTS_OFF || !is_method(asked->method, "tools/call"))
+        return true;
+    struct tool *tool;
+    struct schema_fault fault = {{0}, {0}};
+    bool forward = true;
+    breaches violated = tools_call(&t->tools, &x->m, &tool, &fault);
+    x->rules |= violated;
+    if (violated != 0 && tool != NULL) {
+        forward = note_invalid_arguments(t, x, tool, &fault);
+    } else if (violated != 0 && must_reject(t, x)) {
+        reject_unknown_tool(t, x);
+        forward = false;
+    }
+    schema_fault_close(&fault);
+    return forward;
+}
+
+static void check_result(struct traffic *t, struct message *x, const struct pending *p)
+{
+    struct tool *tool;
+    struct schema_fault fault = {{0}, {0}};
+    breaches violated = tools_result(&t->tools, p->target, &x->m, &tool, &fault);
+    x->rules |= violated;
+    if (violated != 0) {
+        struct buf why = {0};
+        describe(&why, p->target, &fault);
+        if (!tool->warned)
+            log_warn("noted: a result violates its outputSchema: server=%s %s", t->server,
+                     buf_str(&why));
+        tool->warned = true;
+        buf_close(&why);
+    }
+    schema_fault_close(&fault);
+}
+
+void arguments_check_answer(struct traffic *t, struct message *x, const struct pending *p)
+{
+    if (x->dir != ROW_S2C)
+        return;
+    if (is_method(p->asked.method, "tools/list")) {
+        if (x->m.kind == RPC_RESULT && x->m.result.type == JSON_OBJECT)
+            tool_changes_result(t, x, p->asked.cursor);
+    } else if (t->check_arguments != ARGUMENTS_OFF && is_method(p->asked.method, "tools/call")) {
+        check_result(t, x, p);
+    }
+}
+
+void arguments_notification(struct traffic *t, const struct message *x)
+{
+    if (t->tools.begun && x->dir == ROW_S2C &&
+        rpc_method_is(&x->m, "notifications/tools/list_changed"))
+        tools_forget(&t->tools);
+}

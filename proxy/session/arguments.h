@@ -1,0 +1,19 @@
+/* arguments.h - checks arguments and results of tools/call against the schemas of the newest complete tools/list.
+ *
+ * Without a list nothing is checked; a tool that is missing in a complete list is unknown.
+ *
+ * Changes   tools. */
+#ifndef MI_PROXY_SESSION_ARGUMENTS_H
+#define MI_PROXY_SESSION_ARGUMENTS_H
+
+#include "proxy/session/message.h"
+
+/* A client's request. False: rejected, recorded and answered. */
+bool arguments_check_request(struct traffic *t, struct message *x,
+                             const struct protocol_asked *asked);
+/* The server's answer to p; violations are only noted. */
+void arguments_check_answer(struct traffic *t, struct message *x, const struct pending *p);
+/* Discards the list if this notification of the server says that it has changed. */
+void arguments_notification(struct traffic *t, const struct message *x);
+
+#endif

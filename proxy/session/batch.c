@@ -1,0 +1,128 @@
+#include "proxy/session/batch.h"
+
+#include "base/log.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/correlate.h"
+#include "wire/json/text.h"
+
+struct member_walk {
+    struct json_walk w;
+    struct message x; /* the member, as a message of its own */
+};
+
+static struct member_walk members(const struct message *batch)
+{
+    struct json_value array = {JSON_ARRAY, batch->m.text};
+    return (struct member_walk){.w = json_walk_begin(array),
+                                .x = {.dir = batch->dir, .line = batch->line}};
+}
+
+/* The JSON of the members was checked with the line; this reads their envelopes. */
+static bool next_member(struct member_walk *mw)
+{
+    struct slice key;
+    struct json_value v;
+    if (!json_walk_next(&mw->w, &key, &v))
+        return false;
+    mw->x.text = v.text;
+    mw->x.size = v.text.n;
+    if (rpc_read(v.text, &mw->x.m) < 0 || mw->x.m.kind == RPC_BATCH)
+        mw->x.m.kind = RPC_INVALID;
+    return true;
+}
+
+/* Whether it has members, and all of them are messages other than initialize. */
+static bool is_valid(const struct message *batch)
+{
+    struct member_walk mw = members(batch);
+    size_t n = 0;
+    for (; next_member(&mw); n++)
+        if (mw.x.m.kind == RPC_INVALID || rpc_method_is(&mw.x.m, "initialize"))
+            return false;
+    return n > 0;
+}
+
+/* False: a batch of the server that has only answers to requests that are not pending. It is dropped. */
+static bool is_expected(struct traffic *t, const struct message *batch)
+{
+    struct member_walk mw = members(batch);
+    while (next_member(&mw)) {
+        bool type_changed;
+        if (mw.x.m.kind != RPC_RESULT && mw.x.m.kind != RPC_ERROR)
+            return true;
+        struct pending *p = pending_find(&t->open[ROW_C2S], mw.x.m.id, &type_changed);
+        if (p != NULL && !p->cancelled)
+            return true;
+    }
+    return false;
+}
+
+static void correlate_members(struct traffic *t, const struct message *batch, uint64_t batch_seq)
+{
+    struct member_walk mw = members(batch);
+    mw.x.batch_seq = batch_seq;
+    while (next_member(&mw))
+        (void)correlate_message(t, &mw.x); /* the line is forwarded as a whole */
+}
+
+static void reject_client_batch(struct traffic *t, struct message *batch, const char *why)
+{
+    size_t answered = 0;
+    uint64_t seq = message_record(t, batch, KIND_BATCH, ROW_REFUSED);
+    struct member_walk mw = members(batch);
+    mw.x.batch_seq = seq;
+    while (next_member(&mw)) {
+        if (mw.x.m.kind != RPC_REQUEST)
+            continue;
+        answer_reject(t, &mw.x, REPLY_INVALID_REQUEST, why, "batch");
+        answered++;
+    }
+    if (answered == 0)
+        answer_error(t, ROW_S2C, (struct slice){0}, seq, REPLY_INVALID_REQUEST, why, "batch");
+}
+
+static void reject_server_batch(struct traffic *t, struct message *batch)
+{
+    uint64_t seq = message_record(t, batch, KIND_BATCH, ROW_REFUSED);
+    struct member_walk mw = members(batch);
+    mw.x.batch_seq = seq;
+    log_warn("rejected an invalid batch: from=server server=%s bytes=%zu version=%s", t->server,
+             batch->size, t->version[0] != '\0' ? t->version : "none");
+    while (next_member(&mw))
+        if (mw.x.m.method.p == NULL)
+            (void)answer_malformed(t, &mw.x);
+}
+
+static void reject_batch(struct traffic *t, struct message *batch, bool allowed)
+{
+    if (batch->dir == ROW_S2C)
+        reject_server_batch(t, batch);
+    else if (allowed)
+        reject_client_batch(
+            t, batch,
+            "Invalid Request: a batch must have members, each a JSON-RPC 2.0 message other than "
+            "initialize");
+    else
+        reject_client_batch(t, batch, "Invalid Request: batches exist only in revision 2025-03-26");
+}
+
+void batch_handle(struct traffic *t, struct message *batch)
+{
+    bool allowed = strcmp(t->version, "2025-03-26") == 0;
+    bool valid = is_valid(batch);
+    bool check = t->validate != VALIDATE_NONE;
+    if (!allowed || !valid)
+        batch->m.findings |= FINDING(FIND_BATCH);
+    if (check && (!allowed || !valid)) {
+        reject_batch(t, batch, allowed);
+        return;
+    }
+    if (check && batch->dir == ROW_S2C && !is_expected(t, batch)) {
+        batch->m.findings |= FINDING(FIND_UNKNOWN_ANSWER);
+        message_record(t, batch, KIND_BATCH, ROW_SWALLOWED);
+        return;
+    }
+    uint64_t seq = message_forward(t, batch, KIND_BATCH);
+    if (valid)
+        correlate_members(t, batch, seq);
+}

@@ -1,0 +1,289 @@
+#include "proxy/session/correlate.h"
+
+#include "base/log.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/arguments.h"
+#include "proxy/session/credentials.h"
+#include "proxy/session/invocation.h"
+#include "proxy/session/request.h"
+#include "proxy/session/rules.h"
+#include "proxy/session/session_info.h"
+#include "proxy/session/tool_changes.h"
+#include "wire/json/text.h"
+
+static enum row_direction other(enum row_direction dir)
+{
+    return dir == ROW_C2S ? ROW_S2C : ROW_C2S;
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static void reject_not_added(struct traffic *t, struct message *x, int st)
+{
+    if (st == MI_EFULL) {
+        x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
+        answer_reject(t, x, REPLY_INTERNAL_ERROR, "too many requests are pending; retry later",
+                      "too-many-open");
+    } else if (st == MI_EINVAL) {
+        answer_reject(t, x, REPLY_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB",
+                      "long-id");
+    } else {
+        answer_reject(t, x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
+    }
+}
+
+/* We cannot answer a request that is not in the table, and its answer will be unknown. It is rejected, but a member
+ * of a batch is forwarded with its line. */
+static bool request_not_added(struct traffic *t, struct message *x, int st, bool can_reject)
+{
+    if (can_reject) {
+        reject_not_added(t, x, st);
+        return false;
+    }
+    message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
+    if (x->dir == ROW_C2S && t->validate != VALIDATE_NONE) {
+        log_error("%s for a request in a batch, closing the connection: server=%s",
+                  st == MI_ENOMEM ? "out of memory" : "too many pending requests", t->server);
+        outbox_break(&t->out[ROW_S2C]); /* its answer would be dropped while the client waits */
+    }
+    return true;
+}
+
+static bool check_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
+{
+    bool type_changed;
+    struct pending *same = pending_find(&t->open[x->dir], x->m.id, &type_changed);
+    if (same != NULL && !type_changed && !same->cancelled)
+        x->m.findings |= FINDING(FIND_REUSED_ID);
+    if (!rules_check_request(t, x, ret))
+        return false;
+    if (x->dir == ROW_S2C)
+        return true;
+    tool_changes_request(t);
+    return arguments_check_request(t, x, ret);
+}
+
+static bool handle_request(struct traffic *t, struct message *x)
+{
+    struct pending *p;
+    struct protocol_asked asked;
+    if (!check_request(t, x, &asked))
+        return false;
+    bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
+    if (can_reject && t->out[ROW_C2S].broken) {
+        x->m.findings |= FINDING(FIND_SERVER_GONE);
+        answer_reject(t, x, rpc_is_modern(&x->m) ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE,
+                      "the server accepts no more messages: it closed its stdin", "server-closed");
+        return false;
+    }
+    int st = request_open(t, x, &p);
+    if (st < 0)
+        return request_not_added(t, x, st, can_reject);
+    p->asked = asked;
+    if (pending_shares_token(&t->open[x->dir], p))
+        x->rules |= RULE(RULE_REUSED_TOKEN);
+    p->t_us = journal_now_us(t->journal);
+    p->size = x->size;
+    p->request_seq = message_record(t, x, KIND_REQUEST, ROW_FORWARDED);
+    if (x->dir == ROW_C2S) {
+        session_info_request(t, &x->m, p->modern);
+        t->client_said_shutdown |= rpc_method_is(&x->m, "shutdown");
+    } else {
+        request_pause_deadlines(t, p->t_us);
+    }
+    /* a batch has been staged before its members are handled; a single message is staged after this */
+    p->written_at = t->out[x->dir].staged + (x->batch_seq == 0 ? x->text.n + 1 : 0);
+    return true;
+}
+
+/* ---- notifications -------------------------------------------------------------------------- */
+
+/* Some servers report progress with a token that no request had. If only one request is pending, the progress is taken
+ * to be for that request. */
+static struct pending *only_request_without_token(const struct traffic *t)
+{
+    const struct pending_list *open = &t->open[ROW_C2S].open;
+    return open->count == 1 && open->oldest->token.p == NULL ? open->oldest : NULL;
+}
+
+/* Restarts the deadline of the request. False: the request is abandoned, and its progress must not reach the client
+ * (mcp-wire.md 6.1). */
+static bool handle_progress(struct traffic *t, struct message *x)
+{
+    struct pending *p = pending_find_token(&t->open[other(x->dir)], x->m.progress_token);
+    rules_note_progress(t, x, p);
+    if (x->dir == ROW_C2S)
+        return true; /* requests of the server have no deadline */
+    struct pending *of = p != NULL ? p : only_request_without_token(t);
+    if (of != NULL && !of->cancelled)
+        timers_progress(&t->timers, of, journal_now_us(t->journal));
+    return p == NULL || !p->timed_out || t->validate == VALIDATE_NONE;
+}
+
+/* False: the second acknowledgement of a subscription that we repeated after a restart. It must not reach the
+ * client. */
+static bool handle_acknowledged(struct traffic *t, const struct message *x)
+{
+    bool type_changed;
+    if (x->m.meta.type != JSON_OBJECT)
+        return true;
+    struct pending *p =
+        pending_find(&t->open[ROW_C2S],
+                     json_get(x->m.meta, "io.modelcontextprotocol/subscriptionId"), &type_changed);
+    if (p == NULL || !p->resent)
+        return true;
+    p->resent = false;
+    return false;
+}
+
+/* False: the notification comes too late and is dropped. */
+static bool is_in_time(struct traffic *t, struct message *x)
+{
+    if (x->m.progress_token.type != JSON_NONE && rpc_method_is(&x->m, "notifications/progress"))
+        return handle_progress(t, x);
+    if (x->dir == ROW_S2C && rpc_method_is(&x->m, "notifications/subscriptions/acknowledged"))
+        return handle_acknowledged(t, x);
+    return true;
+}
+
+/* The notification cancels its sender's request. */
+static void handle_cancelled(struct traffic *t, const struct message *x, struct row *row)
+{
+    bool type_changed;
+    struct pending *p = pending_find(&t->open[x->dir], x->m.request_id, &type_changed);
+    if (p == NULL || type_changed) /* "7" does not cancel request 7 */
+        return;
+    if (json_key_is(p->method, "initialize")) { /* may not be cancelled: its answer is forwarded */
+        row->findings |= FINDING(FIND_CANCELLED_INITIALIZE);
+    } else if (!p->cancelled) {
+        row->request_seq = p->request_seq;
+        if (x->dir == ROW_C2S)
+            invocation_log_cancelled(t, p);
+        request_abandon(t, x->dir, p);
+    }
+}
+
+/* Notifications of LSP that some clients send (mcp-wire.md 7.5). The server answers a request that is cancelled in
+ * this way, with an error or a result; if it does not, it does not hang. */
+static void handle_lsp(struct traffic *t, const struct message *x)
+{
+    bool type_changed;
+    if (rpc_method_is(&x->m, "exit")) {
+        t->client_said_shutdown = true;
+    } else if (rpc_method_is(&x->m, "$/cancelRequest")) {
+        struct pending *p =
+            pending_find(&t->open[ROW_C2S], json_get(x->m.params, "id"), &type_changed);
+        if (p != NULL && !type_changed)
+            p->lsp_cancelled = true;
+    }
+}
+
+static bool handle_notification(struct traffic *t, struct message *x)
+{
+    if (!rules_check_notification(t, x))
+        return false;
+    arguments_notification(t, x);
+    bool in_time = is_in_time(t, x);
+    if (in_time && !rules_check_progress(t, x))
+        return false;
+    struct row row = message_row(x, KIND_NOTIFICATION, in_time ? ROW_FORWARDED : ROW_SWALLOWED);
+    if (!in_time)
+        row.findings |= FINDING(FIND_LATE_PROGRESS);
+    if (x->m.request_id.type != JSON_NONE && rpc_method_is(&x->m, "notifications/cancelled"))
+        handle_cancelled(t, x, &row);
+    if (x->dir == ROW_C2S) {
+        if (rpc_method_is(&x->m, "notifications/initialized"))
+            handshake_initialized(&t->handshake);
+        handle_lsp(t, x);
+    }
+    journal_append(t->journal, &row);
+    return in_time;
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+/* An answer to one of our own requests, which are not in the table. */
+static bool is_own_answer(struct traffic *t, struct message *x, const struct pending *p)
+{
+    if (p != NULL || x->dir == ROW_C2S || !handshake_is_own_id(x->m.id))
+        return false;
+    x->m.findings |= FINDING(FIND_OWN_REQUEST);
+    message_record(t, x, row_kind_of(x->m.kind), ROW_SWALLOWED);
+    if (t->on_own_answer != NULL)
+        t->on_own_answer(t->owner, &x->m);
+    return true;
+}
+
+/* An answer to a request that is not pending. Answers of the client are forwarded. Answers of the server are dropped,
+ * because some clients close the connection on them (mcp-wire.md 7.3), except answers without an id, which newer
+ * revisions allow for errors. p: the cancelled request, or NULL. */
+static bool handle_stray_answer(struct traffic *t, struct message *x, struct pending *p)
+{
+    bool forward = x->dir == ROW_C2S || t->validate == VALIDATE_NONE || x->m.id.type == JSON_NONE;
+    if (p != NULL && p->process_gone)
+        forward = false;
+    x->m.findings |= FINDING(p == NULL ? FIND_UNKNOWN_ANSWER : FIND_LATE_ANSWER);
+    struct row row =
+        message_row(x, row_kind_of(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
+    row.request_seq = p != NULL && !forward ? p->request_seq : 0;
+    journal_append(t->journal, &row);
+    if (p != NULL)
+        request_close(t, other(x->dir), p);
+    return forward;
+}
+
+/* Updates the state of the session from an answer of the server. */
+static void use_answer(struct traffic *t, const struct message *x, const struct pending *p,
+                       bool tool_error)
+{
+    if (x->m.kind == RPC_RESULT)
+        session_info_result(t, p, &x->m);
+    else if (json_key_is(p->method, "shutdown"))
+        t->client_said_shutdown = false; /* the server does not know the method and continues */
+    invocation_log_answer(t, p, x, tool_error);
+    struct slice text = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
+    if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && text.p != NULL &&
+        credentials_refused(text))
+        t->on_auth(t->owner, p, x->m.text);
+}
+
+static bool handle_answer(struct traffic *t, struct message *x)
+{
+    bool type_changed;
+    struct pending *p = pending_find(&t->open[other(x->dir)], x->m.id, &type_changed);
+    if (is_own_answer(t, x, p))
+        return false;
+    if (type_changed)
+        x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
+    if (p == NULL || p->cancelled)
+        return handle_stray_answer(t, x, p);
+    if (!rules_check_answer(t, x, p))
+        return false;
+    arguments_check_answer(t, x, p);
+    bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
+    if (tool_error)
+        x->m.findings |= FINDING(FIND_TOOL_ERROR);
+    struct row row = message_row(x, row_kind_of(x->m.kind), ROW_FORWARDED);
+    row.request_seq = p->request_seq;
+    uint64_t seq = journal_append(t->journal, &row);
+    tool_changes_recorded(t, seq);
+    if (x->dir == ROW_S2C)
+        use_answer(t, x, p, tool_error);
+    request_close(t, other(x->dir), p);
+    return true;
+}
+
+bool correlate_message(struct traffic *t, struct message *x)
+{
+    switch (x->m.kind) {
+    case RPC_REQUEST:
+        return handle_request(t, x);
+    case RPC_NOTIFICATION:
+        return handle_notification(t, x);
+    case RPC_RESULT:
+    case RPC_ERROR:
+        return handle_answer(t, x);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,12 @@
+/* credentials.h - recognizes errors about missing, wrong or expired credentials.
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_CREDENTIALS_H
+#define MI_PROXY_SESSION_CREDENTIALS_H
+
+#include "base/base.h"
+
+/* Only the first 1024 bytes are examined. */
+bool credentials_refused(struct slice error_text);
+
+#endif

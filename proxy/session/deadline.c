@@ -1,0 +1,159 @@
+#include "proxy/session/deadline.h"
+
+#include "base/grow.h"
+#include "base/units.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#define NAME_MAX_BYTES 1024 /* of a method or tool name; longer ones match no rule */
+
+enum specific { FOR_GLOB, FOR_METHOD, FOR_TOOL_GLOB, FOR_TOOL };
+
+struct deadline_rule {
+    enum specific kind;
+    size_t plain; /* characters of a glob that are not wildcards */
+    int64_t us;
+    char *pattern; /* owned */
+};
+
+void deadlines_open(struct deadlines *d)
+{
+    *d = (struct deadlines){.default_us = DEADLINE_DEFAULT_US};
+}
+
+void deadlines_close(struct deadlines *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        free(d->rules[i].pattern);
+    free(d->rules);
+    *d = (struct deadlines){0};
+}
+
+static bool is_glob(const char *s)
+{
+    return strpbrk(s, "*?[") != NULL;
+}
+
+static size_t plain_characters(const char *s)
+{
+    size_t n = 0;
+    for (; *s != '\0'; s++)
+        n += *s != '*' && *s != '?';
+    return n;
+}
+
+static int add_rule(struct deadlines *d, const char *what, int64_t us, struct buf *error)
+{
+    bool tool = strncmp(what, "tool:", 5) == 0;
+    const char *pattern = tool ? what + 5 : what;
+    if (pattern[0] == '\0') {
+        buf_printf(error,
+                   "missing %s name before '=' in '%s=': use tool:NAME=30s or tools/call=30s",
+                   tool ? "tool" : "method", what);
+        return MI_EINVAL;
+    }
+    if (d->n == DEADLINES_MAX) {
+        buf_printf(error, "too many rules, the limit is %d: use globs", DEADLINES_MAX);
+        return MI_EFULL;
+    }
+    if (!GROW(d->rules, d->n, d->cap))
+        return MI_ENOMEM;
+    char *copy = strdup(pattern);
+    if (copy == NULL)
+        return MI_ENOMEM;
+    bool glob = is_glob(pattern);
+    d->rules[d->n++] = (struct deadline_rule){
+        .kind = tool   ? (glob ? FOR_TOOL_GLOB : FOR_TOOL)
+                : glob ? FOR_GLOB
+                       : FOR_METHOD,
+        .plain = plain_characters(pattern),
+        .us = us,
+        .pattern = copy,
+    };
+    return 0;
+}
+
+static int set_one(struct deadlines *d, const char *what, const char *duration, struct buf *error)
+{
+    int64_t us;
+    if (units_duration(duration, &us) < 0) {
+        buf_printf(error,
+                   "invalid duration '%s': use a number and a unit, such as 500ms, 30s or 5m, or 0 "
+                   "for never",
+                   duration);
+        return MI_EINVAL;
+    }
+    if (strcmp(what, "default") != 0 && strcmp(what, "*") != 0)
+        return add_rule(d, what, us, error);
+    d->default_us = us;
+    return 0;
+}
+
+/* One rule of the option. A tool name may contain '=': the last one separates it from the duration. */
+static int add_one(struct deadlines *d, char *text, struct buf *error)
+{
+    char *eq = strrchr(text, '=');
+    if (eq == NULL)
+        return set_one(d, "default", text, error);
+    *eq = '\0';
+    return set_one(d, text, eq + 1, error);
+}
+
+int deadlines_add(struct deadlines *d, const char *text, struct buf *error)
+{
+    char *copy = strdup(text);
+    int st = copy == NULL ? MI_ENOMEM : 0;
+    for (char *p = copy, *next; st == 0 && p != NULL; p = next) {
+        next = strchr(p, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        st = add_one(d, p, error);
+    }
+    free(copy);
+    return st;
+}
+
+/* How specific the rule is for this request; 0: it does not match. */
+static size_t fit(const struct deadline_rule *r, const char *method, const char *tool)
+{
+    bool for_tool = r->kind == FOR_TOOL || r->kind == FOR_TOOL_GLOB;
+    const char *name = for_tool ? tool : method;
+    if (name == NULL || fnmatch(r->pattern, name, FNM_NOESCAPE) != 0)
+        return 0;
+    return (size_t)r->kind * 4096 + r->plain + 1;
+}
+
+static const char *name_of(struct slice raw, char place[NAME_MAX_BYTES])
+{
+    size_t n;
+    if (raw.p == NULL || json_unescape_to(raw, place, NAME_MAX_BYTES - 1, &n) < 0)
+        return NULL;
+    place[n] = '\0';
+    return place;
+}
+
+int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
+                    struct slice target)
+{
+    char method_place[NAME_MAX_BYTES], tool_place[NAME_MAX_BYTES];
+    const struct deadline_rule *best = NULL;
+    size_t best_fit = 0;
+    if (d->n > 0) {
+        const char *name = name_of(method, method_place);
+        bool call = name != NULL && strcmp(name, "tools/call") == 0;
+        const char *tool = call ? name_of(target, tool_place) : NULL;
+        for (size_t i = 0; name != NULL && i < d->n; i++) {
+            size_t f = fit(&d->rules[i], name, tool);
+            if (f > 0 && f >= best_fit) {
+                best_fit = f;
+                best = &d->rules[i];
+            }
+        }
+    }
+    if (flags & METHOD_PATIENT)
+        return best != NULL && best->kind == FOR_METHOD ? best->us : 0;
+    return best != NULL ? best->us : d->default_us;
+}

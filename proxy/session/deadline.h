@@ -1,0 +1,37 @@
+/* deadline.h - how long a request may take: the rules of --timeout.
+ *
+ * A rule is `WHAT=DURATION`, or a duration alone, which applies to all requests. WHAT is a method, a glob for
+ * methods (such as `resources/` and a star), or `tool:NAME`, where NAME may be a glob as well.
+ * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the most
+ * characters that are not wildcards, the rule for all; of equal ones the last. 0 means no deadline.
+ *
+ * Rules     a method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
+ *           server/discover) has no deadline unless a rule has exactly the name of the method.
+ * Owns      the rules; deadlines_close() frees them.
+ * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_DEADLINE_H
+#define MI_PROXY_SESSION_DEADLINE_H
+
+#include "base/buf.h"
+
+#define DEADLINES_MAX 256
+#define DEADLINE_DEFAULT_US 30000000
+
+struct deadline_rule;
+struct deadlines {
+    struct deadline_rule *rules; /* owned */
+    size_t n, cap;
+    int64_t default_us; /* of the rule for all requests; 0: no deadline */
+};
+
+void deadlines_open(struct deadlines *d);
+void deadlines_close(struct deadlines *d);
+/* Adds rules, separated by commas: `30s,resources/read=500ms`. error gets the message. */
+MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *error);
+/* Microseconds; 0: no deadline. flags: those of the method (wire/mcp/method.h). method and target: without quotes,
+ * escapes not resolved; target may be {NULL, 0}. */
+int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
+                    struct slice target);
+
+#endif

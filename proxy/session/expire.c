@@ -1,0 +1,115 @@
+#include "proxy/session/expire.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "proxy/session/answer.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+#include "wire/rpc_out.h"
+
+int64_t expire_next_us(struct traffic *t)
+{
+    if (t->timers.unwritten == NULL && t->timers.n == 0)
+        return -1;
+    int64_t now = journal_now_us(t->journal);
+    timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
+    return timers_next(&t->timers, now);
+}
+
+/* The task that a tasks/result waits for is cancelled by a method of its own (mcp-wire.md 5.2). */
+static void cancel_at_server(struct traffic *t, const struct pending *p)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    if (json_key_is(p->method, "tasks/result")) {
+        handshake_request(&t->handshake, &j, "tasks/cancel");
+        json_out_object(&j, "params");
+        json_out_quoted(&j, "taskId", p->target);
+    } else {
+        rpc_out_notification(&j, "notifications/cancelled");
+        json_out_object(&j, "params");
+        json_out_raw(&j, "requestId", p->id);
+        json_out_str(&j, "reason", "the deadline passed");
+    }
+    rpc_out_end(&j);
+    if (b.failed || message_send(t, ROW_C2S, &t->out[ROW_C2S], buf_slice(&b)) == 0)
+        log_warn("out of memory, cannot send a cancellation to the server: server=%s", t->server);
+    buf_close(&b);
+}
+
+static void record_timeout(struct traffic *t, const struct pending *p, int64_t waited_us,
+                           bool silent)
+{
+    struct buf b = {0};
+    struct json_out j = json_out_to(&b);
+    json_out_object(&j, NULL);
+    json_out_uint(&j, "seq", p->request_seq);
+    json_out_quoted(&j, "method", p->method);
+    if (p->target.p != NULL)
+        json_out_quoted(&j, "target", p->target);
+    json_out_int(&j, "waited_ms", waited_us / 1000);
+    json_out_bool(&j, "silent", silent);
+    json_out_end(&j);
+    journal_event(t->journal, "timeout", b.failed ? NULL : buf_str(&b));
+    buf_close(&b);
+}
+
+/* The server is being killed because it hung on `name`: other requests get an error, except subscriptions, which are
+ * repeated to the next process. */
+static void answer_others(struct traffic *t, const char *name)
+{
+    struct buf why = {0};
+    buf_printf(&why, "the server %s was killed because it hung on %s; this call may have run",
+               t->server, name);
+    for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
+        next = p->next;
+        if (!(p->flags & METHOD_LISTENS))
+            answer_for_server(t, p, "server-killed",
+                              why.failed ? "the server hung" : buf_str(&why));
+    }
+    buf_close(&why);
+}
+
+static void explain(const struct traffic *t, const struct pending *p, const char *name,
+                    int64_t waited_us, struct buf *why)
+{
+    buf_printf(why, "the server %s %s %s within %.1f s", t->server,
+               p->written_us != 0      ? "did not answer"
+               : t->timers.server_away ? "had exited, and no new process was ready to read"
+                                       : "did not read",
+               name, (double)waited_us / 1e6);
+    if (t->protocol.uninitialized) /* a strict server then never answers (mcp-wire.md 7.4) */
+        buf_adds(why, " (the client has not sent notifications/initialized)");
+    if (t->unfinished[ROW_S2C] > 0)
+        buf_printf(why, " (%zu bytes of a line without a newline were received)",
+                   t->unfinished[ROW_S2C]);
+}
+
+static void expire(struct traffic *t, struct pending *p, int64_t now_us)
+{
+    struct buf why = {0}, name = {0};
+    int64_t waited_us = now_us - (p->written_us != 0 ? p->written_us : p->t_us);
+    bool silent = !t->timers.server_away && p->server_messages == t->timers.server_messages;
+    message_name(&name, p->method, p->target);
+    explain(t, p, buf_str(&name), waited_us, &why);
+    record_timeout(t, p, waited_us, silent);
+    log_warn("a request timed out: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
+             buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
+    bool hung = silent && !p->lsp_cancelled && t->on_hung != NULL &&
+                t->on_hung(t->owner, p, waited_us, &why);
+    if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
+        cancel_at_server(t, p);
+    answer_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
+                   why.failed ? "timed out" : buf_str(&why));
+    if (hung)
+        answer_others(t, buf_str(&name));
+    buf_close(&why);
+    buf_close(&name);
+}
+
+void expire_due(struct traffic *t)
+{
+    int64_t now = journal_now_us(t->journal);
+    for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
+        expire(t, p, now);
+}

@@ -1,0 +1,19 @@
+/* final_answers.h - answers to all pending requests of the client when the server or the session ends. */
+#ifndef MI_PROXY_SESSION_FINAL_ANSWERS_H
+#define MI_PROXY_SESSION_FINAL_ANSWERS_H
+
+#include "proxy/session/state.h"
+
+/* The server cannot answer any more: each pending request of the client gets an error. `cause` is a stable word, `why`
+ * a sentence. The error adds whether the call may have run; `read`: bytes of the outbox that the server has read. */
+void final_answers_server_gone(struct traffic *t, const char *cause, const char *why,
+                               uint64_t read);
+/* The client ends the session: each of its subscriptions gets the result that ends it. */
+void final_answers_end_listens(struct traffic *t);
+/* Recording has failed for good: messages staged for the client, which are not recorded, are dropped. Requests whose
+ * answers were among them get an error. */
+void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const char *why);
+/* Recording has failed for good: each pending request of the client gets an error. */
+void final_answers_record_failed(struct traffic *t, const char *cause, const char *why);
+
+#endif

@@ -1,0 +1,281 @@
+#include "proxy/session/handshake.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+#include "wire/rpc_out.h"
+
+#include <stdio.h>
+
+void handshake_open(struct handshake *h)
+{
+    *h = (struct handshake){.subscribed = {.max = HANDSHAKE_MAX},
+                            .repeatable = {.max = HANDSHAKE_MAX}};
+}
+
+void handshake_close(struct handshake *h)
+{
+    buf_close(&h->initialize);
+    buf_close(&h->answer);
+    buf_close(&h->level);
+    buf_close(&h->subscribed);
+    buf_close(&h->repeatable);
+}
+
+/* ---- sets of strings: JSON strings, each between newlines, which they cannot contain ------------- */
+
+static void normal(struct buf *b, struct slice raw)
+{
+    struct buf plain = {0};
+    json_unescape(&plain, raw);
+    buf_addc(b, '\n');
+    text_json(b, buf_slice(&plain));
+    buf_addc(b, '\n');
+    if (plain.failed)
+        b->failed = true;
+    buf_close(&plain);
+}
+
+static const char *set_find(const struct buf *set, const struct buf *item)
+{
+    return set->n < item->n ? NULL : memmem(set->p, set->n, item->p, item->n);
+}
+
+/* False: out of memory, the set is unchanged. */
+static bool set_put(struct handshake *h, struct buf *set, struct slice raw, bool in)
+{
+    struct buf item = {0};
+    normal(&item, raw);
+    bool looked = !item.failed;
+    const char *at = item.failed || item.n == 0 ? NULL : set_find(set, &item);
+    if (at != NULL && !in) {
+        size_t from = (size_t)(at - set->p);
+        memmove(set->p + from, set->p + from + item.n, set->n - from - item.n);
+        set->n -= item.n;
+    } else if (at == NULL && in) {
+        if (!item.failed && buf_reserve(set, item.n))
+            buf_slice_add(set, buf_slice(&item));
+        else
+            h->incomplete = true;
+        set->failed = false; /* its content is complete */
+    }
+    buf_close(&item);
+    return looked;
+}
+
+static bool set_has(const struct buf *set, struct slice raw)
+{
+    struct buf item = {0};
+    normal(&item, raw);
+    bool has = !item.failed && item.n > 0 && set_find(set, &item) != NULL;
+    buf_close(&item);
+    return has;
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+/* Copies s; false: b is empty. */
+static bool keep(struct handshake *h, struct buf *b, struct slice s)
+{
+    buf_clear(b);
+    buf_slice_add(b, s);
+    if (!b->failed)
+        return true;
+    buf_clear(b);
+    h->incomplete = true;
+    return false;
+}
+
+static void learn_initialize(struct handshake *h, const struct rpc *request, const struct rpc *m)
+{
+    h->initialized = false;
+    buf_clear(&h->level);
+    buf_clear(&h->subscribed);
+    h->initialize_lost =
+        !keep(h, &h->initialize, request->params.text) ||
+        !keep(h, &h->answer, m->result.type == JSON_OBJECT ? m->result.text : (struct slice){0});
+    if (h->answer.n == 0)
+        buf_clear(&h->initialize);
+}
+
+static void learn_tools(struct handshake *h, struct json_value tools)
+{
+    struct slice key;
+    struct json_value tool;
+    if (tools.type != JSON_ARRAY)
+        return;
+    for (struct json_walk w = json_walk_begin(tools); json_walk_next(&w, &key, &tool);) {
+        if (tool.type != JSON_OBJECT)
+            continue;
+        struct json_value name = json_get(tool, "name");
+        struct json_value hints = json_get(tool, "annotations");
+        bool safe =
+            hints.type == JSON_OBJECT && (json_get(hints, "readOnlyHint").type == JSON_TRUE ||
+                                          json_get(hints, "idempotentHint").type == JSON_TRUE);
+        if (name.type == JSON_STRING && (safe || h->repeatable.n > 0) &&
+            !set_put(h, &h->repeatable, json_string_raw(name), safe))
+            buf_clear(&h->repeatable); /* out of memory: the set may still have this unsafe tool */
+    }
+}
+
+void handshake_answered(struct handshake *h, const struct pending *p, const struct rpc *m)
+{
+    struct rpc request;
+    if (json_key_is(p->method, "tools/list")) {
+        learn_tools(h, json_get(m->result, "tools"));
+        return;
+    }
+    bool initialize = json_key_is(p->method, "initialize");
+    bool level = json_key_is(p->method, "logging/setLevel");
+    bool subscribe = json_key_is(p->method, "resources/subscribe");
+    if (!initialize && !level && !subscribe && !json_key_is(p->method, "resources/unsubscribe"))
+        return;
+    if (p->text.p == NULL || rpc_read(p->text, &request) < 0) {
+        h->incomplete = true;
+        h->initialize_lost |= initialize;
+        return;
+    }
+    if (initialize)
+        learn_initialize(h, &request, m);
+    else if (level)
+        (void)keep(h, &h->level, request.params.text);
+    else if (request.uri.type == JSON_STRING)
+        (void)set_put(h, &h->subscribed, json_string_raw(request.uri), subscribe);
+}
+
+void handshake_initialized(struct handshake *h)
+{
+    h->initialized = true;
+}
+
+bool handshake_may_repeat(const struct handshake *h, const struct pending *p)
+{
+    if (p->text.p == NULL)
+        return false;
+    if (p->flags & METHOD_READS)
+        return true;
+    return json_key_is(p->method, "tools/call") && p->target.p != NULL &&
+           set_has(&h->repeatable, p->target);
+}
+
+/* ---- repeating ------------------------------------------------------------------------------ */
+
+bool handshake_is_own_id(struct json_value id)
+{
+    return id.type == JSON_STRING && slice_begins(json_string_raw(id), HANDSHAKE_ID);
+}
+
+void handshake_request(struct handshake *h, struct json_out *j, const char *method)
+{
+    char id[64];
+    int n = snprintf(id, sizeof id, "\"" HANDSHAKE_ID "%llu\"", (unsigned long long)++h->last_id);
+    rpc_out_request(j, (struct slice){id, (size_t)n}, method);
+}
+
+static void request(struct handshake *h, struct buf *b, const char *method, struct slice params)
+{
+    struct json_out j = json_out_to(b);
+    handshake_request(h, &j, method);
+    json_out_raw(&j, "params", params);
+    json_out_end(&j);
+}
+
+bool handshake_initialize(struct handshake *h, struct buf *b)
+{
+    if (h->initialize.n == 0)
+        return false;
+    request(h, b, "initialize", buf_slice(&h->initialize));
+    h->initialize_id = h->last_id;
+    return true;
+}
+
+bool handshake_is_answer(const struct handshake *h, const struct rpc *m)
+{
+    char id[64];
+    snprintf(id, sizeof id, HANDSHAKE_ID "%llu", (unsigned long long)h->initialize_id);
+    return h->initialize_id != 0 && json_key_is(json_string_raw(m->id), id);
+}
+
+bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why)
+{
+    static const char *const parts[] = {"protocolVersion", "capabilities"};
+    if (m->kind != RPC_RESULT) {
+        buf_adds(why, "the new process rejected initialize");
+        return false;
+    }
+    struct json_value old = {JSON_OBJECT, buf_slice(&h->answer)};
+    for (size_t i = 0; i < MI_COUNT(parts); i++) {
+        if (m->result.type == JSON_OBJECT &&
+            json_equal(json_get(old, parts[i]), json_get(m->result, parts[i])))
+            continue;
+        buf_printf(why, "the new process answered initialize with a different %s than the old one",
+                   parts[i]);
+        return false;
+    }
+    return true;
+}
+
+/* The *at-th uri of the set, without its newlines. */
+static bool set_at(const struct buf *set, size_t *at, struct slice *ret)
+{
+    if (*at >= set->n)
+        return false;
+    const char *p = set->p + *at + 1;
+    const char *end = memchr(p, '\n', set->n - *at - 1);
+    *ret = (struct slice){p, (size_t)(end - p)};
+    *at += ret->n + 2;
+    return true;
+}
+
+bool handshake_next(struct handshake *h, size_t *at, struct buf *b)
+{
+    struct slice uri;
+    if (*at == 0) {
+        *at = 1;
+        if (h->initialized) {
+            struct json_out j = json_out_to(b);
+            rpc_out_notification(&j, "notifications/initialized");
+            json_out_end(&j);
+            return true;
+        }
+    }
+    if (*at == 1) {
+        *at = 2;
+        if (h->level.n > 0) {
+            request(h, b, "logging/setLevel", buf_slice(&h->level));
+            return true;
+        }
+    }
+    size_t in_set = *at - 2;
+    if (!set_at(&h->subscribed, &in_set, &uri))
+        return false;
+    *at = in_set + 2;
+    struct json_out j = json_out_to(b);
+    handshake_request(h, &j, "resources/subscribe");
+    json_out_object(&j, "params");
+    json_out_raw(&j, "uri", uri);
+    rpc_out_end(&j);
+    return true;
+}
+
+bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b)
+{
+    static const char *const lists[] = {"tools", "resources", "prompts"};
+    struct json_value old = {JSON_OBJECT, buf_slice(&h->answer)};
+    if (h->answer.n == 0)
+        return false;
+    struct json_value has = json_get(old, "capabilities");
+    while (*at < MI_COUNT(lists)) {
+        const char *list = lists[(*at)++];
+        struct json_value c = has.type == JSON_OBJECT ? json_get(has, list) : has;
+        if (c.type != JSON_OBJECT || json_get(c, "listChanged").type != JSON_TRUE)
+            continue;
+        char method[64];
+        snprintf(method, sizeof method, "notifications/%s/list_changed", list);
+        struct json_out j = json_out_to(b);
+        rpc_out_notification(&j, method);
+        json_out_end(&j);
+        return true;
+    }
+    return false;
+}

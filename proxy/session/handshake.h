@@ -1,0 +1,59 @@
+/* handshake.h - the messages to repeat to a new server process, so that the client does not notice the restart.
+ *
+ * Learned from messages: the client's initialize and the server's result, the last log level, the subscribed
+ * resources, and the tools that may be called twice.
+ *
+ * Rules     mcp-wire.md 6.3. Ids of our own requests start with HANDSHAKE_ID, which no peer uses.
+ * Owns      copies of these; at most HANDSHAKE_MAX bytes of subscriptions and of tool names each. Beyond this limit
+ *           nothing is kept, and `incomplete` is set.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_HANDSHAKE_H
+#define MI_PROXY_SESSION_HANDSHAKE_H
+
+#include "base/json_out.h"
+#include "proxy/session/pending.h"
+
+#define HANDSHAKE_ID "mcp-interposer:"
+#define HANDSHAKE_MAX ((size_t)1 << 20)
+
+struct handshake {
+    struct buf initialize; /* owned: the client's params; empty: there was no initialize */
+    struct buf answer;     /* owned: the result that the client got for it */
+    bool initialized;      /* the client has sent notifications/initialized */
+    struct buf level;      /* owned: the params of logging/setLevel; empty: none */
+    struct buf subscribed; /* owned: URIs as JSON strings, each between newlines */
+    struct buf repeatable; /* owned: names of tools, in the same form */
+    bool incomplete;       /* something did not fit and will not be repeated */
+    bool initialize_lost;  /* initialize itself did not fit: no new process can serve this client */
+    uint64_t last_id;      /* of our own requests */
+    uint64_t initialize_id; /* of our pending initialize; 0: none */
+};
+
+void handshake_open(struct handshake *h);
+void handshake_close(struct handshake *h);
+
+/* The server has answered the client's request with a result. */
+void handshake_answered(struct handshake *h, const struct pending *p, const struct rpc *m);
+/* The client has sent notifications/initialized. */
+void handshake_initialized(struct handshake *h);
+
+/* Whether this request may be sent to a new process even though the old one has read it. */
+bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
+
+/* Writes the initialize for a new process; false: the client has sent none. */
+bool handshake_initialize(struct handshake *h, struct buf *b);
+/* Whether m answers our initialize. */
+bool handshake_is_answer(const struct handshake *h, const struct rpc *m);
+/* Whether m has the same protocol version and capabilities as the old process; if not, `why` gets a sentence. */
+bool handshake_is_compatible(const struct handshake *h, const struct rpc *m, struct buf *why);
+/* Writes the messages that follow initialize, one for each call; *at starts at 0. False: no more. */
+bool handshake_next(struct handshake *h, size_t *at, struct buf *b);
+/* Writes list_changed notifications for the client, in the same way: the new process may have other lists. */
+bool handshake_list_changed(const struct handshake *h, size_t *at, struct buf *b);
+
+/* Whether this is the id of one of our own requests. */
+bool handshake_is_own_id(struct json_value id);
+/* Starts one of our own requests, with a new id. The caller adds the params and ends the object. */
+void handshake_request(struct handshake *h, struct json_out *j, const char *method);
+
+#endif

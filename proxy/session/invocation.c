@@ -1,0 +1,90 @@
+#include "proxy/session/invocation.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "wire/json/text.h"
+
+struct invocation invocation_of(const struct traffic *t, const struct pending *p)
+{
+    return (struct invocation){
+        .wall_us = clock_wall_us(),
+        .seq = p->request_seq,
+        .method = p->method,
+        .target = p->target,
+        .arguments = p->arguments,
+        .arguments_n = p->arguments_n,
+        .duration_us = journal_now_us(t->journal) - p->t_us,
+        .request_bytes = p->size,
+    };
+}
+
+/* The start of the text of a content block. Blocks may be long: nothing after the text is read. */
+static bool block_text(struct buf *b, const char *block)
+{
+    struct slice key;
+    const char *at;
+    struct json_value v;
+    struct json_walk w = json_walk_at(block);
+    while (json_walk_peek(&w, &key, &at)) {
+        if (json_key_is(key, "text") && *at == '"') {
+            json_unescape(b, json_string_head(at, INVOCATION_RESULT_MAX));
+            return true;
+        }
+        if (!json_walk_next(&w, &key, &v))
+            return false;
+    }
+    return false;
+}
+
+/* The text of the first content block, else the start of the JSON. */
+static struct slice result_text(struct buf *b, const struct rpc *m)
+{
+    struct slice key;
+    const char *first;
+    struct json_walk w = json_walk_begin(m->content);
+    if (m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) && *first == '{' &&
+        block_text(b, first))
+        return b->failed ? (struct slice){0} : buf_slice(b);
+    return text_head(m->result.text, INVOCATION_RESULT_MAX);
+}
+
+void invocation_log_answer(struct traffic *t, const struct pending *p, const struct message *x,
+                           bool tool_error)
+{
+    struct invocation v = invocation_of(t, p);
+    struct buf text = {0};
+    v.status = x->m.kind == RPC_ERROR ? CALL_ERROR : tool_error ? CALL_TOOL_ERROR : CALL_OK;
+    v.response_bytes = x->size;
+    if (x->m.kind == RPC_ERROR) {
+        v.error_code = x->m.error_code.text;
+        v.error_message = x->m.error_message.text;
+    } else {
+        v.result = result_text(&text, &x->m);
+    }
+    journal_log(t->journal, &v);
+    buf_close(&text);
+}
+
+void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
+                          size_t bytes)
+{
+    struct buf text = {0};
+    buf_int(&text, code);
+    size_t digits = text.n;
+    text_json(&text, slice_of(why));
+    struct slice all = buf_slice(&text);
+    x->error_code = (struct slice){all.p, digits};
+    x->error_message = (struct slice){all.p + digits, all.n - digits};
+    x->response_bytes = bytes;
+    x->wall_us = clock_wall_us();
+    if (!text.failed)
+        journal_log(t->journal, x);
+    buf_close(&text);
+}
+
+void invocation_log_cancelled(struct traffic *t, const struct pending *p)
+{
+    struct invocation x = invocation_of(t, p);
+    x.status = CALL_CANCELLED;
+    journal_log(t->journal, &x);
+}

@@ -1,0 +1,17 @@
+/* invocation.h - finished requests of the client, as the journal logs them. */
+#ifndef MI_PROXY_SESSION_INVOCATION_H
+#define MI_PROXY_SESSION_INVOCATION_H
+
+#include "proxy/session/message.h"
+
+/* The invocation of p, finished now. The caller sets status, error, result and response_bytes. */
+struct invocation invocation_of(const struct traffic *t, const struct pending *p);
+/* Logs a request that the server has answered. */
+void invocation_log_answer(struct traffic *t, const struct pending *p, const struct message *x,
+                           bool tool_error);
+/* Logs a request that ended with an error of our own. The caller has set x->status. */
+void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,
+                          size_t bytes);
+void invocation_log_cancelled(struct traffic *t, const struct pending *p);
+
+#endif

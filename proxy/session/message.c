@@ -1,0 +1,106 @@
+#include "proxy/session/message.h"
+
+#include "base/log.h"
+#include "base/text.h"
+#include "wire/json/text.h"
+
+#define NAME_SHOWN 80 /* characters of a method or target */
+
+struct row message_row(const struct message *x, enum row_kind kind, enum row_action action)
+{
+    struct row row = {
+        .kind = kind,
+        .direction = x->dir,
+        .action = action,
+        .method = x->m.method,
+        .target = rpc_target(&x->m),
+        .body = x->text,
+        .not_json = x->m.fault.kind != JSON_OK,
+        .size = x->size,
+        .batch_seq = x->batch_seq,
+        .findings = x->m.findings | x->repairs,
+        .rules = x->rules,
+    };
+    if (x->m.id.type != JSON_NONE)
+        row.rpc_id = x->m.id.text;
+    if (x->m.kind == RPC_ERROR)
+        row.has_error_code = json_int(x->m.error_code, &row.error_code);
+    return row;
+}
+
+uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
+                        enum row_action action)
+{
+    struct row row = message_row(x, kind, action);
+    return journal_append(t->journal, &row);
+}
+
+void message_stage(struct traffic *t, const struct message *x)
+{
+    char *end = x->line->p + (x->text.p - x->line->p) + x->text.n;
+    *end = '\n'; /* over the old newline, or over bytes that the repairs removed */
+    if (outbox_add(&t->out[x->dir], x->line->chunk, x->text.p, x->text.n + 1) < 0) {
+        log_error("out of memory, closing the connection: server=%s", t->server);
+        outbox_break(&t->out[x->dir]);
+    }
+}
+
+uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind)
+{
+    uint64_t seq = message_record(t, x, kind, ROW_FORWARDED);
+    message_stage(t, x);
+    return seq;
+}
+
+uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
+                      struct slice text)
+{
+    struct rpc m;
+    struct chunk *c = chunk_new(text.n + 1);
+    if (c == NULL || rpc_read(text, &m) < 0) {
+        chunk_drop(c);
+        log_error("out of memory for a message to the %s: server=%s",
+                  dir == ROW_C2S ? "server" : "client", t->server);
+        return 0;
+    }
+    memcpy(c->data, text.p, text.n);
+    c->data[text.n] = '\n';
+    struct row row = {
+        .kind = row_kind_of(m.kind),
+        .direction = dir,
+        .origin = ROW_INTERPOSER,
+        .action = ROW_FORWARDED,
+        .method = m.method,
+        .body = {c->data, text.n},
+        .size = text.n,
+        .findings = m.kind == RPC_REQUEST ? FINDING(FIND_OWN_REQUEST) : 0,
+    };
+    /* the slices of m lie in the caller's text: the same place in the chunk */
+    if (m.id.text.p != NULL)
+        row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
+    row.method.p = c->data + (m.method.p - text.p);
+    uint64_t seq = journal_append(t->journal, &row);
+    if (outbox_add(to, c, c->data, text.n + 1) < 0)
+        outbox_break(to);
+    chunk_drop(c);
+    return seq;
+}
+
+/* Truncated after it is sanitized: half a secret is not recognized. */
+static void add_name(struct buf *b, struct slice name)
+{
+    struct buf clean = {0};
+    if (redact_append(name, &clean) < 0)
+        b->failed = true;
+    text_visible(b, (struct slice){clean.p, redact_head(buf_slice(&clean), NAME_SHOWN)});
+    buf_close(&clean);
+}
+
+void message_name(struct buf *b, struct slice method, struct slice target)
+{
+    add_name(b, method);
+    if (target.p != NULL) {
+        buf_addc(b, ' ');
+        add_name(b, target);
+    }
+}

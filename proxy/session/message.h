@@ -1,0 +1,40 @@
+/* message.h - one message: its row in the journal and its place in the outbox.
+ *
+ * Rules     each message is recorded, forwarded or not; only a staged message is sent.
+ * Owns      nothing: a struct message is valid while its line is being handled.
+ * Errors    out of memory to stage a message: the connection to its receiver is closed (outbox_break) and a line is
+ *           logged, because a message recorded as forwarded must not be lost silently. */
+#ifndef MI_PROXY_SESSION_MESSAGE_H
+#define MI_PROXY_SESSION_MESSAGE_H
+
+#include "proxy/session/state.h"
+#include "wire/line.h"
+
+struct message {
+    enum row_direction dir;
+    struct line *line;  /* the line that contains it */
+    struct slice text;  /* the text to forward, after repairs, without its newline */
+    size_t size;        /* bytes as received */
+    findings repairs;   /* of the line */
+    breaches rules;     /* of MCP that it violates */
+    uint64_t batch_seq; /* of the batch it is a member of; 0: a line of its own */
+    struct rpc m;
+};
+
+/* The row of a message. */
+struct row message_row(const struct message *x, enum row_kind kind, enum row_action action);
+/* Records it without staging it. Returns its seq. */
+uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
+                        enum row_action action);
+/* Stages its text. The byte behind the text becomes a newline. */
+void message_stage(struct traffic *t, const struct message *x);
+/* Records and stages it. Returns its seq. */
+uint64_t message_forward(struct traffic *t, const struct message *x, enum row_kind kind);
+/* Records and stages a request or notification of our own. Returns its seq; 0: out of memory. */
+uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *to,
+                      struct slice text);
+/* Appends the method and target for people, such as "tools/call slow", sanitized and truncated; the target may be
+ * {NULL, 0}. */
+void message_name(struct buf *b, struct slice method, struct slice target);
+
+#endif

@@ -1,0 +1,296 @@
+#include "proxy/session/pending.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+void pending_open(struct pending_table *t)
+{
+    *t = (struct pending_table){0};
+}
+
+void pending_close(struct pending_table *t)
+{
+    while (t->open.oldest != NULL)
+        pending_remove(t, t->open.oldest);
+    while (t->cancelled.oldest != NULL)
+        pending_remove(t, t->cancelled.oldest);
+    free(t->bucket);
+    buf_close(&t->scratch);
+    *t = (struct pending_table){0};
+}
+
+static size_t entries(const struct pending_table *t)
+{
+    return t->open.count + t->cancelled.count;
+}
+
+static void list_add(struct pending_list *l, struct pending *p)
+{
+    p->prev = l->newest;
+    p->next = NULL;
+    if (l->newest != NULL)
+        l->newest->next = p;
+    else
+        l->oldest = p;
+    l->newest = p;
+    l->count++;
+}
+
+static void list_take(struct pending_list *l, struct pending *p)
+{
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else
+        l->oldest = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    else
+        l->newest = p->prev;
+    l->count--;
+}
+
+static struct pending **token_bucket(struct pending **bucket, size_t buckets, struct slice token)
+{
+    return &bucket[buckets + (rpc_id_hash(token) & (buckets - 1))];
+}
+
+/* At the end of its buckets: older entries are found first. */
+static void chain_add(struct pending **bucket, size_t buckets, struct pending *p)
+{
+    struct pending **end = &bucket[p->hash & (buckets - 1)];
+    while (*end != NULL)
+        end = &(*end)->chain;
+    p->chain = NULL;
+    *end = p;
+    if (p->token.p == NULL)
+        return;
+    end = token_bucket(bucket, buckets, p->token);
+    while (*end != NULL)
+        end = &(*end)->token_chain;
+    p->token_chain = NULL;
+    *end = p;
+}
+
+static void chain_take(struct pending_table *t, struct pending *p)
+{
+    struct pending **at = &t->bucket[p->hash & (t->buckets - 1)];
+    while (*at != p)
+        at = &(*at)->chain;
+    *at = p->chain;
+    if (p->token.p == NULL)
+        return;
+    at = token_bucket(t->bucket, t->buckets, p->token);
+    while (*at != p)
+        at = &(*at)->token_chain;
+    *at = p->token_chain;
+}
+
+static int grow(struct pending_table *t)
+{
+    size_t n = t->buckets == 0 ? 64 : t->buckets * 2;
+    struct pending **bucket = calloc(n * 2, sizeof *bucket);
+    if (bucket == NULL)
+        return MI_ENOMEM;
+    for (struct pending *p = t->cancelled.oldest; p != NULL; p = p->next)
+        chain_add(bucket, n, p);
+    for (struct pending *p = t->open.oldest; p != NULL; p = p->next)
+        chain_add(bucket, n, p);
+    free(t->bucket);
+    t->bucket = bucket;
+    t->buckets = n;
+    return 0;
+}
+
+static struct slice put(struct pending *p, size_t *at, struct slice s)
+{
+    if (s.p == NULL)
+        return s;
+    memcpy(p->data + *at, s.p, s.n);
+    struct slice copy = {p->data + *at, s.n};
+    *at += s.n;
+    return copy;
+}
+
+/* The parts of a request that are kept: the whole text, or the parts for the log. */
+struct parts {
+    struct slice key, token, text, id, method, target, arguments;
+    size_t n; /* bytes of their copies */
+};
+
+static struct parts parts_of(const struct rpc *m, struct slice key, struct slice token)
+{
+    struct parts s = {
+        .key = key,
+        .token = token,
+        .id = m->id.text,
+        .method = text_head(m->method, PENDING_TEXT_MAX),
+        .target = text_head(rpc_target(m), PENDING_TEXT_MAX),
+    };
+    if (m->arguments.type == JSON_OBJECT)
+        s.arguments = text_head(m->arguments.text, PENDING_ARGUMENTS_MAX);
+    s.n = key.n + token.n;
+    if (m->text.n <= PENDING_WHOLE_MAX) {
+        s.text = m->text;
+        s.n += m->text.n;
+    } else {
+        s.n += s.id.n + s.method.n + s.target.n + s.arguments.n;
+    }
+    return s;
+}
+
+/* The same slice in the copy of the whole message, if that is kept; else a separate copy. */
+static struct slice part(struct pending *p, const struct parts *s, size_t *at, struct slice x)
+{
+    if (s->text.p == NULL || x.p == NULL)
+        return put(p, at, x);
+    return (struct slice){p->text.p + (x.p - s->text.p), x.n};
+}
+
+static void fill(struct pending *p, const struct parts *s)
+{
+    size_t at = 0;
+    p->key = put(p, &at, s->key);
+    p->token = put(p, &at, s->token);
+    p->text = put(p, &at, s->text);
+    p->id = part(p, s, &at, s->id);
+    p->method = part(p, s, &at, s->method);
+    p->target = part(p, s, &at, s->target);
+    p->arguments = part(p, s, &at, s->arguments);
+}
+
+static bool is_token(struct json_value v)
+{
+    return (v.type == JSON_NUMBER || v.type == JSON_STRING) && v.text.n <= PENDING_TEXT_MAX;
+}
+
+static struct json_value progress_token(const struct rpc *m)
+{
+    struct json_value v = {0};
+    if (m->meta.type == JSON_OBJECT)
+        v = json_get(m->meta, "progressToken");
+    return is_token(v) ? v : (struct json_value){0};
+}
+
+/* Reserves space for every spelling of a key in the table, so that lack of memory never makes an answer unknown: six
+ * bytes (an escape) for each byte of the id, and the bytes that rpc_id_other_type() appends. */
+static bool reserve_for_lookup(struct pending_table *t)
+{
+    return buf_reserve(&t->scratch, t->scratch.n * 5 + 64);
+}
+
+int pending_add(struct pending_table *t, const struct rpc *m, struct pending **ret)
+{
+    if (entries(t) >= t->buckets && grow(t) < 0)
+        return MI_ENOMEM;
+    if (m->id.text.n > RPC_ID_MAX)
+        return MI_EINVAL;
+    buf_clear(&t->scratch);
+    rpc_id_key(&t->scratch, m->id);
+    size_t key_n = t->scratch.n;
+    struct json_value token = progress_token(m);
+    if (token.type != JSON_NONE)
+        rpc_id_key(&t->scratch, token);
+    if (t->scratch.failed || !reserve_for_lookup(t))
+        return MI_ENOMEM;
+    struct slice keys = buf_slice(&t->scratch);
+    struct slice key = {keys.p, key_n};
+    struct parts parts =
+        parts_of(m, key, (struct slice){keys.n > key_n ? keys.p + key_n : NULL, keys.n - key_n});
+    size_t cost = sizeof(struct pending) + parts.n;
+    if (t->open.count == PENDING_MAX || cost > PENDING_BYTES_MAX - t->bytes)
+        return MI_EFULL;
+    struct pending *p = malloc(cost);
+    if (p == NULL)
+        return MI_ENOMEM;
+    *p = (struct pending){.hash = rpc_id_hash(key), .cost = cost, .size = m->text.n};
+    fill(p, &parts);
+    p->flags = method_flags(p->method);
+    p->arguments_n = m->arguments.type == JSON_OBJECT ? m->arguments.text.n : 0;
+    p->modern = rpc_is_modern(m);
+    chain_add(t->bucket, t->buckets, p);
+    list_add(&t->open, p);
+    t->bytes += cost;
+    *ret = p;
+    return 0;
+}
+
+static struct pending *find_key(const struct pending_table *t, struct slice key)
+{
+    struct pending *cancelled = NULL;
+    uint64_t hash = rpc_id_hash(key);
+    for (struct pending *p = t->bucket[hash & (t->buckets - 1)]; p != NULL; p = p->chain) {
+        if (p->hash != hash || !slice_eq(p->key, key))
+            continue;
+        if (!p->cancelled)
+            return p;
+        if (cancelled == NULL)
+            cancelled = p;
+    }
+    return cancelled;
+}
+
+struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed)
+{
+    *ret_type_changed = false;
+    if (entries(t) == 0 || (id.type != JSON_NUMBER && id.type != JSON_STRING))
+        return NULL;
+    buf_clear(&t->scratch);
+    rpc_id_key(&t->scratch, id);
+    size_t n = t->scratch.n;
+    if (t->scratch.failed || !buf_reserve(&t->scratch, n + 1))
+        return NULL; /* longer than any key in the table: see reserve_for_lookup() */
+    struct pending *p = find_key(t, buf_slice(&t->scratch));
+    if (p != NULL || !rpc_id_other_type(&t->scratch, buf_slice(&t->scratch)))
+        return p;
+    p = find_key(t, (struct slice){t->scratch.p + n, t->scratch.n - n});
+    *ret_type_changed = p != NULL;
+    return p;
+}
+
+struct pending *pending_find_token(struct pending_table *t, struct json_value token)
+{
+    if (entries(t) == 0 || !is_token(token))
+        return NULL;
+    buf_clear(&t->scratch);
+    rpc_id_key(&t->scratch, token);
+    if (t->scratch.failed)
+        return NULL;
+    struct slice key = buf_slice(&t->scratch);
+    struct pending *p = *token_bucket(t->bucket, t->buckets, key);
+    while (p != NULL && !slice_eq(p->token, key))
+        p = p->token_chain;
+    return p;
+}
+
+bool pending_shares_token(const struct pending_table *t, const struct pending *p)
+{
+    if (p->token.p == NULL)
+        return false;
+    struct pending *other = *token_bucket(t->bucket, t->buckets, p->token);
+    while (other != NULL && (other == p || other->cancelled || !slice_eq(other->token, p->token)))
+        other = other->token_chain;
+    return other != NULL;
+}
+
+void pending_cancel(struct pending_table *t, struct pending *p)
+{
+    if (p->cancelled)
+        return;
+    list_take(&t->open, p);
+    p->cancelled = true;
+    list_add(&t->cancelled, p);
+    if (t->cancelled.count > PENDING_CANCELLED_MAX)
+        pending_remove(t, t->cancelled.oldest);
+}
+
+void pending_remove(struct pending_table *t, struct pending *p)
+{
+    chain_take(t, p);
+    list_take(p->cancelled ? &t->cancelled : &t->open, p);
+    t->bytes -= p->cost;
+    free(p);
+}

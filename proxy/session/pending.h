@@ -1,0 +1,93 @@
+/* pending.h - the requests of one peer that have no answer yet.
+ *
+ * Keys      the id in the comparable form of rpc_id.h. Two pending requests may have the same id (a peer's mistake):
+ *           the oldest is found first.
+ * Owns      the entries; each is one block of memory with copies of all that is needed when it is closed. A cancelled
+ *           request usually gets no answer (mcp-wire.md 5.2): the last PENDING_CANCELLED_MAX of them are kept in a
+ *           list of their own. Finding a pending request needs no memory.
+ * Errors    MI_EFULL with more than PENDING_MAX entries or PENDING_BYTES_MAX bytes; MI_EINVAL for an id longer than
+ *           RPC_ID_MAX; MI_ENOMEM.
+ * Lifetime  an entry is valid until pending_remove() or pending_close().
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_PENDING_H
+#define MI_PROXY_SESSION_PENDING_H
+
+#include "wire/mcp/protocol.h"
+
+#define PENDING_MAX 65536
+#define PENDING_CANCELLED_MAX 1024
+#define PENDING_BYTES_MAX ((size_t)32 << 20)
+#define PENDING_TEXT_MAX 1024                /* bytes of a method or target kept for the log */
+#define PENDING_ARGUMENTS_MAX 4096           /* bytes of arguments kept for the log */
+#define PENDING_WHOLE_MAX ((size_t)64 << 10) /* larger requests are not kept for resending */
+
+#define PENDING_NOT_STAGED                                                                         \
+    UINT64_MAX /* written_at of a request that is in no outbox until it is resent */
+
+struct pending {
+    struct pending *chain;       /* next in the hash bucket of its id */
+    struct pending *token_chain; /* next in the hash bucket of its progress token */
+    struct pending *prev, *next; /* in its list, by age */
+    uint64_t hash;
+    uint64_t request_seq;
+    uint64_t written_at; /* total bytes of the outbox after its last byte */
+    int64_t t_us;        /* when it was received, since the session's start */
+    /* Of timers.h, in the same unit: */
+    int64_t written_us;       /* when its last byte was written; 0: not yet */
+    int64_t started_us;       /* when its timer was last started */
+    int64_t timeout_us;       /* 0: none */
+    int64_t first_started_us; /* for --max-timeout */
+    int64_t due_us;           /* its key in the heap: not due before this time */
+    uint64_t server_messages; /* messages of the server before it was written */
+    size_t heap_at;           /* its index in the heap plus 1; 0: not in it */
+    size_t size;              /* bytes of the request */
+    size_t cost;              /* bytes of this block */
+    unsigned flags;           /* of its method (wire/mcp/method.h) */
+    bool modern;              /* a request of 2026-07-28 */
+    bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
+    bool cancelled;           /* by its sender, or abandoned by us: a late answer is dropped */
+    bool timed_out;           /* abandoned because its deadline has passed */
+    bool resent;              /* to a new server process */
+    bool lsp_cancelled; /* by $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is forwarded */
+    bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
+    /* All slices point into this block. */
+    struct slice key;
+    struct slice token;          /* key of its progress token; {NULL, 0}: none */
+    struct slice text;           /* the whole message; {NULL, 0}: too long to keep */
+    struct slice id;             /* as written */
+    struct slice method, target; /* between the quotes, escapes as written */
+    struct slice arguments;      /* JSON; {NULL, 0}: none */
+    size_t arguments_n;          /* their full size; arguments.n is less if truncated */
+    struct protocol_asked asked; /* for the rules about its answer */
+    char data[];
+};
+
+struct pending_list {
+    struct pending *oldest, *newest;
+    size_t count;
+};
+
+struct pending_table {
+    struct pending **bucket; /* owned; twice `buckets`: by id, then by progress token */
+    size_t buckets;          /* a power of two; 0 before the first add */
+    size_t bytes;            /* of all entries */
+    struct pending_list open, cancelled;
+    struct buf scratch; /* owned: for keys that are looked up */
+};
+
+void pending_open(struct pending_table *t);
+void pending_close(struct pending_table *t);
+/* The caller sets request_seq, t_us, size, written_at and asked. */
+MI_MUST int pending_add(struct pending_table *t, const struct rpc *request, struct pending **ret);
+/* The oldest open request with this id, else the oldest cancelled one; NULL: none. *ret_type_changed: the request was
+ * found only by the same id with the other JSON type, such as "7" for 7. */
+struct pending *pending_find(struct pending_table *t, struct json_value id, bool *ret_type_changed);
+/* The oldest request with this progress token, open or cancelled; NULL: none. */
+struct pending *pending_find_token(struct pending_table *t, struct json_value token);
+/* Whether another open request has the same progress token. */
+bool pending_shares_token(const struct pending_table *t, const struct pending *p);
+/* Moves it to the cancelled ones, and removes the oldest of those if there are too many. */
+void pending_cancel(struct pending_table *t, struct pending *p);
+void pending_remove(struct pending_table *t, struct pending *p);
+
+#endif

@@ -1,0 +1,40 @@
+/* reply.h - the JSON of our own answers: errors, and the result that ends a subscription.
+ *
+ * Each error names its source: error.data = {"source":"mcp-interposer","cause":…, …}.
+ * Codes: mcp-wire.md 4; -32000 becomes -31000 for a request of 2026-07-28, because that revision forbids new
+ * codes from -32000 to -32019.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_REPLY_H
+#define MI_PROXY_SESSION_REPLY_H
+
+#include "base/buf.h"
+
+enum {
+    REPLY_PARSE_ERROR = -32700,
+    REPLY_INVALID_REQUEST = -32600,
+    REPLY_METHOD_NOT_FOUND = -32601,
+    REPLY_INVALID_PARAMS = -32602,
+    REPLY_INTERNAL_ERROR = -32603,
+    REPLY_SERVER_GONE = -32000,
+    REPLY_SERVER_GONE_MODERN = -31000,
+    REPLY_TIMEOUT = -32001,
+    REPLY_TIMEOUT_MODERN = -31001,
+};
+
+struct reply {
+    struct slice id; /* JSON text; {NULL, 0}: null */
+    int code;
+    const char *message;          /* one sentence: what happened, why, what to do */
+    const char *cause;            /* a stable word: "not-json", "server-exited", … */
+    struct slice method, target;  /* between the quotes, as written; {NULL, 0}: unknown */
+    const char *session;          /* uid */
+    uint64_t seq;                 /* of the message it answers; 0: none */
+    int64_t timeout_us;           /* of the deadline that has passed; 0: none */
+    struct slice pointer, reason; /* of invalid arguments; {NULL, 0}: none */
+};
+
+void reply_write(struct buf *b, const struct reply *r); /* without a newline */
+/* The result that ends a subscriptions/listen. */
+void reply_write_listen_end(struct buf *b, struct slice id);
+
+#endif

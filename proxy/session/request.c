@@ -1,0 +1,50 @@
+#include "proxy/session/request.h"
+
+/* Whether a call of 2026-07-28 carries input that a user was asked for, maybe in a browser. */
+static bool carries_user_input(const struct rpc *m)
+{
+    return m->in_params[FIELD_INPUT_RESPONSES] != JSON_NONE ||
+           m->in_params[FIELD_REQUEST_STATE] != JSON_NONE;
+}
+
+int request_open(struct traffic *t, const struct message *x, struct pending **ret)
+{
+    int st = pending_add(&t->open[x->dir], &x->m, ret);
+    if (st < 0 || x->dir != ROW_C2S)
+        return st;
+    (*ret)->waits_for_user = (*ret)->modern && carries_user_input(&x->m);
+    st = timers_add(&t->timers, *ret, journal_now_us(t->journal));
+    if (st < 0)
+        pending_remove(&t->open[x->dir], *ret);
+    return st;
+}
+
+void request_pause_deadlines(struct traffic *t, int64_t now_us)
+{
+    timers_pause(&t->timers, true, now_us);
+}
+
+static void stop_timer(struct traffic *t, enum row_direction dir, struct pending *p)
+{
+    if (dir == ROW_C2S && !p->cancelled)
+        timers_remove(&t->timers, p);
+    else if (dir == ROW_S2C && !p->cancelled && t->open[ROW_S2C].open.count == 1)
+        timers_pause(&t->timers, false, journal_now_us(t->journal)); /* no other is pending */
+}
+
+void request_close(struct traffic *t, enum row_direction dir, struct pending *p)
+{
+    stop_timer(t, dir, p);
+    pending_remove(&t->open[dir], p);
+}
+
+void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p)
+{
+    stop_timer(t, dir, p);
+    pending_cancel(&t->open[dir], p);
+}
+
+bool request_reached_server(const struct pending *p, uint64_t read)
+{
+    return p->written_us != 0 && p->written_at <= read;
+}

@@ -1,0 +1,138 @@
+#include "proxy/session/rules.h"
+
+#include "base/log.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/request.h"
+#include "wire/json/text.h"
+
+/* "invalid-params: a member of params is missing or of a wrong type: `uri`" */
+static void explain(const struct traffic *t, enum rule r, struct buf *why)
+{
+    const char *sentence = rule_meaning(r);
+    buf_adds(why, rule_name(r));
+    buf_adds(why, ": ");
+    buf_add(why, sentence, strlen(sentence) - 1);
+    if (r == RULE_INVALID_PARAMS || r == RULE_INVALID_RESULT)
+        buf_printf(why, ": %s", field_name(t->protocol.blame));
+}
+
+static enum rule first_of(breaches set)
+{
+    return (enum rule)__builtin_ctzll(set);
+}
+
+static int code_of(enum rule r)
+{
+    switch (r) {
+    case RULE_INVALID_PARAMS:
+    case RULE_MISSING_META:
+    case RULE_BAD_RETRY:
+        return REPLY_INVALID_PARAMS;
+    case RULE_WRONG_DIRECTION:
+    case RULE_UNDECLARED_CAPABILITY:
+        return REPLY_METHOD_NOT_FOUND;
+    default:
+        return REPLY_INVALID_REQUEST;
+    }
+}
+
+/* True: ret is the violated rule. A batch is forwarded as a whole, so its members are never rejected. */
+static bool must_reject(struct traffic *t, const struct message *x, enum rule *ret, struct buf *why)
+{
+    breaches grave =
+        t->validate == VALIDATE_PROTOCOL && x->batch_seq == 0 ? rules_of_musts(x->rules) : 0;
+    /* a MUST since 2025-06-18, a SHOULD before */
+    if (t->protocol.revision < REV_2025_06_18)
+        grave &= ~RULE(RULE_UNDECLARED_CAPABILITY);
+    if (grave == 0)
+        return false;
+    *ret = first_of(grave);
+    explain(t, *ret, why);
+    log_warn("rejected: from=%s server=%s %s", x->dir == ROW_C2S ? "client" : "server", t->server,
+             buf_str(why));
+    return true;
+}
+
+static enum protocol_party party(const struct message *x)
+{
+    return x->dir == ROW_C2S ? PARTY_CLIENT : PARTY_SERVER;
+}
+
+/* correlate.c notes it when the request is in the table; rejecting needs to know before. */
+static bool reuses_token(struct traffic *t, const struct message *x)
+{
+    if (t->validate != VALIDATE_PROTOCOL || x->m.meta.type != JSON_OBJECT)
+        return false;
+    struct pending *p = pending_find_token(&t->open[x->dir], json_get(x->m.meta, "progressToken"));
+    return p != NULL && !p->cancelled;
+}
+
+bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_request(&t->protocol, party(x), &x->m, ret);
+    if (reuses_token(t, x))
+        x->rules |= RULE(RULE_REUSED_TOKEN);
+    if (!must_reject(t, x, &r, &why))
+        return true;
+    if (x->dir == ROW_C2S) {
+        answer_reject(t, x, code_of(r), buf_str(&why), rule_name(r));
+    } else {
+        uint64_t seq = message_record(t, x, KIND_REQUEST, ROW_REFUSED);
+        if (r != RULE_SERVER_REQUEST) /* a server of 2026-07-28 expects no answers */
+            answer_error(t, ROW_C2S, x->m.id.text, seq, code_of(r), buf_str(&why), rule_name(r));
+    }
+    buf_close(&why);
+    return false;
+}
+
+bool rules_check_notification(struct traffic *t, struct message *x)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_notification(&t->protocol, party(x), &x->m);
+    if (!must_reject(t, x, &r, &why))
+        return true;
+    message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
+    buf_close(&why);
+    return false;
+}
+
+bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
+{
+    struct buf why = {0};
+    enum rule r;
+    x->rules = protocol_answer(&t->protocol, party(x), &x->m, &p->asked);
+    if (!must_reject(t, x, &r, &why))
+        return true;
+    if (x->dir == ROW_S2C) {
+        answer_reject_answer(t, x, p, buf_str(&why), rule_name(r));
+    } else {
+        struct row row = message_row(x, row_kind_of(x->m.kind), ROW_REFUSED);
+        row.request_seq = p->request_seq;
+        journal_append(t->journal, &row);
+        if (r != RULE_CLIENT_ANSWER)
+            answer_error(t, ROW_C2S, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+                         rule_name(r));
+        request_close(t, ROW_S2C, p);
+    }
+    buf_close(&why);
+    return false;
+}
+
+void rules_note_progress(struct traffic *t, struct message *x, struct pending *p)
+{
+    x->rules |= protocol_progress(&t->protocol, &x->m, p != NULL ? &p->asked : NULL);
+}
+
+bool rules_check_progress(struct traffic *t, struct message *x)
+{
+    struct buf why = {0};
+    enum rule r;
+    bool forward = !must_reject(t, x, &r, &why);
+    if (!forward)
+        message_record(t, x, KIND_NOTIFICATION, ROW_REFUSED);
+    buf_close(&why);
+    return forward;
+}

@@ -1,0 +1,20 @@
+/* rules.h - the rules of MCP, applied to each message.
+ *
+ * A violation is always noted in x->rules. Under --validate protocol a message that violates a MUST is rejected:
+ * it is recorded, and its sender or the client that waits for it gets an error that names the rule. */
+#ifndef MI_PROXY_SESSION_RULES_H
+#define MI_PROXY_SESSION_RULES_H
+
+#include "proxy/session/message.h"
+
+/* False: rejected. ret: what the answer must look like. */
+bool rules_check_request(struct traffic *t, struct message *x, struct protocol_asked *ret);
+bool rules_check_notification(struct traffic *t, struct message *x);
+/* p: the request that it answers. */
+bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p);
+/* Notes violations by a progress notification for p; NULL: its request is not pending. */
+void rules_note_progress(struct traffic *t, struct message *x, struct pending *p);
+/* Whether a notification with the violations noted so far is forwarded. False: rejected. */
+bool rules_check_progress(struct traffic *t, struct message *x);
+
+#endif

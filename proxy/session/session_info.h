@@ -1,0 +1,12 @@
+/* session_info.h - session metadata learned from messages: names and versions of the peers, the protocol version.
+ *
+ * Changes   version, knows_client, handshake. */
+#ifndef MI_PROXY_SESSION_SESSION_INFO_H
+#define MI_PROXY_SESSION_SESSION_INFO_H
+
+#include "proxy/session/state.h"
+
+void session_info_request(struct traffic *t, const struct rpc *m, bool modern);
+void session_info_result(struct traffic *t, const struct pending *p, const struct rpc *m);
+
+#endif

@@ -1,0 +1,83 @@
+/* state.h - the state of one connection between a client and a server.
+ *
+ * The modules of this folder share it; each gets the whole struct and changes only the fields that its header
+ * names. A module calls only modules above it in this list:
+ *
+ *   message       a message's row, and its place in the outbox
+ *   request       pending requests with their timers
+ *   invocation    finished requests for the log directory
+ *   answer        errors and results of our own
+ *   session_info, credentials, tool_changes, arguments, rules
+ *   correlate     a request, a notification, an answer
+ *   batch, expire, stray, final_answers
+ *   traffic       lines
+ *
+ * Owns      the outboxes, the tables of pending requests and the copies named below.
+ * Blocks    never. No I/O, no loop: a test feeds lines and reads outboxes and rows. */
+#ifndef MI_PROXY_SESSION_STATE_H
+#define MI_PROXY_SESSION_STATE_H
+
+#include "base/outbox.h"
+#include "journal/journal.h"
+#include "proxy/session/handshake.h"
+#include "proxy/session/timers.h"
+#include "redact/sanitizer.h"
+#include "wire/mcp/protocol.h"
+#include "wire/schema/tools.h"
+
+/* What is rejected: nothing, invalid messages, or also violations of a MUST of MCP. */
+enum validate { VALIDATE_NONE, VALIDATE_WIRE, VALIDATE_PROTOCOL };
+
+/* Whether the arguments of tools/call are checked against the tool's schema: not at all, with a warning, or by
+ * rejecting the call. */
+enum check_arguments { ARGUMENTS_OFF, ARGUMENTS_WARN, ARGUMENTS_REJECT };
+
+/* The tools of the server's previous session, compared with the first complete list of this one. */
+struct previous_tools {
+    enum {
+        PREVIOUS_TOOLS_UNKNOWN,
+        PREVIOUS_TOOLS_WANTED, /* the journal was asked */
+        PREVIOUS_TOOLS_KNOWN,
+        PREVIOUS_TOOLS_COMPARED
+    } state;
+    struct tools tools; /* owned */
+    char uid[JOURNAL_UID_SIZE];
+    bool completes;    /* the message being handled completes a list */
+    uint64_t list_seq; /* of the last message of that list; 0: none */
+};
+
+struct traffic {
+    const struct journal *journal; /* borrowed */
+    const char *server;            /* borrowed; its name in records */
+    enum validate validate;
+    size_t max_message;   /* bytes; for the text of an error */
+    struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */
+    size_t own_bytes;     /* of our own answers, staged since the client's outbox was last empty */
+    struct pending_table open[2]; /* [ROW_C2S]: the client's requests, [ROW_S2C]: the server's */
+    struct timers timers;         /* of the client's requests */
+    struct handshake handshake;   /* to repeat to a new server process */
+    struct protocol protocol;     /* the rules of MCP */
+    enum check_arguments check_arguments;
+    struct tools tools; /* of the newest tools/list */
+    struct previous_tools previous_tools;
+    struct buf scratch;                            /* owned: answers under construction */
+    struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
+    char version[32];                              /* negotiated by initialize; "" before */
+    bool knows_client;                             /* the client's name is recorded */
+    bool client_said_shutdown; /* `shutdown` or `exit` of LSP: the server is expected to end */
+    size_t unfinished[2];      /* bytes of a line that has long been incomplete; 0: none */
+    bool unfinished_logged[2];
+
+    void *owner; /* first argument of the calls below, each of which may be NULL */
+    /* A deadline has passed and the server sent nothing meanwhile. True: the server is being killed, and a sentence
+     * was appended to `why`. */
+    bool (*on_hung)(void *owner, const struct pending *p, int64_t waited_us, struct buf *why);
+    /* An answer reports missing, wrong or expired credentials. */
+    void (*on_auth)(void *owner, const struct pending *p, struct slice answer);
+    /* An answer to a request of ours. */
+    void (*on_own_answer)(void *owner, const struct rpc *m);
+    /* A sanitized line of the server's stderr; borrowed. */
+    void (*on_stderr)(void *owner, struct slice clean);
+};
+
+#endif

@@ -1,0 +1,19 @@
+/* stray.h - output of the server that is not a message: banners and logs on stdout, and stderr.
+ *
+ * A secret may span such lines: they are sanitized here, where they arrive in order and once.
+ *
+ * Changes   noise_lines, stderr_lines. */
+#ifndef MI_PROXY_SESSION_STRAY_H
+#define MI_PROXY_SESSION_STRAY_H
+
+#include "proxy/session/message.h"
+
+/* True: the line has log text in front of a message (mcp-wire.md 7.1). The text is recorded as noise, and x becomes
+ * the message. */
+bool stray_split(struct traffic *t, struct message *x);
+/* Records a line that is not a message, logs it, and does not forward it. */
+void stray_drop(struct traffic *t, const struct message *x);
+/* A line of stderr; `found` is noted with it. */
+void stray_stderr(struct traffic *t, const struct line *line, findings found);
+
+#endif

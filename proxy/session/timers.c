@@ -1,0 +1,185 @@
+#include "proxy/session/timers.h"
+
+#include "wire/mcp/method.h"
+
+#include <stdlib.h>
+
+void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us)
+{
+    *t = (struct timers){.rules = rules, .max_us = max_us, .paused_at_us = -1};
+}
+
+void timers_close(struct timers *t)
+{
+    free(t->heap);
+    *t = (struct timers){.paused_at_us = -1};
+}
+
+/* The time without pauses, which the timers count. */
+static int64_t elapsed_us(const struct timers *t, int64_t now_us)
+{
+    return (t->paused_at_us >= 0 ? t->paused_at_us : now_us) - t->paused_total_us;
+}
+
+/* ---- the heap ------------------------------------------------------------------------------- */
+
+static void put(struct timers *t, size_t i, struct pending *p)
+{
+    t->heap[i] = p;
+    p->heap_at = i + 1;
+}
+
+static void sift_up(struct timers *t, size_t i, struct pending *p)
+{
+    while (i > 0 && t->heap[(i - 1) / 2]->due_us > p->due_us) {
+        put(t, i, t->heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+    put(t, i, p);
+}
+
+static void sift_down(struct timers *t, size_t i, struct pending *p)
+{
+    for (size_t child; (child = 2 * i + 1) < t->n; i = child) {
+        if (child + 1 < t->n && t->heap[child + 1]->due_us < t->heap[child]->due_us)
+            child++;
+        if (t->heap[child]->due_us >= p->due_us)
+            break;
+        put(t, i, t->heap[child]);
+    }
+    put(t, i, p);
+}
+
+static void heap_take(struct timers *t, struct pending *p)
+{
+    if (p->heap_at == 0)
+        return;
+    size_t i = p->heap_at - 1;
+    p->heap_at = 0;
+    struct pending *last = t->heap[--t->n];
+    if (last == p)
+        return;
+    sift_up(t, i, last);
+    sift_down(t, last->heap_at - 1, last);
+}
+
+/* ---- the requests --------------------------------------------------------------------------- */
+
+static int grow(struct timers *t)
+{
+    size_t cap = t->cap == 0 ? 64 : t->cap * 2;
+    struct pending **heap = realloc(t->heap, cap * sizeof *heap);
+    if (heap == NULL)
+        return MI_ENOMEM;
+    t->heap = heap;
+    t->cap = cap;
+    return 0;
+}
+
+/* Its deadline in elapsed_us(). It never becomes earlier, so the heap may hold an older value. */
+static int64_t due(const struct timers *t, const struct pending *p)
+{
+    if (p->written_us == 0)
+        return (p->started_us > t->last_read_us ? p->started_us : t->last_read_us) + p->timeout_us;
+    int64_t us = p->started_us + p->timeout_us;
+    int64_t last_us = p->first_started_us + t->max_us;
+    return t->max_us > 0 && last_us < us ? last_us : us;
+}
+
+int timers_add(struct timers *t, struct pending *p, int64_t now_us)
+{
+    if (t->n == t->cap && grow(t) < 0)
+        return MI_ENOMEM;
+    if (t->rules != NULL)
+        p->timeout_us =
+            p->waits_for_user ? t->max_us : deadline_of(t->rules, p->flags, p->method, p->target);
+    if (t->max_us > 0 && p->timeout_us > t->max_us)
+        p->timeout_us = t->max_us;
+    p->started_us = elapsed_us(t, now_us);
+    p->server_messages = t->server_messages;
+    if (t->unwritten == NULL)
+        t->unwritten = p;
+    if (p->timeout_us > 0) { /* else it has no deadline */
+        p->due_us = due(t, p);
+        sift_up(t, t->n++, p);
+    }
+    return 0;
+}
+
+void timers_written(struct timers *t, uint64_t written, int64_t now_us)
+{
+    int64_t now = elapsed_us(t, now_us);
+    if (written != t->written) {
+        t->written = written;
+        t->last_read_us = now;
+    }
+    for (; t->unwritten != NULL && t->unwritten->written_at <= written;
+         t->unwritten = t->unwritten->next) {
+        struct pending *p = t->unwritten;
+        p->written_us = now_us > 0 ? now_us : 1;
+        p->server_messages = t->server_messages;
+        p->started_us = p->first_started_us = now;
+    }
+}
+
+void timers_remove(struct timers *t, struct pending *p)
+{
+    if (t->unwritten == p)
+        t->unwritten = p->next;
+    heap_take(t, p);
+}
+
+void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us)
+{
+    t->unwritten = oldest;
+    t->written = 0;
+    for (struct pending *p = oldest; p != NULL; p = p->next) {
+        if (p->written_us != 0) /* unread requests keep the deadline from their receipt */
+            p->started_us = elapsed_us(t, now_us);
+        p->written_us = 0;
+    }
+}
+
+void timers_progress(struct timers *t, struct pending *p, int64_t now_us)
+{
+    if (p->written_us != 0)
+        p->started_us = elapsed_us(t, now_us);
+}
+
+void timers_pause(struct timers *t, bool pause, int64_t now_us)
+{
+    if (pause && t->paused_at_us < 0) {
+        t->paused_at_us = now_us;
+    } else if (!pause && t->paused_at_us >= 0) {
+        t->paused_total_us += now_us - t->paused_at_us;
+        t->paused_at_us = -1;
+    }
+}
+
+void timers_server_away(struct timers *t, bool away, int64_t now_us)
+{
+    t->server_away = away;
+    if (!away)
+        t->last_read_us = elapsed_us(t, now_us);
+}
+
+struct pending *timers_due(struct timers *t, int64_t now_us)
+{
+    int64_t now = elapsed_us(t, now_us);
+    while (t->n > 0 && t->heap[0]->due_us <= now) {
+        struct pending *p = t->heap[0];
+        p->due_us = due(t, p);
+        if (p->due_us <= now)
+            return p;
+        sift_down(t, 0, p);
+    }
+    return NULL;
+}
+
+int64_t timers_next(const struct timers *t, int64_t now_us)
+{
+    if (t->n == 0 || t->paused_at_us >= 0)
+        return -1; /* timers_pause(false) is followed by another call */
+    int64_t now = elapsed_us(t, now_us);
+    return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
+}

@@ -1,0 +1,58 @@
+/* timers.h - the deadlines of the client's requests.
+ *
+ * A timer is started when the request's last byte has been written to the server, and restarted by each progress
+ * notification; the timer of --max-timeout is started only once. All timers are paused while a request of the server
+ * waits for the client: a user may be thinking (mcp-wire.md 6.1). A request that the server does not read has a
+ * deadline as well, counted from the last moment at which the server read a byte.
+ *
+ * The heap is lazy: restarting a timer does not move its request. When the old time comes, the deadline is computed
+ * again.
+ *
+ * Owns      the heap. Entries are borrowed from the pending table and must be removed here first.
+ * Units     microseconds since the session's start, as journal_now_us() returns them.
+ * Errors    MI_ENOMEM, from timers_add() only.
+ * Blocks    never. Pure; O(log n) for each request. */
+#ifndef MI_PROXY_SESSION_TIMERS_H
+#define MI_PROXY_SESSION_TIMERS_H
+
+#include "proxy/session/deadline.h"
+#include "proxy/session/pending.h"
+
+struct timers {
+    const struct deadlines *rules; /* borrowed; NULL: no deadlines */
+    int64_t max_us;                /* of --max-timeout; 0: none */
+    struct pending **heap; /* owned; by due_us, the first at 0; only requests with a deadline */
+    size_t n, cap;
+    struct pending *unwritten; /* the oldest whose last byte is not written; NULL: none */
+    uint64_t server_messages;  /* valid messages of the server; the owner counts them */
+    uint64_t written;          /* bytes that the server has read */
+    int64_t last_read_us;      /* when it last read some, without the time of pauses */
+    int64_t paused_total_us;   /* length of all earlier pauses */
+    int64_t paused_at_us;      /* start of this pause; -1: not paused */
+    bool server_away;          /* no server process reads */
+};
+
+void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);
+void timers_close(struct timers *t);
+/* A request was staged; it is the newest in its table. */
+MI_MUST int timers_add(struct timers *t, struct pending *p, int64_t now_us);
+/* It was answered or cancelled. Call this before pending_remove() and pending_cancel(). */
+void timers_remove(struct timers *t, struct pending *p);
+/* A new server process gets all requests, the oldest first: each timer starts again when its request is written.
+ * Requests that the old process had not read keep their deadline. */
+void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
+/* The server has read `written` bytes in total: starts timers. */
+void timers_written(struct timers *t, uint64_t written, int64_t now_us);
+void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
+/* Pauses all timers, or lets them continue. */
+void timers_pause(struct timers *t, bool pause, int64_t now_us);
+/* No server reads: one process is being stopped and the next one is not ready. Requests that wait for the next one
+ * keep their deadline, which is counted again from the moment when it is ready. */
+void timers_server_away(struct timers *t, bool away, int64_t now_us);
+/* A request whose deadline has passed; NULL: none. It stays until it is removed. */
+struct pending *timers_due(struct timers *t, int64_t now_us);
+/* Microseconds until timers_due() must be called; -1: no request can become due. Never later than the next deadline,
+ * and never 0 after a timers_due() that returned NULL. */
+int64_t timers_next(const struct timers *t, int64_t now_us);
+
+#endif

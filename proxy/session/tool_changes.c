@@ -1,0 +1,113 @@
+#include "proxy/session/tool_changes.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "wire/json/text.h"
+#include "wire/schema/tools_diff.h"
+
+#include <stdio.h>
+
+#define CHANGES_LOGGED 8 /* tools named on stderr; the event has all of them */
+
+void tool_changes_request(struct traffic *t)
+{
+    if (t->previous_tools.state != PREVIOUS_TOOLS_UNKNOWN)
+        return;
+    t->previous_tools.state = PREVIOUS_TOOLS_WANTED;
+    journal_want_previous_tools(t->journal);
+}
+
+/* The recorded definition is sanitized; the new one has to be before they are compared. */
+static bool same_when_recorded(const struct tool *before, const struct tool *now)
+{
+    struct json_value a = {JSON_OBJECT, before->text}, b = {JSON_OBJECT, now->text};
+    struct redact *r = redact_present();
+    struct buf clean = {0};
+    size_t n = 0;
+    bool same = json_equal(a, b);
+    if (!same && r != NULL && redact_value(r, b.text, &clean, &n) == 0 && n > 0) {
+        b.text = buf_slice(&clean);
+        same = json_equal(a, b);
+    }
+    buf_close(&clean);
+    return same;
+}
+
+struct changes {
+    struct buf detail, text; /* of the event, and of the log line */
+    struct json_out j;       /* into detail */
+    size_t n;
+};
+
+static void on_change(void *ctx, enum tools_change change, struct slice name,
+                      const struct tool *before, const struct tool *now)
+{
+    (void)before, (void)now;
+    struct changes *c = ctx;
+    json_out_object(&c->j, NULL);
+    json_out_text(&c->j, "tool", name);
+    json_out_str(&c->j, "change", tools_change_name(change));
+    json_out_end(&c->j);
+    if (c->n++ >= CHANGES_LOGGED)
+        return;
+    buf_printf(&c->text, "%s%s ", c->n > 1 ? ", " : "", tools_change_name(change));
+    text_visible(&c->text, text_head(name, 100));
+}
+
+/* Whether they differ. */
+static bool compare(struct traffic *t)
+{
+    struct previous_tools *p = &t->previous_tools;
+    struct changes c = {0};
+    p->state = PREVIOUS_TOOLS_COMPARED;
+    c.j = json_out_to(&c.detail);
+    json_out_object(&c.j, NULL);
+    json_out_array(&c.j, "tools");
+    bool differ = tools_diff(&p->tools, &t->tools, same_when_recorded, on_change, &c) > 0;
+    if (differ) {
+        json_out_end(&c.j);
+        json_out_str(&c.j, "before", p->uid);
+        json_out_end(&c.j);
+        journal_event(t->journal, "tool-changed", c.detail.failed ? NULL : buf_str(&c.detail));
+        log_warn("the tools differ from the previous session: server=%s %s%s; run "
+                 "mcp-interposer tools %s --diff for details",
+                 t->server, buf_str(&c.text), c.n > CHANGES_LOGGED ? ", …" : "", t->server);
+    }
+    buf_close(&c.detail);
+    buf_close(&c.text);
+    tools_close(&p->tools);
+    return differ;
+}
+
+void tool_changes_previous(struct traffic *t, struct tools *tools, const char *uid)
+{
+    struct previous_tools *p = &t->previous_tools;
+    if (p->state != PREVIOUS_TOOLS_WANTED) {
+        tools_close(tools);
+        return;
+    }
+    p->state = PREVIOUS_TOOLS_KNOWN;
+    p->tools = *tools;
+    *tools = (struct tools){0};
+    snprintf(p->uid, sizeof p->uid, "%s", uid);
+    if (p->list_seq != 0 && tools_whole(&t->tools) && compare(t))
+        journal_add_rules(t->journal, p->list_seq, RULE(RULE_TOOL_CHANGED));
+}
+
+void tool_changes_result(struct traffic *t, struct message *x, uint64_t cursor)
+{
+    tools_page(&t->tools, &x->m, cursor);
+    t->previous_tools.completes =
+        t->previous_tools.state == PREVIOUS_TOOLS_WANTED && tools_whole(&t->tools);
+    if (t->previous_tools.state == PREVIOUS_TOOLS_KNOWN && tools_whole(&t->tools) && compare(t))
+        x->rules |= RULE(RULE_TOOL_CHANGED);
+}
+
+void tool_changes_recorded(struct traffic *t, uint64_t seq)
+{
+    struct previous_tools *p = &t->previous_tools;
+    if (p->completes)
+        p->list_seq = seq;
+    p->completes = false;
+}

@@ -1,0 +1,242 @@
+#include "proxy/session/traffic.h"
+
+#include "base/log.h"
+#include "proxy/session/answer.h"
+#include "proxy/session/batch.h"
+#include "proxy/session/correlate.h"
+#include "proxy/session/stray.h"
+
+#include <stdio.h>
+
+#define LARGE_MESSAGE ((size_t)10 << 20) /* mcp-wire.md 7.2: the TypeScript SDK's buffer */
+#define OWN_BYTES_MAX ((size_t)1 << 20)  /* of our answers, while the client does not read */
+#define HEAD_RECORDED 4096               /* bytes of a line over --max-message */
+
+void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
+                  size_t max_message)
+{
+    *t = (struct traffic){.journal = j,
+                          .server = server,
+                          .validate = v,
+                          .max_message = max_message,
+                          .check_arguments = ARGUMENTS_WARN};
+    for (int i = 0; i < 2; i++) {
+        outbox_open(&t->out[i]);
+        pending_open(&t->open[i]);
+    }
+    timers_open(&t->timers, NULL, 0);
+    handshake_open(&t->handshake);
+    protocol_open(&t->protocol);
+}
+
+void traffic_close(struct traffic *t)
+{
+    for (int i = 0; i < 2; i++) {
+        outbox_close(&t->out[i]);
+        pending_close(&t->open[i]);
+    }
+    timers_close(&t->timers);
+    handshake_close(&t->handshake);
+    protocol_close(&t->protocol);
+    tools_close(&t->tools);
+    tools_close(&t->previous_tools.tools);
+    buf_close(&t->scratch);
+}
+
+void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
+{
+    timers_open(&t->timers, rules, max_us);
+}
+
+static const char *sender(enum row_direction dir)
+{
+    return dir == ROW_C2S ? "client" : "server";
+}
+
+/* ---- valid messages ------------------------------------------------------------------------- */
+
+/* Some clients close the connection on a large message (mcp-wire.md 7.2): the log line names its request. */
+static void warn_large(struct traffic *t, const struct message *x)
+{
+    struct buf name = {0}, id = {0};
+    struct slice method = x->m.method, target = rpc_target(&x->m), none = {"", 0};
+    if (method.p == NULL) {
+        bool type_changed;
+        enum row_direction asker = x->dir == ROW_C2S ? ROW_S2C : ROW_C2S;
+        const struct pending *p = pending_find(&t->open[asker], x->m.id, &type_changed);
+        method = p != NULL ? p->method : none;
+        target = p != NULL ? p->target : (struct slice){0};
+    }
+    message_name(&name, method, target);
+    message_name(&id, x->m.id.text.p != NULL ? x->m.id.text : none, (struct slice){0});
+    log_warn("large message, some clients close the connection at 10 MiB: from=%s server=%s "
+             "bytes=%zu id=%s message=\"%s\"",
+             sender(x->dir), t->server, x->size, buf_str(&id), buf_str(&name));
+    buf_close(&name);
+    buf_close(&id);
+}
+
+static void handle_message(struct traffic *t, struct message *x)
+{
+    if (x->dir == ROW_S2C)
+        t->timers.server_messages++;
+    if (x->m.kind == RPC_BATCH)
+        batch_handle(t, x);
+    else if (correlate_message(t, x))
+        message_stage(t, x);
+}
+
+static void valid_line(struct traffic *t, struct message *x)
+{
+    if (x->repairs & FINDING(FIND_LARGE_MESSAGE))
+        warn_large(t, x);
+    handle_message(t, x);
+}
+
+/* ---- invalid lines -------------------------------------------------------------------------- */
+
+static void invalid_server_line(struct traffic *t, struct message *x)
+{
+    bool json = x->m.fault.kind == JSON_OK;
+    if (!json && stray_split(t, x))
+        handle_message(t, x);
+    else if (!json || !answer_malformed(t, x))
+        stray_drop(t, x);
+}
+
+static void invalid_client_line(struct traffic *t, struct message *x)
+{
+    bool json = x->m.fault.kind == JSON_OK;
+    struct buf why = {0};
+    if (json)
+        buf_adds(&why, x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY)
+                           ? "Invalid Request: an envelope key occurs twice"
+                           : "Invalid Request: not a JSON-RPC 2.0 message");
+    else
+        buf_printf(&why, "Parse error: %s, at byte %zu of the line",
+                   json_fault_text(x->m.fault.kind), x->m.fault.at);
+    if (slice_begins(x->text, "Content-Length:")) {
+        x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
+        buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
+    }
+    answer_reject(t, x, json ? REPLY_INVALID_REQUEST : REPLY_PARSE_ERROR, buf_str(&why),
+                  json ? "not-jsonrpc" : "not-json");
+    buf_close(&why);
+}
+
+static void blank_line(struct traffic *t, struct message *x)
+{
+    x->repairs |= FINDING(FIND_BLANK_LINE);
+    if (t->validate == VALIDATE_NONE)
+        message_forward(t, x, KIND_NOISE);
+    else
+        message_record(t, x, KIND_NOISE, ROW_SWALLOWED);
+}
+
+/* ---- any line ------------------------------------------------------------------------------- */
+
+/* The text without what some readers reject around a message (mcp-wire.md 7.2). */
+static struct slice repaired(struct slice text, findings *found)
+{
+    if (text.n > 0 && text.p[text.n - 1] == '\r') {
+        text.n--;
+        *found |= FINDING(FIND_CRLF);
+    }
+    while (slice_begins(text, "\xEF\xBB\xBF")) {
+        text.p += 3;
+        text.n -= 3;
+        *found |= FINDING(FIND_BOM);
+    }
+    return text;
+}
+
+static bool is_blank(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
+            return false;
+    return true;
+}
+
+/* A line is complete: returns a finding if traffic_unfinished() has reported the line. */
+static findings finish_line(struct traffic *t, enum row_direction dir)
+{
+    bool late = t->unfinished[dir] > 0;
+    t->unfinished[dir] = 0;
+    return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
+}
+
+static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
+{
+    found |= finish_line(t, dir);
+    struct message x = {
+        .dir = dir, .line = line, .text = {line->p, line->n}, .size = line->n, .repairs = found};
+    struct slice text = repaired(x.text, &x.repairs);
+    if (t->validate != VALIDATE_NONE)
+        x.text = text; /* else the repairs are only noted, and the line is forwarded unchanged */
+    if (line->n > LARGE_MESSAGE)
+        x.repairs |= FINDING(FIND_LARGE_MESSAGE);
+    if (is_blank(text))
+        blank_line(t, &x);
+    else if (rpc_read(text, &x.m) == 0 && x.m.kind != RPC_INVALID)
+        valid_line(t, &x);
+    else if (t->validate == VALIDATE_NONE)
+        message_forward(t, &x, KIND_NOISE);
+    else if (dir == ROW_C2S)
+        invalid_client_line(t, &x);
+    else
+        invalid_server_line(t, &x);
+}
+
+void traffic_line(struct traffic *t, enum row_direction dir, struct line *line)
+{
+    any_line(t, dir, line, 0);
+}
+
+void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line)
+{
+    any_line(t, dir, line, FINDING(FIND_NO_NEWLINE));
+}
+
+void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line)
+{
+    struct line head = *line;
+    struct message x = {.dir = dir,
+                        .line = &head,
+                        .size = line->n,
+                        .text = {line->p, size_min(line->n, HEAD_RECORDED)}};
+    rpc_read_head((struct slice){line->p, line->n}, &x.m);
+    x.m.findings = FINDING(FIND_TOO_LONG) | finish_line(t, dir);
+    x.m.fault.kind = JSON_CUT; /* only the head is recorded, and it is not JSON */
+    struct buf why = {0};
+    buf_printf(&why, "Invalid Request: the message is longer than %zu bytes; raise --max-message",
+               t->max_message);
+    log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message", sender(dir),
+             t->server, t->max_message);
+    if (dir == ROW_C2S)
+        answer_reject(t, &x, REPLY_INVALID_REQUEST, buf_str(&why), "too-long");
+    else if (!answer_malformed(t, &x))
+        message_record(t, &x, KIND_NOISE, ROW_REFUSED);
+    buf_close(&why);
+}
+
+void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n)
+{
+    char detail[80];
+    snprintf(detail, sizeof detail, "{\"from\":\"%s\",\"bytes\":%zu}", sender(dir), n);
+    journal_event(t->journal, "unfinished-line", detail);
+    t->unfinished[dir] = n;
+    if (t->unfinished_logged[dir])
+        return;
+    t->unfinished_logged[dir] = true;
+    log_warn("incomplete line: from=%s server=%s bytes=%zu; end each message with a newline, "
+             "and flush",
+             sender(dir), t->server, n);
+}
+
+bool traffic_must_wait(struct traffic *t)
+{
+    if (outbox_bytes(&t->out[ROW_S2C]) == 0)
+        t->own_bytes = 0;
+    return t->own_bytes >= OWN_BYTES_MAX;
+}

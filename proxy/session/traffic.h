@@ -1,0 +1,35 @@
+/* traffic.h - checks, correlates and records the lines of both peers, and stages, rejects or drops them.
+ *
+ * Both directions take the same steps: line -> JSON check -> JSON-RPC view -> pending table -> row -> outbox.
+ * Bytes are staged in two outboxes and rows are appended to the journal; the owner of both releases the bytes at
+ * the end of the loop turn, when the rows are recorded.
+ *
+ * Rules     mcp-wire.md 1 and 6; docs/findings.md lists which line is repaired, rejected or dropped.
+ * Errors    out of memory never ends the session: a line that cannot be staged is rejected.
+ * Blocks    never. */
+#ifndef MI_PROXY_SESSION_TRAFFIC_H
+#define MI_PROXY_SESSION_TRAFFIC_H
+
+#include "proxy/session/state.h"
+#include "wire/line.h"
+
+/* journal and server are borrowed. */
+void traffic_open(struct traffic *t, const struct journal *j, const char *server, enum validate v,
+                  size_t max_message);
+void traffic_close(struct traffic *t);
+/* Sets deadlines for requests from here on. The rules are borrowed. max_us: of --max-timeout, 0: none. */
+void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us);
+
+/* One line of a peer, as line_next() returned it. The byte behind it may be overwritten. */
+void traffic_line(struct traffic *t, enum row_direction dir, struct line *line);
+/* A line longer than --max-message; `line` has its first bytes. */
+void traffic_too_long(struct traffic *t, enum row_direction dir, const struct line *line);
+/* The stream ended inside this line. */
+void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
+/* A line has long been incomplete: n bytes of it have arrived. When it is complete, it gets a finding. */
+void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
+/* True while the client sends messages that we answer ourselves and does not read the answers: reading from it must
+ * stop, as the server's outbox does not hold it up. */
+bool traffic_must_wait(struct traffic *t);
+
+#endif

@@ -1,0 +1,277 @@
+/* append.c - entries on their way to the ring: added, waiting for room, or lost. */
+#include "record/state.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "vault/store/sanitize.h"
+
+/* While messages are lost, changes of the session's metadata are kept, up to this many bytes. */
+#define KEPT_MAX ((size_t)64 << 10)
+#define WAITING_KEEP ((size_t)64 << 10) /* memory kept for the next time */
+
+/* ---- losing --------------------------------------------------------------------------------- */
+
+static void lose_message(struct recorder *r, uint64_t seq)
+{
+    if (r->lost.n++ == 0) {
+        r->lost.first_seq = seq;
+        r->lost.t_us = elapsed_us(r);
+    }
+    r->lost.last_seq = seq;
+}
+
+static void lose_entry(struct recorder *r, const struct entry *e)
+{
+    if (e->kind == ENTRY_MESSAGE)
+        lose_message(r, e->row.seq);
+    else if (e->kind == ENTRY_EVENT)
+        log_debug("event not recorded: kind=%s", e->row.event);
+}
+
+static bool is_metadata(uint32_t kind)
+{
+    return kind == ENTRY_UPDATE || kind == ENTRY_RUNNING;
+}
+
+static struct ring_head next_waiting(const struct recorder *r, size_t at)
+{
+    struct ring_head h;
+    memcpy(&h, r->waiting.p + at, sizeof h);
+    return h;
+}
+
+static void drop_moved(struct recorder *r)
+{
+    if (r->waiting.cap > WAITING_KEEP)
+        buf_close(&r->waiting);
+    else
+        buf_clear(&r->waiting);
+    r->moved_n = 0;
+}
+
+/* All messages after the first waiting one wait, too: their seqs are the last ones. */
+void append_lose_waiting(struct recorder *r)
+{
+    struct buf kept = {0};
+    uint64_t messages = 0;
+    struct ring_head h;
+    for (size_t at = r->moved_n; at < r->waiting.n; at += sizeof h + h.n) {
+        h = next_waiting(r, at);
+        messages += h.kind == ENTRY_MESSAGE;
+        if (is_metadata(h.kind) && kept.n + sizeof h + h.n <= KEPT_MAX)
+            buf_add(&kept, r->waiting.p + at, sizeof h + h.n);
+    }
+    if (!r->losing)
+        log_warn("messages are not recorded: %s",
+                 ring_behind(&r->ring) > 0 ? "the recorder process is behind, and the journal in "
+                                             "memory is full"
+                                           : "there is no memory for the journal");
+    if (!r->losing)
+        r->full_at = ring_behind(&r->ring);
+    r->losing = true;
+    for (; messages > 0; messages--)
+        lose_message(r, r->seq - messages + 1);
+    buf_close(&r->waiting);
+    r->moved_n = 0;
+    r->waiting = kept;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+/* false: it is lost. */
+static bool add_waiting(struct recorder *r, const struct entry *e, size_t n)
+{
+    struct ring_head h = {(uint32_t)n, e->kind};
+    if (n > UINT32_MAX ||
+        (r->losing && (!is_metadata(e->kind) || r->waiting.n + sizeof h + n > KEPT_MAX)))
+        return false;
+    if (!buf_reserve(&r->waiting, sizeof h + n)) {
+        r->waiting.failed = false; /* the others still wait */
+        return false;
+    }
+    buf_add(&r->waiting, &h, sizeof h);
+    form_write(e, r->waiting.p + r->waiting.n);
+    r->waiting.n += n;
+    return true;
+}
+
+static bool put(struct recorder *r, const struct entry *e, size_t n)
+{
+    char *place = n <= UINT32_MAX ? ring_place(&r->ring, n) : NULL;
+    if (place == NULL)
+        return false;
+    form_write(e, place);
+    ring_add(&r->ring, e->kind, n);
+    return true;
+}
+
+static bool put_without_body(struct recorder *r, struct slice bytes)
+{
+    struct entry e;
+    if (r->cfg.stop_on_error && !r->worker.ending) {
+        r->body_lost = true; /* the session ends; then it is recorded without its body */
+        return false;
+    }
+    if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
+        return false;
+    e.row.body = (struct slice){0};
+    e.row.findings |= FINDING(FIND_BODY_LOST);
+    if (!put(r, &e, form_size(&e)))
+        return false;
+    if (!r->body_lost)
+        log_warn("the body of a message was not recorded, there is no memory for the journal: "
+                 "bytes=%zu",
+                 e.row.size);
+    r->body_lost = true;
+    return true;
+}
+
+/* An entry that does not fit although the ring is empty (it is too long, or the file system is full) is dropped, a
+ * message is recorded without its body. false: it must wait. Under stop_on_error such a message ends the session. */
+static bool put_waiting(struct recorder *r, struct ring_head h, const char *bytes)
+{
+    char *place = ring_place(&r->ring, h.n);
+    if (place != NULL) {
+        memcpy(place, bytes, h.n);
+        ring_add(&r->ring, h.kind, h.n);
+        return true;
+    }
+    if (h.n <= ring_record_max(&r->ring) && !ring_is_stored(&r->ring))
+        return false;
+    return h.kind == ENTRY_MESSAGE ? put_without_body(r, (struct slice){bytes, h.n})
+                                   : !is_metadata(h.kind);
+}
+
+/* After losses, messages are recorded again when there is room for many: not a few at a time, each with a gap. */
+static bool report_lost(struct recorder *r)
+{
+    if (r->losing && ring_behind(&r->ring) > r->full_at / 2)
+        return false;
+    struct entry e = {.kind = ENTRY_LOST, .lost = r->lost};
+    if (r->lost.n > 0) {
+        if (!put(r, &e, form_size(&e)))
+            return false;
+        log_warn("recording again: lost=%llu", (unsigned long long)r->lost.n);
+    }
+    r->lost = (struct lost_messages){0};
+    r->losing = false;
+    return true;
+}
+
+bool append_waiting(struct recorder *r)
+{
+    if ((r->losing || r->lost.n > 0) && !report_lost(r))
+        return false;
+    while (r->moved_n < r->waiting.n) {
+        struct ring_head h = next_waiting(r, r->moved_n);
+        if (!put_waiting(r, h, r->waiting.p + r->moved_n + sizeof h))
+            return false;
+        r->moved_n += sizeof h + h.n;
+    }
+    if (r->waiting.n > 0)
+        drop_moved(r);
+    return true;
+}
+
+void append_entry(struct recorder *r, const struct entry *e)
+{
+    size_t n = form_size(e);
+    if (r->losing)
+        (void)append_waiting(r); /* there may be room again */
+    bool in_order = r->has_ring && r->waiting.n == 0 && r->lost.n == 0 && !r->losing;
+    if (in_order && put(r, e, n))
+        return;
+    if (!r->has_ring || !add_waiting(r, e, n))
+        lose_entry(r, e);
+}
+
+/* ---- the journal's calls -------------------------------------------------------------------- */
+
+static int64_t now_us(void *owner)
+{
+    return elapsed_us(owner);
+}
+
+static uint64_t append_message(void *owner, const struct row *row)
+{
+    struct recorder *r = owner;
+    struct entry e;
+    e.kind = ENTRY_MESSAGE;
+    e.row = *row;
+    e.row.seq = ++r->seq;
+    e.row.t_us = elapsed_us(r);
+    r->asked |= row->kind == KIND_REQUEST && row->direction == ROW_C2S;
+    append_entry(r, &e);
+    return r->seq;
+}
+
+static void append_event(void *owner, const char *kind, const char *detail)
+{
+    struct entry e = {.kind = ENTRY_EVENT, .row = {.event = kind, .t_us = now_us(owner)}};
+    if (detail != NULL)
+        e.row.body = slice_of(detail);
+    append_entry(owner, &e);
+}
+
+static void append_rules(void *owner, uint64_t seq, breaches rules)
+{
+    append_entry(owner, &(struct entry){.kind = ENTRY_RULES, .added = {seq, rules}});
+}
+
+/* Chosen by a peer: any size. */
+static struct slice name(struct slice text)
+{
+    return text.p != NULL ? text_head(text, STORED_NAME_MAX) : text;
+}
+
+static void append_update(void *owner, const struct session_update *u)
+{
+    struct recorder *r = owner;
+    struct entry e = {.kind = ENTRY_UPDATE, .update = *u};
+    e.update.client_name = name(u->client_name);
+    e.update.client_version = name(u->client_version);
+    e.update.server_name = name(u->server_name);
+    e.update.server_version = name(u->server_version);
+    e.update.protocol_version = name(u->protocol_version);
+    learnt_add(&r->learnt, &e.update);
+    append_entry(r, &e);
+}
+
+static void append_invocation(void *owner, const struct invocation *x)
+{
+    struct entry e;
+    e.kind = ENTRY_INVOCATION;
+    e.invocation = *x;
+    append_entry(owner, &e);
+}
+
+static void want_previous_tools(void *owner)
+{
+    struct recorder *r = owner;
+    r->tools_wanted = true;
+    append_entry(r, &(struct entry){.kind = ENTRY_TOOLS_WANTED});
+}
+
+void append_learnt(struct recorder *r)
+{
+    if (r->learnt.has_running)
+        append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = r->learnt.running});
+    if (r->learnt.has_update)
+        append_entry(r, &(struct entry){.kind = ENTRY_UPDATE, .update = r->learnt.update});
+}
+
+void append_open(struct recorder *r)
+{
+    r->journal = (struct journal){
+        .owner = r,
+        .uid = r->uid,
+        .now_us = now_us,
+        .append = append_message,
+        .event = append_event,
+        .add_rules = append_rules,
+        .update = append_update,
+        .log = append_invocation,
+        .want_previous_tools = want_previous_tools,
+    };
+}

@@ -1,0 +1,46 @@
+#include "record/detach.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+
+/* First to numbers that are not among the new ones. */
+static void keep_only(const int *fds, size_t n)
+{
+    int high[DETACH_MAX], end = DETACH_FD + (int)n;
+    assert(n <= DETACH_MAX);
+    for (size_t i = 0; i < n; i++)
+        if ((high[i] = fcntl(fds[i], F_DUPFD, DETACH_FD + DETACH_MAX)) < 0)
+            _exit(1);
+    for (size_t i = 0; i < n; i++)
+        if (dup2(high[i], DETACH_FD + (int)i) < 0)
+            _exit(1);
+    if (close_range((unsigned)end, ~0u, 0) != 0)
+        for (int i = end; i < 1024; i++)
+            close(i);
+}
+
+void detach_process(const int *fds, size_t n)
+{
+    signal(SIGCHLD, SIG_DFL); /* the proxy's handler would write to a descriptor of its loop */
+    for (size_t i = 0; i < MI_COUNT(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+    setsid();
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i <= 2 && null >= 0; i++)
+        dup2(null, i);
+    keep_only(fds, n);
+}
+
+void detach_reset_signals(void)
+{
+    sigset_t none;
+    for (size_t i = 0; i < MI_COUNT(ignored); i++)
+        signal(ignored[i], SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}

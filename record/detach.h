@@ -1,0 +1,21 @@
+/* detach.h - detaches a side process from the client.
+ *
+ * The client's pipes must close when the proxy closes them, and a Ctrl-C or a signal to the client's process group
+ * must not reach the side process.
+ * Blocks    never. */
+#ifndef MI_RECORD_DETACH_H
+#define MI_RECORD_DETACH_H
+
+#include "base/base.h"
+
+/* The first descriptor that is kept. 0, 1 and 2 are /dev/null. */
+#define DETACH_FD 3
+#define DETACH_MAX 8
+
+/* Call in the child, directly after fork(). The n descriptors become DETACH_FD, DETACH_FD + 1, … in this order, without
+ * close-on-exec; all others are closed. */
+void detach_process(const int *fds, size_t n);
+/* For a child of a detached process, before exec: restores the default signal handling. */
+void detach_reset_signals(void);
+
+#endif

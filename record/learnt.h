@@ -1,0 +1,23 @@
+/* learnt.h - the session's metadata as it is known now, for a recorder process that begins with an empty vault.
+ *
+ * Owns      copies of the texts.
+ * Errors    out of memory: a text keeps its last value.
+ * Blocks    never. Pure. */
+#ifndef MI_RECORD_LEARNT_H
+#define MI_RECORD_LEARNT_H
+
+#include "journal/entry.h"
+#include "journal/running.h"
+
+struct learnt {
+    struct session_update update; /* texts in text[] */
+    struct buf text[6];
+    bool has_update;
+    struct running running;
+    bool has_running;
+};
+
+void learnt_add(struct learnt *l, const struct session_update *u);
+void learnt_close(struct learnt *l);
+
+#endif

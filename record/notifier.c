@@ -1,0 +1,408 @@
+#include "record/notifier.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/os/process.h"
+#include "base/os/title.h"
+#include "record/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUTPUT_READ 4096
+/* Bytes of output passed on since a command was last started. */
+#define OUTPUT_MAX ((size_t)64 << 10)
+#define JOBS (NOTIFIER_AT_ONCE + NOTIFIER_QUEUE)
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Splits in place. words has space for max words and a NULL. Returns the number of words, or -1 with the reason in
+ * *ret_why. */
+static int split(char *text, char **words, int max, const char **ret_why)
+{
+    int n = 0;
+    char *to = text;
+    for (const char *p = text; *p != '\0';) {
+        while (is_blank(*p))
+            p++;
+        if (*p == '\0')
+            break;
+        if (n == max) {
+            *ret_why = "has too many words (the limit is 64)";
+            return -1;
+        }
+        words[n++] = to;
+        while (*p != '\0' && !is_blank(*p)) {
+            char quote = *p;
+            if (quote != '\'' && quote != '"') {
+                *to++ = *p++;
+                continue;
+            }
+            for (p++; *p != quote && *p != '\0';)
+                *to++ = *p++;
+            if (*p++ == '\0') {
+                *ret_why = "has an unterminated quote";
+                return -1;
+            }
+        }
+        if (*p != '\0')
+            p++; /* the NUL may take the place of this blank */
+        *to++ = '\0';
+    }
+    words[n] = NULL;
+    *ret_why = "does not name a command";
+    return n > 0 && words[0][0] != '\0' ? n : -1;
+}
+
+int notifier_check(const char *command, struct buf *error)
+{
+    char *words[NOTIFIER_WORDS + 1];
+    const char *why = "cannot be read: out of memory";
+    buf_clear(error);
+    char *text = strdup(command);
+    int n = text != NULL ? split(text, words, NOTIFIER_WORDS, &why) : -1;
+    if (n < 0)
+        buf_printf(error,
+                   "'%s' %s; separate words by blanks, and quote a word that contains blanks with "
+                   "'…' or \"…\"",
+                   command, why);
+    free(text);
+    return n < 0 ? MI_EINVAL : 0;
+}
+
+/* ---- the notifier process -------------------------------------------------------------------- */
+
+/* A started command, until its process group is empty. */
+struct job {
+    pid_t group; /* 0: free */
+    bool reaped; /* its first process has exited */
+    int64_t until_us;
+    int signal; /* sent last; 0: none */
+};
+
+struct dispatcher {
+    char *words[NOTIFIER_WORDS + 2]; /* plus the path and NULL */
+    int words_n;
+    int64_t limit_us;
+    int signals;           /* signalfd */
+    int output, output_in; /* the pipe for output of commands */
+    bool ended;
+    size_t passed; /* bytes of output since a command was last started */
+    struct job job[JOBS];
+    char *queue[NOTIFIER_QUEUE]; /* owned; oldest first */
+    size_t queue_n;
+};
+
+static void send_output(const char *p, size_t n)
+{
+    (void)send(DETACH_FD, p, n, MSG_DONTWAIT | MSG_NOSIGNAL); /* dropped if the socket is full */
+}
+
+static void send_warning(const char *fmt, ...) MI_FORMAT(1, 2);
+static void send_warning(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    int n = snprintf(text, sizeof text, "mcp-interposer: warn: the escalation command ");
+    va_start(args, fmt);
+    int more = vsnprintf(text + n, sizeof text - (size_t)n - 1, fmt, args);
+    va_end(args);
+    n += more < (int)sizeof text - n - 1 ? more : (int)sizeof text - n - 2;
+    text[n++] = '\n';
+    send_output(text, (size_t)n);
+}
+
+static int running(const struct dispatcher *c)
+{
+    int n = 0;
+    for (size_t i = 0; i < JOBS; i++)
+        n += c->job[i].group != 0 && !c->job[i].reaped;
+    return n;
+}
+
+static struct job *free_job(struct dispatcher *c)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        if (c->job[i].group == 0)
+            return &c->job[i];
+    return NULL;
+}
+
+static void become_command(struct dispatcher *c, char *path)
+{
+    setsid();
+    detach_reset_signals();
+    c->words[c->words_n] = path;
+    c->words[c->words_n + 1] = NULL;
+    if (dup2(c->output_in, STDOUT_FILENO) < 0 || dup2(c->output_in, STDERR_FILENO) < 0)
+        _exit(127);
+    execvp(c->words[0], c->words); /* every other descriptor is close-on-exec */
+    dprintf(STDERR_FILENO, "mcp-interposer: warn: cannot start the escalation command '%s': %s\n",
+            c->words[0], strerror(errno));
+    _exit(127);
+}
+
+static void start(struct dispatcher *c, struct job *j, char *path)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        become_command(c, path);
+    c->passed = 0;
+    if (pid < 0)
+        send_warning("could not be started: %s", strerror(errno));
+    else
+        *j = (struct job){.group = pid, .until_us = clock_mono_us() + c->limit_us};
+    free(path);
+}
+
+static void start_waiting(struct dispatcher *c)
+{
+    size_t n = 0;
+    struct job *j;
+    while (n < c->queue_n && (c->ended || running(c) < NOTIFIER_AT_ONCE) &&
+           (j = free_job(c)) != NULL)
+        start(c, j, c->queue[n++]);
+    memmove(c->queue, c->queue + n, (c->queue_n - n) * sizeof c->queue[0]);
+    c->queue_n -= n;
+}
+
+static void report_exit(int status)
+{
+    if (WIFSIGNALED(status))
+        send_warning("was killed by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) != 0)
+        send_warning("exited with status %d", WEXITSTATUS(status));
+}
+
+static void reap(struct dispatcher *c)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        for (size_t i = 0; i < JOBS; i++)
+            if (c->job[i].group == pid) {
+                c->job[i].reaped = true;
+                report_exit(status);
+            }
+    for (size_t i = 0; i < JOBS; i++)
+        if (c->job[i].reaped && kill(-c->job[i].group, 0) != 0)
+            c->job[i] = (struct job){0};
+}
+
+static void enforce(struct dispatcher *c, int64_t now)
+{
+    for (size_t i = 0; i < JOBS; i++) {
+        struct job *j = &c->job[i];
+        if (j->group == 0 || now < j->until_us)
+            continue;
+        if (j->signal == SIGKILL) { /* in an uninterruptible wait; left to init */
+            *j = (struct job){0};
+            continue;
+        }
+        if (j->signal == 0 && !j->reaped)
+            send_warning("did not exit within %.3g s", (double)c->limit_us / 1e6);
+        j->signal = j->signal == 0 ? SIGTERM : SIGKILL;
+        kill(-j->group, j->signal);
+        j->until_us = now + NOTIFIER_GRACE_US;
+    }
+}
+
+static int wait_ms(const struct dispatcher *c)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < JOBS; i++)
+        if (c->job[i].group != 0 && c->job[i].until_us < first)
+            first = c->job[i].until_us;
+    if (first == INT64_MAX)
+        return -1;
+    int64_t us = first - clock_mono_us();
+    return us > 0 ? (int)(us / 1000 + 1) : 0;
+}
+
+static void take_order(struct dispatcher *c)
+{
+    char path[PATH_MAX];
+    ssize_t n = recv(DETACH_FD, path, sizeof path, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        c->ended = true;
+        return;
+    }
+    char *copy = c->queue_n < NOTIFIER_QUEUE ? strndup(path, (size_t)n) : NULL;
+    if (copy != NULL)
+        c->queue[c->queue_n++] = copy;
+    else
+        send_warning("was not run because too many are waiting: file=%.*s", (int)n, path);
+}
+
+static void take_output(struct dispatcher *c)
+{
+    char text[OUTPUT_READ];
+    ssize_t n = read(c->output, text, sizeof text);
+    if (n <= 0 || c->passed > OUTPUT_MAX)
+        return;
+    c->passed += (size_t)n;
+    if (c->passed > OUTPUT_MAX)
+        send_warning("printed too much output; the rest is dropped");
+    else
+        send_output(text, (size_t)n);
+}
+
+/* Kills processes that left their command's process group: they are our children, since we are a subreaper. */
+static void kill_strays(void)
+{
+    pid_t pid[64];
+    for (int64_t until = clock_mono_us() + NOTIFIER_GRACE_US; clock_mono_us() < until;) {
+        size_t n = process_children(getpid(), pid, MI_COUNT(pid));
+        for (size_t i = 0; i < n; i++)
+            kill(pid[i], SIGKILL);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            continue;
+        if (n == 0)
+            return;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+static int open_dispatcher(struct dispatcher *c)
+{
+    int fd[2];
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fcntl(DETACH_FD, F_SETFD, FD_CLOEXEC);
+    c->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (c->signals < 0 || pipe2(fd, O_CLOEXEC) != 0)
+        return MI_EIO;
+    c->output = fd[0];
+    c->output_in = fd[1];
+    return fcntl(c->output, F_SETFL, O_NONBLOCK) == 0 ? 0 : MI_EIO;
+}
+
+static void run_dispatcher(struct dispatcher *c)
+{
+    if (open_dispatcher(c) < 0) {
+        send_warning("cannot be run: %s", strerror(errno));
+        _exit(1);
+    }
+    while (!c->ended || c->queue_n > 0 || wait_ms(c) >= 0) {
+        struct pollfd p[] = {{c->signals, POLLIN, 0},
+                             {c->output, POLLIN, 0},
+                             {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
+        struct signalfd_siginfo info;
+        if (poll(p, MI_COUNT(p), wait_ms(c)) < 0 && errno != EINTR)
+            break;
+        while (read(c->signals, &info, sizeof info) > 0)
+            continue;
+        if (p[1].revents != 0)
+            take_output(c); /* before the exit of its writer is reported */
+        if (p[2].revents != 0)
+            take_order(c);
+        reap(c);
+        enforce(c, clock_mono_us());
+        start_waiting(c);
+    }
+    kill_strays();
+    _exit(0);
+}
+
+/* ---- the proxy's side ----------------------------------------------------------------------- */
+
+/* Forked twice, so that the notifier process is not our child and may outlive us. */
+static pid_t fork_dispatcher(struct dispatcher *c, const char *server, int fd)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    pid = fork();
+    if (pid != 0)
+        _exit(pid > 0 ? 0 : 1);
+    detach_process(&fd, 1);
+    title_set("mcp-notifier", "mcp-interposer: notifier of %s", server);
+    run_dispatcher(c);
+    _exit(0);
+}
+
+void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us)
+{
+    int fd[2], status = 1;
+    const char *why;
+    struct dispatcher c = {.limit_us = limit_us};
+    *n = (struct notifier){.fd = -1};
+    if (command == NULL || command[0] == '\0')
+        return;
+    char *text = strdup(command);
+    if (text == NULL || (c.words_n = split(text, c.words, NOTIFIER_WORDS, &why)) < 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0) {
+        log_warn("the escalation command will not run: out of memory or file descriptors");
+        free(text);
+        return;
+    }
+    pid_t pid = fork_dispatcher(&c, server, fd[1]);
+    if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0) {
+        n->fd = fd[0];
+    } else {
+        log_warn("the escalation command will not run: cannot start a process");
+        close(fd[0]);
+    }
+    close(fd[1]);
+    free(text);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct notifier *n = w->data;
+    char bytes[OUTPUT_READ];
+    ssize_t got = recv(n->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0) {
+        n->on_output(n->data, (struct slice){bytes, (size_t)got});
+        return;
+    }
+    log_warn("the notifier process has exited; the escalation command will not run again");
+    notifier_close(n);
+}
+
+void notifier_watch(struct notifier *n, struct ev_loop *loop,
+                    void (*on_output)(void *, struct slice), void *data)
+{
+    if (n->fd < 0)
+        return;
+    n->loop = loop;
+    n->on_output = on_output;
+    n->data = data;
+    ev_io_init(&n->watch, on_readable, n->fd, EV_READ);
+    n->watch.data = n;
+    ev_io_start(loop, &n->watch);
+}
+
+void notifier_close(struct notifier *n)
+{
+    if (n->loop != NULL)
+        ev_io_stop(n->loop, &n->watch);
+    if (n->fd >= 0)
+        close(n->fd);
+    *n = (struct notifier){.fd = -1};
+}

@@ -1,0 +1,52 @@
+/* notifier.h - `--escalate-command`: runs a command of the user for each new escalation file.
+ *
+ * CMD is split into words at blanks, tabs and newlines; '…' and "…" group characters into one word, without
+ * escapes. There is no shell, so no variables and no patterns. The absolute path of the file is the last argument. The
+ * command's stdin is /dev/null; its output goes to our stderr, never to the protocol; it inherits environment and
+ * working directory. It runs in its own session (setsid(2)).
+ *
+ * A side process, the notifier process, runs the commands. The recorder process has a copy of our end of its socket
+ * and sends the absolute path of each file, one datagram each. Each command may run for NOTIFIER_LIMIT_US; then all its processes get SIGTERM, and SIGKILL after
+ * NOTIFIER_GRACE_US. At most NOTIFIER_AT_ONCE commands run at a time and NOTIFIER_QUEUE wait; further ones are
+ * dropped with a warning. When proxy and recorder have exited, waiting commands start at once, and the notifier process
+ * exits after the last one. It is not a child of the proxy (child_sweep() does not see it), and has no descriptors of the
+ * client.
+ *
+ * Owns      our end of a socket pair and its watcher.
+ * Lifetime  call notifier_open() before the process becomes a subreaper, and before it opens descriptors that the
+ *           side process must not inherit. An early fork is also cheap.
+ * Blocks    never. */
+#ifndef MI_RECORD_NOTIFIER_H
+#define MI_RECORD_NOTIFIER_H
+
+#include "base/buf.h"
+
+#include <ev.h>
+
+#define NOTIFIER_LIMIT_US 30000000
+#define NOTIFIER_GRACE_US 2000000
+#define NOTIFIER_AT_ONCE 2
+#define NOTIFIER_QUEUE 16
+#define NOTIFIER_WORDS 64
+
+struct notifier {
+    int fd; /* to the notifier process; -1: none */
+    struct ev_loop *loop;
+    ev_io watch;
+    void (*on_output)(void *data,
+                      struct slice bytes); /* output of commands, and our warnings about them */
+    void *data;
+};
+
+/* Checks the syntax of a command. 0, or MI_EINVAL with a sentence in error. */
+MI_MUST int notifier_check(const char *command, struct buf *error);
+/* Starts the notifier process. command: as notifier_check() accepts it; NULL or "": no process is started, and
+ * fd stays -1. server: its name, for ps(1). limit_us: NOTIFIER_LIMIT_US, except in tests. */
+void notifier_open(struct notifier *n, const char *command, const char *server, int64_t limit_us);
+/* From now on output of commands is passed to on_output. */
+void notifier_watch(struct notifier *n, struct ev_loop *loop,
+                    void (*on_output)(void *, struct slice), void *data);
+/* The notifier process finishes its commands and exits, when the recorder has closed its end, too. Safe to call twice. */
+void notifier_close(struct notifier *n);
+
+#endif

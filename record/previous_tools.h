@@ -1,0 +1,14 @@
+/* previous_tools.h - the tools of a server's previous session, as the recorder process hands them over.
+ *
+ * Form      a file: the uid of that session, '\n', a result of tools/list as a JSON-RPC message, '\n'.
+ * Blocks    never: the file is in memory. */
+#ifndef MI_RECORD_PREVIOUS_TOOLS_H
+#define MI_RECORD_PREVIOUS_TOOLS_H
+
+#include "journal/uid.h"
+#include "wire/schema/tools.h"
+
+/* true: the caller owns *ret, and ret_uid (UID_LEN + 1 bytes) is the uid. */
+bool previous_tools_read(int fd, struct tools *ret, char *ret_uid);
+
+#endif

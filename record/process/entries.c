@@ -1,0 +1,242 @@
+/* entries.c - one entry of a journal becomes rows, log lines and files. */
+#include "record/process/store_state.h"
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static int add_event(struct store *s, int64_t t_us, const char *kind, struct slice detail)
+{
+    struct row row = {.event = kind, .t_us = t_us, .body = detail};
+    return writer_add(s->w, s->session_id, s->uid, &row);
+}
+
+/* Adds an event whose detail was written to s->text. */
+static int add_text_event(struct store *s, int64_t t_us, const char *kind)
+{
+    return s->text.failed ? MI_ENOMEM : add_event(s, t_us, kind, buf_slice(&s->text));
+}
+
+static struct json_out begin_detail(struct store *s)
+{
+    buf_clear(&s->text);
+    struct json_out j = json_out_to(&s->text);
+    json_out_object(&j, NULL);
+    return j;
+}
+
+int entries_gap(struct store *s, int64_t t_us, const char *reason)
+{
+    struct json_out j = begin_detail(s);
+    json_out_str(&j, "reason", reason);
+    json_out_end(&j);
+    return add_text_event(s, t_us, "gap");
+}
+
+static int add_lost(struct store *s, const struct lost_messages *lost)
+{
+    static const char *const reasons[] = {
+        [RING_FINE] = "full", [RING_BUSY] = "locked", [RING_FAILING] = "error"};
+    struct json_out j = begin_detail(s);
+    json_out_str(&j, "reason", reasons[s->lost_trouble]);
+    json_out_uint(&j, "lost", lost->n);
+    if (lost->n > 0) {
+        json_out_uint(&j, "first_seq", lost->first_seq);
+        json_out_uint(&j, "last_seq", lost->last_seq);
+    }
+    json_out_end(&j);
+    s->lost_trouble = RING_FINE;
+    return add_text_event(s, lost->t_us, "gap");
+}
+
+/* ---- an entry that kills its process -------------------------------------------------------- */
+
+static unsigned kills_of(const struct ring_shared *k, uint64_t at)
+{
+    return atomic_load(&k->killed_by) == at ? atomic_load(&k->kills) : 0;
+}
+
+static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, unsigned kills)
+{
+    struct entry e;
+    uint64_t seq = 0;
+    int64_t t_us = 0;
+    int st = 0;
+    if (kind == ENTRY_MESSAGE && kills < 2 * STORE_KILLS_MAX && form_read(kind, bytes, &e) == 0) {
+        seq = e.row.seq;
+        t_us = e.row.t_us;
+        e.row.body = (struct slice){0};
+        st = writer_add(s->w, s->session_id, s->uid, &e.row);
+    }
+    log_warn("an entry of the journal stopped the recorder process, and is stored without its "
+             "content: seq=%llu kills=%u",
+             (unsigned long long)seq, kills);
+    struct json_out j = begin_detail(s);
+    if (seq != 0)
+        json_out_uint(&j, "seq", seq);
+    json_out_uint(&j, "kills", kills);
+    json_out_end(&j);
+    return st < 0 ? st : add_text_event(s, t_us, "unrecordable");
+}
+
+/* ---- escalations ---------------------------------------------------------------------------- */
+
+static void report(struct store *s, const struct escalation *e, const char *path, uint64_t at)
+{
+    struct buf full = {0};
+    if (at < s->reported_to)
+        return;
+    s->reported_to = at + 1;
+    buf_printf(&full, "%s/%s", s->dir.path, path);
+    if (s->calls.escalated != NULL && !full.failed)
+        s->calls.escalated(s->ctx, e->cause, buf_str(&full));
+    buf_close(&full);
+}
+
+/* Writes the file, or counts the occurrence. w: NULL if the database cannot be used. *ret_path: empty unless the file
+ * is new. */
+static void write_file(struct store *s, struct escalations *m, struct writer *w, struct entry *x,
+                       uint64_t at, struct buf *ret_path)
+{
+    struct escalation *e = &x->escalation;
+    bool is_new = false;
+    e->server = s->name;
+    e->session = s->uid;
+    e->command = s->command;
+    buf_clear(ret_path);
+    if (escalation_write(m, s->dir.fd, w, e, ret_path, &is_new) < 0)
+        log_warn("cannot write an escalation file: server=%s cause=%s", s->name,
+                 escalation_cause_name(e->cause));
+    else if (is_new)
+        report(s, e, buf_str(ret_path), at);
+    if (!is_new)
+        buf_clear(ret_path);
+}
+
+void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at)
+{
+    struct entry e;
+    struct buf path = {0};
+    if (s->escalated_at == at || kills_of(k, at) >= STORE_KILLS_MAX)
+        return;
+    atomic_store(&k->trying, at);
+    store_at_step("escalation");
+    buf_clear(&s->escalated);
+    if (form_read(ENTRY_ESCALATION, bytes, &e) == 0)
+        write_file(s, &s->escalations, s->w, &e, at, &path);
+    if (path.n > 0) {
+        struct json_out j = json_out_to(&s->escalated);
+        json_out_object(&j, NULL);
+        json_out_str(&j, "cause", escalation_cause_name(e.escalation.cause));
+        json_out_str(&j, "path", buf_str(&path));
+        json_out_end(&j);
+    }
+    s->escalated_at = at;
+    atomic_store(&k->trying, RING_NONE);
+    store_at_step("escalated");
+    buf_close(&path);
+}
+
+void store_escalate_early(struct store *s, struct ring *r)
+{
+    uint32_t kind;
+    struct slice bytes;
+    uint64_t at;
+    struct buf path = {0};
+    struct entry e;
+    if (s->dir.fd < 0)
+        return;
+    ring_rewind(r);
+    while (ring_next(r, &kind, &bytes, &at) == 0) {
+        if (kind != ENTRY_ESCALATION || at < s->early_to)
+            continue;
+        s->early_to = at + 1;
+        if (s->early_n >= MI_COUNT(s->early.slot) || kills_of(r->shared, at) >= STORE_KILLS_MAX ||
+            form_read(kind, bytes, &e) < 0)
+            continue;
+        write_file(s, &s->early, NULL, &e, at, &path);
+        s->early_n += path.n > 0;
+    }
+    ring_rewind(r);
+    buf_close(&path);
+}
+
+/* ---- entries -------------------------------------------------------------------------------- */
+
+/* The texts were chosen by a peer, and truncated by the proxy anywhere. */
+static int add_update(struct store *s, const struct session_update *u)
+{
+    struct session_update clean = *u;
+    struct slice *text[] = {&clean.client_name,    &clean.client_version,   &clean.server_name,
+                            &clean.server_version, &clean.protocol_version, &clean.end_reason};
+    struct buf copy[MI_COUNT(text)] = {0};
+    int st = 0;
+    for (size_t i = 0; i < MI_COUNT(text); i++) {
+        if (text[i]->p == NULL)
+            continue;
+        text_utf8(&copy[i], text_head(*text[i], STORED_NAME_MAX));
+        *text[i] = buf_slice(&copy[i]);
+        st = copy[i].failed ? MI_ENOMEM : st;
+    }
+    if (st == 0)
+        st = writer_session_update(s->w, s->session_id, &clean);
+    if (st == 0 && u->ended_at_us != 0)
+        st = writer_running(s->w, s->session_id, NULL);
+    for (size_t i = 0; i < MI_COUNT(text); i++)
+        buf_close(&copy[i]);
+    return st;
+}
+
+static int add_escalated(struct store *s, const struct entry *e, uint64_t at)
+{
+    if (s->escalated_at != at || s->escalated.n == 0)
+        return 0;
+    return s->escalated.failed ? MI_ENOMEM
+                               : add_event(s, e->t_us, "escalation", buf_slice(&s->escalated));
+}
+
+static int add(struct store *s, const struct entry *e, uint64_t at)
+{
+    switch (e->kind) {
+    case ENTRY_MESSAGE:
+    case ENTRY_EVENT:
+        return writer_add(s->w, s->session_id, s->uid, &e->row);
+    case ENTRY_UPDATE:
+        return add_update(s, &e->update);
+    case ENTRY_RUNNING:
+        return writer_running(s->w, s->session_id, &e->running);
+    case ENTRY_INVOCATION:
+        log_directory_add(&s->log, &e->invocation);
+        return 0;
+    case ENTRY_ESCALATION:
+        return add_escalated(s, e, at);
+    case ENTRY_TOOLS_WANTED:
+        if (s->calls.tools_wanted != NULL)
+            s->calls.tools_wanted(s->ctx);
+        return 0;
+    case ENTRY_LOST:
+        return add_lost(s, &e->lost);
+    case ENTRY_RULES:
+        return writer_add_rules(s->w, s->session_id, e->added.seq, e->added.rules);
+    }
+    return 0;
+}
+
+int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct slice bytes,
+                uint64_t at)
+{
+    struct entry e;
+    unsigned kills = kills_of(k, at);
+    int st;
+    atomic_store(&k->trying, at);
+    store_at_step("entry");
+    if (kills >= STORE_KILLS_MAX)
+        st = add_unrecordable(s, kind, bytes, kills);
+    else if (form_read(kind, bytes, &e) < 0)
+        st = entries_gap(s, 0, "damaged");
+    else
+        st = add(s, &e, at);
+    return st;
+}

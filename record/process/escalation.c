@@ -1,0 +1,215 @@
+#include "record/process/escalation.h"
+
+#include "record/process/escalation_text.h"
+#include "vault/store/dir.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* ---- the count ------------------------------------------------------------------------------ */
+
+/* Adds the waiting occurrences to the row, and writes the total to the file. Without the database, the total covers
+ * this session only. The directory is locked. MI_ENOENT: the row or the file does not exist any more. */
+static int count(struct escalation_memory *s, int dir, struct writer *w)
+{
+    struct escalation_row row = {.count = s->counted + s->waiting, .last_at_us = s->last_us};
+    int st = w != NULL && s->id != 0 ? escalation_row_count(w, s->id, s->waiting, s->last_us, &row)
+                                     : MI_ESTORE;
+    if (st == 0) {
+        s->counted = row.count;
+        s->waiting = 0;
+    }
+    return st == MI_ENOENT ? st : escalation_update_file(dir, s->file, row.count, row.last_at_us);
+}
+
+static int write_count(struct escalation_memory *s, int vault_fd, struct writer *w)
+{
+    int dir = vault_dir_sub(vault_fd, VAULT_ESCALATIONS, false);
+    if (dir < 0)
+        return MI_ENOENT;
+    if (w != NULL)
+        writer_wait(w, ESCALATION_WAIT_US);
+    /* without the lock, the count is written with the next occurrence, or at the end */
+    int st = escalation_lock(dir) ? count(s, dir, w) : 0;
+    close(dir);
+    return st;
+}
+
+/* ---- problems ------------------------------------------------------------------------------- */
+
+struct names {
+    struct buf server, tool, method; /* owned; sanitized */
+};
+
+static void names_close(struct names *n)
+{
+    buf_close(&n->server);
+    buf_close(&n->tool);
+    buf_close(&n->method);
+}
+
+/* *ret points into `n`. 0 or MI_ENOMEM. */
+static int problem_of(const struct escalation *e, struct names *n, struct escalation_problem *ret)
+{
+    escalation_name(&n->server, e->server != NULL ? slice_of(e->server) : (struct slice){0});
+    escalation_name(&n->tool, e->tool);
+    escalation_name(&n->method, e->method);
+    *ret = (struct escalation_problem){
+        .cause = escalation_cause_name(e->cause),
+        .server = slice_of(buf_str(&n->server)),
+        .tool = n->tool.n > 0 ? buf_slice(&n->tool) : (struct slice){0},
+        .method = n->method.n > 0 ? buf_slice(&n->method) : (struct slice){0},
+    };
+    return n->server.failed || n->tool.failed || n->method.failed ? MI_ENOMEM : 0;
+}
+
+static uint64_t key_of(const struct escalation_problem *p)
+{
+    struct slice call = p->tool.n > 0 ? p->tool : p->method;
+    const struct slice parts[] = {slice_of(p->cause), p->server,
+                                  slice_of(p->tool.n > 0 ? "t" : "m"), call};
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < MI_COUNT(parts); i++)
+        for (size_t k = 0; k <= parts[i].n; k++) /* 0 ends each part */
+            h = (h ^ (k < parts[i].n ? (unsigned char)parts[i].p[k] : 0)) * 1099511628211u;
+    return h != 0 ? h : 1;
+}
+
+static struct escalation_memory *find(struct escalations *m, uint64_t key)
+{
+    for (size_t i = 0; i < MI_COUNT(m->slot); i++)
+        if (m->slot[i].key == key)
+            return &m->slot[i];
+    return NULL;
+}
+
+/* A slot for a new problem: the least recently used. */
+static struct escalation_memory *take_slot(struct escalations *m, int vault_fd, struct writer *w)
+{
+    struct escalation_memory *old = &m->slot[0];
+    for (size_t i = 1; i < MI_COUNT(m->slot); i++)
+        if (m->slot[i].last_us < old->last_us)
+            old = &m->slot[i];
+    if (old->key != 0 && old->waiting > 0)
+        (void)write_count(old, vault_fd, w); /* if this fails, the occurrences are not counted */
+    return old;
+}
+
+/* Counts another occurrence of a problem in a slot. MI_ENOENT: its file does not exist any more. */
+static int count_again(struct escalation_memory *s, int vault_fd, struct writer *w, int64_t at_us)
+{
+    s->waiting++;
+    s->last_us = at_us;
+    if (at_us >= s->written_us && at_us - s->written_us < ESCALATION_QUIET_US)
+        return 0;
+    s->written_us = at_us;
+    return write_count(s, vault_fd, w);
+}
+
+/* Counts the occurrence in the row of s->id, unless the row was made for it: then *ret_new. */
+static int count_in_row(struct escalation_memory *s, int dir, struct writer *w,
+                        const struct escalation *e, struct escalation_row *ret, bool *ret_new)
+{
+    int st = escalation_row_count(w, s->id, 0, e->at_us, ret);
+    *ret_new = st == 0 && ret->first_at_us == e->at_us && escalation_file_is_of(dir, ret->file, e);
+    return st == 0 && !*ret_new ? escalation_row_count(w, s->id, 1, e->at_us, ret) : st;
+}
+
+/* Finds a recent file about the problem and counts the occurrence there. The directory is locked. MI_ENOENT: none. */
+static int count_known(struct escalation_memory *s, int dir, struct writer *w,
+                       const struct escalation_problem *p, const char *recent,
+                       const struct escalation *e, bool *ret_new)
+{
+    struct escalation_row row;
+    int64_t at_us = e->at_us;
+    int st = w != NULL
+                 ? escalation_row_find(w, p, at_us - ESCALATION_AGAIN_US,
+                                       at_us + ESCALATION_AGAIN_US, ESCALATION_FILES_MAX, &s->id)
+                 : MI_ESTORE;
+    if (st == 0)
+        st = count_in_row(s, dir, w, e, &row, ret_new);
+    if (st == 0) {
+        memcpy(s->file, row.file, sizeof s->file);
+        s->first_us = row.first_at_us;
+        s->counted = row.count;
+        return escalation_update_file(dir, s->file, row.count, row.last_at_us);
+    }
+    if (st == MI_ENOENT || p->method.n > 0 || recent[0] == '\0')
+        return MI_ENOENT;
+    /* No database: a recent file with this cause and server is about the same problem, unless it is about a call.
+     * Its count is not updated. */
+    memcpy(s->file, recent, sizeof s->file);
+    s->first_us = at_us;
+    s->counted = 1;
+    return 0;
+}
+
+static int start_problem(struct escalation_memory *s, int vault_fd, struct writer *w,
+                         const struct escalation *e, const struct escalation_problem *p,
+                         bool *ret_new)
+{
+    char suffix[ESCALATION_SUFFIX_MAX], recent[ESCALATION_FILE_MAX] = {0};
+    int dir = vault_dir_sub(vault_fd, VAULT_ESCALATIONS, true);
+    if (dir < 0)
+        return MI_EIO;
+    *s = (struct escalation_memory){.written_us = e->at_us, .last_us = e->at_us, .counted = 1};
+    *ret_new = false;
+    escalation_suffix(e, suffix);
+    if (w != NULL)
+        writer_wait(w, ESCALATION_WAIT_US);
+    int st = MI_ENOENT;
+    if (escalation_lock(dir)) {
+        escalation_scan(dir, suffix, e->at_us, recent);
+        st = count_known(s, dir, w, p, recent, e, ret_new);
+    }
+    if (st == MI_ENOENT) {
+        struct escalation_row row = {.first_at_us = e->at_us, .last_at_us = e->at_us, .count = 1};
+        st = escalation_make_file(dir, e, suffix, row.file);
+        memcpy(s->file, row.file, sizeof s->file);
+        s->first_us = e->at_us;
+        s->counted = 1;
+        s->id = 0;
+        if (st == 0 && w != NULL && escalation_row_add(w, p, &row, &s->id) < 0)
+            s->id = 0; /* counted in this session only */
+        *ret_new = true;
+    }
+    if (st == 0)
+        s->key = key_of(p);
+    int error = errno;
+    close(dir);
+    errno = error;
+    return st;
+}
+
+int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
+                     const struct escalation *e, struct buf *ret_path, bool *ret_new)
+{
+    struct names names = {0};
+    struct escalation_problem p;
+    bool is_new = false;
+    int st = problem_of(e, &names, &p);
+    struct escalation_memory *s = st == 0 ? find(m, key_of(&p)) : NULL;
+    if (st == 0)
+        st = MI_ENOENT;
+    if (s != NULL && e->at_us - s->first_us < ESCALATION_AGAIN_US)
+        st = count_again(s, vault_fd, w, e->at_us);
+    if (st == MI_ENOENT) {
+        if (s == NULL)
+            s = take_slot(m, vault_fd, w);
+        st = start_problem(s, vault_fd, w, e, &p, &is_new);
+    }
+    names_close(&names);
+    if (st < 0)
+        return st;
+    buf_printf(ret_path, VAULT_ESCALATIONS "/%s", s->file);
+    *ret_new = is_new;
+    return ret_path->failed ? MI_ENOMEM : 0;
+}
+
+void escalations_close(struct escalations *m, int vault_fd, struct writer *w)
+{
+    for (size_t i = 0; i < MI_COUNT(m->slot); i++)
+        if (m->slot[i].key != 0 && m->slot[i].waiting > 0)
+            (void)write_count(&m->slot[i], vault_fd, w);
+    *m = (struct escalations){0};
+}

@@ -1,0 +1,53 @@
+/* escalation.h - VAULT/Escalations: a file for each problem that a person should look at.
+ *
+ * Escalations/20261121T101540.043Z-hang-files.md: Markdown with flat YAML front matter; docs/vault.md
+ * describes it. If the same cause occurs again for the same server and tool (for calls without a tool: the same
+ * method) within ESCALATION_AGAIN_US of the first time, no new file is made. The number of occurrences is in the
+ * table `escalations` of the database (vault/store/escalation_rows.h); `count` and `last_at` in the file follow it.
+ *
+ * Rules     the text: record/process/escalation_text.h; the files: record/process/escalation_files.h. The directory is
+ *           locked (flock) meanwhile. If the lock is not acquired within ESCALATION_WAIT_US, a new problem gets a
+ *           file anyway (possibly a duplicate), and a count is written later.
+ *           An occurrence that was written before, by a process that was killed, gets the same file again: *ret_new
+ *           is true once more, and it is not counted twice.
+ *           At most ESCALATION_FILES_MAX files per hour, cause and server; further problems are counted in the
+ *           newest of these files.
+ *           Without the database (it may be the problem), files are still made, and counted in memory.
+ * Owns      the occurrences that have not been written to the database.
+ * Errors    MI_EIO (errno kept), MI_ENOMEM. Callers log a warning and go on.
+ * Blocks    on the disk: a new file is synced; and up to ESCALATION_WAIT_US for the lock of the database. Counts
+ *           are written at most once per ESCALATION_QUIET_US. */
+#ifndef MI_RECORD_PROCESS_ESCALATION_H
+#define MI_RECORD_PROCESS_ESCALATION_H
+
+#include "journal/entry.h"
+#include "record/process/escalation_files.h"
+
+#define ESCALATION_QUIET_US ((int64_t)1000000)
+#define ESCALATION_FILES_MAX 32
+/* Bytes of each text, unless a comment says otherwise. */
+#define ESCALATION_TEXT_MAX ((size_t)4 << 10)
+
+/* The latest problems of this session. Initialize with zeros. */
+struct escalations {
+    struct escalation_memory {
+        uint64_t key; /* hash of cause, server and tool; 0: free slot */
+        int64_t id;   /* of the row; 0: the database could not be written */
+        char file[ESCALATION_FILE_MAX];
+        int64_t first_us;   /* wall clock; when the file was made */
+        int64_t written_us; /* when the count was last written */
+        int64_t last_us;    /* when the problem last occurred */
+        uint64_t counted;   /* the count in the row when it was last read */
+        uint64_t waiting;   /* occurrences not added to the row yet */
+    } slot[16];
+};
+
+/* Writes a new file, or counts another occurrence. vault_fd: the vault's directory. w: NULL if the
+ * database is not open. Appends "Escalations/…" to ret_path; *ret_new: the file is new, and the user should be
+ * notified. 0, MI_EIO or MI_ENOMEM. */
+MI_MUST int escalation_write(struct escalations *m, int vault_fd, struct writer *w,
+                             const struct escalation *e, struct buf *ret_path, bool *ret_new);
+/* Writes the occurrences that have not been counted yet. Call at the end of a session. */
+void escalations_close(struct escalations *m, int vault_fd, struct writer *w);
+
+#endif

@@ -1,0 +1,276 @@
+#include "record/process/escalation_files.h"
+
+#include "base/clock.h"
+#include "journal/uid.h"
+#include "record/process/escalation_text.h"
+#include "vault/store/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_MAX ((size_t)1 << 20) /* a larger file was not made by this program */
+#define SERVER_MAX 64              /* bytes of a server's name in a file's name */
+#define STAMP_LEN 20               /* 20261121T101540.043Z */
+#define WIP ".new-"                /* prefix of a file that is not complete yet */
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void time_stamp(int64_t wall_us, char ret[STAMP_LEN + 1])
+{
+    struct tm tm;
+    time_t s = (time_t)(wall_us / 1000000);
+    char text[64] = {0};
+    if (gmtime_r(&s, &tm) != NULL) {
+        size_t n = strftime(text, sizeof text, "%Y%m%dT%H%M%S", &tm);
+        snprintf(text + n, sizeof text - n, ".%03dZ", (int)(wall_us / 1000 % 1000));
+    }
+    memcpy(ret, text, STAMP_LEN);
+    ret[STAMP_LEN] = '\0';
+}
+
+/* "-hang-files.md": the part after the time stamp. Characters other than letters, digits, `.`, `_` and
+ * `-` become `_`. */
+void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MAX])
+{
+    char server[SERVER_MAX + 1];
+    size_t n = 0;
+    for (const char *s = e->server != NULL ? e->server : ""; *s != '\0' && n < SERVER_MAX; s++) {
+        bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+                     (*s >= '0' && *s <= '9') || *s == '.' || *s == '_' || *s == '-';
+        server[n++] = plain ? *s : '_';
+    }
+    server[n] = '\0';
+    snprintf(ret, ESCALATION_SUFFIX_MAX, "-%s-%s.md", escalation_cause_name(e->cause),
+             n > 0 ? server : "server");
+}
+
+/* ---- reading and writing in the directory --------------------------------------------------- */
+
+static int write_all(int fd, const struct buf *b)
+{
+    for (size_t done = 0; done < b->n;) {
+        ssize_t n = write(fd, b->p + done, b->n - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return MI_EIO;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int read_all(int dir, const char *name, struct buf *b)
+{
+    struct stat st;
+    int fd = vault_dir_file(dir, name, O_RDONLY);
+    if (fd < 0)
+        return MI_EIO;
+    b->max = FILE_MAX;
+    ssize_t n = -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+        (size_t)st.st_size <= FILE_MAX && buf_reserve(b, (size_t)st.st_size)) {
+        n = pread(fd, b->p, (size_t)st.st_size, 0);
+        b->n = n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    return n > 0 ? 0 : MI_EIO;
+}
+
+/* Writes a complete file under a temporary name. ret_name has ESCALATION_FILE_MAX bytes. */
+static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_name)
+{
+    char unique[UID_LEN + 1];
+    if (uid_make(clock_wall_us(), unique) < 0)
+        return MI_EIO;
+    snprintf(ret_name, ESCALATION_FILE_MAX, WIP "%s", unique);
+    int fd = vault_dir_file(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL);
+    if (fd < 0)
+        return MI_EIO;
+    int st = write_all(fd, b);
+    if (st == 0 && sync && fsync(fd) != 0)
+        st = MI_EIO;
+    int e = errno;
+    if (close(fd) != 0 && st == 0) {
+        st = MI_EIO;
+        e = errno;
+    }
+    if (st < 0)
+        unlinkat(dir, ret_name, 0);
+    errno = e;
+    return st;
+}
+
+/* Renames to a name that is not in use; MI_EIO with EEXIST if it is. */
+static int put_in_place(int dir, const char *temporary, const char *name)
+{
+    if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return MI_EIO;
+    /* not supported by the file system: the lock on the directory excludes other proxies */
+    if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return MI_EIO;
+    }
+    return renameat(dir, temporary, dir, name) == 0 ? 0 : MI_EIO;
+}
+
+/* Closing the descriptor releases the lock. */
+bool escalation_lock(int dir)
+{
+    for (int64_t until = clock_mono_us() + ESCALATION_WAIT_US;;) {
+        if (flock(dir, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if ((errno != EWOULDBLOCK && errno != EINTR) || clock_mono_us() >= until)
+            return false;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+/* ---- the count in a file -------------------------------------------------------------------- */
+
+/* Replaces the value of a line `key: value` of the front matter. false: there is no such line. */
+static bool set_value(struct buf *file, const char *key, const char *value)
+{
+    char start[32];
+    size_t n = (size_t)snprintf(start, sizeof start, "\n%s: ", key);
+    const char *end = file->n > 3 ? memmem(file->p + 3, file->n - 3, "\n---\n", 5) : NULL;
+    const char *at = end != NULL ? memmem(file->p, (size_t)(end - file->p), start, n) : NULL;
+    if (at == NULL || !slice_begins(buf_slice(file), "---\n"))
+        return false;
+    const char *eol = memchr(at + n, '\n', (size_t)(end + 1 - at) - n);
+    struct buf changed = {0};
+    buf_add(&changed, file->p, (size_t)(at + n - file->p));
+    buf_adds(&changed, value);
+    buf_add(&changed, eol, (size_t)(file->p + file->n - eol));
+    buf_close(file);
+    *file = changed;
+    return true;
+}
+
+/* Replaces the file by a copy with a new count. MI_ENOENT: the file was removed or was not made by this program. */
+int escalation_update_file(int dir, const char *name, uint64_t count, int64_t last_us)
+{
+    struct buf file = {0};
+    char temporary[ESCALATION_FILE_MAX], number[24], last_at[CLOCK_TEXT_MAX + 2],
+        utc[CLOCK_TEXT_MAX];
+    clock_utc_text(last_us, utc);
+    snprintf(last_at, sizeof last_at, "\"%s\"", utc);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)count);
+    int st = read_all(dir, name, &file) < 0 || !set_value(&file, "count", number) ||
+                     !set_value(&file, "last_at", last_at)
+                 ? MI_ENOENT
+                 : 0;
+    if (file.failed)
+        st = MI_ENOMEM;
+    if (st == 0)
+        st = write_temporary(dir, &file, false, temporary);
+    if (st == 0 && renameat(dir, temporary, dir, name) != 0) {
+        int e = errno;
+        unlinkat(dir, temporary, 0);
+        errno = e;
+        st = MI_EIO;
+    }
+    buf_close(&file);
+    return st;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* Removes a temporary file left by a killed process. */
+static void remove_stale(int dir, const char *name)
+{
+    struct stat st;
+    if (strncmp(name, WIP, strlen(WIP)) == 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) &&
+        clock_wall_us() / 1000000 - (int64_t)st.st_mtime > ESCALATION_AGAIN_US / 1000000)
+        unlinkat(dir, name, 0);
+}
+
+/* Removes stale files; *ret_recent (ESCALATION_FILE_MAX bytes) is the newest recent file with this suffix, or "". */
+void escalation_scan(int dir, const char *suffix, int64_t at_us,
+                     char ret_recent[ESCALATION_FILE_MAX])
+{
+    char from[STAMP_LEN + 1], to[STAMP_LEN + 1];
+    time_stamp(at_us - ESCALATION_AGAIN_US, from);
+    time_stamp(at_us + ESCALATION_AGAIN_US, to); /* the clock may have been set back */
+    ret_recent[0] = '\0';
+    int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = again >= 0 ? fdopendir(again) : NULL;
+    if (d == NULL && again >= 0)
+        close(again);
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        const char *name = e->d_name;
+        size_t n = strlen(name);
+        remove_stale(dir, name);
+        if (n > STAMP_LEN && n < ESCALATION_FILE_MAX && strcmp(name + STAMP_LEN, suffix) == 0 &&
+            strncmp(name, from, STAMP_LEN) >= 0 && strncmp(name, to, STAMP_LEN) <= 0 &&
+            strcmp(name, ret_recent) > 0)
+            memcpy(ret_recent, name, n + 1);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
+/* Whether the file of this name describes this very occurrence: everything up to its first time is equal. */
+static bool describes(int dir, const char *name, const struct buf *text)
+{
+    static const char end[] = "\nlast_at: ";
+    struct buf file = {0};
+    const char *at = memmem(text->p, text->n, end, sizeof end - 1);
+    size_t n = at != NULL ? (size_t)(at - text->p) : text->n;
+    bool same = read_all(dir, name, &file) == 0 && file.n >= n && memcmp(file.p, text->p, n) == 0;
+    buf_close(&file);
+    return same;
+}
+
+bool escalation_file_is_of(int dir, const char *name, const struct escalation *e)
+{
+    struct buf text = {0};
+    escalation_text(&text, e);
+    bool same = !text.failed && describes(dir, name, &text);
+    buf_close(&text);
+    return same;
+}
+
+int escalation_make_file(int dir, const struct escalation *e, const char *suffix,
+                         char ret_name[ESCALATION_FILE_MAX])
+{
+    struct buf b = {0};
+    char temporary[ESCALATION_FILE_MAX], stamp[STAMP_LEN + 1];
+    escalation_text(&b, e);
+    int st = b.failed ? MI_ENOMEM : write_temporary(dir, &b, true, temporary);
+    if (st < 0) {
+        buf_close(&b);
+        return st;
+    }
+    /* if another file has the same name, use the next free millisecond */
+    bool made = false;
+    for (int i = 0; i < 1000; i++) {
+        time_stamp(e->at_us + i * 1000, stamp);
+        snprintf(ret_name, ESCALATION_FILE_MAX, "%s%s", stamp, suffix);
+        st = put_in_place(dir, temporary, ret_name);
+        made = st == 0;
+        if (made || errno != EEXIST)
+            break;
+        if (describes(dir, ret_name, &b)) {
+            st = 0;
+            break;
+        }
+        errno = EEXIST;
+    }
+    int error = errno;
+    buf_close(&b);
+    if (!made)
+        unlinkat(dir, temporary, 0);
+    else if (fsync(dir) != 0)
+        error = errno; /* the file exists; a power cut may lose it */
+    errno = error;
+    return st;
+}

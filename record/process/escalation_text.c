@@ -1,0 +1,292 @@
+#include "record/process/escalation_text.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "redact/sanitizer.h"
+
+#define VALUE_MAX 256          /* characters of a value in the front matter */
+#define NAME_BYTES 1024        /* of a name in the database */
+#define LONG ((size_t)1 << 20) /* of a longer text only the size is shown */
+
+/* Hints for the reader, by cause. */
+static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
+    [ESCALATION_HANG] =
+        "The server may be waiting for something that never arrives: a host on the network, a "
+        "lock, or input on a terminal. The post-mortem says what its process was waiting in. If "
+        "such calls are just slow, give them more time: `--timeout tool:NAME=5m`.",
+    [ESCALATION_CRASH_LOOP] =
+        "Start the server by hand with the command above and see what it prints. The last lines "
+        "of its stderr, if any, are below. Clients pass few environment variables, often only "
+        "HOME and PATH: set the others that the server needs in the client's configuration.",
+    [ESCALATION_AUTH] =
+        "The server's credentials were rejected. Renew them where the server reads them, often "
+        "`env` in the client's configuration, and restart the server. The interposer does not "
+        "send such calls again.",
+    [ESCALATION_RECORD_ERROR] =
+        "Check that the disk is not full, and that the vault exists and is writable. When "
+        "recording works again, `gap` events say how many messages were not recorded. With "
+        "`--on-record-error stop`, a session ends instead of continuing without a record.",
+};
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* Selects how a text is searched for secrets. */
+enum text_kind { TEXT_PLAIN, TEXT_MESSAGE, TEXT_VALUE, TEXT_LINE };
+
+struct text {
+    struct slice s;
+    enum text_kind kind;
+    struct redact_lines *lines; /* for TEXT_LINE */
+};
+
+static struct text plain(struct slice s)
+{
+    return (struct text){.s = s, .kind = TEXT_PLAIN};
+}
+
+static struct text message(struct slice s)
+{
+    return (struct text){.s = s, .kind = TEXT_MESSAGE};
+}
+
+static struct text value(struct slice s)
+{
+    return (struct text){.s = s, .kind = TEXT_VALUE};
+}
+
+static int sanitize(struct redact *r, struct text t, struct buf *out, size_t *ret_n)
+{
+    switch (t.kind) {
+    case TEXT_MESSAGE:
+        return redact_message(r, t.s, REDACT_CONTENT, out, ret_n);
+    case TEXT_VALUE:
+        return redact_value(r, t.s, out, ret_n);
+    case TEXT_LINE:
+        return redact_line(r, t.lines, t.s, out, ret_n);
+    default:
+        return redact_text(r, t.s, out, ret_n);
+    }
+}
+
+/* Appends the sanitized text. Every text that is not a constant must be appended through this function. */
+static void add_sanitized(struct buf *b, struct text t)
+{
+    struct redact *r = redact_present();
+    struct buf clean = {0};
+    size_t n = 0;
+    if (t.s.n > LONG)
+        buf_printf(b, "[%zu bytes]", t.s.n);
+    else if (r == NULL || sanitize(r, t, &clean, &n) < 0)
+        b->failed = true;
+    else
+        buf_slice_add(b, n > 0 ? buf_slice(&clean) : t.s);
+    buf_close(&clean);
+}
+
+/* A value of the front matter: a JSON string, which is also a valid YAML string. */
+static void add_value(struct buf *b, const char *key, struct slice text)
+{
+    struct buf clean = {0};
+    if (text.p == NULL)
+        return;
+    add_sanitized(&clean, plain(text));
+    buf_printf(b, "%s: ", key);
+    text_json_truncated(b, buf_slice(&clean), VALUE_MAX);
+    buf_addc(b, '\n');
+    b->failed |= clean.failed;
+    buf_close(&clean);
+}
+
+void escalation_name(struct buf *b, struct slice text)
+{
+    struct buf clean = {0};
+    if (text.n == 0)
+        return;
+    add_sanitized(&clean, plain(text));
+    text_utf8(b, text_head(buf_slice(&clean), NAME_BYTES));
+    b->failed |= clean.failed;
+    buf_close(&clean);
+}
+
+/* A paragraph. Escapes what Markdown would render as a link, an image, code or HTML. */
+static void add_prose(struct buf *b, struct slice text)
+{
+    struct buf clean = {0}, visible = {0};
+    if (text.n == 0)
+        return;
+    add_sanitized(&clean, plain(text));
+    text_visible(&visible, text_head(buf_slice(&clean), ESCALATION_TEXT_MAX));
+    for (size_t i = 0; i < visible.n; i++) {
+        if (strchr("\\<[`", visible.p[i]) != NULL)
+            buf_addc(b, '\\');
+        buf_addc(b, visible.p[i]);
+    }
+    buf_adds(b, "\n\n");
+    b->failed |= clean.failed || visible.failed;
+    buf_close(&clean);
+    buf_close(&visible);
+}
+
+/* Turns an error text into a sentence: with a capital letter and a full stop. */
+static void add_sentence(struct buf *b, struct slice text)
+{
+    struct buf s = {0};
+    buf_slice_add(&s, text);
+    if (s.n > 0 && s.p[0] >= 'a' && s.p[0] <= 'z')
+        s.p[0] = (char)(s.p[0] - 'a' + 'A');
+    if (s.n > 0 && s.p[s.n - 1] != '.')
+        buf_addc(&s, '.');
+    add_prose(b, buf_slice(&s));
+    b->failed |= s.failed;
+    buf_close(&s);
+}
+
+/* An indented code line: no character in it can end it or be rendered as markup. */
+static void add_code(struct buf *b, struct text text)
+{
+    struct buf clean = {0};
+    add_sanitized(&clean, text);
+    struct slice head = text_head(buf_slice(&clean), ESCALATION_TEXT_MAX);
+    buf_adds(b, "    ");
+    text_visible(b, head);
+    if (head.n < clean.n)
+        buf_printf(b, "… [+%zu bytes]", clean.n - head.n);
+    buf_addc(b, '\n');
+    b->failed |= clean.failed;
+    buf_close(&clean);
+}
+
+static void add_code_part(struct buf *b, const char *title, struct text text)
+{
+    if (text.s.n == 0)
+        return;
+    buf_printf(b, "%s:\n\n", title);
+    add_code(b, text);
+    buf_addc(b, '\n');
+}
+
+static struct slice text_of(const char *s)
+{
+    return s != NULL ? slice_of(s) : (struct slice){0};
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static void add_time(struct buf *b, const char *key, int64_t wall_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_utc_text(wall_us, text);
+    buf_printf(b, "%s: \"%s\"\n", key, text);
+}
+
+static void add_front_matter(struct buf *b, const struct escalation *e)
+{
+    buf_adds(b, "---\n");
+    buf_printf(b, "cause: %s\n", escalation_cause_name(e->cause));
+    add_value(b, "server", text_of(e->server));
+    if (e->tool.n > 0)
+        add_value(b, "tool", e->tool);
+    if (e->method.n > 0)
+        add_value(b, "method", e->method);
+    add_value(b, "session", text_of(e->session));
+    if (e->seq != 0)
+        buf_printf(b, "seq: %llu\n", (unsigned long long)e->seq);
+    add_time(b, "first_at", e->at_us);
+    add_time(b, "last_at", e->at_us);
+    buf_adds(b, "count: 1\n");
+    add_value(b, "action", text_of(e->action));
+    buf_adds(b, "interposer: \"" MI_VERSION "\"\n---\n\n");
+}
+
+static void add_call(struct buf *b, const struct escalation *e)
+{
+    if (e->command == NULL && e->method.n == 0 && e->request.n == 0)
+        return;
+    buf_adds(b, e->method.n > 0 ? "## The call\n\n" : "## The server\n\n");
+    if (e->method.n > 0) {
+        struct buf line = {0};
+        buf_slice_add(&line, e->method);
+        if (e->tool.n > 0) {
+            buf_addc(&line, ' ');
+            buf_slice_add(&line, e->tool);
+        }
+        add_code(b, plain(buf_slice(&line)));
+        buf_addc(b, '\n');
+        b->failed |= line.failed;
+        buf_close(&line);
+    }
+    add_code_part(b, "The server's command", value(text_of(e->command)));
+    add_code_part(b, "The request", message(e->request));
+    add_code_part(b, "The answer", message(e->answer));
+}
+
+static void add_look(struct buf *b, const struct escalation *e)
+{
+    buf_adds(b, "## What to look at\n\n");
+    buf_adds(b, hints[e->cause]);
+    buf_adds(b, "\n\n");
+    add_prose(b, e->look);
+    if (e->session != NULL) {
+        struct buf line = {0};
+        buf_adds(b, "To see the whole session, message by message:\n\n");
+        buf_printf(&line, "mcp-interposer show %s", e->session);
+        add_code(b, plain(buf_slice(&line)));
+        buf_addc(b, '\n');
+        b->failed |= line.failed;
+        buf_close(&line);
+    }
+}
+
+static void add_stderr(struct buf *b, const struct escalation *e)
+{
+    size_t first = e->stderr_n > ESCALATION_LINES_MAX ? e->stderr_n - ESCALATION_LINES_MAX : 0;
+    if (e->stderr_n == 0)
+        return;
+    buf_adds(b, "## Last lines of the server's stderr\n\n");
+    struct redact_lines lines = {0}; /* a private key may span several lines */
+    for (size_t i = 0; i < e->stderr_n; i++) {
+        struct buf before = {0};
+        struct text t = {.s = e->stderr_lines[i], .kind = TEXT_LINE, .lines = &lines};
+        if (i >= first)
+            add_code(b, t);
+        else
+            add_sanitized(&before, t);
+        buf_close(&before);
+    }
+    buf_addc(b, '\n');
+}
+
+static void add_body(struct buf *b, const struct escalation *e)
+{
+    buf_printf(b, "# %s\n\n", escalation_cause_name(e->cause));
+    if (e->happened.n > 0) {
+        buf_adds(b, "## What happened\n\n");
+        add_sentence(b, e->happened);
+    }
+    add_call(b, e);
+    if (e->done.n > 0) {
+        buf_adds(b, "## What was done\n\n");
+        add_prose(b, e->done);
+    }
+    add_look(b, e);
+    if (e->post_mortem.n > 0 || e->post_mortem_json.n > 0) {
+        buf_adds(b, "## Post-mortem\n\n");
+        add_prose(b, e->post_mortem);
+        if (e->post_mortem_json.n > 0) {
+            add_code(b, value(e->post_mortem_json));
+            buf_addc(b, '\n');
+        }
+    }
+    add_stderr(b, e);
+    if (e->last_to_server.n > 0 || e->last_to_client.n > 0) {
+        buf_adds(b, "## Last messages\n\n");
+        add_code_part(b, "To the server", message(e->last_to_server));
+        add_code_part(b, "To the client", message(e->last_to_client));
+    }
+}
+
+void escalation_text(struct buf *b, const struct escalation *e)
+{
+    add_front_matter(b, e);
+    add_body(b, e);
+}

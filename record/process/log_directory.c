@@ -1,0 +1,273 @@
+#include "record/process/log_directory.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "redact/sanitizer.h"
+#include "vault/store/dir.h"
+#include "wire/json/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define GATHER_MAX ((size_t)1 << 20) /* a larger buffer is freed after use */
+#define LOOK_US 1000000
+
+void log_directory_open(struct log_directory *a, const char *session, const char *server)
+{
+    *a = (struct log_directory){.fd = -1};
+    struct json_out j = json_out_to(&a->who);
+    json_out_str(&j, "session", session);
+    struct buf name = {0};
+    if (redact_append(slice_of(server), &name) < 0)
+        a->who.failed = true;
+    json_out_text(&j, "server", buf_slice(&name));
+    buf_close(&name);
+}
+
+void log_directory_close(struct log_directory *a)
+{
+    buf_close(&a->lines);
+    buf_close(&a->who);
+    buf_close(&a->clean);
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+}
+
+/* The sanitized text. Valid until the next clean_ call. */
+static struct slice clean_text(struct log_directory *a, struct slice text)
+{
+    struct redact *r = redact_present();
+    size_t n = 0;
+    if (r == NULL || redact_text(r, text, &a->clean, &n) < 0)
+        a->lines.failed = true;
+    else if (n > 0)
+        return buf_slice(&a->clean);
+    return text;
+}
+
+/* As clean_text(), for the text between the quotes of a JSON string. */
+static struct slice clean_raw(struct log_directory *a, struct slice raw)
+{
+    struct redact *r = redact_present();
+    struct buf quoted = {0};
+    size_t n = 0;
+    if (raw.n == 0)
+        return raw; /* {NULL, 0} included */
+    if (r != NULL && !redact_maybe(r, raw) && memchr(raw.p, '\\', raw.n) == NULL)
+        return raw; /* the common case */
+    buf_addc(&quoted, '"');
+    buf_slice_add(&quoted, raw);
+    buf_addc(&quoted, '"');
+    if (r == NULL || quoted.failed || redact_value(r, buf_slice(&quoted), &a->clean, &n) < 0)
+        a->lines.failed = true;
+    buf_close(&quoted);
+    return n > 0 ? (struct slice){a->clean.p + 1, a->clean.n - 2} : raw;
+}
+
+static struct slice clean_json(struct log_directory *a, struct slice json)
+{
+    struct redact *r = redact_present();
+    size_t n = 0;
+    if (r == NULL || redact_value(r, json, &a->clean, &n) < 0)
+        a->lines.failed = true;
+    return n > 0 ? buf_slice(&a->clean) : json;
+}
+
+static void add_string(struct log_directory *a, struct json_out *j, const char *name,
+                       struct slice raw)
+{
+    json_out_name(j, name);
+    buf_addc(j->b, '"');
+    text_json_visible(j->b, clean_raw(a, raw));
+    buf_addc(j->b, '"');
+}
+
+static void add_3_digits(struct buf *b, int64_t v)
+{
+    buf_add(
+        b,
+        (char[]){'.', (char)('0' + v / 100 % 10), (char)('0' + v / 10 % 10), (char)('0' + v % 10)},
+        4);
+}
+
+/* The text of the second is cached. */
+static void add_time(struct log_directory *a, struct json_out *j, int64_t wall_us)
+{
+    if (wall_us / 1000000 != a->second) {
+        a->second = wall_us / 1000000;
+        clock_utc_text(wall_us, a->second_text);
+        a->second_text[sizeof "2026-01-31T23:59:59" - 1] = '\0';
+    }
+    json_out_name(j, "time");
+    buf_addc(j->b, '"');
+    buf_adds(j->b, a->second_text);
+    add_3_digits(j->b, wall_us / 1000 % 1000);
+    buf_adds(j->b, "Z\"");
+}
+
+static void add_arguments(struct log_directory *a, struct json_out *j, const struct invocation *x)
+{
+    struct buf *b = j->b;
+    struct redact *r = redact_present();
+    bool heads_only = a->level != RECORD_FULL && json_key_is(x->method, "tools/call");
+    size_t n = 0;
+    struct slice text = x->arguments;
+    if (r == NULL ||
+        redact_arguments(r, text, heads_only ? REDACT_CONTENT : REDACT_SECRETS, &a->clean, &n) < 0)
+        b->failed = true;
+    if (n > 0)
+        text = buf_slice(&a->clean);
+    json_out_name(j, "arguments");
+    if (x->arguments.n == x->arguments_n) {
+        text_json_visible(b, text);
+        return;
+    }
+    size_t at = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
+    struct buf head = {0};
+    buf_add(&head, text.p, at);
+    buf_printf(&head, "… [+%zu bytes]", x->arguments_n - size_min(at, x->arguments_n));
+    text_json(b, buf_slice(&head));
+    if (head.failed)
+        b->failed = true;
+    buf_close(&head);
+}
+
+static void add_result(struct log_directory *a, struct json_out *j, struct slice result)
+{
+    struct buf *b = j->b;
+    struct slice text = clean_text(a, result);
+    size_t n = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
+    json_out_name(j, "result");
+    text_json(b, (struct slice){text.p, n});
+    if (n < text.n && !b->failed) {
+        b->n--; /* the closing quote */
+        buf_adds(b, "…\"");
+    }
+}
+
+static void add_error(struct log_directory *a, struct json_out *j, const struct invocation *x)
+{
+    json_out_object(j, "error");
+    json_out_raw(j, "code", x->error_code);
+    if (a->level != RECORD_MINIMAL)
+        json_out_visible(j, "message", clean_json(a, x->error_message));
+    json_out_end(j);
+}
+
+void log_directory_add(struct log_directory *a, const struct invocation *x)
+{
+    struct buf *b = &a->lines;
+    size_t before = b->n;
+    bool bodies = a->level != RECORD_MINIMAL;
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    add_time(a, &j, x->wall_us);
+    json_out_members(&j, buf_slice(&a->who));
+    json_out_int(&j, "seq", (int64_t)x->seq);
+    add_string(a, &j, "method", x->method);
+    if (x->target.p != NULL)
+        add_string(a, &j, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
+    if (x->arguments.p != NULL && bodies)
+        add_arguments(a, &j, x);
+    json_out_quoted(&j, "status", slice_of(call_status_name(x->status)));
+    if (x->error_code.p != NULL)
+        add_error(a, &j, x);
+    json_out_int(&j, "duration_ms", x->duration_us / 1000);
+    add_3_digits(b, x->duration_us % 1000);
+    json_out_uint(&j, "request_bytes", x->request_bytes);
+    json_out_uint(&j, "response_bytes", x->response_bytes);
+    if (x->result.p != NULL && bodies)
+        add_result(a, &j, x->result);
+    json_out_end(&j);
+    json_out_line(&j);
+    if (b->failed || a->who.failed) { /* out of memory: drop this line, keep the earlier ones */
+        b->failed = false;
+        b->n = before;
+        log_warn("a line of the log directory was dropped: out of memory");
+    }
+}
+
+static int open_day(struct log_directory *a, int vault_fd, const char *day)
+{
+    char name[64];
+    size_t n = strlen(day);
+    memcpy(name, day, n);
+    memcpy(name + n, ".jsonl", sizeof ".jsonl");
+    int logs = vault_dir_sub(vault_fd, VAULT_LOGS, true);
+    int dir = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, true) : -1;
+    int fd = -1;
+    if (dir >= 0)
+        fd = vault_dir_file(dir, name, O_WRONLY | O_APPEND | O_CREAT);
+    int e = errno;
+    if (logs >= 0)
+        close(logs);
+    if (dir >= 0)
+        close(dir);
+    errno = e;
+    if (fd < 0)
+        return MI_EIO;
+    a->fd = fd;
+    memcpy(a->day, day, n + 1);
+    return 0;
+}
+
+/* Opens today's file, also if it was removed since it was opened. */
+static int ready(struct log_directory *a, int vault_fd, int64_t wall_us)
+{
+    char day[CLOCK_TEXT_MAX];
+    clock_utc_day(wall_us, day);
+    bool look = wall_us - a->looked_us >= LOOK_US || wall_us < a->looked_us;
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && !look)
+        return 0;
+    a->looked_us = wall_us;
+    if (a->fd >= 0 && strcmp(day, a->day) == 0 && vault_dir_linked(a->fd))
+        return 0;
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+    return open_day(a, vault_fd, day);
+}
+
+static int write_lines(struct log_directory *a, struct slice lines)
+{
+    if (a->torn && write(a->fd, "\n", 1) != 1)
+        return MI_EIO;
+    a->torn = false;
+    while (lines.n > 0) {
+        ssize_t n = write(a->fd, lines.p, lines.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return MI_EIO;
+        a->torn = (size_t)n < lines.n && lines.p[n - 1] != '\n';
+        lines.p += n;
+        lines.n -= (size_t)n;
+    }
+    return 0;
+}
+
+void log_directory_drop(struct log_directory *a)
+{
+    buf_clear(&a->lines);
+}
+
+void log_directory_flush(struct log_directory *a, int vault_fd)
+{
+    if (a->lines.n == 0)
+        return;
+    int st = vault_fd >= 0 ? ready(a, vault_fd, clock_wall_us()) : MI_ENOENT;
+    if (st == 0)
+        st = write_lines(a, buf_slice(&a->lines));
+    if (st < 0 && !a->failing)
+        log_warn("cannot write the log directory, its lines are dropped: %s",
+                 st == MI_ENOENT ? "the vault is not open" : strerror(errno));
+    a->failing = st < 0;
+    if (a->lines.cap > GATHER_MAX)
+        buf_close(&a->lines);
+    else
+        buf_clear(&a->lines);
+}

@@ -1,0 +1,45 @@
+/* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each UTC day.
+ *
+ * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after it, in
+ * one call, whole lines only; docs/vault.md describes their fields. The database is the record; the log is
+ * a convenience. If it cannot be written, lines are dropped and one warning is logged.
+ *
+ * Texts from messages are sanitized here, as in the database.
+ *
+ * Owns      the buffered lines and the descriptor of the day's file.
+ * Blocks    on the disk only. */
+#ifndef MI_RECORD_PROCESS_LOG_DIRECTORY_H
+#define MI_RECORD_PROCESS_LOG_DIRECTORY_H
+
+#include "journal/entry.h"
+#include "vault/store/sanitize.h"
+
+#define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a result, or of long arguments */
+
+struct log_directory {
+    enum record_level level; /* RECORD_MINIMAL: no arguments, results or error messages */
+    struct buf clean;        /* owned: scratch */
+    struct buf who;          /* owned: the members session and server of every line */
+    struct buf lines;        /* owned: whole lines, not yet written */
+    int fd;                  /* -1: not open */
+    char day[32];            /* of fd */
+    int64_t looked_us;       /* when the file was last checked for removal */
+    int64_t second;          /* the time in second_text, since the Unix epoch */
+    char second_text[32];
+    bool failing; /* the last write failed */
+    bool torn;    /* the file ends in the middle of a line */
+};
+
+/* session: its uid. Both are copied. */
+void log_directory_open(struct log_directory *a, const char *session, const char *server);
+void log_directory_close(struct log_directory *a);
+void log_directory_add(struct log_directory *a, const struct invocation *x);
+/* Forgets the buffered lines. */
+void log_directory_drop(struct log_directory *a);
+/* Removes the buffered lines that are in the files already, written by a process that was killed before it could say
+ * so. Reads the files from the day of the first line until today. */
+void log_directory_resume(struct log_directory *a, int vault_fd);
+/* Writes the buffered lines. vault_fd: the vault's directory; -1: the vault is not open. */
+void log_directory_flush(struct log_directory *a, int vault_fd);
+
+#endif

@@ -1,0 +1,120 @@
+/* log_resume.c - finds buffered lines in the files of the log directory. */
+#include "record/process/log_directory.h"
+
+#include "base/clock.h"
+#include "vault/store/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PART ((size_t)64 << 10)
+#define DAY_US INT64_C(86400000000)
+#define DAYS_MAX 31 /* files that are read */
+#define LINE_MAX_BYTES ((size_t)1 << 20)
+
+/* The lines were written in their order, so only the first one that was not found yet is compared. */
+struct search {
+    struct slice left; /* buffered lines that were not found yet */
+    struct buf file;   /* owned: bytes of the file, beginning with a line */
+};
+
+/* The first line of a text, with its newline; empty: there is no whole one. */
+static struct slice first_line(struct slice text)
+{
+    const char *end = text.n > 0 ? memchr(text.p, '\n', text.n) : NULL;
+    return (struct slice){text.p, end != NULL ? (size_t)(end + 1 - text.p) : 0};
+}
+
+static void compare_lines(struct search *s)
+{
+    struct slice text = buf_slice(&s->file);
+    for (struct slice line; (line = first_line(text)).n > 0; text.p += line.n, text.n -= line.n) {
+        if (!slice_eq(line, first_line(s->left)))
+            continue;
+        s->left.p += line.n;
+        s->left.n -= line.n;
+    }
+    memmove(s->file.p, text.p, text.n);
+    s->file.n = text.n;
+}
+
+/* Returns the bytes after the last whole line of the file. */
+static struct slice search_file(struct search *s, int fd)
+{
+    buf_clear(&s->file);
+    while (s->left.n > 0 && s->file.n < LINE_MAX_BYTES && buf_reserve(&s->file, PART)) {
+        ssize_t n = read(fd, s->file.p + s->file.n, PART);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        s->file.n += (size_t)n;
+        compare_lines(s);
+    }
+    return buf_slice(&s->file);
+}
+
+/* The process may have been killed in the middle of a line: then only its rest is missing. */
+static void take_torn(struct search *s, struct slice torn)
+{
+    struct slice line = first_line(s->left);
+    if (torn.n > 0 && torn.n < line.n && memcmp(torn.p, line.p, torn.n) == 0) {
+        s->left.p += torn.n;
+        s->left.n -= torn.n;
+    }
+}
+
+static int open_file(int vault_fd, const char *day)
+{
+    char name[CLOCK_TEXT_MAX + sizeof ".jsonl"];
+    snprintf(name, sizeof name, "%s.jsonl", day);
+    int logs = vault_dir_sub(vault_fd, VAULT_LOGS, false);
+    int dir = logs >= 0 ? vault_dir_sub(logs, VAULT_ACTIONS, false) : -1;
+    int fd = dir >= 0 ? vault_dir_file(dir, name, O_RDONLY) : -1;
+    if (dir >= 0)
+        close(dir);
+    if (logs >= 0)
+        close(logs);
+    return fd;
+}
+
+/* The day of the first line, which begins with {"time":"2026-01-31; 0: unknown. */
+static int64_t day_of(struct slice lines)
+{
+    static const char start[] = "{\"time\":\"";
+    struct tm tm = {0};
+    char day[11] = "";
+    if (lines.n < sizeof start + sizeof day || memcmp(lines.p, start, sizeof start - 1) != 0)
+        return 0;
+    memcpy(day, lines.p + sizeof start - 1, sizeof day - 1);
+    return strptime(day, "%Y-%m-%d", &tm) != NULL ? (int64_t)timegm(&tm) * 1000000 : 0;
+}
+
+void log_directory_resume(struct log_directory *a, int vault_fd)
+{
+    struct search s = {.left = buf_slice(&a->lines)};
+    char today[CLOCK_TEXT_MAX], day[CLOCK_TEXT_MAX];
+    int64_t day_us = day_of(s.left), now_us = clock_wall_us();
+    if (day_us == 0)
+        return;
+    clock_utc_day(now_us, today);
+    if (now_us - day_us > DAYS_MAX * DAY_US)
+        day_us = now_us - DAYS_MAX * DAY_US;
+    for (; day_us <= now_us && s.left.n > 0; day_us += DAY_US) {
+        clock_utc_day(day_us, day);
+        int fd = open_file(vault_fd, day);
+        if (fd < 0)
+            continue;
+        struct slice torn = search_file(&s, fd);
+        if (strcmp(day, today) == 0) /* the file that is written next */
+            take_torn(&s, torn);
+        close(fd);
+    }
+    buf_close(&s.file);
+    if (s.left.n > 0)
+        memmove(a->lines.p, s.left.p, s.left.n);
+    a->lines.n = s.left.n;
+}

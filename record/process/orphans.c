@@ -1,0 +1,136 @@
+#include "record/process/orphans.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "journal/file.h"
+#include "record/process/store.h"
+#include "redact/sanitizer.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct search {
+    const char *vault;
+    void (*between)(void *ctx);
+    void *ctx;
+};
+
+struct orphan {
+    const struct search *search;
+    struct ring ring;
+    struct session_start start;
+    struct store *store;
+    struct redact *rules; /* owned: the active ones and those of the session */
+};
+
+static bool is_same_vault(const char *vault, struct slice of)
+{
+    struct stat a, b;
+    char *other = strndup(of.p, of.n);
+    bool same = other != NULL &&
+                (strcmp(vault, other) == 0 || (stat(vault, &a) == 0 && stat(other, &b) == 0 &&
+                                               a.st_ino == b.st_ino && a.st_dev == b.st_dev));
+    free(other);
+    return same;
+}
+
+static int open_rules(struct orphan *o)
+{
+    struct buf error = {0};
+    struct redact *active = redact_present();
+    int st = active != NULL ? redact_open_copy(&o->rules, active, &error) : MI_ENOMEM;
+    if (st == 0 && o->start.redact_rules.p != NULL)
+        st = redact_add_rules(o->rules, o->start.redact_rules, &error);
+    if (st < 0)
+        log_warn("a journal of a killed session is not stored, its rules are invalid: %s",
+                 buf_str(&error));
+    buf_close(&error);
+    return st;
+}
+
+static enum store_result try_batch(struct orphan *o, size_t *ret_n)
+{
+    struct redact *active = redact_swap(o->rules);
+    enum store_result result = store_batch(o->store, &o->ring, ret_n);
+    redact_swap(active);
+    return result;
+}
+
+/* Stores everything, then ends the session. */
+static bool store_all(struct orphan *o)
+{
+    int64_t until = clock_mono_us() + ORPHANS_WAIT_US;
+    for (;;) {
+        size_t n = 0;
+        enum store_result result = try_batch(o, &n);
+        if (result == STORE_DAMAGED || (result == STORE_DONE && n == 0))
+            result = store_end(o->store, &o->ring);
+        else if (result == STORE_DONE)
+            result = STORE_BUSY; /* there may be more */
+        if (o->search->between != NULL)
+            o->search->between(o->search->ctx);
+        if (result == STORE_DONE)
+            return true;
+        if (result != STORE_BUSY || (n == 0 && clock_mono_us() >= until))
+            return false;
+    }
+}
+
+static bool is_unfinished(int fd)
+{
+    uint32_t magic = 0; /* written last */
+    struct stat st;
+    return fstat(fd, &st) == 0 && pread(fd, &magic, sizeof magic, 0) >= 0 && magic == 0 &&
+           clock_wall_us() - (int64_t)st.st_mtime * 1000000 > ORPHANS_UNFINISHED_US;
+}
+
+/* The journal is locked for this process. */
+static void store_orphan(const struct search *s, const struct journal_file *f)
+{
+    struct orphan o = {.search = s};
+    if (ring_open(&o.ring, f->fd) < 0) {
+        if (is_unfinished(f->fd))
+            journal_file_remove(f);
+        return;
+    }
+    bool done = false;
+    if (form_read_start(ring_start(&o.ring), &o.start) == 0 &&
+        is_same_vault(s->vault, o.start.vault) && open_rules(&o) == 0 &&
+        store_open(&o.store, &o.start, NULL, NULL) == 0) {
+        store_take_over(o.store, &o.ring);
+        done = store_all(&o);
+    }
+    store_close(o.store);
+    ring_close(&o.ring);
+    redact_close(o.rules);
+    if (done)
+        journal_file_remove(f);
+}
+
+/* Another process may have stored and removed it meanwhile. */
+static bool is_linked(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+static bool on_journal(void *ctx, const struct journal_file *f)
+{
+    const struct search *s = ctx;
+    struct journal_file own;
+    if (journal_file_is_held(f, JOURNAL_WRITER) || journal_file_is_held(f, JOURNAL_READER) ||
+        journal_file_open(&own, f->uid) < 0)
+        return true;
+    if (!journal_file_is_held(&own, JOURNAL_WRITER) && is_linked(own.fd))
+        store_orphan(s, &own);
+    journal_file_close(&own);
+    return true;
+}
+
+void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx)
+{
+    struct search s = {.vault = vault, .between = between, .ctx = ctx};
+    if (journal_file_each(on_journal, &s) < 0)
+        log_debug("the journals of killed sessions cannot be listed");
+}

@@ -1,0 +1,20 @@
+/* orphans.h - stores the journals that are left after both processes of a session were killed.
+ *
+ * A journal is an orphan if neither of its locks is held. It is stored as the session's own recorder would have done:
+ * with the session's rules for secrets in addition to the active ones, exactly once (store.h). Then the session is closed and the
+ * journal removed. If several processes find it, one of them stores it. A journal of another version of the program
+ * is left alone; so is one that cannot be stored now. A file that never became a journal, because its proxy was killed
+ * while making it, is removed after ORPHANS_UNFINISHED_US.
+ * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database. One opendir(3) if there is no journal. */
+#ifndef MI_RECORD_PROCESS_ORPHANS_H
+#define MI_RECORD_PROCESS_ORPHANS_H
+
+#include "base/base.h"
+
+#define ORPHANS_WAIT_US 2000000
+#define ORPHANS_UNFINISHED_US 60000000 /* it may be one that is being made */
+
+/* Stores the orphans of this vault, which need not exist. between: called after each transaction; NULL: nothing. */
+void orphans_store(const char *vault, void (*between)(void *ctx), void *ctx);
+
+#endif

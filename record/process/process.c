@@ -1,0 +1,271 @@
+#include "record/process/process.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/os/confine.h"
+#include "base/os/title.h"
+#include "record/process/previous_tools.h"
+#include "record/process/upkeep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NICE 5
+
+struct recording {
+    const struct process_config *cfg;
+    struct journal_file file; /* its own description */
+    struct ring ring;
+    struct store *store;
+    struct upkeep upkeep;
+    bool is_open;      /* the proxy was told that the vault is open */
+    bool gone;         /* the proxy has exited */
+    bool damaged;      /* nothing more can be read from the journal */
+    int64_t end_by_us; /* when the end is given up; 0: the session has not ended */
+};
+
+/* ---- the proxy ------------------------------------------------------------------------------ */
+
+static void tell(const struct recording *p, char what)
+{
+    (void)send(p->cfg->control, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* or it has exited */
+}
+
+static void on_changed(void *ctx)
+{
+    tell(ctx, 'c');
+}
+
+static void on_tools_wanted(void *ctx)
+{
+    struct recording *p = ctx;
+    const char *vault = store_vault(p->store);
+    int fd =
+        vault != NULL ? previous_tools_file(vault, store_name(p->store), store_uid(p->store)) : -1;
+    if (fd < 0)
+        return;
+    char what = 't';
+    struct iovec text = {&what, 1};
+    union {
+        char bytes[CMSG_SPACE(sizeof fd)];
+        struct cmsghdr align;
+    } control = {0};
+    struct msghdr m = {.msg_iov = &text,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    if (sendmsg(p->cfg->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+        log_debug("the previous tools are not compared: %s", strerror(errno));
+    close(fd);
+}
+
+static void on_escalated(void *ctx, enum escalation_cause cause, const char *path)
+{
+    struct recording *p = ctx;
+    log_error("the server needs attention: server=%s cause=%s file=%s", store_name(p->store),
+              escalation_cause_name(cause), path);
+    if (p->cfg->notifier >= 0)
+        (void)send(p->cfg->notifier, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static bool has_ended(const struct recording *p)
+{
+    return p->gone || atomic_load(&p->ring.shared->ended) != 0;
+}
+
+static void kill_server(const struct recording *p)
+{
+    pid_t group = atomic_load(&p->ring.shared->server_group);
+    if (atomic_load(&p->ring.shared->ended) == 0 && group > 1 && group != getpgrp())
+        kill(-group, SIGKILL);
+}
+
+/* Receives the wake-ups, and finds out whether the proxy has exited. */
+static void listen_to_proxy(struct recording *p)
+{
+    char what;
+    ssize_t n = -1;
+    while (!p->gone && ((n = recv(p->cfg->control, &what, 1, MSG_DONTWAIT)) > 0 || errno == EINTR))
+        if (n == 0)
+            break;
+    if (!p->gone && (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))) {
+        p->gone = true;
+        kill_server(p);
+    }
+    if (p->end_by_us == 0 && has_ended(p))
+        p->end_by_us = clock_mono_us() + PROCESS_GIVE_UP_US;
+}
+
+/* us: -1: until something arrives. */
+static void wait_for_proxy(const struct recording *p, int64_t us)
+{
+    struct pollfd f = {p->cfg->control, POLLIN, 0};
+    int64_t ms = us > 0 ? us / 1000 + 1 : us;
+    (void)poll(&f, p->gone ? 0 : 1, ms < INT_MAX ? (int)ms : INT_MAX);
+}
+
+/* ---- storing -------------------------------------------------------------------------------- */
+
+_Noreturn static void leave(struct recording *p, int status)
+{
+    upkeep_close(&p->upkeep);
+    store_close(p->store);
+    _exit(status);
+}
+
+/* From now on the process needs only the vault and the journals. */
+static void opened(struct recording *p)
+{
+    if (p->is_open)
+        return;
+    int dir[] = {store_vault_fd(p->store), journal_file_open_dir()};
+    size_t n = dir[1] >= 0 ? 2 : 1;
+    atomic_store(&p->ring.shared->confined, (uint32_t)confine_self(dir, n));
+    if (n > 1)
+        close(dir[1]);
+    p->is_open = true;
+    tell(p, 'o');
+}
+
+/* Handles what every call of the store may return. Returns the pause before the next try, in microseconds. */
+static int64_t pause_after(struct recording *p, enum store_result result)
+{
+    switch (result) {
+    case STORE_DONE:
+        opened(p);
+        return 0;
+    case STORE_BUSY:
+        return 0; /* it has waited for the lock */
+    case STORE_FAILING:
+        upkeep_pause(&p->upkeep);
+        store_escalate_early(p->store, &p->ring);
+        return STORE_RETRY_US;
+    case STORE_GONE:
+        leave(p, EX_TEMPFAIL);
+    case STORE_DAMAGED:
+        log_error("the journal is damaged, the rest of the session is not recorded: session=%s",
+                  store_uid(p->store));
+        p->damaged = true;
+        if (ring_set_trouble(&p->ring, RING_FAILING))
+            tell(p, 'c');
+        return 0;
+    }
+    return 0;
+}
+
+/* Stores everything that is published. Returns the pause before the next try, in microseconds; -1: done. */
+static int64_t store_published(struct recording *p)
+{
+    while (!p->damaged) {
+        size_t n;
+        enum store_result result = store_batch(p->store, &p->ring, &n);
+        int64_t pause_us = pause_after(p, result);
+        if (result == STORE_DONE && n > 0)
+            upkeep_stored(&p->upkeep);
+        else if (result != STORE_DAMAGED)
+            return result == STORE_DONE ? -1 : pause_us;
+        listen_to_proxy(p);
+    }
+    return -1;
+}
+
+static void on_between(void *ctx)
+{
+    struct recording *p = ctx;
+    listen_to_proxy(p);
+    (void)store_published(p); /* the loop tries again */
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* Everything is stored. Returns the pause before the next try, in microseconds. */
+static int64_t end(struct recording *p)
+{
+    upkeep_close(&p->upkeep);
+    enum store_result result = store_end(p->store, &p->ring);
+    if (result != STORE_DONE)
+        return pause_after(p, result);
+    journal_file_remove(&p->file);
+    if (store_step != NULL)
+        store_step("removed");
+    leave(p, EX_OK);
+}
+
+static void give_up_if_late(struct recording *p)
+{
+    if (p->end_by_us == 0 || clock_mono_us() < p->end_by_us)
+        return;
+    log_error("some messages were not recorded: session=%s%s", store_uid(p->store),
+              p->file.has_name ? "; the next command that reads this vault tries again" : "");
+    leave(p, EX_UNAVAILABLE);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+static void gather(const struct recording *p)
+{
+    if (!p->cfg->start.sync_full && !has_ended(p))
+        nanosleep(&(struct timespec){0, PROCESS_GATHER_US * 1000}, NULL);
+}
+
+static void run(struct recording *p)
+{
+    for (;;) {
+        listen_to_proxy(p);
+        bool ended = has_ended(p);
+        int64_t pause_us = store_published(p);
+        if (pause_us < 0 && ended)
+            pause_us = end(p);
+        if (pause_us >= 0) {
+            give_up_if_late(p);
+            wait_for_proxy(p, pause_us);
+            continue;
+        }
+        int64_t us = upkeep_idle(&p->upkeep);
+        listen_to_proxy(p);
+        if (!has_ended(p) && (p->damaged || ring_sleep(&p->ring))) {
+            wait_for_proxy(p, us);
+            ring_awake(&p->ring);
+        }
+        gather(p);
+    }
+}
+
+_Noreturn static void fail(const char *what)
+{
+    log_error("the recorder process cannot open %s: %s", what, strerror(errno));
+    _exit(EX_OSERR);
+}
+
+void process_run(const struct process_config *cfg)
+{
+    static const struct store_calls calls = {
+        .changed = on_changed, .tools_wanted = on_tools_wanted, .escalated = on_escalated};
+    struct recording p = {.cfg = cfg};
+    title_set("mcp-recorder", "mcp-interposer: recorder of %.*s", (int)cfg->start.name.n,
+              cfg->start.name.p);
+    if (journal_file_reopen(&p.file, cfg->file) < 0 || ring_open(&p.ring, p.file.fd) < 0)
+        fail("the journal");
+    close(cfg->file->fd); /* or the writer's lock would outlive the writer */
+    if (nice(NICE) < 0)
+        log_debug("the recorder runs with normal priority");
+    if (store_open(&p.store, &cfg->start, &calls, &p) < 0)
+        fail("its store");
+    atomic_store(&p.ring.shared->reader_pid, getpid());
+    store_take_over(p.store, &p.ring);
+    upkeep_open(&p.upkeep, p.store, cfg->retention, on_between, &p);
+    run(&p);
+    leave(&p, EX_SOFTWARE);
+}

@@ -1,0 +1,38 @@
+/* process.h - the recorder process: stores what its proxy appends to the journal, and looks after the vault.
+ *
+ * It sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and one look at dead sessions shortly
+ * after the start are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is
+ * stored in a transaction.
+ *
+ * Proxy to recorder on `control`, one datagram each: `w`: records were published. Its end: the proxy has exited; if
+ * shared->ended is not set, it was killed: the server's process group is killed at once.
+ * Recorder to proxy: `o`: the vault is open (once); `c`: tail or trouble has changed; `t`, with a file
+ * in memory: the tools of this server in its previous session: its uid, a newline, a JSON-RPC result.
+ *
+ * End       when the session has ended and everything is stored, the session is closed, the journal removed: EX_OK. If that is
+ *           not possible within PROCESS_GIVE_UP_US, the journal is left to orphans.h: EX_UNAVAILABLE. EX_TEMPFAIL: the
+ *           vault was removed; a new process makes it again. EX_OSERR: the journal cannot be used.
+ * Blocks    it is a process of its own. */
+#ifndef MI_RECORD_PROCESS_PROCESS_H
+#define MI_RECORD_PROCESS_PROCESS_H
+
+#include "journal/file.h"
+#include "journal/form.h"
+#include "vault/upkeep/prune/remove.h"
+
+#define PROCESS_GATHER_US 1000
+#define PROCESS_GIVE_UP_US 10000000
+
+struct process_config {
+    struct session_start start; /* borrowed */
+    const struct retention *retention;
+    const struct journal_file *file; /* the writer's; its fd is closed */
+    int control;                     /* nonblocking SOCK_SEQPACKET */
+    int text;                        /* nonblocking, and stderr of the process */
+    int notifier; /* takes paths of escalation files, one datagram each; -1: none */
+};
+
+/* In the child, after detach_process(). */
+_Noreturn void process_run(const struct process_config *cfg);
+
+#endif

@@ -1,0 +1,201 @@
+#include "record/process/store_state.h"
+
+#include "vault/store/bodies.h"
+
+#include <stdlib.h>
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static char *copy(struct slice s)
+{
+    return strndup(s.p != NULL ? s.p : "", s.n);
+}
+
+int store_open(struct store **ret, const struct session_start *start,
+               const struct store_calls *calls, void *ctx)
+{
+    struct store *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    *s = (struct store){.start = start,
+                        .ctx = ctx,
+                        .uid = copy(start->uid),
+                        .vault = copy(start->vault),
+                        .name = copy(start->name),
+                        .command = copy(start->command),
+                        .host = copy(start->host),
+                        .dir.fd = -1,
+                        .log.fd = -1,
+                        .escalated_at = RING_NONE};
+    if (calls != NULL)
+        s->calls = *calls;
+    if (s->uid == NULL || s->vault == NULL || s->name == NULL || s->command == NULL ||
+        s->host == NULL) {
+        store_close(s);
+        return MI_ENOMEM;
+    }
+    log_directory_open(&s->log, s->uid, s->name);
+    s->log.level = start->level;
+    *ret = s;
+    return 0;
+}
+
+void store_close(struct store *s)
+{
+    if (s == NULL)
+        return;
+    store_close_writer(s);
+    vault_dir_close(&s->dir);
+    log_directory_close(&s->log);
+    buf_close(&s->text);
+    buf_close(&s->escalated);
+    free(s->uid);
+    free(s->vault);
+    free(s->name);
+    free(s->command);
+    free(s->host);
+    free(s);
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+void store_take_over(struct store *s, struct ring *r)
+{
+    struct ring_shared *k = r->shared;
+    uint64_t trying = atomic_load(&k->trying);
+    if (trying != RING_NONE) {
+        bool again = trying == atomic_load(&k->killed_by);
+        atomic_store(&k->kills, again ? atomic_load(&k->kills) + 1 : 1);
+        atomic_store(&k->killed_by, trying);
+        atomic_store(&k->trying, RING_NONE);
+    }
+    if (ring_release(r))
+        store_changed(s);
+}
+
+/* The escalation that comes next has its own transactions. */
+static int begin_batch(struct store *s, struct ring *r)
+{
+    uint32_t kind;
+    struct slice bytes;
+    uint64_t at;
+    int st = ring_next(r, &kind, &bytes, &at);
+    if (st < 0)
+        return st;
+    if (kind == ENTRY_ESCALATION)
+        entries_escalate(s, r->shared, bytes, at);
+    r->at = at; /* it is the next one again */
+    return writer_begin(s->w, STORE_WAIT_US);
+}
+
+static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)
+{
+    size_t sum = 0, portion = s->portion < 20 ? s->portion : 20;
+    size_t rows = ((size_t)STORE_ROWS >> portion) + 1, most = STORE_BYTES >> portion;
+    uint64_t killed_by = atomic_load(&r->shared->killed_by);
+    if (killed_by != RING_NONE && r->at <= killed_by)
+        rows = 1; /* the process may have been killed by an earlier entry of its transaction */
+    for (size_t n = 0; n < rows && sum < most; n++) {
+        uint32_t kind;
+        struct slice bytes;
+        uint64_t at;
+        if (ring_next(r, &kind, &bytes, &at) < 0)
+            break; /* damaged: the next batch finds out */
+        if (kind == ENTRY_ESCALATION && n > 0) {
+            r->at = at;
+            break;
+        }
+        int st = entries_add(s, r->shared, kind, bytes, at);
+        if (st < 0)
+            return st;
+        sum += bytes.n;
+        *ret_n = n + 1;
+    }
+    return writer_position(s->w, s->session_id, r->at);
+}
+
+static void take_new_bodies(struct store *s)
+{
+    int64_t from, to;
+    if (!writer_new_bodies(s->w, &from, &to))
+        return;
+    if (s->bodies_to != from)
+        s->bodies_from = from;
+    s->bodies_to = to;
+}
+
+enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n)
+{
+    size_t n = 0;
+    *ret_n = 0;
+    if (ring_behind(r) == 0 && s->resumed)
+        return STORE_DONE;
+    enum store_result ready = store_ready(s, r);
+    if (ready != STORE_DONE)
+        return ready;
+    int st = begin_batch(s, r);
+    if (st == MI_ENOENT)
+        return STORE_DONE;
+    if (st == MI_EPROTO)
+        return STORE_DAMAGED;
+    if (st == 0)
+        st = fill_batch(s, r, &n);
+    store_at_step("filled");
+    if (st == 0)
+        st = writer_commit(s->w);
+    atomic_store(&r->shared->trying, RING_NONE);
+    if (st < 0)
+        return store_failed(s, r, st);
+    store_at_step("committed");
+    log_directory_flush(&s->log, s->dir.fd);
+    store_at_step("logged");
+    if (ring_release(r))
+        store_changed(s);
+    store_at_step("released");
+    take_new_bodies(s);
+    *ret_n = n;
+    return store_fine(s, r);
+}
+
+/* ---- queries and upkeep --------------------------------------------------------------------- */
+
+const char *store_vault(const struct store *s)
+{
+    return s->w != NULL ? s->dir.path : NULL;
+}
+
+int store_vault_fd(const struct store *s)
+{
+    return s->dir.fd;
+}
+
+const char *store_name(const struct store *s)
+{
+    return s->name;
+}
+
+const char *store_uid(const struct store *s)
+{
+    return s->uid;
+}
+
+int64_t store_wal_pages(const struct store *s)
+{
+    return s->w != NULL ? writer_wal_pages(s->w) : 0;
+}
+
+bool store_checkpoint(struct store *s)
+{
+    return s->w != NULL && writer_checkpoint(s->w) == 0;
+}
+
+bool store_write_out(struct store *s)
+{
+    int64_t n = s->bodies_to - s->bodies_from;
+    if (n <= 0 || s->w == NULL)
+        return false;
+    n = n < STORE_WRITE_OUT ? n : STORE_WRITE_OUT;
+    bodies_write_out(s->dir.path, s->uid, s->bodies_from, s->bodies_from + n);
+    s->bodies_from += n;
+    return true;
+}

@@ -1,0 +1,79 @@
+/* store.h - stores the entries of a journal: rows, events, session metadata, log lines, escalations.
+ *
+ * Once      the position up to which entries are stored is written in the transaction that stores them (writer_position()).
+ *           Entries before it are skipped by the next process: each message and event is stored exactly once,
+ *           whenever a process is killed. Log lines are written after the commit and before ring_release(); those that
+ *           a killed process has written are found in the files and not written again. An escalation that it has
+ *           written is found as well.
+ * Killers   shared->trying is the position of the entry being processed, until its transaction is committed. After a kill,
+ *           each entry up to that position is stored in a transaction of its own. A message that killed its process
+ *           STORE_KILLS_MAX times is stored without its body, any other entry is skipped, and an event `unrecordable`
+ *           is added. If it kills again, the message is skipped, too.
+ * Vault     made if it is missing. If it was removed while open: STORE_GONE; the caller exits (process.h).
+ * Owns      the vault's directory, the writer, the log directory's lines.
+ * Blocks    on the disk, and STORE_WAIT_US for the database's lock. An escalation waits as its header says. */
+#ifndef MI_RECORD_PROCESS_STORE_H
+#define MI_RECORD_PROCESS_STORE_H
+
+#include "journal/form.h"
+#include "journal/ring.h"
+
+#define STORE_ROWS 1000 /* entries of a transaction */
+#define STORE_BYTES                                                                                \
+    ((size_t)1 << 20)         /* bytes of a transaction; it ends after the entry that exceeds it */
+#define STORE_WAIT_US 20000   /* for the lock, at each try */
+#define STORE_RETRY_US 250000 /* pause before the next try after STORE_FAILING */
+#define STORE_KILLS_MAX 3
+
+enum store_result {
+    STORE_DONE,
+    STORE_BUSY,    /* another process holds the lock: try again at once */
+    STORE_FAILING, /* try again after STORE_RETRY_US; the reason was logged */
+    STORE_GONE,    /* the vault was removed */
+    STORE_DAMAGED, /* the journal is damaged from here on: store_end() */
+};
+
+/* What the owner of a store does. Each may be NULL. */
+struct store_calls {
+    void (*changed)(void *ctx);      /* `tail` or `trouble` has changed, and the writer waits */
+    void (*tools_wanted)(void *ctx); /* again after a kill */
+    /* There is a new escalation file; path: absolute. Again after a kill. */
+    void (*escalated)(void *ctx, enum escalation_cause cause, const char *path);
+};
+
+struct store;
+
+/* start: borrowed until store_close(). Does not open the vault yet. 0 or MI_ENOMEM. */
+MI_MUST int store_open(struct store **ret, const struct session_start *start,
+                       const struct store_calls *calls, void *ctx);
+void store_close(struct store *s); /* NULL is fine */
+
+/* Call once for each journal that was opened: finishes what a killed reader did not, and finds out what killed it. */
+void store_take_over(struct store *s, struct ring *r);
+/* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
+MI_MUST enum store_result store_ready(struct store *s, struct ring *r);
+/* Stores published entries in one transaction and releases them. *ret_n: their number; STORE_DONE and 0: there are
+ * none. Sets shared->trouble. */
+MI_MUST enum store_result store_batch(struct store *s, struct ring *r, size_t *ret_n);
+/* While nothing can be stored: writes the files of the escalations that wait in the journal. */
+void store_escalate_early(struct store *s, struct ring *r);
+/* Ends the session in the vault after the last entry. If shared->ended is not set, the session was killed: it is closed
+ * as running_end() does, and shared->ended is set. Then only the journal is left to remove. STORE_DONE, or try again. */
+MI_MUST enum store_result store_end(struct store *s, struct ring *r);
+
+/* Of the open vault; NULL, -1: it is not open. */
+const char *store_vault(const struct store *s);
+int store_vault_fd(const struct store *s);
+const char *store_name(const struct store *s); /* of the server */
+const char *store_uid(const struct store *s);
+int64_t store_wal_pages(const struct store *s);
+bool store_checkpoint(struct store *s); /* writer_checkpoint(); true: done */
+/* A part of the large bodies that are not on the disk yet, at most STORE_WRITE_OUT bytes, is written to it. false: there
+ * is none. */
+#define STORE_WRITE_OUT ((int64_t)8 << 20)
+bool store_write_out(struct store *s);
+
+/* For tests, which kill the process at a step; NULL. */
+extern void (*store_step)(const char *name);
+
+#endif

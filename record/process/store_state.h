@@ -1,0 +1,66 @@
+/* store_state.h - struct store, for store.c, session.c, entries.c and trouble.c. */
+#ifndef MI_RECORD_PROCESS_STORE_STATE_H
+#define MI_RECORD_PROCESS_STORE_STATE_H
+
+#include "record/process/escalation.h"
+#include "record/process/log_directory.h"
+#include "record/process/store.h"
+#include "vault/store/writer.h"
+
+struct store {
+    const struct session_start *start; /* borrowed */
+    struct store_calls calls;
+    void *ctx;
+    char *uid, *vault, *name, *command, *host; /* owned: texts of `start` */
+    struct vault_dir dir;
+    struct writer *w;   /* NULL: not open */
+    int64_t session_id; /* 0: not in the database, as far as known */
+    bool resumed;       /* the session is in the database, and entries stored before are released */
+    int64_t looked_us;  /* when the vault was last checked for removal */
+    struct log_directory log;
+    struct escalations escalations;
+    struct escalations early; /* written before their entries can be stored */
+    size_t early_n;           /* their files */
+    uint64_t early_to;        /* position: escalations before it were written early, or tried */
+    uint64_t reported_to;     /* position: escalations before it were reported */
+    struct buf escalated;     /* detail of the event for the entry at escalated_at; empty: none */
+    uint64_t escalated_at;
+    struct buf text;                /* scratch */
+    int64_t bodies_from, bodies_to; /* large bodies that are not on the disk yet */
+    enum ring_trouble lost_trouble; /* the worst one since the last ENTRY_LOST */
+    bool troubled;                  /* shared->trouble was set here */
+    bool failing;                   /* a warning was logged */
+    unsigned portion;               /* transactions have at most 1/2^portion of their normal size */
+    char reason[200];
+};
+
+static inline void store_at_step(const char *name)
+{
+    if (store_step != NULL)
+        store_step(name);
+}
+
+/* Opens the vault's directory and the writer. 0, or an error with s->reason. */
+MI_MUST int store_open_vault(struct store *s);
+void store_close_writer(struct store *s);
+/* Whether the vault was removed, which is logged. Looks at most once in after_us. */
+bool store_is_gone(struct store *s, int64_t after_us);
+void store_changed(struct store *s);
+/* These set shared->trouble, log its begin and its end, and return what the caller returns. */
+enum store_result store_fine(struct store *s, struct ring *r);
+enum store_result store_failing(struct store *s, struct ring *r); /* because of s->reason */
+/* The vault cannot be opened because its database is locked, for example by others that open it. Waits STORE_WAIT_US. */
+enum store_result store_busy(struct store *s, struct ring *r);
+/* A transaction failed with this status, or could not begin: rolls it back. If there is no space, the next ones are
+ * smaller until everything is stored. */
+enum store_result store_failed(struct store *s, struct ring *r, int st);
+
+/* Adds the entry at this position to the open transaction. 0, MI_ESTORE (see the writer) or MI_ENOMEM. */
+MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, struct slice bytes,
+                        uint64_t at);
+/* Adds the event `gap`. */
+MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
+/* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
+void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
+
+#endif

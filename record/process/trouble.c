@@ -1,0 +1,131 @@
+/* trouble.c - opening the vault, and what happens when it cannot be used. */
+#include "record/process/store_state.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+void (*store_step)(const char *name);
+
+void store_close_writer(struct store *s)
+{
+    writer_close(s->w);
+    s->w = NULL;
+    s->resumed = false;
+    s->session_id = 0;
+}
+
+int store_open_vault(struct store *s)
+{
+    struct buf error = {0};
+    int st = s->dir.fd >= 0 ? 0 : vault_dir_open(&s->dir, s->vault, true, &error);
+    if (st == 0)
+        st = writer_open(&s->w, &s->dir, s->start->sync_full, &error);
+    if (st == 0) {
+        writer_level(s->w, s->start->level);
+        if (s->start->stop_on_error)
+            writer_want_bodies(s->w);
+    } else {
+        snprintf(s->reason, sizeof s->reason, "%s",
+                 error.n > 0 ? buf_str(&error) : "out of memory");
+    }
+    buf_close(&error);
+    return st;
+}
+
+/* ---- a removed vault ------------------------------------------------------------------------ */
+
+/* Whether the vault's path leads to another directory than before, or to none. */
+static bool dir_is_gone(const struct vault_dir *d)
+{
+    struct stat open, now;
+    return d->fd >= 0 && (fstat(d->fd, &open) != 0 || stat(d->path, &now) != 0 ||
+                          open.st_ino != now.st_ino || open.st_dev != now.st_dev);
+}
+
+bool store_is_gone(struct store *s, int64_t after_us)
+{
+    int64_t now = clock_mono_us();
+    if (s->w != NULL && now - s->looked_us < after_us)
+        return false;
+    s->looked_us = now;
+    if (s->w != NULL ? !writer_vanished(s->w, s->vault) : !dir_is_gone(&s->dir))
+        return false;
+    log_warn("the vault was removed; creating it again: vault=%s", s->vault);
+    return true;
+}
+
+/* ---- trouble -------------------------------------------------------------------------------- */
+
+void store_changed(struct store *s)
+{
+    if (s->calls.changed != NULL)
+        s->calls.changed(s->ctx);
+}
+
+static void set_trouble(struct store *s, struct ring *r, enum ring_trouble trouble)
+{
+    if (trouble > s->lost_trouble)
+        s->lost_trouble = trouble;
+    s->troubled = trouble != RING_FINE;
+    if (ring_set_trouble(r, trouble))
+        store_changed(s);
+}
+
+enum store_result store_fine(struct store *s, struct ring *r)
+{
+    bool all = ring_behind(r) == 0;
+    if (s->failing && !all)
+        return STORE_DONE; /* the next batch may fail again */
+    if (s->failing)
+        log_warn("recording again");
+    if (all)
+        s->portion = 0;
+    s->failing = false;
+    set_trouble(s, r, RING_FINE);
+    return STORE_DONE;
+}
+
+enum store_result store_failing(struct store *s, struct ring *r)
+{
+    if (!s->failing)
+        log_warn("cannot record%s: %s", s->start->stop_on_error ? "" : ", messages wait in memory",
+                 s->reason);
+    s->failing = true;
+    set_trouble(s, r, RING_FAILING);
+    return STORE_FAILING;
+}
+
+enum store_result store_busy(struct store *s, struct ring *r)
+{
+    nanosleep(&(struct timespec){0, STORE_WAIT_US * 1000}, NULL);
+    set_trouble(s, r, RING_BUSY);
+    return STORE_BUSY;
+}
+
+/* A commit that failed may be found committed later, so the position is read again. */
+enum store_result store_failed(struct store *s, struct ring *r, int st)
+{
+    bool memory = st == MI_ENOMEM, busy = !memory && writer_busy(s->w);
+    bool full = memory || writer_full(s->w);
+    snprintf(s->reason, sizeof s->reason, "%s", memory ? "out of memory" : writer_error(s->w));
+    writer_rollback(s->w);
+    ring_rewind(r);
+    log_directory_drop(&s->log);
+    s->resumed = false;
+    if (busy) {
+        set_trouble(s, r, RING_BUSY);
+        return STORE_BUSY;
+    }
+    if (store_is_gone(s, 0))
+        return STORE_GONE;
+    s->portion += full;
+    if (!full)
+        store_close_writer(s);            /* the next try opens it again */
+    else if (writer_checkpoint(s->w) < 0) /* so that the log's space can be used again */
+        log_debug("checkpoint postponed: %s", writer_error(s->w));
+    return store_failing(s, r);
+}

@@ -1,0 +1,120 @@
+#include "record/process/upkeep.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/process/orphans.h"
+#include "vault/store/running.h"
+
+#define DAY_US ((int64_t)86400 * 1000000)
+#define STEP_PAUSE_US 20000    /* between two steps of pruning */
+#define FORCED_PAUSE_US 250000 /* between two checkpoints in a burst, if a reader prevents them */
+
+void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
+                 void (*between)(void *ctx), void *ctx)
+{
+    *u = (struct upkeep){.store = s,
+                         .rule = *rule,
+                         .due_us = clock_mono_us() + UPKEEP_DEAD_US,
+                         .between = between,
+                         .ctx = ctx};
+}
+
+void upkeep_close(struct upkeep *u)
+{
+    prune_close(u->prune);
+    u->prune = NULL;
+}
+
+void upkeep_pause(struct upkeep *u)
+{
+    upkeep_close(u);
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------- */
+
+static void checkpoint(struct upkeep *u)
+{
+    u->idle_us = 0;
+    if (!store_checkpoint(u->store))
+        log_debug("checkpoint postponed"); /* until more is stored */
+}
+
+void upkeep_stored(struct upkeep *u)
+{
+    int64_t pages = store_wal_pages(u->store), now = clock_mono_us();
+    if (pages >= UPKEEP_PAGES_MAX && now - u->forced_us >= FORCED_PAUSE_US) {
+        u->forced_us = now;
+        checkpoint(u);
+    } else if (pages >= UPKEEP_IDLE_PAGES) {
+        u->idle_us = now + UPKEEP_IDLE_US;
+    }
+}
+
+/* ---- timed work ----------------------------------------------------------------------------- */
+
+static bool has_rule(const struct retention *r)
+{
+    return r->older_us > 0 || r->keep_last > 0 || r->max_bytes > 0;
+}
+
+/* Returns the delay until the next step. */
+static int64_t prune_some(struct upkeep *u, const char *vault)
+{
+    struct buf error = {0};
+    bool done = false;
+    int st = 0;
+    if (u->prune == NULL) {
+        st = prune_open(&u->prune, vault, &u->rule, clock_wall_us(), &error);
+    } else if (!prune_is_quiet(u->prune)) {
+        return UPKEEP_QUIET_US;
+    } else {
+        st = prune_step(u->prune, &done, &error);
+    }
+    buf_close(&error); /* not reported here: `doctor` finds the cause */
+    if (st == MI_EFULL || (st == 0 && !done))
+        return st == 0 ? STEP_PAUSE_US : UPKEEP_QUIET_US;
+    prune_close(u->prune);
+    u->prune = NULL;
+    if (st == 0)
+        checkpoint(u);
+    return DAY_US;
+}
+
+static void close_dead(struct upkeep *u, const char *vault)
+{
+    orphans_store(vault, u->between, u->ctx);
+    (void)running_close_dead_sessions(vault); /* on failure the next recorder does it */
+}
+
+static void run_timed(struct upkeep *u)
+{
+    const char *vault = store_vault(u->store);
+    int64_t next_us = STEP_PAUSE_US;
+    if (vault == NULL)
+        next_us = UPKEEP_DEAD_US; /* not open: later */
+    else if (u->closed_dead)
+        next_us = prune_some(u, vault);
+    else
+        close_dead(u, vault);
+    u->closed_dead |= vault != NULL;
+    bool more = !u->closed_dead || has_rule(&u->rule);
+    u->due_us = more ? clock_mono_us() + next_us : 0;
+}
+
+int64_t upkeep_idle(struct upkeep *u)
+{
+    int64_t now = clock_mono_us();
+    if (store_write_out(u->store))
+        return 0;
+    if (u->due_us != 0 && now >= u->due_us)
+        run_timed(u);
+    if (u->idle_us != 0 && now >= u->idle_us)
+        checkpoint(u);
+    int64_t next = u->due_us;
+    if (u->idle_us != 0 && (next == 0 || u->idle_us < next))
+        next = u->idle_us;
+    if (next == 0)
+        return -1;
+    now = clock_mono_us();
+    return next > now ? next - now : 0;
+}

@@ -1,0 +1,51 @@
+/* upkeep.h - what a recorder does for the vault besides storing: closes the sessions of killed proxies, stores the
+ * journals that they left, checkpoints, removes old sessions, writes large bodies out.
+ *
+ * Dead sessions  once, UPKEEP_DEAD_US after the start: journals first (orphans.h), then sessions.
+ * Prune          with retention rules, after that and once a day, in steps of a few milliseconds
+ *                (vault/upkeep/prune/remove.h), while no process writes to the vault.
+ * Checkpoint     after UPKEEP_IDLE_US without a stored entry, if the write-ahead log is long; during a burst only if it
+ *                is very long.
+ * Write out      large bodies are written to the disk while there is nothing to store, so that the kernel can free their
+ *                page cache.
+ *
+ * Owns      a run of prune.
+ * Errors    not reported: `doctor` finds the cause, and the next run tries again.
+ * Blocks    on the disk, and on locks as these modules say. */
+#ifndef MI_RECORD_PROCESS_UPKEEP_H
+#define MI_RECORD_PROCESS_UPKEEP_H
+
+#include "record/process/store.h"
+#include "vault/upkeep/prune/remove.h"
+
+#define UPKEEP_DEAD_US 2000000
+#define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
+#define UPKEEP_IDLE_US 500000
+#define UPKEEP_IDLE_PAGES 1000 /* of the write-ahead log: 4 MiB */
+#define UPKEEP_PAGES_MAX 8192  /* 32 MiB */
+
+struct upkeep {
+    struct store *store;
+    struct retention rule;
+    int64_t due_us;             /* of the next step of the timed work; 0: none */
+    bool closed_dead;           /* the sessions of killed proxies are closed */
+    struct prune *prune;        /* owned; NULL: none in progress */
+    int64_t idle_us;            /* when to checkpoint, if nothing is stored until then; 0: never */
+    int64_t forced_us;          /* when a checkpoint was last forced */
+    void (*between)(void *ctx); /* called while it stores what others left */
+    void *ctx;
+};
+
+/* between: called every few milliseconds; stores the own journal. */
+void upkeep_open(struct upkeep *u, struct store *s, const struct retention *rule,
+                 void (*between)(void *ctx), void *ctx);
+void upkeep_close(struct upkeep *u); /* safe to call twice */
+/* Entries were stored. Checkpoints if the log is very long. */
+void upkeep_stored(struct upkeep *u);
+/* There is nothing to store: does what is due. Returns the time until it must be called again, in microseconds; -1:
+ * not until something is stored. */
+int64_t upkeep_idle(struct upkeep *u);
+/* The store closes its connection: closes others to the same database, whose locks would be lost (POSIX). */
+void upkeep_pause(struct upkeep *u);
+
+#endif

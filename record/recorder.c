@@ -1,0 +1,500 @@
+/* recorder.c - opening, the end of a turn, closing. */
+#include "record/recorder.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/previous_tools.h"
+#include "record/state.h"
+#include "redact/sanitizer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A message needs some space besides its body. */
+#define RECORD_EXTRA ((size_t)64 << 10)
+
+/* ---- calls of the recorder process ---------------------------------------------------------- */
+
+static void on_report(void *data, char what, int fd)
+{
+    struct recorder *r = data;
+    struct tools tools = {0};
+    char uid[UID_LEN + 1];
+    bool found = what == 't' && previous_tools_read(fd, &tools, uid);
+    if (fd >= 0)
+        close(fd);
+    r->tools_wanted &= what != 't';
+    if (found && r->calls.previous_tools != NULL)
+        r->calls.previous_tools(r->data, &tools, uid);
+    else if (found)
+        tools_close(&tools);
+    if (what == 'c' && r->loop != NULL && r->calls.changed != NULL)
+        r->calls.changed(r->data);
+}
+
+static void on_output(void *data, struct slice bytes)
+{
+    struct recorder *r = data;
+    if (r->calls.output != NULL)
+        r->calls.output(r->data, bytes);
+    else
+        while (bytes.n > 0) {
+            ssize_t n = write(STDERR_FILENO, bytes.p, bytes.n);
+            if (n <= 0)
+                return;
+            bytes = (struct slice){bytes.p + n, bytes.n - (size_t)n};
+        }
+}
+
+static void on_restart(void *data)
+{
+    append_learnt(data);
+}
+
+static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct recorder *r = w->data;
+    if (r->calls.changed != NULL)
+        r->calls.changed(r->data);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static char *copy(const char *s)
+{
+    return s != NULL ? strdup(s) : NULL;
+}
+
+/* The vault may not exist yet. */
+static char *absolute(const char *path)
+{
+    struct buf b = {0};
+    char *real = realpath(path, NULL), *here = NULL;
+    if (real != NULL || path[0] == '/' || (here = getcwd(NULL, 0)) == NULL)
+        return real != NULL ? real : strdup(path);
+    buf_printf(&b, "%s/%s", here, path);
+    free(here);
+    char *text = b.failed ? NULL : strdup(buf_str(&b));
+    buf_close(&b);
+    return text;
+}
+
+static int copy_config(struct recorder *r, const struct recorder_config *cfg)
+{
+    r->cfg = *cfg;
+    r->cfg.escalate_command = NULL; /* the notifier has it */
+    r->cfg.vault = absolute(cfg->vault);
+    r->cfg.name = copy(cfg->name);
+    r->cfg.command = copy(cfg->command);
+    if (gethostname(r->host, sizeof r->host - 1) != 0)
+        memcpy(r->host, "unknown", sizeof "unknown");
+    struct redact *rules = redact_present();
+    if (rules != NULL)
+        redact_rules(rules, &r->rules);
+    return r->cfg.vault == NULL || r->cfg.name == NULL || r->cfg.command == NULL ? MI_ENOMEM : 0;
+}
+
+static void describe_session(struct recorder *r, int64_t wall_us)
+{
+    r->start = (struct session_start){
+        .uid = slice_of(r->uid),
+        .vault = slice_of(r->cfg.vault),
+        .name = slice_of(r->cfg.name),
+        .command = slice_of(r->cfg.command),
+        .host = slice_of(r->host),
+        .level = r->cfg.level,
+        .sync_full = r->cfg.sync_full,
+        .stop_on_error = r->cfg.stop_on_error,
+        .started_wall_us = wall_us,
+        .pid = getpid(),
+    };
+    if (r->rules.n > 0 && !r->rules.failed)
+        r->start.redact_rules = buf_slice(&r->rules);
+}
+
+/* A limit on the size of files (RLIMIT_FSIZE) leads to a smaller journal. */
+static int make_ring(struct recorder *r, struct slice start)
+{
+    size_t most =
+        r->cfg.max_message > RECORDER_JOURNAL_MAX ? r->cfg.max_message : RECORDER_JOURNAL_MAX;
+    uint64_t size = 2 * ((uint64_t)most + RECORD_EXTRA);
+    int st;
+    do {
+        st = ring_create(&r->ring, r->file.fd, size, RECORDER_JOURNAL_MAX, start);
+        size /= 2;
+    } while (st == MI_EIO && errno == EFBIG && size >= RING_STEP / 4);
+    return st;
+}
+
+/* In a file without a name if the file system has no space. */
+static int make_journal(struct recorder *r)
+{
+    struct buf start = {0};
+    form_start(&start, &r->start);
+    struct buf why = {0};
+    int st = start.failed ? MI_ENOMEM : journal_file_create(&r->file, r->uid, &why);
+    if (st == 0)
+        st = make_ring(r, buf_slice(&start));
+    if (st == MI_EIO && errno == ENOSPC && r->file.has_name) {
+        buf_adds(&why, strerror(ENOSPC));
+        journal_file_remove(&r->file);
+        journal_file_close(&r->file);
+        st = journal_file_create_unnamed(&r->file, r->uid);
+        if (st == 0)
+            st = make_ring(r, buf_slice(&start));
+    }
+    int e = errno;
+    if (st == 0 && !r->file.has_name)
+        log_warn("if all processes are killed at once, messages that are not stored yet are lost: "
+                 "%s; choose a directory on tmpfs with --journal-dir",
+                 buf_str(&why));
+    buf_close(&start);
+    buf_close(&why);
+    errno = e;
+    r->has_ring = st == 0;
+    return st;
+}
+
+static int start_process(struct recorder *r)
+{
+    r->worker.on_report = on_report;
+    r->worker.on_text = on_output;
+    r->worker.on_restart = on_restart;
+    r->worker.data = r;
+    r->worker.notifier = &r->notifier.fd;
+    worker_open(&r->worker, &(struct process_config){
+                                .start = r->start,
+                                .retention = &r->cfg.retention,
+                                .file = &r->file,
+                                .control = -1,
+                                .text = -1,
+                                .notifier = -1,
+                            });
+    return worker_start(&r->worker);
+}
+
+static enum ring_trouble trouble(const struct recorder *r)
+{
+    return (enum ring_trouble)atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire);
+}
+
+/* Under stop_on_error nothing may be forwarded before the vault is open. The process writes the reason to stderr. */
+static int wait_until_open(struct recorder *r)
+{
+    int64_t until = clock_mono_us() + RECORDER_OPEN_US;
+    ring_writer_waits(&r->ring, true);
+    while (!r->worker.opened && r->worker.pid > 0 && trouble(r) != RING_FAILING) {
+        int64_t left = until - clock_mono_us();
+        if (left <= 0)
+            break;
+        worker_wait(&r->worker, left);
+    }
+    ring_writer_waits(&r->ring, false);
+    if (r->worker.opened)
+        return 0;
+    worker_kill(&r->worker);
+    journal_file_remove(&r->file);
+    log_error("cannot record, and --on-record-error is stop");
+    return MI_ESTORE;
+}
+
+/* Without memory for a journal, or without a process. */
+static int cannot_start(struct recorder *r, const char *what)
+{
+    const char *why = errno != 0 ? strerror(errno) : "out of memory";
+    if (r->cfg.stop_on_error) {
+        log_error("cannot %s: %s", what, why);
+        journal_file_remove(&r->file);
+        return MI_ESTORE;
+    }
+    log_warn("cannot %s, continuing without recording: %s", what, why);
+    return 0;
+}
+
+static int start_recording(struct recorder *r)
+{
+    errno = 0;
+    if (make_journal(r) < 0)
+        return cannot_start(r, "make the journal in memory");
+    if (start_process(r) < 0)
+        return cannot_start(r, "start the recorder process");
+    return r->cfg.stop_on_error ? wait_until_open(r) : 0;
+}
+
+int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
+{
+    struct recorder *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return MI_ENOMEM;
+    int64_t wall_us = clock_wall_us();
+    r->started_mono_us = clock_mono_us();
+    r->pause_us = RECORDER_PAUSE_US;
+    r->end_us = RECORDER_END_US;
+    r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
+    ev_init(&r->pause_timer, on_pause_end);
+    r->pause_timer.data = r;
+    int st = uid_make(wall_us, r->uid);
+    if (st == 0)
+        st = copy_config(r, cfg);
+    if (st == 0) {
+        append_open(r);
+        describe_session(r, wall_us);
+        notifier_open(&r->notifier, cfg->escalate_command, cfg->name, NOTIFIER_LIMIT_US);
+        st = start_recording(r);
+    }
+    if (st < 0) {
+        r->has_ring = false; /* nothing was appended */
+        recorder_close(r);
+        return st;
+    }
+    *ret = r;
+    return 0;
+}
+
+void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
+                    void *data)
+{
+    r->loop = loop;
+    r->calls = *calls;
+    r->data = data;
+    if (r->has_ring)
+        worker_watch(&r->worker, loop);
+    notifier_watch(&r->notifier, loop, on_output, r);
+}
+
+/* ---- the end of a turn ---------------------------------------------------------------------- */
+
+static void publish(struct recorder *r)
+{
+    if (ring_publish(&r->ring))
+        worker_wake(&r->worker);
+}
+
+static bool is_failing(const struct recorder *r, int64_t now)
+{
+    int64_t gone = r->worker.gone_since_us;
+    return trouble(r) == RING_FAILING || (gone != 0 && now - gone >= r->pause_us);
+}
+
+/* There is no room, or not everything is stored. */
+static enum recorder_result postpone(struct recorder *r, bool moved, bool failing, int64_t now)
+{
+    if (r->waits_since_us == 0)
+        r->waits_since_us = now;
+    if (!failing && now - r->waits_since_us < r->pause_us)
+        return RECORDER_HOLD;
+    if (r->cfg.stop_on_error)
+        return RECORDER_FAILED;
+    if (!moved)
+        append_lose_waiting(r);
+    return RECORDER_PUBLISHED;
+}
+
+static enum recorder_result end_turn(struct recorder *r)
+{
+    bool asked = r->asked;
+    r->asked = false;
+    bool moved = append_waiting(r);
+    publish(r);
+    if (moved && !r->cfg.stop_on_error && !r->cfg.sync_full) { /* most turns */
+        r->waits_since_us = 0;
+        return RECORDER_PUBLISHED;
+    }
+    int64_t now = clock_mono_us();
+    bool failing = is_failing(r, now);
+    bool waits = !moved || (r->cfg.sync_full && !ring_is_stored(&r->ring));
+    /* failing: with the client's next request, which can be answered with the reason */
+    r->failed |=
+        r->cfg.stop_on_error && ((failing && (asked || waits)) || r->lost.n > 0 || r->body_lost);
+    if (r->failed)
+        return RECORDER_FAILED;
+    if (waits)
+        return postpone(r, moved, failing, now);
+    r->waits_since_us = 0;
+    return RECORDER_PUBLISHED;
+}
+
+static void watch_pause(struct recorder *r, bool holds)
+{
+    if (r->loop == NULL || holds == ev_is_active(&r->pause_timer))
+        return;
+    ev_timer_stop(r->loop, &r->pause_timer);
+    if (!holds)
+        return;
+    int64_t left = r->waits_since_us + r->pause_us - clock_mono_us();
+    ev_timer_set(&r->pause_timer, (double)(left > 0 ? left : 0) / 1e6, 0.);
+    ev_timer_start(r->loop, &r->pause_timer);
+}
+
+enum recorder_result recorder_publish(struct recorder *r)
+{
+    if (!r->has_ring)
+        return RECORDER_PUBLISHED;
+    enum recorder_result result = end_turn(r);
+    if (result == RECORDER_HOLD) {
+        ring_writer_waits(&r->ring, true);
+        result = end_turn(r); /* it may have changed before */
+    }
+    if (result != RECORDER_HOLD)
+        ring_writer_waits(&r->ring, false);
+    watch_pause(r, result == RECORDER_HOLD);
+    return result;
+}
+
+bool recorder_has_everything(const struct recorder *r)
+{
+    return r->has_ring && r->waiting.n == 0 && r->lost.n == 0 &&
+           (!r->cfg.sync_full || ring_is_stored(&r->ring));
+}
+
+/* ---- the end of the session ----------------------------------------------------------------- */
+
+/* The previous tools were requested and may still come: in a short session, at its end. The process sends them before it
+ * has stored the request. */
+static bool waits_for_tools(struct recorder *r)
+{
+    if (!r->tools_wanted || !ring_is_stored(&r->ring))
+        return r->tools_wanted;
+    r->tools_wanted = false;
+    worker_wait(&r->worker, 0);
+    return false;
+}
+
+/* Waits until everything is stored, at most end_us. If there is no process, one more is started. */
+static void store_rest(struct recorder *r)
+{
+    int64_t until = clock_mono_us() + r->end_us;
+    bool ended = false, tried = false;
+    for (;;) {
+        ring_writer_waits(&r->ring, true);
+        bool more = waits_for_tools(r), moved = append_waiting(r);
+        publish(r);
+        if (moved && !more && !ended) {
+            if (ring_end(&r->ring))
+                worker_wake(&r->worker);
+            ended = true;
+        }
+        int64_t left = until - clock_mono_us();
+        if ((ended && ring_is_finished(&r->ring)) || left <= 0)
+            break;
+        if (r->worker.pid == 0) {
+            if (tried || worker_start(&r->worker) < 0)
+                break;
+            tried = true;
+        }
+        worker_wait(&r->worker, left);
+    }
+    if (!ended && ring_end(&r->ring))
+        worker_wake(&r->worker);
+}
+
+static void wait_for_exit(struct recorder *r)
+{
+    int64_t until = clock_mono_us() + RECORDER_EXIT_US;
+    for (int64_t left; r->worker.pid > 0 && (left = until - clock_mono_us()) > 0;)
+        worker_wait(&r->worker, left);
+}
+
+static void report_rest(const struct recorder *r)
+{
+    unsigned long long behind = ring_behind(&r->ring);
+    uint64_t lost = r->lost.n;
+    if (lost > 0)
+        log_error("some messages were not recorded: lost=%llu", (unsigned long long)lost);
+    if (behind == 0)
+        return;
+    if (r->worker.pid > 0)
+        log_warn("the session's last messages are not stored yet; the recorder process goes on: "
+                 "bytes=%llu pid=%d",
+                 behind, (int)r->worker.pid);
+    else if (r->file.has_name)
+        log_warn("the session's last messages are not stored yet; the next command that uses the "
+                 "vault stores them: bytes=%llu session=%s",
+                 behind, r->uid);
+    else
+        log_error("some messages were not recorded: bytes=%llu", behind);
+}
+
+static void finish(struct recorder *r)
+{
+    store_rest(r);
+    if (r->waiting.n > 0)
+        append_lose_waiting(r);
+    if (ring_is_finished(&r->ring))
+        wait_for_exit(r);
+    report_rest(r);
+}
+
+void recorder_close(struct recorder *r)
+{
+    if (r == NULL)
+        return;
+    if (r->loop != NULL)
+        ev_timer_stop(r->loop, &r->pause_timer);
+    worker_unwatch(&r->worker);
+    r->loop = NULL;
+    if (r->has_ring)
+        finish(r);
+    else if (r->lost.n > 0)
+        log_error("no message was recorded: lost=%llu", (unsigned long long)r->lost.n);
+    worker_close(&r->worker);
+    notifier_close(&r->notifier);
+    ring_close(&r->ring);
+    journal_file_close(&r->file);
+    buf_close(&r->waiting);
+    buf_close(&r->rules);
+    learnt_close(&r->learnt);
+    free((void *)(uintptr_t)r->cfg.vault);
+    free((void *)(uintptr_t)r->cfg.name);
+    free((void *)(uintptr_t)r->cfg.command);
+    free(r);
+}
+
+/* ---- the session ---------------------------------------------------------------------------- */
+
+const struct journal *recorder_journal(const struct recorder *r)
+{
+    return &r->journal;
+}
+
+int64_t recorder_now_us(const struct recorder *r)
+{
+    return elapsed_us(r);
+}
+
+enum record_level recorder_level(const struct recorder *r)
+{
+    return r->cfg.level;
+}
+
+pid_t recorder_pid(const struct recorder *r)
+{
+    return r->worker.pid;
+}
+
+static void guard(struct recorder *r, pid_t group)
+{
+    if (r->has_ring)
+        atomic_store_explicit(&r->ring.shared->server_group, group, memory_order_release);
+}
+
+void recorder_running(struct recorder *r, const struct running *running)
+{
+    r->learnt.running = *running;
+    r->learnt.has_running = true;
+    guard(r, running->server_group);
+    append_entry(r, &(struct entry){.kind = ENTRY_RUNNING, .running = *running});
+}
+
+void recorder_server_ended(struct recorder *r)
+{
+    guard(r, 0);
+}
+
+void recorder_escalate(struct recorder *r, const struct escalation *e)
+{
+    struct entry x = {.kind = ENTRY_ESCALATION, .escalation = *e, .t_us = recorder_now_us(r)};
+    append_entry(r, &x);
+}

@@ -1,0 +1,98 @@
+/* recorder.h - the proxy's side of recording: appends to the journal and looks after the recorder process.
+ *
+ * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a loop turn.
+ * recorder_publish() makes them visible to the recorder process at the end of the turn; only then may the turn's bytes
+ * be sent. The recorder process stores them (record/process/). If it dies, another one is started, which continues
+ * where the last one had stored.
+ *
+ * If the journal has no room, nothing is sent and nothing is read until there is room (RECORDER_HOLD). If the recorder
+ * cannot store (RING_FAILING), or there is no room for RECORDER_PAUSE_US:
+ *
+ *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
+ *                     `gap` says how many and which.
+ *   on_error = stop   RECORDER_FAILED with the client's next request: the session must end. What was forwarded is in
+ *                     the journal.
+ *
+ * sync_full: RECORDER_HOLD until everything appended is committed and synced.
+ *
+ * Entries that do not fit wait in memory until the end of the turn, and during RECORDER_HOLD. That is bounded, because
+ * nothing is read meanwhile.
+ *
+ * Owns      the journal, the recorder process, the notifier process, their descriptors and watchers.
+ * Lifetime  all texts are copied during the call.
+ * Blocks    recorder_open() with stop_on_error: until the recorder has opened the vault, at most RECORDER_OPEN_US.
+ *           recorder_close(): until everything is stored, at most RECORDER_END_US. Else never. */
+#ifndef MI_RECORD_RECORDER_H
+#define MI_RECORD_RECORDER_H
+
+#include "journal/journal.h"
+#include "journal/running.h"
+#include "vault/upkeep/prune/remove.h"
+#include "wire/schema/tools.h"
+
+#include <ev.h>
+
+#define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
+#define RECORDER_PAUSE_US 10000000
+#define RECORDER_OPEN_US 10000000
+#define RECORDER_END_US 1000000
+#define RECORDER_EXIT_US 50000 /* after it has stored everything */
+
+enum recorder_result {
+    RECORDER_PUBLISHED, /* send the turn's bytes */
+    RECORDER_HOLD, /* send nothing, read nothing; `changed` is called when it is time to try again */
+    RECORDER_FAILED, /* end the session (stop) */
+};
+
+struct recorder_config {
+    const char *vault;   /* directory */
+    const char *name;    /* of the server */
+    const char *command; /* JSON array of its argv */
+    enum record_level level;
+    bool sync_full, stop_on_error;
+    const char *escalate_command; /* NULL: none */
+    struct retention retention;
+    size_t max_message; /* the longest message that must fit; 0: RECORDER_JOURNAL_MAX */
+};
+
+/* Called from the loop; `data` as given to recorder_watch(). */
+struct recorder_calls {
+    void (*changed)(void *data); /* call recorder_publish() again: end the turn */
+    void (*output)(
+        void *data,
+        struct slice bytes); /* for our stderr: warnings of the recorder, output of commands */
+    void (*previous_tools)(void *data, struct tools *tools,
+                           const char *uid); /* takes ownership of *tools */
+};
+
+struct recorder;
+
+/* Makes the journal and starts the processes. Call it before anything is open that they must not inherit. Under
+ * stop_on_error: MI_ESTORE if the vault cannot be opened or no journal can be made; the reason was logged. Otherwise
+ * the session goes on without a record, which is logged. 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied. */
+MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
+void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
+                    void *data);
+/* Ends the journal and waits. NULL is fine. A warning is logged if not everything was stored in time. */
+void recorder_close(struct recorder *r);
+
+const struct journal *recorder_journal(const struct recorder *r);
+int64_t recorder_now_us(const struct recorder *r); /* since the session's start */
+enum record_level recorder_level(const struct recorder *r);
+/* The recorder process; 0: none now. child_sweep() must spare it. */
+pid_t recorder_pid(const struct recorder *r);
+
+/* Sets the session's row in the table `running`. If this process is killed, the recorder kills running.server_group. */
+void recorder_running(struct recorder *r, const struct running *running);
+/* No server runs any more: nothing is to be killed. */
+void recorder_server_ended(struct recorder *r);
+/* Writes an escalation file, or counts another occurrence; the recorder adds server, session and command. */
+void recorder_escalate(struct recorder *r, const struct escalation *e);
+
+/* The end of a loop turn. */
+enum recorder_result recorder_publish(struct recorder *r);
+/* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
+ * turn's bytes may still be sent. */
+bool recorder_has_everything(const struct recorder *r);
+
+#endif

@@ -1,0 +1,67 @@
+/* state.h - struct recorder, for the files of this folder and their tests. */
+#ifndef MI_RECORD_STATE_H
+#define MI_RECORD_STATE_H
+
+#include "base/clock.h"
+#include "journal/file.h"
+#include "journal/form.h"
+#include "journal/ring.h"
+#include "record/learnt.h"
+#include "record/notifier.h"
+#include "record/recorder.h"
+#include "record/worker.h"
+
+struct recorder {
+    struct recorder_config cfg; /* strings owned; the path of the vault is absolute */
+    struct journal journal;
+    struct session_start start; /* texts borrowed from here */
+    char uid[UID_LEN + 1];
+    char host[256];
+    struct buf rules; /* of the sanitizer, JSON */
+    int64_t started_mono_us;
+    uint64_t seq;      /* of the last message */
+    bool tools_wanted; /* the previous tools were requested, and have not come */
+    struct learnt learnt;
+    int64_t pause_us; /* RECORDER_PAUSE_US, except in tests */
+    int64_t end_us;   /* RECORDER_END_US, except in tests */
+
+    struct journal_file file;
+    struct ring ring;
+    bool has_ring;      /* false: there is no journal, and nothing is recorded (pass) */
+    struct buf waiting; /* records that did not fit: a struct ring_head and the bytes, each */
+    size_t moved_n;     /* bytes of `waiting` that are in the ring by now */
+    struct lost_messages lost; /* not reported in the journal yet; n 0: none */
+    bool losing;               /* messages are lost until there is room for many */
+    uint64_t full_at;          /* losing: bytes in the journal when it had no more room */
+    bool asked;                /* in this turn the client sent a request */
+    bool failed;               /* RECORDER_FAILED was returned */
+    bool body_lost; /* a message was recorded without its body (logged once), or must be (stop) */
+    int64_t
+        waits_since_us; /* since when there is no room, or (sync_full) something is not stored; 0: not */
+
+    struct worker worker;
+    struct notifier notifier;
+    struct ev_loop *loop; /* NULL: not watched */
+    struct recorder_calls calls;
+    void *data;
+    ev_timer pause_timer; /* active while the traffic is held: the end of pause_us */
+};
+
+static inline int64_t elapsed_us(const struct recorder *r)
+{
+    return clock_mono_us() - r->started_mono_us;
+}
+
+/* ---- append.c ---- */
+
+void append_open(struct recorder *r); /* fills in r->journal */
+/* Appends an entry. If it does not fit, it waits or is lost. */
+void append_entry(struct recorder *r, const struct entry *e);
+/* Repeats the session's metadata, for a new recorder process. */
+void append_learnt(struct recorder *r);
+/* Moves waiting entries to the ring. false: there is no room for all. */
+bool append_waiting(struct recorder *r);
+/* There was no room for too long: waiting messages are lost. */
+void append_lose_waiting(struct recorder *r);
+
+#endif

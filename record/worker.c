@@ -1,0 +1,346 @@
+#include "record/worker.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_READ 4096
+#define REAP_US 500 /* between two looks whether the process has exited */
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+/* The descriptor's number after detach_process(). */
+static int keep(int *keeps, size_t *n, int fd)
+{
+    keeps[*n] = fd;
+    return DETACH_FD + (int)(*n)++;
+}
+
+static _Noreturn void run(const struct worker *w, int control, int text)
+{
+    struct process_config cfg = w->cfg;
+    struct journal_file file = *cfg.file;
+    int keeps[4];
+    size_t n = 0;
+    text = keep(keeps, &n, text);
+    cfg.control = keep(keeps, &n, control);
+    cfg.notifier = *w->notifier >= 0 ? keep(keeps, &n, *w->notifier) : -1;
+    file.fd = keep(keeps, &n, file.fd);
+    cfg.file = &file;
+    cfg.text = STDERR_FILENO;
+    log_set_sink(NULL, NULL); /* the proxy's needs its loop */
+    detach_process(keeps, n);
+    if (dup2(text, STDERR_FILENO) < 0)
+        _exit(EX_OSERR);
+    close(text);
+    process_run(&cfg);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int start(struct worker *w)
+{
+    int control[2], text[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, control) != 0)
+        return MI_EIO;
+    if (pipe2(text, O_CLOEXEC | O_NONBLOCK) != 0) {
+        int e = errno;
+        close(control[0]);
+        close(control[1]);
+        errno = e;
+        return MI_EIO;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        run(w, control[1], text[1]);
+    int e = errno;
+    close(control[1]);
+    close(text[1]);
+    if (pid < 0) {
+        close(control[0]);
+        close(text[0]);
+        errno = e;
+        return MI_EIO;
+    }
+    w->pid = pid;
+    w->control = control[0];
+    w->text = text[0];
+    return 0;
+}
+
+/* ---- watching ------------------------------------------------------------------------------- */
+
+static void read_text(struct worker *w)
+{
+    char bytes[TEXT_READ];
+    ssize_t n;
+    while (w->text >= 0 && (n = read(w->text, bytes, sizeof bytes)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        w->on_text(w->data, (struct slice){bytes, (size_t)n});
+    }
+    if (w->loop != NULL)
+        ev_io_stop(w->loop, &w->text_watch);
+    close_fd(&w->text);
+}
+
+static int fd_in(struct msghdr *m)
+{
+    int fd = -1;
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
+static void read_reports(struct worker *w)
+{
+    for (;;) {
+        char what;
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(sizeof(int))];
+        } fds;
+        struct iovec v = {&what, 1};
+        struct msghdr m = {.msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = fds.bytes,
+                           .msg_controllen = sizeof fds.bytes};
+        ssize_t n = w->control >= 0 ? recvmsg(w->control, &m, MSG_CMSG_CLOEXEC) : -1;
+        if (n == 1) {
+            w->opened |= what == 'o';
+            w->on_report(w->data, what, fd_in(&m));
+            continue;
+        }
+        if (n < 0 && (w->control < 0 || errno == EAGAIN))
+            return;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (w->loop != NULL)
+            ev_io_stop(w->loop, &w->control_watch);
+        close_fd(&w->control); /* it exits */
+        return;
+    }
+}
+
+static void stop_watchers(struct worker *w)
+{
+    if (w->loop == NULL)
+        return;
+    ev_io_stop(w->loop, &w->control_watch);
+    ev_io_stop(w->loop, &w->text_watch);
+    ev_child_stop(w->loop, &w->exit_watch);
+}
+
+static void start_watchers(struct worker *w)
+{
+    if (w->loop == NULL || w->pid == 0)
+        return;
+    ev_io_set(&w->control_watch, w->control, EV_READ);
+    ev_io_set(&w->text_watch, w->text, EV_READ);
+    ev_child_set(&w->exit_watch, w->pid, 0);
+    ev_io_start(w->loop, &w->control_watch);
+    ev_io_start(w->loop, &w->text_watch);
+    ev_child_start(w->loop, &w->exit_watch);
+}
+
+/* ---- exits ---------------------------------------------------------------------------------- */
+
+static void log_exit(int status)
+{
+    if (WIFSIGNALED(status))
+        log_warn("the recorder process was killed, starting another: signal=%d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) != EX_TEMPFAIL) /* EX_TEMPFAIL: it has said why */
+        log_warn("the recorder process exited, starting another: status=%d", WEXITSTATUS(status));
+}
+
+/* The delay until the next process is started. */
+static int64_t next_delay_us(struct worker *w, int64_t now)
+{
+    if (w->exits == 0 || now - w->counted_since_us > WORKER_MINUTE_US) {
+        w->counted_since_us = now;
+        w->exits = 0;
+    }
+    w->exits++;
+    if (w->exits <= 2)
+        return 0;
+    unsigned doublings = w->exits - 3;
+    return doublings < 7 ? (int64_t)WORKER_DELAY_US << doublings : WORKER_DELAY_MAX_US;
+}
+
+static int start_another(struct worker *w)
+{
+    int st = worker_start(w);
+    if (st < 0)
+        log_warn("cannot start the recorder process: %s", strerror(errno));
+    else
+        w->on_restart(w->data);
+    return st;
+}
+
+static void start_later(struct worker *w)
+{
+    int64_t us = next_delay_us(w, clock_mono_us());
+    if (us == 0 && start_another(w) == 0)
+        return;
+    ev_timer_stop(w->loop, &w->start_timer);
+    ev_timer_set(&w->start_timer, (double)(us > 0 ? us : WORKER_DELAY_US) / 1e6, 0.);
+    ev_timer_start(w->loop, &w->start_timer);
+}
+
+static void exited(struct worker *w, int status)
+{
+    read_reports(w);
+    read_text(w); /* its last words */
+    stop_watchers(w);
+    close_fd(&w->control);
+    close_fd(&w->text);
+    w->pid = 0;
+    w->opened = false;
+    w->gone_since_us = clock_mono_us();
+    if (w->ending)
+        return;
+    log_exit(status);
+    if (w->loop != NULL)
+        start_later(w);
+}
+
+/* Without libev, which reaps all children in its loop. */
+static void reap(struct worker *w)
+{
+    int status = 0;
+    pid_t pid = w->pid > 0 ? waitpid(w->pid, &status, WNOHANG) : 0;
+    if (pid > 0 || (pid < 0 && errno == ECHILD))
+        exited(w, status);
+}
+
+/* ---- callbacks of the loop ------------------------------------------------------------------ */
+
+static void on_control(struct ev_loop *loop, ev_io *watch, int revents)
+{
+    (void)loop, (void)revents;
+    read_reports(watch->data);
+}
+
+static void on_text_readable(struct ev_loop *loop, ev_io *watch, int revents)
+{
+    (void)loop, (void)revents;
+    read_text(watch->data);
+}
+
+static void on_exit_event(struct ev_loop *loop, ev_child *watch, int revents)
+{
+    (void)loop, (void)revents;
+    exited(watch->data, watch->rstatus);
+}
+
+static void on_start_timer(struct ev_loop *loop, ev_timer *watch, int revents)
+{
+    (void)loop, (void)revents;
+    struct worker *w = watch->data;
+    if (start_another(w) < 0)
+        start_later(w);
+}
+
+/* ---- the interface -------------------------------------------------------------------------- */
+
+void worker_open(struct worker *w, const struct process_config *cfg)
+{
+    w->cfg = *cfg;
+    w->control = w->text = -1;
+    w->gone_since_us = clock_mono_us();
+    ev_init(&w->control_watch, on_control);
+    ev_init(&w->text_watch, on_text_readable);
+    ev_init(&w->exit_watch, on_exit_event);
+    ev_init(&w->start_timer, on_start_timer);
+    w->control_watch.data = w->text_watch.data = w->exit_watch.data = w->start_timer.data = w;
+}
+
+int worker_start(struct worker *w)
+{
+    int st = start(w);
+    if (st == 0) {
+        w->gone_since_us = 0;
+        start_watchers(w);
+    }
+    return st;
+}
+
+void worker_watch(struct worker *w, struct ev_loop *loop)
+{
+    w->loop = loop;
+    if (w->pid == 0) {
+        start_later(w);
+        return;
+    }
+    start_watchers(w);
+    reap(w); /* the loop is not told of an earlier exit */
+}
+
+void worker_unwatch(struct worker *w)
+{
+    stop_watchers(w);
+    if (w->loop != NULL)
+        ev_timer_stop(w->loop, &w->start_timer);
+    w->loop = NULL;
+    w->ending = true;
+}
+
+void worker_wake(struct worker *w)
+{
+    /* If the socket is full, the process has been woken. If it has exited, the next one begins to read. */
+    if (w->control >= 0)
+        (void)send(w->control, "w", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void worker_wait(struct worker *w, int64_t us)
+{
+    struct pollfd p[] = {{w->control, POLLIN, 0}, {w->text, POLLIN, 0}};
+    if (w->control < 0 && w->text < 0)
+        nanosleep(&(struct timespec){0, (us < REAP_US ? us : REAP_US) * 1000}, NULL);
+    else if (poll(p, MI_COUNT(p), (int)((us + 999) / 1000)) > 0) {
+        if (p[0].revents != 0)
+            read_reports(w);
+        if (p[1].revents != 0)
+            read_text(w);
+    }
+    reap(w);
+}
+
+void worker_kill(struct worker *w)
+{
+    int status;
+    w->ending = true;
+    if (w->pid <= 0)
+        return;
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    exited(w, status);
+}
+
+void worker_close(struct worker *w)
+{
+    worker_unwatch(w);
+    close_fd(&w->control);
+    close_fd(&w->text);
+    w->pid = 0;
+}

@@ -1,0 +1,54 @@
+/* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it has exited.
+ *
+ * The first two times within a minute a new process is started at once, then after a delay that doubles each time, up
+ * to WORKER_DELAY_MAX_US.
+ * Owns      the process, our ends of its control socket and of the pipe from its stderr, their watchers.
+ * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
+ * Blocks    never, except worker_wait(). */
+#ifndef MI_RECORD_WORKER_H
+#define MI_RECORD_WORKER_H
+
+#include "record/process/process.h"
+
+#include <ev.h>
+
+#define WORKER_MINUTE_US ((int64_t)60 * 1000000)
+#define WORKER_DELAY_US 100000
+#define WORKER_DELAY_MAX_US 10000000
+
+struct worker {
+    struct process_config cfg; /* control, text and notifier are set for each process */
+    const int *notifier;       /* borrowed: the descriptor; -1: none */
+    pid_t pid;                 /* 0: none now */
+    int control, text;         /* -1: closed */
+    bool opened;               /* it has opened the vault */
+    bool ending; /* the session has ended: an exit is expected, no other process is started */
+    int64_t gone_since_us;    /* when there was last no process; 0: there is one */
+    int64_t counted_since_us; /* the minute in which exits are counted */
+    unsigned exits;           /* in this minute */
+    struct ev_loop *loop;     /* NULL: not watched */
+    ev_io control_watch, text_watch;
+    ev_child exit_watch;
+    ev_timer start_timer; /* active while a new process waits for its delay */
+    /* A report of the process. fd: the callee closes it; -1: none. */
+    void (*on_report)(void *data, char what, int fd);
+    void (*on_text)(void *data, struct slice bytes); /* its stderr */
+    void (*on_restart)(void *data);                  /* another process was started */
+    void *data;
+};
+
+/* The callbacks may be called from here on. */
+void worker_open(struct worker *w, const struct process_config *cfg);
+/* 0, or MI_EIO with errno. */
+MI_MUST int worker_start(struct worker *w);
+void worker_watch(struct worker *w, struct ev_loop *loop);
+void worker_wake(struct worker *w); /* there is something to store */
+/* No more reports from the loop, which has ended, and no other process is started. */
+void worker_unwatch(struct worker *w);
+/* Without the loop: waits at most `us` for reports, text, or the exit of the process. */
+void worker_wait(struct worker *w, int64_t us);
+void worker_kill(struct worker *w); /* and waits for its exit */
+/* The process goes on if it has not exited. Safe to call twice. */
+void worker_close(struct worker *w);
+
+#endif

@@ -1,0 +1,274 @@
+#include "redact/key.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct key_user {
+    enum key_list list;
+    bool any_before, any_behind; /* begins or ends with a `*` */
+    struct key_name name;
+    char rule[KEY_MAX + 1]; /* RULE of the mark */
+    struct key_rule as_rule;
+};
+
+/* ---- the normal form ----------------------------------------------------------------------- */
+
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The letter that `%XX` stands for, or 0. */
+static char percent(struct slice s, size_t i)
+{
+    if (s.p[i] != '%' || s.n - i < 3)
+        return 0;
+    int high = hex_digit(s.p[i + 1]), low = hex_digit(s.p[i + 2]);
+    if (high < 0 || low < 0)
+        return 0;
+    return (char)(high << 4 | low);
+}
+
+/* The end of a name that is too long. Three times KEY_MAX bytes are enough, since %XX is one character. */
+static struct slice tail(struct slice name, bool *ret_truncated)
+{
+    size_t max = (size_t)KEY_MAX * 3;
+    *ret_truncated = name.n > max;
+    if (*ret_truncated)
+        name = (struct slice){name.p + name.n - max, max};
+    return name;
+}
+
+static void put(struct key_name *k, char c, bool word)
+{
+    if (k->n == KEY_MAX) { /* drop the first one */
+        memmove(k->p, k->p + 1, KEY_MAX - 1);
+        k->words >>= 1;
+        k->n--;
+        k->truncated = true;
+    }
+    if (word)
+        k->words |= (uint64_t)1 << k->n;
+    k->p[k->n++] = c;
+}
+
+static void name_of(struct slice name, struct key_name *ret)
+{
+    ret->n = 0;
+    ret->words = 0;
+    struct slice s = tail(name, &ret->truncated);
+    char before = 0; /* the preceding character; 0: none, or a separator */
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        char coded = percent(s, i);
+        if (coded != 0) {
+            c = coded;
+            i += 2;
+        }
+        char next = i + 1 < s.n ? s.p[i + 1] : 0;
+        if (is_upper(c))
+            put(ret, (char)(c | 0x20), !is_upper(before) || is_lower(next));
+        else if (is_lower(c) || is_digit(c) || (unsigned char)c >= 0x80)
+            put(ret, c, before == 0);
+        else
+            c = 0;
+        before = c;
+    }
+}
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+static bool ends(const struct key_name *k, const struct key_rule *r)
+{
+    size_t n = strlen(r->end);
+    if (n > k->n || memcmp(k->p + k->n - n, r->end, n) != 0)
+        return false;
+    if (r->flags & KEY_EXACT)
+        return n == k->n && !k->truncated;
+    return !(r->flags & KEY_WORD) || (k->words >> (k->n - n) & 1) != 0;
+}
+
+static const struct key_rule *in_table(const struct key_rule *table, const struct key_name *k)
+{
+    for (const struct key_rule *r = table; r->end != NULL; r++)
+        if (ends(k, r))
+            return r;
+    return NULL;
+}
+
+/* Rules are found by their last two letters. */
+static unsigned bucket(const char *end)
+{
+    return ((unsigned char)end[-2] & 31u) << 5 | ((unsigned char)end[-1] & 31u);
+}
+
+static const struct key_rule *in_secrets(const struct keys *keys, const struct key_name *k)
+{
+    if (k->n < 2)
+        return NULL;
+    for (unsigned i = keys->first[bucket(k->p + k->n)]; i != 0; i = keys->next[i - 1])
+        if (ends(k, &key_secrets[i - 1]))
+            return &key_secrets[i - 1];
+    return NULL;
+}
+
+static bool user_is(const struct key_user *u, const struct key_name *k)
+{
+    size_t n = u->name.n;
+    if (n > k->n)
+        return false;
+    if (u->any_before && u->any_behind)
+        return memmem(k->p, k->n, u->name.p, n) != NULL;
+    if (u->any_before)
+        return memcmp(k->p + k->n - n, u->name.p, n) == 0;
+    if (k->truncated || memcmp(k->p, u->name.p, n) != 0)
+        return false;
+    return u->any_behind || n == k->n;
+}
+
+static const struct key_user *in_user(const struct keys *keys, enum key_list list,
+                                      const struct key_name *k)
+{
+    for (size_t i = 0; i < keys->user_n; i++)
+        if (keys->user[i].list == list && user_is(&keys->user[i], k))
+            return &keys->user[i];
+    return NULL;
+}
+
+static const struct key_rule *find(const struct keys *keys, const struct key_name *k)
+{
+    if (in_user(keys, KEYS_KEEP, k) != NULL)
+        return NULL;
+    const struct key_user *u = in_user(keys, KEYS_SECRET, k);
+    if (u != NULL)
+        return &u->as_rule;
+    const struct key_rule *r = in_secrets(keys, k);
+    return r != NULL && in_table(key_kept, k) == NULL ? r : NULL;
+}
+
+static bool drop_digits(struct key_name *k)
+{
+    size_t n = k->n;
+    while (n > 0 && is_digit(k->p[n - 1]))
+        n--;
+    bool some = n < k->n && n > 0;
+    k->n = n;
+    return some;
+}
+
+const struct key_rule *key_find(const struct keys *keys, struct slice name)
+{
+    if (!key_maybe(keys, name.p, name.p + name.n))
+        return NULL;
+    struct key_name k;
+    name_of(name, &k);
+    const struct key_rule *r = find(keys, &k);
+    if (r == NULL && drop_digits(&k))
+        r = find(keys, &k);
+    if (r != NULL && memmem(name.p, name.n, "[redacted:", 10) != NULL)
+        return NULL; /* a mark is not the name of a secret */
+    return r;
+}
+
+bool key_content(const struct keys *keys, struct slice name)
+{
+    struct key_name k;
+    name_of(name, &k);
+    if (in_user(keys, KEYS_CONTENT, &k) != NULL)
+        return true;
+    return in_user(keys, KEYS_KEEP, &k) == NULL && in_table(key_contents, &k) != NULL;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+/* Makes key_maybe() true for names with this end. It is always true for names that do not end with two letters. */
+static void note_end(struct keys *k, const char *p, size_t n)
+{
+    if (n < 2) {
+        k->all = true;
+        return;
+    }
+    if (!is_lower(p[n - 2]) || !is_lower(p[n - 1]))
+        return;
+    unsigned two = (unsigned)(p[n - 2] - 'a') << 5 | (unsigned)(p[n - 1] - 'a');
+    k->ends2[two / 64] |= (uint64_t)1 << (two % 64);
+    for (unsigned a = 0; a < 26; a++) { /* an end of two letters: with any third one before */
+        unsigned three = a << 10 | two;
+        if (n == 2 || p[n - 3] == (char)('a' + a))
+            k->ends[three / 64] |= (uint64_t)1 << (three % 64);
+    }
+}
+
+void keys_open(struct keys *k)
+{
+    *k = (struct keys){0};
+    for (size_t i = 0; key_secrets[i].end != NULL; i++) {
+        const char *end = key_secrets[i].end;
+        size_t n = strlen(end);
+        note_end(k, end, n);
+        assert(n >= 2 && i < KEY_RULES_MAX);
+        unsigned b = bucket(end + n);
+        k->next[i] = k->first[b];
+        k->first[b] = (uint8_t)(i + 1);
+    }
+}
+
+void keys_close(struct keys *k)
+{
+    free(k->user);
+    *k = (struct keys){0};
+}
+
+static void name_rule(struct key_user *u)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->name.n && n < 32; i++)
+        if ((unsigned char)u->name.p[i] < 0x80)
+            u->rule[n++] = u->name.p[i];
+    u->rule[n] = '\0';
+    if (n == 0)
+        memcpy(u->rule, "key", sizeof "key");
+}
+
+int keys_add(struct keys *k, enum key_list list, struct slice name)
+{
+    struct key_user u = {.list = list};
+    if (k->user_n == KEYS_USER_MAX)
+        return MI_EFULL;
+    u.any_before = name.n > 0 && name.p[0] == '*';
+    u.any_behind = name.n > 1 && name.p[name.n - 1] == '*';
+    name_of(name, &u.name);
+    if (u.name.n == 0 || u.name.truncated)
+        return MI_EINVAL;
+    name_rule(&u);
+    struct key_user *more = realloc(k->user, (k->user_n + 1) * sizeof *more);
+    if (more == NULL)
+        return MI_ENOMEM;
+    k->user = more;
+    more[k->user_n++] = u;
+    for (size_t i = 0; i < k->user_n; i++) /* the array may have moved */
+        more[i].as_rule = (struct key_rule){.end = "", .rule = more[i].rule};
+    if (list == KEYS_SECRET && u.any_behind)
+        k->all = true;
+    else if (list == KEYS_SECRET)
+        note_end(k, u.name.p, u.name.n);
+    return 0;
+}

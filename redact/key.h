@@ -1,0 +1,90 @@
+/* key.h - recognizes names of secrets: keys, headers, options and variables, in any spelling.
+ *
+ * Names are compared in normal form: lower-case letters, digits and non-ASCII bytes. Everything else is dropped
+ * (`X-Api-Key`, `api_key`, `apiKey` and `user[api key]` all end with `apikey`), `%61` is `a`, and trailing digits are
+ * ignored. The starts of words are remembered: `db_pass` and `dbPass` end with the word `pass`, `bypass` does not.
+ *
+ * Rules     a built-in table (key_table.c, listed in docs/sanitizer.md): names of secrets, most of which match the end
+ *           of a name, and names that look secret but are not (`nextPageToken`). The user's names match whole
+ *           names; `*` at the beginning or end matches anything. The user's list `keep` overrides all others.
+ * Owns      the user's names.
+ * Blocks    never. key_find() and key_content() allocate nothing. */
+#ifndef MI_REDACT_KEY_H
+#define MI_REDACT_KEY_H
+
+#include "base/buf.h"
+
+#define KEY_MAX 64        /* bytes of a normal form; of a longer name only the end is used */
+#define KEY_RULES_MAX 255 /* built-in names of secrets */
+#define KEYS_USER_MAX 512 /* names of the user, in all lists together */
+
+enum key_flag {
+    KEY_EXACT = 1,     /* matches the whole name, not an end of it */
+    KEY_WORD = 2,      /* matches an end that begins a word */
+    KEY_NO_NUMBER = 4, /* a number is not a secret: pass = 12, fail = 0 */
+    KEY_NO_PATH = 8,   /* a path is not a secret: PWD=/home/me */
+    KEY_NO_WORD = 16,  /* a plain word is not a secret: auth = oauth2 */
+    KEY_INTO = 32,     /* an object is searched, not replaced as a whole */
+};
+
+struct key_rule {
+    const char *end;  /* in normal form */
+    const char *rule; /* RULE of the mark [redacted:RULE] */
+    unsigned flags;
+};
+
+/* A name in normal form. */
+struct key_name {
+    size_t n;
+    uint64_t words; /* bit i: p[i] begins a word */
+    bool truncated; /* the name was longer: p has its end */
+    char p[KEY_MAX];
+};
+
+struct keys {
+    struct key_user *user; /* owned */
+    size_t user_n;
+    bool all;           /* key_maybe() is always true: a user's name ends with `*` */
+    uint64_t ends[512]; /* one bit per three letters: some rule ends with them */
+    uint64_t ends2[32]; /* one bit per two letters: some rule ends with them */
+    uint8_t first[1024], next[KEY_RULES_MAX]; /* built-in rules by their last two letters */
+};
+
+void keys_open(struct keys *k);
+void keys_close(struct keys *k);
+
+enum key_list { KEYS_SECRET, KEYS_KEEP, KEYS_CONTENT };
+/* Adds a name of the user. 0, MI_ENOMEM, MI_EFULL, or MI_EINVAL if its normal form is empty. */
+MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
+
+/* The rule that matches an unescaped name; NULL: it is not the name of a secret. */
+const struct key_rule *key_find(const struct keys *k, struct slice name);
+/* Is this the name of sensitive content? */
+bool key_content(const struct keys *k, struct slice name);
+
+/* Quick test. false: no rule matches a name that ends before `end` and begins at or after `from`. */
+static inline bool key_maybe(const struct keys *k, const char *from, const char *end)
+{
+    if (end - from < 2)
+        return k->all && end > from;
+    unsigned c = (unsigned char)end[-1] | 0x20u, b = (unsigned char)end[-2] | 0x20u;
+    if (c - 'a' >= 26u || b - 'a' >= 26u)
+        return true;
+    if (k->all)
+        return true;
+    unsigned two = (b - 'a') << 5 | (c - 'a');
+    if (!(k->ends2[two / 64] >> (two % 64) & 1))
+        return false;
+    unsigned a = end - from > 2 ? (unsigned char)end[-3] | 0x20u : 0;
+    if (a - 'a' >= 26u)
+        return true;
+    unsigned three = (a - 'a') << 10 | two;
+    return k->ends[three / 64] >> (three % 64) & 1;
+}
+
+/* In key_table.c; each list ends with {NULL}. */
+extern const struct key_rule key_secrets[];
+extern const struct key_rule key_kept[];
+extern const struct key_rule key_contents[];
+
+#endif

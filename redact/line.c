@@ -1,0 +1,116 @@
+/* line.c - sanitizes the lines of a stream, where a private key may span lines. */
+#include "redact/sanitizer.h"
+
+#define WHOLE_BODY 16 /* characters of base64 in a line of a key; its last line may be shorter */
+#define MARK "[redacted:private-key]"
+
+static const char *find(const char *from, const char *end, const char *what)
+{
+    return from < end ? memmem(from, (size_t)(end - from), what, strlen(what)) : NULL;
+}
+
+/* Does a private key begin in this line and not end? */
+static bool opens_key(struct slice line)
+{
+    const char *end = line.p + line.n, *open = NULL;
+    if (find(line.p, end, "Private-Lines: ") != NULL) /* PuTTY's */
+        return true;
+    for (const char *p = line.p; (p = find(p, end, "-----BEGIN ")) != NULL; p++)
+        open = p;
+    if (open == NULL)
+        return false;
+    const char *label = find(open, end, "PRIVATE KEY");
+    return label != NULL && label - open < 64 && find(open, end, "-----END ") == NULL;
+}
+
+static bool in_body(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/' || c == '=';
+}
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* The last word of the line, without quotes and separators: it may be a line of the key. */
+static struct slice body_of(struct slice line)
+{
+    while (line.n > 0 && !in_body(line.p[line.n - 1]))
+        line.n--;
+    if (line.n > 1 && line.p[line.n - 2] == '\\' && is_letter(line.p[line.n - 1]))
+        line.n -= 2; /* an escaped line break */
+    size_t from = line.n;
+    while (from > 0 && in_body(line.p[from - 1]))
+        from--;
+    return (struct slice){line.p + from, line.n - from};
+}
+
+static bool is_header(struct slice line)
+{
+    return line.n == 0 || find(line.p, line.p + line.n, "Proc-Type:") != NULL ||
+           find(line.p, line.p + line.n, "DEK-Info:") != NULL;
+}
+
+/* Inside a key: `hidden` is the part to replace. false: the line does not belong to the key. */
+static bool key_line(struct redact_lines *l, struct slice line, struct slice *hidden)
+{
+    const char *stop = find(line.p, line.p + line.n, "-----END ");
+    l->in_key--;
+    if (stop != NULL) {
+        const char *behind = find(stop + 9, line.p + line.n, "-----");
+        l->in_key = 0;
+        *hidden = (struct slice){
+            line.p, (size_t)((behind != NULL ? behind + 5 : line.p + line.n) - line.p)};
+        return true;
+    }
+    *hidden = body_of(line);
+    if (hidden->n >= WHOLE_BODY)
+        return true; /* a line of the key, or its DEK-Info */
+    if (is_header(line))
+        return false;
+    l->in_key = 0;
+    return hidden->n > 0 && hidden->n % 4 == 0;
+}
+
+int redact_line(struct redact *r, struct redact_lines *l, struct slice line, struct buf *out,
+                size_t *ret_n)
+{
+    struct slice hidden;
+    if (opens_key(line)) { /* the previous key may have had no end */
+        l->in_key = REDACT_PEM_LINES;
+        return redact_text(r, line, out, ret_n);
+    }
+    if (l->in_key == 0 || !key_line(l, line, &hidden))
+        return redact_text(r, line, out, ret_n);
+    struct buf rest = {0};
+    size_t n = (size_t)(hidden.p - line.p), more = 0;
+    buf_add(&rest, line.p, n);
+    buf_adds(&rest, MARK);
+    buf_add(&rest, line.p + n + hidden.n, line.n - n - hidden.n);
+    int st = rest.failed ? MI_ENOMEM : redact_text(r, buf_slice(&rest), out, &more);
+    if (st == 0 && more == 0)
+        buf_slice_add(out, buf_slice(&rest));
+    if (st == 0 && out->failed)
+        st = MI_ENOMEM;
+    if (st == 0)
+        *ret_n = more + 1;
+    buf_close(&rest);
+    return st;
+}
+
+/* May a secret continue after this byte? */
+static bool in_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80 ||
+           memchr("_-./+=%~@:\\\"'&?", c, 16) != NULL;
+}
+
+size_t redact_whole_words(struct slice text, size_t max_word)
+{
+    size_t n = text.n;
+    while (n > 0 && in_word(text.p[n - 1]))
+        n--;
+    return text.n - n > max_word ? text.n : n;
+}

@@ -1,0 +1,207 @@
+#include "redact/place.h"
+
+#include "redact/read.h"
+
+#define SCHEMA_LOOK                                                                                \
+    ((size_t)4 << 10) /* bytes of an object that are examined to recognize a schema */
+
+bool place_is_one_of(struct slice s, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (slice_is(s, *words))
+            return true;
+    return false;
+}
+
+/* Compares without case; the lengths are equal. */
+static bool same(struct slice s, const char *word)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((s.p[i] | 0x20) != word[i])
+            return false;
+    return true;
+}
+
+/* This and the functions below run for each key of a message, so they select by length first: at most two words
+ * are compared. */
+enum role place_role(struct slice key)
+{
+    switch (key.n) {
+    case 3:
+        return same(key, "key") ? ROLE_NAME : same(key, "val") ? ROLE_VALUE : ROLE_NONE;
+    case 4:
+        return same(key, "name")                                                ? ROLE_NAME
+               : memcmp(key.p, "blob", 4) == 0 || memcmp(key.p, "data", 4) == 0 ? ROLE_BLOB
+                                                                                : ROLE_NONE;
+    case 5:
+        return same(key, "value")                         ? ROLE_VALUE
+               : same(key, "field") || same(key, "param") ? ROLE_NAME
+                                                          : ROLE_NONE;
+    case 6:
+        return same(key, "header") ? ROLE_NAME : ROLE_NONE;
+    case 7:
+        return same(key, "varname") ? ROLE_NAME : ROLE_NONE;
+    case 8:
+        return same(key, "mimetype") ? ROLE_MIME : same(key, "variable") ? ROLE_NAME : ROLE_NONE;
+    case 9:
+        return same(key, "mime_type") ? ROLE_MIME : same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
+    case 10:
+        return same(key, "headername") ? ROLE_NAME : ROLE_NONE;
+    default:
+        return ROLE_NONE;
+    }
+}
+
+static enum zone zone_anywhere(struct slice key)
+{
+    const char *word = key.n == 5    ? "$defs"
+                       : key.n == 10 ? "properties"
+                       : key.n == 11 ? "definitions"
+                       : key.n == 16 ? "dependentSchemas"
+                       : key.n == 17 ? "patternProperties"
+                                     : NULL;
+    if (word != NULL && memcmp(key.p, word, key.n) == 0)
+        return ZONE_PROPERTIES;
+    if (key.n >= 7 && same((struct slice){key.p + key.n - 7, 7}, "headers"))
+        return ZONE_HEADERS;
+    return ZONE_ANY;
+}
+
+/* docs/mcp-wire.md 2, 5.4, 6.4 */
+bool place_is_kept(enum zone zone, struct slice key)
+{
+    static const char *const params[] = {"cursor", "requestState",  "requestId", "progressToken",
+                                         "taskId", "elicitationId", NULL};
+    static const char *const result[] = {"nextCursor", "requestState", "taskId", NULL};
+    static const char *const meta[] = {"progressToken", "io.modelcontextprotocol/subscriptionId",
+                                       NULL};
+    switch (zone) {
+    case ZONE_MESSAGE:
+        return slice_is(key, "id") || slice_is(key, "jsonrpc");
+    case ZONE_PARAMS:
+        return place_is_one_of(key, params);
+    case ZONE_RESULT:
+        return place_is_one_of(key, result);
+    case ZONE_META:
+        return place_is_one_of(key, meta);
+    case ZONE_TASK:
+        return slice_is(key, "taskId");
+    default:
+        return false;
+    }
+}
+
+enum zone place_zone(enum zone zone, struct slice key)
+{
+    bool talk = zone == ZONE_PARAMS || zone == ZONE_RESULT;
+    if (zone == ZONE_MESSAGE && slice_is(key, "params"))
+        return ZONE_PARAMS;
+    if (zone == ZONE_MESSAGE && slice_is(key, "result"))
+        return ZONE_RESULT;
+    if (talk && slice_is(key, "_meta"))
+        return ZONE_META;
+    if (talk && (slice_is(key, "task") || slice_is(key, "tasks")))
+        return ZONE_TASK;
+    if (zone == ZONE_META && slice_is(key, "io.modelcontextprotocol/related-task"))
+        return ZONE_TASK;
+    return zone_anywhere(key);
+}
+
+/* ---- schemas ------------------------------------------------------------------------------ */
+
+static bool names_types(struct slice v)
+{
+    static const char *const types[] = {"string", "number", "integer", "boolean",
+                                        "array",  "object", "null",    NULL};
+    if (v.n > 0 && v.p[0] == '[')
+        return true;
+    if (v.n < 2 || v.p[0] != '"')
+        return false;
+    return place_is_one_of((struct slice){v.p + 1, v.n - 2}, types);
+}
+
+static bool is_keyword(struct slice key)
+{
+    static const char *const words[] = {"type",
+                                        "title",
+                                        "description",
+                                        "default",
+                                        "examples",
+                                        "example",
+                                        "enum",
+                                        "enumNames",
+                                        "const",
+                                        "format",
+                                        "pattern",
+                                        "minLength",
+                                        "maxLength",
+                                        "minimum",
+                                        "maximum",
+                                        "items",
+                                        "properties",
+                                        "required",
+                                        "anyOf",
+                                        "oneOf",
+                                        "allOf",
+                                        "not",
+                                        "nullable",
+                                        "deprecated",
+                                        "readOnly",
+                                        "writeOnly",
+                                        "minItems",
+                                        "maxItems",
+                                        "uniqueItems",
+                                        "optional",
+                                        "label",
+                                        "placeholder",
+                                        "contentEncoding",
+                                        "contentMediaType",
+                                        "additionalProperties",
+                                        "exclusiveMinimum",
+                                        "exclusiveMaximum",
+                                        "multipleOf",
+                                        NULL};
+    return place_is_one_of(key, words) || slice_begins(key, "$") || slice_begins(key, "x-");
+}
+
+/* Inside `properties` one keyword of JSON Schema is enough; elsewhere the object must consist of keywords only,
+ * including a type. */
+bool place_is_schema(const char *at, const char *end, bool among_properties)
+{
+    static const char *const telling[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", NULL};
+    struct read_members m = {at + 1, at + size_min((size_t)(end - at), SCHEMA_LOOK)};
+    struct slice key, value;
+    bool type = false, words = false, others = false;
+    while (read_member(&m, &key, &value)) {
+        type |= (slice_is(key, "type") && names_types(value)) || place_is_one_of(key, telling);
+        if (slice_is(key, "value"))
+            return false;
+        if (is_keyword(key))
+            words = true;
+        else
+            others = true;
+    }
+    return among_properties ? words : type && !others;
+}
+
+/* Keywords of a schema that contain values. */
+bool place_is_schema_value(struct slice key)
+{
+    static const char *const words[] = {"default", "const", "example", "examples", NULL};
+    return place_is_one_of(key, words);
+}
+
+bool place_is_text_type(struct slice mime)
+{
+    static const char *const parts[] = {"json",       "xml",  "yaml",  "toml",
+                                        "javascript", "x-sh", "x-pem", "urlencoded",
+                                        "graphql",    "sql",  "x-env", NULL};
+    if (slice_begins(mime, "text\\/") || slice_begins(mime, "text/"))
+        return true;
+    if (mime.n > 200 || !slice_begins(mime, "application"))
+        return false;
+    for (size_t i = 0; parts[i] != NULL; i++)
+        if (memmem(mime.p, mime.n, parts[i], strlen(parts[i])) != NULL)
+            return true;
+    return false;
+}

@@ -1,0 +1,29 @@
+/* place.h - the meaning of a value, derived from its key and its object. Internal to redact/.
+ *
+ * Source    docs/mcp-wire.md for the fields of the protocol; JSON Schema for its keywords.
+ * Blocks    never. Pure. */
+#ifndef MI_REDACT_PLACE_H
+#define MI_REDACT_PLACE_H
+
+#include "redact/walk.h"
+
+/* The role of a member in its object. */
+enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_MIME, ROLE_BLOB, ROLE_KEPT };
+
+/* All keys are unescaped. */
+enum role place_role(struct slice key); /* never ROLE_KEPT */
+/* Is it a protocol field that a peer must return unchanged? Such fields are never replaced. */
+bool place_is_kept(enum zone zone, struct slice key);
+/* The zone of the value with this key. */
+enum zone place_zone(enum zone zone, struct slice key);
+
+/* Is the object that begins at `at` a schema, which declares a property, rather than a value? */
+bool place_is_schema(const char *at, const char *end, bool among_properties);
+/* Does this keyword of a schema contain a value: default, const, examples? */
+bool place_is_schema_value(struct slice key);
+/* Is this MIME type (raw) a text type? */
+bool place_is_text_type(struct slice mime);
+
+bool place_is_one_of(struct slice s, const char *const *words); /* ended by NULL */
+
+#endif

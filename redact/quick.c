@@ -1,0 +1,84 @@
+/* quick.c - recognizes most JSON in which the walk (walk.c) replaces nothing, in a third of the time of the walk.
+ *
+ * Each exception of the walk that depends on more than one string or key makes the test fail: `value` beside `name`, a
+ * `blob` beside its MIME type, headers, options and their arguments, the content of a call, and anything malformed. */
+#include "redact/place.h"
+#include "redact/read.h"
+
+#define NAME_MAX_LOOK 256 /* as walk.c: longer names before a `=` are not names of secrets */
+
+/* Is it the key of a value whose treatment depends on more than the value? By length first: it runs for each key. */
+static bool is_special(struct slice key)
+{
+    if (key.n <= 5) {
+        enum role role = place_role(key);
+        return role == ROLE_VALUE || role == ROLE_BLOB;
+    }
+    return (key.p[key.n - 1] | 0x20) == 's' && place_zone(ZONE_ANY, key) == ZONE_HEADERS;
+}
+
+/* *arguments: keys inside the arguments of a call may follow. */
+static bool key_may_matter(const struct redact *r, struct slice key, bool *arguments)
+{
+    if ((key_maybe(&r->keys, key.p, key.p + key.n) && key_find(&r->keys, key) != NULL) ||
+        is_special(key) || (*arguments && key_content(&r->keys, key)))
+        return true;
+    *arguments |= r->how == REDACT_CONTENT && slice_is(key, "arguments");
+    return false;
+}
+
+/* NAME=VALUE */
+static bool is_assignment(const struct redact *r, struct slice raw)
+{
+    const char *at = memchr(raw.p, '=', size_min(raw.n, NAME_MAX_LOOK));
+    if (at == NULL || !key_maybe(&r->keys, raw.p, at))
+        return false;
+    for (const char *p = raw.p; p < at; p++)
+        if (*p == ' ' || *p == '/' || *p == ':')
+            return false;
+    return true;
+}
+
+/* Options such as --password, whose value follows, assignments, and JSON in strings. */
+static bool string_may_matter(const struct redact *r, struct slice raw, bool escapes)
+{
+    if (raw.n == 0)
+        return false;
+    char c = raw.p[0];
+    return c == '-' || is_assignment(r, raw) ||
+           (escapes && (c == '{' || c == '[' || c == '\\' || read_is_space(c)) &&
+            redact_maybe_key(r, raw));
+}
+
+/* Looks at each string. A key is followed by a colon; a string that is followed by something else that does not belong
+ * there may be anything. */
+static bool strings_may_matter(const struct redact *r, struct slice json)
+{
+    const char *p = json.p, *end = json.p + json.n;
+    bool arguments = false;
+    for (;;) {
+        while (p < end && *p != '"')
+            p++;
+        if (p == end)
+            return false;
+        const char *behind = read_plain(p + 1, end);
+        bool escapes = behind < end && *behind == '\\', odd = false;
+        behind = escapes ? read_string(p, end, &odd) : behind + (behind < end);
+        const char *next = read_space(behind, end);
+        if (odd || next == end)
+            return true;
+        /* without its quotes: it is not the end of the text, so it ends with one */
+        struct slice raw = {p + 1, (size_t)(behind - p) - 2};
+        if (*next == ':' ? escapes || key_may_matter(r, raw, &arguments)
+                         : (*next != ',' && *next != '}' && *next != ']') ||
+                               string_may_matter(r, raw, escapes))
+            return true;
+        p = next;
+    }
+}
+
+bool redact_nothing(struct redact *r, struct slice json)
+{
+    return !r->thorough && r->pointers.n == 0 && !strings_may_matter(r, json) &&
+           redact_no_shape(r, 0, json.n);
+}

@@ -1,0 +1,90 @@
+#include "redact/read.h"
+
+const char *read_string(const char *p, const char *end, bool *odd)
+{
+    for (p++; (p = read_plain(p, end)) < end; p++) {
+        if (*p == '"')
+            return p + 1;
+        if (end - p < 2)
+            return end;
+        p++;
+        *odd |= *p == 'u' || *p == '/';
+    }
+    return end;
+}
+
+struct slice read_between(const char *p, const char *behind, const char *end)
+{
+    struct slice raw = {p + 1, (size_t)(behind - p) - 1};
+    size_t slashes = 0;
+    if (raw.n > 0 && behind[-1] == '"') {
+        while (slashes + 1 < raw.n && raw.p[raw.n - 2 - slashes] == '\\')
+            slashes++;
+        if (slashes % 2 == 0) {
+            raw.n--;
+            return raw;
+        }
+    }
+    if (behind < end)
+        return raw;
+    for (size_t i = 0; i < raw.n; i++) {
+        size_t need = raw.p[i] != '\\' ? 1 : i + 1 < raw.n && raw.p[i + 1] == 'u' ? 6 : 2;
+        if (need > raw.n - i)
+            raw.n = i;
+        i += need - 1;
+    }
+    return raw;
+}
+
+static const char *scalar_behind(const char *p, const char *end)
+{
+    while (p < end && *p != ',' && *p != '}' && *p != ']' && *p != '"' && *p != '{' && *p != '[' &&
+           !read_is_space(*p))
+        p++;
+    return p;
+}
+
+const char *read_value(const char *p, const char *end)
+{
+    int depth = 0;
+    bool odd = false;
+    do {
+        if (p >= end)
+            return end;
+        if (*p == '"') {
+            p = read_string(p, end, &odd);
+        } else if (*p == '{' || *p == '[') {
+            depth++;
+            p++;
+        } else if (*p == '}' || *p == ']') {
+            depth--;
+            p++;
+        } else if (depth == 0) {
+            return scalar_behind(p, end);
+        } else {
+            p++;
+        }
+    } while (depth > 0);
+    return p;
+}
+
+bool read_member(struct read_members *m, struct slice *ret_key, struct slice *ret_value)
+{
+    bool odd = false;
+    const char *p = read_space(m->p, m->end);
+    if (p < m->end && *p == ',')
+        p = read_space(p + 1, m->end);
+    if (p >= m->end || *p != '"')
+        return false;
+    const char *behind = read_string(p, m->end, &odd);
+    *ret_key = read_between(p, behind, m->end);
+    p = read_space(behind, m->end);
+    if (p >= m->end || *p != ':')
+        return false;
+    p = read_space(p + 1, m->end);
+    if (p >= m->end)
+        return false;
+    m->p = read_value(p, m->end);
+    *ret_value = (struct slice){p, (size_t)(m->p - p)};
+    return true;
+}

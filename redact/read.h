@@ -1,0 +1,66 @@
+/* read.h - steps through text that may be valid, truncated or malformed JSON. Internal to redact/.
+ *
+ * Bounds    no byte at or after `end` is read, whatever the text is; an incomplete value ends at `end`.
+ * Blocks    never. Pure. */
+#ifndef MI_REDACT_READ_H
+#define MI_REDACT_READ_H
+
+#include "base/base.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+static inline bool read_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+static inline const char *read_space(const char *p, const char *end)
+{
+    while (p < end && read_is_space(*p))
+        p++;
+    return p;
+}
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+/* Which of 16 bytes are quotes or backslashes: 0xff. */
+static inline __m128i read_marks(const char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                        _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+}
+#endif
+/* To the next quote or backslash. */
+static inline const char *read_plain(const char *p, const char *end)
+{
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+    for (; end - p >= 16; p += 16) {
+        int mask = _mm_movemask_epi8(read_marks(p));
+        if (mask != 0)
+            return p + __builtin_ctz((unsigned)mask);
+        while (end - p >= 80 && /* long strings */
+               _mm_movemask_epi8(
+                   _mm_or_si128(_mm_or_si128(read_marks(p + 16), read_marks(p + 32)),
+                                _mm_or_si128(read_marks(p + 48), read_marks(p + 64)))) == 0)
+            p += 64;
+    }
+#endif
+    while (p < end && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+/* One past the string that begins with the quote at p. Sets *odd if an escape stands for an ordinary letter. */
+const char *read_string(const char *p, const char *end, bool *odd);
+/* The string [p, behind) without its quotes, and without an incomplete escape if the text ends inside it. */
+struct slice read_between(const char *p, const char *behind, const char *end);
+/* One past the string, container or other value that begins at p. */
+const char *read_value(const char *p, const char *end);
+
+/* Iterates over the members of an object; p begins after the opening brace. */
+struct read_members {
+    const char *p, *end;
+};
+/* false: no more members, or the text ends. */
+bool read_member(struct read_members *m, struct slice *ret_key, struct slice *ret_value);
+
+#endif

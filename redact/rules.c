@@ -1,0 +1,204 @@
+/* rules.c - the rules of the user: read from the configuration, and stored with a session. */
+#include "redact/walk.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+#include <stdlib.h>
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static bool splits(char c, bool comma)
+{
+    return c == ' ' || c == '\t' || (comma && c == ',');
+}
+
+/* The next word of a list; false: no more words. */
+static bool next_word(const char **p, bool comma, struct slice *ret)
+{
+    while (splits(**p, comma))
+        (*p)++;
+    const char *from = *p;
+    while (**p != '\0' && !splits(**p, comma))
+        (*p)++;
+    *ret = (struct slice){from, (size_t)(*p - from)};
+    return ret->n > 0;
+}
+
+static int add_names(struct redact *r, enum key_list list, const char *value, struct buf *error)
+{
+    struct slice word;
+    int st = 0;
+    while (st == 0 && next_word(&value, true, &word)) {
+        st = keys_add(&r->keys, list, word);
+        if (st == MI_EINVAL)
+            buf_printf(
+                error,
+                "invalid name '%.*s': use at least one letter or digit, and at most %d characters",
+                (int)word.n, word.p, KEY_MAX);
+        else if (st == MI_EFULL)
+            buf_printf(error, "too many names: the limit is %d", KEYS_USER_MAX);
+    }
+    return st == MI_EFULL ? MI_EINVAL : st;
+}
+
+/* Is the pointer relative to the message? Others are relative to params. */
+static bool from_message(struct slice word)
+{
+    return slice_begins(word, "/params") || slice_begins(word, "/result") ||
+           slice_begins(word, "/error");
+}
+
+static int add_pointer(struct redact *r, struct slice word, struct buf *error)
+{
+    int st = pointers_add(&r->pointers, from_message(word) ? "" : "/params", word, error);
+    return st == MI_EFULL ? MI_EINVAL : st;
+}
+
+static int add_pointers(struct redact *r, const char *value, struct buf *error)
+{
+    struct slice word;
+    int st = 0;
+    while (st == 0 && next_word(&value, false, &word))
+        st = add_pointer(r, word, error);
+    return st;
+}
+
+static int add(struct redact *r, const char *name, const char *value, struct buf *error)
+{
+    static const char pattern[] = "pattern.";
+    if (strcmp(name, "keys") == 0)
+        return add_names(r, KEYS_SECRET, value, error);
+    if (strcmp(name, "keep") == 0)
+        return add_names(r, KEYS_KEEP, value, error);
+    if (strcmp(name, "content") == 0)
+        return add_names(r, KEYS_CONTENT, value, error);
+    if (strcmp(name, "pointer") == 0)
+        return add_pointers(r, value, error);
+    if (strncmp(name, pattern, sizeof pattern - 1) == 0)
+        return shapes_add(r->shapes, name + sizeof pattern - 1, value, error);
+    buf_printf(error, "unknown rule '%s': use keys, keep, content, pointer or pattern.NAME", name);
+    return MI_ENOENT;
+}
+
+int redact_add_rule(struct redact *r, const char *name, const char *value, struct buf *error)
+{
+    buf_clear(error);
+    int st = add(r, name, value, error);
+    if (st < 0)
+        return st;
+    buf_add(&r->user, name, strlen(name) + 1);
+    buf_add(&r->user, value, strlen(value) + 1);
+    return r->user.failed ? MI_ENOMEM : 0;
+}
+
+/* ---- stored with a session ------------------------------------------------------------------- */
+
+void redact_rules(struct redact *r, struct buf *out)
+{
+    struct buf plain = {0}, clean = {0};
+    const char *p = r->user.p;
+    buf_printf(&plain, "{\"version\":\"%d.%d\"", REDACT_VERSION, SHAPES_VERSION);
+    for (bool first = true; p != NULL && p < r->user.p + r->user.n; first = false) {
+        buf_adds(&plain, first ? ",\"rules\":[[" : ",[");
+        text_json(&plain, slice_of(p));
+        p += strlen(p) + 1;
+        buf_addc(&plain, ',');
+        text_json(&plain, slice_of(p));
+        p += strlen(p) + 1;
+        buf_addc(&plain, ']');
+    }
+    buf_adds(&plain, r->user.n > 0 ? "]}" : "}");
+    size_t n = 0;
+    if (plain.failed || redact_value(r, buf_slice(&plain), &clean, &n) < 0)
+        out->failed = true;
+    else
+        buf_slice_add(out, buf_slice(n > 0 ? &clean : &plain));
+    buf_close(&plain);
+    buf_close(&clean);
+}
+
+/* Does this rule exist already? */
+static bool has_rule(const struct redact *r, const char *name, const char *value)
+{
+    for (const char *p = r->user.p; p < r->user.p + r->user.n;) {
+        const char *v = p + strlen(p) + 1;
+        if (strcmp(p, name) == 0 && strcmp(v, value) == 0)
+            return true;
+        p = v + strlen(v) + 1;
+    }
+    return false;
+}
+
+/* Adds one `["name","value"]`. A pattern that contained a secret was redacted; it is skipped. */
+static int add_recorded(struct redact *r, struct json_value pair, struct buf *error)
+{
+    struct json_walk w = json_walk_begin(pair);
+    struct json_value name = {0}, value = {0};
+    struct slice key;
+    struct buf n = {0}, v = {0};
+    int st = MI_EINVAL;
+    if (json_walk_next(&w, &key, &name) && json_walk_next(&w, &key, &value) &&
+        name.type == JSON_STRING && value.type == JSON_STRING) {
+        json_unescape(&n, json_string_raw(name));
+        json_unescape(&v, json_string_raw(value));
+        st = n.failed || v.failed ? MI_ENOMEM : 0;
+    }
+    if (st == 0 && strstr(buf_str(&v), "[redacted:") == NULL &&
+        !has_rule(r, buf_str(&n), buf_str(&v)))
+        st = redact_add_rule(r, buf_str(&n), buf_str(&v), error);
+    buf_close(&n);
+    buf_close(&v);
+    return st == MI_ENOENT ? MI_EINVAL : st;
+}
+
+int redact_add_rules(struct redact *r, struct slice rules, struct buf *error)
+{
+    struct json_scan scan;
+    int st = 0;
+    if (json_scan(rules, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        st = MI_EINVAL;
+    struct json_value all = {scan.type, scan.root}, pair;
+    struct json_walk w = {0};
+    struct slice key;
+    if (st == 0)
+        w = json_walk_begin(json_get(all, "rules"));
+    while (st == 0 && json_walk_next(&w, &key, &pair))
+        st = add_recorded(r, pair, error);
+    if (st == MI_EINVAL && error->n == 0)
+        buf_adds(error, "the recorded rules do not have the form described in docs/vault.md");
+    return st;
+}
+
+int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error)
+{
+    struct redact *r;
+    int st = redact_open(&r, error);
+    if (st < 0)
+        return st;
+    st = redact_add_rules(r, rules, error);
+    if (st < 0)
+        redact_close(r);
+    else
+        *ret = r;
+    return st;
+}
+
+int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error)
+{
+    struct redact *r;
+    int st = redact_open(&r, error);
+    if (st < 0)
+        return st;
+    for (const char *p = of->user.p; st == 0 && p < of->user.p + of->user.n;) {
+        const char *value = p + strlen(p) + 1;
+        st = redact_add_rule(r, p, value, error);
+        p = value + strlen(value) + 1;
+    }
+    if (st < 0) {
+        redact_close(r);
+        return st == MI_ENOENT ? MI_EINVAL : st;
+    }
+    *ret = r;
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* sanitizer.h - replaces secrets before anything is stored. The user's manual is docs/sanitizer.md.
+ *
+ * Replaces  values whose key is the name of a secret (key.h); secrets in any text, found by their shape
+ *           (shape/find.h); in a call's arguments, the rest of sensitive content after REDACT_CONTENT_HEAD characters.
+ *           A secret becomes `[redacted:RULE]`; truncated content ends with `… [+N chars]`.
+ * Input     JSON, JSON inside strings, text inside JSON, `KEY=value`, headers, forms, command lines, log lines,
+ *           base64 with a text MIME type.
+ * Keeps     protocol fields that look secret but are not (docs/sanitizer.md), booleans, null, and declarations in
+ *           JSON Schemas.
+ * Output    valid JSON stays valid JSON; bytes outside replacements are unchanged. The same input and rules give the
+ *           same output, and sanitizing the output again changes nothing.
+ * Work      linear in the input, whatever it contains; memory a small multiple of the input if something is
+ *           replaced, almost none otherwise.
+ * Owns      rules and scratch buffers; buffers that grew large are freed after each call.
+ * Results   functions return 0 or MI_ENOMEM. `out` is cleared first; *ret_n is the number of replacements. If it is
+ *           0, `out` is empty: the input is the result, and was not copied.
+ * Blocks    never. Not reentrant: calls on one struct redact must not nest. */
+#ifndef MI_REDACT_SANITIZER_H
+#define MI_REDACT_SANITIZER_H
+
+#include "base/buf.h"
+
+/* Increased whenever a change makes the sanitizer replace or truncate something else. */
+#define REDACT_VERSION 1
+
+#define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
+#define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */
+#define REDACT_WORD_MAX 4096   /* bytes of a word that is kept together where a line is split */
+#define REDACT_PEM_LINES 512   /* lines of a private key that are replaced if its end is missing */
+
+enum redact_how {
+    REDACT_SECRETS, /* replace secrets only: --record full */
+    REDACT_CONTENT, /* also truncate content in a call's arguments: --record standard, minimal */
+};
+
+struct redact;
+
+/* ---- rules ---- */
+
+/* Opens a sanitizer with the built-in rules. 0 or MI_ENOMEM. */
+MI_MUST int redact_open(struct redact **ret, struct buf *error);
+void redact_close(struct redact *r); /* NULL is fine */
+/* Adds one `name = value` of the section [redact]: `keys`, `keep`, `content` (names, separated by commas),
+ * `pointer` (JSON pointers into a message, separated by blanks) or `pattern.NAME`. 0, MI_ENOENT (unknown name) or
+ * MI_EINVAL, both with a message in `error`, or MI_ENOMEM. */
+MI_MUST int redact_add_rule(struct redact *r, const char *name, const char *value,
+                            struct buf *error);
+/* Writes the rules as stored in sessions.redact_rules: a JSON object with `version` and the user's rules, which are
+ * sanitized, so that a secret in a pattern does not reach the vault. */
+void redact_rules(struct redact *r, struct buf *out);
+/* Adds the rules of such an object that `r` does not have. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+MI_MUST int redact_add_rules(struct redact *r, struct slice rules, struct buf *error);
+/* Opens a sanitizer with the user's rules of a recording, as written by redact_rules(), and the built-in rules of this
+ * version. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+MI_MUST int redact_open_rules(struct redact **ret, struct slice rules, struct buf *error);
+/* Opens a sanitizer with the same rules. 0, MI_EINVAL with a message in `error`, or MI_ENOMEM. */
+MI_MUST int redact_open_copy(struct redact **ret, const struct redact *of, struct buf *error);
+
+/* ---- the rules in force ---- */
+
+/* The sanitizer passed to redact_use(), or one with the built-in rules, opened on first use. Borrowed. NULL: out of
+ * memory. */
+struct redact *redact_present(void);
+void redact_use(struct redact *r); /* takes ownership; NULL: the built-in rules again */
+/* Puts another one in force, and returns the one before, which the caller owns now. NULL: the built-in rules. */
+struct redact *redact_swap(struct redact *r);
+/* For log_set_filter(): sanitizes log lines with the rules in force. */
+struct slice redact_log_filter(void *ctx, struct slice line);
+
+/* ---- JSON ---- */
+
+/* The input may be valid, truncated or malformed JSON. No byte after its end is read. */
+
+/* A JSON-RPC message or a batch. A replay also sanitizes live requests with this function, to compare them with
+ * recorded ones. */
+MI_MUST int redact_message(struct redact *r, struct slice json, enum redact_how how,
+                           struct buf *out, size_t *ret_n);
+/* Only the arguments of a tools/call. */
+MI_MUST int redact_arguments(struct redact *r, struct slice json, enum redact_how how,
+                             struct buf *out, size_t *ret_n);
+/* Any other value, such as the detail of an event or an argv as an array. */
+MI_MUST int redact_value(struct redact *r, struct slice json, struct buf *out, size_t *ret_n);
+
+/* ---- text that may or may not be JSON ---- */
+
+/* Quick test. false: redact_text() would find nothing. */
+bool redact_maybe(const struct redact *r, struct slice text);
+/* Any bytes. A private key without an end is replaced up to the end of the text. */
+MI_MUST int redact_text(struct redact *r, struct slice text, struct buf *out, size_t *ret_n);
+/* Appends the text to b, sanitized with the rules in force. */
+MI_MUST int redact_append(struct slice text, struct buf *b);
+
+/* The length of a text without its last word, which may be incomplete: half of a secret is not recognized. The full
+ * length if that word has more than max_word bytes. */
+size_t redact_whole_words(struct slice text, size_t max_word);
+/* The length in bytes of the first `chars` characters of a sanitized text. A mark at the end is included
+ * completely. */
+size_t redact_head(struct slice text, size_t chars);
+
+/* The state of a stream of lines, since a private key may span lines. Zero it at the start; pass each line once, in
+ * order. */
+struct redact_lines {
+    unsigned in_key; /* how many more lines of a private key may follow */
+};
+MI_MUST int redact_line(struct redact *r, struct redact_lines *l, struct slice line,
+                        struct buf *out, size_t *ret_n);
+
+#endif

@@ -1,0 +1,388 @@
+#include "redact/shape/find.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "redact/shape/pattern.h"
+#include "redact/shape/scan.h"
+#include "redact/shape/table.h"
+
+/* All anchors are searched for at once: the first three or four letters of each are its window.
+ * shape_scan_next() finds candidates for its last three letters; its last two are the key to the rules. */
+#define WINDOW 4
+#define BUCKETS 1024
+#define MAX_ENTRIES 2048
+#define MAX_PATTERNS 64
+#define MAX_PENDING 32
+/* Bytes before a place that are searched again, for rules that look ahead from their anchor. */
+#define LOOK_BACK 512
+
+struct entry {
+    uint16_t pair; /* the last two bytes of a window */
+    uint8_t rule;
+    uint8_t letters; /* length of the window, 3 or 4 */
+    uint16_t next;   /* next entry in the bucket; 0: end */
+};
+
+static struct {
+    bool ready;
+    uint16_t bucket[BUCKETS];
+    struct entry entries[MAX_ENTRIES]; /* from 1 on */
+    size_t entries_n;
+} anchors;
+
+struct pending {
+    struct shape_hit hit;
+    size_t rule; /* index in shape_rules */
+};
+
+/* The progress of a search, kept between calls so that one text is searched only once. */
+struct search {
+    struct slice text;
+    size_t from;                         /* where the next call continues */
+    size_t end;                          /* offset of the last byte of the next window */
+    struct shape_scan scan;              /* finds windows */
+    size_t masked;                       /* end of the last mark; anchors before it are ignored */
+    struct pending pending[MAX_PENDING]; /* sorted by offset, without overlap */
+    size_t pending_n;
+};
+
+struct pattern {
+    struct shape_pattern *p; /* owned */
+    struct shape_hit next;   /* n == 0: none in the rest of the text */
+    bool stale;              /* next belongs to another text */
+};
+
+struct shapes {
+    struct search *search; /* owned; mutable although the rules are const */
+    struct pattern *patterns;
+    size_t patterns_n;
+};
+
+/* ---- the table of anchors ---- */
+
+static unsigned pair_of(const char *p)
+{
+    return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static unsigned bucket_of(unsigned pair)
+{
+    return (pair ^ pair >> 5) % BUCKETS;
+}
+
+static void add_entry(unsigned pair, size_t rule, size_t letters)
+{
+    uint16_t *head = &anchors.bucket[bucket_of(pair)], *last = head;
+    assert(anchors.entries_n + 1 < MAX_ENTRIES);
+    while (*last != 0)
+        last = &anchors.entries[*last].next;
+    *last = (uint16_t)++anchors.entries_n;
+    anchors.entries[*last] = (struct entry){(uint16_t)pair, (uint8_t)rule, (uint8_t)letters, 0};
+}
+
+/* Rules are looked up by the last two letters of their window. */
+static void add_pairs(const struct shape_set *a, const struct shape_set *b, size_t rule,
+                      size_t letters)
+{
+    unsigned char x[256], y[256];
+    size_t x_n = shape_letters(a, x), y_n = shape_letters(b, y);
+    for (size_t i = 0; i < x_n; i++)
+        for (size_t k = 0; k < y_n; k++)
+            add_entry((unsigned)x[i] << 8 | y[k], rule, letters);
+}
+
+static void add_anchor(size_t rule)
+{
+    const struct shape_rule *r = &shape_rules[rule];
+    struct shape_set at[WINDOW];
+    const char *f = strchr(r->form, '<');
+    size_t n = 0;
+    f = f != NULL ? f + 1 : r->form;
+    for (; n < WINDOW && *f != '|'; n++)
+        shape_atom(&f, (r->flags & SHAPE_FOLD) != 0, &at[n]);
+    assert(n == WINDOW || n == WINDOW - 1);
+    add_pairs(&at[n - 2], &at[n - 1], rule, n);
+    shape_scan_add(&at[n - 3]);
+}
+
+static void anchors_open(void)
+{
+    if (anchors.ready)
+        return;
+    assert(shape_rules_n <= UINT8_MAX);
+    for (size_t i = 0; i < shape_rules_n; i++)
+        add_anchor(i);
+    anchors.ready = true;
+}
+
+static bool may_hit(const struct shape_rule *rule, struct slice text, size_t at)
+{
+    struct shape_hit hit;
+    if (!(rule->flags & SHAPE_LOOSE))
+        return shape_form(rule, text, at, &hit);
+    if (rule->fn == shape_assignment)
+        return shape_assignment_name(text, at);
+    struct shape_rule anchor = {rule->name, rule->form, shape_anchor, rule->flags};
+    return shape_form(&anchor, text, at, &hit);
+}
+
+size_t shapes_place(struct slice text, size_t from, size_t to)
+{
+    anchors_open();
+    shape_form_begin();
+    struct shape_scan scan;
+    shape_scan_begin(&scan, (struct slice){text.p, to}, from > WINDOW - 2 ? from : WINDOW - 2);
+    for (size_t end; (end = shape_scan_next(&scan)) < to;) {
+        unsigned pair = pair_of(text.p + end - 1);
+        for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+            const struct entry *e = &anchors.entries[i];
+            if (e->pair == pair && end + 1 >= e->letters &&
+                may_hit(&shape_rules[e->rule], text, end + 1 - e->letters))
+                return end;
+        }
+    }
+    return to;
+}
+
+bool shapes_maybe(struct slice text)
+{
+    return shapes_place(text, 0, text.n) < text.n;
+}
+
+/* ---- one text ---- */
+
+static bool better(const struct pending *a, const struct pending *b)
+{
+    if (a->hit.from != b->hit.from)
+        return a->hit.from < b->hit.from;
+    if (a->hit.n != b->hit.n)
+        return a->hit.n > b->hit.n;
+    return a->rule < b->rule;
+}
+
+static size_t end_of(const struct shape_hit *h)
+{
+    return h->from + h->n;
+}
+
+/* Adds a hit. Overlapping hits are merged under the rule of the better one. */
+static void keep(struct search *s, struct pending p)
+{
+    size_t i = 0;
+    while (i < s->pending_n && end_of(&s->pending[i].hit) <= p.hit.from)
+        i++;
+    size_t j = i;
+    while (j < s->pending_n && s->pending[j].hit.from < end_of(&p.hit)) {
+        struct pending *q = &s->pending[j];
+        size_t from = size_min(p.hit.from, q->hit.from);
+        size_t end = end_of(&p.hit) > end_of(&q->hit) ? end_of(&p.hit) : end_of(&q->hit);
+        struct pending one = better(q, &p) ? *q : p;
+        one.hit.from = from;
+        one.hit.n = end - from;
+        p = one;
+        j++;
+    }
+    memmove(s->pending + i + 1, s->pending + j, (s->pending_n - j) * sizeof *s->pending);
+    s->pending_n = s->pending_n - (j - i) + 1;
+    s->pending[i] = p;
+}
+
+/* Removes the part before `from`, which was already returned. false: nothing is left. */
+static bool clip(struct shape_hit *h, size_t from)
+{
+    if (end_of(h) <= from || h->n == 0)
+        return false;
+    if (h->from < from) {
+        h->n = end_of(h) - from;
+        h->from = from;
+    }
+    return true;
+}
+
+/* A rule is not tried inside its own hit: it could only find a part of the same secret. */
+static bool within_own(const struct search *s, size_t at, size_t rule)
+{
+    for (size_t i = s->pending_n; i-- > 0;) {
+        const struct pending *p = &s->pending[i];
+        if (p->hit.from <= at && at < end_of(&p->hit))
+            return strcmp(shape_rules[p->rule].name, shape_rules[rule].name) == 0;
+    }
+    return false;
+}
+
+static void try_window(struct search *s)
+{
+    unsigned pair = pair_of(s->text.p + s->end - 1);
+    for (unsigned i = anchors.bucket[bucket_of(pair)]; i != 0; i = anchors.entries[i].next) {
+        const struct entry *e = &anchors.entries[i];
+        struct pending p;
+        if (e->pair != pair || s->end + 1 < e->letters)
+            continue;
+        size_t at = s->end + 1 - e->letters;
+        size_t mark = shape_mark_end(s->text, at);
+        p.rule = e->rule;
+        if (mark > s->masked)
+            s->masked = mark;
+        if (at >= s->masked && !within_own(s, at, p.rule) &&
+            shape_form(&shape_rules[e->rule], s->text, at, &p.hit) && clip(&p.hit, s->from))
+            keep(s, p);
+    }
+}
+
+/* Searches until the first hit is final. */
+static void settle(struct search *s)
+{
+    while (s->pending_n < MAX_PENDING) {
+        if (s->pending_n > 0 && s->end >= end_of(&s->pending[0].hit) + WINDOW + SHAPE_BACK_MAX)
+            return;
+        s->end = shape_scan_next(&s->scan);
+        if (s->end >= s->text.n)
+            return;
+        try_window(s);
+        s->end++;
+    }
+}
+
+static void search_begin(struct search *s, struct slice text, size_t from)
+{
+    s->text = text;
+    s->from = from;
+    s->masked = 0;
+    s->pending_n = 0;
+    shape_form_begin();
+    /* a hit may begin before `from`, if this is not the first call for the text */
+    s->end = (from > LOOK_BACK ? from - LOOK_BACK : 0) + WINDOW - 2;
+    shape_scan_begin(&s->scan, text, s->end);
+}
+
+static void patterns_begin(const struct shapes *sh)
+{
+    for (size_t i = 0; i < sh->patterns_n; i++)
+        sh->patterns[i].stale = true;
+}
+
+/* Finds the next hit of each pattern, and replaces *best if one of them is better. */
+static bool next_pattern_hit(const struct shapes *sh, struct slice text, size_t from, bool found,
+                             struct shape_hit *best)
+{
+    for (size_t i = 0; i < sh->patterns_n; i++) {
+        struct pattern *p = &sh->patterns[i];
+        struct shape_hit *h = &p->next;
+        if (p->stale || (h->n > 0 && h->from < from)) {
+            p->stale = false;
+            if (!shape_pattern_next(p->p, text, from, h))
+                h->n = 0;
+        }
+        if (h->n > 0 &&
+            (!found || h->from < best->from || (h->from == best->from && h->n > best->n))) {
+            *best = *h;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool grow(struct shape_hit *hit, const struct shape_hit *other)
+{
+    if (other->n == 0 || other->from >= end_of(hit) || end_of(other) <= end_of(hit))
+        return false;
+    hit->n = end_of(other) - hit->from;
+    return true;
+}
+
+/* Merges everything that overlaps the hit into it. */
+static void merge_overlapping(const struct shapes *sh, struct shape_hit *hit)
+{
+    struct search *s = sh->search;
+    bool grew = true;
+    while (grew) {
+        grew = false;
+        for (size_t i = 0; i < s->pending_n; i++)
+            grew = grow(hit, &s->pending[i].hit) || grew;
+        for (size_t i = 0; i < sh->patterns_n; i++)
+            grew = grow(hit, &sh->patterns[i].next) || grew;
+    }
+    size_t overlapping = 0;
+    while (overlapping < s->pending_n && s->pending[overlapping].hit.from < end_of(hit))
+        overlapping++;
+    memmove(s->pending, s->pending + overlapping,
+            (s->pending_n - overlapping) * sizeof *s->pending);
+    s->pending_n -= overlapping;
+}
+
+bool shapes_next(const struct shapes *sh, struct slice text, size_t from, struct shape_hit *ret)
+{
+    struct search *s = sh->search;
+    if (from == 0 || from != s->from || text.p != s->text.p || text.n != s->text.n) {
+        search_begin(s, text, from);
+        patterns_begin(sh);
+    }
+    settle(s);
+    struct shape_hit best = {0};
+    bool found = s->pending_n > 0;
+    if (found)
+        best = s->pending[0].hit;
+    if (!next_pattern_hit(sh, text, from, found, &best))
+        return false;
+    merge_overlapping(sh, &best);
+    s->from = end_of(&best);
+    *ret = best;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+int shapes_open(struct shapes **ret, struct buf *error)
+{
+    (void)error;
+    anchors_open();
+    struct shapes *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->search = calloc(1, sizeof *s->search);
+    if (s->search == NULL) {
+        free(s);
+        return MI_ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error)
+{
+    if (s->patterns_n == MAX_PATTERNS) {
+        buf_printf(error, "pattern.%s: too many patterns; the limit is %d", name, MAX_PATTERNS);
+        return MI_EINVAL;
+    }
+    struct pattern *more = realloc(s->patterns, (s->patterns_n + 1) * sizeof *more);
+    if (more == NULL)
+        return MI_ENOMEM;
+    s->patterns = more;
+    more[s->patterns_n] = (struct pattern){.stale = true};
+    int st = shape_pattern_open(&more[s->patterns_n].p, name, regex, error);
+    if (st == 0)
+        s->patterns_n++;
+    return st;
+}
+
+bool shapes_has_patterns(const struct shapes *s)
+{
+    return s->patterns_n > 0;
+}
+
+void shapes_close(struct shapes *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->patterns_n; i++)
+        shape_pattern_close(s->patterns[i].p);
+    free(s->patterns);
+    free(s->search);
+    free(s);
+}
+
+uint64_t shapes_work(void)
+{
+    return shape_work;
+}

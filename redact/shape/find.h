@@ -1,0 +1,54 @@
+/* find.h - finds secrets by their shape in any text.
+ *
+ * Input     unescaped text, normally UTF-8; any bytes are accepted.
+ * Rules     a built-in table (table.h, listed in docs/sanitizer.md), and the user's patterns. Each built-in rule
+ *           has an anchor, a few fixed letters (`ghp_`, `://`, `-----BEGIN `). The text is searched for all
+ *           anchors at once, and a rule is tried only where its anchor occurs. Entropy is an additional condition,
+ *           never the only one: UUIDs, digests and long base64 are not secrets.
+ * Order     hits are reported left to right without overlap. Of hits with the same start the longest wins, then
+ *           the more specific rule. The hit is only the secret: `pass` in `user:pass@`.
+ * Marks     a mark `[redacted:RULE]` is never a hit or part of one.
+ * Work      bounded: each byte is examined a limited number of times, whatever the text (shapes_work() counts).
+ *           The user's patterns have their own limits (shape/pattern.h).
+ * Owns      the compiled patterns of the user. The built-in table is static.
+ * Lifetime  the name of a hit's rule is static, or valid as long as the struct shapes.
+ * Blocks    never. */
+#ifndef MI_REDACT_SHAPE_FIND_H
+#define MI_REDACT_SHAPE_FIND_H
+
+#include "base/buf.h"
+
+/* Increased with every change of what the built-in rules find. */
+#define SHAPES_VERSION 1
+
+#define SHAPE_NAME_MAX 48 /* bytes of a rule's name */
+
+struct shapes;
+
+struct shape_hit {
+    size_t from, n;   /* offset and length in bytes; n > 0 */
+    const char *rule; /* "github-token", …; for a user's pattern the NAME of pattern.NAME */
+};
+
+/* Opens with the built-in rules. 0 or MI_ENOMEM. */
+MI_MUST int shapes_open(struct shapes **ret, struct buf *error);
+/* Adds the user's pattern.NAME = REGEX: PCRE2, UTF. The hit is group 1 if the pattern has one, else the whole match. 0,
+ * MI_ENOMEM, or MI_EINVAL with a message in `error` that names the problem and its position. */
+MI_MUST int shapes_add(struct shapes *s, const char *name, const char *regex, struct buf *error);
+void shapes_close(struct shapes *s); /* NULL is fine */
+
+/* Quick test. false: no built-in rule has a hit in the text. The text may also be a JSON string with its escapes,
+ * provided that none of them is \u or \/; the answer then applies to the unescaped string. */
+bool shapes_maybe(struct slice text);
+/* The first offset in [from, to) where a built-in rule may have a hit. `to`: there is none, and shapes_maybe() is
+ * false for every part of the range. */
+size_t shapes_place(struct slice text, size_t from, size_t to);
+/* Has the user added patterns? shapes_maybe() and shapes_place() ignore them. */
+bool shapes_has_patterns(const struct shapes *s);
+/* The next hit at or after `from`, which is 0 or the end of the previous hit. */
+bool shapes_next(const struct shapes *s, struct slice text, size_t from, struct shape_hit *ret);
+
+/* The number of bytes that rules have examined so far, for tests of complexity. */
+uint64_t shapes_work(void);
+
+#endif

@@ -1,0 +1,400 @@
+/* form.c - matches forms, and recognizes examples, placeholders and words. */
+#include "redact/shape/table.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+uint64_t shape_work;
+
+/* ---- forms ---- */
+
+static void set_range(struct shape_set *s, char from, char to)
+{
+    for (unsigned c = (unsigned char)from; c <= (unsigned char)to; c++)
+        s->bits[c >> 6] |= UINT64_C(1) << (c & 63);
+}
+
+static void set_text(struct shape_set *s, const char *chars)
+{
+    for (; *chars != '\0'; chars++)
+        set_range(s, *chars, *chars);
+}
+
+static void set_escape(struct shape_set *s, char c)
+{
+    if (strchr("awbdhx", c) == NULL) {
+        set_range(s, c, c);
+        return;
+    }
+    set_range(s, '0', '9');
+    if (c == 'h' || c == 'x')
+        set_range(s, 'a', 'f');
+    if (c == 'x')
+        set_range(s, 'A', 'F');
+    if (c == 'a' || c == 'w' || c == 'b') {
+        set_range(s, 'A', 'Z');
+        set_range(s, 'a', 'z');
+    }
+    if (c == 'w')
+        set_text(s, "_-");
+    if (c == 'b')
+        set_text(s, "+/");
+}
+
+size_t shape_letters(const struct shape_set *s, unsigned char ret[256])
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < 4; i++)
+        for (uint64_t bits = s->bits[i]; bits != 0; bits &= bits - 1)
+            ret[n++] = (unsigned char)(i * 64 + (unsigned)__builtin_ctzll(bits));
+    return n;
+}
+
+void shape_atom(const char **p, bool fold, struct shape_set *ret)
+{
+    const char *f = *p;
+    *ret = (struct shape_set){{0}};
+    if (*f == '\\') {
+        set_escape(ret, f[1]);
+        f += 2;
+    } else if (*f == '[') {
+        for (f++; *f != ']'; f++) {
+            bool range = f[1] == '-' && f[2] != ']';
+            set_range(ret, f[0], range ? f[2] : f[0]);
+            f += range ? 2 : 0;
+        }
+        f++;
+    } else {
+        set_range(ret, *f, *f);
+        if (fold && shape_lower(*f))
+            set_range(ret, (char)(*f ^ 0x20), (char)(*f ^ 0x20));
+        f++;
+    }
+    *p = f;
+}
+
+/* A count: {3} {3,} {3,9} ?, or nothing, which means once. */
+static void count_read(const char **p, size_t *min, size_t *max)
+{
+    char *end;
+    *min = *max = 1;
+    if (**p == '?') {
+        *min = 0;
+        (*p)++;
+    } else if (**p == '{') {
+        *min = *max = strtoul(*p + 1, &end, 10);
+        if (*end == ',')
+            *max = end[1] == '}' ? SIZE_MAX : strtoul(end + 1, &end, 10);
+        *p = strchr(end, '}') + 1;
+    }
+}
+
+/* Matches the part of the form before '<' leftwards from text[at]. */
+static bool back_read(const char **form, struct slice text, size_t at, size_t *from)
+{
+    const char *f = *form, *mark = strchr(f, '<');
+    if (mark == NULL)
+        return true;
+    struct shape_set set;
+    size_t min, max, n = 0;
+    shape_atom(&f, false, &set);
+    count_read(&f, &min, &max);
+    while (n < at && n < max && shape_in(&set, text.p[at - n - 1]))
+        n++;
+    shape_work += n;
+    *from = at - n;
+    *form = mark + 1;
+    return n >= min;
+}
+
+/* Characters of a token that are examined. */
+#define FORM_FIRST 300
+
+static size_t run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+{
+    size_t n = 0;
+    while (n < max && i + n < text.n && shape_in(set, text.p[i + n]))
+        n++;
+    shape_work += n + 1;
+    return n;
+}
+
+/* Does it have no digit, and letters of one case only? Then it is not a token but words separated by dashes. */
+static bool plain_words(struct slice s)
+{
+    bool lower = false, upper = false;
+    for (size_t i = 0; i < s.n; i++) {
+        lower = lower || shape_lower(s.p[i]);
+        upper = upper || shape_upper(s.p[i]);
+        if (shape_digit(s.p[i]) || (lower && upper))
+            return false;
+    }
+    return s.n > 0;
+}
+
+/* Caches the last long run: a long token may contain an anchor every few letters, each of which would read the run
+ * again. */
+static struct {
+    struct shape_set set;
+    const char *from, *to;
+} long_run;
+
+void shape_form_begin(void)
+{
+    long_run.from = long_run.to = NULL;
+}
+
+static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t i, size_t max)
+{
+    const char *p = text.p + i;
+    if (max > text.n && p >= long_run.from && p < long_run.to &&
+        memcmp(set, &long_run.set, sizeof *set) == 0)
+        return (size_t)(long_run.to - p);
+    size_t n = run(set, text, i, max);
+    long_run.set = *set;
+    long_run.from = p;
+    long_run.to = p + n;
+    return n;
+}
+
+/* Tokens of GitHub and npm: the last six characters are the CRC-32 of the preceding ones. */
+static bool has_checksum(struct slice body)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if (body.n <= 6)
+        return false;
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < body.n - 6; i++) {
+        crc ^= (unsigned char)body.p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (UINT32_C(0xEDB88320) & (0 - (crc & 1)));
+    }
+    crc = ~crc;
+    for (size_t i = 1; i <= 6; i++, crc /= 62)
+        if (body.p[body.n - i] != digits[crc % 62])
+            return false;
+    return true;
+}
+
+bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
+{
+    const char *f = rule->form;
+    size_t from = at, end = 0, i = at, head = 0, min = 0, max = 0, n = 0;
+    bool fold = (rule->flags & SHAPE_FOLD) != 0, edgeless = (rule->flags & SHAPE_EDGELESS) != 0;
+    struct shape_set set = {{0}};
+    if (!back_read(&f, text, at, &from))
+        return false;
+    while (*f != '\0') {
+        if (*f == '|') {
+            head = i;
+            if (rule->fn == NULL && !edgeless && !shape_edge_left(text, from))
+                return false;
+        } else if (*f == '(') {
+            from = i;
+        } else if (*f == ')') {
+            end = i;
+        } else {
+            shape_atom(&f, fold, &set);
+            count_read(&f, &min, &max);
+            n = run(&set, text, i, size_min(max, FORM_FIRST));
+            if (n < min)
+                return false;
+            i += n;
+            continue;
+        }
+        f++;
+    }
+    if (rule->fn != NULL) {
+        ret->rule = rule->name;
+        return rule->fn(text, at, ret);
+    }
+    if (i < text.n && n < FORM_FIRST && shape_alnum(text.p[i]) && shape_alnum(text.p[i - 1]))
+        return false;
+    struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
+                 body = {text.p + head, i - head};
+    bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
+    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || shape_is_example(hit)))
+        return false;
+    if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
+                                      (i < text.n && strchr("+/=", text.p[i]) != NULL)))
+        return false;
+    if (end == 0 && n == FORM_FIRST)
+        i += rest_of_run(&set, text, i, max - n);
+    while (end == 0 && text.p[i - 1] == '.') /* the end of a sentence */
+        i--;
+    *ret = (struct shape_hit){from, (end != 0 ? end : i) - from, rule->name};
+    return true;
+}
+
+/* ---- judging text ---- */
+
+static bool hex(char c)
+{
+    return shape_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool ends_escape(const char *end, size_t n)
+{
+    if (n >= 2 && end[-2] == '\\' && strchr("nrtbf0", end[-1]) != NULL)
+        return true;
+    if (n >= 3 && end[-3] == '%' && hex(end[-2]) && hex(end[-1]))
+        return true;
+    if (n >= 4 && end[-4] == '\\' && end[-3] == 'x' && hex(end[-2]) && hex(end[-1]))
+        return true;
+    return n >= 6 && end[-6] == '\\' && end[-5] == 'u' && hex(end[-4]) && hex(end[-3]) &&
+           hex(end[-2]) && hex(end[-1]);
+}
+
+/* ESC [ 1 ; 31 m */
+static bool ends_colour(const char *end, size_t n)
+{
+    size_t i = 1;
+    if (end[-1] != 'm')
+        return false;
+    while (i < n && i < 16 &&
+           (shape_digit(end[-(ptrdiff_t)i - 1]) || end[-(ptrdiff_t)i - 1] == ';'))
+        i++;
+    return i < n && end[-(ptrdiff_t)i - 1] == '[';
+}
+
+bool shape_edge_left(struct slice text, size_t at)
+{
+    if (at == 0 || !shape_alnum(text.p[at - 1]))
+        return true;
+    return ends_escape(text.p + at, at) || ends_colour(text.p + at, at);
+}
+
+static bool one_begins(const char *p, size_t n, const char *list)
+{
+    while (*list != '\0') {
+        size_t len = strcspn(list, " ");
+        if (len <= n && strncasecmp(p, list, len) == 0)
+            return true;
+        list += len + strspn(list + len, " ");
+    }
+    return false;
+}
+
+bool shape_contains(struct slice s, const char *list)
+{
+    struct shape_set first = {{0}};
+    for (const char *p = list; *p != '\0'; p++)
+        if (p == list || p[-1] == ' ')
+            set_range(&first, *p, *p);
+    for (size_t i = 0; i < s.n; i++)
+        if (shape_in(&first, shape_fold(s.p[i])) && one_begins(s.p + i, s.n - i, list))
+            return true;
+    shape_work += s.n;
+    return false;
+}
+
+#define LISTED_MAX 32 /* bytes of the longest word in a list */
+
+bool shape_listed(struct slice word, const char *list)
+{
+    if (word.n == 0 || word.n > LISTED_MAX)
+        return false;
+    char first = shape_fold(word.p[0]);
+    while (*list != '\0') { /* called often for long lists: compare only likely words */
+        size_t n = 0;
+        while (list[n] != ' ' && list[n] != '\0')
+            n++;
+        if (n == word.n && list[0] == first && strncasecmp(word.p, list, n) == 0)
+            return true;
+        list += n + (list[n] == ' ');
+    }
+    return false;
+}
+
+static size_t distinct(struct slice s)
+{
+    struct shape_set seen = {{0}};
+    for (size_t i = 0; i < s.n; i++)
+        seen.bits[(unsigned char)s.p[i] >> 6] |= UINT64_C(1) << ((unsigned char)s.p[i] & 63);
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++)
+        n += (size_t)__builtin_popcountll(seen.bits[i]);
+    return n;
+}
+
+bool shape_is_example(struct slice s)
+{
+    size_t same = 1, up = 1;
+    s.n = size_min(s.n, 256);
+    for (size_t i = 1; i < s.n; i++) {
+        same = s.p[i] == s.p[i - 1] ? same + 1 : 1;
+        up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
+        if (same >= 10 || up >= 10)
+            return true;
+    }
+    shape_work += s.n;
+    if (s.n >= 16 && distinct(s) < 7)
+        return true;
+    return shape_contains(s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
+}
+
+bool shape_varied(struct slice s)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < s.n; i++)
+        kinds |= shape_digit(s.p[i])   ? 1u
+                 : shape_lower(s.p[i]) ? 2u
+                 : shape_upper(s.p[i]) ? 4u
+                                       : 8u;
+    shape_work += s.n;
+    return __builtin_popcount(kinds) >= 2 && distinct(s) >= size_min(s.n / 2, 8);
+}
+
+bool shape_template(struct slice s)
+{
+    if (s.n == 0)
+        return true;
+    char a = s.p[0], b = s.n > 1 ? s.p[1] : '\0', z = s.p[s.n - 1];
+    if (a == '$' && (b == '{' || b == '(' || b == '_' || shape_upper(b)))
+        return true;
+    if (a == '$' && shape_lower(b)) { /* a variable of a shell or of Perl */
+        size_t k = 1;
+        while (k < s.n && (shape_lower(s.p[k]) || strchr("_->", s.p[k]) != NULL))
+            k++;
+        if (k == s.n)
+            return true;
+    }
+    if (memmem(s.p, s.n, "%s", 2) != NULL)
+        return true;
+    if ((a == '<' && z == '>') || (a == '{' && z == '}') || (a == '[' && z == ']'))
+        return true;
+    if (a == '%' && (s.n == 2 || b == '(' || z == '%'))
+        return true;
+    /* stars, dots, and the bytes of U+2022, U+25CF, U+2026 */
+    static const char hidden[] = "*.:xX-_#?\xE2\x80\xA2\x97\x8F\xA6";
+    size_t n = 0;
+    while (n < s.n && memchr(hidden, s.p[n], sizeof hidden - 1) != NULL)
+        n++;
+    return n == s.n;
+}
+
+size_t shape_mark_end(struct slice text, size_t at)
+{
+    struct slice rest = {text.p + at, text.n - at};
+    if (!slice_begins(rest, SHAPE_MARK))
+        return 0;
+    for (size_t i = strlen(SHAPE_MARK); i < rest.n && i < 96; i++) {
+        if (rest.p[i] == ']')
+            return at + i + 1;
+        if (!shape_alnum(rest.p[i]) && strchr("._-", rest.p[i]) == NULL)
+            return 0;
+    }
+    return 0;
+}
+
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret)
+{
+    (void)text, (void)at, (void)ret;
+    return false;
+}
+
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret)
+{
+    (void)text, (void)at, (void)ret;
+    return true;
+}

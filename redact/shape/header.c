@@ -1,0 +1,265 @@
+/* header.c - rules for credentials of HTTP and its tools: Authorization, Cookie, signatures, curl. */
+#include "redact/shape/table.h"
+
+#include <strings.h>
+
+#define LINE_MAX_LEN 4096 /* bytes of a header's value */
+#define JUDGED 192        /* bytes of a token that are examined */
+
+static bool token68(char c)
+{
+    return shape_base64(c) || c == '.' || c == '~' || c == '=';
+}
+
+static size_t skip(struct slice text, size_t i, const char *chars)
+{
+    size_t most = size_min(text.n, i + 32);
+    while (i < most && strchr(chars, text.p[i]) != NULL && text.p[i] != '\0')
+        i++;
+    return i;
+}
+
+/* The end of a token's characters. */
+static size_t token_end(struct slice text, size_t i, size_t most)
+{
+    size_t from = i;
+    while (i < text.n && i - from < most && token68(text.p[i]))
+        i++;
+    shape_work += i - from;
+    while (i > from && text.p[i - 1] == '.')
+        i--;
+    return i;
+}
+
+/* The end of a header's value: the end of its line or string, or the beginning of a mark. */
+static size_t line_end(struct slice text, size_t i, char quote)
+{
+    size_t from = i, stop = size_min(text.n, i + LINE_MAX_LEN);
+    for (; i < stop; i++) {
+        char c = text.p[i];
+        if (c == '\n' || c == '\r' || (quote != 0 && c == quote))
+            break;
+        if (c == '\\' && i + 1 < text.n && strchr("nr\"'", text.p[i + 1]) != NULL)
+            break;
+        if (c == '[' && shape_mark_end(text, i) != 0)
+            break;
+    }
+    shape_work += i - from;
+    while (i > from && shape_blank(text.p[i - 1]))
+        i--;
+    return i;
+}
+
+static bool hit(struct shape_hit *ret, size_t from, size_t end)
+{
+    ret->from = from;
+    ret->n = end - from;
+    return end > from;
+}
+
+static struct slice part(struct slice text, size_t from, size_t end)
+{
+    return (struct slice){text.p + from, end - from};
+}
+
+static bool has_digit(struct slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (shape_digit(s.p[i]))
+            return true;
+    return false;
+}
+
+/* ---- the three schemes, anywhere ---- */
+
+bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t from = skip(text, at + 6, " \t:");
+    if (from == at + 6 || !shape_edge_left(text, at))
+        return false;
+    size_t end = token_end(text, from, SIZE_MAX);
+    struct slice v = part(text, from, end);
+    return v.n >= 16 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, end);
+}
+
+static bool decodes_to_pair(struct slice s)
+{
+    unsigned bits = 0, held = 0;
+    bool colon = false;
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && s.p[i] != '='; i++) {
+        char c = s.p[i];
+        unsigned v = shape_upper(c)         ? (unsigned)(c - 'A')
+                     : shape_lower(c)       ? (unsigned)(c - 'a') + 26
+                     : shape_digit(c)       ? (unsigned)(c - '0') + 52
+                     : c == '+' || c == '-' ? 62u
+                                            : 63u;
+        held = held << 6 | v;
+        bits += 6;
+        if (bits < 8)
+            continue;
+        bits -= 8;
+        unsigned char byte = (unsigned char)(held >> bits & 0xFF);
+        if (byte < ' ' || byte >= 0x7F)
+            return false;
+        colon = colon || byte == ':';
+        n++;
+    }
+    shape_work += s.n;
+    return colon && n >= 3;
+}
+
+bool shape_basic(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t from = skip(text, at + 5, " \t:");
+    if (from == at + 5 || !shape_edge_left(text, at))
+        return false;
+    size_t end = token_end(text, from, SIZE_MAX);
+    struct slice v = part(text, from, end);
+    return v.n >= 4 && memchr(v.p, '.', v.n) == NULL && decodes_to_pair(v) && hit(ret, from, end);
+}
+
+bool shape_digest(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t from = skip(text, at + 6, " \t");
+    if (from == at + 6 || !slice_begins(part(text, from, text.n), "username="))
+        return false;
+    struct slice v = part(text, from, line_end(text, from, 0));
+    return memmem(v.p, v.n, "%s", 2) == NULL && hit(ret, from, from + v.n);
+}
+
+/* ---- headers ---- */
+
+/* The value of `NAME: value` or NAME=value, where NAME ends at text[i]. */
+static bool header_value(struct slice text, size_t i, const char *seps, size_t *ret_from,
+                         char *ret_quote)
+{
+    i = skip(text, i, "\\\"'`] \t");
+    if (i >= text.n || strchr(seps, text.p[i]) == NULL || text.p[i] == '\0')
+        return false;
+    i = skip(text, i + 1, " \t>");
+    size_t k = skip(text, i, "\\");
+    *ret_quote = 0;
+    if (k < text.n && strchr("\"'`", text.p[k]) != NULL) {
+        *ret_quote = text.p[k];
+        i = k + 1;
+    } else if (i >= 2) { /* -H "Authorization: …": the value is quoted */
+        size_t b = i;
+        for (size_t n = 0; b > 0 && n < 48 && text.p[b - 1] != '\n'; b--, n++)
+            if (strchr("\"'`", text.p[b - 1]) != NULL) {
+                *ret_quote = text.p[b - 1];
+                break;
+            }
+    }
+    *ret_from = i;
+    return i < text.n;
+}
+
+bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret)
+{
+    static const char known[] =
+        "bearer basic token apikey api-key key ntlm negotiate hawk ssws splunk "
+        "bot jwt genie-key sso-key digest oauth hmac aws4-hmac-sha256 "
+        "sharedkey sharedkeylite goog4-rsa-sha256 signature";
+    static const char of_pairs[] =
+        "digest oauth hmac aws4-hmac-sha256 goog4-rsa-sha256 signature hawk";
+    size_t from;
+    char quote;
+    if (!header_value(text, at + 13, ":=", &from, &quote))
+        return false;
+    size_t word = from;
+    while (word < text.n && word - from < 32 && (shape_alnum(text.p[word]) || text.p[word] == '-'))
+        word++;
+    struct slice scheme = part(text, from, word);
+    size_t next = skip(text, word, " \t");
+    bool scheme_known = next > word && shape_listed(scheme, known);
+    if (scheme_known && shape_listed(scheme, of_pairs)) {
+        struct slice v = part(text, next, line_end(text, next, quote == '"' ? 0 : quote));
+        return memchr(v.p, '=', v.n) != NULL && hit(ret, next, next + v.n);
+    }
+    if (scheme_known)
+        from = next;
+    size_t end = token_end(text, from, JUDGED);
+    while (end < text.n && end - from < JUDGED && text.p[end] == ':') /* id:secret */
+        end = token_end(text, end + 1, JUDGED);
+    struct slice v = part(text, from, end);
+    if (shape_template(v) || shape_listed(v, "token required missing invalid none null true false"))
+        return false;
+    if (memmem(v.p, v.n, "://", 3) != NULL || (end < text.n && text.p[end] == '('))
+        return false;
+    if (v.n < (scheme_known ? 4 : 8) || shape_is_example(v))
+        return false;
+    if (!scheme_known && !(shape_varied(v) && has_digit(v)))
+        return false;
+    return hit(ret, from, token_end(text, end, SIZE_MAX));
+}
+
+bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t from;
+    char quote;
+    if (!header_value(text, at + 6, ":", &from, &quote))
+        return false;
+    size_t name = from; /* require NAME=VALUE of some length, to skip prose */
+    while (name < text.n && name - from < 128 &&
+           (shape_alnum(text.p[name]) || memchr("_-.!#$%&'*+^`|~", text.p[name], 15) != NULL))
+        name++;
+    if (name == from || name == text.n || text.p[name] != '=')
+        return false;
+    size_t end = line_end(text, from, quote);
+    return end > name + 4 && hit(ret, from, end);
+}
+
+/* Signatures of URLs: sig=…, X-Amz-Signature=… */
+bool shape_signature(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t i = at + 3;
+    struct slice rest = part(text, i, text.n);
+    if (rest.n > 6 && strncasecmp(rest.p, "nature", 6) == 0)
+        i += 6;
+    else if (at == 0 || strchr("?&;", text.p[at - 1]) == NULL)
+        return false;
+    if (i >= text.n || text.p[i] != '=')
+        return false;
+    size_t from = ++i;
+    while (i < text.n && (token68(text.p[i]) || text.p[i] == '%'))
+        i++;
+    shape_work += i - from;
+    struct slice v = part(text, from, i);
+    return v.n >= 20 && shape_varied(v) && !shape_is_example(v) && hit(ret, from, i);
+}
+
+/* ---- curl -u user:pass ---- */
+
+bool shape_curl(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t stop = size_min(text.n, at + 512);
+    if (!shape_edge_left(text, at))
+        return false;
+    for (size_t i = at + 4; i + 4 < stop && text.p[i] != '\n'; i++) {
+        size_t k = i + 3;
+        shape_work++;
+        if (memcmp(text.p + i, "curl", 4) == 0 && shape_edge_left(text, i))
+            break; /* another curl command begins */
+        if (strncmp(text.p + i, " -u", 3) != 0) {
+            if (i + 9 >= stop || strncmp(text.p + i, " --user", 7) != 0)
+                continue;
+            k = i + 7;
+        }
+        k = skip(text, k, " =\"'\\");
+        size_t colon = k;
+        while (colon < stop &&
+               (shape_alnum(text.p[colon]) || strchr("_.@+-", text.p[colon]) != NULL))
+            colon++;
+        if (colon >= stop || text.p[colon] != ':')
+            continue;
+        size_t end = colon + 1;
+        while (end < text.n && end - colon < 256 && (unsigned char)text.p[end] > ' ' &&
+               strchr("\"'`\\[", text.p[end]) == NULL)
+            end++;
+        struct slice v = part(text, colon + 1, end);
+        return v.n >= 3 && !shape_template(v) && !shape_listed(v, "password pass") &&
+               hit(ret, colon + 1, end);
+    }
+    return false;
+}

@@ -1,0 +1,234 @@
+#include "redact/shape/scan.h"
+
+#include <limits.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define WITH_AVX2 1
+#if defined(__has_include) && __has_include(<sys/platform/x86.h>)
+/* Uses the CPU features that the loader has determined: in a virtual machine CPUID is slow. */
+#include <sys/platform/x86.h>
+#define HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#else
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#endif
+#else
+#define WITH_AVX2 0
+#endif
+
+#define SETS 2 /* of eight groups each */
+#define GROUPS (SETS * 8)
+#define HALF 16 /* values of a nibble */
+
+/* The nibbles of the letters at each of the three places, as bits. */
+struct halves {
+    uint16_t low[3], high[3];
+};
+
+static struct {
+    uint64_t three[1 << 12]; /* bits: an anchor has these three letters */
+    struct halves group[GROUPS];
+    unsigned passes[GROUPS]; /* passes_of() each */
+    /* The same, in the form used for look-ups: the groups of a set, as bits, by nibble. */
+    uint8_t low[SETS][3][HALF], high[SETS][3][HALF];
+    bool avx2;
+    bool avx2_known; /* it is known whether the CPU has AVX2 */
+} scan;
+
+/* Six bits of each of three letters. */
+static inline unsigned three_then(unsigned three, char c)
+{
+    return (three << 6 | ((unsigned)c & 63)) & 0x3FFFF;
+}
+
+static inline unsigned three_of(const char *p)
+{
+    return three_then(three_then((unsigned)p[0] & 63, p[1]), p[2]);
+}
+
+/* Bit 0: may these three letters belong to an anchor? */
+static inline unsigned is_three(unsigned three)
+{
+    return (unsigned)(scan.three[three / 64] >> (three % 64));
+}
+
+/* ---- filling ---- */
+
+static void halves_of(const struct shape_set three[3], struct halves *ret)
+{
+    unsigned char letter[256];
+    *ret = (struct halves){{0}, {0}};
+    for (unsigned i = 0; i < 3; i++)
+        for (size_t k = shape_letters(&three[i], letter); k-- > 0;) {
+            ret->low[i] |= (uint16_t)(1U << (letter[k] & 15));
+            ret->high[i] |= (uint16_t)(1U << (letter[k] >> 4));
+        }
+}
+
+static unsigned bits_of(unsigned x)
+{
+    x = x - (x >> 1 & 0x5555);
+    x = (x & 0x3333) + (x >> 2 & 0x3333);
+    x = (x + (x >> 4)) & 0x0F0F;
+    return (x + (x >> 8)) & 31;
+}
+
+/* Estimates how many offsets of ordinary text pass the filter with these nibbles. High nibbles 2 to 7 are ASCII,
+ * mostly small letters. */
+static unsigned passes_of(const struct halves *h)
+{
+    unsigned ret = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned bits = h->high[i];
+        unsigned often = (bits >> 2 & 1) * 20 + (bits >> 3 & 1) * 3 + (bits >> 4 & 1) * 3 +
+                         (bits >> 5 & 1) * 3 + (bits >> 6 & 1) * 40 + (bits >> 7 & 1) * 25;
+        ret *= (often + bits_of(bits & 0xFF03)) * bits_of(h->low[i]);
+    }
+    return ret;
+}
+
+static struct halves both(const struct halves *a, const struct halves *b)
+{
+    struct halves ret;
+    for (unsigned i = 0; i < 3; i++) {
+        ret.low[i] = a->low[i] | b->low[i];
+        ret.high[i] = a->high[i] | b->high[i];
+    }
+    return ret;
+}
+
+/* Adds the anchor to the group whose estimate grows least. */
+static void add_to_group(const struct halves *halves)
+{
+    unsigned best = 0, least = UINT_MAX;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        struct halves now = both(&scan.group[g], halves);
+        unsigned more = passes_of(&now) - scan.passes[g];
+        if (more < least) {
+            least = more;
+            best = g;
+        }
+    }
+    scan.group[best] = both(&scan.group[best], halves);
+    scan.passes[best] = passes_of(&scan.group[best]);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned h = 0; h < HALF; h++) {
+            scan.low[best / 8][i][h] |= (uint8_t)((halves->low[i] >> h & 1U) << best % 8);
+            scan.high[best / 8][i][h] |= (uint8_t)((halves->high[i] >> h & 1U) << best % 8);
+        }
+}
+
+static void add_threes(const struct shape_set three[3])
+{
+    unsigned char a[256], b[256], c[256];
+    size_t a_n = shape_letters(&three[0], a), b_n = shape_letters(&three[1], b);
+    size_t c_n = shape_letters(&three[2], c);
+    for (size_t i = 0; i < a_n; i++)
+        for (size_t j = 0; j < b_n; j++)
+            for (size_t k = 0; k < c_n; k++) {
+                unsigned two = three_then(a[i] & 63, (char)b[j]);
+                unsigned t = three_then(two, (char)c[k]);
+                scan.three[t / 64] |= UINT64_C(1) << (t % 64);
+            }
+}
+
+void shape_scan_add(const struct shape_set three[3])
+{
+    struct halves halves;
+    halves_of(three, &halves);
+    add_to_group(&halves);
+    add_threes(three);
+}
+
+/* ---- searching ---- */
+
+/* Examines four offsets at a time, independently of each other. */
+static size_t next_plain(struct shape_scan *s)
+{
+    struct slice text = s->text;
+    size_t e = s->at;
+    if (e + 4 <= text.n) {
+        unsigned d = three_of(text.p + e - 2) >> 6;
+        for (; e + 4 <= text.n; e += 4) {
+            unsigned a = three_then(d, text.p[e]), b = three_then(a, text.p[e + 1]);
+            unsigned c = three_then(b, text.p[e + 2]);
+            d = three_then(c, text.p[e + 3]);
+            if ((is_three(a) | is_three(b) | is_three(c) | is_three(d)) & 1)
+                break;
+        }
+    }
+    while (e < text.n && !(is_three(three_of(text.p + e - 2)) & 1))
+        e++;
+    s->at = e + 1;
+    return e < text.n ? e : text.n;
+}
+
+#if WITH_AVX2
+
+#define AVX2 __attribute__((target("avx2"), always_inline)) static inline
+
+/* The groups of a set that have both nibbles of the letter at each of the three places. */
+AVX2 __m256i groups_of(unsigned set, const __m256i low[3], const __m256i high[3])
+{
+    __m256i ret = _mm256_set1_epi8(-1);
+    for (unsigned i = 0; i < 3; i++) {
+        __m128i l = _mm_loadu_si128((const void *)scan.low[set][i]);
+        __m128i h = _mm_loadu_si128((const void *)scan.high[set][i]);
+        ret = _mm256_and_si256(ret, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(l), low[i]));
+        ret = _mm256_and_si256(ret, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(h), high[i]));
+    }
+    return ret;
+}
+
+/* Which of the 32 places from p + 2 on are candidates, as bits. */
+AVX2 uint32_t look_at_block(const char *p)
+{
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i low[3], high[3];
+    for (unsigned i = 0; i < 3; i++) {
+        __m256i v = _mm256_loadu_si256((const void *)(p + i));
+        low[i] = _mm256_and_si256(v, half);
+        high[i] = _mm256_and_si256(_mm256_srli_epi16(v, 4), half);
+    }
+    __m256i any = groups_of(0, low, high);
+    for (unsigned i = 1; i < SETS; i++)
+        any = _mm256_or_si256(any, groups_of(i, low, high));
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(any, _mm256_setzero_si256()));
+}
+__attribute__((target("avx2"))) static size_t next_avx2(struct shape_scan *s)
+{
+    for (;;) {
+        for (; s->some != 0; s->some &= s->some - 1) {
+            size_t e = s->block + (size_t)__builtin_ctz(s->some);
+            if (is_three(three_of(s->text.p + e - 2)) & 1) {
+                s->some &= s->some - 1;
+                return e;
+            }
+        }
+        if (s->at + 32 > s->text.n)
+            return next_plain(s);
+        s->some = look_at_block(s->text.p + s->at - 2);
+        s->block = s->at;
+        s->at += 32;
+    }
+}
+
+#endif
+
+void shape_scan_begin(struct shape_scan *s, struct slice text, size_t at)
+{
+    *s = (struct shape_scan){.text = text, .at = at};
+}
+
+size_t shape_scan_next(struct shape_scan *s)
+{
+#if WITH_AVX2
+    if (!scan.avx2_known) {
+        scan.avx2 = HAS_AVX2 != 0;
+        scan.avx2_known = true;
+    }
+    if (scan.avx2 && !s->plain)
+        return next_avx2(s);
+#endif
+    return next_plain(s);
+}

@@ -1,0 +1,139 @@
+/* table.h - the built-in rules, and helpers for their functions. Internal to redact/shape/.
+ *
+ * A rule has an anchor, which is searched for, and a form, which is matched at each anchor. A form is a small pattern
+ * without alternatives or backtracking, so the time to match it is linear in the bytes it reads:
+ *
+ *     c           the letter c; \c: c, if it is a special character
+ *     [a-f0-9_]   one of these; a final '-' is literal
+ *     \d \h \x    digit; 0-9a-f; 0-9a-fA-F
+ *     \a \w \b    0-9A-Za-z; the same with _ and -; the same with + and /
+ *     {3} {3,} {3,9} ?     repeats the preceding item
+ *     |           ends the anchor, which consists of at least three letters or small classes
+ *     <           matches the preceding class and its count leftwards from the anchor
+ *     ( )         the hit, if it is only a part of the match
+ *
+ * A hit must have an edge on both sides: no letter or digit next to it (see SHAPE_EDGELESS). Nothing here blocks. */
+#ifndef MI_REDACT_SHAPE_TABLE_H
+#define MI_REDACT_SHAPE_TABLE_H
+
+#include "redact/shape/find.h"
+
+#define SHAPE_BACK_MAX 96 /* a hit begins at most this many bytes before its anchor */
+#define SHAPE_MARK "[redacted:"
+
+/* Is there a hit for the anchor at text[at]? Writes ret->from and ret->n. */
+typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
+
+enum shape_flag {
+    SHAPE_FOLD = 1, /* the anchor is matched without case */
+    SHAPE_CRC =
+        2, /* the last six characters are the CRC-32 of those after the prefix, in base 62 */
+    SHAPE_EDGELESS = 4,  /* a hit may be in the middle of a word */
+    SHAPE_ALONE = 8,     /* not a hit next to + / =: it is then part of longer base64 */
+    SHAPE_LOOSE = 16,    /* its function may miss a hit if the text contains escapes */
+    SHAPE_CAPITALS = 32, /* a hit may have letters of one case only and no digits */
+};
+
+struct shape_rule {
+    const char *name;
+    const char *form; /* if fn is set: only the anchor */
+    shape_fn fn;      /* NULL: the form decides */
+    unsigned flags;   /* enum shape_flag */
+};
+
+/* Specific rules come first: if two rules have the same hit, the first one is reported. */
+extern const struct shape_rule shape_rules[];
+extern const size_t shape_rules_n;
+
+extern uint64_t shape_work; /* the counter of shapes_work() */
+
+/* ---- letters ---- */
+
+static inline bool shape_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool shape_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static inline bool shape_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static inline bool shape_alnum(char c)
+{
+    return shape_digit(c) || shape_lower((char)(c | 0x20));
+}
+static inline bool shape_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+static inline char shape_fold(char c)
+{
+    return shape_upper(c) ? (char)(c | 0x20) : c;
+}
+static inline bool shape_base64(char c) /* either alphabet, without '=' */
+{
+    return shape_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
+}
+
+/* One atom of a form; shape_atom() advances *p past it. */
+struct shape_set {
+    uint64_t bits[4];
+};
+void shape_atom(const char **p, bool fold, struct shape_set *ret);
+static inline bool shape_in(const struct shape_set *s, char c)
+{
+    return (s->bits[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1) != 0;
+}
+
+/* Writes the letters of a set; returns their number. */
+size_t shape_letters(const struct shape_set *s, unsigned char ret[256]);
+
+/* Is there a hit for the rule whose anchor is at text[at]? */
+bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret);
+/* Must be called for each new text: it drops cached results, which are identified by address. */
+void shape_form_begin(void);
+
+/* ---- judging text ---- */
+
+/* Does a token that begins at text[at] have an edge on its left? The last letter of an escape (\n, %3D, a colour) is
+ * an edge, too. */
+bool shape_edge_left(struct slice text, size_t at);
+/* Is it an example? True if it contains a word such as "example", repeats letters, is the alphabet, or has few
+ * different letters. */
+bool shape_is_example(struct slice s);
+/* Does it have at least two kinds of characters (lower, upper, digit, other), and enough different ones? */
+bool shape_varied(struct slice s);
+/* Is it a placeholder: ${X}, <password>, {{ x }}, %s, ****, $(cmd)? */
+bool shape_template(struct slice s);
+/* Is this word in the list, ignoring case? The list has words in lower case, separated by blanks. */
+bool shape_listed(struct slice word, const char *list);
+/* Does s contain a word of the list, ignoring case? */
+bool shape_contains(struct slice s, const char *list);
+/* The end of the mark `[redacted:RULE]` that begins at text[at]; 0: no mark begins there. */
+size_t shape_mark_end(struct slice text, size_t at);
+
+/* ---- functions of rules for which a form is not enough ---- */
+
+bool shape_anchor(struct slice text, size_t at, struct shape_hit *ret); /* always a hit */
+bool shape_mark(struct slice text, size_t at, struct shape_hit *ret);   /* never a hit */
+bool shape_pem(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_url(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_url_encoded(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_bearer(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_basic(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_digest(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_authorization(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_cookie(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_signature(struct slice text, size_t at, struct shape_hit *ret);
+bool shape_curl(struct slice text, size_t at, struct shape_hit *ret);
+/* Is this the name of a secret, regardless of what follows? */
+bool shape_assignment_name(struct slice text, size_t at);
+bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret);
+
+#endif

@@ -1,0 +1,371 @@
+/* token.c - rules that need more than a form: PEM, JWT, AWS, URLs. */
+#include "redact/shape/table.h"
+
+#include <strings.h>
+
+/* ---- decoding base64 ---- */
+
+static int base64_value(char c)
+{
+    if (shape_upper(c))
+        return c - 'A';
+    if (shape_lower(c))
+        return c - 'a' + 26;
+    if (shape_digit(c))
+        return c - '0' + 52;
+    return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* Decodes up to `max` bytes. Returns their number. */
+static size_t base64_head(struct slice s, char *ret, size_t max)
+{
+    unsigned bits = 0, held = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && n < max; i++) {
+        int v = base64_value(s.p[i]);
+        if (v < 0)
+            break;
+        held = held << 6 | (unsigned)v;
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            ret[n++] = (char)(held >> bits & 0xFF);
+        }
+    }
+    shape_work += n;
+    return n;
+}
+
+static size_t run_of_base64(struct slice text, size_t at)
+{
+    size_t i = at;
+    while (i < text.n && shape_base64(text.p[i]))
+        i++;
+    shape_work += i - at;
+    return i - at;
+}
+
+static const char *find(const char *p, const char *end, const char *what)
+{
+    const char *at = memmem(p, (size_t)(end - p), what, strlen(what));
+    shape_work += (uint64_t)((at != NULL ? at : end) - p);
+    return at;
+}
+
+/* ---- private keys ---- */
+
+#define PEM_MAX (128u << 10) /* bytes from the first line of a key to its last */
+#define PEM_BODY_MIN 24      /* least number of base64 characters in a key */
+#define PEM_GAP_MAX 1024     /* most bytes of headers before the base64 of a key */
+
+/* The length of white space, plain or escaped, or 0. */
+static size_t space_len(const char *p, const char *end)
+{
+    if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')
+        return 1;
+    size_t n = 0;
+    while (p + n < end && p[n] == '\\' && n < 8)
+        n++;
+    return n > 0 && p + n < end && (p[n] == 'n' || p[n] == 'r' || p[n] == 't') ? n + 1 : 0;
+}
+
+/* The end of the body of a key: base64 of some length, after headers such as `DEK-Info: AES-256-CBC,0A…`. *ret_n is
+ * the number of base64 characters. */
+static const char *key_words(const char *p, const char *end, size_t *ret_n)
+{
+    const char *last = p, *begin = p;
+    bool header = false;
+    *ret_n = 0;
+    while (p < end && p - last < PEM_GAP_MAX) {
+        size_t n = space_len(p, end);
+        if (n > 0) {
+            header = header && *p != '\n' && n == 1;
+            p += n;
+            continue;
+        }
+        const char *word = p;
+        while (p < end && (shape_base64(*p) || *p == '=') && space_len(p, end) == 0)
+            p++;
+        size_t run = (size_t)(p - word);
+        if (p < end && *p == ':' && run >= 4 && run < 32) { /* the name of a header */
+            header = true;
+            p++;
+        } else if (header) {
+            while (p < end && (unsigned char)*p > ' ' && *p != '\\' && *p != '[')
+                p++;
+            if (p == word)
+                break;
+        } else if (run >= 16 ||
+                   (run > 0 && *ret_n >= PEM_BODY_MIN && (run % 4 == 0 || *word == '='))) {
+            *ret_n += run;
+            last = p;
+        } else {
+            break;
+        }
+    }
+    shape_work += (uint64_t)(p - begin);
+    return last;
+}
+
+/* The end of the last line of the key, and in *ret_last its beginning. NULL: another key begins before it, or it is
+ * too far away. */
+static const char *key_end(const char *p, const char *end, const char **ret_last)
+{
+    const char *q;
+    if ((size_t)(end - p) > PEM_MAX)
+        end = p + PEM_MAX;
+    while ((q = find(p, end, "----")) != NULL) {
+        *ret_last = q;
+        while (q < end && (*q == '-' || *q == ' '))
+            q++;
+        if (end - q >= 4 && memcmp(q, "END ", 4) == 0) {
+            while (q < end && *q != '-' && *q != '\n' && *q != '\\')
+                q++;
+            while (q < end && *q == '-')
+                q++;
+            return q;
+        }
+        if (end - q >= 6 && memcmp(q, "BEGIN ", 6) == 0)
+            return NULL;
+        p = q;
+    }
+    return NULL;
+}
+
+/* Is [p, end) base64 only, with a run that is long enough for a key? */
+static bool has_key(const char *p, const char *end)
+{
+    size_t all = 0, now = 0, longest = 0;
+    shape_work += (uint64_t)(end - p);
+    for (; p < end; p++) {
+        now = shape_base64(*p) && *p != '-' ? now + 1 : 0;
+        all += now > 0;
+        longest = now > longest ? now : longest;
+    }
+    return all >= PEM_BODY_MIN && longest >= 16;
+}
+
+static bool key_text(struct slice text, size_t from, const char *body, struct shape_hit *ret)
+{
+    const char *end = text.p + text.n, *last, *to = key_end(body, end, &last);
+    if (to == NULL || find(body, to, SHAPE_MARK) != NULL) {
+        size_t letters;
+        last = to = key_words(body, end, &letters);
+    }
+    ret->from = from;
+    ret->n = (size_t)(to - text.p) - from;
+    return has_key(body, last);
+}
+
+bool shape_pem(struct slice text, size_t at, struct shape_hit *ret)
+{
+    const char *p = text.p + at, *end = text.p + text.n;
+    if (*p == 'P') { /* a PuTTY key: everything up to its checksum */
+        const char *body = find(p, p + size_min((size_t)(end - p), 2048), "Private-Lines: ");
+        if (body == NULL)
+            return false;
+        size_t letters;
+        body += strlen("Private-Lines: ");
+        while (body < end && shape_digit(*body))
+            body++;
+        const char *to = key_words(body, end, &letters);
+        ret->from = (size_t)(body - text.p);
+        ret->n = (size_t)(to - body);
+        return letters >= PEM_BODY_MIN;
+    }
+    size_t dashes = 0, from = at;
+    while (from > 0 && (text.p[from - 1] == '-' || text.p[from - 1] == ' ') && dashes < 6)
+        from--, dashes++;
+    p += strlen("BEGIN ");
+    const char *label = p;
+    while (p < end && p - label < 64 && (shape_upper(*p) || shape_digit(*p) || *p == ' '))
+        p++;
+    if (dashes < 4 || find(label, p, "PRIVATE KEY") == NULL)
+        return false;
+    while (p < end && (*p == '-' || *p == ' '))
+        p++;
+    while (text.p[from] == ' ')
+        from++;
+    return key_text(text, from, p, ret);
+}
+
+bool shape_pem_base64(struct slice text, size_t at, struct shape_hit *ret)
+{
+    char head[96];
+    if (!shape_edge_left(text, at))
+        return false;
+    size_t n = base64_head((struct slice){text.p + at, text.n - at}, head, sizeof head);
+    if (memmem(head, n, "PRIVATE KEY", 11) == NULL)
+        return false;
+    ret->from = at;
+    ret->n = run_of_base64(text, at);
+    while (at + ret->n < text.n && text.p[at + ret->n] == '=')
+        ret->n++;
+    return ret->n > 120;
+}
+
+/* ---- JSON Web Tokens ---- */
+
+/* The parts consist of characters that file names have, too: a match that begins inside a name is not a token. */
+static size_t jwt_part(struct slice text, size_t at)
+{
+    size_t i = at;
+    while (i < text.n && (shape_alnum(text.p[i]) || text.p[i] == '-' || text.p[i] == '_'))
+        i++;
+    shape_work += i - at;
+    return i - at;
+}
+
+bool shape_jwt(struct slice text, size_t at, struct shape_hit *ret)
+{
+    char head[768];
+    if (!shape_edge_left(text, at) || (at > 0 && strchr("-_", text.p[at - 1]) != NULL))
+        return false;
+    struct slice part = {text.p + at, jwt_part(text, at)};
+    size_t end = at + part.n, parts = 1;
+    if (part.n < 12 || end + 1 >= text.n || text.p[end] != '.')
+        return false;
+    size_t n = base64_head(part, head, sizeof head);
+    if (memmem(head, n, "\"alg\"", 5) == NULL && memmem(head, n, "\"enc\"", 5) == NULL)
+        return false;
+    while (parts < 5 && end < text.n && text.p[end] == '.') {
+        end += 1 + jwt_part(text, end + 1);
+        parts++;
+    }
+    while (end > at && text.p[end - 1] == '.')
+        end--;
+    ret->from = at;
+    ret->n = end - at;
+    return ret->n > part.n + 8;
+}
+
+/* ---- AWS ---- */
+
+/* The secret key has no prefix: it is recognized by its 40 characters near a key id. */
+bool shape_aws_secret(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t i = at + 20, stop = size_min(text.n, i + 256);
+    if (at + 20 > text.n || !shape_edge_left(text, at))
+        return false;
+    for (size_t k = at + 4; k < at + 20; k++)
+        if (!shape_upper(text.p[k]) && !shape_digit(text.p[k]))
+            return false;
+    while (i < stop) {
+        if (shape_mark_end(text, i) != 0)
+            return false;
+        size_t n = 0;
+        unsigned kinds = 0;
+        for (; i + n < text.n && n <= 40; n++) {
+            char c = text.p[i + n];
+            if (!shape_alnum(c) && c != '/' && c != '+')
+                break;
+            kinds |= shape_digit(c) ? 1u : shape_lower(c) ? 2u : shape_upper(c) ? 4u : 0u;
+        }
+        shape_work += n + 1;
+        struct slice run = {text.p + i, n};
+        if (n == 40 && kinds == 7 && !shape_is_example(run)) {
+            ret->from = i;
+            ret->n = n;
+            return true;
+        }
+        i += n + 1;
+    }
+    return false;
+}
+
+/* ---- URLs ---- */
+
+#define URL_USER_MAX 1024
+
+static bool ends_url(char c)
+{
+    switch (c) {
+    case '"':
+    case '\'':
+    case '<':
+    case '>':
+    case '`':
+    case '\\':
+    case '|':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '^':
+        return true;
+    default:
+        return (unsigned char)c <= ' ';
+    }
+}
+
+static bool url_secret(struct slice pass)
+{
+    return pass.n > 0 && !shape_template(pass) &&
+           !shape_listed(pass, "password passwd pass pwd pw secret yourpassword your_password "
+                               "your-password changeme token") &&
+           !(pass.p[0] == ':') && !shape_contains(pass, "placeholder");
+}
+
+bool shape_url(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t from = at + 3, stop = size_min(text.n, from + URL_USER_MAX);
+    size_t colon = 0, host = 0, slash = 0;
+    if (at == 0 || !shape_alnum(text.p[at - 1]))
+        return false;
+    for (size_t i = from; i < stop && !ends_url(text.p[i]); i++) {
+        char c = text.p[i];
+        if (c == ':' && text.n - i > 2 && text.p[i + 1] == '/' && text.p[i + 2] == '/')
+            break; /* another URL begins */
+        if (c == ':' && colon == 0)
+            colon = i;
+        else if (c == '@' && (slash == 0 || host == 0))
+            host = i;
+        else if ((c == '/' || c == '?' || c == '#') && slash == 0)
+            slash = i;
+        if (slash != 0 && host != 0)
+            break;
+        shape_work++;
+    }
+    if (host == 0)
+        return false;
+    if (colon == 0 || colon > host) { /* a token in place of the user name */
+        struct slice user = {text.p + from, host - from};
+        ret->from = from;
+        ret->n = user.n;
+        return (slash == 0 || slash > host) && user.n >= 20 && shape_varied(user) &&
+               !shape_is_example(user) && memchr(user.p, '.', user.n) == NULL;
+    }
+    struct slice pass = {text.p + colon + 1, host - colon - 1};
+    if (slash != 0 && slash < host) { /* host:port/path@x, or a '/' in a password */
+        size_t port = colon + 1;
+        while (port < slash && shape_digit(text.p[port]))
+            port++;
+        if (port == slash || slash < colon)
+            return false;
+    }
+    ret->from = colon + 1;
+    ret->n = pass.n;
+    return url_secret(pass);
+}
+
+/* user%3Apass%40 after %3A%2F%2F: a URL as a parameter of another URL. */
+bool shape_url_encoded(struct slice text, size_t at, struct shape_hit *ret)
+{
+    size_t i = at + 9, colon = 0;
+    size_t stop = size_min(text.n, i + URL_USER_MAX);
+    for (; i + 3 <= stop && !ends_url(text.p[i]) && text.p[i] != '&'; i++) {
+        shape_work++;
+        if (text.p[i] != '%')
+            continue;
+        if (strncasecmp(text.p + i, "%2f", 3) == 0)
+            return false;
+        if (colon == 0 && strncasecmp(text.p + i, "%3a", 3) == 0)
+            colon = i + 3;
+        if (colon != 0 && strncasecmp(text.p + i, "%40", 3) == 0) {
+            ret->from = colon;
+            ret->n = i - colon;
+            return i > colon && url_secret((struct slice){text.p + colon, i - colon});
+        }
+    }
+    return false;
+}

@@ -1,0 +1,467 @@
+/* words.c - rules for values after the name of a secret in plain text: `password=…`. The name alone is not enough,
+ * because prose, code and help texts often mention passwords: there must be a separator, and a value that looks like
+ * a secret. */
+#include "redact/shape/table.h"
+
+#include <strings.h>
+
+/* ---- the name before a value ---- */
+
+#define NAME_MAX_LEN 64 /* bytes of a name on either side of its anchor */
+
+struct name {
+    struct slice text;                /* as written */
+    char plain[2 * NAME_MAX_LEN + 1]; /* lower case, without separators */
+    size_t plain_n;
+    bool flag; /* -x or --x */
+};
+
+static bool in_name(char c)
+{
+    return shape_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+static void name_at(struct slice text, size_t at, struct name *ret)
+{
+    size_t from = at, end = at;
+    while (from > 0 && at - from < NAME_MAX_LEN && in_name(text.p[from - 1]))
+        from--;
+    while (end < text.n && end - at < NAME_MAX_LEN && in_name(text.p[end]))
+        end++;
+    shape_work += end - from;
+    /* \npassword= with an escape in the text */
+    if (from > 0 && text.p[from - 1] == '\\' && end - from > 1 &&
+        strchr("nrt", text.p[from]) != NULL)
+        from++;
+    while (from < end && (text.p[from] == '-' || text.p[from] == '.')) {
+        ret->flag = text.p[from] == '-';
+        from++;
+    }
+    ret->text = (struct slice){text.p + from, end - from};
+    for (size_t i = from; i < end; i++)
+        if (shape_alnum(text.p[i]))
+            ret->plain[ret->plain_n++] = shape_fold(text.p[i]);
+    while (ret->plain_n > 0 && shape_digit(ret->plain[ret->plain_n - 1]))
+        ret->plain_n--;
+    ret->plain[ret->plain_n] = '\0';
+}
+
+struct word {
+    unsigned char n;
+    const char *p;
+};
+#define W(text)                                                                                    \
+    {                                                                                              \
+        sizeof(text) - 1, (text)                                                                   \
+    }
+
+/* Names whose value is a secret. */
+static const struct word strong[] = {
+    W("password"),    W("passwd"),        W("passphrase"), W("passcode"),  W("passwort"),
+    W("userpass"),    W("dbpass"),        W("rootpass"),   W("adminpass"), W("mysqlpwd"),
+    W("dbpwd"),       W("userpwd"),       W("secret"),     W("secretkey"), W("secretaccesskey"),
+    W("secrettoken"), W("secretkeybase"),
+};
+/* Names whose value is a secret if it looks like one. */
+static const struct word weak[] = {
+    W("token"),         W("apikey"),     W("accesskey"),  W("privatekey"),  W("signingkey"),
+    W("encryptionkey"), W("masterkey"),  W("accountkey"), W("sharedkey"),   W("authkey"),
+    W("servicekey"),    W("adminkey"),   W("storagekey"), W("hmackey"),     W("apisecretkey"),
+    W("licensekey"),    W("webhookkey"), W("credential"), W("credentials"), W("appkey"),
+};
+/* Names whose value is not a secret. */
+static const struct word not_secret[] = {
+    W("pagetoken"),     W("nexttoken"),       W("continuationtoken"), W("continuetoken"),
+    W("progresstoken"), W("synctoken"),       W("cancellationtoken"), W("canceltoken"),
+    W("prompttoken"),   W("completiontoken"), W("unexpectedtoken"),   W("bostoken"),
+    W("eostoken"),      W("padtoken"),        W("unktoken"),          W("septoken"),
+    W("masktoken"),     W("clstoken"),        W("stoptoken"),         W("pagingtoken"),
+    W("skiptoken"),     W("bypass"),          W("compass"),
+};
+
+static bool name_ends(const struct name *n, const struct word *list, size_t list_n)
+{
+    for (size_t i = 0; i < list_n; i++) {
+        const struct word *w = &list[i];
+        if (n->plain_n >= w->n && n->plain[n->plain_n - 1] == w->p[w->n - 1] &&
+            memcmp(n->plain + n->plain_n - w->n, w->p, w->n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does the name end with this short word, as a word of its own: DB_PASS, smtp.pass, ftpPwd, pass? */
+static bool ends_short(const struct name *n, const char *word)
+{
+    size_t len = strlen(word), at = n->text.n - len;
+    if (n->plain_n < len || n->text.n < len || memcmp(n->plain + n->plain_n - len, word, len) != 0)
+        return false;
+    if (n->plain_n == len)
+        return true;
+    while (at > 0 && shape_digit(n->text.p[at + len - 1])) /* DB_PASS2 */
+        at--;
+    return at > 0 && (!shape_alnum(n->text.p[at - 1]) ||
+                      (shape_lower(n->text.p[at - 1]) && shape_upper(n->text.p[at])));
+}
+
+enum strength { NAME_NONE, NAME_WEAK, NAME_STRONG };
+
+static enum strength name_strength(const struct name *n)
+{
+    if (n->plain_n == 0 || name_ends(n, not_secret, MI_COUNT(not_secret)))
+        return NAME_NONE;
+    if (name_ends(n, strong, MI_COUNT(strong)) || ends_short(n, "pass"))
+        return NAME_STRONG;
+    if (ends_short(n, "pwd"))
+        return slice_is(n->text, "OLDPWD") ? NAME_NONE : NAME_STRONG;
+    return name_ends(n, weak, MI_COUNT(weak)) ? NAME_WEAK : NAME_NONE;
+}
+
+/* ---- between name and value ---- */
+
+enum sep {
+    SEP_NONE,
+    SEP_EQUALS, /* name=value, name := value, name => value, <name>value< */
+    SEP_COLON,  /* name: value */
+    SEP_FLAG,   /* --name value */
+    SEP_IS,     /* the name is value */
+};
+
+struct place {
+    enum sep sep;
+    size_t at;        /* first byte of the value, after its quote */
+    char quote;       /* 0: none */
+    bool escaped;     /* the quote is preceded by a backslash */
+    bool element;     /* <name>value</name> */
+    bool tight;       /* name=value, without blanks */
+    bool line_begins; /* the name is the first thing on its line */
+};
+
+static size_t skip_blanks(struct slice text, size_t i)
+{
+    size_t most = size_min(text.n, i + 16);
+    while (i < most && shape_blank(text.p[i]))
+        i++;
+    return i;
+}
+
+static bool quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+static size_t skip_quote(struct slice text, size_t i, struct place *p)
+{
+    size_t k = i;
+    while (k < text.n && text.p[k] == '\\' && k - i < 8)
+        k++;
+    if (k >= text.n || !quote(text.p[k]))
+        return i;
+    if (p != NULL) {
+        p->quote = text.p[k];
+        p->escaped = k > i;
+    }
+    return k + 1;
+}
+
+static bool begins_line(struct slice text, const char *name)
+{
+    const char *p = name;
+    while (p > text.p && name - p < 40 && (shape_blank(p[-1]) || p[-1] == '-' || quote(p[-1])))
+        p--;
+    return p == text.p || p[-1] == '\n' || p[-1] == '\r';
+}
+
+static bool word_at(struct slice text, size_t i, const char *word)
+{
+    size_t n = strlen(word);
+    return i + n < text.n && strncasecmp(text.p + i, word, n) == 0 &&
+           (shape_blank(text.p[i + n]) || text.p[i + n] == ':');
+}
+
+static bool place_after(struct slice text, const struct name *n, struct place *ret)
+{
+    size_t end = (size_t)(n->text.p - text.p) + n->text.n;
+    size_t i = skip_quote(text, end, NULL);
+    *ret = (struct place){.line_begins = begins_line(text, n->text.p)};
+    if (i < text.n && text.p[i] == ']')
+        i++;
+    size_t k = skip_blanks(text, i);
+    if (k >= text.n)
+        return false;
+    char c = text.p[k], d = k + 1 < text.n ? text.p[k + 1] : '\0';
+    if ((c == ':' || c == '=') && (d == '=' || d == '>') && !(c == '=' && d == '=')) {
+        ret->sep = SEP_EQUALS;
+        k += 2;
+    } else if (c == '=' && d != '=' && d != '~') {
+        ret->sep = SEP_EQUALS;
+        k++;
+    } else if (c == '%' && k + 2 < text.n && strncasecmp(text.p + k, "%3d", 3) == 0) {
+        ret->sep = SEP_EQUALS;
+        k += 3;
+    } else if (c == '>' && n->text.p > text.p && n->text.p[-1] == '<') {
+        ret->sep = SEP_EQUALS;
+        ret->element = true;
+        k++;
+    } else if (c == ':' && d != ':') {
+        ret->sep = SEP_COLON;
+        k++;
+    } else if (k > i && i == end && n->flag) {
+        ret->sep = SEP_FLAG;
+    } else if (k > i && (word_at(text, k, "is") || word_at(text, k, "was"))) {
+        ret->sep = SEP_IS;
+        k += text.p[k + 1] == 'a' || text.p[k + 1] == 'A' ? 3 : 2;
+        k = skip_blanks(text, k);
+        if (k < text.n && text.p[k] == ':')
+            k++;
+    } else {
+        return false;
+    }
+    ret->tight = ret->sep == SEP_EQUALS && (k >= text.n || !shape_blank(text.p[k])) &&
+                 !shape_blank(text.p[i]);
+    ret->at = skip_quote(text, skip_blanks(text, k), ret);
+    return ret->at < text.n;
+}
+
+/* ---- the value ---- */
+
+#define VALUE_HEAD 256 /* bytes of a value that are examined */
+
+static bool escape_ends(struct slice text, size_t i)
+{
+    return text.p[i] == '\\' && i + 1 < text.n && strchr("nrt\"'", text.p[i + 1]) != NULL;
+}
+
+static size_t quoted_end(struct slice text, const struct place *p, size_t stop)
+{
+    size_t i = p->at;
+    for (; i < stop && text.p[i] != '\n'; i++) {
+        bool slash = i > p->at && text.p[i - 1] == '\\';
+        if (text.p[i] == p->quote && slash == p->escaped)
+            break;
+        if (text.p[i] == '[' && shape_mark_end(text, i) != 0)
+            break;
+    }
+    shape_work += i - p->at;
+    return i;
+}
+
+static size_t bare_end(struct slice text, const struct place *p, size_t stop)
+{
+    size_t i = p->at;
+    for (; i < stop; i++) {
+        char c = text.p[i];
+        if ((unsigned char)c <= ' ' || strchr("\"'`<>;&", c) != NULL || escape_ends(text, i))
+            break;
+        if (c == '[' && shape_mark_end(text, i) != 0)
+            break;
+    }
+    shape_work += i - p->at;
+    return i;
+}
+
+/* The value up to its closing quote, or to the end of an unquoted word; at most `most` bytes. */
+static struct slice value_at(struct slice text, struct place *p, size_t most)
+{
+    const char *v = text.p + p->at;
+    size_t stop = p->at + size_min(text.n - p->at, most), i;
+    if (p->quote != 0) {
+        i = quoted_end(text, p, stop);
+        if (i == stop && i < text.n)
+            return (struct slice){v, i - p->at};
+        if (i < stop && text.p[i] == p->quote) {
+            while (p->escaped && i > p->at && text.p[i - 1] == '\\')
+                i--;
+            return (struct slice){v, i - p->at};
+        }
+        p->quote = 0; /* there is no closing quote */
+    }
+    i = bare_end(text, p, stop);
+    size_t n = i - p->at;
+    if (i == stop && i < text.n)
+        return (struct slice){v, n};
+    bool open = memchr(v, '(', n) != NULL || memchr(v, '{', n) != NULL || memchr(v, '[', n) != NULL;
+    while (n > 0 && strchr(open ? ",." : ",.)]}|:", v[n - 1]) != NULL)
+        n--;
+    return (struct slice){v, n};
+}
+
+static bool ends_line(struct slice text, struct slice v)
+{
+    const char *p = v.p + v.n, *end = text.p + text.n;
+    while (p < end && (shape_blank(*p) || quote(*p) || *p == ','))
+        p++;
+    return p == end || *p == '\n' || *p == '\r';
+}
+
+/* The length of an identifier of a programming language (conf.password, $self->pass, std::string) at the start of v. */
+static size_t identifier_len(struct slice v, bool *ret_digit, size_t *ret_joints)
+{
+    size_t i = 0;
+    *ret_digit = false;
+    *ret_joints = 0;
+    for (; i < v.n; i++) {
+        char c = v.p[i];
+        if (shape_digit(c))
+            *ret_digit = true;
+        else if (c == '.' || c == ':' || c == '>' || c == '?')
+            ++*ret_joints;
+        else if (!shape_alnum(c) && c != '_' && c != '$' && c != '-')
+            break;
+    }
+    return i;
+}
+
+static bool same_name(const struct name *n, struct slice v)
+{
+    size_t i = n->plain_n, k = v.n;
+    while (i > 0 && k > 0) {
+        if (!shape_alnum(v.p[k - 1])) {
+            k--;
+            continue;
+        }
+        if (shape_fold(v.p[--k]) != n->plain[--i])
+            return false;
+    }
+    return true;
+}
+
+/* Is the value an expression in source code: password = self.read(x)? */
+static bool expression(struct slice text, const struct name *n, const struct place *p,
+                       struct slice v)
+{
+    bool digit, upper = true;
+    size_t joints, len = identifier_len(v, &digit, &joints);
+    const char *next = v.p + v.n, *end = text.p + text.n;
+    char c = next < end ? *next : '\0';
+    if (len > 0 && len < v.n && strchr("([{", v.p[len]) != NULL)
+        return true;
+    if (memmem(v.p, v.n, "->", 2) != NULL || (v.n > 1 && v.p[0] == '(') || c == '(')
+        return true;
+    if (len < v.n || digit)
+        return false;
+    for (size_t i = 0; i < v.n; i++)
+        upper = upper && !shape_lower(v.p[i]);
+    if (same_name(n, v) || (upper && memchr(v.p, '_', v.n) != NULL))
+        return true;
+    if (joints > 0)
+        return !p->tight || !p->line_begins || c == ',' || c == ')';
+    if (p->tight)
+        return (c == ',' || c == ')') && shape_contains(v, "pass secret token key cred auth");
+    return !p->line_begins || c == ',' || c == ';' || !ends_line(text, v);
+}
+
+static const char not_values[] =
+    "true false null none nil undefined required optional string str text password passwd secret "
+    "token "
+    "hidden yes no on off invalid incorrect wrong expired missing empty unknown unset set changed "
+    "updated reset ok failed failure success disabled enabled redacted masked char varchar bytes "
+    "object any number "
+    "boolean bool int not must your the an is are was and or for of to in from with key value pass "
+    "redacted] protected default prompt file env environment basic bearer authentication length "
+    "strength policy mismatch mandatory too short long weak strong field input type";
+
+static bool digits_only(struct slice v)
+{
+    size_t i = 0;
+    while (i < v.n && shape_digit(v.p[i]))
+        i++;
+    return i == v.n;
+}
+
+/* Does it have both letters and digits, or a symbol in the middle? Plain words do not. */
+static bool odd(struct slice v)
+{
+    bool letter = false, digit = false, sign = false;
+    for (size_t i = 0; i < v.n; i++) {
+        letter = letter || shape_lower((char)(v.p[i] | 0x20));
+        digit = digit || shape_digit(v.p[i]);
+        sign = sign || strchr("!@#$%^&*+=~", v.p[i]) != NULL;
+    }
+    return (letter && digit) || sign;
+}
+
+static bool path(struct slice v)
+{
+    return v.n == 0 || v.p[0] == '/' || v.p[0] == '~' || slice_begins(v, "./") ||
+           slice_begins(v, "../") || memmem(v.p, v.n, "://", 3) != NULL ||
+           shape_contains(v, ".json .pem .txt .env .yaml .yml .key .crt .md");
+}
+
+static bool strong_value(struct slice text, const struct name *n, const struct place *p,
+                         struct slice v)
+{
+    bool spaces = memchr(v.p, ' ', v.n) != NULL;
+    if (v.n < 4 || shape_contains(v, "placeholder changeme xxxxxx"))
+        return false;
+    if (v.n >= 16 && shape_contains(v, "example"))
+        return false;
+    if (strcmp(n->plain, "pwd") == 0 && path(v))
+        return false;
+    if (spaces) /* a passphrase, or prose */
+        return p->sep != SEP_IS && v.n <= 200 &&
+               !shape_contains(v, "password enter please must should your invalid incorrect "
+                                  "required cannot failed secret passphrase");
+    if (strcmp(n->plain, "pass") == 0 && shape_digit(v.p[0]) && shape_contains(v, "."))
+        return false; /* a version number */
+    if (digits_only(v))
+        return p->sep == SEP_EQUALS || v.n >= 6;
+    if (p->sep == SEP_EQUALS || p->quote != 0)
+        return true;
+    if (p->sep == SEP_COLON && p->line_begins && ends_line(text, v))
+        return true;
+    if (p->sep == SEP_IS)
+        return v.n >= 6 && odd(v) &&
+               !shape_contains(v, "base64 sha1 sha2 sha3 sha5 md5 utf8 utf-8 argon2 pbkdf2 oauth2");
+    return v.n >= 6 && odd(v);
+}
+
+static bool weak_value(const struct place *p, struct slice v)
+{
+    bool digit = false;
+    for (size_t i = 0; i < v.n; i++) {
+        digit = digit || shape_digit(v.p[i]);
+        if ((unsigned char)v.p[i] <= ' ')
+            return false;
+    }
+    if (v.n < (p->sep == SEP_EQUALS || p->quote != 0 ? 8u : 12u) || path(v) || digits_only(v))
+        return false;
+    return shape_varied(v) && !shape_is_example(v) &&
+           (digit || (v.n >= 20 && (p->quote != 0 || p->tight)));
+}
+
+bool shape_assignment_name(struct slice text, size_t at)
+{
+    struct name n = {0};
+    name_at(text, at, &n);
+    return name_strength(&n) != NAME_NONE;
+}
+
+bool shape_assignment(struct slice text, size_t at, struct shape_hit *ret)
+{
+    struct name n = {0};
+    struct place p;
+    name_at(text, at, &n);
+    if (n.text.p - text.p >= 3 && memcmp(n.text.p - 3, "://", 3) == 0)
+        return false; /* a user name in a URL */
+    if (!place_after(text, &n, &p))
+        return false;
+    enum strength strength = name_strength(&n);
+    if (strength == NAME_NONE)
+        return false;
+    struct slice v = value_at(text, &p, VALUE_HEAD);
+    if (shape_template(v) || shape_mark_end(text, p.at) != 0 || shape_listed(v, not_values))
+        return false;
+    if (p.quote == 0 && p.sep != SEP_IS && p.sep != SEP_FLAG && expression(text, &n, &p, v))
+        return false;
+    if (p.element &&
+        !slice_begins((struct slice){v.p + v.n, (size_t)(text.p + text.n - v.p) - v.n}, "</"))
+        return false;
+    if (!(strength == NAME_STRONG ? strong_value(text, &n, &p, v) : weak_value(&p, v)))
+        return false;
+    if (v.n == VALUE_HEAD)
+        v = value_at(text, &p, SIZE_MAX);
+    ret->from = p.at;
+    ret->n = v.n;
+    return true;
+}

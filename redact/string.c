@@ -1,0 +1,456 @@
+/* string.c - collects the edits for one string: secrets in the JSON or text in it, and its truncation. */
+#include "redact/walk.h"
+
+#include "base/text.h"
+#include "redact/read.h"
+#include "redact/shape/table.h"
+#include "wire/json/text.h"
+
+#include <stdlib.h>
+
+#define JSON_TRIES 16      /* invalid `{` in a text after which no more JSON is searched */
+#define WORD_MAX 64        /* bytes of a name in text */
+#define LOOK_AHEAD 1024    /* bytes after a string that are searched with it */
+#define TRUNCATED_LOOK 512 /* bytes of truncated content that need no other round */
+/* Only the head of longer content is usually searched. */
+#define CONTENT_LONG ((size_t)64 << 10)
+#define CONTENT_SEARCHED ((size_t)16 << 10) /* bytes of that head */
+
+/* ---- strings that need no search ------------------------------------------------------------ */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* Trims white space at both ends; `escaped`: also escaped white space. */
+static struct slice trim(struct slice s, bool escaped)
+{
+    while (s.n > 0) {
+        if (is_space(s.p[0]))
+            s = (struct slice){s.p + 1, s.n - 1};
+        else if (escaped && s.n > 1 && s.p[0] == '\\' && strchr("nrt", s.p[1]) != NULL)
+            s = (struct slice){s.p + 2, s.n - 2};
+        else
+            break;
+    }
+    while (s.n > 0) {
+        if (is_space(s.p[s.n - 1]))
+            s.n--;
+        else if (escaped && s.n > 1 && s.p[s.n - 2] == '\\' &&
+                 (s.p[s.n - 1] == 'n' || s.p[s.n - 1] == 'r' || s.p[s.n - 1] == 't'))
+            s.n -= 2;
+        else
+            break;
+    }
+    return s;
+}
+
+static bool looks_json(struct slice s, bool escaped)
+{
+    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !is_space(s.p[0]) && s.p[0] != '\\'))
+        return false;
+    s = trim(s, escaped);
+    return s.n > 1 &&
+           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
+}
+
+static bool in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '%';
+}
+
+/* True if the name of a secret precedes a quote, or an escape may hide one. Otherwise a walk over the JSON finds no
+ * more than the search for shapes. */
+bool redact_maybe_key(const struct redact *r, struct slice s)
+{
+    const char *p = s.p, *end = s.p + s.n;
+    if (s.n == 0)
+        return false;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (++p < end && (*p == 'u' || *p == '/'))
+            return true;
+    }
+    p = s.p;
+    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+        const char *e = p++;
+        while (e > s.p && e[-1] == '\\')
+            e--;
+        if (e == s.p || !key_maybe(&r->keys, s.p, e))
+            continue;
+        const char *from = e;
+        while (from > s.p && e - from < WORD_MAX && in_word(from[-1]))
+            from--;
+        /* [API Key], user[password]: separators are ignored in names, but cannot be skipped here */
+        if (!in_word(e[-1]) || key_find(&r->keys, (struct slice){from, (size_t)(e - from)}) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* ---- values whose key is the name of a secret ------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_path(struct slice s)
+{
+    if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
+        return true;
+    return s.n > 2 && is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
+}
+
+/* Is it a word that is not a secret, such as the name of a scheme or grant type? */
+static bool is_plain_word(struct slice s)
+{
+    return shape_listed(s,
+                        "none basic bearer digest token session jwt saml oidc ldap sso oauth "
+                        "oauth1 oauth1.0a oauth2 oauth2.0 auth0 apikey api-key api_key hmac mtls "
+                        "kerberos ntlm negotiate iam aws anonymous public private required "
+                        "optional include omit same-origin default auto enabled disabled "
+                        "always never custom user client server login password credentials "
+                        "accept reject accepted rejected allow deny yes no on off");
+}
+
+/* A placeholder: `${API_KEY}`, `$API_KEY`, `{{ api_key }}`, `%API_KEY%`, `<your api key>`. */
+static bool is_reference(const struct redact *r, struct slice s)
+{
+    static const struct {
+        const char *open, *close;
+    } forms[] = {{"${{", "}}"}, {"${", "}"}, {"$(", ")"}, {"{{", "}}"},
+                 {"{", "}"},    {"%", "%"},  {"<", ">"},  {"$", ""}};
+    for (size_t i = 0; i < MI_COUNT(forms); i++) {
+        size_t a = strlen(forms[i].open), b = strlen(forms[i].close);
+        if (s.n <= a + b || !slice_begins(s, forms[i].open) ||
+            memcmp(s.p + s.n - b, forms[i].close, b) != 0)
+            continue;
+        struct slice name = trim((struct slice){s.p + a, s.n - a - b}, false);
+        for (size_t k = 0; k < name.n; k++)
+            if (!in_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
+                return false;
+        return name.n <= WORD_MAX && key_find(&r->keys, name) != NULL;
+    }
+    return false;
+}
+
+static struct slice without_scheme(struct slice s)
+{
+    static const char *const schemes[] = {"Bearer ", "bearer ", "Basic ", "basic ",
+                                          "Token ",  "token ",  NULL};
+    for (size_t i = 0; schemes[i] != NULL; i++)
+        if (slice_begins(s, schemes[i])) {
+            size_t n = strlen(schemes[i]);
+            return (struct slice){s.p + n, s.n - n};
+        }
+    return s;
+}
+
+bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
+{
+    struct slice s = trim(raw, true);
+    if (s.n == 0 || edit_mark_len(raw) == raw.n)
+        return false;
+    if ((rule->flags & KEY_NO_PATH && is_path(s)) ||
+        (rule->flags & KEY_NO_WORD && is_plain_word(s)))
+        return false;
+    return !is_reference(r, without_scheme(s));
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct edit *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to > y->to ? -1 : x->to < y->to;
+}
+
+/* Merges the edits of two searches. Edits that overlap become one, which covers both and has the replacement of the
+ * first. */
+static void merge(struct redact *r, size_t first)
+{
+    if (r->edit_n - first < 2)
+        return;
+    qsort(r->edit + first, r->edit_n - first, sizeof *r->edit, by_place);
+    size_t n = first + 1;
+    for (size_t i = first + 1; i < r->edit_n; i++) {
+        struct edit *last = &r->edit[n - 1], e = r->edit[i];
+        if (e.from >= last->to)
+            r->edit[n++] = e;
+        else if (e.to > last->to)
+            last->to = e.to;
+    }
+    r->edit_n = n;
+}
+
+void redact_shapes(struct redact *r, struct slice text)
+{
+    struct shape_hit h;
+    size_t from = 0;
+    while (from < text.n && shapes_next(r->shapes, text, from, &h)) {
+        edit_mark(r, h.from, h.from + h.n, h.rule, false);
+        from = h.from + h.n;
+    }
+}
+
+static bool begins_json(struct slice text)
+{
+    text = trim(text, false);
+    return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
+}
+
+/* Collects the edits for JSON objects inside a text, such as a log line. false: there are none. */
+static bool find_json(struct redact *r, struct slice text, int level)
+{
+    const char *p = text.p, *end = text.p + text.n;
+    bool found = false;
+    for (int tries = 0; tries < JSON_TRIES && p < end; p++) {
+        p = memchr(p, '{', (size_t)(end - p));
+        if (p == NULL)
+            break;
+        struct json_scan scan;
+        size_t first = r->edit_n;
+        int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
+        if (st < 0 && scan.fault.kind != JSON_TRAILING) {
+            tries++;
+            continue;
+        }
+        redact_json(r, scan.root, level, ZONE_ANY, 0, 0);
+        edit_shift(r, first, (size_t)(p - text.p));
+        p += scan.root.n - 1;
+        found = true;
+    }
+    return found;
+}
+
+void redact_plain(struct redact *r, struct slice text, int level)
+{
+    struct json_scan scan;
+    size_t first = r->edit_n;
+    bool deep = level < REDACT_LEVELS;
+    if (deep && looks_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
+        redact_json(r, text, level, ZONE_ANY, 0, 0);
+        return;
+    }
+    redact_shapes(r, text);
+    if (deep && redact_maybe_key(r, text)) {
+        if (begins_json(text) && !find_json(r, text, level))
+            redact_json(r, text, level, ZONE_ANY, 0, 0); /* its end is missing */
+        else if (!begins_json(text))
+            (void)find_json(r, text, level);
+        merge(r, first);
+    }
+}
+
+/* ---- sensitive content --------------------------------------------------------------------- */
+
+/* The length of the suffix "… [+12 chars]" of s; 0: it has none. */
+static size_t suffix_len(struct slice s)
+{
+    static const char begin[] = "… [+", end[] = " chars]";
+    size_t a = sizeof begin - 1, b = sizeof end - 1, i = s.n;
+    if (s.n < a + b + 1 || memcmp(s.p + s.n - b, end, b) != 0)
+        return 0;
+    for (i -= b; i > 0 && s.p[i - 1] >= '0' && s.p[i - 1] <= '9' && s.n - i < 32; i--)
+        continue;
+    if (i == s.n - b || i < a || memcmp(s.p + i - a, begin, a) != 0)
+        return 0;
+    return s.n - (i - a);
+}
+
+/* The offset at which s must be truncated; s.n: it is short enough. A secret counts as its mark, and a mark is never
+ * split. */
+static size_t truncate_at(const struct redact *r, size_t first, struct slice s)
+{
+    size_t i = 0, chars = 0, e = first;
+    while (i < s.n) {
+        size_t next = e < r->edit_n ? size_min(r->edit[e].from, s.n) : s.n;
+        while (i < next && chars < REDACT_CONTENT_HEAD && (unsigned char)s.p[i] < 0x80 &&
+               s.p[i] != '[') {
+            i++;
+            chars++;
+        }
+        if (i == s.n || chars >= REDACT_CONTENT_HEAD)
+            return i;
+        size_t mark = s.p[i] == '[' ? edit_mark_len((struct slice){s.p + i, s.n - i}) : 0;
+        if (e < r->edit_n && r->edit[e].from <= i) {
+            chars += r->edit[e].text_n;
+            i = r->edit[e++].to;
+        } else if (mark > 0) {
+            chars += mark;
+            i += mark;
+        } else {
+            size_t len = text_utf8_len(s.p + i, s.n - i);
+            chars++;
+            i += len > 0 ? len : 1;
+        }
+    }
+    return s.n;
+}
+
+static bool truncate_content(struct redact *r, size_t first, struct slice s, size_t behind)
+{
+    size_t tail = suffix_len(s), n = s.n - tail;
+    if (tail > 0 && truncate_at(r, first, (struct slice){s.p, n}) == n)
+        return false; /* already truncated */
+    size_t at = truncate_at(r, first, s);
+    if (at >= s.n)
+        return false;
+    while (r->edit_n > first && r->edit[r->edit_n - 1].from >= at)
+        r->edit_n--;
+    char text[64];
+    struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text};
+    buf_adds(&b, "… [+");
+    buf_int(&b, (int64_t)(text_utf8_chars((struct slice){s.p + at, s.n - at}) + behind));
+    buf_adds(&b, " chars]");
+    edit_add(r, at, s.n, buf_slice(&b));
+    return true;
+}
+
+/* ---- the string ---------------------------------------------------------------------------- */
+
+/* If an escape is invalid, the text is not JSON, and its strings are not unescaped. */
+bool redact_escapes_valid(struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (end - p < 2 || (p[1] == 'u' && end - p < 6))
+            return false;
+        if (p[1] != 'u' && memchr("\"\\/bfnrt", p[1], 8) == NULL)
+            return false;
+        for (int i = 2; p[1] == 'u' && i < 6; i++)
+            if (!is_hex(p[i]))
+                return false;
+        p += p[1] == 'u' ? 6 : 2;
+    }
+    return true;
+}
+
+bool redact_no_shape(struct redact *r, size_t from, size_t to)
+{
+    if (shapes_has_patterns(r->shapes))
+        return false;
+    if (r->place < from) /* it is before this range */
+        r->place = from < r->searched ? shapes_place(r->in, from, r->searched) : r->searched;
+    if (r->place == r->searched && r->searched < to) {
+        size_t at = from > r->searched ? from : r->searched;
+        r->searched = size_min(r->in.n, to + LOOK_AHEAD);
+        r->place = shapes_place(r->in, at, r->searched);
+    }
+    return r->place >= to;
+}
+
+static bool needs_search(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+{
+    if (odd || shapes_has_patterns(r->shapes))
+        return true;
+    if ((level > 0 || !redact_no_shape(r, base, base + raw.n)) && shapes_maybe(raw))
+        return true;
+    return looks_json(raw, true) && redact_maybe_key(r, raw);
+}
+
+/* Is another round unnecessary? True if the only edit is the truncation, and nothing is left to find in the result. */
+static bool no_more_secrets(const struct redact *r, size_t first, struct slice raw, size_t base,
+                            bool odd)
+{
+    char text[TRUNCATED_LOOK];
+    struct buf b = {.p = text, .cap = sizeof text, .max = sizeof text - 1};
+    if (odd || r->failed || r->edit_n != first + 1 || r->texts.failed ||
+        shapes_has_patterns(r->shapes))
+        return false;
+    const struct edit *e = &r->edit[first];
+    buf_add(&b, raw.p, e->from - base);
+    buf_add(&b, r->texts.p + e->text, e->text_n);
+    struct slice left = buf_slice(&b);
+    return !b.failed && !shapes_maybe(left) &&
+           !(looks_json(left, true) && redact_maybe_key(r, left));
+}
+
+/* Collects the edits for a string, or for its head if `behind` characters follow it. true: it was truncated. */
+static bool search_string(struct redact *r, struct slice part, size_t base, bool odd, int level,
+                          enum string_kind kind, size_t behind)
+{
+    size_t first = r->edit_n;
+    bool truncates = kind == STRING_TRUNCATE;
+    struct slice plain = part;
+    bool escaped = memchr(part.p, '\\', part.n) != NULL && redact_escapes_valid(part);
+    if (escaped) {
+        struct buf *b = &r->plain[level];
+        buf_clear(b);
+        json_unescape(b, part);
+        if (b->failed) {
+            r->failed = true;
+            return false;
+        }
+        plain = buf_slice(b);
+    }
+    if (kind == STRING_BLOB)
+        redact_blob(r, plain, level + 1);
+    else if (!truncates || needs_search(r, part, base, odd, level))
+        redact_plain(r, plain, level + 1);
+    bool was_truncated = truncates && truncate_content(r, first, plain, behind);
+    if (r->edit_n > first)
+        edit_map(r, first, part, base, escaped);
+    return was_truncated;
+}
+
+/* The number of characters of a string, if each of its escapes has two bytes. */
+static size_t raw_chars(struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    size_t escapes = 0;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        escapes++;
+        p += size_min((size_t)(end - p), 2);
+    }
+    return text_utf8_chars(raw) - escapes;
+}
+
+/* Truncates long content and searches only its head. false: the whole content must be searched, because it may be JSON,
+ * or because a secret in the kept part continues after the head. */
+static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bool odd, int level)
+{
+    size_t first = r->edit_n;
+    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) ||
+        memchr(raw.p, '{', TRUNCATED_LOOK) != NULL || memchr(raw.p, '[', TRUNCATED_LOOK) != NULL)
+        return false;
+    const char *end = raw.p + CONTENT_SEARCHED;
+    size_t n = read_between(raw.p - 1, end, end).n; /* without an incomplete escape */
+    struct slice head = text_head(raw, n);
+    size_t behind = raw_chars((struct slice){raw.p + head.n, raw.n - head.n});
+    if (!search_string(r, head, base, odd, level, STRING_TRUNCATE, behind)) {
+        r->edit_n = first;
+        return false;
+    }
+    if (!r->failed)
+        r->edit[r->edit_n - 1].to = base + raw.n;
+    return true;
+}
+
+void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
+                   enum string_kind kind)
+{
+    size_t first = r->edit_n;
+    bool truncates = kind == STRING_TRUNCATE && raw.n > REDACT_CONTENT_HEAD;
+    if (raw.n == 0 || level >= REDACT_LEVELS)
+        return;
+    if (!truncates && kind != STRING_BLOB &&
+        ((!odd && redact_long_base64(raw)) || !needs_search(r, raw, base, odd, level)))
+        return;
+    if (kind == STRING_TRUNCATE && !truncates)
+        kind = STRING_ANY;
+    bool was_truncated = truncates && truncate_by_head(r, raw, base, odd, level);
+    if (!was_truncated)
+        was_truncated = search_string(r, raw, base, odd, level, kind, 0);
+    if (was_truncated && !no_more_secrets(r, first, raw, base, odd))
+        r->again = true;
+}

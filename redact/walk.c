@@ -1,0 +1,500 @@
+/* walk.c - the walk over JSON: which values are replaced, and which are searched. */
+#include "redact/walk.h"
+#include "redact/place.h"
+#include "redact/read.h"
+
+#include "wire/json/text.h"
+
+#define FRAMES (JSON_MAX_DEPTH + 2)
+#define KEY_TEXT_MAX 256             /* bytes of the longest key with escapes that is decoded */
+#define ARRAY_LOOK ((size_t)4 << 10) /* bytes of an array that are searched for a secret */
+#define FLUSH_AT 4096                /* edits of level 0 that are written at once */
+#define PENDING_AT 65536             /* edits after which `value` does not wait for `name` */
+
+/* The value that is read next. */
+struct child {
+    enum zone zone;
+    enum role role;
+    unsigned flags;
+    bool content;                 /* it is sensitive content */
+    bool hit;                     /* a pointer of the user matches it */
+    const struct key_rule *rule;  /* its key is the name of a secret */
+    const struct key_rule *inner; /* it is a schema whose defaults are secret */
+    pointer_set pointers;         /* pointers that may match below it */
+};
+
+/* An open object or array. */
+struct frame {
+    bool object, want_key, call_known, is_call;
+    bool content;  /* strings in this array are sensitive content */
+    bool saw_text; /* it has a mimeType, of text */
+    bool saw_mime; /* it has a mimeType */
+    enum zone zone;
+    enum role role; /* role of the member that is being walked */
+    unsigned flags;
+    size_t index;                  /* of the current element, in an array */
+    pointer_set pointers;          /* pointers that may match below it */
+    const char *at;                /* its opening bracket */
+    const struct key_rule *inner;  /* as in struct child */
+    const struct key_rule *name;   /* rule of its member `name`: its `value` is a secret */
+    const struct key_rule *option; /* rule of the previous element, an option such as --password */
+    size_t value_from, value_to;   /* its member `value`, if seen before `name`; 0: none */
+    size_t blob_from, blob_to;     /* its member `blob`, if seen before the MIME type; 0: none */
+};
+
+struct pass {
+    struct redact *r;
+    const char *text, *end;
+    size_t first; /* index of the first edit of this text */
+    int level;
+    unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
+    int depth;              /* frames in use; frame[0] contains the root value */
+    bool odd;               /* the string read last has an escape for an ordinary letter */
+    struct frame frame[FRAMES];
+};
+
+static size_t offset(const struct pass *s, const char *p)
+{
+    return (size_t)(p - s->text);
+}
+
+static struct frame *top(struct pass *s)
+{
+    return &s->frame[s->depth - 1];
+}
+
+/* The key, unescaped; empty if it is too long to be a known name. */
+static struct slice key_text(struct slice raw, bool odd, char *place)
+{
+    size_t n;
+    if (!odd && memchr(raw.p, '\\', raw.n) == NULL)
+        return raw;
+    if (raw.n > KEY_TEXT_MAX || !redact_escapes_valid(raw) ||
+        json_unescape_to(raw, place, KEY_TEXT_MAX, &n) < 0)
+        return (struct slice){raw.p, 0};
+    return (struct slice){place, n};
+}
+
+/* ---- is this message a tools/call? --------------------------------------------------------- */
+
+/* The method usually precedes the params; otherwise the rest of the message is searched, once. */
+static bool is_call(struct pass *s, struct frame *message)
+{
+    struct slice key, value;
+    if (!message->call_known) {
+        struct read_members m = {message->at + 1, s->end};
+        message->call_known = true;
+        while (read_member(&m, &key, &value))
+            if (json_key_is(key, "method"))
+                message->is_call =
+                    value.n > 2 && value.p[0] == '"' &&
+                    json_key_is(read_between(value.p, value.p + value.n, s->end), "tools/call");
+    }
+    return message->is_call;
+}
+
+static bool opens_arguments(struct pass *s, struct slice key)
+{
+    struct frame *f = top(s);
+    return s->r->how == REDACT_CONTENT && f->zone == ZONE_PARAMS && slice_is(key, "arguments") &&
+           s->depth >= 2 && is_call(s, &s->frame[s->depth - 2]);
+}
+
+static void follow_pointers(const struct pass *s, const struct frame *f, struct slice key,
+                            struct child *c)
+{
+    const struct pointers *p = &s->r->pointers;
+    size_t at = s->pointer_depth + (size_t)s->depth - 2;
+    c->pointers = f->object ? pointers_down(p, f->pointers, at, key)
+                            : pointers_down_index(p, f->pointers, at, f->index);
+    c->hit = pointers_end(p, c->pointers, at + 1);
+}
+
+/* ---- values to replace ------------------------------------------------------------------------ */
+
+static void mark_whole(struct pass *s, const char *p, const char *behind, const char *rule)
+{
+    if (*p != '"') {
+        edit_mark(s->r, offset(s, p), offset(s, behind), rule, true);
+        return;
+    }
+    struct slice raw = read_between(p, behind, s->end);
+    if (edit_mark_len(raw) != raw.n || raw.n == 0)
+        edit_mark(s->r, offset(s, raw.p), offset(s, raw.p) + raw.n, rule, false);
+}
+
+/* Is this container, whose key is the name of a secret, a secret? ["oauth2", "apikey"] is not. */
+static bool container_is_secret(const struct pass *s, const struct child *c, const char *p)
+{
+    const char *inside = read_space(p + 1, s->end);
+    const char *end = p + size_min((size_t)(s->end - p), ARRAY_LOOK);
+    if (inside < s->end && (*inside == '}' || *inside == ']'))
+        return false;
+    if (*p == '{')
+        return !(c->rule->flags & KEY_INTO);
+    while (c->rule->flags & KEY_NO_WORD && inside < end && *inside == '"') {
+        const char *behind = read_value(inside, end);
+        if (redact_is_secret(s->r, c->rule, read_between(inside, behind, end)))
+            return true;
+        inside = read_space(behind, end);
+        if (inside < end && *inside == ',')
+            inside = read_space(inside + 1, end);
+    }
+    return !(c->rule->flags & KEY_NO_WORD) || inside >= end || *inside != ']';
+}
+
+static bool number_is_secret(const struct key_rule *rule, char first)
+{
+    return (first == '-' || (first >= '0' && first <= '9')) && !(rule->flags & KEY_NO_NUMBER);
+}
+
+/* ---- pairs: {"name": …, "value": …} and {"blob": …, "mimeType": …} ------------------------------ */
+static void late_value(struct pass *s, struct frame *f)
+{
+    if (f->value_from == 0 || f->name == NULL)
+        return;
+    const char *p = s->text + f->value_from, *behind = s->text + f->value_to;
+    size_t from = f->value_from, to = f->value_to;
+    f->value_from = 0;
+    if (*p == '"') {
+        struct slice raw = read_between(p, behind, s->end);
+        if (redact_is_secret(s->r, f->name, raw))
+            edit_mark_late(s->r, s->first, from + 1, from + 1 + raw.n, f->name->rule, false);
+    } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
+        edit_mark_late(s->r, s->first, from, to, f->name->rule, true);
+    }
+}
+
+/* Searches a `blob` again as text, now that the MIME type is known. */
+static void late_blob(struct pass *s, struct frame *f)
+{
+    if (f->blob_from == 0 || !f->saw_text)
+        return;
+    const char *p = s->text + f->blob_from;
+    struct slice raw = read_between(p, s->text + f->blob_to, s->end);
+    edit_forget(s->r, s->first, f->blob_from, f->blob_to);
+    f->blob_from = 0;
+    size_t n = s->r->edit_n;
+    redact_string(s->r, raw, offset(s, raw.p), false, s->level, STRING_BLOB);
+    edit_sort(s->r, s->first, n);
+}
+
+/* ---- strings ------------------------------------------------------------------------------ */
+
+/* The rule for an option such as `--api-key`, whose value is the next string; NULL for `--no-password`. */
+static const struct key_rule *option_rule(const struct redact *r, struct slice raw)
+{
+    static const char *const flags[] = {"no",    "ask",      "prompt", "show",
+                                        "hide",  "without",  "enable", "disable",
+                                        "print", "generate", "use",    NULL};
+    if (raw.n < 3 || raw.n > KEY_TEXT_MAX || raw.p[0] != '-')
+        return NULL;
+    size_t dashes = raw.p[1] == '-' ? 2 : 1;
+    for (size_t i = dashes; i < raw.n; i++)
+        if (raw.p[i] == '=' || raw.p[i] == ' ' || raw.p[i] == '\\')
+            return NULL;
+    struct slice name = {raw.p + dashes, raw.n - dashes};
+    size_t word = 0;
+    while (word < name.n && name.p[word] != '-' && name.p[word] != '_')
+        word++;
+    if (place_is_one_of((struct slice){name.p, word}, flags))
+        return NULL;
+    return key_find(&r->keys, name);
+}
+
+/* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. true: its value
+ * was replaced. */
+static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
+{
+    char mark = f->zone == ZONE_HEADERS ? ':' : '=';
+    const char *at = memchr(raw.p, mark, size_min(raw.n, KEY_TEXT_MAX));
+    if (at == NULL)
+        return false;
+    struct slice name = {raw.p, (size_t)(at - raw.p)};
+    for (size_t i = 0; i < name.n; i++) {
+        char c = (char)(name.p[i] | 0x20);
+        if ((c < 'a' || c > 'z') && (name.p[i] < '0' || name.p[i] > '9') && name.p[i] != '_' &&
+            name.p[i] != '-' && name.p[i] != '.')
+            return false;
+    }
+    const struct key_rule *rule = key_find(&s->r->keys, name);
+    struct slice value = {at + 1, raw.n - name.n - 1};
+    while (value.n > 0 && value.p[0] == ' ') {
+        value.p++;
+        value.n--;
+    }
+    if (rule == NULL || !redact_is_secret(s->r, rule, value))
+        return false;
+    edit_mark(s->r, offset(s, value.p), offset(s, value.p) + value.n, rule->rule, false);
+    return true;
+}
+
+/* Handles a string in an array. true: it was replaced. */
+static bool array_string(struct pass *s, struct frame *f, struct slice raw)
+{
+    const struct key_rule *rule = f->option;
+    f->option = option_rule(s->r, raw);
+    if (rule != NULL && f->option == NULL && redact_is_secret(s->r, rule, raw) &&
+        !(raw.n > 1 && raw.p[0] == '-' && raw.p[1] == '-')) {
+        edit_mark(s->r, offset(s, raw.p), offset(s, raw.p) + raw.n, rule->rule, false);
+        return true;
+    }
+    /* [["Authorization", "Bearer …"], …] */
+    if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
+        s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
+        f->option = key_find(&s->r->keys, raw);
+    return assigns(s, f, raw);
+}
+
+static void string(struct pass *s, const struct child *c, const char *p, const char *behind)
+{
+    struct frame *f = top(s);
+    struct slice raw = read_between(p, behind, s->end);
+    size_t from = offset(s, raw.p);
+    char place[KEY_TEXT_MAX];
+    const struct key_rule *rule = c->rule;
+    if (c->role == ROLE_KEPT)
+        return;
+    if (c->role == ROLE_VALUE && rule == NULL)
+        rule = f->name;
+    if (c->hit) {
+        mark_whole(s, p, behind, "pointer");
+        return;
+    }
+    if (rule != NULL && redact_is_secret(s->r, rule, raw)) {
+        edit_mark(s->r, from, from + raw.n, rule->rule, false);
+        return;
+    }
+    if (!f->object && s->depth > 1 && array_string(s, f, raw))
+        return;
+    if (c->role == ROLE_NAME) {
+        f->name = key_find(&s->r->keys, key_text(raw, s->odd, place));
+        late_value(s, f);
+    } else if (c->role == ROLE_MIME) {
+        f->saw_mime = true;
+        f->saw_text = place_is_text_type(raw);
+        late_blob(s, f);
+    } else if (c->role == ROLE_BLOB && !f->saw_mime) {
+        f->blob_from = offset(s, p);
+        f->blob_to = offset(s, behind);
+    }
+    if (c->content && (c->role != ROLE_NONE || !f->object))
+        s->r->again = true; /* truncated, it may be the name of something else */
+    enum string_kind kind = c->content                            ? STRING_TRUNCATE
+                            : c->role == ROLE_BLOB && f->saw_text ? STRING_BLOB
+                                                                  : STRING_ANY;
+    redact_string(s->r, raw, from, s->odd, s->level, kind);
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static bool push(struct pass *s, const struct child *c, const char *p)
+{
+    if (s->depth == FRAMES)
+        return false;
+    struct frame *f = &s->frame[s->depth++];
+    *f = (struct frame){
+        .object = *p == '{',
+        .want_key = *p == '{',
+        .zone = c->zone,
+        .flags = c->flags,
+        .content = c->content && *p == '[',
+        .at = p,
+        .pointers = c->pointers,
+        .inner = c->inner,
+    };
+    if (f->zone == ZONE_TOP && f->object)
+        f->zone = ZONE_MESSAGE;
+    else if (f->zone == ZONE_TOP)
+        s->pointer_depth--; /* a batch: pointers are relative to its messages */
+    return true;
+}
+
+static void value_ended(struct pass *s, enum role role, const char *p, const char *behind)
+{
+    struct frame *f = top(s);
+    if (role != ROLE_VALUE || (s->level == 0 && offset(s, p) < s->r->done))
+        return; /* a part of this container was already written */
+    f->value_from = offset(s, p);
+    f->value_to = offset(s, behind);
+    if (f->name != NULL && *p != '"') /* strings are handled elsewhere */
+        late_value(s, f);
+}
+
+/* A container or a scalar. Returns where the walk continues: inside it or after it. */
+static const char *value(struct pass *s, struct child *c, const char *p)
+{
+    const char *behind;
+    if (*p == '"') {
+        s->odd = false;
+        behind = read_string(p, s->end, &s->odd);
+        string(s, c, p, behind);
+        value_ended(s, c->role, p, behind);
+        return behind;
+    }
+    bool container = *p == '{' || *p == '[';
+    bool schema = container && *p == '{' && c->rule != NULL &&
+                  place_is_schema(p, s->end, top(s)->zone == ZONE_PROPERTIES);
+    bool goes =
+        c->hit || (c->rule != NULL && !schema &&
+                   (container ? container_is_secret(s, c, p) : number_is_secret(c->rule, *p)));
+    if (goes) {
+        behind = read_value(p, s->end);
+        mark_whole(s, p, behind, c->hit ? "pointer" : c->rule->rule);
+        return behind;
+    }
+    if (schema)
+        c->inner = c->rule;
+    if (container && c->role != ROLE_KEPT && push(s, c, p)) {
+        s->frame[s->depth - 2].role = c->role;
+        return p + 1;
+    }
+    behind = read_value(p, s->end);
+    value_ended(s, c->role, p, behind);
+    return behind;
+}
+
+static void flush(struct pass *s, const char *p)
+{
+    struct redact *r = s->r;
+    bool waits = false;
+    for (int i = 0; i < s->depth; i++)
+        waits |= s->frame[i].value_from != 0 || s->frame[i].blob_from != 0;
+    if (waits && r->edit_n < PENDING_AT)
+        return;
+    for (int i = 0; i < s->depth; i++)
+        s->frame[i].value_from = s->frame[i].blob_from = 0;
+    for (size_t i = 0; i < r->edit_n; i++) { /* offsets count from the start of the text */
+        r->edit[i].from -= r->done;
+        r->edit[i].to -= r->done;
+    }
+    struct slice part = {s->text + r->done, offset(s, p) - r->done};
+    edit_render(r, 0, part, r->out);
+    r->count += r->edit_n;
+    r->edit_n = 0;
+    r->texts.n = 0;
+    r->done = offset(s, p);
+}
+
+static void pop(struct pass *s, const char *p)
+{
+    if (s->depth == 1)
+        return;
+    const char *at = top(s)->at;
+    s->depth--;
+    value_ended(s, top(s)->role, at, p + 1);
+}
+
+static struct child child_of(const struct frame *f)
+{
+    struct child c = {.flags = f->flags, .inner = f->inner};
+    if (f->zone == ZONE_TOP || f->zone == ZONE_TASK || f->zone == ZONE_HEADERS)
+        c.zone = f->zone;
+    return c;
+}
+
+/* A key, and its value if that is a string or a scalar. */
+static const char *member(struct pass *s, const char *p)
+{
+    struct frame *f = top(s);
+    char place[KEY_TEXT_MAX];
+    struct child c = {.flags = f->flags, .inner = f->inner};
+    f->want_key = false;
+    s->odd = false;
+    const char *behind = read_string(p, s->end, &s->odd);
+    struct slice raw = read_between(p, behind, s->end);
+    struct slice key = key_text(raw, s->odd, place);
+    c.role = place_is_kept(f->zone, key) ? ROLE_KEPT : place_role(key);
+    size_t at = offset(s, raw.p);
+    if (c.role != ROLE_KEPT && (s->odd || s->level > 0 || !redact_no_shape(s->r, at, at + raw.n)))
+        redact_string(s->r, raw, at, s->odd, s->level, STRING_ANY);
+    c.zone = place_zone(f->zone, key);
+    c.rule = c.role == ROLE_KEPT ? NULL : key_find(&s->r->keys, key);
+    if (c.rule == NULL && f->inner != NULL && place_is_schema_value(key))
+        c.rule = f->inner;
+    if (opens_arguments(s, key))
+        c.flags |= IN_ARGUMENTS;
+    else if (f->flags & IN_ARGUMENTS)
+        c.content = key_content(&s->r->keys, key);
+    if (f->pointers != 0)
+        follow_pointers(s, f, key, &c);
+    p = read_space(behind, s->end);
+    if (p < s->end && *p == ':')
+        p = read_space(p + 1, s->end);
+    return p < s->end ? value(s, &c, p) : p;
+}
+
+static const char *element(struct pass *s, const char *p)
+{
+    struct frame *f = top(s);
+    struct child c = child_of(f);
+    c.content = f->content;
+    if (s->depth == 1 || f->zone == ZONE_TOP) /* the root, or a member of a batch */
+        c.pointers = f->pointers;
+    else if (f->pointers != 0)
+        follow_pointers(s, f, (struct slice){0}, &c);
+    return value(s, &c, p);
+}
+
+static void walk(struct pass *s)
+{
+    const char *p = s->text;
+    while (p < s->end) {
+        struct frame *f = top(s);
+        switch (*p) {
+        case ' ':
+        case '\n':
+        case '\t':
+        case '\r':
+        case ':':
+            p++;
+            break;
+        case ',':
+            f->want_key = f->object;
+            f->index++;
+            p++;
+            break;
+        case '}':
+        case ']':
+            pop(s, p);
+            p++;
+            break;
+        case '"':
+            p = f->want_key ? member(s, p) : element(s, p);
+            break;
+        default:
+            p = element(s, p);
+            break;
+        }
+        if (s->level == 0 && s->r->edit_n >= FLUSH_AT)
+            flush(s, p);
+    }
+}
+
+/* The pointers that match the first `depth` levels of /params/arguments. */
+static pointer_set pointers_to(const struct pointers *p, unsigned depth)
+{
+    static const char *const way[] = {"params", "arguments"};
+    pointer_set set = pointers_root(p);
+    for (unsigned i = 0; i < depth && i < MI_COUNT(way); i++)
+        set = pointers_down(p, set, i, slice_of(way[i]));
+    return set;
+}
+
+void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
+                 unsigned pointer_depth)
+{
+    struct pass s; /* not zeroed: frames are written before they are read */
+    s.r = r;
+    s.text = json.p;
+    s.end = json.p + json.n;
+    s.first = r->edit_n;
+    s.level = level;
+    s.pointer_depth = pointer_depth;
+    s.depth = 1;
+    s.odd = false;
+    s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
+    if (level == 0 && r->pointers.n > 0)
+        s.frame[0].pointers = pointers_to(&r->pointers, pointer_depth);
+    walk(&s);
+}

@@ -1,0 +1,133 @@
+/* walk.h - edits, and the walk over JSON that collects them. Internal to redact/.
+ *
+ * A pass does not change the text: it collects edits, in order and without overlap, as offsets into the text. A string
+ * inside JSON is searched unescaped, as a separate text; its edits are then mapped to the bytes between its quotes. So
+ * every byte outside an edit is preserved, at any depth.
+ *
+ * Levels    level 0 is the input; a string at level n is searched at level n + 1, up to REDACT_LEVELS.
+ * Errors    out of memory sets r->failed; edits are then incomplete, and the call fails.
+ * Blocks    never. */
+#ifndef MI_REDACT_WALK_H
+#define MI_REDACT_WALK_H
+
+#include "redact/key.h"
+#include "redact/sanitizer.h"
+#include "redact/shape/find.h"
+#include "wire/json/pointer.h"
+
+#define REDACT_LEVELS 8 /* most levels of JSON nested in strings */
+
+/* [from, to) of a text becomes texts[text, text + text_n). */
+struct edit {
+    size_t from, to;
+    size_t text, text_n;
+};
+
+struct redact {
+    struct keys keys;
+    struct shapes *shapes;    /* owned */
+    struct pointers pointers; /* the user's JSON pointers */
+    struct buf user;          /* the user's rules as given: name NUL value NUL … */
+    bool thorough;            /* do not use redact_nothing(); for tests */
+
+    /* state of the current call */
+    enum redact_how how;
+    struct edit *edit; /* owned */
+    size_t edit_n, edit_cap;
+    struct buf texts;                /* the replacements of the edits */
+    struct buf plain[REDACT_LEVELS]; /* strings of that level, unescaped */
+    struct buf other;                /* the output of every second round */
+    struct buf *out;                 /* the output of this round */
+    struct slice in;                 /* the text of level 0 */
+    size_t done;                     /* bytes of `in` that were written to `out` */
+    size_t count;                    /* edits that were written to `out` */
+    bool failed;                     /* out of memory */
+    bool again;                      /* run another round: an edit may have exposed a secret */
+    bool busy;                       /* a call is running */
+    size_t place;                    /* in `in`: the next offset where a shape may be */
+    size_t searched;                 /* in `in`: the end of the part searched for `place` */
+};
+
+/* The meaning of a value, derived from its place. */
+enum zone {
+    ZONE_ANY,
+    ZONE_TOP,     /* a message or a batch */
+    ZONE_MESSAGE, /* the object of a message */
+    ZONE_PARAMS,
+    ZONE_RESULT,
+    ZONE_META,
+    ZONE_TASK,
+    ZONE_HEADERS,    /* names and values, in any form */
+    ZONE_PROPERTIES, /* names and their schemas */
+};
+
+enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };
+
+/* ---- edits (redact/edit.c) ---- */
+
+/* Replaces [from, to) by `text`. If `text` may contain a secret, the caller must set r->again. */
+void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
+/* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a string. */
+void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
+/* Drops the edits that overlap [from, to); `first` is the first edit of the text. */
+void edit_forget(struct redact *r, size_t first, size_t from, size_t to);
+/* Sorts the edits from `late` on into the list; they are in order among themselves. */
+void edit_sort(struct redact *r, size_t first, size_t late);
+/* edit_mark() for a range before the last edit; edits that overlap it are dropped. */
+void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
+                    bool quoted);
+/* Converts the edits from `first` on from offsets in a string to offsets in the text that contains the string, `raw`,
+ * at offset `base`. `escaped`: the edits were collected in the unescaped string. */
+void edit_map(struct redact *r, size_t first, struct slice raw, size_t base, bool escaped);
+/* The same for a text at offset `base` of another text, without escapes. */
+void edit_shift(struct redact *r, size_t first, size_t base);
+/* Appends the text with its edits applied to b. */
+void edit_render(const struct redact *r, size_t first, struct slice text, struct buf *b);
+/* The length of the mark at the beginning of s, or 0. */
+size_t edit_mark_len(struct slice s);
+
+/* ---- JSON (redact/walk.c) ---- */
+
+/* Collects the edits for a JSON value, which may be truncated. `flags`: IN_ARGUMENTS. pointer_depth: tokens of the
+ * JSON pointer to this value. Never reads past its end. */
+void redact_json(struct redact *r, struct slice json, int level, enum zone zone, unsigned flags,
+                 unsigned pointer_depth);
+
+/* ---- quick test of JSON (redact/quick.c) ---- */
+
+/* true: redact_json() collects no edits for this text of level 0, of ZONE_TOP or ZONE_ANY, without flags. */
+bool redact_nothing(struct redact *r, struct slice json);
+
+/* ---- strings (redact/string.c) ---- */
+
+enum string_kind {
+    STRING_ANY,
+    STRING_TRUNCATE, /* sensitive content, to be truncated */
+    STRING_BLOB,     /* base64-encoded text */
+};
+/* Collects the edits for a string: `raw`, without quotes, at offset `base` of its text. `odd`: an escape in it stands
+ * for an ordinary letter. */
+void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, int level,
+                   enum string_kind kind);
+/* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
+void redact_plain(struct redact *r, struct slice text, int level);
+/* Collects the edits for secrets that are found by their shape. */
+void redact_shapes(struct redact *r, struct slice text);
+/* Quick test. false: no key in this JSON, or JSON-like text, is the name of a secret. */
+bool redact_maybe_key(const struct redact *r, struct slice s);
+/* Does it contain only valid JSON escapes? */
+bool redact_escapes_valid(struct slice raw);
+/* Quick test for [from, to) of the text of level 0. true: no built-in shape is in it. Ranges must be passed from left
+ * to right. */
+bool redact_no_shape(struct redact *r, size_t from, size_t to);
+/* Is this string, whose key matches `rule`, a secret rather than a placeholder, plain word or path? */
+bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
+
+/* ---- base64 (redact/base64.c) ---- */
+
+/* Is it long and entirely base64, like an image, a sound or an archive? Not true for a PEM key in base64. */
+bool redact_long_base64(struct slice s);
+/* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. */
+void redact_blob(struct redact *r, struct slice s, int level);
+
+#endif

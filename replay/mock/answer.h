@@ -1,0 +1,28 @@
+/* answer.h - answers that do not come from the recording: default answers to a few methods, and errors for requests
+ * that were not recorded. */
+#ifndef MI_REPLAY_MOCK_ANSWER_H
+#define MI_REPLAY_MOCK_ANSWER_H
+
+#include "replay/mock/state.h"
+
+MI_MUST int mock_send_line(struct conversation *s, struct slice line);
+/* `batch` of the request; NULL: none. A batch is sent after its last answer. */
+MI_MUST int mock_send_answer(struct conversation *s, struct mock_batch *batch, struct slice text);
+MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, struct slice id,
+                            int code, const char *why, const char *cause,
+                            const struct report_finding *f);
+MI_MUST int mock_batch_done(struct conversation *s,
+                            struct mock_batch *batch); /* one answer less is missing */
+/* Answers a request that was not recorded: the default answer of its method, or an error and a finding. */
+MI_MUST int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch,
+                                   const struct rpc *live, const struct rpc *sanitized,
+                                   enum report_kind why);
+/* An error, because the recorded answer cannot be sent. */
+MI_MUST int mock_answer_missing(struct conversation *s, struct playback *p);
+/* Reports, once, that the client's capabilities differ from the recorded ones, which may affect answers. */
+MI_MUST int mock_compare_capabilities(struct conversation *s, const struct rpc *sanitized,
+                                      uint32_t exchange);
+MI_MUST int mock_compare_answer(struct conversation *s, const struct plan_question *q,
+                                const struct rpc *live);
+
+#endif

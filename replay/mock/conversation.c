@@ -1,0 +1,413 @@
+#include "replay/mock/conversation.h"
+
+#include "replay/mock/answer.h"
+#include "replay/mock/playback.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+
+#include <stdlib.h>
+
+#define TASKS_MAX 1024
+
+int conversation_open(struct conversation **ret, const struct conversation_rules *rules,
+                      struct faults *faults, struct source *source, struct report *report,
+                      conversation_send_fn send, conversation_stderr_fn send_stderr, void *ctx)
+{
+    struct conversation *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->rules = rules;
+    s->faults = faults;
+    s->source = source;
+    s->report = report;
+    s->send = send;
+    s->send_stderr = send_stderr;
+    s->send_ctx = ctx;
+    s->pace = rules->pace;
+    if (plan_open(&s->plan, &rules->canon) < 0) {
+        free(s);
+        return MI_ENOMEM;
+    }
+    s->match = (struct match){
+        .plan = s->plan,
+        .source = source,
+        .rules = &rules->canon,
+        .repeat_fail = rules->repeat_fail,
+        .strict_order = rules->strict_order,
+    };
+    *ret = s;
+    return 0;
+}
+
+static void close_playbacks(struct playback *first)
+{
+    for (struct playback *p = first, *next; p != NULL; p = next) {
+        next = p->next;
+        if (p->batch != NULL && --p->batch->waiting == 0) {
+            buf_close(&p->batch->text);
+            free(p->batch);
+        }
+        free(p);
+    }
+}
+
+void conversation_close(struct conversation *s)
+{
+    if (s == NULL)
+        return;
+    close_playbacks(s->playbacks);
+    close_playbacks(s->idle);
+    for (struct question *q = s->questions, *next; q != NULL; q = next) {
+        next = q->next;
+        free(q);
+    }
+    for (size_t i = 0; i < s->tasks_n; i++) {
+        free(s->tasks[i].recorded);
+        free(s->tasks[i].live);
+    }
+    free(s->tasks);
+    due_close(&s->heap);
+    match_close(&s->match);
+    plan_close(s->plan);
+    buf_close(&s->out);
+    buf_close(&s->body);
+    buf_close(&s->text);
+    buf_close(&s->key);
+    free(s);
+}
+
+int conversation_load(struct conversation *s, bool *ret_done)
+{
+    int st = match_load(&s->match, ret_done);
+    return st < 0 ? st : playback_wake_grown(s);
+}
+
+static int load(struct conversation *s)
+{
+    bool done;
+    return conversation_load(s, &done);
+}
+
+int conversation_begin(struct conversation *s, int64_t now_us)
+{
+    s->now_us = now_us;
+    int st = load(s);
+    if (st < 0)
+        return st;
+    struct plan_anchor start = {ANCHOR_START, 0};
+    return playback_start_list(s, start, (struct pace_mark){now_us, 0}, (struct slice){0});
+}
+
+/* ---- requests ---- */
+
+/* Sanitizes the message as the recording would store it. */
+static int recorded_form(struct conversation *s, const struct rpc *live, struct rpc *ret)
+{
+    struct slice form;
+    *ret = *live;
+    int st = source_form(s->source, live->text, &form);
+    if (st < 0 || form.p == live->text.p)
+        return st;
+    buf_clear(&s->text);
+    buf_slice_add(&s->text, form);
+    if (s->text.failed)
+        return MI_ENOMEM;
+    return rpc_read(buf_slice(&s->text), ret); /* sanitized JSON is valid JSON */
+}
+
+static const struct fault *find_fault(struct conversation *s, const struct rpc *live)
+{
+    if (s->faults->n == 0)
+        return NULL;
+    struct rpc_name name = rpc_name(live, &s->key);
+    return faults_find(s->faults, name.method, name.target);
+}
+
+/* Reads the recording up to the outcome of the exchange, unless the request may stay pending for ever. */
+static int load_exchange(struct conversation *s, uint32_t x)
+{
+    bool patient =
+        (plan_topic(s->plan, plan_exchange(s->plan, x)->topic)->flags & METHOD_PATIENT) != 0;
+    while (!plan_settled(s->plan, x) && !patient) {
+        int st = load(s);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* Clients send server/discover first. If a legacy recording has none at its beginning, it has none at all: the answer
+ * does not wait until the rest has been read. */
+static bool is_legacy(const struct conversation *s, const struct rpc *live)
+{
+    return rpc_method_is(live, "server/discover") && plan_exchanges(s->plan) > 0 &&
+           plan_version(s->plan, true)[0] == '\0' && plan_version(s->plan, false)[0] != '\0' &&
+           plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
+}
+
+static int on_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+{
+    struct rpc sanitized;
+    uint32_t x = PLAN_NONE;
+    enum report_kind why = REPORT_UNKNOWN_METHOD;
+    s->report->counts.requests++;
+    const struct fault *fault = find_fault(s, live);
+    if (is_legacy(s, live))
+        return mock_answer_unrecorded(s, batch, live, live, why);
+    if (s->playbacks_n >= CONVERSATION_OPEN_MAX)
+        return mock_send_error(s, batch, live->id.text, -32603,
+                               "too many pending requests for a replay", "too-many-open", NULL);
+    int st = recorded_form(s, live, &sanitized);
+    if (st == 0)
+        st = match_find(&s->match, &sanitized, &x, &why);
+    int woken = playback_wake_grown(s); /* match_find() may have read more messages */
+    if (st < 0 || woken < 0)
+        return st < 0 ? st : woken;
+    if (st == MATCH_MISS)
+        return mock_answer_unrecorded(s, batch, live, &sanitized, why);
+    bool again = st == MATCH_AGAIN;
+    if (again)
+        s->report->counts.repeated++;
+    s->report->counts.matched++;
+    st = mock_compare_capabilities(s, &sanitized, x);
+    if (st == 0)
+        st = load_exchange(s, x);
+    return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
+}
+
+/* ---- notifications and answers ---- */
+
+static int cancel(struct conversation *s, const struct rpc *live)
+{
+    struct playback *p = playback_find(s, live->request_id);
+    if (p == NULL || (plan_topic(s->plan, plan_exchange(s->plan, p->exchange)->topic)->flags &
+                      METHOD_UNCANCELLED) != 0)
+        return 0;
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    int st = 0;
+    if (x->outcome == PLAN_CANCELLED && !p->again) /* as recorded: starts the list that followed */
+        st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                                 (struct pace_mark){s->now_us, x->end_us}, p->token);
+    int ended = playback_end(s, p);
+    return st < 0 ? st : ended;
+}
+
+/* Starts the list that was recorded after this notification of the client. */
+static int take_notification(struct conversation *s, const struct rpc *live)
+{
+    int st = rpc_method_is(live, "notifications/cancelled") ? cancel(s, live) : 0;
+    for (uint32_t notification; st == 0;) {
+        buf_clear(&s->key);
+        json_unescape(&s->key, live->method);
+        notification = plan_take_notification(s->plan, buf_slice(&s->key));
+        if (notification != PLAN_NONE) {
+            struct pace_mark mark = {s->now_us, plan_notification(s->plan, notification)->t_us};
+            st = playback_reach(s, plan_notification(s->plan, notification)->place);
+            return st < 0 ? st
+                          : playback_start_list(
+                                s, (struct plan_anchor){ANCHOR_NOTIFICATION, notification}, mark,
+                                (struct slice){0});
+        }
+        if (plan_finished(s->plan))
+            return 0;
+        st = load(s);
+    }
+    return st;
+}
+
+static int on_notification(struct conversation *s, const struct rpc *live)
+{
+    int st = take_notification(s, live);
+    /* unless the recorded server exited at this point, with a status of its own */
+    if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
+        s->ended = CONVERSATION_CLIENT_EXIT;
+    return st;
+}
+
+/* The client has created a task (revision 2025-11-25): later requests of the server name it by the live id. */
+static int learn_task(struct conversation *s, const struct plan_question *q, const struct rpc *live)
+{
+    struct rpc recorded;
+    struct json_value live_task = json_get(json_get(live->result, "task"), "taskId");
+    if (live_task.type != JSON_STRING || q->answer == 0 || s->tasks_n == TASKS_MAX)
+        return 0;
+    buf_clear(&s->body);
+    int st = source_body(s->source, q->answer, &s->body);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    if (rpc_read(buf_slice(&s->body), &recorded) < 0)
+        return 0;
+    struct json_value recorded_task = json_get(json_get(recorded.result, "task"), "taskId");
+    struct task_name *list = recorded_task.type == JSON_STRING
+                                 ? realloc(s->tasks, (s->tasks_n + 1) * sizeof *list)
+                                 : s->tasks;
+    if (recorded_task.type != JSON_STRING)
+        return 0;
+    if (list == NULL)
+        return MI_ENOMEM;
+    s->tasks = list;
+    list[s->tasks_n] = (struct task_name){strndup(recorded_task.text.p, recorded_task.text.n),
+                                          strndup(live_task.text.p, live_task.text.n)};
+    s->tasks_n++;
+    return list[s->tasks_n - 1].recorded != NULL && list[s->tasks_n - 1].live != NULL ? 0
+                                                                                      : MI_ENOMEM;
+}
+
+static int on_answer(struct conversation *s, const struct rpc *live)
+{
+    struct rpc sanitized;
+    struct question *question = playback_take_question(s, live->id);
+    if (question == NULL)
+        return 0; /* unknown or already answered question */
+    uint32_t i = plan_step(s->plan, question->step)->link;
+    struct playback *p = question->playback;
+    free(question);
+    struct plan_question q = *plan_question(s->plan, i);
+    int st = learn_task(s, &q, live);
+    if (st == 0)
+        st = recorded_form(s, live, &sanitized);
+    if (st == 0)
+        st = mock_compare_answer(s, &q, &sanitized);
+    struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
+    if (st == 0 && q.answer != 0)
+        st = playback_reach(s, q.answer);
+    if (st == 0)
+        st = playback_wake_held(s);
+    if (st == 0 && p != NULL) {
+        p->questions--;
+        if (q.answer != 0)
+            p->mark = mark;
+        st = playback_run(s, p);
+    }
+    if (st == 0 && q.answer != 0)
+        st = playback_start_list(s, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i}, mark,
+                                 (struct slice){0});
+    return st;
+}
+
+/* ---- lines ---- */
+
+static int not_a_message(struct conversation *s, struct mock_batch *batch, const struct rpc *m,
+                         int st)
+{
+    struct buf why = {0};
+    struct report_finding f = {.kind = REPORT_NOT_A_MESSAGE};
+    report_add(s->report, &f, &why);
+    bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
+    st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0}, st < 0 ? -32700 : -32600,
+                         buf_str(&why), report_kind_name(f.kind), NULL);
+    buf_close(&why);
+    return st;
+}
+
+static int handle(struct conversation *s, const struct rpc *m, struct mock_batch *batch)
+{
+    switch (m->kind) {
+    case RPC_REQUEST:
+        return on_request(s, m, batch);
+    case RPC_NOTIFICATION:
+        return on_notification(s, m);
+    case RPC_RESULT:
+    case RPC_ERROR:
+        return on_answer(s, m);
+    default:
+        return not_a_message(s, batch, m, 0);
+    }
+}
+
+static int handle_batch(struct conversation *s, const struct rpc *line)
+{
+    struct json_walk w = json_walk_begin((struct json_value){JSON_ARRAY, line->text});
+    struct slice key;
+    struct json_value v;
+    struct rpc m;
+    struct mock_batch *b = NULL;
+    int st = 0;
+    bool empty = !json_walk_next(&w, &key, &v);
+    if (empty || strcmp(plan_version(s->plan, false), "2025-03-26") != 0)
+        return not_a_message(s, NULL, line, 0);
+    b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return MI_ENOMEM;
+    b->waiting = 1;
+    do {
+        if (rpc_read(v.text, &m) < 0 || m.kind == RPC_BATCH)
+            m.kind = RPC_INVALID;
+        st = handle(s, &m, b);
+    } while (st == 0 && json_walk_next(&w, &key, &v));
+    int done = mock_batch_done(s, b);
+    return st < 0 ? st : done;
+}
+
+int conversation_line(struct conversation *s, struct slice line, int64_t now_us)
+{
+    struct rpc m;
+    s->now_us = now_us;
+    if (slice_begins(line, "\xEF\xBB\xBF"))
+        line = (struct slice){line.p + 3, line.n - 3};
+    int st = rpc_read(line, &m);
+    if (st < 0 && m.fault.kind == JSON_EMPTY)
+        return 0;
+    if (st < 0)
+        return not_a_message(s, NULL, &m, st);
+    return m.kind == RPC_BATCH ? handle_batch(s, &m) : handle(s, &m, NULL);
+}
+
+int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us)
+{
+    struct rpc m;
+    s->now_us = now_us;
+    rpc_read_head(head, &m);
+    m.is_call = m.method.p != NULL;
+    return not_a_message(s, NULL, &m, 0);
+}
+
+/* ---- time ---- */
+
+int conversation_advance(struct conversation *s, int64_t now_us)
+{
+    s->now_us = now_us;
+    s->full = false;
+    for (struct due *d; s->ended == CONVERSATION_RUNNING && (d = due_first(&s->heap)) != NULL;) {
+        if (d->at_us > now_us || s->full)
+            return 0;
+        int st = playback_run(s, (struct playback *)d);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+int conversation_hangup(struct conversation *s, int64_t now_us)
+{
+    s->now_us = now_us;
+    s->hung_up = true;
+    s->pace.speed = 0;
+    return playback_wake_all(s);
+}
+
+int64_t conversation_due(const struct conversation *s)
+{
+    const struct due *d = due_first(&s->heap);
+    return d != NULL && s->ended == CONVERSATION_RUNNING ? d->at_us : CONVERSATION_NEVER;
+}
+
+enum conversation_end conversation_ended(const struct conversation *s)
+{
+    return s->ended;
+}
+
+int64_t conversation_exit_status(const struct conversation *s)
+{
+    return s->exit_status;
+}
+
+struct plan *conversation_plan(struct conversation *s)
+{
+    return s->plan;
+}
+
+size_t conversation_playbacks(const struct conversation *s)
+{
+    return s->playbacks_n;
+}

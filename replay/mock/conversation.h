@@ -1,0 +1,71 @@
+/* conversation.h - the mock server's side of a session: lines of the client in, lines of the recorded server out.
+ *
+ * Rules     a request gets the recorded outcome of an equal request, or an error; never the outcome of another method or
+ *           target. Messages recorded inside an exchange are sent with every repetition of it; unsolicited messages
+ *           are sent once, after the event that they followed.
+ * Pure      uses neither clock nor event loop: the caller passes the time, and calls again at conversation_due().
+ *           The recording is read as far as needed.
+ * Owns      the plan and a playback per pending request. Rules, faults, source and report are borrowed.
+ * Limits    CONVERSATION_OPEN_MAX pending requests; more get an error.
+ * Errors    MI_ENOMEM; MI_ESTORE or MI_EIO (the recording cannot be read any more): the caller ends the session.
+ * Blocks    on the source only. */
+#ifndef MI_REPLAY_MOCK_CONVERSATION_H
+#define MI_REPLAY_MOCK_CONVERSATION_H
+
+#include "replay/mock/fault.h"
+#include "replay/mock/pace.h"
+#include "replay/mock/report.h"
+#include "replay/plan/exchanges.h"
+
+#define CONVERSATION_OPEN_MAX 65536
+#define CONVERSATION_NEVER INT64_MAX
+
+struct conversation_rules {
+    struct canon_rules canon;
+    struct pace pace;
+    bool repeat_fail;  /* --repeat fail */
+    bool strict_order; /* --ordering strict */
+};
+
+enum conversation_end {
+    CONVERSATION_RUNNING,
+    CONVERSATION_SERVER_ENDED, /* as recorded: exit with conversation_exit_status() */
+    CONVERSATION_CLOSE,        /* a fault: close stdout, run until stdin ends */
+    CONVERSATION_CRASH,        /* a fault: exit by SIGKILL */
+    CONVERSATION_CLIENT_EXIT,  /* the client sent `exit` */
+};
+
+struct conversation;
+
+/* Sends a line to the client, newline included (a fault may truncate it). Borrowed for the call. 0, or an error; 1:
+ * sent, but the output is full: call conversation_advance() when there is room again. */
+typedef int (*conversation_send_fn)(void *ctx, struct slice line);
+/* A line of the recorded server's standard error, without its newline. */
+typedef void (*conversation_stderr_fn)(void *ctx, struct slice line);
+
+MI_MUST int conversation_open(struct conversation **ret, const struct conversation_rules *rules,
+                              struct faults *faults, struct source *source, struct report *report,
+                              conversation_send_fn send, conversation_stderr_fn send_stderr,
+                              void *ctx);
+void conversation_close(struct conversation *s);
+/* Reads the first messages, and sends what the server sent before any message of the client. */
+MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
+/* One line of the client, without its newline. */
+MI_MUST int conversation_line(struct conversation *s, struct slice line, int64_t now_us);
+/* The beginning of a line that was too long to store. */
+MI_MUST int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us);
+/* The client has closed its side: delayed messages are sent at once; those that wait for the client are dropped. */
+MI_MUST int conversation_hangup(struct conversation *s, int64_t now_us);
+/* Sends the messages that are due. */
+MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
+/* The time of the next conversation_advance(), or CONVERSATION_NEVER. */
+int64_t conversation_due(const struct conversation *s);
+enum conversation_end conversation_ended(const struct conversation *s);
+int64_t conversation_exit_status(const struct conversation *s);
+/* Reads some more messages of the recording. *ret_done: all were read. */
+MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
+struct plan *conversation_plan(struct conversation *s);
+/* The number of pending requests and unfinished lists of unsolicited messages. */
+size_t conversation_playbacks(const struct conversation *s);
+
+#endif

@@ -1,0 +1,72 @@
+#include "replay/mock/due.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+void due_close(struct due_heap *h)
+{
+    free(h->list);
+    *h = (struct due_heap){0};
+}
+
+static bool before(const struct due *a, const struct due *b)
+{
+    return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
+}
+
+static void set(struct due_heap *h, size_t i, struct due *d)
+{
+    h->list[i] = d;
+    d->place = i + 1;
+}
+
+static void up(struct due_heap *h, size_t i, struct due *d)
+{
+    for (; i > 0 && before(d, h->list[(i - 1) / 2]); i = (i - 1) / 2)
+        set(h, i, h->list[(i - 1) / 2]);
+    set(h, i, d);
+}
+
+static void down(struct due_heap *h, size_t i, struct due *d)
+{
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= h->n)
+            break;
+        if (child + 1 < h->n && before(h->list[child + 1], h->list[child]))
+            child++;
+        if (!before(h->list[child], d))
+            break;
+        set(h, i, h->list[child]);
+        i = child;
+    }
+    set(h, i, d);
+}
+
+int due_put(struct due_heap *h, struct due *d, int64_t at_us)
+{
+    if (d->place == 0 && !GROW(h->list, h->n, h->cap))
+        return MI_ENOMEM;
+    due_remove(h, d);
+    d->at_us = at_us;
+    d->order = h->orders++;
+    h->n++;
+    up(h, h->n - 1, d);
+    return 0;
+}
+
+void due_remove(struct due_heap *h, struct due *d)
+{
+    if (d->place == 0)
+        return;
+    size_t i = d->place - 1;
+    struct due *last = h->list[--h->n];
+    d->place = 0;
+    if (last == d)
+        return;
+    if (before(last, d))
+        up(h, i, last);
+    else
+        down(h, i, last);
+}

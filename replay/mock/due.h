@@ -1,0 +1,33 @@
+/* due.h - the playback that is due next: a heap ordered by time.
+ *
+ * Owns      the array; due_close() frees it. Entries are embedded in their owners.
+ * Order     by time, then by the order of due_put().
+ * Blocks    never. Pure. */
+#ifndef MI_REPLAY_MOCK_DUE_H
+#define MI_REPLAY_MOCK_DUE_H
+
+#include "base/base.h"
+
+struct due {
+    int64_t at_us;
+    uint64_t order;
+    size_t place; /* index in the heap, plus 1; 0: not in the heap */
+};
+
+struct due_heap {
+    struct due **list; /* owned */
+    size_t n, cap;
+    uint64_t orders;
+};
+
+void due_close(struct due_heap *h);
+/* Adds an entry, or changes its time. 0 or MI_ENOMEM. */
+MI_MUST int due_put(struct due_heap *h, struct due *d, int64_t at_us);
+void due_remove(struct due_heap *h, struct due *d); /* allowed if it is not in the heap */
+
+static inline struct due *due_first(const struct due_heap *h)
+{
+    return h->n > 0 ? h->list[0] : NULL;
+}
+
+#endif

@@ -1,0 +1,149 @@
+#include "replay/mock/fault.h"
+
+#include "base/units.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name, *value; /* value: describes the text after `=`; NULL: there is none */
+} kinds[] = {
+    [FAULT_HANG] = {"hang", NULL},         [FAULT_DELAY] = {"delay", "a duration"},
+    [FAULT_ERROR] = {"error", "a code"},   [FAULT_CLOSE] = {"close", NULL},
+    [FAULT_CRASH] = {"crash", NULL},       [FAULT_GARBAGE] = {"garbage", NULL},
+    [FAULT_TRUNCATE] = {"truncate", NULL}, [FAULT_DUPLICATE] = {"duplicate", NULL},
+    [FAULT_WRONG_ID] = {"wrong-id", NULL},
+};
+
+const char *fault_name(enum fault_kind kind)
+{
+    return kinds[kind].name;
+}
+
+static int read_code(const char *text, int *ret)
+{
+    char *end;
+    long code = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || code < -2000000000 || code > 2000000000)
+        return MI_EINVAL;
+    *ret = (int)code;
+    return 0;
+}
+
+static int read_kind(struct fault *f, const char *kind, struct buf *error)
+{
+    size_t n = strcspn(kind, "=");
+    const char *value = kind[n] == '=' ? kind + n + 1 : NULL;
+    for (size_t i = 1; i < MI_COUNT(kinds); i++)
+        if (strlen(kinds[i].name) == n && memcmp(kinds[i].name, kind, n) == 0)
+            f->kind = (enum fault_kind)i;
+    if (f->kind == FAULT_NONE) {
+        buf_printf(error, "unknown fault '%.*s'; use one of:", (int)n, kind);
+        for (size_t i = 1; i < MI_COUNT(kinds); i++)
+            buf_printf(error, " %s%s", kinds[i].name, kinds[i].value != NULL ? "=…" : "");
+        return MI_EINVAL;
+    }
+    const char *wanted = kinds[f->kind].value;
+    int st = (wanted != NULL) == (value != NULL) ? 0 : MI_EINVAL;
+    if (value != NULL && f->kind == FAULT_DELAY)
+        st = units_duration(value, &f->delay_us);
+    else if (value != NULL && f->kind == FAULT_ERROR)
+        st = read_code(value, &f->code);
+    if (st < 0 && wanted != NULL)
+        buf_printf(error, "'%s': use %s=VALUE, where VALUE is %s", kind, fault_name(f->kind),
+                   wanted);
+    else if (st < 0)
+        buf_printf(error, "'%s': %s takes no value", kind, fault_name(f->kind));
+    return st;
+}
+
+/* Removes `#N` from the end of the text; only digits may follow the `#`. */
+static void take_number(struct fault *f, char *text)
+{
+    char *hash = strrchr(text, '#');
+    if (hash == NULL || !isdigit((unsigned char)hash[1]))
+        return;
+    uint64_t n = 0;
+    for (const char *c = hash + 1; *c != '\0'; c++) {
+        if (!isdigit((unsigned char)*c) || n > UINT32_MAX)
+            return;
+        n = n * 10 + (uint64_t)(*c - '0');
+    }
+    if (n == 0)
+        return;
+    f->nth = n;
+    *hash = '\0';
+}
+
+static int read_fault(struct fault *f, struct buf *error)
+{
+    char *at = strchr(f->text, '@');
+    if (at == NULL || at[1] == '\0') {
+        buf_printf(error,
+                   "invalid fault '%s': use KIND@METHOD[:TARGET][#N], such as "
+                   "hang@tools/call:echo#2",
+                   f->text);
+        return MI_EINVAL;
+    }
+    *at = '\0';
+    f->method = at + 1;
+    take_number(f, f->method);
+    char *colon = strchr(f->method, ':');
+    if (colon != NULL) {
+        *colon = '\0';
+        f->target = colon + 1;
+    }
+    return read_kind(f, f->text, error);
+}
+
+int faults_add(struct faults *f, const char *text, struct buf *error)
+{
+    struct fault *list = realloc(f->list, (f->n + 1) * sizeof *list);
+    if (list == NULL)
+        return MI_ENOMEM;
+    f->list = list;
+    struct fault *one = &list[f->n];
+    *one = (struct fault){.text = strdup(text)};
+    if (one->text == NULL)
+        return MI_ENOMEM;
+    int st = read_fault(one, error);
+    if (st < 0) {
+        free(one->text);
+        return st;
+    }
+    f->n++;
+    return 0;
+}
+
+void faults_close(struct faults *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free(f->list[i].text);
+    free(f->list);
+    *f = (struct faults){0};
+}
+
+static bool fits(const char *pattern, struct slice text)
+{
+    if (strpbrk(pattern, "*?[") == NULL)
+        return slice_is(text, pattern);
+    char *copy = strndup(text.n > 0 ? text.p : "", text.n);
+    bool yes = copy != NULL && fnmatch(pattern, copy, 0) == 0;
+    free(copy);
+    return yes;
+}
+
+const struct fault *faults_find(struct faults *f, struct slice method, struct slice target)
+{
+    const struct fault *found = NULL;
+    for (size_t i = 0; i < f->n; i++) {
+        struct fault *one = &f->list[i];
+        if (!fits(one->method, method) || (one->target != NULL && !fits(one->target, target)))
+            continue;
+        one->seen++;
+        if (found == NULL && (one->nth == 0 || one->nth == one->seen))
+            found = one;
+    }
+    return found;
+}

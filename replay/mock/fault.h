@@ -1,0 +1,56 @@
+/* fault.h - faults that --fault injects: KIND@METHOD[:TARGET][#N].
+ *
+ * KIND      hang           the request gets no messages and no answer
+ *           delay=DURATION messages and answer are sent this much later
+ *           error=CODE     an error with this code instead of the answer
+ *           close          stdout is closed instead of the answer; the process runs until stdin ends
+ *           crash          SIGKILL instead of the answer
+ *           garbage        an invalid line, then the answer
+ *           truncate       half of the answer, then stdout is closed
+ *           duplicate      the answer twice
+ *           wrong-id       the answer with an unknown id
+ * METHOD    a method, or a pattern with * (`resources/\*`). TARGET: tool, prompt, URI or task, likewise.
+ * N         only the N-th matching request, counted from 1. Without N: each.
+ * Several   the first fault that matches is injected. The same requests get the same faults.
+ * Owns      a copy of the text; faults_close() frees it.
+ * Blocks    never. Pure. */
+#ifndef MI_REPLAY_MOCK_FAULT_H
+#define MI_REPLAY_MOCK_FAULT_H
+
+#include "base/buf.h"
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_HANG,
+    FAULT_DELAY,
+    FAULT_ERROR,
+    FAULT_CLOSE,
+    FAULT_CRASH,
+    FAULT_GARBAGE,
+    FAULT_TRUNCATE,
+    FAULT_DUPLICATE,
+    FAULT_WRONG_ID,
+};
+
+struct fault {
+    enum fault_kind kind;
+    char *text;            /* owned; method and target point into it */
+    char *method, *target; /* target NULL: any */
+    int64_t delay_us;
+    int code;
+    uint64_t nth, seen; /* nth 0: each; seen: matching requests so far */
+};
+
+struct faults {
+    struct fault *list; /* owned */
+    size_t n;
+};
+
+/* 0; MI_EINVAL with the reason in error; MI_ENOMEM. */
+MI_MUST int faults_add(struct faults *f, const char *text, struct buf *error);
+void faults_close(struct faults *f);
+/* Counts the request, and returns its fault; NULL: none. */
+const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
+const char *fault_name(enum fault_kind kind);
+
+#endif

@@ -1,0 +1,384 @@
+#include "replay/mock/match.h"
+
+#include "replay/source/sanitize.h"
+
+#define LOAD_MESSAGES 256 /* added to the plan at a time */
+#define NEAR_MAX 64       /* recorded requests that a miss is compared with */
+
+void match_close(struct match *m)
+{
+    buf_close(&m->key);
+    buf_close(&m->other);
+    buf_close(&m->text);
+    buf_close(&m->near);
+}
+
+/* ---- reading the recording ---- */
+
+/* Sanitizes a recorded request again if another version of the sanitizer recorded it. */
+static int recorded_form(struct match *m, struct slice *body)
+{
+    return source_form_is_old(m->source) ? source_form(m->source, *body, body) : 0;
+}
+
+static int add_message(struct match *m, const struct source_message *msg)
+{
+    struct slice body = msg->body;
+    bool answer = msg->kind == RPC_RESULT || msg->kind == RPC_ERROR;
+    if (body.p == NULL && !msg->lost && !msg->is_stderr && !answer) {
+        buf_clear(&m->text);
+        int st = source_body(m->source, msg->place, &m->text);
+        if (st < 0 && st != MI_ENOENT)
+            return st;
+        if (st == 0)
+            body = buf_slice(&m->text);
+    }
+    if (msg->from_client && msg->kind == RPC_REQUEST && body.p != NULL) {
+        int st = recorded_form(m, &body);
+        if (st < 0)
+            return st;
+    }
+    return plan_add(m->plan, msg, body);
+}
+
+int match_load(struct match *m, bool *ret_done)
+{
+    for (int i = 0; i < LOAD_MESSAGES && !plan_finished(m->plan); i++) {
+        struct source_message msg;
+        int st = source_next(m->source, &msg);
+        if (st == MI_ENOENT)
+            st = plan_finish(m->plan, source_info(m->source)->server_ended);
+        else if (st == 0)
+            st = add_message(m, &msg);
+        if (st < 0)
+            return st;
+    }
+    *ret_done = plan_finished(m->plan);
+    return 0;
+}
+
+static int load_more(struct match *m)
+{
+    bool done;
+    return match_load(m, &done);
+}
+
+/* ---- comparing ---- */
+
+/* Reads a recorded request again. 0; MI_ENOENT: it was deleted; or an error. */
+static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
+{
+    buf_clear(&m->text);
+    int st = source_body(m->source, plan_exchange(m->plan, exchange)->place, &m->text);
+    struct slice body = buf_slice(&m->text);
+    if (st == 0)
+        st = recorded_form(m, &body);
+    if (st < 0)
+        return st;
+    return rpc_read(body, ret) == 0 && ret->kind == RPC_REQUEST ? 0 : MI_ENOENT;
+}
+
+/* Is the recorded request equal to the one in m->key? 1, 0 or an error. */
+static int equals(struct match *m, uint32_t exchange)
+{
+    struct rpc recorded;
+    int st = read_request(m, exchange, &recorded);
+    if (st == MI_ENOENT)
+        return 0;
+    if (st < 0)
+        return st;
+    buf_clear(&m->other);
+    canon_request(&m->other, &recorded, m->rules);
+    if (m->other.failed)
+        return MI_ENOMEM;
+    return slice_eq(buf_slice(&m->other), buf_slice(&m->key));
+}
+
+/* ---- finding ---- */
+
+static bool is_exempt(const struct rpc *r)
+{
+    return rpc_method_is(r, "ping") || rpc_method_is(r, "initialize") ||
+           rpc_method_is(r, "server/discover");
+}
+
+static bool is_exempt_topic(const struct plan_topic *t)
+{
+    return slice_is(t->method, "ping") || slice_is(t->method, "initialize") ||
+           slice_is(t->method, "server/discover");
+}
+
+/* Finds the group of the request in m->key. all: reads on until the group has an exchange that was not requested yet. */
+static int find_group(struct match *m, bool all, struct plan_group **ret)
+{
+    uint64_t hash = canon_hash(buf_slice(&m->key));
+    for (;;) {
+        struct plan_group *g = plan_find_group(m->plan, hash);
+        while (g != NULL && g->next != PLAN_NONE &&
+               plan_exchange(m->plan, g->next)->times_requested > 0)
+            g->next = plan_exchange(m->plan, g->next)->next_same;
+        *ret = g;
+        if ((g != NULL && g->next != PLAN_NONE) || plan_finished(m->plan) || !all)
+            return 0;
+        int st = load_more(m);
+        if (st < 0)
+            return st;
+    }
+}
+
+static enum report_kind why_no_match(struct match *m, const struct rpc *r)
+{
+    bool method = false, target = false;
+    struct rpc_name name = rpc_name(r, &m->other);
+    for (uint32_t i = 0; i < plan_topics(m->plan) && !target; i++) {
+        const struct plan_topic *t = plan_topic(m->plan, i);
+        if (t->first == PLAN_NONE || !slice_eq(t->method, name.method))
+            continue;
+        method = true;
+        target = slice_eq(t->target, name.target);
+    }
+    return target ? REPORT_DIFFERENT : method ? REPORT_UNKNOWN_TARGET : REPORT_UNKNOWN_METHOD;
+}
+
+static int take(struct match *m, uint32_t exchange, uint32_t *ret)
+{
+    struct plan_exchange *x = plan_exchange(m->plan, exchange);
+    bool again = x->times_requested > 0;
+    if (x->times_requested < UINT32_MAX)
+        x->times_requested++;
+    *ret = exchange;
+    return again ? MATCH_AGAIN : MATCH_FIRST;
+}
+
+static int find_any(struct match *m, const struct rpc *r, uint32_t *ret, enum report_kind *ret_why)
+{
+    struct plan_group *g;
+    bool repeats = !m->repeat_fail || rpc_method_is(r, "tasks/get") || is_exempt(r);
+    int st = find_group(m, !rpc_method_is(r, "ping"), &g);
+    if (st < 0)
+        return st;
+    if (g == NULL) {
+        *ret_why = why_no_match(m, r);
+        return MATCH_MISS;
+    }
+    uint32_t x = g->next != PLAN_NONE ? g->next : g->last;
+    st = equals(m, x);
+    if (st < 0)
+        return st;
+    if (st == 0) {
+        *ret_why = REPORT_DIFFERENT; /* a hash collision, or the recorded request was deleted */
+        return MATCH_MISS;
+    }
+    if (g->next == PLAN_NONE && !repeats) {
+        *ret_why = REPORT_EXHAUSTED;
+        return MATCH_MISS;
+    }
+    return take(m, x, ret);
+}
+
+/* The next recorded request that is not exempt from --ordering strict. */
+static int find_expected(struct match *m, uint32_t *ret)
+{
+    for (;; m->expected++) {
+        while (m->expected == plan_exchanges(m->plan)) {
+            *ret = PLAN_NONE;
+            if (plan_finished(m->plan))
+                return 0;
+            int st = load_more(m);
+            if (st < 0)
+                return st;
+        }
+        *ret = m->expected;
+        if (!is_exempt_topic(plan_topic(m->plan, plan_exchange(m->plan, m->expected)->topic)))
+            return 0;
+    }
+}
+
+static int find_next(struct match *m, const struct rpc *r, uint32_t *ret, enum report_kind *ret_why)
+{
+    uint32_t expected;
+    int st = find_expected(m, &expected);
+    if (st == 0 && expected != PLAN_NONE)
+        st = equals(m, expected);
+    if (st < 0)
+        return st;
+    if (st == 1) {
+        m->expected++;
+        return take(m, expected, ret);
+    }
+    struct plan_group *g;
+    st = find_group(m, true, &g);
+    if (st < 0)
+        return st;
+    *ret_why = g != NULL ? REPORT_OUT_OF_ORDER : why_no_match(m, r);
+    if (g != NULL || expected == PLAN_NONE)
+        return MATCH_MISS;
+    /* the expected request with other parameters: go on with the one after it */
+    const struct plan_topic *t = plan_topic(m->plan, plan_exchange(m->plan, expected)->topic);
+    struct rpc_name name = rpc_name(r, &m->other);
+    if (slice_eq(t->method, name.method) && slice_eq(t->target, name.target))
+        m->expected++;
+    return MATCH_MISS;
+}
+
+int match_find(struct match *m, const struct rpc *request, uint32_t *ret, enum report_kind *ret_why)
+{
+    buf_clear(&m->key);
+    canon_request(&m->key, request, m->rules);
+    if (m->key.failed)
+        return MI_ENOMEM;
+    return m->strict_order && !is_exempt(request) ? find_next(m, request, ret, ret_why)
+                                                  : find_any(m, request, ret, ret_why);
+}
+
+/* ---- explaining ---- */
+
+struct nearest {
+    struct match *m;
+    const struct rpc *request;
+    uint32_t exchange; /* PLAN_NONE: none so far */
+    size_t differences;
+    bool unasked;
+};
+
+static bool count_one(void *ctx, const struct canon_difference *d)
+{
+    (void)d;
+    size_t *left = ctx;
+    return --*left > 0;
+}
+
+/* The nearest request has the fewest differences; of several, prefers one not requested yet, then the first. */
+static int try_exchange(struct nearest *n, uint32_t i)
+{
+    struct rpc recorded;
+    int st = read_request(n->m, i, &recorded);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    size_t left = 100;
+    size_t d = canon_differences(&recorded, n->request, n->m->rules, count_one, &left);
+    bool unasked = plan_exchange(n->m->plan, i)->times_requested == 0;
+    if (n->exchange != PLAN_NONE &&
+        (d > n->differences || (d == n->differences && (n->unasked || !unasked))))
+        return 0;
+    n->exchange = i;
+    n->differences = d;
+    n->unasked = unasked;
+    return 0;
+}
+
+/* The nearest request of the same method and target, else of the same method. */
+static int find_nearest(struct match *m, const struct rpc *request, struct slice method,
+                        struct slice target, struct nearest *n)
+{
+    uint32_t topic = plan_find_topic(m->plan, method, target);
+    size_t tried = 0;
+    *n = (struct nearest){.m = m, .request = request, .exchange = PLAN_NONE};
+    for (uint32_t i = topic != PLAN_NONE ? plan_topic(m->plan, topic)->first : PLAN_NONE;
+         i != PLAN_NONE && tried < NEAR_MAX; i = plan_exchange(m->plan, i)->next_topic, tried++) {
+        int st = try_exchange(n, i);
+        if (st < 0)
+            return st;
+    }
+    for (uint32_t i = 0; n->exchange == PLAN_NONE && i < plan_topics(m->plan); i++) {
+        const struct plan_topic *t = plan_topic(m->plan, i);
+        if (t->first == PLAN_NONE || !slice_eq(t->method, method) || tried++ >= NEAR_MAX)
+            continue;
+        int st = try_exchange(n, t->first);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* A text in m->near, which moves when it grows: slices are taken after the last text was added. */
+struct place {
+    size_t at, n;
+    bool there;
+};
+
+struct listing {
+    struct match *m;
+    struct report_finding *f;
+    struct place texts[REPORT_DIFFERENCES_MAX][3]; /* pointer, recorded, asked */
+};
+
+static struct place keep_value(struct match *m, struct slice pointer, struct slice value)
+{
+    struct place p = {.at = m->near.n, .there = value.p != NULL};
+    if (p.there && sanitize_value(&m->near, pointer, value) < 0)
+        m->near.failed = true;
+    p.n = m->near.n - p.at;
+    return p;
+}
+
+static struct slice text_at(const struct match *m, struct place p)
+{
+    if (!p.there || m->near.failed)
+        return (struct slice){0};
+    return (struct slice){m->near.p != NULL ? m->near.p + p.at : "", p.n};
+}
+
+static bool list_one(void *ctx, const struct canon_difference *d)
+{
+    struct listing *l = ctx;
+    struct report_finding *f = l->f;
+    if (f->differences < REPORT_DIFFERENCES_MAX) {
+        struct place *texts = l->texts[f->differences];
+        texts[0] = (struct place){l->m->near.n, d->pointer.n, true};
+        buf_slice_add(&l->m->near, d->pointer);
+        texts[1] = keep_value(l->m, d->pointer, d->ours);
+        texts[2] = keep_value(l->m, d->pointer, d->theirs);
+    }
+    f->differences++;
+    return f->differences < 100;
+}
+
+/* Proposes an `--ignore` option for each difference, unless that could return the answer of another tool or resource. */
+static void propose_ignore(struct match *m, struct report_finding *f)
+{
+    if (f->differences == 0 || f->differences > REPORT_DIFFERENCES_MAX)
+        return;
+    for (size_t i = 0; i < f->differences; i++) {
+        struct slice p = f->difference[i].pointer;
+        if (p.n == 0 || slice_is(p, "/name") || slice_is(p, "/uri") || slice_is(p, "/ref"))
+            return;
+    }
+    for (size_t i = 0; i < f->differences; i++) {
+        struct slice p = f->difference[i].pointer;
+        bool plain = memchr(p.p, '\'', p.n) == NULL;
+        buf_adds(&m->other, i > 0 ? " --ignore " : "--ignore ");
+        buf_adds(&m->other, plain ? "'" : "\"");
+        buf_slice_add(&m->other, p);
+        buf_adds(&m->other, plain ? "'" : "\"");
+    }
+}
+
+int match_explain(struct match *m, const struct rpc *request, struct report_finding *f)
+{
+    struct nearest n;
+    struct rpc recorded;
+    buf_clear(&m->near);
+    f->differences = 0;
+    int st = find_nearest(m, request, f->method, f->target, &n);
+    if (st < 0 || n.exchange == PLAN_NONE)
+        return st;
+    f->nearest_seq = source_seq(plan_exchange(m->plan, n.exchange)->place);
+    st = read_request(m, n.exchange, &recorded);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    struct listing l = {.m = m, .f = f};
+    (void)canon_differences(&recorded, request, m->rules, list_one, &l);
+    for (size_t i = 0; i < size_min(f->differences, REPORT_DIFFERENCES_MAX); i++)
+        f->difference[i] = (struct report_difference){
+            text_at(m, l.texts[i][0]), text_at(m, l.texts[i][1]), text_at(m, l.texts[i][2])};
+    buf_clear(&m->other);
+    if (f->kind == REPORT_EXHAUSTED)
+        buf_adds(&m->other, "--repeat last");
+    else if (f->kind == REPORT_OUT_OF_ORDER)
+        buf_adds(&m->other, "--ordering match");
+    else if (f->kind == REPORT_DIFFERENT || f->kind == REPORT_UNKNOWN_TARGET)
+        propose_ignore(m, f);
+    f->accept = buf_slice(&m->other);
+    return m->near.failed || m->other.failed ? MI_ENOMEM : 0;
+}

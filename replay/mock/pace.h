@@ -1,0 +1,36 @@
+/* pace.h - when the next message is sent.
+ *
+ * Units     microseconds. `live` is a time of the monotonic clock, `t` a time in the recording.
+ * Rules     speed 0: at once, but with PACE_GAP_US between a notification and an answer after it, because SDK clients
+ *           lose progress that arrives in the same tick as the answer. Other speeds: the recorded interval divided by
+ *           the speed, but at least that gap.
+ * Blocks    never. Pure. */
+#ifndef MI_REPLAY_MOCK_PACE_H
+#define MI_REPLAY_MOCK_PACE_H
+
+#include "base/base.h"
+
+#define PACE_GAP_US 3000
+#define PACE_SLACK_US 2000000     /* added to the time that the recorded client waited */
+#define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
+
+struct pace {
+    double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
+};
+
+/* The same moment on both clocks: of the request, or of the client's answer that a step waited for. */
+struct pace_mark {
+    int64_t live_us, t_us;
+};
+
+/* When a step recorded at t_us is due. last_us: when this playback last sent a message; 0: none yet. gap: that message
+ * was a notification, and this one is an answer. */
+int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t last_us,
+                 bool gap);
+/* How long a request without a recorded answer waits for its error. cancelled: the client cancelled it after
+ * waited_us; else the recording ended waited_us after it. */
+int64_t pace_patience(int64_t waited_us, bool cancelled);
+/* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
+MI_MUST int pace_read(const char *text, struct pace *ret);
+
+#endif

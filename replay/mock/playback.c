@@ -1,0 +1,442 @@
+#include "replay/mock/playback.h"
+
+#include "replay/mock/answer.h"
+#include "replay/mock/step.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+#include "wire/rpc_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- start and end ---- */
+
+static void link_playback(struct conversation *s, struct playback *p, bool idle)
+{
+    struct playback **list = idle ? &s->idle : &s->playbacks;
+    p->idle = idle;
+    p->prev = NULL;
+    p->next = *list;
+    if (p->next != NULL)
+        p->next->prev = p;
+    *list = p;
+    s->playbacks_n += !idle;
+}
+
+static void unlink_playback(struct conversation *s, struct playback *p)
+{
+    if (p->prev != NULL)
+        p->prev->next = p->next;
+    else if (p->idle)
+        s->idle = p->next;
+    else
+        s->playbacks = p->next;
+    if (p->next != NULL)
+        p->next->prev = p->prev;
+    s->playbacks_n -= !p->idle;
+}
+
+static struct playback *new_playback(struct conversation *s, struct slice id, struct slice token,
+                                     struct slice key)
+{
+    struct playback *p = calloc(1, sizeof *p + id.n + token.n + key.n);
+    if (p == NULL)
+        return NULL;
+    struct slice *const to[] = {&p->id, &p->token, &p->key};
+    const struct slice from[] = {id, token, key};
+    char *at = p->data;
+    for (size_t i = 0; i < MI_COUNT(to); i++) {
+        if (from[i].p == NULL)
+            continue;
+        memcpy(at, from[i].p, from[i].n);
+        *to[i] = (struct slice){at, from[i].n};
+        at += from[i].n;
+    }
+    p->exchange = p->at = PLAN_NONE;
+    p->began_us = p->not_before_us = s->now_us;
+    link_playback(s, p, false);
+    return p;
+}
+
+int playback_end(struct conversation *s, struct playback *p)
+{
+    struct mock_batch *batch = p->batch;
+    due_remove(&s->heap, &p->due);
+    s->held_n -= p->held;
+    for (struct question *q = s->questions; q != NULL; q = q->next)
+        if (q->playback == p)
+            q->playback = NULL;
+    unlink_playback(s, p);
+    free(p);
+    return batch != NULL ? mock_batch_done(s, batch) : 0;
+}
+
+struct playback *playback_find(struct conversation *s, struct json_value id)
+{
+    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
+        return NULL;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, id);
+    for (struct playback *p = s->playbacks; p != NULL; p = p->next)
+        if (p->exchange != PLAN_NONE && slice_eq(p->key, buf_slice(&s->key)))
+            return p;
+    return NULL;
+}
+
+static bool client_is_behind(const struct conversation *s, const struct plan_step *step)
+{
+    return step->behind > 0 && s->reached < step->place - step->behind;
+}
+
+int playback_wake_held(struct conversation *s)
+{
+    for (struct playback *p = s->playbacks; p != NULL && s->held_n > 0; p = p->next) {
+        if (!p->held)
+            continue;
+        p->held = false;
+        s->held_n--;
+        int st = due_put(&s->heap, &p->due, s->now_us);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+int playback_reach(struct conversation *s, uint64_t place)
+{
+    if (place <= s->reached)
+        return 0;
+    s->reached = place;
+    return playback_wake_held(s);
+}
+
+/* Sends the steps of the playback that were recorded before this place. *ret_until_us: the earliest time of an answer
+ * after them. May end the playback. */
+static int catch_up(struct conversation *s, struct playback *p, uint64_t place,
+                    int64_t *ret_until_us)
+{
+    const struct plan_list *list = plan_list(s->plan, p->list);
+    uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+    bool any = false;
+    for (; i != PLAN_NONE; i = plan_step(s->plan, i)->next, any = true) {
+        const struct plan_step *step = plan_step(s->plan, i);
+        if (step->place >= place || step->kind == PLAN_ANSWER || client_is_behind(s, step))
+            break;
+        if (step->kind == PLAN_PROGRESS && *ret_until_us < s->now_us + PACE_GAP_US)
+            *ret_until_us = s->now_us + PACE_GAP_US;
+    }
+    if (!any)
+        return 0;
+    p->catch_up = place;
+    return playback_run(s, p);
+}
+
+static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
+{
+    int st = 0;
+    s->catching_up = true;
+    for (struct playback *p = s->playbacks, *next; p != NULL && st == 0; p = next) {
+        next = p->next;
+        if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
+            st = catch_up(s, p, place, &before->not_before_us);
+    }
+    s->catching_up = false;
+    return st;
+}
+
+int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange, bool again,
+                   const struct fault *fault, struct mock_batch *batch)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, exchange);
+    struct json_value token = json_get(live->meta, "progressToken");
+    bool has_token = token.type == JSON_NUMBER || token.type == JSON_STRING;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, live->id);
+    struct playback *p =
+        s->key.failed ? NULL
+                      : new_playback(s, live->id.text, has_token ? token.text : (struct slice){0},
+                                     buf_slice(&s->key));
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->exchange = exchange;
+    p->list = (struct plan_anchor){ANCHOR_REQUEST, exchange};
+    p->again = again;
+    p->no_log = rpc_is_modern(live) && json_get(live->meta, META_LOG_LEVEL).type == JSON_NONE;
+    p->stream = (plan_topic(s->plan, x->topic)->flags & METHOD_LISTENS) != 0;
+    p->patient = (plan_topic(s->plan, x->topic)->flags & METHOD_PATIENT) != 0;
+    p->fault = fault;
+    p->batch = batch;
+    if (batch != NULL)
+        batch->waiting++;
+    if (fault != NULL) {
+        s->report->counts.faults++;
+        p->not_before_us += fault->delay_us;
+    }
+    int st = playback_reach(s, x->place);
+    if (st == 0 && !again)
+        st = catch_up_all(s, p, x->place);
+    p->mark = (struct pace_mark){p->not_before_us, x->t_us};
+    return st < 0 ? st : playback_run(s, p);
+}
+
+int playback_start_list(struct conversation *s, struct plan_anchor list, struct pace_mark mark,
+                        struct slice token)
+{
+    if (plan_list(s->plan, list)->first == PLAN_NONE && !plan_list_grows(s->plan, list))
+        return 0;
+    struct playback *p = new_playback(s, (struct slice){0}, token, (struct slice){0});
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->list = list;
+    p->mark = mark;
+    return playback_run(s, p);
+}
+
+/* ---- running ---- */
+
+static bool waits_for(const struct conversation *s, const struct playback *p, uint32_t gate)
+{
+    if (p->questions == 0 || gate == PLAN_NONE)
+        return false;
+    for (const struct question *q = s->questions; q != NULL; q = q->next)
+        if (q->playback == p && q->step == gate)
+            return true;
+    return false;
+}
+
+static int wait(struct conversation *s, struct playback *p)
+{
+    due_remove(&s->heap, &p->due);
+    return s->hung_up ? playback_end(s, p) : 0;
+}
+
+/* The request has no recorded answer, or only one for a client that cancels it: it gets an error after the time that
+ * the recorded client waited. */
+static int give_error_when_due(struct conversation *s, struct playback *p)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    bool cancelled = x->outcome == PLAN_CANCELLED || x->lsp_cancelled != 0;
+    int64_t due = p->began_us + pace_patience(x->end_us - x->t_us, cancelled);
+    if (s->hung_up)
+        return playback_end(s, p);
+    if (due > s->now_us)
+        return due_put(&s->heap, &p->due, due);
+    int st = mock_answer_missing(s, p);
+    int ended = playback_end(s, p);
+    return st < 0 ? st : ended;
+}
+
+/* The list has no more known steps. */
+static int at_the_end(struct conversation *s, struct playback *p)
+{
+    if (p->exchange == PLAN_NONE && (s->hung_up || !plan_list_grows(s->plan, p->list)))
+        return playback_end(s, p);
+    if (p->exchange == PLAN_NONE) {
+        due_remove(&s->heap, &p->due);
+        if (!p->idle) {
+            unlink_playback(s, p);
+            link_playback(s, p, true);
+        }
+        return 0;
+    }
+    if (p->patient || !plan_settled(s->plan, p->exchange))
+        return wait(s, p);
+    return give_error_when_due(s, p);
+}
+
+/* Waits for the client to reach the step's place. */
+static int hold(struct conversation *s, struct playback *p, const struct plan_step *step)
+{
+    bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
+    s->held_n += !p->held;
+    p->held = true;
+    return lsp_cancelled ? give_error_when_due(s, p) : wait(s, p);
+}
+
+/* Whether the client still owes an answer that the recorded client gave before this one, to a question that was asked
+ * during the exchange. Which of several concurrent requests caused the question is not recorded. */
+static bool client_owes_answer(const struct conversation *s, const struct playback *p,
+                               const struct plan_step *step)
+{
+    uint64_t began = plan_exchange(s->plan, p->exchange)->place;
+    for (const struct question *q = s->questions; q != NULL; q = q->next) {
+        const struct plan_step *asked = plan_step(s->plan, q->step);
+        uint64_t answered = plan_question(s->plan, asked->link)->answer;
+        if (asked->place > began && answered != 0 && answered < step->place)
+            return true;
+    }
+    return false;
+}
+
+/* Holds the answer back until the client has given its own, but not for ever: it may never answer. */
+static bool must_wait_for_client(struct conversation *s, struct playback *p,
+                                 const struct plan_step *step)
+{
+    if (p->again || s->hung_up || !client_owes_answer(s, p, step))
+        return false;
+    if (p->owed_until_us == 0)
+        p->owed_until_us = s->now_us + PACE_OPEN_MAX_US;
+    return p->owed_until_us > s->now_us;
+}
+
+/* Sends the outcome of the exchange, and starts the list that followed it. Ends the playback. */
+static int answer(struct conversation *s, struct playback *p, const struct plan_step *step)
+{
+    const struct plan_exchange *x = plan_exchange(s->plan, p->exchange);
+    enum fault_kind fault = p->fault != NULL ? p->fault->kind : FAULT_NONE;
+    if (fault == FAULT_CLOSE || fault == FAULT_CRASH) {
+        s->ended = fault == FAULT_CLOSE ? CONVERSATION_CLOSE : CONVERSATION_CRASH;
+        return 0;
+    }
+    int st = step_send_answer(s, p, step);
+    if (st == 0)
+        st = playback_reach(s, step->place);
+    if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
+        st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
+                                 (struct pace_mark){s->now_us, x->end_us}, p->token);
+    int ended = playback_end(s, p);
+    return st < 0 ? st : ended;
+}
+
+/* Sends the answer after the messages of other lists that were recorded before it. */
+static int answer_in_turn(struct conversation *s, struct playback *p, const struct plan_step *step)
+{
+    if (s->catching_up)
+        return due_put(&s->heap, &p->due, s->now_us);
+    if (must_wait_for_client(s, p, step)) {
+        s->held_n += !p->held;
+        p->held = true;
+        return due_put(&s->heap, &p->due, p->owed_until_us);
+    }
+    int st = p->again ? 0 : catch_up_all(s, p, step->place);
+    if (st < 0 || s->ended != CONVERSATION_RUNNING)
+        return st;
+    if (p->not_before_us > s->now_us || s->full) /* full: other lists may have more to send first */
+        return due_put(&s->heap, &p->due, p->not_before_us);
+    return answer(s, p, step);
+}
+
+/* The subscription ended just before the recorded client left. Either the client left first, and the live client may
+ * still send requests; or the client waited for the end. So the end is sent after a delay. */
+static bool is_ending(const struct conversation *s, const struct playback *p,
+                      const struct plan_step *step, int64_t *ret_busy_us)
+{
+    bool end = step->kind == PLAN_ANSWER || step->kind == PLAN_UNLISTEN;
+    return p->stream && end && !s->hung_up && plan_is_ending(s->plan, step->place, ret_busy_us);
+}
+
+int playback_run(struct conversation *s, struct playback *p)
+{
+    int64_t busy_us;
+    s->held_n -= p->held;
+    p->held = false;
+    if (p->fault != NULL && p->fault->kind == FAULT_HANG)
+        return wait(s, p);
+    while (s->ended == CONVERSATION_RUNNING) {
+        const struct plan_list *list = plan_list(s->plan, p->list);
+        uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
+        if (i == PLAN_NONE)
+            return at_the_end(s, p);
+        const struct plan_step *step = plan_step(s->plan, i);
+        if (waits_for(s, p, step->gate))
+            return wait(s, p);
+        if (client_is_behind(s, step))
+            return hold(s, p, step);
+        if (is_ending(s, p, step, &busy_us)) {
+            if (!plan_finished(s->plan))
+                return wait(s, p);
+            if (p->ending_us == 0)
+                p->ending_us = s->now_us + pace_patience(step->t_us - busy_us, false);
+            if (p->ending_us > s->now_us)
+                return due_put(&s->heap, &p->due, p->ending_us);
+        }
+        struct pace now = {step->place < p->catch_up ? 0 : s->pace.speed};
+        bool gap = p->after_note && (step->kind == PLAN_ANSWER || step->kind == PLAN_END);
+        int64_t due = pace_due(&now, p->mark, step->t_us, p->last_us, gap);
+        if (due < p->not_before_us)
+            due = p->not_before_us;
+        if (due > s->now_us)
+            return due_put(&s->heap, &p->due, due);
+        if (step->kind == PLAN_ANSWER)
+            return answer_in_turn(s, p, step);
+        if (s->full)
+            return due_put(&s->heap, &p->due, s->now_us);
+        int st = step_send(s, p, i);
+        if (st < 0)
+            return st;
+    }
+    due_remove(&s->heap, &p->due);
+    return 0;
+}
+
+int playback_wake_all(struct conversation *s)
+{
+    for (struct playback *p = s->playbacks, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = playback_run(s, p);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+static bool has_more(struct conversation *s, const struct playback *p)
+{
+    uint32_t i =
+        p->at == PLAN_NONE ? plan_list(s->plan, p->list)->first : plan_step(s->plan, p->at)->next;
+    return i != PLAN_NONE;
+}
+
+/* Wakes idle lists with new steps, and removes those that cannot get any more. */
+static int wake_idle(struct conversation *s)
+{
+    for (struct playback *p = s->idle, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = 0;
+        if (has_more(s, p)) {
+            unlink_playback(s, p);
+            link_playback(s, p, false);
+            st = playback_run(s, p);
+        } else if (!plan_list_grows(s->plan, p->list)) {
+            st = playback_end(s, p);
+        }
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+int playback_wake_grown(struct conversation *s)
+{
+    if (s->steps_seen == plan_steps(s->plan) && s->finish_seen == plan_finished(s->plan))
+        return 0;
+    s->steps_seen = plan_steps(s->plan);
+    s->finish_seen = plan_finished(s->plan);
+    for (struct playback *p = s->playbacks, *next; p != NULL; p = next) {
+        next = p->next;
+        int st = p->due.place == 0 && !p->held ? playback_run(s, p) : 0;
+        if (st < 0)
+            return st;
+    }
+    return wake_idle(s);
+}
+
+/* ---- questions ---- */
+
+struct question *playback_take_question(struct conversation *s, struct json_value id)
+{
+    char text[32];
+    for (struct question **at = &s->questions; *at != NULL; at = &(*at)->next) {
+        struct question *q = *at;
+        int n = snprintf(text, sizeof text, "%c%llu", q->text ? 's' : 'n',
+                         (unsigned long long)q->number);
+        buf_clear(&s->key);
+        if (id.type == JSON_NUMBER || id.type == JSON_STRING)
+            rpc_id_key(&s->key, id);
+        if (!slice_eq(buf_slice(&s->key), (struct slice){text, (size_t)n}))
+            continue;
+        *at = q->next;
+        return q;
+    }
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/* playback.h - replays exchanges and lists of unsolicited messages: what each sends next, and when. */
+#ifndef MI_REPLAY_MOCK_PLAYBACK_H
+#define MI_REPLAY_MOCK_PLAYBACK_H
+
+#include "replay/mock/state.h"
+
+MI_MUST int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange,
+                           bool again, const struct fault *fault, struct mock_batch *batch);
+MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
+                                struct pace_mark mark, struct slice token);
+MI_MUST int playback_end(struct conversation *s, struct playback *p);
+/* Sends the steps that are due, and schedules the next one. May end the playback. */
+MI_MUST int playback_run(struct conversation *s, struct playback *p);
+MI_MUST int playback_wake_all(struct conversation *s);
+/* Playbacks that wait for the client are due now. */
+MI_MUST int playback_wake_held(struct conversation *s);
+/* The client has reached this place: wakes those that wait for it. */
+MI_MUST int playback_reach(struct conversation *s, uint64_t place);
+/* Wakes playbacks that wait for more steps, if the plan has grown. */
+MI_MUST int playback_wake_grown(struct conversation *s);
+struct playback *playback_find(struct conversation *s, struct json_value id); /* NULL: none */
+struct question *playback_take_question(struct conversation *s, struct json_value id);
+
+#endif

@@ -1,0 +1,467 @@
+#include "replay/mock/server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/outbox.h"
+#include "wire/line.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define OUT_HIGH ((size_t)1 << 20)  /* unsent bytes at which reading and replaying stop */
+#define OUT_LOW ((size_t)256 << 10) /* unsent bytes at which they continue */
+#define READ_TURN ((size_t)256 << 10)
+#define LEAVE_S 1.0 /* from the end of stdin to our exit; clients kill us after 2 s */
+
+struct mock {
+    struct mock_config *cfg;
+    struct ev_loop *loop;              /* owned */
+    struct conversation *conversation; /* owned */
+    struct report report;              /* owned */
+    struct stream in, out, err;
+    struct outbox box;
+    struct line_reader lines;
+    ev_io read_watch, write_watch;
+    ev_timer due_timer, leave_timer;
+    ev_idle load_watch;
+    ev_signal signals[3];
+    int report_fd, junit_fd; /* -1: none */
+    bool full;               /* reading and replaying stop until the client has read */
+    bool in_ended;
+    bool loaded; /* the whole recording has been read */
+    bool failed; /* an error of ours: MOCK_FAILED */
+    int64_t began_wall_us, began_us;
+};
+
+/* ---- output ---- */
+
+static void fail(struct mock *m, int st)
+{
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    else if (st == MI_EFULL)
+        log_error("the recording is too long to replay");
+    else
+        log_error("cannot continue the replay: %s", source_error(m->cfg->source));
+    m->failed = true;
+    ev_break(m->loop, EVBREAK_ALL);
+}
+
+static void set(struct mock *m, ev_io *w, bool on)
+{
+    if (on && !ev_is_active(w))
+        ev_io_start(m->loop, w);
+    else if (!on && ev_is_active(w))
+        ev_io_stop(m->loop, w);
+}
+
+static void flush(struct mock *m)
+{
+    if (m->out.fd < 0)
+        return;
+    int st = outbox_flush(&m->box, &m->out);
+    set(m, &m->write_watch, st == 1);
+    if (st < 0) { /* the client has closed its side */
+        outbox_break(&m->box);
+        ev_break(m->loop, EVBREAK_ALL);
+    }
+    size_t bytes = outbox_bytes(&m->box);
+    m->full = m->full ? bytes > OUT_LOW : bytes >= OUT_HIGH;
+}
+
+/* The fault `close`. */
+static void close_out(struct mock *m)
+{
+    set(m, &m->write_watch, false);
+    stream_close(&m->out);
+}
+
+static void wait_for_due(struct mock *m)
+{
+    int64_t due = conversation_due(m->conversation);
+    if (due == CONVERSATION_NEVER || m->full) {
+        ev_timer_stop(m->loop, &m->due_timer);
+        return;
+    }
+    int64_t left = due - clock_mono_us();
+    m->due_timer.repeat = left > 0 ? (double)left / 1e6 : 1e-6;
+    ev_now_update(m->loop);
+    ev_timer_again(m->loop, &m->due_timer);
+}
+
+/* At the end of each event: writes the output, and ends the loop when the conversation has ended. */
+static void settle(struct mock *m)
+{
+    flush(m);
+    set(m, &m->read_watch, !m->in_ended && !m->full);
+    wait_for_due(m);
+    bool sent = outbox_bytes(&m->box) == 0;
+    switch (conversation_ended(m->conversation)) {
+    case CONVERSATION_RUNNING:
+        if (m->in_ended && sent && conversation_playbacks(m->conversation) == 0)
+            ev_break(m->loop, EVBREAK_ALL);
+        break;
+    case CONVERSATION_CLOSE:
+        if (sent)
+            close_out(m);
+        if (sent && m->in_ended)
+            ev_break(m->loop, EVBREAK_ALL);
+        break;
+    default:
+        if (sent)
+            ev_break(m->loop, EVBREAK_ALL);
+        break;
+    }
+}
+
+static int on_send(void *ctx, struct slice line)
+{
+    struct mock *m = ctx;
+    int st = outbox_add_copy(&m->box, line);
+    outbox_release(&m->box);
+    return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
+}
+
+/* Output that does not fit is dropped: stderr must not delay the replay. */
+static void on_stderr(void *ctx, struct slice line)
+{
+    static char newline[] = "\n";
+    struct iovec v[2] = {{.iov_base = (void *)(uintptr_t)line.p, .iov_len = line.n},
+                         {.iov_base = newline, .iov_len = 1}};
+    if (stream_write(&((struct mock *)ctx)->err, v, 2) < 0)
+        return;
+}
+
+/* ---- lines of the client ---- */
+
+static void handle_line(struct mock *m, enum line_result result, const struct line *line)
+{
+    struct slice text = {line->p, line->n};
+    if (conversation_ended(m->conversation) != CONVERSATION_RUNNING)
+        return;
+    int st = result == LINE_TOO_LONG ? conversation_too_long(m->conversation, text, clock_mono_us())
+                                     : conversation_line(m->conversation, text, clock_mono_us());
+    if (st < 0)
+        fail(m, st);
+}
+
+static void end_input(struct mock *m)
+{
+    struct line line;
+    m->in_ended = true;
+    set(m, &m->read_watch, false);
+    stream_close(&m->in);
+    if (line_last(&m->lines, &line) == LINE_READY)
+        handle_line(m, LINE_READY, &line);
+    int st = m->failed ? 0 : conversation_hangup(m->conversation, clock_mono_us());
+    if (st < 0)
+        fail(m, st);
+    ev_now_update(m->loop);
+    ev_timer_start(m->loop, &m->leave_timer);
+}
+
+static void take_lines(struct mock *m)
+{
+    struct line line;
+    enum line_result got;
+    while (!m->failed && (got = line_next(&m->lines, &line)) != LINE_NEED_MORE)
+        handle_line(m, got, &line);
+}
+
+static char *read_buffer(struct mock *m, size_t *ret_n)
+{
+    struct line line;
+    char *p = line_room(&m->lines, ret_n);
+    if (p != NULL || line_give_up(&m->lines, &line) != LINE_TOO_LONG)
+        return p;
+    handle_line(m, LINE_TOO_LONG, &line);
+    return line_room(&m->lines, ret_n);
+}
+
+static void read_turn(struct mock *m)
+{
+    size_t turn = 0;
+    while (!m->in_ended && !m->failed && turn < READ_TURN && outbox_bytes(&m->box) < OUT_HIGH) {
+        size_t n;
+        char *p = read_buffer(m, &n);
+        if (p == NULL)
+            return;
+        ssize_t got = stream_read(&m->in, p, n);
+        if (got == 0)
+            return;
+        if (got < 0) {
+            end_input(m);
+            return;
+        }
+        line_filled(&m->lines, (size_t)got);
+        take_lines(m);
+        turn += (size_t)got;
+        if (m->in.shared || (size_t)got < n)
+            return;
+    }
+}
+
+/* ---- events ---- */
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    read_turn(w->data);
+    settle(w->data);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    settle(w->data);
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct mock *m = w->data;
+    int st = conversation_advance(m->conversation, clock_mono_us());
+    if (st < 0)
+        fail(m, st);
+    settle(m);
+}
+
+static void on_load(struct ev_loop *loop, ev_idle *w, int revents)
+{
+    (void)revents;
+    struct mock *m = w->data;
+    int st = conversation_load(m->conversation, &m->loaded);
+    if (st < 0)
+        fail(m, st);
+    if (m->loaded || st < 0)
+        ev_idle_stop(loop, w);
+    settle(m);
+}
+
+static void on_leave(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)w, (void)revents;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+    (void)w, (void)revents;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+/* Output that does not fit is dropped: stderr must not delay the replay. */
+static void on_log_line(void *ctx, struct slice line)
+{
+    struct iovec v = {.iov_base = (void *)(uintptr_t)line.p, .iov_len = line.n};
+    if (stream_write(&((struct mock *)ctx)->err, &v, 1) < 0)
+        return;
+}
+
+/* ---- the end ---- */
+
+struct listing {
+    struct plan *plan;
+    uint32_t next;
+};
+
+static bool next_request(void *ctx, struct report_request *ret)
+{
+    struct listing *l = ctx;
+    if (l->next == plan_exchanges(l->plan)) {
+        l->next = 0;
+        return false;
+    }
+    const struct plan_exchange *x = plan_exchange(l->plan, l->next++);
+    const struct plan_topic *t = plan_topic(l->plan, x->topic);
+    *ret = (struct report_request){
+        .seq = source_seq(x->place),
+        .method = t->method,
+        .target = t->target,
+        .asked = x->times_requested > 0,
+        .needed = !slice_is(t->method, "ping") && !slice_is(t->method, "initialize") &&
+                  !slice_is(t->method, "server/discover"),
+    };
+    return true;
+}
+
+static uint64_t count_never_requested(struct mock *m)
+{
+    struct listing l = {conversation_plan(m->conversation), 0};
+    struct report_request q;
+    uint64_t n = 0;
+    while (next_request(&l, &q))
+        n += q.needed && !q.asked;
+    return n;
+}
+
+static void write_file(struct mock *m, int fd, const char *path, const struct buf *b)
+{
+    size_t put = 0;
+    while (!b->failed && put < b->n) {
+        ssize_t n = write(fd, b->p + put, b->n - put);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        put += (size_t)n;
+    }
+    if (b->failed || put < b->n || close(fd) != 0) {
+        log_error("cannot write %s: %s", path, b->failed ? "out of memory" : strerror(errno));
+        m->failed = true;
+    }
+}
+
+static void write_reports(struct mock *m, int status)
+{
+    struct mock_config *cfg = m->cfg;
+    struct listing l = {conversation_plan(m->conversation), 0};
+    struct report_end end = {
+        .recording = cfg->recording,
+        .strict = cfg->strict,
+        .began_us = m->began_wall_us,
+        .lasted_us = clock_mono_us() - m->began_us,
+        .exit_status = status,
+        .unplaced = plan_unplaced(conversation_plan(m->conversation)),
+        .next = next_request,
+        .ctx = &l,
+    };
+    struct buf b = {0};
+    if (m->report_fd >= 0) {
+        report_json(&m->report, &end, &b);
+        write_file(m, m->report_fd, cfg->report_path, &b);
+    }
+    buf_clear(&b);
+    if (m->junit_fd >= 0) {
+        report_junit(&m->report, &end, &b);
+        write_file(m, m->junit_fd, cfg->junit_path, &b);
+    }
+    m->report_fd = m->junit_fd = -1;
+    buf_close(&b);
+}
+
+static int conclude(struct mock *m)
+{
+    const struct report_counts *c = &m->report.counts;
+    bool wants_all = m->cfg->strict || m->report_fd >= 0 || m->junit_fd >= 0;
+    while (!m->failed && wants_all && !m->loaded) {
+        int st = conversation_load(m->conversation, &m->loaded);
+        if (st < 0)
+            fail(m, st);
+    }
+    if (m->failed)
+        return MOCK_FAILED;
+    uint64_t never = m->cfg->strict ? count_never_requested(m) : 0;
+    if (c->missed > 0)
+        log_error("the replay does not match: requests=%llu not_recorded=%llu",
+                  (unsigned long long)c->requests, (unsigned long long)c->missed);
+    if (never > 0)
+        log_error("recorded but not requested: requests=%llu", (unsigned long long)never);
+    int status = c->missed > 0 || never > 0 ? MOCK_MISMATCH
+                 : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
+                     ? (int)conversation_exit_status(m->conversation)
+                     : MOCK_FINE;
+    write_reports(m, status);
+    return m->failed ? MOCK_FAILED : status;
+}
+
+/* ---- start ---- */
+
+static int open_report(const char *path, int *ret)
+{
+    if (path == NULL)
+        return 0;
+    *ret = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    if (*ret >= 0)
+        return 0;
+    log_error("cannot write %s: %s; name another file", path, strerror(errno));
+    return MI_EIO;
+}
+
+static void start_watchers(struct mock *m)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    ev_io_init(&m->read_watch, on_readable, m->in.fd, EV_READ);
+    ev_io_init(&m->write_watch, on_writable, m->out.fd, EV_WRITE);
+    ev_init(&m->due_timer, on_due);
+    ev_timer_init(&m->leave_timer, on_leave, LEAVE_S, 0.);
+    ev_idle_init(&m->load_watch, on_load);
+    m->read_watch.data = m->write_watch.data = m->due_timer.data = m->load_watch.data = m;
+    for (size_t i = 0; i < MI_COUNT(numbers); i++) {
+        ev_signal_init(&m->signals[i], on_signal, numbers[i]);
+        ev_signal_start(m->loop, &m->signals[i]);
+    }
+    ev_idle_start(m->loop, &m->load_watch);
+}
+
+static int begin(struct mock *m)
+{
+    struct mock_config *cfg = m->cfg;
+    signal(SIGPIPE, SIG_IGN);
+    line_open(&m->lines, cfg->max_message);
+    outbox_open(&m->box);
+    m->in.fd = m->out.fd = m->err.fd = -1;
+    m->report_fd = m->junit_fd = -1;
+    m->began_us = clock_mono_us();
+    m->began_wall_us = clock_wall_us();
+    if (stream_open(&m->err, STDERR_FILENO, true) == 0)
+        log_set_sink(on_log_line, m);
+    if (open_report(cfg->report_path, &m->report_fd) < 0 ||
+        open_report(cfg->junit_path, &m->junit_fd) < 0)
+        return MI_EIO;
+    if (stream_take_stdio(&m->in, &m->out) < 0) {
+        log_error("cannot use stdin and stdout: %s", strerror(errno));
+        return MI_EIO;
+    }
+    m->loop = ev_loop_new(EVFLAG_AUTO);
+    if (m->loop == NULL) {
+        log_error("cannot create an event loop: %s", strerror(errno));
+        return MI_EIO;
+    }
+    int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->report,
+                               on_send, on_stderr, m);
+    if (st < 0)
+        return st;
+    start_watchers(m);
+    st = conversation_begin(m->conversation, clock_mono_us());
+    if (st < 0)
+        fail(m, st);
+    else
+        settle(m);
+    return st;
+}
+
+static void end(struct mock *m)
+{
+    log_set_sink(NULL, NULL);
+    conversation_close(m->conversation);
+    report_close(&m->report);
+    line_close(&m->lines);
+    outbox_close(&m->box);
+    stream_close(&m->in);
+    stream_close(&m->out);
+    stream_close(&m->err);
+    if (m->report_fd >= 0)
+        close(m->report_fd);
+    if (m->junit_fd >= 0)
+        close(m->junit_fd);
+    if (m->loop != NULL)
+        ev_loop_destroy(m->loop);
+}
+
+int mock_run(struct mock_config *cfg)
+{
+    struct mock m = {.cfg = cfg};
+    int status = MOCK_FAILED;
+    if (begin(&m) == 0) {
+        ev_run(m.loop, 0);
+        status = conclude(&m);
+        if (conversation_ended(m.conversation) == CONVERSATION_CRASH)
+            kill(getpid(), SIGKILL); /* the fault `crash`; the reports are written */
+    }
+    end(&m);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* server.h - runs the mock server on stdin and stdout until the client leaves.
+ *
+ * Owns      the event loop, private non-blocking copies of the descriptors, and the conversation.
+ * Blocks    until the end. Writing to stderr blocks only if it is not a pipe and is not read. */
+#ifndef MI_REPLAY_MOCK_SERVER_H
+#define MI_REPLAY_MOCK_SERVER_H
+
+#include "replay/mock/conversation.h"
+
+struct mock_config {
+    struct conversation_rules rules;
+    struct faults faults;                 /* count the requests */
+    struct source *source;                /* borrowed */
+    struct slice recording;               /* its name in reports */
+    const char *report_path, *junit_path; /* NULL: none */
+    bool strict;                          /* recorded requests that were not sent are a failure */
+    size_t max_message;                   /* longest line of the client */
+};
+
+#define MOCK_FINE 0
+#define MOCK_MISMATCH 1 /* a request was not recorded or, with `strict`, not sent */
+#define MOCK_FAILED 3   /* our own failure */
+
+/* Returns the exit status: one of these, or the recorded server's if the server exited on its own. */
+int mock_run(struct mock_config *cfg);
+
+#endif

@@ -1,0 +1,90 @@
+/* state.h - struct conversation: the state of a conversation with the client. */
+#ifndef MI_REPLAY_MOCK_STATE_H
+#define MI_REPLAY_MOCK_STATE_H
+
+#include "replay/mock/conversation.h"
+#include "replay/mock/due.h"
+#include "replay/mock/match.h"
+#include "replay/plan/rewrite.h"
+
+/* The answers to a batch (revision 2025-03-26), which are sent as one line. */
+struct mock_batch {
+    size_t waiting;  /* missing answers, plus 1 while the line is processed */
+    struct buf text; /* owned; "[a,b" */
+};
+
+/* A pending request, or a list of unsolicited messages, that is being replayed. */
+struct playback {
+    struct due due;               /* must be the first member: entries of the heap are cast */
+    struct playback *prev, *next; /* in the list of active or idle playbacks */
+    uint32_t exchange;            /* PLAN_NONE: unsolicited messages */
+    struct plan_anchor list;      /* the list of its steps */
+    uint32_t at;                  /* the step sent last; PLAN_NONE: none yet */
+    struct pace_mark mark;
+    int64_t last_us; /* when it last sent a message; 0: none yet */
+    int64_t not_before_us;
+    uint64_t catch_up; /* steps recorded before this place are due at once */
+    int64_t began_us;
+    int64_t ending_us;     /* when the end of its subscription is sent; 0: not known yet */
+    int64_t owed_until_us; /* how long its answer waits for the client to answer; 0: it does not */
+    bool after_note;       /* the message sent last was a notification */
+    bool again;            /* a repetition: unsolicited messages are not sent again */
+    bool patient;          /* METHOD_PATIENT: may stay pending for ever */
+    bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
+    bool idle;             /* a list without a next step so far */
+    bool stream;           /* of a subscription */
+    bool held; /* waits for the client: to reach a place (plan_step.behind), or for its answer */
+    size_t questions;            /* not answered by the client yet */
+    const struct fault *fault;   /* NULL: none */
+    struct mock_batch *batch;    /* NULL: not in a batch */
+    struct slice id, token, key; /* in `data`; token {NULL, 0}: the request has none */
+    char data[];
+};
+
+/* A question of the server that the client has not answered. */
+struct question {
+    struct question *next;
+    struct playback *playback; /* NULL: its playback has ended */
+    uint32_t step;
+    uint64_t number;
+    bool text; /* its id is a string */
+};
+
+struct task_name {
+    char *recorded, *live; /* owned; JSON text */
+};
+
+struct conversation {
+    const struct conversation_rules *rules; /* borrowed, like the next three */
+    struct source *source;
+    struct report *report;
+    conversation_send_fn send;
+    conversation_stderr_fn send_stderr;
+    void *send_ctx;
+    struct pace pace; /* a copy: speed 0 after the client has closed its side */
+    struct faults *faults;
+    struct plan *plan; /* owned */
+    struct match match;
+    struct playback *playbacks; /* newest first */
+    struct playback *idle;      /* lists that continue when more of the recording is read */
+    size_t playbacks_n;         /* not counting idle ones */
+    struct due_heap heap;
+    uint32_t steps_seen; /* plan_steps() and plan_finished() at the last playback_wake_grown() */
+    bool finish_seen;
+    struct question *questions;
+    uint64_t question_number;
+    struct task_name *tasks; /* tasks of the client */
+    size_t tasks_n;
+    struct buf out, body, text, key; /* owned; scratch */
+    uint64_t reached; /* the furthest place of the recording that the client has reached */
+    size_t held_n;    /* playbacks with `held` */
+    int64_t now_us;
+    int64_t exit_status;
+    enum conversation_end ended;
+    bool hung_up;
+    bool full;              /* the output is full: stops until conversation_advance() */
+    bool capabilities_seen; /* the client's were compared */
+    bool catching_up;       /* catch_up_all() is running: answers wait */
+};
+
+#endif

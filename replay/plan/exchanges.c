@@ -1,0 +1,173 @@
+#include "replay/plan/exchanges.h"
+
+#include "replay/plan/peers.h"
+#include "replay/plan/place.h"
+
+#include <stdlib.h>
+
+int plan_open(struct plan **ret, const struct canon_rules *rules)
+{
+    struct plan *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return MI_ENOMEM;
+    p->rules = rules;
+    p->start = (struct plan_list){PLAN_NONE, PLAN_NONE};
+    p->active_first = p->active_last = PLAN_NONE;
+    *ret = p;
+    return 0;
+}
+
+void plan_close(struct plan *p)
+{
+    if (p == NULL)
+        return;
+    for (uint32_t i = 0; i < p->topics_n; i++)
+        free((void *)(uintptr_t)p->topics[i].method.p);
+    free(p->exchanges);
+    free(p->steps);
+    free(p->questions);
+    free(p->notifications);
+    free(p->topics);
+    free(p->groups);
+    free(p->listens);
+    free(p->undecided);
+    map_close(&p->topic_map);
+    map_close(&p->group_map);
+    map_close(&p->token_map);
+    map_close(&p->task_map);
+    buf_close(&p->key);
+    free(p);
+}
+
+static int add(struct plan *p, const struct source_message *m, struct slice body)
+{
+    struct rpc rpc;
+    bool answer = !m->is_stderr && (m->kind == RPC_RESULT || m->kind == RPC_ERROR);
+    if (m->is_stderr)
+        return plan_server_stderr(p, m);
+    if (answer && m->from_client)
+        return plan_client_answer(p, m, body);
+    if (answer)
+        return plan_server_answer(p, m, body);
+    if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != m->kind) {
+        p->unplaced++;
+        return 0;
+    }
+    if (m->from_client)
+        return m->kind == RPC_REQUEST ? plan_client_request(p, m, &rpc)
+                                      : plan_client_note(p, m, &rpc);
+    return m->kind == RPC_REQUEST ? plan_server_request(p, m, &rpc) : plan_server_note(p, m, &rpc);
+}
+
+int plan_add(struct plan *p, const struct source_message *m, struct slice body)
+{
+    p->last_t_us = m->t_us;
+    p->ends_listen = false;
+    int st = add(p, m, body);
+    if (!m->is_stderr && !p->ends_listen) {
+        p->busy = m->place;
+        p->busy_us = m->t_us;
+    }
+    return st;
+}
+
+int plan_finish(struct plan *p, bool server_ended)
+{
+    uint32_t step;
+    p->finished = true;
+    p->server_ended = server_ended;
+    p->unplaced += p->undecided_n;
+    p->undecided_n = 0;
+    for (uint32_t i = 0; i < p->exchanges_n; i++)
+        if (p->exchanges[i].outcome == PLAN_PENDING)
+            p->exchanges[i].end_us = p->last_t_us;
+    if (!server_ended)
+        return 0;
+    struct plan_step end = {.place = UINT64_MAX, .t_us = p->last_t_us, .kind = PLAN_END};
+    int st = plan_new_step(p, &end, &step);
+    if (st < 0)
+        return st;
+    if (p->anchor.kind == ANCHOR_REQUEST && p->exchanges[p->anchor.i].outcome == PLAN_PENDING)
+        plan_append_inside(p, p->anchor.i, step);
+    else
+        plan_append(p, plan_list_of(p, p->quiet), step);
+    return 0;
+}
+
+bool plan_finished(const struct plan *p)
+{
+    return p->finished;
+}
+
+bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us)
+{
+    *ret_busy_us = p->busy_us;
+    return place > p->busy && !p->server_ended;
+}
+
+uint32_t plan_exchanges(const struct plan *p)
+{
+    return p->exchanges_n;
+}
+
+uint32_t plan_steps(const struct plan *p)
+{
+    return p->steps_n;
+}
+
+struct plan_exchange *plan_exchange(struct plan *p, uint32_t i)
+{
+    return &p->exchanges[i];
+}
+
+const struct plan_step *plan_step(const struct plan *p, uint32_t i)
+{
+    return &p->steps[i];
+}
+
+const struct plan_question *plan_question(const struct plan *p, uint32_t i)
+{
+    return &p->questions[i];
+}
+
+const struct plan_topic *plan_topic(const struct plan *p, uint32_t i)
+{
+    return &p->topics[i];
+}
+
+uint32_t plan_topics(const struct plan *p)
+{
+    return p->topics_n;
+}
+
+bool plan_settled(const struct plan *p, uint32_t exchange)
+{
+    return p->finished || p->exchanges[exchange].outcome != PLAN_PENDING;
+}
+
+const struct plan_list *plan_list(struct plan *p, struct plan_anchor a)
+{
+    return plan_list_of(p, a);
+}
+
+uint32_t plan_take_notification(struct plan *p, struct slice method)
+{
+    uint32_t topic = plan_find_topic(p, method, (struct slice){"", 0});
+    if (topic == PLAN_NONE)
+        return PLAN_NONE;
+    struct plan_topic *t = &p->topics[topic];
+    uint32_t notification = t->live_notification;
+    if (notification != PLAN_NONE)
+        t->live_notification = p->notifications[notification].next;
+    return notification;
+}
+
+const struct plan_notification *plan_notification(const struct plan *p, uint32_t i)
+{
+    return &p->notifications[i];
+}
+
+uint32_t plan_unplaced(const struct plan *p)
+{
+    return p->unplaced;
+}

@@ -1,0 +1,173 @@
+/* exchanges.h - a recording as exchanges: each request, what the server sent until its outcome, and the outcome.
+ *
+ * Every message of the server is a step in exactly one list:
+ *   inside an exchange   between a request and its outcome. The answer is the last step.
+ *   after an event       unsolicited: after the last of these: the start, the outcome of an exchange, a notification of
+ *                        the client, or the client's answer to a question (a request of the server).
+ * Progress is placed by its token, messages of a subscription by its id, messages of a task by the task. The cause of
+ * other messages is not recorded (mcp-wire.md 6.1) and is guessed. A notification belongs to the newest active request:
+ * pending, and of a method that may cause messages (plan_may_cause_messages()). A question is the reaction to a
+ * stimulus: a request, or the client's answer to the previous question. Stimuli less than PLAN_BURST_US apart form a
+ * burst; the question belongs to the first stimulus of the last burst without a reaction, and requests that have caused
+ * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
+ * after the client's answer.
+ *
+ * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
+ * Behind    messages of a subscription and progress of a task continue while other requests are processed: each
+ *           waits until the client has reached the same place in the recording. So does the answer to a request that
+ *           the client cancelled with `$/cancelRequest` (mcp-wire.md 7.5).
+ * Growth    messages are added in order and steps do not move later: an exchange can be replayed as soon as its outcome is
+ *           known.
+ * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the place there.
+ * Limits    2^31 - 1 of each; MI_EFULL beyond.
+ * Blocks    never. Pure. */
+#ifndef MI_REPLAY_PLAN_EXCHANGES_H
+#define MI_REPLAY_PLAN_EXCHANGES_H
+
+#include "replay/plan/canon.h"
+#include "replay/source/recording.h"
+
+#define PLAN_NONE UINT32_MAX
+#define PLAN_BURST_US 100000
+
+enum plan_kind {
+    PLAN_NOTE,     /* a notification, sent unchanged */
+    PLAN_PROGRESS, /* sent with the live client's token */
+    PLAN_STREAM,   /* sent with the live subscription id */
+    PLAN_CANCEL,   /* cancels a question of the server (`link`) */
+    PLAN_UNLISTEN, /* cancels the subscription of its exchange */
+    PLAN_QUESTION, /* a request of the server */
+    PLAN_STDERR,   /* a line of the server's standard error */
+    PLAN_ANSWER,   /* the outcome of its exchange */
+    PLAN_END,      /* the server exits */
+};
+
+struct plan_list {
+    uint32_t first, last; /* steps; PLAN_NONE: empty */
+};
+
+/* The event that a list of steps follows. */
+enum plan_anchor_kind {
+    ANCHOR_START,
+    ANCHOR_REQUEST,       /* a request of the client: the list inside its exchange */
+    ANCHOR_OUTCOME,       /* the outcome of an exchange */
+    ANCHOR_NOTIFICATION,  /* a notification of the client */
+    ANCHOR_CLIENT_ANSWER, /* the client's answer to a question */
+};
+
+struct plan_anchor {
+    enum plan_anchor_kind kind;
+    uint32_t i; /* index of the exchange, notification or question */
+};
+
+struct plan_step {
+    uint64_t place; /* of the message in the source */
+    int64_t t_us;
+    uint32_t next;
+    uint32_t gate;   /* step of the question whose answer it waits for; PLAN_NONE */
+    uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: its step */
+    uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
+    uint8_t kind;    /* enum plan_kind */
+    bool in_batch;
+};
+
+struct plan_question {
+    uint32_t step;
+    uint32_t owner;  /* its exchange; PLAN_NONE: unsolicited, or not known yet */
+    uint64_t answer; /* place of the client's answer; 0: none */
+    int64_t answered_us;
+    uint64_t id_hash;
+    struct plan_list after; /* unsolicited steps after the answer */
+};
+
+enum plan_outcome {
+    PLAN_PENDING,   /* no outcome so far */
+    PLAN_ANSWERED,  /* by the server, or by the interposer for it */
+    PLAN_CANCELLED, /* by the client, before it was answered */
+};
+
+struct plan_exchange {
+    uint64_t place;
+    uint64_t token_hash; /* of its progress token; 0: none */
+    uint64_t id_hash;
+    uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for it; 0: none */
+    int64_t t_us, end_us;   /* of the request and of the outcome */
+    uint32_t topic;
+    uint32_t next_same;                /* the next equal request; PLAN_NONE */
+    uint32_t next_topic;               /* the next request of its topic; PLAN_NONE */
+    uint32_t active_prev, active_next; /* list of active exchanges */
+    uint32_t gate;   /* gate of the next steps: the question answered last; PLAN_NONE */
+    uint32_t burst;  /* number of the burst of its last stimulus */
+    uint32_t order;  /* number of its last stimulus; 0: the server has reacted */
+    uint32_t answer; /* step; PLAN_NONE */
+    struct plan_list inside, after;
+    uint8_t outcome;          /* enum plan_outcome */
+    bool active;              /* in the list of active exchanges */
+    bool questioned;          /* it has caused a question */
+    uint32_t times_requested; /* by the live client; maintained by match.c */
+};
+
+/* Requests of one method and target, or notifications of the client of one method. */
+struct plan_topic {
+    struct slice method, target; /* owned; escapes resolved */
+    unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
+    uint32_t first, last;        /* exchanges */
+    uint32_t first_notification, last_notification,
+        live_notification; /* live_notification: the next one expected from the live client */
+    uint32_t requests;
+};
+
+/* A recorded notification of the client. */
+struct plan_notification {
+    uint64_t place;
+    int64_t t_us;
+    struct plan_list after;
+    uint32_t next; /* of the same topic */
+};
+
+/* Requests with equal canonical forms. */
+struct plan_group {
+    uint64_t hash;
+    uint32_t first, last; /* exchanges, by next_same */
+    uint32_t next;        /* the first that the live client has not sent yet; PLAN_NONE */
+};
+
+struct plan;
+
+/* The rules are borrowed. 0 or MI_ENOMEM. */
+MI_MUST int plan_open(struct plan **ret, const struct canon_rules *rules);
+void plan_close(struct plan *p); /* NULL is allowed */
+/* Adds a message with its whole body, which may be {NULL, 0} for an answer. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_add(struct plan *p, const struct source_message *m, struct slice body);
+/* Call after the last message. server_ended: the server exited on its own. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_finish(struct plan *p, bool server_ended);
+bool plan_finished(const struct plan *p);
+
+uint32_t plan_exchanges(const struct plan *p);
+uint32_t plan_steps(const struct plan *p);
+struct plan_exchange *plan_exchange(struct plan *p, uint32_t i);
+const struct plan_step *plan_step(const struct plan *p, uint32_t i);
+const struct plan_question *plan_question(const struct plan *p, uint32_t i);
+const struct plan_topic *plan_topic(const struct plan *p, uint32_t i);
+uint32_t plan_topics(const struct plan *p);
+uint32_t plan_find_topic(const struct plan *p, struct slice method, struct slice target);
+/* The group of the requests whose canonical form has this hash; NULL: none so far. */
+struct plan_group *plan_find_group(struct plan *p, uint64_t hash);
+/* The outcome is known, or there are no more messages: the list inside the exchange is complete. */
+bool plan_settled(const struct plan *p, uint32_t exchange);
+const struct plan_list *plan_list(struct plan *p, struct plan_anchor a);
+/* More steps may be added to this list, which must not be the list inside an exchange. */
+bool plan_list_grows(const struct plan *p, struct plan_anchor a);
+/* After this place the recording contains only the ends of subscriptions, and then the client leaves: it cannot be
+ * known which caused the other. Final when the plan is finished. *ret_busy_us: time of the last other message. */
+bool plan_is_ending(const struct plan *p, uint64_t place, int64_t *ret_busy_us);
+/* Takes the next recorded notification of this method; PLAN_NONE: none so far. */
+uint32_t plan_take_notification(struct plan *p, struct slice method);
+const struct plan_notification *plan_notification(const struct plan *p, uint32_t i);
+/* The protocol revision: modern: named by requests themselves (mcp-wire.md 3.3); else negotiated by initialize.
+ * "": none so far. */
+const char *plan_version(const struct plan *p, bool modern);
+/* The number of messages that belong to no list, such as progress with an unknown token. They are not replayed. */
+uint32_t plan_unplaced(const struct plan *p);
+
+#endif

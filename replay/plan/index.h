@@ -1,0 +1,18 @@
+/* index.h - look-ups in the tables of a plan: topics, groups of equal requests, places, ids. */
+#ifndef MI_REPLAY_PLAN_INDEX_H
+#define MI_REPLAY_PLAN_INDEX_H
+
+#include "replay/plan/tables.h"
+
+/* Finds or adds the topic. 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint32_t *ret);
+MI_MUST int plan_group_add(struct plan *p, uint64_t hash, uint32_t exchange);
+uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: none */
+uint32_t plan_question_at(const struct plan *p, uint64_t place);
+/* Whether a request of this method may cause messages of the server other than its answer. */
+bool plan_may_cause_messages(struct slice method);
+bool plan_is_listen(const struct plan *p, uint32_t exchange);
+uint64_t plan_id_hash(struct plan *p, struct json_value id); /* of an id or token; 0: invalid */
+uint64_t plan_task_hash(struct plan *p, struct json_value id);
+
+#endif

@@ -1,0 +1,20 @@
+/* peers.h - adds the messages of one peer to a plan. 0, MI_EFULL or MI_ENOMEM. */
+#ifndef MI_REPLAY_PLAN_PEERS_H
+#define MI_REPLAY_PLAN_PEERS_H
+
+#include "replay/plan/tables.h"
+
+/* client.c */
+MI_MUST int plan_client_request(struct plan *p, const struct source_message *m,
+                                const struct rpc *rpc);
+MI_MUST int plan_client_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
+MI_MUST int plan_client_answer(struct plan *p, const struct source_message *m, struct slice body);
+
+/* server.c */
+MI_MUST int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc);
+MI_MUST int plan_server_stderr(struct plan *p, const struct source_message *m);
+MI_MUST int plan_server_request(struct plan *p, const struct source_message *m,
+                                const struct rpc *rpc);
+MI_MUST int plan_server_answer(struct plan *p, const struct source_message *m, struct slice body);
+
+#endif

@@ -1,0 +1,249 @@
+#include "replay/plan/place.h"
+
+#define CAUSE_LOOK 4096 /* active exchanges searched for the cause of a question */
+
+int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret)
+{
+    int st = PLAN_ROOM(p, steps);
+    if (st < 0)
+        return st;
+    *ret = p->steps_n;
+    p->steps[p->steps_n] = *step;
+    p->steps[p->steps_n].next = PLAN_NONE;
+    p->steps[p->steps_n].gate = PLAN_NONE;
+    p->steps_n++;
+    return 0;
+}
+
+void plan_append(struct plan *p, struct plan_list *list, uint32_t step)
+{
+    if (list->first == PLAN_NONE)
+        list->first = step;
+    else
+        p->steps[list->last].next = step;
+    list->last = step;
+}
+
+void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    p->steps[step].gate = x->gate;
+    plan_append(p, &x->inside, step);
+}
+
+struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
+{
+    switch (a.kind) {
+    case ANCHOR_REQUEST:
+        return &p->exchanges[a.i].inside; /* pending, else the anchor were its outcome */
+    case ANCHOR_OUTCOME:
+        return &p->exchanges[a.i].after;
+    case ANCHOR_NOTIFICATION:
+        return &p->notifications[a.i].after;
+    case ANCHOR_CLIENT_ANSWER:
+        return &p->questions[a.i].after;
+    default:
+        return &p->start;
+    }
+}
+
+void plan_set_anchor(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i)
+{
+    p->reached = place;
+    p->anchor = (struct plan_anchor){kind, i};
+    if (kind != ANCHOR_REQUEST)
+        p->quiet = p->anchor;
+}
+
+static bool same_anchor(struct plan_anchor a, struct plan_anchor b)
+{
+    return a.kind == b.kind && (a.kind == ANCHOR_START || a.i == b.i);
+}
+
+/* Unsolicited messages follow the last event; late progress follows the outcome of its request. */
+bool plan_list_grows(const struct plan *p, struct plan_anchor a)
+{
+    if (p->finished)
+        return false;
+    return same_anchor(a, p->anchor) || same_anchor(a, p->quiet) ||
+           (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
+}
+
+static bool is_pending(const struct plan *p, uint32_t exchange)
+{
+    return exchange != PLAN_NONE && p->exchanges[exchange].outcome == PLAN_PENDING;
+}
+
+void plan_place_note(struct plan *p, uint32_t step)
+{
+    struct plan_anchor a = p->anchor;
+    uint32_t inside = PLAN_NONE;
+    if (a.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[a.i].owner))
+        inside = p->questions[a.i].owner;
+    else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || p->active_n == 0))
+        inside = a.i;
+    else
+        inside = p->active_last;
+    if (inside != PLAN_NONE)
+        plan_append_inside(p, inside, step);
+    else
+        plan_append(p, plan_list_of(p, a), step);
+}
+
+/* ---- questions ---- */
+
+void plan_stimulus(struct plan *p, uint32_t exchange)
+{
+    if (p->last_t_us - p->stimulus_us > PLAN_BURST_US)
+        p->burst++;
+    p->stimulus_us = p->last_t_us;
+    p->exchanges[exchange].burst = p->burst;
+    p->exchanges[exchange].order = ++p->stimuli;
+}
+
+static bool is_likelier(const struct plan_exchange *a, const struct plan_exchange *b)
+{
+    if (a->burst != b->burst)
+        return a->burst > b->burst;
+    if (a->questioned != b->questioned)
+        return !a->questioned;
+    return a->order < b->order;
+}
+
+/* The first stimulus of the last burst that has no reaction yet. */
+static uint32_t find_stimulus(const struct plan *p)
+{
+    uint32_t found = PLAN_NONE, looked = 0;
+    for (uint32_t i = p->active_last; i != PLAN_NONE && looked < CAUSE_LOOK;
+         i = p->exchanges[i].active_prev, looked++) {
+        const struct plan_exchange *x = &p->exchanges[i];
+        if (x->order != 0 && (found == PLAN_NONE || is_likelier(x, &p->exchanges[found])))
+            found = i;
+    }
+    return found;
+}
+
+int plan_place_question(struct plan *p, uint32_t question, bool after_notification)
+{
+    struct plan_question *q = &p->questions[question];
+    if (p->active_n == 0 || (after_notification && p->anchor.kind == ANCHOR_NOTIFICATION)) {
+        plan_append(p, plan_list_of(p, p->quiet), q->step);
+        return 0;
+    }
+    q->owner = p->active_n == 1 ? p->active_first : find_stimulus(p);
+    if (q->owner != PLAN_NONE) {
+        p->exchanges[q->owner].order = 0;
+        p->exchanges[q->owner].questioned = true;
+        plan_append_inside(p, q->owner, q->step);
+        return 0;
+    }
+    int st = PLAN_ROOM(p, undecided);
+    if (st == 0)
+        p->undecided[p->undecided_n++] = question;
+    return st;
+}
+
+/* Steps after the question's answer wait for it. */
+static void set_gates(struct plan *p, const struct plan_question *q)
+{
+    struct plan_exchange *x = &p->exchanges[q->owner];
+    for (uint32_t i = p->steps[q->step].next; i != PLAN_NONE; i = p->steps[i].next) {
+        struct plan_step *s = &p->steps[i];
+        if (s->place < q->answer)
+            continue;
+        uint32_t old = s->gate != PLAN_NONE ? p->steps[s->gate].link : PLAN_NONE;
+        if (old == PLAN_NONE || p->questions[old].answer < q->answer)
+            s->gate = q->step;
+    }
+    uint32_t old = x->gate != PLAN_NONE ? p->steps[x->gate].link : PLAN_NONE;
+    if (old == PLAN_NONE || p->questions[old].answer < q->answer)
+        x->gate = q->step;
+}
+
+void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
+{
+    const struct plan_question *q = &p->questions[question];
+    if (!is_pending(p, q->owner))
+        return;
+    set_gates(p, q);
+    if (!with_task)
+        plan_stimulus(p, q->owner);
+}
+
+/* Adds a question to the exchange that caused it, at its place among the steps. */
+static void decide(struct plan *p, uint32_t question, uint32_t exchange)
+{
+    struct plan_question *q = &p->questions[question];
+    struct plan_exchange *x = &p->exchanges[exchange];
+    struct plan_step *step = &p->steps[q->step];
+    q->owner = exchange;
+    uint32_t before = PLAN_NONE;
+    for (uint32_t i = x->inside.first; i != PLAN_NONE && p->steps[i].place < step->place;
+         i = p->steps[i].next)
+        before = i;
+    if (before == PLAN_NONE) {
+        step->next = x->inside.first;
+        x->inside.first = q->step;
+    } else {
+        step->next = p->steps[before].next;
+        step->gate = p->steps[before].gate;
+        p->steps[before].next = q->step;
+    }
+    if (step->next == PLAN_NONE)
+        x->inside.last = q->step;
+    if (q->answer != 0)
+        set_gates(p, q);
+}
+
+/* One of several active requests is about to be answered. Distributes the answered questions of unknown origin evenly
+ * among the active requests; this request gets the first question. */
+static void decide_for(struct plan *p, uint32_t exchange)
+{
+    uint32_t kept = 0, turn = 0;
+    for (uint32_t i = 0; i < p->undecided_n; i++) {
+        uint32_t question = p->undecided[i];
+        const struct plan_question *q = &p->questions[question];
+        bool possible = p->steps[q->step].place > p->exchanges[exchange].place &&
+                        (q->answer != 0 || p->active_n == 1);
+        if (possible && turn++ % p->active_n == 0)
+            decide(p, question, exchange);
+        else
+            p->undecided[kept++] = question;
+    }
+    p->undecided_n = kept;
+}
+
+/* ---- active exchanges ---- */
+
+void plan_activate(struct plan *p, uint32_t exchange)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    x->active_prev = p->active_last;
+    x->active_next = PLAN_NONE;
+    if (p->active_last != PLAN_NONE)
+        p->exchanges[p->active_last].active_next = exchange;
+    else
+        p->active_first = exchange;
+    p->active_last = exchange;
+    p->active_n++;
+    x->active = true;
+}
+
+void plan_deactivate(struct plan *p, uint32_t exchange, bool answered)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    if (!x->active)
+        return;
+    if (p->undecided_n > 0 && (answered || p->active_n == 1))
+        decide_for(p, exchange);
+    if (x->active_prev != PLAN_NONE)
+        p->exchanges[x->active_prev].active_next = x->active_next;
+    else
+        p->active_first = x->active_next;
+    if (x->active_next != PLAN_NONE)
+        p->exchanges[x->active_next].active_prev = x->active_prev;
+    else
+        p->active_last = x->active_prev;
+    p->active_n--;
+    x->active = false;
+}

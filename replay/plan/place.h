@@ -1,0 +1,24 @@
+/* place.h - decides which list a step belongs to (exchanges.h). */
+#ifndef MI_REPLAY_PLAN_PLACE_H
+#define MI_REPLAY_PLAN_PLACE_H
+
+#include "replay/plan/tables.h"
+
+MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
+void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
+void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
+struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
+/* Sets the event that unsolicited messages follow from now on. */
+void plan_set_anchor(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i);
+void plan_place_note(struct plan *p, uint32_t step);
+MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
+/* with_task: the client answered with a task, which the next requests of the server name. */
+void plan_question_answered(struct plan *p, uint32_t question, bool with_task);
+/* The client has sent a message that may cause a question in this exchange. */
+void plan_stimulus(struct plan *p, uint32_t exchange);
+/* The exchange becomes active. */
+void plan_activate(struct plan *p, uint32_t exchange);
+/* The exchange is no longer active; `answered`: it was answered. Call before appending the answer. */
+void plan_deactivate(struct plan *p, uint32_t exchange, bool answered);
+
+#endif

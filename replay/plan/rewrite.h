@@ -1,0 +1,36 @@
+/* rewrite.h - replaces the ids in a recorded message with those of the live conversation.
+ *
+ * Rules     mcp-wire.md 6.5. Only the values listed here change; all other bytes stay as recorded. A live id or
+ *           token is copied as the client wrote it, with its JSON type.
+ * Owns      nothing; the result is appended to the caller's buffer.
+ * Errors    MI_EPROTO: the recorded text is not a valid message; MI_ENOENT: it has no id to replace;
+ *           MI_ENOMEM. Nothing is appended then.
+ * Blocks    never. Pure. */
+#ifndef MI_REPLAY_PLAN_REWRITE_H
+#define MI_REPLAY_PLAN_REWRITE_H
+
+#include "base/buf.h"
+#include "wire/json/scan.h"
+
+enum rewrite_what {
+    REWRITE_ID,           /* the id of an answer or a request */
+    REWRITE_TOKEN,        /* params.progressToken */
+    REWRITE_SUBSCRIPTION, /* params._meta["io.modelcontextprotocol/subscriptionId"], or in result */
+    REWRITE_REQUEST_ID,   /* params.requestId */
+    REWRITE_TASK, /* params.taskId, or taskId in _meta["io.modelcontextprotocol/related-task"] */
+    REWRITE_COUNT
+};
+
+#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
+#define META_RELATED_TASK "io.modelcontextprotocol/related-task"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+
+/* `with` has the new JSON text for each place; {NULL, 0}: unchanged. A missing place is an error for REWRITE_ID
+ * and is ignored for the others. */
+MI_MUST int rewrite(struct buf *b, struct slice recorded, const struct slice with[REWRITE_COUNT]);
+/* The value at this place of a message; JSON_NONE: missing. */
+struct json_value rewrite_at(struct slice message, enum rewrite_what what);
+
+#endif

@@ -1,0 +1,210 @@
+/* server.c - adds messages of the server to a plan, as steps. */
+#include "replay/plan/index.h"
+#include "replay/plan/peers.h"
+#include "replay/plan/place.h"
+#include "replay/plan/rewrite.h"
+#include "replay/plan/version.h"
+#include "wire/json/text.h"
+
+#define QUESTIONS_BACK 1024 /* searched for the id in a cancellation */
+
+/* The list of the step began at this place: the step waits for events that were recorded since. */
+static void set_behind(struct plan *p, uint32_t step, uint64_t began)
+{
+    struct plan_step *s = &p->steps[step];
+    if (p->reached > began && s->place - p->reached < PLAN_NONE)
+        s->behind = (uint32_t)(s->place - p->reached);
+}
+
+static uint32_t find_listen(const struct plan *p, uint64_t hash)
+{
+    for (uint32_t i = p->listens_n; hash != 0 && i-- > 0;)
+        if (p->listens[i].id_hash == hash)
+            return p->listens[i].exchange;
+    return PLAN_NONE;
+}
+
+static int step_of(struct plan *p, const struct source_message *m, enum plan_kind kind,
+                   uint32_t *ret)
+{
+    struct plan_step s = {.place = m->place,
+                          .t_us = m->t_us,
+                          .link = PLAN_NONE,
+                          .kind = (uint8_t)kind,
+                          .in_batch = m->in_batch};
+    return plan_new_step(p, &s, ret);
+}
+
+/* Progress after the outcome follows the outcome: it belongs to a task, or the server ignored a cancellation. */
+static int server_progress(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+{
+    uint64_t hash = plan_id_hash(p, rpc->progress_token);
+    const uint32_t *x = hash != 0 ? map_get(&p->token_map, hash) : NULL;
+    uint32_t step;
+    bool made_up = x == NULL && rpc->progress_token.type == JSON_STRING;
+    if (x == NULL && !made_up) {
+        p->unplaced++; /* not sent: a live client may use this number as token of another request */
+        return 0;
+    }
+    int st = step_of(p, m, made_up ? PLAN_NOTE : PLAN_PROGRESS, &step);
+    if (st < 0)
+        return st;
+    if (made_up) { /* some servers invent tokens: sent unchanged */
+        plan_place_note(p, step);
+        return 0;
+    }
+    if (p->exchanges[*x].outcome == PLAN_PENDING) {
+        plan_append_inside(p, *x, step);
+    } else {
+        set_behind(p, step, p->exchanges[*x].place);
+        plan_append(p, &p->exchanges[*x].after, step);
+    }
+    return 0;
+}
+
+static int server_stream(struct plan *p, const struct source_message *m, struct json_value id,
+                         enum plan_kind kind)
+{
+    uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
+    if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
+        p->unplaced++;
+        return 0;
+    }
+    int st = step_of(p, m, kind, &step);
+    if (st < 0)
+        return st;
+    p->ends_listen = kind == PLAN_UNLISTEN;
+    set_behind(p, step, p->exchanges[x].place);
+    plan_append_inside(p, x, step);
+    return 0;
+}
+
+static int server_cancels(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+{
+    uint64_t hash = plan_id_hash(p, rpc->request_id);
+    uint32_t step;
+    if (find_listen(p, hash) != PLAN_NONE)
+        return server_stream(p, m, rpc->request_id, PLAN_UNLISTEN);
+    for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
+        const struct plan_question *q = &p->questions[i];
+        if (q->id_hash != hash || q->answer != 0)
+            continue;
+        int st = step_of(p, m, PLAN_CANCEL, &step);
+        if (st < 0)
+            return st;
+        p->steps[step].link = q->step;
+        if (q->owner != PLAN_NONE && p->exchanges[q->owner].outcome == PLAN_PENDING)
+            plan_append_inside(p, q->owner, step);
+        else
+            plan_place_note(p, step);
+        return 0;
+    }
+    p->unplaced++;
+    return 0;
+}
+
+/* The pending tasks/result of the task that a message of the server names (revision 2025-11-25). */
+static uint32_t find_task(struct plan *p, const struct rpc *rpc)
+{
+    struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
+    if (task.type != JSON_STRING)
+        return PLAN_NONE;
+    buf_clear(&p->key);
+    json_unescape(&p->key, json_string_raw(task));
+    uint32_t topic = plan_find_topic(p, slice_of("tasks/result"), buf_slice(&p->key));
+    if (topic == PLAN_NONE)
+        return PLAN_NONE;
+    uint32_t x = p->topics[topic].last;
+    return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_PENDING ? x : PLAN_NONE;
+}
+
+/* The exchange in which the client created the task that the server's request names. */
+static uint32_t find_client_task(struct plan *p, const struct rpc *rpc)
+{
+    uint64_t hash = plan_task_hash(p, json_get(rpc->params, "taskId"));
+    const uint32_t *q = hash != 0 ? map_get(&p->task_map, hash) : NULL;
+    uint32_t x = q != NULL ? p->questions[*q].owner : PLAN_NONE;
+    return x != PLAN_NONE && p->exchanges[x].outcome == PLAN_PENDING ? x : PLAN_NONE;
+}
+
+int plan_server_note(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+{
+    uint32_t step;
+    if (rpc_method_is(rpc, "notifications/progress"))
+        return server_progress(p, m, rpc);
+    if (rpc_method_is(rpc, "notifications/cancelled"))
+        return server_cancels(p, m, rpc);
+    struct json_value stream = json_get(rpc->meta, META_SUBSCRIPTION);
+    if (stream.type != JSON_NONE)
+        return server_stream(p, m, stream, PLAN_STREAM);
+    int st = step_of(p, m, PLAN_NOTE, &step);
+    if (st < 0)
+        return st;
+    uint32_t task = find_task(p, rpc);
+    if (task != PLAN_NONE)
+        plan_append_inside(p, task, step);
+    else
+        plan_place_note(p, step);
+    return 0;
+}
+
+int plan_server_stderr(struct plan *p, const struct source_message *m)
+{
+    uint32_t step;
+    int st = step_of(p, m, PLAN_STDERR, &step);
+    if (st == 0)
+        plan_place_note(p, step);
+    return st;
+}
+
+int plan_server_request(struct plan *p, const struct source_message *m, const struct rpc *rpc)
+{
+    uint32_t step, i = p->questions_n;
+    uint64_t hash = plan_id_hash(p, rpc->id);
+    uint32_t task = find_task(p, rpc);
+    if (task == PLAN_NONE)
+        task = find_client_task(p, rpc);
+    int st = step_of(p, m, PLAN_QUESTION, &step);
+    if (st == 0)
+        st = PLAN_ROOM(p, questions);
+    if (st < 0)
+        return st;
+    p->steps[step].link = i;
+    p->questions[p->questions_n++] = (struct plan_question){
+        .step = step, .owner = PLAN_NONE, .id_hash = hash, .after = {PLAN_NONE, PLAN_NONE}};
+    if (task == PLAN_NONE)
+        return plan_place_question(p, i, rpc_method_is(rpc, "roots/list"));
+    p->questions[i].owner = task;
+    plan_append_inside(p, task, step);
+    return 0;
+}
+
+int plan_server_answer(struct plan *p, const struct source_message *m, struct slice body)
+{
+    uint32_t i = plan_exchange_at(p, m->request_place), step;
+    if (i == PLAN_NONE || p->exchanges[i].outcome != PLAN_PENDING) {
+        p->unplaced++;
+        return 0;
+    }
+    int st = step_of(p, m, PLAN_ANSWER, &step);
+    if (st < 0)
+        return st;
+    if (body.p != NULL && slice_is(p->topics[p->exchanges[i].topic].method, "initialize")) {
+        struct rpc rpc;
+        if (rpc_read(body, &rpc) == 0)
+            plan_learn_version(p, false, json_get(rpc.result, "protocolVersion"));
+    }
+    plan_deactivate(p, i, true);
+    struct plan_exchange *x = &p->exchanges[i];
+    plan_append_inside(p, i, step);
+    x->outcome = PLAN_ANSWERED;
+    x->end_us = m->t_us;
+    x->answer = step;
+    p->ends_listen = plan_is_listen(p, i);
+    if (p->ends_listen)
+        set_behind(p, step, x->place);
+    else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
+        p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
+    plan_set_anchor(p, m->place, ANCHOR_OUTCOME, i);
+    return 0;
+}

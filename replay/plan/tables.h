@@ -1,0 +1,55 @@
+/* tables.h - struct plan: its tables, and its state while messages are added. */
+#ifndef MI_REPLAY_PLAN_TABLES_H
+#define MI_REPLAY_PLAN_TABLES_H
+
+#include "base/grow.h"
+#include "replay/plan/exchanges.h"
+#include "replay/plan/map.h"
+
+struct listen {
+    uint64_t id_hash;
+    uint32_t exchange;
+};
+
+struct plan {
+    const struct canon_rules *rules; /* borrowed */
+    struct plan_exchange *exchanges; /* all owned */
+    struct plan_step *steps;
+    struct plan_question *questions;
+    struct plan_notification *notifications;
+    struct plan_topic *topics;
+    struct plan_group *groups;
+    struct listen *listens;
+    uint32_t *undecided; /* questions whose request is not known yet */
+    uint32_t exchanges_n, steps_n, questions_n, notifications_n, topics_n, groups_n, listens_n,
+        undecided_n;
+    size_t exchanges_cap, steps_cap, questions_cap, notifications_cap, topics_cap, groups_cap,
+        listens_cap, undecided_cap;
+    struct map topic_map, group_map;
+    struct map token_map; /* the newest exchange with a progress token */
+    struct map task_map;  /* the question whose answer named a task of the client */
+    struct plan_list start;
+    struct plan_anchor anchor;          /* the last event */
+    struct plan_anchor quiet;           /* the last event that is not a request */
+    uint64_t reached;                   /* place of the last event or request */
+    uint32_t active_first, active_last; /* active exchanges, oldest first */
+    uint32_t active_n;
+    uint32_t burst, stimuli; /* numbers given so far */
+    int64_t stimulus_us;     /* time of the last stimulus */
+    struct buf key;          /* owned; scratch */
+    char version[2][32];     /* see plan_version(): [0] of initialize, [1] modern */
+    bool finished, server_ended;
+    bool ends_listen; /* the message being added ends a subscription */
+    int64_t last_t_us;
+    uint64_t busy; /* place of the last message that does not end a subscription */
+    int64_t busy_us;
+    uint32_t unplaced; /* see plan_unplaced() */
+};
+
+/* Makes room for one more entry. 0, MI_EFULL or MI_ENOMEM. */
+#define PLAN_ROOM(p, what)                                                                         \
+    ((p)->what##_n >= PLAN_NONE / 2                    ? MI_EFULL                                  \
+     : GROW((p)->what, (p)->what##_n, (p)->what##_cap) ? 0                                         \
+                                                       : MI_ENOMEM)
+
+#endif

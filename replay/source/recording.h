@@ -1,0 +1,73 @@
+/* recording.h - a recording to replay: a session of the vault, or a cassette.
+ *
+ * A session is read page by page, and large bodies are read when they are needed: memory does not grow with the
+ * session. A cassette is read into memory and validated as a whole first.
+ *
+ * Probe     some clients first send `server/discover` to a separate process (mcp-wire.md 3.3). If the previous session
+ *           was such a probe of the same server, its messages come first.
+ * Rules     never writes. Messages that the client did not receive are left out: dropped lines, noise, and the
+ *           interposer's own messages to the server.
+ * Form      requests are compared in sanitized form, as the recording stores them: source_form() sanitizes a live message
+ *           with the rules of the recording. A recording without rules stores messages unchanged.
+ * Owns      the texts that it has read; the query of a session is borrowed and must outlive the source.
+ * Lifetime  slices of a message are valid until the next call on the source; the info as long as the source is open.
+ * Errors    one sentence in `error` or source_error().
+ * Blocks    on the disk. */
+#ifndef MI_REPLAY_SOURCE_RECORDING_H
+#define MI_REPLAY_SOURCE_RECORDING_H
+
+#include "vault/query/reader.h"
+#include "wire/rpc.h"
+
+struct source;
+
+/* Metadata of the session, or the header of the cassette. */
+struct source_info {
+    struct slice uid, name, protocol_version, record_level, end_reason;
+    bool has_exit_status;
+    int64_t exit_status;
+    bool server_ended; /* the session ended because the server exited */
+};
+
+struct source_message {
+    uint64_t place;         /* ascending; names the message to source_body() */
+    uint64_t request_place; /* of an answer or a cancellation: place of its request; else 0 */
+    int64_t t_us;
+    bool from_client;
+    bool in_batch;  /* a member of an array line */
+    bool is_stderr; /* a line of the server's stderr, not a message */
+    enum rpc_kind kind;
+    struct slice id;   /* JSON text */
+    struct slice body; /* {NULL, 0}: large (call source_body()) or not recorded */
+    bool lost;         /* the body was not recorded */
+};
+
+/* `session` comes from query_session() or source_pick(); its slices are invalid after the call. 0, MI_EINVAL (cannot
+ * be replayed), MI_ENOMEM or MI_ESTORE. */
+MI_MUST int source_open_session(struct source **ret, struct query *q,
+                                const struct query_session *session, struct buf *error);
+MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
+void source_close(struct source *s); /* NULL is allowed */
+
+const struct source_info *source_info(const struct source *s);
+/* The next message. 0, MI_ENOENT (no more messages), MI_ESTORE, MI_EIO or MI_ENOMEM. */
+MI_MUST int source_next(struct source *s, struct source_message *ret);
+/* Appends the whole body to b. 0, MI_ENOENT (deleted or not recorded), MI_ESTORE, MI_EIO, MI_ENOMEM. */
+MI_MUST int source_body(struct source *s, uint64_t place, struct buf *b);
+const char *source_error(struct source *s);
+/* Sanitizes a message with the rules of the recording. *ret may be the message itself; it is valid until the
+ * next call. 0 or MI_ENOMEM. */
+MI_MUST int source_form(struct source *s, struct slice message, struct slice *ret);
+/* The recording was made by another version of the sanitizer: pass its messages through source_form(), too. */
+bool source_form_is_old(const struct source *s);
+/* The `seq` of a message in its session. */
+uint64_t source_seq(uint64_t place);
+
+/* The newest session that has ended and is not just a probe; only of this name unless NULL. `running` returns
+ * whether a session without a recorded end is still running (NULL: it always is). 0, MI_ENOENT, MI_ESTORE or
+ * MI_ENOMEM. */
+typedef bool (*source_running_fn)(const struct query_session *s);
+MI_MUST int source_pick(struct query *q, const char *name, source_running_fn running,
+                        struct query_session *ret, struct buf *error);
+
+#endif

@@ -1,0 +1,131 @@
+#include "replay/source/rows.h"
+
+#include "base/grow.h"
+#include "redact/sanitizer.h"
+
+#include <stdlib.h>
+
+uint64_t source_seq(uint64_t place)
+{
+    return place & (PLACE_PROBE - 1);
+}
+
+void source_close(struct source *s)
+{
+    if (s == NULL)
+        return;
+    free(s->rows);
+    buf_close(&s->text);
+    buf_close(&s->info_text);
+    buf_close(&s->error);
+    buf_close(&s->form);
+    redact_close(s->redact);
+    free(s);
+}
+
+/* ---- messages ---- */
+
+/* false: neither a message nor a line of stderr: replays leave it out. */
+static bool rpc_kind_of(enum row_kind kind, enum rpc_kind *ret)
+{
+    static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_NOTIFICATION, RPC_RESULT, RPC_ERROR};
+    for (size_t i = 0; i < MI_COUNT(kinds); i++) {
+        if (row_kind_of(kinds[i]) != kind)
+            continue;
+        *ret = kinds[i];
+        return true;
+    }
+    return false;
+}
+
+static void keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *ret_n)
+{
+    *ret_at = b->n;
+    *ret_n = text.n;
+    buf_slice_add(b, text);
+}
+
+bool source_take(struct source *s, const struct query_message *m, uint64_t place_base)
+{
+    struct source_row r = {0};
+    bool from_client = m->direction == ROW_C2S;
+    r.m.is_stderr = m->kind == KIND_STDERR;
+    if (m->direction == ROW_DIRECTION_UNKNOWN ||
+        (!r.m.is_stderr && !rpc_kind_of(m->kind, &r.m.kind)))
+        return true;
+    if (r.m.is_stderr) /* always from the server */
+        from_client = false;
+    else if (from_client ? m->origin != ROW_PEER : m->action != ROW_FORWARDED)
+        return true;
+    r.m.place = place_base + (uint64_t)m->seq;
+    r.m.request_place = m->request_seq != 0 ? place_base + (uint64_t)m->request_seq : 0;
+    r.m.t_us = m->t_us;
+    r.m.from_client = from_client;
+    r.m.in_batch = m->batch_seq != 0;
+    r.has_id = m->rpc_id.p != NULL;
+    r.has_body = m->body.p != NULL;
+    r.m.lost = !r.has_body && !m->is_large;
+    if (r.has_id)
+        keep_text(&s->text, m->rpc_id, &r.id_at, &r.id_n);
+    if (r.has_body)
+        keep_text(&s->text, m->body, &r.body_at, &r.body_n);
+    if (!GROW(s->rows, s->rows_n, s->rows_cap))
+        return false;
+    s->rows[s->rows_n++] = r;
+    return !s->text.failed;
+}
+
+/* Whether the server ended the session, not the client or the interposer. */
+static bool ended_by_server(struct slice reason)
+{
+    return reason.p != NULL && !slice_is(reason, "client-closed") && !slice_is(reason, "signal") &&
+           !slice_is(reason, "record-error");
+}
+
+/* ---- the session ---- */
+
+static int open_rules(struct source *s, const struct query_session *session, struct buf *error)
+{
+    struct buf now = {0};
+    if (session->redact_rules.p == NULL)
+        return 0;
+    int st = redact_open_rules(&s->redact, session->redact_rules, error);
+    if (st < 0)
+        return st;
+    redact_rules(s->redact, &now);
+    s->redact_old = !slice_eq(buf_slice(&now), session->redact_rules);
+    s->redact_content =
+        session->record_level.p != NULL && slice_is(session->record_level, "standard");
+    st = now.failed ? MI_ENOMEM : 0;
+    buf_close(&now);
+    return st;
+}
+
+int source_take_info(struct source *s, const struct query_session *session, struct buf *error)
+{
+    struct source_info *in = &s->info;
+    const struct slice from[] = {session->uid, session->name, session->protocol_version,
+                                 session->record_level, session->end_reason};
+    struct slice *const to[] = {&in->uid, &in->name, &in->protocol_version, &in->record_level,
+                                &in->end_reason};
+    if (session->record_level.p != NULL && slice_is(session->record_level, "minimal")) {
+        buf_adds(error, "it was recorded with --record minimal, without message bodies, and cannot "
+                        "be replayed; record it again with --record standard");
+        return MI_EINVAL;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < MI_COUNT(from); i++)
+        n += from[i].n;
+    if (!buf_reserve(&s->info_text, n + 64))
+        return MI_ENOMEM;
+    for (size_t i = 0; i < MI_COUNT(from); i++) {
+        size_t at = s->info_text.n;
+        buf_slice_add(&s->info_text, from[i]);
+        *to[i] =
+            from[i].p != NULL ? (struct slice){s->info_text.p + at, from[i].n} : (struct slice){0};
+    }
+    in->has_exit_status = session->has_exit_status;
+    in->exit_status = session->exit_status;
+    in->server_ended = ended_by_server(session->end_reason);
+    return open_rules(s, session, error);
+}

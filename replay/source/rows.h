@@ -1,0 +1,45 @@
+/* rows.h - struct source: messages read but not yet returned, and the metadata of the session. */
+#ifndef MI_REPLAY_SOURCE_ROWS_H
+#define MI_REPLAY_SOURCE_ROWS_H
+
+#include "replay/source/recording.h"
+
+/* A place is the seq plus the part in the bits above it: the probe precedes its session. */
+#define PLACE_BITS 40
+#define PLACE_PROBE ((uint64_t)1 << PLACE_BITS)
+#define PLACE_MAIN ((uint64_t)2 << PLACE_BITS)
+
+struct source_row {
+    struct source_message m; /* its slices are empty: source.text may move, see the offsets below */
+    size_t id_at, id_n, body_at, body_n;
+    bool has_id, has_body;
+};
+
+struct source {
+    struct source_info info;
+    struct buf info_text;  /* owned; text of the info */
+    struct buf error;      /* owned */
+    struct redact *redact; /* owned; the rules of the recording; NULL: recorded without rules */
+    bool redact_content, redact_old;
+    struct buf form;         /* owned; result of source_form() */
+    struct source_row *rows; /* owned; all of a cassette, or one page of a session */
+    size_t rows_n, rows_cap, next;
+    struct buf text; /* owned; text of the rows */
+    /* The rest is only used for a session: */
+    struct query *q; /* borrowed; NULL: a cassette */
+    struct part {
+        int64_t session_id, next_seq;
+        char uid[32]; /* NUL-ended */
+        uint64_t place;
+        bool discover_only;
+    } part[2]; /* the probe, if any, then the session */
+    size_t parts, at_part;
+};
+
+/* Adds a message unless replays leave it out. false: out of memory. */
+bool source_take(struct source *s, const struct query_message *m, uint64_t place_base);
+/* Copies the metadata of the session. 0, MI_EINVAL with the reason in error, or MI_ENOMEM. */
+MI_MUST int source_take_info(struct source *s, const struct query_session *session,
+                             struct buf *error);
+
+#endif

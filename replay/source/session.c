@@ -1,0 +1,267 @@
+#include "replay/source/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIRST_PAGE 48 /* rows; small, so that the first request is answered soon */
+#define PROBE_ROWS 64
+#define PROBE_SESSIONS 8
+#define PROBE_BEFORE_US (60 * (int64_t)1000000) /* at most, from a probe to its session */
+
+static int fail(struct source *s, int st)
+{
+    if (st != MI_ENOMEM) {
+        buf_clear(&s->error);
+        buf_adds(&s->error, query_error(s->q));
+    }
+    return st;
+}
+
+/* ---- pages ---- */
+
+struct page {
+    struct source *s;
+    struct part *part;
+    size_t rows;
+    bool failed, full;
+};
+
+static bool is_discover(const struct query_message *m)
+{
+    return (m->method.p != NULL && slice_is(m->method, "server/discover")) ||
+           (m->request_method.p != NULL && slice_is(m->request_method, "server/discover"));
+}
+
+static bool on_row(void *ctx, const struct query_message *m)
+{
+    struct page *p = ctx;
+    p->part->next_seq = m->seq + 1;
+    p->rows++;
+    if (!p->part->discover_only || is_discover(m))
+        p->failed = !source_take(p->s, m, p->part->place);
+    p->full = p->rows >= QUERY_PAGE_ROWS || p->s->text.n >= QUERY_PAGE_BYTES;
+    return !p->failed && !p->full;
+}
+
+int source_next_page(struct source *s)
+{
+    s->next = s->rows_n = 0;
+    buf_clear(&s->text);
+    while (s->rows_n == 0 && s->at_part < s->parts) {
+        struct page p = {.s = s, .part = &s->part[s->at_part]};
+        int64_t from = p.part->next_seq;
+        int64_t to = from == 1 ? FIRST_PAGE : INT64_MAX;
+        int st = query_timeline(s->q, p.part->session_id, from, to, on_row, NULL, &p);
+        if (st < 0)
+            return fail(s, st);
+        if (p.failed)
+            return MI_ENOMEM;
+        if (from == 1 && !p.full)
+            p.part->next_seq = FIRST_PAGE + 1;
+        else if (p.rows == 0)
+            s->at_part++;
+    }
+    return s->rows_n > 0 ? 0 : MI_ENOENT;
+}
+
+struct one {
+    struct source *s;
+    struct slice uid;
+    struct buf *b;
+    int status;
+};
+
+static bool on_one(void *ctx, const struct query_message *m)
+{
+    struct one *o = ctx;
+    if (m->is_large) {
+        o->status = query_body(o->s->q, o->uid, m, (size_t)m->body_length, o->b);
+    } else if (m->body.p != NULL) {
+        buf_slice_add(o->b, m->body);
+        o->status = o->b->failed ? MI_ENOMEM : 0;
+    }
+    return false;
+}
+
+int source_session_body(struct source *s, uint64_t place, struct buf *b)
+{
+    const struct part *part = &s->part[0];
+    if (s->parts == 2 && place >= s->part[1].place)
+        part = &s->part[1];
+    struct one o = {.s = s, .uid = slice_of(part->uid), .b = b, .status = MI_ENOENT};
+    int64_t seq = (int64_t)source_seq(place);
+    buf_clear(&s->error);
+    int st = query_timeline(s->q, part->session_id, seq, seq, on_one, NULL, &o);
+    if (st < 0)
+        return fail(s, st);
+    if (o.status == MI_EIO)
+        return fail(s, MI_EIO);
+    if (o.status == MI_ENOENT)
+        buf_printf(&s->error, "message seq=%lld is missing from the vault", (long long)seq);
+    return o.status;
+}
+
+/* ---- finding the session and its probe ---- */
+
+struct request_counts {
+    size_t requests, discovers;
+};
+
+static bool on_counted(void *ctx, const struct query_message *m)
+{
+    struct request_counts *l = ctx;
+    if (m->direction != ROW_C2S || m->kind != KIND_REQUEST || m->origin != ROW_PEER)
+        return true;
+    l->requests++;
+    l->discovers += is_discover(m);
+    return l->requests == l->discovers; /* one other request is enough */
+}
+
+static int count_requests(struct query *q, int64_t session_id, struct request_counts *ret)
+{
+    *ret = (struct request_counts){0};
+    return query_timeline(q, session_id, 1, PROBE_ROWS, on_counted, NULL, ret);
+}
+
+static bool on_server(void *ctx, const struct query_message *m)
+{
+    bool *spoke = ctx;
+    *spoke = m->direction == ROW_S2C && m->origin == ROW_PEER;
+    return !*spoke;
+}
+
+/* Whether the server sent anything; a session whose server failed to start cannot be replayed. 1, 0 or an error. */
+static int server_started(struct query *q, const struct query_session *s)
+{
+    bool spoke = false;
+    if (!slice_is(s->end_reason, "server-failed"))
+        return 1;
+    int st = query_timeline(q, s->id, 1, PROBE_ROWS, on_server, NULL, &spoke);
+    return st < 0 ? st : spoke;
+}
+
+struct search {
+    struct query *q;
+    const char *name; /* NULL: any */
+    source_running_fn running;
+    int64_t found; /* session id; 0: none yet */
+    int status;
+};
+
+static bool on_candidate(void *ctx, const struct query_session *s)
+{
+    struct search *f = ctx;
+    struct request_counts l;
+    if (f->name != NULL && (s->name.p == NULL || !slice_is(s->name, f->name)))
+        return true;
+    if (s->ended_at_us == 0 && (f->running == NULL || f->running(s)))
+        return true;
+    f->status = count_requests(f->q, s->id, &l);
+    int had = f->status >= 0 ? server_started(f->q, s) : f->status;
+    f->status = had < 0 ? had : 0;
+    if (f->status < 0)
+        return false;
+    if (l.requests == l.discovers || had == 0)
+        return true;
+    f->found = s->id;
+    return false;
+}
+
+int source_pick(struct query *q, const char *name, source_running_fn running,
+                struct query_session *ret, struct buf *error)
+{
+    struct search f = {.q = q, .name = name, .running = running};
+    int st = query_sessions(q, 0, on_candidate, &f);
+    if (st == 0)
+        st = f.status;
+    if (st == 0 && f.found != 0)
+        st = query_session_by_id(q, f.found, ret);
+    if (st < 0) {
+        if (st != MI_ENOMEM)
+            buf_adds(error, query_error(q));
+        return st;
+    }
+    if (f.found != 0)
+        return 0;
+    buf_printf(error, "no finished session to replay in %s", query_vault(q));
+    if (name != NULL)
+        buf_printf(error, ", with the name '%s'", name);
+    buf_adds(error, "; see: mcp-interposer sessions");
+    return MI_ENOENT;
+}
+
+static void add_part(struct source *s, const struct query_session *session, uint64_t place,
+                     bool discover_only)
+{
+    struct part *part = &s->part[s->parts++];
+    *part = (struct part){
+        .session_id = session->id,
+        .next_seq = 1,
+        .place = place,
+        .discover_only = discover_only,
+    };
+    if (session->uid.n < sizeof part->uid)
+        memcpy(part->uid, session->uid.p, session->uid.n);
+}
+
+/* Whether this earlier session is a probe of the same command. 1, 0 or an error. */
+static int is_probe_for(struct query *q, const struct query_session *probe, struct slice command,
+                        int64_t started_at_us)
+{
+    struct request_counts l;
+    if (probe->started_at_us < started_at_us - PROBE_BEFORE_US ||
+        !slice_eq(probe->command, command))
+        return 0;
+    int st = count_requests(q, probe->id, &l);
+    return st < 0 ? st : l.discovers > 0 && l.requests == l.discovers;
+}
+
+/* Checks several earlier sessions, because others may have started after the probe. */
+static int add_probe(struct source *s, struct query_session of, struct slice command)
+{
+    struct request_counts l;
+    struct query_session probe;
+    int st = count_requests(s->q, of.id, &l);
+    if (st < 0 || l.discovers > 0) /* it contains its own probe */
+        return st;
+    for (int64_t id = of.id - 1; id > 0 && id >= of.id - PROBE_SESSIONS; id--) {
+        st = query_session_by_id(s->q, id, &probe);
+        if (st == MI_ENOENT)
+            continue;
+        int yes = st < 0 ? st : is_probe_for(s->q, &probe, command, of.started_at_us);
+        if (yes < 0)
+            return yes;
+        if (yes > 0) {
+            add_part(s, &probe, PLACE_PROBE, true);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+int source_open_session(struct source **ret, struct query *q, const struct query_session *session,
+                        struct buf *error)
+{
+    struct source *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->q = q;
+    int st = source_take_info(s, session, error);
+    if (st == 0) {
+        struct buf command = {0}; /* searching for the probe invalidates the session's text */
+        struct query_session main_part = *session;
+        buf_slice_add(&command, session->command);
+        main_part.uid = s->info.uid;
+        st = command.failed ? MI_ENOMEM : add_probe(s, main_part, buf_slice(&command));
+        add_part(s, &main_part, PLACE_MAIN, false);
+        buf_close(&command);
+        if (st < 0 && st != MI_ENOMEM)
+            buf_adds(error, query_error(q));
+    }
+    if (st < 0) {
+        source_close(s);
+        return st;
+    }
+    *ret = s;
+    return 0;
+}

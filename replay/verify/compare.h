@@ -1,0 +1,33 @@
+/* compare.h - compares a recorded result or error with the live one.
+ *
+ * Rules     the order of keys, white space and the spelling of strings and numbers are ignored. Lists of tools,
+ *           prompts, resources and templates have no order: their entries are paired by name or URI.
+ *           Values that a server generates are ignored: `_meta`, cursors, request states, task ids and their
+ *           times, the version of the server; and the values at --ignore (the root is the result or the error).
+ *           Where the sanitizer changed the recording, `[redacted:…]` matches any value and `… [+N chars]` any
+ *           end of the text.
+ * Owns      nothing.
+ * Blocks    never. Pure; recursion as deep as the text. */
+#ifndef MI_REPLAY_VERIFY_COMPARE_H
+#define MI_REPLAY_VERIFY_COMPARE_H
+
+#include "wire/json/pointer.h"
+#include "wire/json/scan.h"
+
+struct compare_difference {
+    struct slice pointer;        /* "": the whole value */
+    struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
+    bool in_schema;              /* inside the schema of a tool */
+    bool is_entry;               /* a whole entry of a list: a tool, a prompt, a resource */
+};
+typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
+
+/* Reports each difference until the callback returns false. 0, or MI_ENOMEM. */
+MI_MUST int compare_values(struct json_value recorded, struct json_value live,
+                           const struct pointers *ignore, compare_fn fn, void *ctx);
+
+/* How the sanitizer changed this text. */
+enum compare_cut { COMPARE_WHOLE, COMPARE_REDACTED, COMPARE_TRUNCATED };
+enum compare_cut compare_cut(struct slice text);
+
+#endif

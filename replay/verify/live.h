@@ -1,0 +1,34 @@
+/* live.h - the process of a live server, and lines to and from it.
+ *
+ * Rules     the server runs in a process group of its own, inherits our standard error, and is killed when we exit.
+ * Owns      the process and its pipes.
+ * Lifetime  a line is valid until the next call.
+ * Errors    a server that has exited is LIVE_ENDED, not a failure.
+ * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
+#ifndef MI_REPLAY_VERIFY_LIVE_H
+#define MI_REPLAY_VERIFY_LIVE_H
+
+#include "base/buf.h"
+
+#define LIVE_LINE_MAX ((size_t)128 << 20)
+
+struct live;
+
+enum live_result {
+    LIVE_LINE,
+    LIVE_TIMEOUT, /* the deadline passed */
+    LIVE_ENDED,   /* the server closed its output, and all of it was read */
+    LIVE_FAILED,  /* a line over LIVE_LINE_MAX, or out of memory */
+};
+
+/* 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
+MI_MUST int live_open(struct live **ret, char *const *argv, struct buf *error);
+/* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
+MI_MUST int live_send(struct live *l, struct slice line);
+/* until_us: by clock_mono_us(). */
+MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
+/* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
+ * exit status as a shell does. */
+int live_close(struct live *l, int64_t grace_us);
+
+#endif

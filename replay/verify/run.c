@@ -1,0 +1,222 @@
+#include "replay/verify/run.h"
+
+#include "base/clock.h"
+#include "replay/source/sanitize.h"
+#include "replay/verify/ask.h"
+#include "replay/verify/skip.h"
+#include "wire/json/text.h"
+
+const char *verify_verdict_name(enum verify_verdict verdict)
+{
+    static const char *const names[VERIFY_VERDICTS] = {"match", "changed",   "schema-changed",
+                                                       "gone",  "no-answer", "skipped"};
+    return names[verdict];
+}
+
+/* ---- comparing ---- */
+
+/* The differences of one answer, copied because the next message invalidates the texts. */
+struct differences {
+    struct verify_result *r;
+    struct buf text; /* owned; of the listed differences */
+    struct span {
+        size_t at, n;
+        bool exists;
+    } spans[VERIFY_DIFFERENCES_MAX][3];
+    bool all_schema, entry_gone;
+};
+
+static void copy(struct differences *g, struct span *s, struct slice text)
+{
+    *s = (struct span){.at = g->text.n, .n = text.n, .exists = text.p != NULL};
+    buf_slice_add(&g->text, text);
+}
+
+static void copy_value(struct differences *g, struct span *s, struct slice pointer,
+                       struct slice value)
+{
+    struct buf sanitized = {0};
+    if (value.p != NULL && sanitize_value(&sanitized, pointer, value) < 0)
+        g->text.failed = true;
+    copy(g, s, value.p != NULL ? buf_slice(&sanitized) : value);
+    buf_close(&sanitized);
+}
+
+static bool on_difference(void *ctx, const struct compare_difference *d)
+{
+    struct differences *g = ctx;
+    g->all_schema = g->all_schema && d->in_schema;
+    g->entry_gone = g->entry_gone || (d->is_entry && d->live.p == NULL);
+    if (g->r->differences < VERIFY_DIFFERENCES_MAX) {
+        struct span *s = g->spans[g->r->differences];
+        copy(g, &s[0], d->pointer);
+        copy_value(g, &s[1], d->pointer, d->recorded);
+        copy_value(g, &s[2], d->pointer, d->live);
+    }
+    g->r->differences++;
+    return true;
+}
+
+static struct slice span_text(const struct differences *g, struct span s)
+{
+    return s.exists ? (struct slice){g->text.p + s.at, s.n} : (struct slice){0};
+}
+
+static void show_differences(struct differences *g)
+{
+    size_t n = size_min(g->r->differences, VERIFY_DIFFERENCES_MAX);
+    for (size_t i = 0; i < n; i++)
+        g->r->difference[i] =
+            (struct verify_difference){span_text(g, g->spans[i][0]), span_text(g, g->spans[i][1]),
+                                       span_text(g, g->spans[i][2])};
+}
+
+/* Does the live server no longer have the method, tool or resource? */
+static bool is_gone(const struct verify *v, const struct rpc *request, const struct rpc *live)
+{
+    int64_t code = 0;
+    if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
+        (code == -32601 || (code == -32002 && rpc_method_is(request, "resources/read"))))
+        return true;
+    if (!rpc_method_is(request, "tools/call") || !v->knows_live_tools)
+        return false;
+    const struct verify_tool *t = verify_tool(v, json_string_raw(request->name));
+    return t == NULL || !t->live;
+}
+
+static int compare_answers(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                           const struct rpc *live, struct differences *g)
+{
+    bool both_errors = recorded->kind == RPC_ERROR && live->kind == RPC_ERROR;
+    int st = 0;
+    if (recorded->kind != live->kind)
+        (void)on_difference(
+            g, &(struct compare_difference){
+                   .pointer = slice_of(""),
+                   .recorded =
+                       recorded->kind == RPC_ERROR ? recorded->error.text : recorded->result.text,
+                   .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
+    else
+        st = compare_values(both_errors ? recorded->error : recorded->result,
+                            both_errors ? live->error : live->result, v->cfg->ignore, on_difference,
+                            g);
+    struct verify_result *r = g->r;
+    r->verdict = r->differences == 0 ? VERIFY_MATCH
+                 : g->entry_gone || (recorded->kind == RPC_RESULT && is_gone(v, request, live))
+                     ? VERIFY_GONE
+                 : g->all_schema ? VERIFY_SCHEMA
+                                 : VERIFY_CHANGED;
+    return st < 0 || g->text.failed ? verify_no_memory(v) : 0;
+}
+
+/* ---- the run ---- */
+
+static int learn(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                 const struct rpc *live)
+{
+    int st = verify_learn_handles(v, recorded->result, live->result);
+    if (st == 0 && live->kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
+        st = verify_learn_tools(v, live->result, true);
+    return st;
+}
+
+static void no_answer(const struct verify *v, struct verify_result *r)
+{
+    r->verdict = VERIFY_SILENT;
+    r->reason = v->ended ? "the server has exited" : "no answer before the deadline";
+    r->remedy = v->ended ? NULL : "give it longer with --timeout";
+}
+
+static int exchange(struct verify *v, const struct rpc *request, const struct rpc *recorded,
+                    struct verify_result *r)
+{
+    struct differences d = {.r = r, .all_schema = true};
+    struct rpc live;
+    bool answered;
+    int64_t began = clock_mono_us();
+    int st = verify_ask(v, request, &live, &answered);
+    if (st == 0 && !answered) {
+        no_answer(v, r);
+    } else if (st == 0) {
+        r->took_us = clock_mono_us() - began;
+        st = learn(v, request, recorded, &live);
+        if (st == 0)
+            st = compare_answers(v, request, recorded, &live, &d);
+        if (st == 0)
+            st = verify_rewrite(v, &live, recorded->id.text, false, &v->shown);
+        r->live = buf_slice(&v->shown);
+    }
+    if (st == 0) {
+        show_differences(&d);
+        v->fn(v->ctx, r);
+    }
+    buf_close(&d.text);
+    return st;
+}
+
+static int do_request(struct verify *v, uint32_t i)
+{
+    struct rpc request, recorded = {0};
+    uint32_t answer = v->items[i].answer;
+    const struct verify_skip *skip;
+    int st = verify_body(v, i, &v->request);
+    if (st < 0 || rpc_read(buf_slice(&v->request), &request) < 0)
+        return st;
+    if (answer != VERIFY_NONE && !v->items[answer].lost) {
+        st = verify_body(v, answer, &v->recorded);
+        if (st < 0 || rpc_read(buf_slice(&v->recorded), &recorded) < 0)
+            return st;
+    }
+    struct verify_result r = {
+        .verdict = VERIFY_SKIPPED,
+        .seq = (int64_t)source_seq((uint64_t)v->items[i].place),
+        .method = request.method,
+        .target = rpc_target(&request),
+        .answer_seq =
+            answer != VERIFY_NONE ? (int64_t)source_seq((uint64_t)v->items[answer].place) : 0,
+    };
+    st = verify_skip(v, i, &request, &recorded, &skip);
+    if (st < 0)
+        return st;
+    if (skip != NULL) {
+        r.reason = skip->reason;
+        r.remedy = skip->remedy;
+        v->fn(v->ctx, &r);
+        return 0;
+    }
+    v->initialized = v->initialized || rpc_method_is(&request, "initialize");
+    return exchange(v, &request, &recorded, &r);
+}
+
+static int do_notification(struct verify *v, uint32_t i)
+{
+    struct rpc m;
+    int st = verify_body(v, i, &v->request);
+    if (st < 0 || rpc_read(buf_slice(&v->request), &m) < 0 ||
+        rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
+        return st; /* verify waits for each answer instead */
+    return live_send(v->server, m.text);
+}
+
+int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,
+               struct buf *error)
+{
+    struct verify v = {.cfg = cfg, .source = source, .fn = fn, .ctx = ctx, .error = error};
+    int st = verify_load(&v);
+    if (st == 0)
+        st = live_open(&v.server, cfg->argv, error);
+    for (uint32_t i = 0; st == 0 && i < v.n; i++) {
+        const struct verify_item *it = &v.items[i];
+        if (!it->from_client || it->lost)
+            continue;
+        if (it->kind == RPC_REQUEST)
+            st = do_request(&v, i);
+        else if (it->kind == RPC_NOTIFICATION)
+            st = do_notification(&v, i);
+    }
+    (void)live_close(v.server, cfg->grace_us);
+    verify_close(&v);
+    if (st == MI_ENOMEM && error->n == 0)
+        buf_adds(error, "out of memory");
+    return st;
+}

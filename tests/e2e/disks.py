@@ -1,0 +1,50 @@
+"""Small file systems of a case's own, for tests of a full disk or of full shared memory."""
+import ctypes
+import os
+import subprocess
+
+import lib
+from lib import Skip
+
+_private = []
+
+
+def private_mounts():
+    """Mounts in a private namespace, which end with this process."""
+    if not lib.ROOT_USER:
+        raise Skip("mounting needs root")
+    if not _private:
+        new_namespace = 0x00020000      # CLONE_NEWNS
+        if ctypes.CDLL(None, use_errno=True).unshare(new_namespace) != 0:
+            raise Skip(f"no mounts of our own here: {os.strerror(ctypes.get_errno())}")
+        r = subprocess.run(["mount", "--make-rprivate", "/"], capture_output=True, text=True)
+        if r.returncode != 0:
+            raise Skip(f"no mounts of our own here: {r.stderr.strip()}")
+        _private.append(True)
+
+
+def mount(t, size, name="disk"):
+    """A small file system of our own."""
+    private_mounts()
+    folder = t.tmp / name
+    folder.mkdir()
+    r = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "e2e", folder],
+                       capture_output=True, text=True)
+    if r.returncode != 0:
+        raise Skip(f"no tmpfs can be mounted here: {r.stderr.strip()}")
+    t.closing.callback(lambda: subprocess.run(["umount", "-l", folder], check=True))
+    return folder
+
+
+def fill(folder):
+    """Use up every byte of it."""
+    path = folder / "ballast"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    size = 1 << 16
+    while size:
+        try:
+            os.write(fd, b"\0" * size)
+        except OSError:
+            size //= 2
+    os.close(fd)
+    return path

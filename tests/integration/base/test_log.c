@@ -1,0 +1,121 @@
+/* A message cannot forge a log line. */
+#include "base/log.h"
+
+#include "base/buf.h"
+#include "tests/support/unit.h"
+
+#include <unistd.h>
+
+static void gather(void *ctx, struct slice line)
+{
+    buf_slice_add(ctx, line);
+}
+
+static int to_buffer(void **state)
+{
+    struct buf *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    *state = b;
+    log_set_sink(gather, b);
+    log_set_level(LOG_WARN);
+    return 0;
+}
+
+static int to_stderr_again(void **state)
+{
+    buf_close(*state);
+    free(*state);
+    log_set_sink(NULL, NULL);
+    log_set_level(LOG_WARN);
+    return 0;
+}
+
+static void test_log_line_has_program_level_and_text(void **state)
+{
+    struct buf *b = *state;
+    log_set_level(LOG_DEBUG);
+    log_error("cannot open file=%s", "x");
+    log_warn("n=%d", 7);
+    log_info("started");
+    log_debug("%s", "");
+    assert_string_equal(buf_str(b), "mcp-interposer: error: cannot open file=x\n"
+                                    "mcp-interposer: warn: n=7\n"
+                                    "mcp-interposer: info: started\n"
+                                    "mcp-interposer: debug: \n");
+}
+
+static void test_log_line_above_the_level_is_dropped(void **state)
+{
+    struct buf *b = *state;
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    for (int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
+        buf_clear(b);
+        log_set_level((enum log_level)level);
+        for (int at = LOG_ERROR; at <= LOG_DEBUG; at++)
+            log_line((enum log_level)at, "x");
+        struct buf want = {0};
+        for (int at = LOG_ERROR; at <= level; at++)
+            buf_printf(&want, "mcp-interposer: %s: x\n", words[at]);
+        assert_string_equal(buf_str(b), buf_str(&want));
+        buf_close(&want);
+    }
+}
+
+static void test_log_control_characters_become_visible_on_one_line(void **state)
+{
+    struct buf *b = *state;
+    log_warn("tool=%s", "a\nmcp-interposer: error: forged\r\x1b[2J\xe2\x80\xa8\xff");
+    assert_string_equal(
+        buf_str(b),
+        "mcp-interposer: warn: tool=a\\nmcp-interposer: error: forged\\r\\x1b[2J\\u{2028}\\xff\n");
+}
+
+static void test_log_long_line_is_truncated_and_ends_with_a_newline(void **state)
+{
+    struct buf *b = *state;
+    char text[3 * LOG_LINE_MAX];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    log_warn("%s", text);
+    assert_true(b->n > LOG_LINE_MAX / 2 && b->n <= LOG_LINE_MAX + 32);
+    assert_int_equal(b->p[b->n - 1], '\n');
+    size_t prefix = strlen("mcp-interposer: warn: ");
+    for (size_t i = prefix; i + 1 < b->n; i++)
+        assert_int_equal(b->p[i], 'x');
+}
+
+static void test_log_without_a_sink_writes_to_stderr(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    int kept = dup(STDERR_FILENO);
+    assert_true(kept >= 0);
+    log_set_sink(NULL, NULL);
+    assert_true(dup2(fds[1], STDERR_FILENO) >= 0);
+    log_warn("to stderr");
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    close(fds[1]);
+    char got[64] = "";
+    assert_int_equal(read(fds[0], got, sizeof got - 1), 32);
+    assert_string_equal(got, "mcp-interposer: warn: to stderr\n");
+    close(fds[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_log_line_has_program_level_and_text, to_buffer,
+                                        to_stderr_again),
+        cmocka_unit_test_setup_teardown(test_log_line_above_the_level_is_dropped, to_buffer,
+                                        to_stderr_again),
+        cmocka_unit_test_setup_teardown(test_log_control_characters_become_visible_on_one_line,
+                                        to_buffer, to_stderr_again),
+        cmocka_unit_test_setup_teardown(test_log_long_line_is_truncated_and_ends_with_a_newline,
+                                        to_buffer, to_stderr_again),
+        cmocka_unit_test_setup_teardown(test_log_without_a_sink_writes_to_stderr, to_buffer,
+                                        to_stderr_again),
+    };
+    return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}

@@ -1,0 +1,573 @@
+/* One direction: lines are forwarded unchanged, and a peer that does not read stops the reading. */
+#include "proxy/relay.h"
+
+#include "tests/support/unit.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Allocations of this size and more fail while it is not 0. */
+static size_t no_memory_from;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n)
+{
+    return no_memory_from != 0 && n >= no_memory_from ? NULL : __real_malloc(n);
+}
+void *__wrap_realloc(void *p, size_t n)
+{
+    return no_memory_from != 0 && n >= no_memory_from ? NULL : __real_realloc(p, n);
+}
+
+/* A relay from one pipe to another that forwards each line at once. */
+struct fixture {
+    struct ev_loop *loop;
+    struct relay r;
+    struct outbox box;
+    int in_w, out_r; /* the test's ends of the pipes */
+    struct buf got;  /* output */
+    struct buf
+        log; /* calls that were made: line, Long, last, end, broken (a write failed), unfinished */
+    uint64_t bytes; /* reported by read_bytes */
+    size_t lines;
+    bool stage; /* add lines to the outbox */
+};
+
+static void forward(struct fixture *f, const struct line *line)
+{
+    if (!f->stage)
+        return;
+    line->p[line->n] = '\n';
+    assert_int_equal(outbox_add(&f->box, line->chunk, line->p, line->n + 1), 0);
+    outbox_release(&f->box);
+}
+
+static void on_line(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    f->lines++;
+    forward(f, line);
+}
+
+static void on_long(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    assert_true(line->n > 0);
+    buf_addc(&f->log, 'L');
+}
+
+static void on_last(struct relay *r, struct line *line)
+{
+    struct fixture *f = r->data;
+    buf_addc(&f->log, 'l');
+    forward(f, line);
+}
+
+static void on_ended(struct relay *r)
+{
+    struct fixture *f = r->data;
+    assert_int_equal(r->in.fd, -1);
+    buf_addc(&f->log, 'e');
+}
+
+static void on_write_failed(struct relay *r)
+{
+    struct fixture *f = r->data;
+    assert_int_equal(r->out.fd, -1);
+    buf_addc(&f->log, 'b');
+}
+
+static void on_bytes(struct relay *r, const char *p, size_t n)
+{
+    struct fixture *f = r->data;
+    assert_non_null(p);
+    f->bytes += n;
+}
+
+static void on_unfinished(struct relay *r, size_t n)
+{
+    struct fixture *f = r->data;
+    buf_printf(&f->log, "u%zu", n);
+}
+
+static const struct relay_calls calls = {on_line,         on_long,  on_last,      on_ended,
+                                         on_write_failed, on_bytes, on_unfinished};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    int in[2], out[2];
+    f = (struct fixture){.stage = true};
+    signal(SIGPIPE, SIG_IGN);
+    f.loop = ev_loop_new(EVFLAG_AUTO);
+    if (f.loop == NULL || pipe2(in, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 || fcntl(out[1], F_SETPIPE_SZ, 4096) < 0)
+        return -1;
+    f.in_w = in[1];
+    f.out_r = out[0];
+    outbox_open(&f.box);
+    relay_open(&f.r, f.loop, &calls, &f, &f.box, (size_t)8 << 20);
+    relay_read_from(&f.r, stream_own(in[0]));
+    relay_write_to(&f.r, stream_own(out[1]));
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    no_memory_from = 0;
+    relay_close(&f->r);
+    relay_close(&f->r);
+    outbox_close(&f->box);
+    if (f->in_w >= 0)
+        close(f->in_w);
+    if (f->out_r >= 0)
+        close(f->out_r);
+    buf_close(&f->got);
+    buf_close(&f->log);
+    ev_loop_destroy(f->loop);
+    return 0;
+}
+
+static void turn(struct fixture *f)
+{
+    ev_run(f->loop, EVRUN_NOWAIT);
+    relay_flush(&f->r);
+}
+
+static size_t put(struct fixture *f, const char *p, size_t n)
+{
+    ssize_t done = write(f->in_w, p, n);
+    return done > 0 ? (size_t)done : 0;
+}
+
+static size_t take(struct fixture *f, size_t most)
+{
+    char part[4096];
+    ssize_t n = read(f->out_r, part, size_min(most, sizeof part));
+    if (n > 0)
+        buf_add(&f->got, part, (size_t)n);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Writes all of the text and runs the loop until all of it is forwarded. */
+static void through(struct fixture *f, const char *text, size_t n)
+{
+    int64_t until = clock_mono_us() + 20000000;
+    size_t at = 0, want = f->got.n + n;
+    while (f->got.n < want) {
+        at += put(f, text + at, n - at);
+        turn(f);
+        take(f, 4096);
+        assert_true(clock_mono_us() < until);
+    }
+}
+
+static void turn_until(struct fixture *f, const char *log)
+{
+    int64_t until = clock_mono_us() + 20000000;
+    while (strcmp(buf_str(&f->log), log) != 0) {
+        turn(f);
+        take(f, 4096);
+        if (clock_mono_us() > until)
+            fail_msg("the calls were %s, wanted %s", buf_str(&f->log), log);
+    }
+}
+
+static void test_relay_lines_are_forwarded_unchanged(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = {0};
+    struct unit_random rnd = {41};
+    size_t lines = 0;
+    while (text.n < (unit_slow() ? (size_t)300 << 10 : (size_t)6 << 20)) {
+        size_t n = unit_random(&rnd, unit_random(&rnd, 50) == 0 ? 200000 : 300);
+        for (size_t i = 0; i < n; i++)
+            buf_addc(&text, (char)('a' + (text.n + i) % 26));
+        buf_addc(&text, '\n');
+        lines++;
+    }
+    through(f, text.p, text.n);
+    assert_int_equal(f->got.n, text.n);
+    assert_memory_equal(f->got.p, text.p, text.n);
+    assert_int_equal(f->lines, lines);
+    assert_int_equal(f->bytes, text.n);
+    assert_string_equal(buf_str(&f->log), "");
+    buf_close(&text);
+}
+
+static void test_relay_end_is_reported_once_after_the_last_line(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\ntwo", 7);
+    turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "le");
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "le");
+    take(f, 100);
+    assert_string_equal(buf_str(&f->got), "one\ntwo\n");
+    assert_true(f->r.ended);
+}
+
+static void test_relay_end_after_a_newline_has_no_last_line(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\n", 4);
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "e");
+    assert_int_equal(f->lines, 1);
+}
+
+static void test_relay_too_long_line_is_reported_and_the_next_forwarded(void **state)
+{
+    struct fixture *f = *state;
+    char lots[4096];
+    memset(lots, 'x', sizeof lots);
+    for (size_t done = 0; done <= (size_t)8 << 20;) {
+        done += put(f, lots, sizeof lots);
+        turn(f);
+    }
+    put(f, "\nnext\n", 6);
+    turn_until(f, "L");
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 5 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "next\n");
+}
+
+/* The peer does not read: reading pauses near RELAY_HIGH, and continues when the peer has read. */
+static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
+{
+    struct fixture *f = *state;
+    char line[1000];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    size_t in = 0, idle = 0;
+    while (idle < 50) {
+        size_t n = put(f, line, sizeof line); /* a write of less than a page is atomic */
+        in += n;
+        idle = n == 0 ? idle + 1 : 0;
+        turn(f);
+    }
+    assert_true(f->r.full);
+    assert_false(ev_is_active(&f->r.read_watch));
+    assert_in_range(outbox_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
+    uint64_t read_before = f->bytes;
+    /* until RELAY_LOW */
+    while (outbox_bytes(&f->box) > RELAY_LOW) {
+        assert_int_equal(f->bytes, read_before);
+        assert_true(f->r.full);
+        take(f, 4096);
+        turn(f);
+    }
+    assert_false(f->r.full);
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < in) {
+        take(f, 4096);
+        turn(f);
+        assert_true(clock_mono_us() < until);
+    }
+    assert_int_equal(f->got.n, in);
+}
+
+static void test_relay_held_reads_nothing_until_released(void **state)
+{
+    struct fixture *f = *state;
+    relay_hold(&f->r, true);
+    put(f, "one\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_int_equal(f->bytes, 0);
+    relay_hold(&f->r, true);
+    relay_hold(&f->r, false);
+    through(f, "two\n", 4);
+    take(f, 100);
+    while (f->got.n < 8) {
+        turn(f);
+        take(f, 100);
+    }
+    assert_string_equal(buf_str(&f->got), "one\ntwo\n");
+}
+
+static void test_relay_write_failure_is_reported_once(void **state)
+{
+    struct fixture *f = *state;
+    close(f->out_r);
+    f->out_r = -1;
+    put(f, "one\n", 4);
+    turn_until(f, "b");
+    assert_true(f->box.broken);
+    put(f, "two\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "b");
+    assert_int_equal(f->lines, 2); /* the other peer is still read */
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "be");
+}
+
+static void test_relay_closed_counts_bytes_never_read(void **state)
+{
+    struct fixture *f = *state;
+    char c[4];
+    put(f, "one\ntwo\n", 8);
+    while (outbox_accepted(&f->box) < 8)
+        turn(f);
+    assert_int_equal(read(f->out_r, c, 3), 3);
+    int other = dup(f->out_r);
+    struct stream out = stream_own(dup(f->r.out.fd));
+    relay_close_out(&f->r); /* it has a reader still */
+    assert_int_equal(f->r.unread, 0);
+    relay_write_to(&f->r, out);
+    close(other);
+    close(f->out_r);
+    f->out_r = -1;
+    relay_close_out(&f->r);
+    assert_int_equal(f->r.unread, 5);
+}
+
+/* Nothing more can be staged: the peer must see the end of the stream. */
+static void test_relay_broken_outbox_closes_the_stream_to_the_peer(void **state)
+{
+    struct fixture *f = *state;
+    outbox_break(&f->box);
+    turn_until(f, "b");
+    char c;
+    assert_int_equal(read(f->out_r, &c, 1), 0);
+}
+
+static void test_relay_slow_peer_gets_the_rest_when_it_reads_again(void **state)
+{
+    struct fixture *f = *state;
+    char line[20000];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    put(f, line, sizeof line);
+    turn(f);
+    assert_true(ev_is_active(&f->r.write_watch));
+    size_t n = 0;
+    while (n < sizeof line) { /* written by the watcher alone */
+        n += take(f, 4096);
+        ev_run(f->loop, EVRUN_NOWAIT);
+    }
+    assert_memory_equal(f->got.p, line, sizeof line);
+    assert_false(ev_is_active(&f->r.write_watch)); /* no wake-ups when idle */
+}
+
+static void test_relay_stopped_reads_and_reports_nothing(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\n", 4);
+    relay_stop_reading(&f->r);
+    assert_true(f->r.ended);
+    assert_int_equal(write(f->in_w, "x", 1), -1); /* there is no reader */
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+    assert_int_equal(f->bytes, 0);
+    relay_stop_reading(&f->r);
+}
+
+static void test_relay_closed_output_is_end_of_file_for_the_peer(void **state)
+{
+    struct fixture *f = *state;
+    char c;
+    relay_close_out(&f->r);
+    assert_int_equal(read(f->out_r, &c, 1), 0);
+    relay_close_out(&f->r);
+    put(f, "one\n", 4);
+    turn(f);
+    relay_flush(&f->r);
+    assert_int_equal(f->lines, 1);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
+static void test_relay_without_a_stream_waits_for_it(void **state)
+{
+    struct fixture *f = *state;
+    struct relay r;
+    int fd[2];
+    relay_open(&r, f->loop, &calls, f, &f->box, 1000);
+    relay_flush(&r);
+    assert_int_equal(pipe2(fd, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(write(fd[1], "one\n", 4), 4);
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_int_equal(f->lines, 0);
+    relay_read_from(&r, stream_own(fd[0]));
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_int_equal(f->lines, 1);
+    close(fd[1]);
+    relay_close(&r);
+}
+
+static void test_relay_unfinished_line_is_reported_once(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.02;
+    put(f, "one\ntw", 6);
+    turn(f);
+    assert_true(ev_is_active(&f->r.unfinished_timer));
+    turn_until(f, "u2");
+    assert_false(ev_is_active(&f->r.unfinished_timer)); /* no wake-ups when idle */
+    put(f, "o", 1);
+    turn(f);
+    assert_false(ev_is_active(&f->r.unfinished_timer));
+    put(f, "\nthree", 6); /* the next line is reported anew */
+    turn_until(f, "u2u5");
+    assert_int_equal(f->lines, 2);
+    close(f->in_w);
+    f->in_w = -1;
+    turn_until(f, "u2u5le");
+}
+
+static void test_relay_growing_line_is_not_reported(void **state)
+{
+    struct fixture *f = *state;
+    int64_t end = clock_mono_us() + 100000;
+    f->r.unfinished_s = 0.05;
+    while (clock_mono_us() < end) { /* every turn reads a byte, however late it is */
+        put(f, "x", 1);
+        turn(f);
+        usleep(5000);
+    }
+    assert_string_equal(buf_str(&f->log), "");
+    put(f, "\n", 1);
+    turn(f);
+    assert_int_equal(f->lines, 1);
+    assert_false(ev_is_active(&f->r.unfinished_timer));
+}
+
+/* A line that is not read may be complete. */
+static void test_relay_unfinished_line_is_not_reported_while_held(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.01;
+    put(f, "one", 3);
+    turn(f);
+    relay_hold(&f->r, true);
+    put(f, "\n", 1);
+    for (int i = 0; i < 20; i++) {
+        usleep(2000);
+        turn(f);
+    }
+    assert_string_equal(buf_str(&f->log), "");
+    relay_hold(&f->r, false);
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->lines == 0 && clock_mono_us() < until)
+        turn(f);
+    assert_int_equal(f->lines, 1);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
+/* This process was stopped: the newline has come, and the timer fires first. */
+static void test_relay_complete_unread_line_is_not_reported(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.01;
+    put(f, "one", 3);
+    turn(f);
+    put(f, "\n", 1);
+    usleep(20000);
+    ev_now_update(f->loop);
+    ev_invoke(f->loop, &f->r.unfinished_timer, EV_TIMER);
+    assert_int_equal(f->lines, 1);
+    turn(f);
+    assert_string_equal(buf_str(&f->log), "");
+}
+
+/* The line that needs the memory is dropped; smaller ones are forwarded. */
+static void test_relay_without_memory_drops_a_long_line_and_forwards_the_next(void **state)
+{
+    struct fixture *f = *state;
+    char lots[4096];
+    memset(lots, 'x', sizeof lots);
+    no_memory_from = 100000;
+    for (size_t done = 0; done < 200000;) {
+        done += put(f, lots, sizeof lots);
+        turn(f);
+    }
+    put(f, "\nnext\n", 6);
+    turn_until(f, "L");
+    no_memory_from = 0;
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 5 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "next\n");
+}
+
+static void test_relay_without_any_memory_waits_and_continues(void **state)
+{
+    struct fixture *f = *state;
+    no_memory_from = 1;
+    put(f, "one\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_int_equal(f->bytes, 0);
+    no_memory_from = 0;
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->got.n < 4 && clock_mono_us() < until) {
+        turn(f);
+        take(f, 4096);
+    }
+    assert_string_equal(buf_str(&f->got), "one\n");
+}
+
+/* A flood in one direction returns to the loop regularly, so that the other direction is served. */
+static void test_relay_flood_does_not_block_the_loop(void **state)
+{
+    struct fixture *f = *state;
+    f->stage = false; /* so nothing pauses the reading */
+    assert_true(fcntl(f->in_w, F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
+    char lots[65536];
+    for (size_t i = 0; i < sizeof lots; i++)
+        lots[i] = i % 100 == 99 ? '\n' : 'x';
+    while (put(f, lots, sizeof lots) > 0)
+        continue;
+    ev_run(f->loop, EVRUN_NOWAIT);
+    assert_in_range(f->bytes, LINE_CHUNK, RELAY_TURN + LINE_CHUNK);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_relay_lines_are_forwarded_unchanged),
+        T(test_relay_end_is_reported_once_after_the_last_line),
+        T(test_relay_end_after_a_newline_has_no_last_line),
+        T(test_relay_too_long_line_is_reported_and_the_next_forwarded),
+        T(test_relay_reading_pauses_while_too_much_is_unsent),
+        T(test_relay_held_reads_nothing_until_released),
+        T(test_relay_write_failure_is_reported_once),
+        T(test_relay_closed_counts_bytes_never_read),
+        T(test_relay_broken_outbox_closes_the_stream_to_the_peer),
+        T(test_relay_slow_peer_gets_the_rest_when_it_reads_again),
+        T(test_relay_stopped_reads_and_reports_nothing),
+        T(test_relay_closed_output_is_end_of_file_for_the_peer),
+        T(test_relay_without_a_stream_waits_for_it),
+        T(test_relay_unfinished_line_is_reported_once),
+        T(test_relay_growing_line_is_not_reported),
+        T(test_relay_unfinished_line_is_not_reported_while_held),
+        T(test_relay_complete_unread_line_is_not_reported),
+        T(test_relay_without_memory_drops_a_long_line_and_forwards_the_next),
+        T(test_relay_without_any_memory_waits_and_continues),
+        T(test_relay_flood_does_not_block_the_loop),
+    };
+    return cmocka_run_group_tests_name("relay", tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* A live server: lines go both ways without a deadlock, deadlines are kept, and the server is stopped. */
+#include "replay/verify/live.h"
+
+#include "base/clock.h"
+
+#include "tests/support/unit.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000)
+
+static struct live *begin(const char *script)
+{
+    char sh[] = "sh", c[] = "-c";
+    char *text = strdup(script);
+    char *argv[] = {sh, c, text, NULL};
+    struct live *l;
+    struct buf error = {0};
+    assert_int_equal(live_open(&l, argv, &error), 0);
+    free(text);
+    return l;
+}
+
+static int64_t in_s(int64_t s)
+{
+    return clock_mono_us() + s * SECOND;
+}
+
+static void test_live_lines_go_both_ways_and_the_last_needs_no_newline(void **state)
+{
+    (void)state;
+    struct live *l = begin("read x; echo \"got $x\"; printf end");
+    struct slice line;
+    assert_int_equal(live_send(l, slice_of("one")), 0);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(slice_is(line, "got one"));
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(slice_is(line, "end"));
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+    assert_int_equal(live_send(l, slice_of("too late")), 0);
+    assert_int_equal(live_close(l, 20 * SECOND), 0);
+}
+
+/* More than the pipes hold, in both directions: must not deadlock. */
+static void test_live_large_lines_do_not_deadlock(void **state)
+{
+    (void)state;
+    struct live *l = begin("cat");
+    struct buf big = {0};
+    struct slice line;
+    for (int i = 0; i < 3000000; i++)
+        buf_addc(&big, 'x');
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(live_send(l, buf_slice(&big)), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(live_recv(l, in_s(60), &line), LIVE_LINE);
+        assert_int_equal(line.n, big.n);
+    }
+    assert_int_equal(live_close(l, 20 * SECOND), 0);
+    buf_close(&big);
+}
+
+static void test_live_deadline_passes_and_the_line_may_still_come(void **state)
+{
+    (void)state;
+    struct live *l = begin("read x; echo late");
+    struct slice line;
+    assert_int_equal(live_recv(l, clock_mono_us() + 20000, &line), LIVE_TIMEOUT);
+    assert_int_equal(live_recv(l, clock_mono_us() - 1, &line), LIVE_TIMEOUT);
+    assert_int_equal(live_send(l, slice_of("")), 0);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(slice_is(line, "late"));
+    assert_int_equal(live_close(l, 20 * SECOND), 0);
+}
+
+static void test_live_stubborn_server_is_killed_with_its_children(void **state)
+{
+    (void)state;
+    struct live *l = begin("trap '' TERM; sleep 1000 & echo $!; while :; do sleep 1000; done");
+    struct slice line;
+    char text[32];
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(line.n < sizeof text);
+    snprintf(text, sizeof text, "%.*s", (int)line.n, line.p);
+    pid_t child = atoi(text);
+    assert_int_equal(live_close(l, 100000), 128 + SIGKILL);
+    /* another process reaps it: it is gone or a zombie */
+    for (int i = 0; i < 2000 && kill(child, 0) == 0; i++) {
+        char path[64], stat[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+        FILE *f = fopen(path, "re");
+        if (f == NULL)
+            break;
+        size_t n = fread(stat, 1, sizeof stat - 1, f);
+        fclose(f);
+        stat[n] = '\0';
+        if (strstr(stat, ") Z") != NULL || strstr(stat, ") X") != NULL)
+            return;
+        usleep(1000);
+    }
+    if (kill(child, 0) == 0)
+        fail_msg("the server's child %d still runs", (int)child);
+}
+
+static void test_live_exit_status_is_the_servers(void **state)
+{
+    (void)state;
+    assert_int_equal(live_close(begin("exit 7"), 20 * SECOND), 7);
+    assert_int_equal(live_close(begin("kill -9 $$"), 20 * SECOND), 128 + SIGKILL);
+    assert_int_equal(live_close(NULL, 0), 0);
+}
+
+static void test_live_missing_command_is_reported(void **state)
+{
+    (void)state;
+    char name[] = "/nonexistent/server";
+    char *argv[] = {name, NULL};
+    struct live *l;
+    struct buf error = {0};
+    assert_int_equal(live_open(&l, argv, &error), MI_EIO);
+    assert_string_equal(buf_str(&error), "cannot start /nonexistent/server: No such file or "
+                                         "directory; name the server's command after --");
+    buf_close(&error);
+}
+
+int main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_live_lines_go_both_ways_and_the_last_needs_no_newline),
+        cmocka_unit_test(test_live_large_lines_do_not_deadlock),
+        cmocka_unit_test(test_live_deadline_passes_and_the_line_may_still_come),
+        cmocka_unit_test(test_live_stubborn_server_is_killed_with_its_children),
+        cmocka_unit_test(test_live_exit_status_is_the_servers),
+        cmocka_unit_test(test_live_missing_command_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* entry_equal.h - compares entries of a journal field by field, for the tests of journal/form.h. */
+#ifndef MI_TESTS_ENTRY_EQUAL_H
+#define MI_TESTS_ENTRY_EQUAL_H
+
+#include "journal/form.h"
+
+/* Missing and empty are different. */
+static inline bool same_text(struct slice a, struct slice b)
+{
+    return (a.p == NULL) == (b.p == NULL) && slice_eq(a, b);
+}
+
+static inline bool same_string(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static inline bool same_message(const struct row *a, const struct row *b)
+{
+    return a->kind == b->kind && a->seq == b->seq && a->t_us == b->t_us &&
+           a->direction == b->direction && a->origin == b->origin && a->action == b->action &&
+           same_text(a->rpc_id, b->rpc_id) && same_text(a->method, b->method) &&
+           same_text(a->target, b->target) && same_text(a->body, b->body) &&
+           a->not_json == b->not_json && a->size == b->size && a->redactions == b->redactions &&
+           a->request_seq == b->request_seq && a->has_error_code == b->has_error_code &&
+           a->error_code == b->error_code && a->batch_seq == b->batch_seq &&
+           a->findings == b->findings && a->rules == b->rules;
+}
+
+static inline bool same_event(const struct row *a, const struct row *b)
+{
+    return same_string(a->event, b->event) && a->t_us == b->t_us && same_text(a->body, b->body);
+}
+
+static inline bool same_update(const struct session_update *a, const struct session_update *b)
+{
+    return same_text(a->client_name, b->client_name) &&
+           same_text(a->client_version, b->client_version) &&
+           same_text(a->server_name, b->server_name) &&
+           same_text(a->server_version, b->server_version) &&
+           same_text(a->protocol_version, b->protocol_version) &&
+           same_text(a->end_reason, b->end_reason) && a->has_exit_status == b->has_exit_status &&
+           a->exit_status == b->exit_status && a->ended_at_us == b->ended_at_us;
+}
+
+static inline bool same_running(const struct running *a, const struct running *b)
+{
+    return strcmp(a->boot, b->boot) == 0 && a->pid_namespace == b->pid_namespace &&
+           a->pid == b->pid && a->pid_start == b->pid_start && a->client_pid == b->client_pid &&
+           a->client_start == b->client_start && a->server_pid == b->server_pid &&
+           a->server_start == b->server_start && a->server_group == b->server_group &&
+           a->server_session == b->server_session;
+}
+
+static inline bool same_invocation(const struct invocation *a, const struct invocation *b)
+{
+    return a->wall_us == b->wall_us && a->seq == b->seq && a->status == b->status &&
+           same_text(a->method, b->method) && same_text(a->target, b->target) &&
+           same_text(a->arguments, b->arguments) && a->arguments_n == b->arguments_n &&
+           same_text(a->error_code, b->error_code) &&
+           same_text(a->error_message, b->error_message) && a->duration_us == b->duration_us &&
+           a->request_bytes == b->request_bytes && a->response_bytes == b->response_bytes &&
+           same_text(a->result, b->result);
+}
+
+static inline bool same_escalation(const struct escalation *a, const struct escalation *b)
+{
+    bool same = a->cause == b->cause && a->at_us == b->at_us && a->seq == b->seq &&
+                same_text(a->method, b->method) && same_text(a->tool, b->tool) &&
+                same_text(a->request, b->request) && same_text(a->answer, b->answer) &&
+                same_string(a->action, b->action) && same_text(a->happened, b->happened) &&
+                same_text(a->done, b->done) && same_text(a->look, b->look) &&
+                same_text(a->post_mortem, b->post_mortem) &&
+                same_text(a->post_mortem_json, b->post_mortem_json) &&
+                same_text(a->last_to_server, b->last_to_server) &&
+                same_text(a->last_to_client, b->last_to_client) && a->stderr_n == b->stderr_n;
+    for (size_t i = 0; same && i < a->stderr_n; i++)
+        same = same_text(a->stderr_lines[i], b->stderr_lines[i]);
+    return same;
+}
+
+static inline bool same_entry(const struct entry *a, const struct entry *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case ENTRY_MESSAGE:
+        return same_message(&a->row, &b->row);
+    case ENTRY_EVENT:
+        return same_event(&a->row, &b->row);
+    case ENTRY_UPDATE:
+        return same_update(&a->update, &b->update);
+    case ENTRY_RUNNING:
+        return same_running(&a->running, &b->running);
+    case ENTRY_INVOCATION:
+        return same_invocation(&a->invocation, &b->invocation);
+    case ENTRY_ESCALATION:
+        return a->t_us == b->t_us && same_escalation(&a->escalation, &b->escalation);
+    case ENTRY_LOST:
+        return memcmp(&a->lost, &b->lost, sizeof a->lost) == 0;
+    case ENTRY_RULES:
+        return memcmp(&a->added, &b->added, sizeof a->added) == 0;
+    case ENTRY_TOOLS_WANTED:
+        return true;
+    }
+    return false;
+}
+
+static inline bool same_start(const struct session_start *a, const struct session_start *b)
+{
+    return same_text(a->uid, b->uid) && same_text(a->vault, b->vault) &&
+           same_text(a->name, b->name) && same_text(a->command, b->command) &&
+           same_text(a->host, b->host) && same_text(a->redact_rules, b->redact_rules) &&
+           a->level == b->level && a->sync_full == b->sync_full &&
+           a->stop_on_error == b->stop_on_error && a->started_wall_us == b->started_wall_us &&
+           a->pid == b->pid;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* Parsing of points in time. */
+#include "base/when.h"
+
+#include "tests/support/unit.h"
+
+#include <time.h>
+
+#define NOW ((int64_t)1795256137 * 1000000) /* 2026-11-21 10:15:37 UTC, 11:15:37 in Berlin */
+
+static int set_up(void **state)
+{
+    (void)state;
+    setenv("TZ", "Europe/Berlin", 1);
+    tzset();
+    return 0;
+}
+
+static void test_when_time_of_each_form_is_parsed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t s; /* since the epoch */
+    } rows[] = {
+        {"now", 1795256137},
+        {"2h", 1795256137 - 7200},
+        {"7d", 1795256137 - 7 * 86400},
+        {"90s", 1795256137 - 90},
+        {"today", 1795215600},
+        {"yesterday", 1795215600 - 86400},
+        {"2026-11-21", 1795215600},
+        {"2026-11-21T00:00Z", 1795219200},
+        {"2026-11-21 10:15:37Z", 1795256137},
+        {"2026-11-21T11:15:37", 1795256137},
+        {"2026-11-21 11:15", 1795256100},
+        {"2026-07-01 12:00", 1782900000}, /* summer time */
+        {"2028-02-29Z", 1835395200},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        int64_t us = -1;
+        if (when_parse(rows[i].text, NOW, &us) != 0)
+            fail_msg("refused: %s", rows[i].text);
+        if (us != rows[i].s * 1000000)
+            fail_msg("%s: %lld", rows[i].text, (long long)(us / 1000000));
+    }
+}
+
+static void test_when_invalid_time_is_rejected(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "",
+        "tomorrow",
+        "2026",
+        "2026-13-01",
+        "2026-00-01",
+        "2026-01-00",
+        "2026-06-31",
+        "2027-02-29",
+        "2026-1-1",
+        "26-01-01",
+        "2026-01-01x",
+        "2026-01-01 ",
+        "2026-01-01T",
+        "2026-01-01 24:00",
+        "2026-01-01 12:60",
+        "2026-01-01 12",
+        "2026-01-01 12:00:60",
+        "2026-01-01 12:00ZZ",
+        "-1h",
+        "1y",
+        "1969-12-31",
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        int64_t us = -1;
+        if (when_parse(rows[i], NOW, &us) != MI_EINVAL)
+            fail_msg("taken: '%s'", rows[i]);
+        assert_int_equal(us, -1);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_when_time_of_each_form_is_parsed),
+        cmocka_unit_test(test_when_invalid_time_is_rejected),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,239 @@
+/* findings: which findings of recordings are listed, counted and failing; their reports. */
+#include "cli/check/findings.h"
+#include "cli/check/json.h"
+#include "cli/check/junit.h"
+#include "cli/check/sarif.h"
+#include "cli/check/text.h"
+#include "wire/json/scan.h"
+
+#include "tests/support/unit.h"
+
+static void detail(void *ctx, const struct finding_info *info, struct buf *b)
+{
+    if (ctx != NULL && strcmp(info->name, ctx) == 0)
+        buf_adds(b, "<\"here\">");
+}
+
+static void add(struct check_report *r, bool from_client, const char *names, breaches broken,
+                const char *with_detail)
+{
+    struct query_message m = {.seq = 7,
+                              .direction = from_client ? ROW_C2S : ROW_S2C,
+                              .kind = KIND_REQUEST,
+                              .method = slice_of("tools/call"),
+                              .target = slice_of("a\nb"),
+                              .finding = names != NULL ? slice_of(names) : (struct slice){0}};
+    assert_true(check_add(r, &m, broken, detail, (void *)(uintptr_t)with_detail));
+}
+
+static void open_with(struct check_report *r, const char *fail_on, const char *ignore)
+{
+    struct buf error = {0};
+    check_open(r);
+    assert_true(check_fail_on(r, fail_on, &error));
+    assert_true(check_ignore(r, ignore, &error));
+    check_add_recording(r, "uid", false);
+    check_set_server(r, slice_of("files"));
+    buf_close(&error);
+}
+
+static void test_findings_list_accepts_findings_rules_and_severities(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fail_on;
+        int lowest;   /* severity that fails; SEVERITY_ERROR + 1: none does */
+        size_t named; /* findings that fail by name */
+    } rows[] = {
+        {"none", SEVERITY_ERROR + 1, 0},
+        {"", SEVERITY_ERROR + 1, 0},
+        {"error", SEVERITY_ERROR, 0},
+        {"warning", SEVERITY_WARNING, 0},
+        {"note", SEVERITY_NOTE, 0},
+        {"crlf", SEVERITY_ERROR + 1, 1},
+        {", crlf, bom", SEVERITY_ERROR + 1, 2},
+        {" crlf , bom\t,\tnone ", SEVERITY_ERROR + 1, 2},
+        {"crlf,error", SEVERITY_ERROR, 1},
+        {"unknown-method", SEVERITY_ERROR + 1, 1},
+    };
+    assert_int_not_equal(finding_severity(FIND_CRLF), SEVERITY_ERROR);
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct check_report r;
+        size_t want = rows[i].named;
+        open_with(&r, rows[i].fail_on, "");
+        add(&r, true, "crlf", 0, NULL);
+        add(&r, true, "bom,not-json", RULE(RULE_UNKNOWN_METHOD), NULL);
+        assert_int_equal(r.recordings[0].n, 4);
+        assert_true(r.recordings[0].count[SEVERITY_ERROR] > 0);
+        for (int s = rows[i].lowest; s <= SEVERITY_ERROR; s++)
+            want += r.recordings[0].count[s];
+        assert_int_equal(r.failing, want);
+        check_close(&r);
+    }
+}
+
+static void test_findings_unknown_name_in_a_list_is_an_error(void **state)
+{
+    (void)state;
+    struct check_report r;
+    struct buf error = {0};
+    check_open(&r);
+    assert_false(check_fail_on(&r, "error,crfl", &error));
+    assert_non_null(strstr(buf_str(&error), "'crfl'"));
+    buf_clear(&error);
+    assert_false(check_ignore(&r, "error", &error)); /* a severity cannot be ignored */
+    assert_non_null(strstr(buf_str(&error), "'error'"));
+    buf_close(&error);
+    check_close(&r);
+}
+
+static void test_findings_ignored_ones_are_not_counted(void **state)
+{
+    (void)state;
+    struct check_report r;
+    open_with(&r, "note", "crlf,unknown-method");
+    add(&r, true, "crlf,own-request", RULE(RULE_UNKNOWN_METHOD), NULL);
+    add(&r, true, "from-a-newer-version", 0, NULL);
+    assert_int_equal(r.recordings[0].n, 0);
+    assert_int_equal(r.failing, 0);
+    assert_int_equal(r.recordings[0].messages, 2);
+    check_close(&r);
+}
+
+static void test_findings_of_the_other_side_are_omitted(void **state)
+{
+    (void)state;
+    struct check_report r;
+    open_with(&r, "note", "");
+    r.of_server = false;
+    add(&r, false, "crlf", 0, NULL);
+    assert_int_equal(r.recordings[0].n, 0);
+    add(&r, true, "crlf", 0, NULL);
+    assert_int_equal(r.recordings[0].n, 1);
+    assert_string_equal(check_sender(&r.recordings[0].findings[0]), "client");
+    check_close(&r);
+}
+
+static void test_findings_already_recorded_violation_is_listed_once(void **state)
+{
+    (void)state;
+    struct check_report r;
+    open_with(&r, "none", "");
+    add(&r, true, "unknown-method", RULE(RULE_UNKNOWN_METHOD), NULL);
+    assert_int_equal(r.recordings[0].n, 1);
+    check_close(&r);
+}
+
+static void test_findings_beyond_the_limit_are_counted(void **state)
+{
+    (void)state;
+    struct check_report r;
+    open_with(&r, "note", "");
+    for (size_t i = 0; i < CHECK_MAX + 3; i++)
+        add(&r, true, "crlf", 0, NULL);
+    assert_int_equal(r.recordings[0].n, CHECK_MAX);
+    assert_int_equal(r.recordings[0].not_listed, 3);
+    assert_int_equal(r.failing, CHECK_MAX + 3);
+    struct buf b = {0};
+    check_text(&r, &b);
+    assert_non_null(strstr(buf_str(&b), "and 3 more\n"));
+    buf_close(&b);
+    check_close(&r);
+}
+
+static void test_findings_text_has_place_subject_and_detail(void **state)
+{
+    (void)state;
+    struct check_report r;
+    struct buf b = {0};
+    open_with(&r, "none", "");
+    add(&r, false, "crlf", 0, "crlf");
+    check_text(&r, &b);
+    assert_non_null(strstr(buf_str(&b), "uid (files): 1 message, 0 errors, "));
+    assert_non_null(strstr(buf_str(&b), "      7  server  "));
+    assert_non_null(strstr(buf_str(&b), "tools/call a\\nb: "));
+    assert_non_null(strstr(buf_str(&b), ": <\"here\">\n"));
+    buf_close(&b);
+    check_close(&r);
+}
+
+static void test_findings_text_is_broken_between_words_on_a_terminal(void **state)
+{
+    (void)state;
+    static const size_t columns[] = {60, 80, 100, 140};
+    for (size_t i = 0; i < MI_COUNT(columns); i++) {
+        struct check_report r;
+        struct buf b = {0};
+        open_with(&r, "none", "");
+        for (int k = 0; k < 3; k++)
+            add(&r, false, "crlf,request-before-initialize", 0, NULL);
+        r.columns = columns[i];
+        check_text(&r, &b);
+        size_t width = 0;
+        for (const char *at = buf_str(&b); *at != '\0'; at += width + 1) {
+            width = strcspn(at, "\n");
+            assert_in_range(width, 1, columns[i]);
+        }
+        buf_close(&b);
+        check_close(&r);
+    }
+}
+
+static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
+{
+    (void)state;
+    struct check_report r;
+    struct buf b = {0};
+    struct json_scan scan;
+    open_with(&r, "error", "");
+    add(&r, true, "crlf,not-json", RULE(RULE_UNKNOWN_METHOD), "crlf");
+    check_add_recording(&r, "a b#\xc3\xa9/c.jsonl", true);
+    add(&r, true, "bom", 0, NULL);
+    check_json(&r, &b);
+    assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
+    buf_clear(&b);
+    check_sarif(&r, &b);
+    assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
+    assert_non_null(strstr(buf_str(&b), "\"a%20b%23%C3%A9/c.jsonl\""));
+    assert_non_null(strstr(buf_str(&b), "\"startLine\":8")); /* behind the header */
+    buf_close(&b);
+    check_close(&r);
+}
+
+static void test_findings_junit_report_groups_by_name(void **state)
+{
+    (void)state;
+    struct check_report r;
+    struct buf b = {0};
+    open_with(&r, "crlf", "");
+    add(&r, true, "crlf", 0, "crlf");
+    add(&r, true, "crlf", 0, NULL);
+    add(&r, true, "bom", 0, NULL);
+    check_add_recording(&r, "quiet", false);
+    check_junit(&r, &b);
+    const char *text = buf_str(&b);
+    assert_non_null(strstr(text, "name=\"uid\" tests=\"2\" failures=\"1\""));
+    assert_non_null(strstr(text, "name=\"quiet\" tests=\"1\" failures=\"0\""));
+    assert_non_null(strstr(text, "name=\"no finding\""));
+    assert_non_null(strstr(text, "&lt;&quot;here&quot;&gt;"));
+    assert_null(strstr(text, "<\"here"));
+    buf_close(&b);
+    check_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_findings_list_accepts_findings_rules_and_severities),
+        cmocka_unit_test(test_findings_unknown_name_in_a_list_is_an_error),
+        cmocka_unit_test(test_findings_ignored_ones_are_not_counted),
+        cmocka_unit_test(test_findings_of_the_other_side_are_omitted),
+        cmocka_unit_test(test_findings_already_recorded_violation_is_listed_once),
+        cmocka_unit_test(test_findings_beyond_the_limit_are_counted),
+        cmocka_unit_test(test_findings_text_has_place_subject_and_detail),
+        cmocka_unit_test(test_findings_text_is_broken_between_words_on_a_terminal),
+        cmocka_unit_test(test_findings_json_and_sarif_reports_are_valid_json),
+        cmocka_unit_test(test_findings_junit_report_groups_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,460 @@
+/* Configuration files of MCP clients: parsing, wrapping, and restoring the original bytes. */
+#include "cli/wrap/edit.h"
+#include "cli/wrap/mcpfile/string.h"
+
+#include "tests/support/unit.h"
+
+#include <dirent.h>
+
+/* The N-th call fails, and with `fail_on` all later ones, too; 0: no call fails. */
+static size_t calls, fail_at;
+static bool fail_on;
+
+static bool fails(void)
+{
+    return fail_at != 0 && (++calls == fail_at || (fail_on && calls > fail_at));
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__real_strdup(const char *s);
+char *__wrap_strdup(const char *s);
+char *__wrap_strdup(const char *s)
+{
+    return fails() ? NULL : __real_strdup(s);
+}
+
+static const char *const options[] = {"--name", "x y", NULL};
+static const struct wrap_with with = {"/opt/a b/mcp-interposer", options};
+
+static char *slurp(const char *path, size_t *ret_n)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    struct buf b = {0};
+    for (int c; (c = getc(f)) != EOF;)
+        buf_addc(&b, (char)c);
+    fclose(f);
+    char *copy = unit_copy(b.p, b.n);
+    *ret_n = b.n;
+    buf_close(&b);
+    return copy;
+}
+
+/* Wraps or unwraps the servers of `which` (a bit for each; all: ~0). Returns their number, or -1: the text is invalid. */
+static int change(struct slice text, bool toml, bool wrap, uint64_t which, struct buf *ret)
+{
+    static struct edits e;
+    struct mcpfile f;
+    int n = -1;
+    e.n = 0;
+    if (mcpfile_read(&f, text, toml) == 0) {
+        n = 0;
+        for (size_t i = 0; i < f.servers; i++) {
+            struct wrap_view v;
+            assert_int_equal(wrap_inspect(&f, &f.server[i], &v), 0);
+            bool wanted = which >> (i % 64) & 1;
+            if (wanted && wrap && v.state == WRAP_PLAIN) {
+                assert_true(wrap_add(&e, &f, &f.server[i], &with));
+                n++;
+            } else if (wanted && !wrap && v.state == WRAP_WRAPPED) {
+                assert_true(wrap_remove(&e, &f, &f.server[i], &v));
+                n++;
+            }
+            wrap_view_close(&v);
+        }
+        edits_apply(&e, text, ret);
+        assert_false(ret->failed);
+    } else {
+        assert_true(f.error.n > 0);
+    }
+    mcpfile_close(&f);
+    edits_close(&e);
+    return n;
+}
+
+/* The number of servers that were wrapped and unwrapped, or -1. */
+static int round_trip(struct slice text, bool toml, uint64_t which)
+{
+    struct buf once = {0}, twice = {0}, back = {0};
+    int n = change(text, toml, true, which, &once);
+    if (n >= 0) {
+        assert_int_equal(change(buf_slice(&once), toml, true, which, &twice), 0);
+        assert_true(slice_eq(buf_slice(&twice), buf_slice(&once)));
+        assert_int_equal(change(buf_slice(&once), toml, false, which, &back), n);
+        if (!slice_eq(buf_slice(&back), text))
+            fail_msg("not the old bytes:\n%s", buf_str(&back));
+    }
+    buf_close(&once);
+    buf_close(&twice);
+    buf_close(&back);
+    return n;
+}
+
+static const struct {
+    const char *file;
+    int wrappable;
+} corpus[] = {
+    {"bom.json", 1},         {"claude-code-project.json", 2},
+    {"claude-code.json", 2}, {"claude-desktop.json", 3},
+    {"codex.toml", 9},       {"codex-crlf.toml", 2},
+    {"cursor.json", 3},      {"gemini.json", 1},
+    {"vscode.json", 3},      {"vscode-settings.json", 1},
+    {"windsurf.json", 2},
+};
+
+static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(corpus); i++) {
+        char path[128];
+        size_t n;
+        snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
+        char *text = slurp(path, &n);
+        bool toml = strstr(path, ".toml") != NULL;
+        int got = round_trip((struct slice){text, n}, toml, ~(uint64_t)0);
+        if (got != corpus[i].wrappable)
+            fail_msg("%s: %d servers, not %d", path, got, corpus[i].wrappable);
+        for (unsigned k = 0; k < 16; k++)
+            (void)round_trip((struct slice){text, n}, toml, (uint64_t)1 << k);
+        free(text);
+    }
+}
+
+static void test_wrap_corpus_lists_every_file(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    DIR *dir = opendir("tests/clients");
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        n += e->d_name[0] != '.';
+    closedir(dir);
+    assert_int_equal(n, MI_COUNT(corpus));
+}
+
+/* A truncated file, or one with a changed byte, is rejected, or wrapped and restored. */
+static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
+{
+    (void)state;
+    struct unit_random random = {7};
+    for (size_t i = 0; i < MI_COUNT(corpus); i++) {
+        char path[128];
+        size_t n;
+        snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
+        char *text = slurp(path, &n);
+        bool toml = strstr(path, ".toml") != NULL;
+        for (size_t cut = 0; cut < n; cut += unit_slow() ? 37 : 1) {
+            char *copy = unit_copy(text, cut); /* sanitizers detect reads beyond its end */
+            (void)round_trip((struct slice){copy, cut}, toml, ~(uint64_t)0);
+            free(copy);
+        }
+        for (int k = 0; k < (unit_slow() ? 20 : 1000); k++) {
+            static const char bytes[] = "\"'\\{}[],:=.#/*\n\r\t a0-\x80";
+            char *copy = unit_copy(text, n);
+            copy[unit_random(&random, n)] = bytes[unit_random(&random, sizeof bytes - 1)];
+            struct buf once = {0};
+            (void)change((struct slice){copy, n}, toml, true, ~(uint64_t)0, &once);
+            buf_close(&once);
+            free(copy);
+        }
+        free(text);
+    }
+}
+
+static const struct {
+    bool toml;
+    const char *plain, *wrapped;
+} forms[] = {
+#define US "\"/opt/a b/mcp-interposer\""
+#define WORDS "\"proxy\", \"--name\", \"x y\", "
+    {false, "{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"]}}}",
+     "{\"mcpServers\":{\"a\":{\"command\":" US ",\"args\":[" WORDS "\"--\", \"npx\", \"-y\"]}}}"},
+    {false, "{\"mcpServers\":{\"a\":{\"args\":[],\"command\":\"n\\u0070x\"}}}",
+     "{\"mcpServers\":{\"a\":{\"args\":[" WORDS "\"--\", \"n\\u0070x\"],\"command\":" US "}}}"},
+    {false, "{\"servers\":{\"a\":{\"command\":\"npx\"}}}",
+     "{\"servers\":{\"a\":{\"command\":" US ", \"args\": [" WORDS "\"npx\"]}}}"},
+    {false, "{\"servers\":{\"a\":{\n  \"command\":\"npx\"\n}}}",
+     "{\"servers\":{\"a\":{\n  \"command\":" US ",\n  \"args\": [" WORDS "\"npx\"]\n}}}"},
+    {true, "[mcp_servers.a]\ncommand = 'npx' # c\n",
+     "[mcp_servers.a]\ncommand = " US " # c\nargs = [" WORDS "'npx']\n"},
+    {true, "mcp_servers.a.command = 'npx'",
+     "mcp_servers.a.command = " US "\nmcp_servers.a.args = [" WORDS "'npx']"},
+    {true, "mcp_servers.a = {command = 'npx'}",
+     "mcp_servers.a = {command = " US ", args = [" WORDS "'npx']}"},
+    {true, "[mcp_servers.a]\nargs = [ ]\ncommand = 'npx'",
+     "[mcp_servers.a]\nargs = [" WORDS "\"--\", 'npx' ]\ncommand = " US},
+};
+
+static void test_wrap_form_of_each_kind_is_as_documented(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(forms); i++) {
+        struct buf once = {0}, back = {0};
+        assert_int_equal(change(slice_of(forms[i].plain), forms[i].toml, true, 1, &once), 1);
+        assert_string_equal(buf_str(&once), forms[i].wrapped);
+        assert_int_equal(change(buf_slice(&once), forms[i].toml, false, 1, &back), 1);
+        assert_string_equal(buf_str(&back), forms[i].plain);
+        buf_close(&once);
+        buf_close(&back);
+    }
+}
+
+/* Wrapped by hand, or reformatted by a client. */
+static const struct {
+    const char *wrapped, *plain;
+} by_hand[] = {
+    {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"--\",\"npx\",\"-y\"]",
+     "\"command\":\"npx\",\"args\":[\"-y\"]"},
+    {"\"args\":[\n\"proxy\",\n\"npx\",\n\"-y\"\n],\"command\":\"mcp-interposer\"",
+     "\"args\":[\n\"-y\"\n],\"command\":\"npx\""},
+    {"\"command\":\"/x/mcp-interposer\",\"args\":[\"-t\",\"1m\",\"--\",\"npx\",\"--\",\"-y\"]",
+     "\"command\":\"npx\",\"args\":[\"--\",\"-y\"]"},
+    {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"--\",\"npx\" ,]",
+     "\"command\":\"npx\",\"args\":[]"},
+    {"\"command\":\"mcp-interposer\",\"env\":{},\"args\":[\"proxy\",\"npx\"]",
+     "\"command\":\"npx\",\"env\":{},\"args\":[]"},
+};
+
+static void test_wrap_by_hand_is_removed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(by_hand); i++) {
+        struct buf text = {0}, back = {0}, plain = {0};
+        buf_printf(&text, "{\"servers\":{\"a\":{%s}}}", by_hand[i].wrapped);
+        buf_printf(&plain, "{\"servers\":{\"a\":{%s}}}", by_hand[i].plain);
+        assert_int_equal(change(buf_slice(&text), false, false, 1, &back), 1);
+        assert_string_equal(buf_str(&back), buf_str(&plain));
+        buf_close(&text);
+        buf_close(&back);
+        buf_close(&plain);
+    }
+}
+
+static const struct {
+    const char *server;
+    enum wrap_state state;
+    const char *why; /* its beginning */
+} states[] = {
+    {"\"command\":\"npx\"", WRAP_PLAIN, NULL},
+    {"\"command\":\"/opt/my server/x\"", WRAP_PLAIN, NULL},
+    {"\"url\":\"https://x\"", WRAP_REMOTE, NULL},
+    {"\"serverUrl\":\"https://x\"", WRAP_REMOTE, NULL},
+    {"\"url\":\"https://x\",\"command\":\"npx\"", WRAP_PLAIN, NULL},
+    {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"x\"]", WRAP_WRAPPED, NULL},
+    {"\"command\":\"mcp-interposer\",\"args\":[\"replay\",\"x\"]", WRAP_ODD,
+     "it runs the interposer, but"},
+    {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\"]", WRAP_ODD,
+     "it runs the interposer without"},
+    {"\"command\":\"mcp-interposer\",\"args\":[]", WRAP_ODD, "it runs the interposer, but"},
+    {"\"command\":\"mcp-interposer\"", WRAP_ODD, "it runs the interposer, but"},
+    {"\"command\":\"mcp-interposer\",\"args\":[\"proxy\",\"--bananas\",\"x\"]", WRAP_ODD,
+     "it runs the interposer with unknown"},
+    {"\"command\":\"npx -y thing\"", WRAP_ODD, "its command contains blanks"},
+    {"\"command\":\"\"", WRAP_ODD, "it has no command"},
+    {"\"args\":[]", WRAP_ODD, "it has no command"},
+    {"\"command\":\"-x\"", WRAP_ODD, "its command begins with"},
+    {"\"command\":5", WRAP_ODD, "its `command` is not a string"},
+    {"\"command\":\"a\",\"command\":\"b\"", WRAP_ODD, "it has two members `command`"},
+    {"\"command\":\"a\",\"args\":[],\"args\":[]", WRAP_ODD, "it has two members `args`"},
+    {"\"command\":\"a\",\"args\":\"b\"", WRAP_ODD, "its `args` is not an array"},
+    {"\"command\":\"a\",\"args\":[\"b\",5]", WRAP_ODD, "its `args` is not an array"},
+};
+
+static void test_wrap_state_is_reported_for_each_kind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(states); i++) {
+        struct buf text = {0};
+        struct mcpfile f;
+        struct wrap_view v;
+        buf_printf(&text, "{\"mcpServers\":{\"a\":{%s}}}", states[i].server);
+        assert_int_equal(mcpfile_read(&f, buf_slice(&text), false), 0);
+        assert_int_equal(f.servers, 1);
+        assert_string_equal(f.server[0].name, "a");
+        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        if (v.state != states[i].state)
+            fail_msg("%s: state %d", states[i].server, (int)v.state);
+        if (states[i].why != NULL)
+            assert_true(slice_begins(slice_of(v.why), states[i].why));
+        else
+            assert_null(v.why);
+        wrap_view_close(&v);
+        mcpfile_close(&f);
+        buf_close(&text);
+    }
+}
+
+/* Wraps a file while the N-th call fails. true: there were fewer calls. */
+static bool survives(struct slice text, bool toml, size_t nth, const struct buf *want)
+{
+    static struct edits e;
+    struct mcpfile f;
+    struct buf got = {0};
+    e.n = 0;
+    calls = 0;
+    fail_at = nth;
+    int st = mcpfile_read(&f, text, toml);
+    for (size_t i = 0; st == 0 && i < f.servers; i++) {
+        struct wrap_view v;
+        st = wrap_inspect(&f, &f.server[i], &v);
+        if (st == 0) {
+            if (v.state == WRAP_PLAIN)
+                assert_true(wrap_add(&e, &f, &f.server[i], &with));
+            wrap_view_close(&v);
+        }
+    }
+    if (st == 0)
+        edits_apply(&e, text, &got);
+    bool failed = calls >= nth;
+    fail_at = 0;
+    if (failed)
+        assert_true(st == MI_ENOMEM || got.failed);
+    else
+        assert_true(st == 0 && !got.failed && slice_eq(buf_slice(&got), buf_slice(want)));
+    mcpfile_close(&f);
+    edits_close(&e);
+    buf_close(&got);
+    return !failed;
+}
+
+/* Out of memory is reported, and gives no text to write. */
+static void test_wrap_out_of_memory_is_reported(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(corpus); i++) {
+        char path[128];
+        size_t n;
+        snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
+        char *text = slurp(path, &n);
+        bool toml = strstr(path, ".toml") != NULL;
+        struct buf want = {0};
+        assert_int_equal(change((struct slice){text, n}, toml, true, ~(uint64_t)0, &want),
+                         corpus[i].wrappable);
+        for (int on = 0; on < 2; on++) {
+            fail_on = on != 0;
+            for (size_t nth = 1; !survives((struct slice){text, n}, toml, nth, &want); nth++)
+                assert_true(nth < 10000);
+        }
+        buf_close(&want);
+        free(text);
+    }
+}
+
+static const struct {
+    bool toml;
+    const char *text, *error;
+} bad[] = {
+    {false, "[]", "line 1: expected { at the beginning"},
+    {false, "{\n\"a\" 1}", "line 2: expected a colon"},
+    {false, "{\"a\":1 \"b\":2}", "line 1: expected a comma or }"},
+    {false, "{\"a\":[1 2]}", "line 1: expected a comma or ]"},
+    {false, "{\"a\":}", "line 1: expected a value"},
+    {false, "{'a':1}", "line 1: expected a name in double quotes"},
+    {false, "{\"a\":\"x\n\"}", "line 1: control character or end of line in a string"},
+    {false, "{\"a\":\"\\x\"}", "line 1: invalid escape in a string"},
+    {false, "{\"a\":\"\\u12\"}", "line 1: invalid \\u escape: expected four hexadecimal digits"},
+    {false, "{\"a\":\"", "line 1: unterminated string"},
+    {false, "{\n\n/* ", "line 3: unterminated comment"},
+    {false, "{\"a\":1", "line 1: expected a comma or }"},
+    {false, "{} {}", "line 1: unexpected text after the last }"},
+    {true, "a", "line 1: expected ="},
+    {true, "a = ", "line 1: unexpected end of the file"},
+    {true, "a = \n", "line 1: expected a value"},
+    {true, "\n[a", "line 2: expected ]"},
+    {true, "[[a]", "line 1: expected ]"},
+    {true, "a = 'x", "line 1: unterminated string"},
+    {true, "a = \"\\q\"", "line 1: invalid escape in a string"},
+    {true, "a = \"\\u12\"", "line 1: invalid \\u, \\U or \\x escape: too few hexadecimal digits"},
+    {true, "a = [1\n2]", "line 2: expected a comma or ]"},
+    {true, "a = {b = 1 c = 2}", "line 1: expected a comma or }"},
+    {true, "a = 'b' c", "line 1: expected the end of the line"},
+    {true, "= 1", "line 1: expected a key"},
+};
+
+static void test_mcpfile_error_has_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(bad); i++) {
+        struct mcpfile f;
+        size_t n = strlen(bad[i].text);
+        char *copy = unit_copy(bad[i].text, n);
+        int st = mcpfile_read(&f, (struct slice){copy, n}, bad[i].toml);
+        if (st != MI_EINVAL || strcmp(buf_str(&f.error), bad[i].error) != 0)
+            fail_msg("%s: %d %s", bad[i].text, st, buf_str(&f.error));
+        mcpfile_close(&f);
+        free(copy);
+    }
+}
+
+static void test_mcpfile_nul_and_depth_are_rejected(void **state)
+{
+    (void)state;
+    struct mcpfile f;
+    assert_int_equal(mcpfile_read(&f, (struct slice){"{\0}", 3}, false), MI_EINVAL);
+    mcpfile_close(&f);
+    for (int toml = 0; toml < 2; toml++) {
+        struct buf b = {0};
+        buf_adds(&b, toml ? "a = " : "{\"a\":");
+        for (int i = 0; i < 100000; i++)
+            buf_addc(&b, '[');
+        assert_int_equal(mcpfile_read(&f, buf_slice(&b), toml), MI_EINVAL);
+        assert_string_equal(buf_str(&f.error), "line 1: too many nested brackets");
+        mcpfile_close(&f);
+        buf_close(&b);
+    }
+}
+
+static const struct {
+    const char *token, *says;
+} strings[] = {
+    {"bare-key_1", "bare-key_1"},
+    {"'C:\\no'", "C:\\no"},
+    {"\"a\\tb\\\\\\\"\\u00e9\\U0001F600\\x41\"", "a\tb\\\"\xc3\xa9\xf0\x9f\x98\x80"
+                                                 "A"},
+    {"'''\nit's\n'''", "it's\n"},
+    {"\"\"\"\r\na\\\n   b\"\"\"\"", "ab\""},
+    {"\"\"", ""},
+    {"\"\\ud800\\U00110000\"", "\xef\xbf\xbd\xef\xbf\xbd"}, /* not valid characters */
+};
+
+static void test_mcpfile_toml_string_of_each_kind_is_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(strings); i++) {
+        struct mcpfile f = {.text = slice_of(strings[i].token), .toml = true};
+        struct buf b = {0};
+        mcpfile_string(&f, (struct span){0, f.text.n}, &b);
+        assert_string_equal(buf_str(&b), strings[i].says);
+        buf_close(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrap_corpus_is_restored_byte_for_byte),
+        cmocka_unit_test(test_wrap_corpus_lists_every_file),
+        cmocka_unit_test(test_wrap_damaged_file_is_rejected_or_restored),
+        cmocka_unit_test(test_wrap_form_of_each_kind_is_as_documented),
+        cmocka_unit_test(test_wrap_by_hand_is_removed),
+        cmocka_unit_test(test_wrap_state_is_reported_for_each_kind),
+        cmocka_unit_test(test_wrap_out_of_memory_is_reported),
+        cmocka_unit_test(test_mcpfile_error_has_its_line),
+        cmocka_unit_test(test_mcpfile_nul_and_depth_are_rejected),
+        cmocka_unit_test(test_mcpfile_toml_string_of_each_kind_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

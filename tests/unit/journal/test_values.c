@@ -1,0 +1,49 @@
+#include "journal/values.h"
+
+#include "tests/support/unit.h"
+
+static const struct value_words *const tables[] = {&row_directions, &row_origins, &row_actions,
+                                                   &row_kinds, &call_statuses};
+
+static void test_values_each_stored_word_is_read_as_its_value(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(tables); i++)
+        for (unsigned v = 0; v < tables[i]->n; v++)
+            assert_int_equal(value_of(tables[i], slice_of(value_word(tables[i], v))), v);
+}
+
+static void test_values_unknown_words_are_read_as_unknown(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "unknown", "c2", "c2sx", "Request", "requests"};
+    for (size_t i = 0; i < MI_COUNT(tables); i++) {
+        const struct value_words *t = tables[i];
+        for (size_t k = 0; k < MI_COUNT(words); k++)
+            assert_int_equal(value_of(t, slice_of(words[k])), t->n);
+        assert_int_equal(value_of(t, (struct slice){0}), t->n);
+        assert_string_equal(value_word(t, (unsigned)t->n), "unknown");
+        assert_string_equal(value_word(t, 1000), "unknown");
+    }
+}
+
+static void test_values_each_message_kind_has_its_stored_word(void **state)
+{
+    (void)state;
+    assert_string_equal(row_kind_name(row_kind_of(RPC_INVALID)), "noise");
+    assert_string_equal(row_kind_name(row_kind_of(RPC_REQUEST)), "request");
+    assert_string_equal(row_kind_name(row_kind_of(RPC_NOTIFICATION)), "notification");
+    assert_string_equal(row_kind_name(row_kind_of(RPC_RESULT)), "result");
+    assert_string_equal(row_kind_name(row_kind_of(RPC_ERROR)), "error");
+    assert_string_equal(row_kind_name(row_kind_of(RPC_BATCH)), "batch");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_each_stored_word_is_read_as_its_value),
+        cmocka_unit_test(test_values_unknown_words_are_read_as_unknown),
+        cmocka_unit_test(test_values_each_message_kind_has_its_stored_word),
+    };
+    return cmocka_run_group_tests_name("values", tests, NULL, NULL);
+}

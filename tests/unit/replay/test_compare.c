@@ -1,0 +1,142 @@
+/* Comparing answers: differences are reported with their places; ignored values are not. */
+#include "replay/verify/compare.h"
+
+#include "tests/support/unit.h"
+
+struct told {
+    struct buf b; /* "pointer: recorded / live[ schema][ entry]\n" */
+};
+
+static bool on_difference(void *ctx, const struct compare_difference *d)
+{
+    struct told *t = ctx;
+    buf_slice_add(&t->b, d->pointer);
+    buf_adds(&t->b, ": ");
+    buf_slice_add(&t->b, d->recorded.p != NULL ? d->recorded : slice_of("-"));
+    buf_adds(&t->b, " / ");
+    buf_slice_add(&t->b, d->live.p != NULL ? d->live : slice_of("-"));
+    buf_adds(&t->b, d->in_schema ? " schema" : "");
+    buf_adds(&t->b, d->is_entry ? " entry\n" : "\n");
+    return true;
+}
+
+static struct json_value value(const char *text)
+{
+    struct json_scan scan;
+    assert_int_equal(json_scan(slice_of(text), NULL, NULL, &scan), 0);
+    return (struct json_value){scan.type, scan.root};
+}
+
+static void check(const char *recorded, const char *live, const char *ignore, const char *want)
+{
+    struct told t = {{0}};
+    struct pointers p = {0};
+    struct buf error = {0};
+    if (ignore != NULL)
+        assert_int_equal(pointers_add(&p, "", slice_of(ignore), &error), 0);
+    assert_int_equal(compare_values(value(recorded), value(live), &p, on_difference, &t), 0);
+    if (strcmp(buf_str(&t.b), want) != 0)
+        fail_msg("%s against %s: got '%s', wanted '%s'", recorded, live, buf_str(&t.b), want);
+    buf_close(&t.b);
+    pointers_close(&p);
+    buf_close(&error);
+}
+
+static void test_compare_spelling_is_ignored(void **state)
+{
+    (void)state;
+    check("{\"a\":1,\"b\":[\"\\u0061\",1.0]}", "{ \"b\" : [\"a\", 1], \"a\":1e0 }", NULL, "");
+    check("null", "null", NULL, "");
+}
+
+static void test_compare_each_difference_is_reported_with_its_place(void **state)
+{
+    (void)state;
+    check("{\"a\":{\"b/c\":[1,2]},\"x\":1}", "{\"a\":{\"b/c\":[1,3,4]},\"y\":2}", NULL,
+          "/a/b~1c/1: 2 / 3\n/a/b~1c/2: - / 4\n/x: 1 / -\n/y: - / 2\n");
+    check("{\"a\":{}}", "{\"a\":[]}", NULL, "/a: {} / []\n");
+    check("1", "2", NULL, ": 1 / 2\n");
+}
+
+static void test_compare_ignored_places_are_left_out(void **state)
+{
+    (void)state;
+    check("{\"a\":[{\"t\":1},{\"t\":2,\"u\":1}]}", "{\"a\":[{\"t\":3},{\"t\":4,\"u\":2}]}",
+          "/a/*/t", "/a/1/u: 1 / 2\n");
+    check("{\"a\":1}", "{\"a\":2}", "/a", "");
+    check("{\"a\":1}", "{}", "/a", "");
+}
+
+static void test_compare_generated_values_are_ignored(void **state)
+{
+    (void)state;
+    check("{\"_meta\":{\"x\":1},\"nextCursor\":\"a\",\"serverInfo\":{\"name\":\"s\",\"version\":"
+          "\"1\"}}",
+          "{\"_meta\":{\"x\":2},\"nextCursor\":\"b\",\"serverInfo\":{\"name\":\"s\",\"version\":"
+          "\"2\"}}",
+          NULL, "");
+    check("{\"task\":{\"taskId\":\"1\",\"status\":\"working\",\"createdAt\":\"x\"}}",
+          "{\"task\":{\"taskId\":\"2\",\"status\":\"failed\",\"createdAt\":\"y\"}}", NULL,
+          "/task/status: \"working\" / \"failed\"\n");
+    check("{\"nextCursor\":\"a\"}", "{}", NULL,
+          "/nextCursor: \"a\" / -\n"); /* only its presence is compared */
+    check("{\"a\":{\"nextCursor\":\"a\",\"_meta\":1}}",
+          "{\"a\":{\"nextCursor\":\"b\",\"_meta\":2}}", NULL,
+          "/a/nextCursor: \"a\" / \"b\"\n/a/_meta: 1 / 2\n"); /* elsewhere it is data */
+}
+
+static void test_compare_lists_are_paired_by_name(void **state)
+{
+    (void)state;
+    check("{\"tools\":[{\"name\":\"a\",\"x\":1},{\"name\":\"b\"}]}",
+          "{\"tools\":[{\"name\":\"b\"},{\"name\":\"a\",\"x\":1}]}", NULL, "");
+    check("{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"b\"}]}",
+          "{\"tools\":[{\"name\":\"c\"},{\"name\":\"a\",\"inputSchema\":{\"type\":\"array\"}}]}",
+          NULL,
+          "/tools/0/inputSchema/type: \"object\" / \"array\" schema\n"
+          "/tools/1: {\"name\":\"b\"} / - entry\n/tools/0: - / {\"name\":\"c\"} entry\n");
+    check("{\"resources\":[{\"uri\":\"u\",\"name\":\"1\"}]}",
+          "{\"resources\":[{\"uri\":\"u\",\"name\":\"2\"}]}", NULL,
+          "/resources/0/name: \"1\" / \"2\"\n");
+    check("{\"content\":[1,2]}", "{\"content\":[2,1]}", NULL,
+          "/content/0: 1 / 2\n/content/1: 2 / 1\n"); /* other lists have an order */
+}
+
+static void test_compare_sanitized_text_matches_the_original(void **state)
+{
+    (void)state;
+    check("{\"a\":\"[redacted:key]\"}", "{\"a\":{\"any\":1}}", NULL, "");
+    check("{\"a\":\"x [redacted:jwt] y [redacted:k] z\"}", "{\"a\":\"x 123 y 45 z\"}", NULL, "");
+    check("{\"a\":\"x [redacted:jwt] y\"}", "{\"a\":\"w 123 y\"}", NULL,
+          "/a: \"x [redacted:jwt] y\" / \"w 123 y\"\n");
+    check("{\"a\":\"x [redacted:jwt] y\"}", "{\"a\":\"x 123 yy\"}", NULL,
+          "/a: \"x [redacted:jwt] y\" / \"x 123 yy\"\n");
+    check("{\"a\":\"head\xe2\x80\xa6 [+5 chars]\"}", "{\"a\":\"head and tail\"}", NULL, "");
+    check("{\"a\":\"head\xe2\x80\xa6 [+5 chars]\"}", "{\"a\":\"other\"}", NULL,
+          "/a: \"head\xe2\x80\xa6 [+5 chars]\" / \"other\"\n");
+    check("{\"a\":\"[redacted:jwt]\"}", "{}", NULL, "/a: \"[redacted:jwt]\" / -\n");
+}
+
+static void test_compare_cut_is_redacted_or_truncated(void **state)
+{
+    (void)state;
+    assert_int_equal(compare_cut(slice_of("{\"a\":1}")), COMPARE_WHOLE);
+    assert_int_equal(compare_cut((struct slice){0}), COMPARE_WHOLE);
+    assert_int_equal(compare_cut(slice_of("{\"a\":\"[redacted:key]\"}")), COMPARE_REDACTED);
+    assert_int_equal(compare_cut(slice_of("\"a\xe2\x80\xa6 [+5 chars]\"")), COMPARE_TRUNCATED);
+    assert_int_equal(compare_cut(slice_of("\"a\xe2\x80\xa6 [+5\"")), COMPARE_WHOLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compare_spelling_is_ignored),
+        cmocka_unit_test(test_compare_each_difference_is_reported_with_its_place),
+        cmocka_unit_test(test_compare_ignored_places_are_left_out),
+        cmocka_unit_test(test_compare_generated_values_are_ignored),
+        cmocka_unit_test(test_compare_lists_are_paired_by_name),
+        cmocka_unit_test(test_compare_sanitized_text_matches_the_original),
+        cmocka_unit_test(test_compare_cut_is_redacted_or_truncated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* Lines out of a byte stream: any split gives the same lines, in bounded memory. */
+#include "wire/line.h"
+
+#include "tests/support/unit.h"
+
+/* The output of a reader as text: "text|" for a line, "text!" for a line that is too long, "text$" for a
+ * last line without a newline. */
+struct log {
+    char text[1024];
+    size_t n;
+};
+
+static void note(struct log *l, const struct line *line, char mark)
+{
+    assert_true(l->n + line->n + 2 < sizeof l->text);
+    memcpy(l->text + l->n, line->p, line->n);
+    l->n += line->n;
+    l->text[l->n++] = mark;
+    l->text[l->n] = '\0';
+}
+
+static void drain(struct line_reader *r, struct log *l)
+{
+    struct line line;
+    enum line_result got;
+    while ((got = line_next(r, &line)) != LINE_NEED_MORE)
+        note(l, &line, got == LINE_READY ? '|' : '!');
+}
+
+static void feed(struct line_reader *r, const char *p, size_t n)
+{
+    while (n > 0) {
+        size_t room;
+        char *at = line_room(r, &room);
+        assert_non_null(at);
+        assert_true(room > 0);
+        size_t some = size_min(n, room);
+        memcpy(at, p, some);
+        line_filled(r, some);
+        p += some;
+        n -= some;
+    }
+}
+
+static void finish(struct line_reader *r, struct log *l)
+{
+    struct line line;
+    if (line_last(r, &line) == LINE_READY)
+        note(l, &line, '$');
+    assert_int_equal(line_last(r, &line), LINE_NEED_MORE); /* once */
+    assert_int_equal(line_next(r, &line), LINE_NEED_MORE);
+}
+
+static const struct {
+    const char *text;
+    size_t n;
+    size_t max_len;
+    const char *lines;
+} streams[] = {
+#define ROW(text, max_len, lines)                                                                  \
+    {                                                                                              \
+        text, sizeof text - 1, max_len, lines                                                      \
+    }
+    ROW("", 10, ""),
+    ROW("\n", 10, "|"),
+    ROW("\n\n\n", 10, "|||"),
+    ROW("a", 10, "a$"),
+    ROW("a\n", 10, "a|"),
+    ROW("a\nb", 10, "a|b$"),
+    ROW("{\"a\":1}\n{\"b\":2}\n", 10, "{\"a\":1}|{\"b\":2}|"),
+    ROW("a\r\nb\rc\r\n", 10, "a\r|b\rc\r|"), /* only 0x0A ends a line */
+    ROW("a\xe2\x80\xa8"
+        "b\xc2\x85"
+        "c\n",
+        10,
+        "a\xe2\x80\xa8"
+        "b\xc2\x85"
+        "c|"),
+    ROW("\v\f\n\x1e\n", 10, "\v\f|\x1e|"),
+    /* at the limit, and a byte over it */
+    ROW("12345\n", 5, "12345|"),
+    ROW("12345", 5, "12345$"),
+    ROW("1234\n12345\n1\n", 5, "1234|12345|1|"),
+    ROW("a\n\n", 0, "!|"),
+#undef ROW
+};
+
+static void test_line_stream_split_anywhere_gives_the_same_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(streams); i++) {
+        size_t n = streams[i].n;
+        for (size_t a = 0; a <= n; a++)
+            for (size_t b = a; b <= n; b++) {
+                struct line_reader r;
+                struct log l = {"", 0};
+                line_open(&r, streams[i].max_len);
+                feed(&r, streams[i].text, a);
+                drain(&r, &l);
+                feed(&r, streams[i].text + a, b - a);
+                drain(&r, &l);
+                feed(&r, streams[i].text + b, n - b);
+                drain(&r, &l);
+                finish(&r, &l);
+                if (streams[i].max_len > 0) /* with 0 the reported head depends on the split */
+                    assert_string_equal(l.text, streams[i].lines);
+                line_close(&r);
+                line_close(&r); /* safe to call twice */
+            }
+    }
+}
+
+static void test_line_too_long_is_reported_once_and_the_next_reads_normally(void **state)
+{
+    (void)state;
+    const char *text = "ok\n123456789012345\nafter\n123456\n";
+    size_t n = strlen(text);
+    for (size_t step = 1; step <= n; step++) {
+        struct line_reader r;
+        struct line line;
+        int ready = 0, too_long = 0;
+        line_open(&r, 5);
+        for (size_t at = 0; at < n; at += step) {
+            feed(&r, text + at, size_min(step, n - at));
+            enum line_result got;
+            while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
+                if (got == LINE_TOO_LONG) {
+                    assert_true(line.n > 5); /* the part of it that was read */
+                    assert_memory_equal(line.p, too_long == 0 ? "123456" : "123456", 6);
+                    too_long++;
+                } else {
+                    assert_true(
+                        slice_is((struct slice){line.p, line.n}, ready == 0 ? "ok" : "after"));
+                    assert_int_equal(too_long, ready); /* in order */
+                    ready++;
+                }
+            }
+            if (r.skipping)
+                assert_int_equal(line_partial(&r), 0); /* discarded bytes take no memory */
+        }
+        assert_int_equal(ready, 2);
+        assert_int_equal(too_long, 2);
+        assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+        line_close(&r);
+    }
+}
+
+static void test_line_end_of_stream_inside_a_too_long_line_returns_nothing(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, 5);
+    feed(&r, "1234567", 7);
+    assert_int_equal(line_next(&r, &line), LINE_TOO_LONG);
+    feed(&r, "89", 2);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_last(&r, &line), LINE_NEED_MORE);
+    line_close(&r);
+}
+
+static void test_line_endless_line_is_rejected_in_bounded_memory(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    size_t max_len = (size_t)1 << 20;
+    line_open(&r, max_len);
+    int reported = 0;
+    size_t most = 0;
+    for (size_t fed = 0; fed < (size_t)64 << 20;) {
+        size_t room;
+        char *at = line_room(&r, &room);
+        assert_non_null(at);
+        memset(at, 'x', room);
+        line_filled(&r, room);
+        fed += room;
+        enum line_result got;
+        while ((got = line_next(&r, &line)) != LINE_NEED_MORE) {
+            assert_int_equal(got, LINE_TOO_LONG);
+            reported++;
+        }
+        if (r.chunk != NULL && r.chunk->cap > most)
+            most = r.chunk->cap;
+    }
+    assert_int_equal(reported, 1);
+    assert_true(most <= 4 * max_len);
+    feed(&r, "\nnext\n", 6);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "next"));
+    /* the memory of the long line is freed */
+    size_t room;
+    assert_non_null(line_room(&r, &room));
+    assert_int_equal(r.chunk->cap, LINE_CHUNK);
+    line_close(&r);
+}
+
+static void test_line_long_line_is_complete_and_its_memory_freed(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)16 << 20);
+    size_t len = 3 * LINE_CHUNK + 17;
+    char *text = malloc(len);
+    assert_non_null(text);
+    for (size_t i = 0; i < len; i++)
+        text[i] = (char)('a' + i % 23);
+    feed(&r, "first\n", 6);
+    feed(&r, text, len);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_int_equal(line_partial(&r), len);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    feed(&r, "\nlast\n", 6);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_int_equal(line.n, len);
+    assert_memory_equal(line.p, text, len);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "last"));
+    struct chunk *large = chunk_hold(line.chunk);
+    assert_int_equal(large->refs, 2);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(large->refs, 1); /* only the holder of the line is left */
+    chunk_drop(large);
+    size_t room;
+    assert_non_null(line_room(&r, &room));
+    assert_int_equal(r.chunk->cap, LINE_CHUNK);
+    free(text);
+    line_close(&r);
+}
+
+/* The lines of a held chunk are kept, whatever is read afterwards. */
+static void test_line_held_chunk_keeps_its_lines(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)1 << 20);
+    struct {
+        struct line line;
+        char text[32];
+    } held[64];
+    struct unit_random rnd = {5};
+    char part[8192];
+    memset(part, 'p', sizeof part);
+    for (size_t i = 0; i < MI_COUNT(held); i++) {
+        int n = snprintf(held[i].text, sizeof held[i].text, "line %zu", i);
+        feed(&r, held[i].text, (size_t)n);
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &held[i].line), LINE_READY);
+        chunk_hold(held[i].line.chunk);
+        held[i].line.p[held[i].line.n] = '\n'; /* the byte after a line belongs to it */
+        size_t some = unit_random(&rnd, sizeof part);
+        feed(&r, part, some);
+        assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+        assert_int_equal(line_partial(&r), some);
+        feed(&r, "\n", 1);
+        assert_int_equal(line_next(&r, &line), LINE_READY);
+        assert_int_equal(line.n, some);
+    }
+    for (size_t i = 0; i < MI_COUNT(held); i++) {
+        assert_true(slice_is((struct slice){held[i].line.p, held[i].line.n}, held[i].text));
+        assert_int_equal(held[i].line.p[held[i].line.n], '\n');
+        chunk_drop(held[i].line.chunk);
+    }
+    line_close(&r);
+}
+
+static void test_line_unfinished_last_line_has_room_for_a_newline(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, (size_t)1 << 20);
+    size_t room;
+    char *at = line_room(&r, &room);
+    assert_non_null(at);
+    memset(at, 'x', room); /* as much as fits */
+    line_filled(&r, room);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_last(&r, &line), LINE_READY);
+    assert_int_equal(line.n, room);
+    line.p[line.n] = '\n';
+    assert_true(line.p + line.n < line.chunk->data + line.chunk->cap);
+    line_close(&r);
+}
+
+static void test_line_abandoned_is_reported_once_and_the_next_reads_normally(void **state)
+{
+    (void)state;
+    struct line_reader r;
+    struct line line;
+    line_open(&r, 1000);
+    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE); /* there is no line */
+    feed(&r, "half", 4);
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    assert_int_equal(line_give_up(&r, &line), LINE_TOO_LONG);
+    assert_true(slice_is((struct slice){line.p, line.n}, "half"));
+    assert_int_equal(line_give_up(&r, &line), LINE_NEED_MORE);
+    feed(&r, " and the rest\nnext\n", 19);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_true(slice_is((struct slice){line.p, line.n}, "next"));
+    assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    line_close(&r);
+}
+
+/* The Nth allocation fails, for every N: nothing that was read is lost, and reading continues afterwards. */
+static int fail_after = -1;
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+
+static bool fails_now(void)
+{
+    return fail_after >= 0 && fail_after-- == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return fails_now() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails_now() ? NULL : __real_realloc(p, n);
+}
+
+/* Feeds a long line while the N-th allocation fails; true when there was no N-th. */
+static bool survives_failure(int n, bool held, const char *text, size_t len, int *failures)
+{
+    struct line_reader r;
+    struct line line, first;
+    line_open(&r, len);
+    feed(&r, "first\n", 6);
+    assert_int_equal(line_next(&r, &first), LINE_READY);
+    if (held) /* then the partial line must move to a chunk of its own */
+        chunk_hold(first.chunk);
+    bool failed = false;
+    fail_after = n;
+    for (size_t at = 0; at < len;) {
+        size_t room = 0;
+        char *to = line_room(&r, &room);
+        if (to == NULL) {
+            assert_false(failed); /* one failure, then it continues */
+            failed = true;
+            continue;
+        }
+        assert_true(room > 0 && room <= len * 4);
+        size_t some = size_min(room, len - at);
+        memcpy(to, text + at, some);
+        line_filled(&r, some);
+        at += some;
+        assert_int_equal(line_next(&r, &line), LINE_NEED_MORE);
+    }
+    bool through = fail_after >= 0;
+    fail_after = -1;
+    feed(&r, "\n", 1);
+    assert_int_equal(line_next(&r, &line), LINE_READY);
+    assert_int_equal(line.n, len);
+    assert_memory_equal(line.p, text, len);
+    if (held) {
+        assert_memory_equal(first.p, "first", 5);
+        chunk_drop(first.chunk);
+    }
+    line_close(&r);
+    *failures += failed;
+    return through;
+}
+
+static void test_line_failed_allocation_loses_nothing(void **state)
+{
+    (void)state;
+    size_t len = 5 * LINE_CHUNK;
+    char *text = malloc(len);
+    assert_non_null(text);
+    memset(text, 'x', len);
+    for (int held = 0; held < 2; held++) {
+        int failures = 0;
+        for (int n = 0; !survives_failure(n, held, text, len, &failures); n++)
+            continue;
+        assert_true(failures >= 3);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_line_stream_split_anywhere_gives_the_same_lines),
+        cmocka_unit_test(test_line_too_long_is_reported_once_and_the_next_reads_normally),
+        cmocka_unit_test(test_line_end_of_stream_inside_a_too_long_line_returns_nothing),
+        cmocka_unit_test(test_line_endless_line_is_rejected_in_bounded_memory),
+        cmocka_unit_test(test_line_long_line_is_complete_and_its_memory_freed),
+        cmocka_unit_test(test_line_held_chunk_keeps_its_lines),
+        cmocka_unit_test(test_line_unfinished_last_line_has_room_for_a_newline),
+        cmocka_unit_test(test_line_abandoned_is_reported_once_and_the_next_reads_normally),
+        cmocka_unit_test(test_line_failed_allocation_loses_nothing),
+    };
+    return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}

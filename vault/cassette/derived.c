@@ -1,0 +1,65 @@
+#include "vault/cassette/derived.h"
+
+#include "base/text.h"
+#include "wire/json/text.h"
+
+struct span {
+    bool made;
+    size_t from, n;
+};
+
+/* As the vault stores names: escapes resolved, CASSETTE_NAME_MAX bytes at most. */
+static struct span resolve(struct buf *b, struct slice raw)
+{
+    if (raw.p == NULL || (raw.n <= CASSETTE_NAME_MAX && memchr(raw.p, '\\', raw.n) == NULL))
+        return (struct span){0};
+    struct span s = {.made = true, .from = b->n};
+    struct buf name = {0};
+    json_unescape(&name, text_head(raw, (size_t)CASSETTE_NAME_MAX * 6));
+    text_utf8(b, text_head(buf_slice(&name), CASSETTE_NAME_MAX));
+    if (name.failed)
+        b->failed = true;
+    buf_close(&name);
+    s.n = b->n - s.from;
+    return s;
+}
+
+static struct slice pick(const struct buf *b, struct span s, struct slice raw)
+{
+    return s.made ? (struct slice){b->p + s.from, s.n} : raw;
+}
+
+int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
+                    struct cassette_derived *ret)
+{
+    *ret = (struct cassette_derived){.kind = KIND_NOISE};
+    buf_clear(scratch);
+    if (is_stderr || body.p == NULL || rpc_read(body, &ret->rpc) < 0)
+        return 0;
+    const struct rpc *m = &ret->rpc;
+    struct slice raw_target = rpc_target(m);
+    struct span method = resolve(scratch, m->method);
+    struct span target = resolve(scratch, raw_target);
+    if (scratch->failed || ((method.made || target.made) && !buf_reserve(scratch, 1)))
+        return MI_ENOMEM;
+    ret->kind = row_kind_of(m->kind);
+    ret->method = pick(scratch, method, m->method);
+    ret->target = pick(scratch, target, raw_target);
+    if (m->id.type != JSON_NONE && m->id.text.n <= CASSETTE_NAME_MAX)
+        ret->rpc_id = m->id.text;
+    if (m->kind == RPC_ERROR)
+        ret->has_error_code = json_int(m->error_code, &ret->error_code);
+    return 0;
+}
+
+void cassette_derive_from_row(const struct query_message *m, struct cassette_derived *d)
+{
+    static const enum rpc_kind kinds[] = {RPC_REQUEST, RPC_RESULT, RPC_ERROR, RPC_BATCH};
+    if (m->body.p != NULL)
+        return;
+    for (size_t i = 0; i < MI_COUNT(kinds); i++)
+        if (m->kind == row_kind_of(kinds[i]))
+            d->rpc.kind = kinds[i];
+    if (m->rpc_id.p != NULL)
+        d->rpc.id = (struct json_value){json_type_at(m->rpc_id.p[0]), m->rpc_id};
+}

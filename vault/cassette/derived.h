@@ -1,0 +1,26 @@
+/* derived.h - values derived from a message's body, so that a line of a cassette need not repeat them. */
+#ifndef MI_VAULT_CASSETTE_DERIVED_H
+#define MI_VAULT_CASSETTE_DERIVED_H
+
+#include "vault/query/reader.h"
+#include "wire/rpc.h"
+
+#define CASSETTE_NAME_MAX 4096 /* bytes of a method, a target or an id, as in the vault */
+
+/* The slices point into the body or the scratch buffer. */
+struct cassette_derived {
+    struct rpc rpc;     /* kind RPC_INVALID if it is not a message */
+    enum row_kind kind; /* KIND_NOISE if it is not a message */
+    struct slice rpc_id, method, target;
+    bool has_error_code;
+    int64_t error_code;
+};
+
+/* 0 or MI_ENOMEM. Clears scratch. */
+MI_MUST int cassette_derive(struct slice body, bool is_stderr, struct buf *scratch,
+                            struct cassette_derived *ret);
+
+/* For a message without a body: sets d->rpc from the kind and id of its row or line. */
+void cassette_derive_from_row(const struct query_message *m, struct cassette_derived *d);
+
+#endif

@@ -1,0 +1,313 @@
+#include "vault/cassette/foreign.h"
+
+#include "vault/cassette/members.h"
+#include "vault/cassette/message.h"
+#include "wire/json/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define REMEDY "repair the line, or remove it"
+
+/* ---- times ---- */
+
+/* "2026-05-12T23:00:00.123Z": microseconds since the Unix epoch. */
+static bool read_utc(struct json_value v, int64_t *ret)
+{
+    struct tm tm = {0};
+    char text[32];
+    int frac_at = 0, year, month;
+    struct slice raw = json_string_raw(v);
+    if (raw.p == NULL || raw.n >= sizeof text)
+        return false;
+    memcpy(text, raw.p, raw.n);
+    text[raw.n] = '\0';
+    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec, &frac_at) != 6 ||
+        year < 1970 || month < 1 || tm.tm_mday < 1)
+        return false;
+    tm.tm_year = year - 1900;
+    tm.tm_mon = month - 1;
+    int64_t us = (int64_t)timegm(&tm) * 1000000;
+    const char *p = text + frac_at;
+    if (*p == '.') {
+        p++;
+        for (int64_t unit = 100000; *p >= '0' && *p <= '9'; p++, unit /= 10)
+            us += unit * (*p - '0');
+    }
+    *ret = us;
+    return strcmp(p, "Z") == 0;
+}
+
+/* A number of seconds or milliseconds, with a fraction, as microseconds. */
+static bool read_number(struct json_value v, double unit_us, int64_t *ret)
+{
+    char text[40];
+    if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
+        return false;
+    memcpy(text, v.text.p, v.text.n);
+    text[v.text.n] = '\0';
+    double us = strtod(text, NULL) * unit_us + 0.5;
+    if (!(us >= 0 && us < 9e18))
+        return false;
+    *ret = (int64_t)us;
+    return true;
+}
+
+/* ---- the session and its messages ---- */
+
+/* "recordings/github.cassette.jsonl" gives "github". */
+static struct slice name_of_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    size_t n = strcspn(base, ".");
+    return n > 0 ? (struct slice){base, n} : slice_of("recording");
+}
+
+static void begin(struct cassette_reader *r, struct slice name, struct json_value command,
+                  int64_t started_us)
+{
+    struct query_session s = {
+        .name = name.n > 0 ? name : name_of_file(r->name),
+        .command = command.type == JSON_ARRAY ? command.text : slice_of("[]"),
+        .record_level = slice_of("full"),
+        .started_at_us = started_us,
+    };
+    if (r->on_session != NULL)
+        r->stopped = !r->on_session(r->ctx, &s);
+}
+
+/* Times in a recording may decrease if the clock was set back; times of messages must not. */
+static int pass_message(struct cassette_reader *r, enum row_direction direction, int64_t t_us,
+                        struct json_value body, bool is_noise)
+{
+    struct query_message m = {.direction = direction,
+                              .kind = KIND_UNKNOWN,
+                              .t_us = t_us > r->last_t_us ? t_us : r->last_t_us,
+                              .size = -1,
+                              .body = body.text};
+    if (!is_noise)
+        return cassette_pass_message(r, &m, -1);
+    m.kind = KIND_NOISE;
+    buf_clear(&r->texts);
+    if (!buf_reserve(&r->texts, body.text.n + 1))
+        return cassette_no_memory(r);
+    m.body = (struct slice){r->texts.p, 0};
+    buf_clear(&r->why);
+    if (cassette_string(body, "text", &r->texts, &m.body, &r->why) < 0)
+        return cassette_reject(r, buf_str(&r->why), REMEDY);
+    return cassette_pass_message(r, &m, -1);
+}
+
+static bool is_blank(struct slice line)
+{
+    for (size_t i = 0; i < line.n; i++)
+        if (strchr(" \t\r", line.p[i]) == NULL)
+            return false;
+    return true;
+}
+
+typedef int (*line_fn)(struct cassette_reader *r, struct slice line, int64_t started_us);
+
+static int each_line(struct cassette_reader *r, line_fn fn, int64_t started_us)
+{
+    struct slice line;
+    bool more = true;
+    int st = 0;
+    while (st == 0 && !r->stopped && (st = cassette_next_line(r, &line, &more)) == 0 && more)
+        if (!is_blank(line))
+            st = fn(r, line, started_us);
+    return st;
+}
+
+/* ---- mcp-tape: {"v":1,"type":"meta",…}, {"t":UTC,"dir":"in","raw":{…}}, {"type":"end",…} ---- */
+
+enum { TAPE_T, TAPE_DIR, TAPE_RAW, TAPE_TYPE, TAPE_COUNT };
+
+static int tape_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+{
+    static const struct cassette_member members[TAPE_COUNT] = {
+        {"t", JSON_STRING, false},
+        {"dir", JSON_STRING, false},
+        {"raw", JSON_NONE, false},
+        {"type", JSON_STRING, false},
+    };
+    struct json_value v[TAPE_COUNT];
+    int64_t at_us;
+    if (cassette_members(line, members, TAPE_COUNT, false, v, &r->why) < 0)
+        return cassette_reject(r, buf_str(&r->why), REMEDY);
+    if (v[TAPE_TYPE].type != JSON_NONE) /* the end, or an entry of a later version */
+        return 0;
+    if (!read_utc(v[TAPE_T], &at_us))
+        return cassette_reject(r, "`t` must be a time like 2026-05-12T23:00:00.123Z", REMEDY);
+    bool in = json_key_is(json_string_raw(v[TAPE_DIR]), "in");
+    if (!in && !json_key_is(json_string_raw(v[TAPE_DIR]), "out"))
+        return cassette_reject(r, "`dir` must be in or out", REMEDY);
+    if (v[TAPE_RAW].type == JSON_NONE)
+        return cassette_reject(r, "`raw` is missing", REMEDY);
+    return pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, v[TAPE_RAW],
+                        v[TAPE_RAW].type == JSON_STRING);
+}
+
+static int read_tape(struct cassette_reader *r, struct slice first, bool *ret_known)
+{
+    static const struct cassette_member members[] = {
+        {"v", JSON_NUMBER, true},         {"type", JSON_STRING, true},
+        {"startedAt", JSON_STRING, true}, {"label", JSON_STRING, false},
+        {"command", JSON_ARRAY, false},
+    };
+    struct json_value v[MI_COUNT(members)];
+    int64_t version, started_us;
+    struct slice label = {0};
+    *ret_known = cassette_members(first, members, MI_COUNT(members), false, v, &r->why) == 0 &&
+                 json_key_is(json_string_raw(v[1]), "meta") && read_utc(v[2], &started_us);
+    if (!*ret_known)
+        return 0;
+    if (!json_int(v[0], &version) || version != 1)
+        return cassette_reject(r, "unknown version of mcp-tape's format",
+                               "only version 1 is supported");
+    if (!buf_reserve(&r->texts, first.n + 1))
+        return cassette_no_memory(r);
+    buf_clear(&r->why);
+    if (cassette_string(v[3], "label", &r->texts, &label, &r->why) < 0)
+        return cassette_reject(r, buf_str(&r->why), REMEDY);
+    begin(r, label, v[4], started_us);
+    return each_line(r, tape_line, started_us);
+}
+
+/* ---- mcp-rec: {"ts":SECONDS,"dir":"client->server","msg":{…}}, without a header ---- */
+
+enum { REC_TS, REC_DIR, REC_MSG, REC_COUNT };
+
+static int rec_members(struct cassette_reader *r, struct slice line, struct json_value *v,
+                       int64_t *ret_us, bool *ret_in)
+{
+    static const struct cassette_member members[REC_COUNT] = {
+        {"ts", JSON_NUMBER, true}, {"dir", JSON_STRING, true}, {"msg", JSON_NONE, true}};
+    int st = cassette_members(line, members, REC_COUNT, false, v, &r->why);
+    if (st < 0)
+        return st;
+    struct slice dir = json_string_raw(v[REC_DIR]);
+    *ret_in = json_key_is(dir, "client->server");
+    if (!*ret_in && !json_key_is(dir, "server->client"))
+        buf_adds(&r->why, "`dir` must be client->server or server->client");
+    else if (!read_number(v[REC_TS], 1e6, ret_us))
+        buf_adds(&r->why, "`ts` must be seconds since the Unix epoch");
+    return r->why.n > 0 || r->why.failed ? MI_EPROTO : 0;
+}
+
+static int rec_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+{
+    struct json_value v[REC_COUNT];
+    int64_t at_us = 0;
+    bool in = false;
+    if (rec_members(r, line, v, &at_us, &in) < 0)
+        return cassette_reject(r, buf_str(&r->why), REMEDY);
+    struct json_value raw = json_get(v[REC_MSG], "_raw"); /* a line that is not JSON */
+    bool is_noise = raw.type == JSON_STRING && json_get(v[REC_MSG], "jsonrpc").type == JSON_NONE;
+    return pass_message(r, in ? ROW_C2S : ROW_S2C, at_us - started_us, is_noise ? raw : v[REC_MSG],
+                        is_noise);
+}
+
+static int read_rec(struct cassette_reader *r, struct slice first, bool *ret_known)
+{
+    struct json_value v[REC_COUNT];
+    int64_t started_us = 0;
+    bool in = false;
+    *ret_known = rec_members(r, first, v, &started_us, &in) == 0;
+    if (!*ret_known)
+        return 0;
+    begin(r, (struct slice){0}, (struct json_value){0}, started_us);
+    int st = r->stopped ? 0 : rec_line(r, first, started_us);
+    return st == 0 ? each_line(r, rec_line, started_us) : st;
+}
+
+/* ---- mcp-cassette, versions 1 and 2: {"type":"header",…}, then frame, raw, chunks ---- */
+
+enum { VCR_TYPE, VCR_T, VCR_DIR, VCR_FRAME, VCR_DATA, VCR_CHUNKS, VCR_COUNT };
+
+/* An entry with several frames of one stream, in order. */
+static int vcr_chunks(struct cassette_reader *r, enum row_direction direction,
+                      struct json_value chunks)
+{
+    struct json_walk w = json_walk_begin(chunks);
+    struct slice key;
+    struct json_value chunk;
+    int st = 0;
+    while (st == 0 && !r->stopped && json_walk_next(&w, &key, &chunk)) {
+        int64_t t_us;
+        struct json_value frame = json_get(chunk, "frame");
+        if (frame.type == JSON_NONE || !read_number(json_get(chunk, "t"), 1e3, &t_us))
+            return cassette_reject(r, "a chunk must have `t` and `frame`", REMEDY);
+        st = pass_message(r, direction, t_us, frame, false);
+    }
+    return st;
+}
+
+static int vcr_line(struct cassette_reader *r, struct slice line, int64_t started_us)
+{
+    static const struct cassette_member members[VCR_COUNT] = {
+        {"type", JSON_STRING, true}, {"t", JSON_NUMBER, false},    {"dir", JSON_STRING, false},
+        {"frame", JSON_NONE, false}, {"data", JSON_STRING, false}, {"chunks", JSON_ARRAY, false},
+    };
+    (void)started_us;
+    struct json_value v[VCR_COUNT];
+    int64_t t_us;
+    if (cassette_members(line, members, VCR_COUNT, false, v, &r->why) < 0)
+        return cassette_reject(r, buf_str(&r->why), REMEDY);
+    struct slice type = json_string_raw(v[VCR_TYPE]);
+    struct json_value body = json_key_is(type, "frame")    ? v[VCR_FRAME]
+                             : json_key_is(type, "raw")    ? v[VCR_DATA]
+                             : json_key_is(type, "chunks") ? v[VCR_CHUNKS]
+                                                           : (struct json_value){0};
+    if (body.type == JSON_NONE &&
+        (json_key_is(type, "frame") || json_key_is(type, "raw") || json_key_is(type, "chunks")))
+        return cassette_reject(r, "the line lacks the member that its `type` requires", REMEDY);
+    if (body.type == JSON_NONE) /* the format requires that unknown entries are skipped */
+        return 0;
+    struct slice dir = json_string_raw(v[VCR_DIR]);
+    bool in = json_key_is(dir, "c2s");
+    if (!in && !json_key_is(dir, "s2c"))
+        return cassette_reject(r, "`dir` must be c2s or s2c", REMEDY);
+    if (!read_number(v[VCR_T], 1e3, &t_us))
+        return cassette_reject(r, "`t` must be milliseconds since the start", REMEDY);
+    if (json_key_is(type, "chunks"))
+        return vcr_chunks(r, in ? ROW_C2S : ROW_S2C, body);
+    return pass_message(r, in ? ROW_C2S : ROW_S2C, t_us, body, json_key_is(type, "raw"));
+}
+
+static int read_vcr(struct cassette_reader *r, struct slice first, bool *ret_known)
+{
+    static const struct cassette_member members[] = {
+        {"type", JSON_STRING, true},
+        {"cassetteVersion", JSON_NUMBER, true},
+        {"startedAt", JSON_STRING, false},
+        {"command", JSON_ARRAY, false},
+    };
+    struct json_value v[MI_COUNT(members)];
+    int64_t version, started_us = 0;
+    *ret_known = cassette_members(first, members, MI_COUNT(members), false, v, &r->why) == 0 &&
+                 json_key_is(json_string_raw(v[0]), "header");
+    if (!*ret_known)
+        return 0;
+    if (!json_int(v[1], &version) || version < 1 || version > 2)
+        return cassette_reject(r, "unknown version of mcp-cassette's format",
+                               "only versions 1 and 2 are supported");
+    if (v[2].type != JSON_NONE && !read_utc(v[2], &started_us))
+        return cassette_reject(r, "`startedAt` must be a time like 2026-05-12T23:00:00.123Z",
+                               REMEDY);
+    begin(r, (struct slice){0}, v[3], started_us);
+    return each_line(r, vcr_line, started_us);
+}
+
+int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known)
+{
+    int st = read_tape(r, first, ret_known);
+    if (st == 0 && !*ret_known)
+        st = read_rec(r, first, ret_known);
+    if (st == 0 && !*ret_known)
+        st = read_vcr(r, first, ret_known);
+    return st;
+}

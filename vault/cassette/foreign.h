@@ -1,0 +1,11 @@
+/* foreign.h - recordings of other programs: the JSON lines formats that docs/cassette.md lists. Unknown members are
+ * ignored. */
+#ifndef MI_VAULT_CASSETTE_FOREIGN_H
+#define MI_VAULT_CASSETTE_FOREIGN_H
+
+#include "vault/cassette/reader.h"
+
+/* *ret_known: the first line belongs to such a recording. Then the whole file is read, unless there is an error. */
+MI_MUST int cassette_foreign(struct cassette_reader *r, struct slice first, bool *ret_known);
+
+#endif

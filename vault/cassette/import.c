@@ -1,0 +1,306 @@
+#include "vault/cassette/import.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "redact/sanitizer.h"
+#include "vault/store/writer.h"
+#include "wire/json/text.h"
+#include "wire/rpc.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    L_CLIENT_NAME,
+    L_CLIENT_VERSION,
+    L_SERVER_NAME,
+    L_SERVER_VERSION,
+    L_PROTOCOL,
+    L_REASON,
+    L_N
+};
+
+struct import {
+    struct vault_dir dir;
+    struct writer *writer; /* owned */
+    char uid[UID_LEN + 1];
+    int64_t id, started_us, ended_us, last_t_us, messages;
+    bool has_exit_status;
+    int exit_status;
+    bool began, committed;
+    struct buf learnt[L_N];    /* owned; known about the session; empty: unknown */
+    struct buf method, target; /* owned; in JSON form, with escapes */
+    struct buf error;          /* owned */
+};
+
+static int fail(struct import *d, int st)
+{
+    buf_clear(&d->error);
+    if (st == MI_ENOMEM)
+        buf_adds(&d->error, "out of memory");
+    else
+        buf_printf(&d->error, "cannot write to %s/" VAULT_DB ": %s", d->dir.path,
+                   writer_error(d->writer));
+    return st;
+}
+
+const char *import_error(const struct import *d)
+{
+    return d->error.n > 0 && !d->error.failed ? d->error.p : "out of memory";
+}
+
+int import_open(struct import **ret, const char *vault, struct buf *error)
+{
+    struct import *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return MI_ENOMEM;
+    int st = vault_dir_open(&d->dir, vault, true, error);
+    if (st == 0)
+        st = writer_open(&d->writer, &d->dir, false, error);
+    if (st < 0) {
+        import_close(d);
+        return st;
+    }
+    writer_want_bodies(d->writer);
+    *ret = d;
+    return 0;
+}
+
+/* Bodies are written before the rows that refer to them; without these rows they are unused. */
+static void remove_bodies(struct import *d)
+{
+    int dir = vault_dir_sub(d->dir.fd, VAULT_BODIES, false);
+    if (dir < 0)
+        return;
+    (void)unlinkat(dir, d->uid, 0);
+    close(dir);
+}
+
+void import_close(struct import *d)
+{
+    if (d == NULL)
+        return;
+    if (d->began && !d->committed) {
+        writer_rollback(d->writer);
+        remove_bodies(d);
+    }
+    writer_close(d->writer);
+    vault_dir_close(&d->dir);
+    for (int i = 0; i < L_N; i++)
+        buf_close(&d->learnt[i]);
+    buf_close(&d->method);
+    buf_close(&d->target);
+    buf_close(&d->error);
+    free(d);
+}
+
+/* ---- the session ---- */
+
+static void learn(struct import *d, int i, struct slice text)
+{
+    if (text.p != NULL && d->learnt[i].n == 0)
+        buf_slice_add(&d->learnt[i], text);
+}
+
+static void learn_session(struct import *d, const struct query_session *s)
+{
+    learn(d, L_CLIENT_NAME, s->client_name);
+    learn(d, L_CLIENT_VERSION, s->client_version);
+    learn(d, L_SERVER_NAME, s->server_name);
+    learn(d, L_SERVER_VERSION, s->server_version);
+    learn(d, L_PROTOCOL, s->protocol_version);
+    learn(d, L_REASON, s->end_reason);
+    d->has_exit_status = s->has_exit_status && s->exit_status <= INT_MAX;
+    d->exit_status = d->has_exit_status ? (int)s->exit_status : 0;
+    d->started_us = s->started_at_us != 0 ? s->started_at_us : clock_wall_us();
+    d->ended_us = s->ended_at_us;
+}
+
+int import_session(struct import *d, const struct query_session *s, const char *name)
+{
+    struct buf text = {0}, command = {0}, level = {0}, rules = {0};
+    learn_session(d, s);
+    if (name != NULL)
+        buf_adds(&text, name);
+    else
+        buf_slice_add(&text, s->name);
+    buf_slice_add(&command, s->command);
+    buf_slice_add(&level, s->record_level);
+    if (s->redact_rules.p != NULL)
+        buf_slice_add(&rules, s->redact_rules);
+    else if (redact_present() != NULL) /* it is sanitized for the first time */
+        redact_rules(redact_present(), &rules);
+    int st = uid_make(d->started_us, d->uid);
+    struct writer_session n = {
+        .uid = d->uid,
+        .name = buf_str(&text),
+        .command = buf_str(&command),
+        .host = "",
+        .record_level = buf_str(&level),
+        .redact_rules = rules.n > 0 ? buf_str(&rules) : NULL,
+        .started_at_us = d->started_us,
+    };
+    if (text.failed || command.failed || level.failed || rules.failed)
+        st = MI_ENOMEM;
+    if (st == 0)
+        st = writer_begin(d->writer, IMPORT_WAIT_US);
+    d->began = st == 0;
+    if (st == 0)
+        st = writer_session_add(d->writer, &n, &d->id);
+    buf_close(&text);
+    buf_close(&command);
+    buf_close(&level);
+    buf_close(&rules);
+    return st < 0 ? fail(d, st) : 0;
+}
+
+int import_commit(struct import *d)
+{
+    struct slice known[L_N] = {{0}};
+    for (int i = 0; i < L_N; i++) {
+        if (d->learnt[i].failed)
+            return fail(d, MI_ENOMEM);
+        if (d->learnt[i].n > 0)
+            known[i] = buf_slice(&d->learnt[i]);
+    }
+    struct session_update u = {
+        .client_name = known[L_CLIENT_NAME],
+        .client_version = known[L_CLIENT_VERSION],
+        .server_name = known[L_SERVER_NAME],
+        .server_version = known[L_SERVER_VERSION],
+        .protocol_version = known[L_PROTOCOL],
+        .end_reason = known[L_REASON],
+        .has_exit_status = d->has_exit_status,
+        .exit_status = d->exit_status,
+        .ended_at_us = d->ended_us != 0 ? d->ended_us : d->started_us + d->last_t_us,
+    };
+    int st = writer_session_update(d->writer, d->id, &u);
+    if (st == 0)
+        st = writer_commit(d->writer);
+    if (st < 0)
+        return fail(d, st);
+    d->committed = true;
+    if (writer_checkpoint(d->writer) < 0) /* a long session makes the write-ahead log long */
+        log_debug("checkpoint postponed: %s", writer_error(d->writer));
+    return 0;
+}
+
+/* ---- messages ---- */
+
+static void learn_string(struct import *d, int i, struct json_value v)
+{
+    if (v.type == JSON_STRING && d->learnt[i].n == 0)
+        json_unescape(&d->learnt[i], json_string_raw(v));
+}
+
+static void learn_peer(struct import *d, int name, struct json_value info)
+{
+    learn_string(d, name, json_get(info, "name"));
+    learn_string(d, name + 1, json_get(info, "version"));
+}
+
+/* The first messages contain the names of client and server (mcp-wire.md 3.1 and 3.3). */
+static void learn_message(struct import *d, const struct query_message *m)
+{
+    struct rpc r;
+    bool is_request = m->kind == KIND_REQUEST && m->direction == ROW_C2S;
+    bool is_result = m->kind == KIND_RESULT && m->has_request;
+    if ((!is_request && !is_result) ||
+        (d->learnt[L_CLIENT_NAME].n > 0 && d->learnt[L_SERVER_NAME].n > 0))
+        return;
+    if (m->body.p == NULL || rpc_read(m->body, &r) < 0)
+        return;
+    if (is_request && slice_is(m->method, "initialize")) {
+        learn_peer(d, L_CLIENT_NAME, json_get(r.params, "clientInfo"));
+    } else if (is_request && rpc_is_modern(&r)) {
+        learn_peer(d, L_CLIENT_NAME, json_get(r.meta, "io.modelcontextprotocol/clientInfo"));
+        learn_string(d, L_PROTOCOL, json_get(r.meta, "io.modelcontextprotocol/protocolVersion"));
+    } else if (is_result && slice_is(m->request_method, "initialize")) {
+        learn_peer(d, L_SERVER_NAME, json_get(r.result, "serverInfo"));
+        learn_string(d, L_PROTOCOL, json_get(r.result, "protocolVersion"));
+    } else if (is_result && slice_is(m->request_method, "server/discover")) {
+        learn_peer(d, L_SERVER_NAME,
+                   json_get(json_get(r.result, "_meta"), "io.modelcontextprotocol/serverInfo"));
+    }
+}
+
+/* Names in a row are in JSON form, with escapes. */
+static struct slice in_json(struct buf *b, struct slice text)
+{
+    if (text.p == NULL || memchr(text.p, '\\', text.n) == NULL)
+        return text;
+    buf_clear(b);
+    text_json(b, text);
+    return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
+}
+
+/* Names that this version does not know are skipped. */
+static void read_findings(struct slice names, struct row *r)
+{
+    struct finding_info info;
+    while (names.n > 0) {
+        const char *comma = memchr(names.p, ',', names.n);
+        size_t n = comma != NULL ? (size_t)(comma - names.p) : names.n;
+        if (finding_by_name((struct slice){names.p, n}, &info)) {
+            r->findings |= info.finding;
+            r->rules |= info.rule;
+        }
+        n += comma != NULL;
+        names = (struct slice){names.p + n, names.n - n};
+    }
+}
+
+static bool is_json(struct slice body)
+{
+    struct json_scan scan;
+    return json_scan(body, NULL, NULL, &scan) == 0;
+}
+
+int import_message(struct import *d, const struct query_message *m)
+{
+    struct row r = {
+        .kind = m->kind,
+        .seq = (uint64_t)m->seq,
+        .t_us = m->t_us,
+        .direction = m->direction,
+        .origin = m->origin,
+        .action = m->action,
+        .rpc_id = m->rpc_id,
+        .method = in_json(&d->method, m->method),
+        .target = in_json(&d->target, m->target),
+        .body = m->body,
+        .size = (size_t)m->size,
+        .request_seq = (uint64_t)m->request_seq,
+        .has_error_code = m->has_error_code,
+        .error_code = m->error_code,
+        .batch_seq = (uint64_t)m->batch_seq,
+        .redactions = (uint64_t)m->redactions,
+    };
+    read_findings(m->finding, &r);
+    if (m->body.p != NULL && (m->kind == KIND_NOISE || m->kind == KIND_STDERR))
+        r.not_json = !is_json(m->body);
+    if (d->method.failed || d->target.failed)
+        return fail(d, MI_ENOMEM);
+    learn_message(d, m);
+    d->last_t_us = m->t_us;
+    d->messages++;
+    int st = writer_add(d->writer, d->id, d->uid, &r);
+    return st < 0 ? fail(d, st) : 0;
+}
+
+int64_t import_id(const struct import *d)
+{
+    return d->id;
+}
+
+const char *import_uid(const struct import *d)
+{
+    return d->uid;
+}
+
+int64_t import_messages(const struct import *d)
+{
+    return d->messages;
+}

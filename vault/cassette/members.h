@@ -1,0 +1,26 @@
+/* members.h - the members of one line of a cassette. */
+#ifndef MI_VAULT_CASSETTE_MEMBERS_H
+#define MI_VAULT_CASSETTE_MEMBERS_H
+
+#include "base/buf.h"
+#include "wire/json/scan.h"
+
+struct cassette_member {
+    const char *name;
+    enum json_type type; /* of its value; JSON_NONE: any */
+    bool required;
+};
+
+/* Reads a line that is a JSON object with these members and, if `strict`, no others. values[i] is the value
+ * of table[i], or JSON_NONE. 0, or MI_EPROTO with the reason in `why`. */
+MI_MUST int cassette_members(struct slice line, const struct cassette_member *table, size_t n,
+                             bool strict, struct json_value *values, struct buf *why);
+/* Appends the text of a string value, with escapes resolved, to `texts`, and sets *ret to it. `texts` must have enough
+ * space reserved, so that earlier slices stay valid. *ret is unchanged if the value is missing. 0, or MI_EPROTO: the
+ * text contains a NUL. */
+MI_MUST int cassette_string(struct json_value v, const char *name, struct buf *texts,
+                            struct slice *ret, struct buf *why);
+/* Reads an integer, 0 or more. *ret is unchanged if the value is missing. 0 or MI_EPROTO. */
+MI_MUST int cassette_count(struct json_value v, const char *name, int64_t *ret, struct buf *why);
+
+#endif

@@ -1,0 +1,197 @@
+#include "vault/cassette/pairing.h"
+
+#include "base/grow.h"
+#include "base/search.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+#define NONE SIZE_MAX
+
+void pairing_close(struct pairing *p)
+{
+    free(p->requests);
+    free(p->heads);
+    buf_close(&p->text);
+    buf_close(&p->key);
+    *p = (struct pairing){0};
+}
+
+struct slice pairing_text(const struct pairing *p, size_t at, size_t n)
+{
+    return at == NONE ? (struct slice){0} : (struct slice){p->text.p + at, n};
+}
+
+const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq)
+{
+    size_t at = SEARCH_INT64(p->requests, p->n, seq, seq);
+    return at < p->n && p->requests[at].seq == seq ? &p->requests[at] : NULL;
+}
+
+/* ---- ids ---- */
+
+static size_t chain_of(const struct pairing *p, struct slice key)
+{
+    return (size_t)rpc_id_hash(key) & (p->heads_n - 1);
+}
+
+/* The chains contain only requests without an answer: a client may use the same id again and again. */
+static void unlink_request(struct pairing *p, size_t i)
+{
+    struct pairing_request *r = &p->requests[i];
+    if (r->key_n == 0 || r->answered)
+        return;
+    size_t *at = &p->heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
+    while (*at != i)
+        at = &p->requests[*at].next;
+    *at = r->next;
+}
+
+/* The newest unanswered request with the key in p->key. */
+static struct pairing_request *open_request(struct pairing *p)
+{
+    struct slice key = buf_slice(&p->key);
+    if (p->heads_n == 0)
+        return NULL;
+    for (size_t i = p->heads[chain_of(p, key)]; i != NONE; i = p->requests[i].next) {
+        struct pairing_request *r = &p->requests[i];
+        if (slice_eq(pairing_text(p, r->key_at, r->key_n), key))
+            return r;
+    }
+    return NULL;
+}
+
+/* Sets p->key: the direction of the request, then the key of the id. */
+static int make_key(struct pairing *p, bool of_client, struct json_value id)
+{
+    buf_clear(&p->key);
+    buf_addc(&p->key, of_client ? 'c' : 's');
+    rpc_id_key(&p->key, id);
+    return p->key.failed ? MI_ENOMEM : 0;
+}
+
+static int find_open(struct pairing *p, bool of_client, struct json_value id, bool strict,
+                     struct pairing_request **ret)
+{
+    *ret = NULL;
+    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
+        return 0;
+    int st = make_key(p, of_client, id);
+    if (st < 0)
+        return st;
+    *ret = open_request(p);
+    if (*ret != NULL || strict)
+        return 0;
+    struct buf other = {0};
+    if (rpc_id_other_type(&other, (struct slice){p->key.p + 1, p->key.n - 1})) {
+        p->key.n = 1;
+        buf_slice_add(&p->key, buf_slice(&other));
+        *ret = open_request(p);
+    }
+    st = other.failed || p->key.failed ? MI_ENOMEM : 0;
+    buf_close(&other);
+    return st;
+}
+
+int pairing_look(struct pairing *p, bool from_client, const struct rpc *m, int64_t *ret_request_seq)
+{
+    struct pairing_request *r = NULL;
+    int st = 0;
+    if (m->kind == RPC_RESULT || m->kind == RPC_ERROR)
+        st = find_open(p, !from_client, m->id, false, &r);
+    else if (m->kind == RPC_NOTIFICATION && rpc_method_is(m, "notifications/cancelled"))
+        st = find_open(p, from_client, m->request_id, true, &r);
+    if (st < 0)
+        return st;
+    if (r != NULL && m->kind == RPC_NOTIFICATION &&
+        (r->cancelled || slice_is(pairing_text(p, r->method_at, r->method_n), "initialize")))
+        r = NULL; /* initialize must not be cancelled: the proxy forwards its answer */
+    *ret_request_seq = r != NULL ? r->seq : 0;
+    return 0;
+}
+
+/* ---- noting ---- */
+
+static int grow_heads(struct pairing *p)
+{
+    size_t n = p->heads_n == 0 ? 64 : p->heads_n * 2;
+    size_t *heads = malloc(n * sizeof *heads);
+    if (heads == NULL)
+        return MI_ENOMEM;
+    free(p->heads);
+    p->heads = heads;
+    p->heads_n = n;
+    for (size_t i = 0; i < n; i++)
+        heads[i] = NONE;
+    for (size_t i = 0; i < p->n; i++) {
+        struct pairing_request *r = &p->requests[i];
+        if (r->key_n == 0 || r->answered)
+            continue;
+        size_t *head = &heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
+        r->next = *head;
+        *head = i;
+    }
+    return 0;
+}
+
+static size_t keep_text(struct pairing *p, struct slice s)
+{
+    if (s.p == NULL)
+        return NONE;
+    if (p->text.n == 0) /* so that an empty text has a pointer, too */
+        buf_addc(&p->text, '\0');
+    size_t at = p->text.n;
+    buf_slice_add(&p->text, s);
+    return at;
+}
+
+static int add(struct pairing *p, bool from_client, const struct rpc *m, struct pairing_request *r)
+{
+    if (!GROW(p->requests, p->n, p->cap))
+        return MI_ENOMEM;
+    if (p->n >= p->heads_n && grow_heads(p) < 0)
+        return MI_ENOMEM;
+    r->next = NONE;
+    r->key_at = NONE;
+    if (m->kind == RPC_REQUEST) {
+        if (make_key(p, from_client, m->id) < 0)
+            return MI_ENOMEM;
+        r->key_at = keep_text(p, buf_slice(&p->key));
+        r->key_n = p->key.n;
+    }
+    if (p->text.failed)
+        return MI_ENOMEM;
+    if (r->key_n > 0) {
+        size_t *head = &p->heads[chain_of(p, pairing_text(p, r->key_at, r->key_n))];
+        r->next = *head;
+        *head = p->n;
+    }
+    p->requests[p->n++] = *r;
+    return 0;
+}
+
+int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
+                 int64_t t_us, struct slice method, struct slice target, enum row_action action,
+                 int64_t request_seq)
+{
+    if (m->kind == RPC_REQUEST || m->kind == RPC_BATCH) {
+        struct pairing_request r = {.seq = seq, .t_us = t_us, .action = action};
+        r.method_at = keep_text(p, method);
+        r.method_n = method.n;
+        r.target_at = keep_text(p, target);
+        r.target_n = target.n;
+        return add(p, from_client, m, &r);
+    }
+    const struct pairing_request *found = request_seq > 0 ? pairing_find(p, request_seq) : NULL;
+    if (found == NULL)
+        return 0;
+    size_t i = (size_t)(found - p->requests);
+    struct pairing_request *r = &p->requests[i];
+    if (m->kind == RPC_RESULT || m->kind == RPC_ERROR) {
+        unlink_request(p, i);
+        r->answered = true;
+    } else if (m->kind == RPC_NOTIFICATION) {
+        r->cancelled = true;
+    }
+    return 0;
+}

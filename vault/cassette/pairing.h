@@ -1,0 +1,49 @@
+/* pairing.h - finds the request that a message answers or cancels, by ids only, with the rules of the proxy.
+ *
+ * Rules     an answer belongs to the newest unanswered request of the other direction with its id, or else with the
+ *           same id of the other JSON type (mcp-wire.md 1.3).
+ *           notifications/cancelled belongs to the pending request with the id in its params, in the same direction; a
+ *           cancelled request still accepts one late answer.
+ * Owns      its table of requests: about 100 bytes per request.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_CASSETTE_PAIRING_H
+#define MI_VAULT_CASSETTE_PAIRING_H
+
+#include "base/buf.h"
+#include "journal/values.h"
+#include "wire/rpc.h"
+
+struct pairing_request {
+    int64_t seq, t_us;
+    enum row_action action;
+    size_t method_at, target_at; /* in pairing.text; SIZE_MAX: {NULL, 0} */
+    size_t method_n, target_n;
+    size_t key_at, key_n; /* in pairing.text: direction and key of the id; n 0: none */
+    size_t next;          /* older request in the same chain; SIZE_MAX: none */
+    bool answered, cancelled;
+};
+
+struct pairing {
+    struct pairing_request *requests; /* owned; seq ascends */
+    size_t n, cap;
+    size_t *heads; /* owned; heads_n chains, newest first */
+    size_t heads_n;
+    struct buf text; /* owned */
+    struct buf key;  /* owned; scratch */
+};
+
+void pairing_close(struct pairing *p); /* a zeroed one is fine */
+
+/* *ret_request_seq: the request that the message answers or cancels; 0: none, as for requests. */
+MI_MUST int pairing_look(struct pairing *p, bool from_client, const struct rpc *m,
+                         int64_t *ret_request_seq);
+/* Updates the table: adds a request or a batch; marks request_seq as answered or cancelled by any other message. */
+MI_MUST int pairing_note(struct pairing *p, bool from_client, const struct rpc *m, int64_t seq,
+                         int64_t t_us, struct slice method, struct slice target,
+                         enum row_action action, int64_t request_seq);
+/* The request or batch with this seq, or NULL. Valid until the next call. */
+const struct pairing_request *pairing_find(const struct pairing *p, int64_t seq);
+struct slice pairing_text(const struct pairing *p, size_t at, size_t n);
+
+#endif

@@ -1,0 +1,39 @@
+/* reader.h - reads a recording line by line; errors name file and line. */
+#ifndef MI_VAULT_CASSETTE_READER_H
+#define MI_VAULT_CASSETTE_READER_H
+
+#include "vault/cassette/file.h"
+#include "vault/cassette/pairing.h"
+#include "wire/line.h"
+
+#define CASSETTE_LINE_MAX ((size_t)1 << 30)
+
+struct cassette_reader {
+    const char *name; /* borrowed; name of the file */
+    size_t line_no;
+    struct buf *error; /* borrowed */
+    query_session_fn on_session;
+    query_message_fn on_message;
+    void *ctx;
+
+    int fd; /* owned; -1: reads `text` */
+    struct line_reader lines;
+    bool eof;
+    struct slice text; /* the unread rest, for fd -1 */
+
+    struct pairing pairing;
+    struct buf texts;   /* owned; texts of the current line */
+    struct buf scratch; /* owned; cassette_derive() */
+    struct buf why;     /* owned */
+    int64_t seq, last_t_us, last_batch;
+    bool stopped; /* a callback returned false */
+};
+
+/* Reads the next line; *ret_more false: end of file. 0, MI_EIO, MI_ENOMEM or MI_EINVAL, with a sentence in error. */
+MI_MUST int cassette_next_line(struct cassette_reader *r, struct slice *ret, bool *ret_more);
+/* MI_EINVAL, with "name:line: reason; remedy". NULL: the usual remedy. */
+int cassette_reject(struct cassette_reader *r, const char *reason, const char *remedy);
+int cassette_no_memory(struct cassette_reader *r);                /* MI_ENOMEM */
+int cassette_fail_io(struct cassette_reader *r, const char *why); /* MI_EIO */
+
+#endif

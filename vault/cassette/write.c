@@ -1,0 +1,288 @@
+/* write.c - writes a session as a cassette. */
+#include "vault/cassette/file.h"
+
+#include "base/grow.h"
+#include "base/json_out.h"
+#include "base/search.h"
+#include "base/text.h"
+#include "vault/cassette/derived.h"
+#include "vault/cassette/pairing.h"
+
+#include <stdlib.h>
+
+#define FLUSH_BYTES ((size_t)256 << 10)
+
+struct cassette_writer {
+    cassette_sink_fn sink;
+    void *ctx;
+    struct buf out;     /* owned; lines not passed to the sink yet */
+    struct buf body;    /* owned; the body as written in the line */
+    struct buf scratch; /* owned */
+    struct pairing pairing;
+    int64_t *seqs; /* owned; seqs in the session of the written messages */
+    size_t n, cap;
+    int64_t last_batch;
+};
+
+int cassette_write_open(struct cassette_writer **ret, cassette_sink_fn sink, void *ctx)
+{
+    struct cassette_writer *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return MI_ENOMEM;
+    w->sink = sink;
+    w->ctx = ctx;
+    *ret = w;
+    return 0;
+}
+
+void cassette_write_close(struct cassette_writer *w)
+{
+    if (w == NULL)
+        return;
+    buf_close(&w->out);
+    buf_close(&w->body);
+    buf_close(&w->scratch);
+    pairing_close(&w->pairing);
+    free(w->seqs);
+    free(w);
+}
+
+static int flush(struct cassette_writer *w, size_t more_than)
+{
+    if (w->out.failed)
+        return MI_ENOMEM;
+    if (w->out.n <= more_than)
+        return 0;
+    bool taken = w->sink(w->ctx, buf_slice(&w->out));
+    buf_clear(&w->out);
+    return taken ? 0 : MI_EIO;
+}
+
+static void add_text(struct json_out *j, const char *name, struct slice text)
+{
+    if (text.p != NULL)
+        json_out_text(j, name, text);
+}
+
+/* ---- header and end ---- */
+
+int cassette_write_session(struct cassette_writer *w, const struct query_session *s)
+{
+    struct json_out j = json_out_to(&w->out);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "format", CASSETTE_FORMAT);
+    json_out_int(&j, "version", CASSETTE_VERSION);
+    add_text(&j, "name", s->name);
+    add_text(&j, "client_name", s->client_name);
+    add_text(&j, "client_version", s->client_version);
+    add_text(&j, "server_name", s->server_name);
+    add_text(&j, "server_version", s->server_version);
+    add_text(&j, "protocol_version", s->protocol_version);
+    if (s->started_at_us != 0)
+        json_out_int(&j, "started_at_us", s->started_at_us);
+    if (s->ended_at_us != 0)
+        json_out_int(&j, "ended_at_us", s->ended_at_us);
+    add_text(&j, "end_reason", s->end_reason);
+    if (s->has_exit_status)
+        json_out_int(&j, "exit_status", s->exit_status);
+    add_text(&j, "record_level", s->record_level);
+    if (s->redact_rules.p != NULL)
+        json_out_visible(&j, "redact_rules", s->redact_rules);
+    json_out_end(&j);
+    json_out_line(&j);
+    return flush(w, FLUSH_BYTES);
+}
+
+int cassette_write_end(struct cassette_writer *w)
+{
+    struct json_out j = json_out_to(&w->out);
+    json_out_object(&j, NULL);
+    json_out_bool(&j, "end", true);
+    json_out_uint(&j, "messages", w->n);
+    json_out_end(&j);
+    json_out_line(&j);
+    return flush(w, 0);
+}
+
+/* ---- a message ---- */
+
+/* The number of a message in the file: 1, 2, 3…, or 0: not in the file. */
+static int64_t place_of(const struct cassette_writer *w, int64_t seq)
+{
+    size_t at = search_int64(w->seqs, w->n, sizeof *w->seqs, 0, seq);
+    return seq > 0 && at < w->n && w->seqs[at] == seq ? (int64_t)at + 1 : 0;
+}
+
+static int keep_seq(struct cassette_writer *w, int64_t seq)
+{
+    if (!GROW(w->seqs, w->n, w->cap))
+        return MI_ENOMEM;
+    w->seqs[w->n++] = seq;
+    return 0;
+}
+
+/* Sets w->body to the body as it will be read again: JSON if *ret_is_msg, otherwise text. */
+static void shape_body(struct cassette_writer *w, const struct query_message *m, bool *ret_is_msg)
+{
+    struct json_scan scan;
+    buf_clear(&w->body);
+    *ret_is_msg = false;
+    if (m->kind != KIND_STDERR && json_scan(m->body, NULL, NULL, &scan) == 0) {
+        /* in the line it is nested one level deeper, and must still be valid JSON */
+        buf_adds(&w->body, "[");
+        text_json_visible(&w->body, scan.root);
+        buf_adds(&w->body, "]");
+        *ret_is_msg = json_scan(buf_slice(&w->body), NULL, NULL, &scan) == 0;
+    }
+    if (*ret_is_msg)
+        return;
+    buf_clear(&w->body);
+    text_utf8(&w->body, m->body);
+}
+
+static struct slice shaped(const struct cassette_writer *w, bool is_msg)
+{
+    struct slice s = buf_slice(&w->body);
+    return is_msg && s.n >= 2 ? (struct slice){s.p + 1, s.n - 2} : s;
+}
+
+/* Members that cannot be derived from the message, in the order of docs/cassette.md. */
+static void add_members(struct json_out *j, const struct query_message *m,
+                        const struct cassette_derived *d, int64_t re, int64_t derived_re,
+                        bool is_member, size_t body_n)
+{
+    if (m->kind != d->kind || m->kind == KIND_UNKNOWN)
+        json_out_str(j, "kind", row_kind_name(m->kind));
+    if (m->origin != ROW_PEER)
+        json_out_str(j, "origin", row_origin_name(m->origin));
+    if (m->action != ROW_FORWARDED)
+        json_out_str(j, "action", row_action_name(m->action));
+    if (m->size >= 0 && m->size != (int64_t)body_n)
+        json_out_int(j, "size", m->size);
+    if (m->redactions != 0)
+        json_out_int(j, "redactions", m->redactions);
+    if (re != derived_re)
+        json_out_int(j, "re", re);
+    if (is_member)
+        json_out_bool(j, "member", true);
+    add_text(j, "finding", m->finding);
+    if (m->rpc_id.p != NULL && !slice_eq(m->rpc_id, d->rpc_id))
+        json_out_visible(j, "id", m->rpc_id);
+    if (m->method.p != NULL && !slice_eq(m->method, d->method))
+        add_text(j, "method", m->method);
+    if (m->target.p != NULL && !slice_eq(m->target, d->target))
+        add_text(j, "target", m->target);
+    if (m->has_error_code && (!d->has_error_code || m->error_code != d->error_code))
+        json_out_int(j, "code", m->error_code);
+}
+
+static void add_body(struct json_out *j, struct slice body, bool is_msg)
+{
+    if (is_msg)
+        json_out_raw(j, "msg", body);
+    else
+        add_text(j, "text", body);
+}
+
+int cassette_write_message(struct cassette_writer *w, const struct query_message *m)
+{
+    struct cassette_derived d;
+    struct slice body = {0};
+    bool is_msg = false;
+    if (m->body.p != NULL) {
+        shape_body(w, m, &is_msg);
+        body = shaped(w, is_msg);
+    }
+    if (w->body.failed || cassette_derive(body, m->kind == KIND_STDERR, &w->scratch, &d) < 0)
+        return MI_ENOMEM;
+    bool from_client = m->direction == ROW_C2S;
+    int64_t re = place_of(w, m->request_seq);
+    int64_t derived_re = 0;
+    int64_t place = (int64_t)w->n + 1;
+    cassette_derive_from_row(m, &d);
+    if (pairing_look(&w->pairing, from_client, &d.rpc, &derived_re) < 0)
+        return MI_ENOMEM;
+    struct json_out j = json_out_to(&w->out);
+    json_out_object(&j, NULL);
+    json_out_int(&j, "t", m->t_us);
+    json_out_str(&j, "dir", row_direction_name(m->direction));
+    bool is_member =
+        m->batch_seq > 0 && w->last_batch > 0 && place_of(w, m->batch_seq) == w->last_batch;
+    if (m->body.p == NULL) {
+        d.kind = KIND_UNKNOWN; /* cannot be derived: the line must contain it */
+        d.rpc_id = d.method = d.target = (struct slice){0};
+    }
+    add_members(&j, m, &d, re, derived_re, is_member, body.n);
+    if (m->body.p != NULL)
+        add_body(&j, body, is_msg);
+    json_out_end(&j);
+    json_out_line(&j);
+    if (m->kind == KIND_BATCH)
+        w->last_batch = place;
+    if (keep_seq(w, m->seq) < 0 || pairing_note(&w->pairing, from_client, &d.rpc, place, m->t_us,
+                                                m->method, m->target, m->action, re) < 0)
+        return MI_ENOMEM;
+    return flush(w, FLUSH_BYTES);
+}
+
+/* ---- a whole session ---- */
+
+struct writing {
+    struct query *q;
+    const struct query_session *s;
+    struct cassette_writer *w;
+    struct buf large; /* owned */
+    unsigned flags;
+    int status;
+};
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct writing *wr = ctx;
+    struct query_message whole = *m;
+    if ((wr->flags & CASSETTE_NO_STDERR) != 0 && m->kind == KIND_STDERR)
+        return true;
+    if (m->is_large) {
+        buf_clear(&wr->large);
+        wr->status = query_body(wr->q, wr->s->uid, m, SIZE_MAX, &wr->large);
+        whole.body = buf_slice(&wr->large);
+    }
+    if (wr->status == 0)
+        wr->status = cassette_write_message(wr->w, &whole);
+    return wr->status == 0;
+}
+
+static int write_all(struct writing *wr, const struct query_session *s)
+{
+    struct query_session whole = *s;
+    struct query_summary sum;
+    int st = query_summary(wr->q, s->id, false, &sum);
+    if (st < 0)
+        return st;
+    if (whole.ended_at_us == 0) /* as import.c sets it */
+        whole.ended_at_us = s->started_at_us + sum.last_t_us;
+    if (whole.ended_at_us < s->started_at_us)
+        whole.ended_at_us = s->started_at_us; /* the wall clock was set back */
+    st = cassette_write_session(wr->w, &whole);
+    if (st == 0)
+        st = query_timeline(wr->q, s->id, 0, sum.last_seq, on_message, NULL, wr);
+    if (st == 0)
+        st = wr->status;
+    return st == 0 ? cassette_write_end(wr->w) : st;
+}
+
+int cassette_write(struct query *q, const struct query_session *s, unsigned flags,
+                   cassette_sink_fn sink, void *ctx, struct buf *error)
+{
+    struct writing wr = {.q = q, .s = s, .flags = flags};
+    int st = cassette_write_open(&wr.w, sink, ctx);
+    if (st == 0)
+        st = write_all(&wr, s);
+    cassette_write_close(wr.w);
+    buf_close(&wr.large);
+    if (st == 0)
+        return 0;
+    buf_clear(error);
+    buf_adds(error, st == MI_ENOMEM ? "out of memory" : query_error(q));
+    return st;
+}

@@ -1,0 +1,19 @@
+/* connection.h - an open vault: what the files of vault/query share. */
+#ifndef MI_VAULT_QUERY_CONNECTION_H
+#define MI_VAULT_QUERY_CONNECTION_H
+
+#include "vault/query/statements.h"
+
+struct query {
+    sqlite3 *db;              /* owned */
+    sqlite3_stmt *q[Q_COUNT]; /* owned; prepared when first used */
+    int dir_fd;               /* owned; -1: none */
+    char *path;               /* owned; of the vault, absolute, without symbolic links */
+    struct page_row *session; /* owned; the last result of query_session() */
+    struct buf error;         /* owned */
+};
+
+/* Keeps SQLite's error message for query_error(). MI_ESTORE. */
+int query_fail(struct query *q);
+
+#endif

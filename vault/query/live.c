@@ -1,0 +1,28 @@
+/* live.c - queries that a reader polls while it waits for new rows: a few microseconds each. */
+#include "vault/query/statements.h"
+
+int query_version(struct query *q, int64_t *ret)
+{
+    return query_number(q, Q_VERSION, 0, ret);
+}
+
+int query_newest(struct query *q, int64_t *ret_id)
+{
+    return query_number(q, Q_NEWEST, 0, ret_id);
+}
+
+int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us)
+{
+    return query_number(q, Q_END, session_id, ret_ended_at_us);
+}
+
+int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event)
+{
+    int64_t seq, t_us;
+    int status = query_last_message(q, session_id, &seq, &t_us);
+    if (status == 0)
+        status = query_number(q, Q_LAST_EVENT, session_id, ret_event);
+    if (status == 0)
+        *ret_seq = seq;
+    return status;
+}

@@ -1,0 +1,90 @@
+/* messages.c - the messages and events of a session, page by page. */
+#include "vault/query/page.h"
+
+#include "vault/store/schema.h"
+
+/* The events of a session that have not been passed to the callback yet. */
+struct event_reader {
+    struct page_row *page, *next; /* next lies in page */
+    int64_t session_id, after;    /* after: the id of the last one loaded */
+    query_event_fn fn;            /* NULL: no more events */
+};
+
+/* Passes on the events up to t_us. *ret_more: the callback wants more. */
+static int pass_events(struct query *q, struct event_reader *w, int64_t t_us, void *ctx,
+                       bool *ret_more)
+{
+    *ret_more = true;
+    while (w->fn != NULL && *ret_more) {
+        if (w->next == NULL) {
+            page_free(w->page);
+            w->page = NULL;
+            int st = page_events(q, w->session_id, w->after, &w->page);
+            if (st < 0)
+                return st;
+            w->next = w->page;
+            if (w->page == NULL) {
+                w->fn = NULL;
+                break;
+            }
+        }
+        if (w->next->event.t_us > t_us)
+            break;
+        *ret_more = w->fn(ctx, &w->next->event);
+        w->after = w->next->event.id;
+        w->next = w->next->next;
+    }
+    return 0;
+}
+
+int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                   query_message_fn on_message, query_event_fn on_event, void *ctx)
+{
+    struct event_reader w = {.session_id = session_id, .after = INT64_MIN, .fn = on_event};
+    bool more = true;
+    int st = 0;
+    from = from < 0 ? 0 : from;
+    to = to > SCHEMA_SEQ_MAX ? SCHEMA_SEQ_MAX : to;
+    while (st == 0 && more && from <= to) {
+        struct page_row *page = NULL;
+        st = page_messages(q, session_id, from, to, &page);
+        if (st < 0 || page == NULL)
+            break;
+        for (struct page_row *h = page; st == 0 && more && h != NULL; h = h->next) {
+            st = pass_events(q, &w, h->message.t_us, ctx, &more);
+            if (st == 0 && more)
+                more = on_message(ctx, &h->message);
+            from = h->message.seq + 1;
+        }
+        page_free(page);
+    }
+    if (st == 0 && more)
+        st = pass_events(q, &w, INT64_MAX, ctx, &more);
+    page_free(w.page);
+    return st;
+}
+
+int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+               query_message_fn on_message, query_event_fn on_event, void *ctx)
+{
+    struct page_row *messages = NULL, *events = NULL;
+    int st = page_messages(q, session_id, *seq + 1, SCHEMA_SEQ_MAX, &messages);
+    if (st == 0)
+        st = page_events(q, session_id, *event, &events);
+    const struct page_row *m = messages, *e = events;
+    bool more = st == 0;
+    while (more && (m != NULL || e != NULL)) {
+        if (m == NULL || (e != NULL && e->event.t_us <= m->message.t_us)) {
+            *event = e->event.id;
+            more = on_event(ctx, &e->event);
+            e = e->next;
+        } else {
+            *seq = m->message.seq;
+            more = on_message(ctx, &m->message);
+            m = m->next;
+        }
+    }
+    page_free(messages);
+    page_free(events);
+    return st;
+}

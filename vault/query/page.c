@@ -1,0 +1,219 @@
+#include "vault/query/page.h"
+
+#include "vault/query/connection.h"
+#include "vault/store/schema.h"
+
+#include <stdlib.h>
+
+/* ---- copies ---- */
+
+/* A copy of the current row and its size. NULL: out of memory. */
+typedef struct page_row *(*copy_fn)(sqlite3_stmt *st, size_t *ret_bytes);
+
+/* A row with space for its text columns, which begin with column `first`. NULL: out of memory. */
+static struct page_row *new_row(sqlite3_stmt *st, int first, size_t *ret_bytes)
+{
+    size_t n = sizeof(struct page_row);
+    for (int i = first; i < sqlite3_column_count(st); i++)
+        if (sqlite3_column_text(st, i) != NULL)
+            n += (size_t)sqlite3_column_bytes(st, i) + 1;
+    struct page_row *row = malloc(n);
+    if (row == NULL)
+        return NULL;
+    row->next = NULL;
+    *ret_bytes = n;
+    return row;
+}
+
+/* Copies a text column to *at, which is advanced. */
+static struct slice copy_text(sqlite3_stmt *st, int i, char **at)
+{
+    const void *text = sqlite3_column_text(st, i);
+    if (text == NULL)
+        return (struct slice){0};
+    struct slice s = {*at, (size_t)sqlite3_column_bytes(st, i)};
+    memcpy(*at, text, s.n);
+    (*at)[s.n] = '\0';
+    *at += s.n + 1;
+    return s;
+}
+
+void page_free(struct page_row *row)
+{
+    while (row != NULL) {
+        struct page_row *next = row->next;
+        free(row);
+        row = next;
+    }
+}
+
+/* A statement with three parameters. */
+struct page_query {
+    enum query_statement statement;
+    int64_t first, second, third; /* ?1, ?2, ?3 */
+    copy_fn copy;
+    size_t max_bytes;
+};
+
+/* Reads rows until they have max_bytes. */
+static int load(struct query *q, const struct page_query *p, struct page_row **ret)
+{
+    struct page_row *first = NULL, **tail = &first;
+    sqlite3_stmt *st;
+    int status = query_prepare(q, p->statement, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_int64(st, 1, p->first);
+    sqlite3_bind_int64(st, 2, p->second);
+    sqlite3_bind_int64(st, 3, p->third);
+    int rc = SQLITE_DONE;
+    for (size_t sum = 0, n = 0; sum < p->max_bytes && status == 0; sum += n) {
+        rc = sqlite3_step(st);
+        if (rc != SQLITE_ROW)
+            break;
+        *tail = p->copy(st, &n);
+        if (*tail == NULL)
+            status = MI_ENOMEM;
+        else
+            tail = &(*tail)->next;
+    }
+    int ended = query_done(q, st, rc);
+    status = status == 0 ? ended : status;
+    if (status == 0)
+        *ret = first;
+    else
+        page_free(first);
+    return status;
+}
+
+/* ---- sessions ---- */
+
+static size_t shared_with(struct slice uid, struct slice other)
+{
+    size_t n = 0;
+    while (n < uid.n && n < other.n && uid.p[n] == other.p[n])
+        n++;
+    return n;
+}
+
+void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS])
+{
+    struct slice *const texts[QUERY_SESSION_TEXTS] = {
+        &s->uid,
+        &s->name,
+        &s->command,
+        &s->client_name,
+        &s->client_version,
+        &s->server_name,
+        &s->server_version,
+        &s->protocol_version,
+        &s->end_reason,
+        &s->host,
+        &s->record_level,
+        &s->interposer_version,
+        &s->redact_rules,
+    };
+    memcpy(ret, texts, sizeof texts);
+}
+
+static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
+{
+    struct page_row *row = new_row(st, 5, ret_bytes);
+    if (row == NULL)
+        return NULL;
+    struct query_session *s = &row->session;
+    char *at = row->text;
+    *s = (struct query_session){
+        .id = sqlite3_column_int64(st, 0),
+        .started_at_us = sqlite3_column_int64(st, 1),
+        .ended_at_us = sqlite3_column_int64(st, 2),
+        .has_exit_status = sqlite3_column_type(st, 3) != SQLITE_NULL,
+        .exit_status = sqlite3_column_int64(st, 3),
+        .pid = sqlite3_column_int64(st, 4),
+    };
+    struct slice *text[QUERY_SESSION_TEXTS];
+    query_session_texts(s, text);
+    for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
+        *text[i] = copy_text(st, 5 + (int)i, &at);
+    size_t before = shared_with(s->uid, copy_text(st, 5 + QUERY_SESSION_TEXTS, &at));
+    size_t after = shared_with(s->uid, copy_text(st, 6 + QUERY_SESSION_TEXTS, &at));
+    s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));
+    return row;
+}
+
+int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit, struct page_row **ret)
+{
+    struct page_query p = {Q_SESSIONS, from, to, limit, copy_session, SIZE_MAX};
+    return load(q, &p, ret);
+}
+
+/* ---- messages and events ---- */
+
+static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
+{
+    struct page_row *row = new_row(st, 15, ret_bytes);
+    if (row == NULL)
+        return NULL;
+    struct query_message *m = &row->message;
+    char *at = row->text;
+    *m = (struct query_message){
+        .seq = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+        .is_large = sqlite3_column_type(st, 2) != SQLITE_NULL,
+        .body_offset = sqlite3_column_int64(st, 2),
+        .body_length = sqlite3_column_int64(st, 3),
+        .size = sqlite3_column_int64(st, 4),
+        .redactions = sqlite3_column_int64(st, 5),
+        .request_seq = sqlite3_column_int64(st, 6),
+        .batch_seq = sqlite3_column_int64(st, 7),
+        .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(st, 8),
+        .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
+        .request_t_us = sqlite3_column_int64(st, 9),
+        .direction = value_of(&row_directions, query_column(st, 10)),
+        .origin = value_of(&row_origins, query_column(st, 11)),
+        .kind = value_of(&row_kinds, query_column(st, 12)),
+        .action = value_of(&row_actions, query_column(st, 13)),
+        .request_action = value_of(&row_actions, query_column(st, 14)),
+    };
+    struct slice *const texts[] = {
+        &m->rpc_id,  &m->method,         &m->target,         &m->body,
+        &m->finding, &m->request_method, &m->request_target,
+    };
+    for (size_t i = 0; i < MI_COUNT(texts); i++)
+        *texts[i] = copy_text(st, 15 + (int)i, &at);
+    return row;
+}
+
+int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                  struct page_row **ret)
+{
+    struct page_query p = {.statement = Q_MESSAGES,
+                           .first = schema_message_id(session_id, (uint64_t)from),
+                           .second = schema_message_id(session_id, (uint64_t)to),
+                           .third = QUERY_PAGE_ROWS,
+                           .copy = copy_message,
+                           .max_bytes = QUERY_PAGE_BYTES};
+    return load(q, &p, ret);
+}
+
+static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
+{
+    struct page_row *row = new_row(st, 2, ret_bytes);
+    if (row == NULL)
+        return NULL;
+    char *at = row->text;
+    row->event = (struct query_event){
+        .id = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+    };
+    row->event.kind = copy_text(st, 2, &at);
+    row->event.detail = copy_text(st, 3, &at);
+    return row;
+}
+
+int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret)
+{
+    struct page_query p = {Q_EVENTS, session_id, after, QUERY_PAGE_ROWS, copy_event, SIZE_MAX};
+    return load(q, &p, ret);
+}

@@ -1,0 +1,31 @@
+/* page.h - rows copied out of the database, so that no transaction is open while a reader handles them.
+ *
+ * Owns      the caller owns a page: page_free().
+ * Limits    messages: QUERY_PAGE_ROWS, and about QUERY_PAGE_BYTES. Events: QUERY_PAGE_ROWS.
+ * Errors    MI_ESTORE, with a sentence in query_error(), or MI_ENOMEM. */
+#ifndef MI_VAULT_QUERY_PAGE_H
+#define MI_VAULT_QUERY_PAGE_H
+
+#include "vault/query/reader.h"
+
+struct page_row {
+    struct page_row *next;
+    union {
+        struct query_session session;
+        struct query_message message;
+        struct query_event event;
+    };
+    char text[]; /* of the row's text columns */
+};
+
+/* Sessions with from <= id <= to, newest first, at most `limit`. */
+MI_MUST int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit,
+                          struct page_row **ret);
+/* Messages with from <= seq <= to. */
+MI_MUST int page_messages(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                          struct page_row **ret);
+/* Events with id > after. */
+MI_MUST int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret);
+void page_free(struct page_row *row); /* and all rows after it */
+
+#endif

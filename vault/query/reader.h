@@ -1,0 +1,154 @@
+/* reader.h - reads a vault: sessions, their messages and events, large bodies.
+ *
+ * Rules     the vault never changes: the database is opened read-only, while proxies may write to it. (SQLite creates
+ *           two helper files beside it, -wal and -shm, where it may.)
+ *           Rows are copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
+ *           reader that waits, such as for a pager, never prevents a checkpoint.
+ * Owns      the connection. Arguments of a callback are borrowed for the call.
+ * Errors    MI_ESTORE with one sentence in query_error(); MI_ENOENT: not found.
+ * Blocks    on the disk, and up to 2 s on a locked database. */
+#ifndef MI_VAULT_QUERY_READER_H
+#define MI_VAULT_QUERY_READER_H
+
+#include "base/buf.h"
+#include "journal/values.h"
+
+#define QUERY_PAGE_BYTES ((size_t)1 << 20)
+#define QUERY_PAGE_ROWS 512
+#define QUERY_PART 2000 /* messages read in one transaction when they are not copied */
+
+struct query;
+
+/* Text is {NULL, 0} where the column is NULL. */
+struct query_session {
+    int64_t id;
+    struct slice uid, name, command, client_name, client_version, server_name, server_version;
+    struct slice protocol_version, end_reason, host, record_level, interposer_version;
+    struct slice redact_rules; /* JSON, as redact_open_rules() reads it */
+    int64_t started_at_us;
+    int64_t ended_at_us; /* 0: NULL */
+    bool has_exit_status;
+    int64_t exit_status;
+    int64_t pid;
+    size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
+};
+
+/* All text columns of the row, in order: for copying it. */
+#define QUERY_SESSION_TEXTS 13
+void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS]);
+
+struct query_message {
+    int64_t seq, t_us;
+    enum row_direction direction;
+    enum row_origin origin;
+    enum row_kind kind;
+    enum row_action action;
+    struct slice rpc_id, method, target, body, finding;
+    bool is_large; /* the body is in VAULT/Bodies, at body_offset */
+    int64_t body_offset, body_length;
+    int64_t size, redactions;
+    int64_t request_seq, batch_seq; /* 0: NULL */
+    bool has_error_code;
+    int64_t error_code;
+    /* The request with seq request_seq, if it is recorded: */
+    bool has_request;
+    int64_t request_t_us;
+    struct slice request_method, request_target;
+    enum row_action request_action;
+};
+
+struct query_event {
+    int64_t id, t_us;
+    struct slice kind, detail;
+};
+
+/* The client's requests of one session. */
+struct query_summary {
+    int64_t last_seq; /* 0: no messages */
+    int64_t last_t_us;
+    int64_t calls;
+    int64_t by_status[CALL_UNKNOWN]; /* calls with this status */
+    bool tools_changed; /* the server's tools differ from those of the session before */
+    bool unfinished;    /* the server left a line unfinished for a long time */
+    uint64_t *waiting;  /* owned; bit N is set: request N is open. NULL: not requested */
+    size_t waiting_n;   /* words */
+};
+
+/* A row of the view `invocations`. */
+struct query_call {
+    int64_t request_seq;
+    struct slice method, target;
+    enum call_status status;
+    int64_t t_us;        /* of the request */
+    int64_t duration_us; /* -1: open */
+    int64_t request_size, response_size;
+};
+
+/* A callback returns false to stop the reading. */
+typedef bool (*query_session_fn)(void *ctx, const struct query_session *s);
+typedef bool (*query_message_fn)(void *ctx, const struct query_message *m);
+typedef bool (*query_event_fn)(void *ctx, const struct query_event *e);
+typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
+
+/* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
+MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
+void query_close(struct query *q); /* NULL is fine */
+const char *query_error(struct query *q);
+const char *query_vault(const struct query *q); /* absolute path */
+int query_dir_fd(const struct query *q);        /* the vault's directory, borrowed */
+
+/* ---- sessions ---- */
+
+/* Newest first, at most `limit`; 0: all. */
+MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
+/* The session with this id or UID prefix (in any case); NULL: the newest with a message, else the newest. *ret is
+ * valid until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
+/* The same by id. */
+MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
+/* `waiting`: query_summary_waits() will be called. Call query_summary_close() in any case. */
+MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,
+                          struct query_summary *ret);
+void query_summary_close(struct query_summary *s);
+bool query_summary_waits(const struct query_summary *s, int64_t seq); /* an open request */
+
+/* ---- messages ---- */
+
+/* The status that an answer or a cancellation gives to its request, as in the view `invocations`. */
+enum call_status query_status(const struct query_message *m);
+
+/* The client's requests of one session in the order in which they were closed; open ones come last. One pass over
+ * the session; the view makes one over the whole table. */
+MI_MUST int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx);
+
+/* Messages with from <= seq <= to, in order. With on_event, the session's events in between, by time. */
+MI_MUST int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                           query_message_fn on_message, query_event_fn on_event, void *ctx);
+
+/* Messages in order, not copied: the callback runs within a transaction. Only these fields are set:
+ * query_bodies(): seq, kind and the body; at most `max` messages after `after`.
+ * query_facts(): seq, t_us, kind, origin, action, method, target, finding and those of the request; messages of this
+ * kind, or with KIND_UNKNOWN all. */
+MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                         query_message_fn fn, void *ctx);
+MI_MUST int query_facts(struct query *q, int64_t session_id, enum row_kind kind,
+                        query_message_fn fn, void *ctx);
+
+/* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
+ * not a regular file. */
+MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
+                       struct buf *b);
+
+/* ---- for readers that wait for new rows ---- */
+
+/* A number that changes when another connection has changed the database. */
+MI_MUST int query_version(struct query *q, int64_t *ret);
+MI_MUST int query_newest(struct query *q, int64_t *ret_id); /* id of the newest session; 0: none */
+MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us); /* 0: none */
+/* The last message and the last event; 0: none. */
+MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
+/* Passes on the next page of messages after *seq and of events after *event, and advances both. */
+MI_MUST int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
+                       query_message_fn on_message, query_event_fn on_event, void *ctx);
+
+#endif

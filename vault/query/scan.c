@@ -1,0 +1,71 @@
+/* scan.c - reads the messages of a session without copying them, for readers that read many and keep few. */
+#include "vault/query/statements.h"
+
+struct reading {
+    query_message_fn fn;
+    void *ctx;
+    int64_t left; /* messages that may still be passed on */
+};
+
+static int pass_on(struct reading *r, const struct query_message *m)
+{
+    r->left--;
+    return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
+}
+
+static int on_body(void *ctx, sqlite3_stmt *st)
+{
+    struct query_message m = {
+        .seq = sqlite3_column_int64(st, 0),
+        .kind = value_of(&row_kinds, query_column(st, 1)),
+        .body = query_column(st, 2),
+        .is_large = sqlite3_column_type(st, 3) != SQLITE_NULL,
+        .body_offset = sqlite3_column_int64(st, 3),
+        .body_length = sqlite3_column_int64(st, 4),
+    };
+    return pass_on(ctx, &m);
+}
+
+static int on_facts(void *ctx, sqlite3_stmt *st)
+{
+    struct query_message m = {
+        .seq = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+        .kind = value_of(&row_kinds, query_column(st, 2)),
+        .origin = value_of(&row_origins, query_column(st, 3)),
+        .action = value_of(&row_actions, query_column(st, 4)),
+        .method = query_column(st, 5),
+        .target = query_column(st, 6),
+        .finding = query_column(st, 7),
+        .request_method = query_column(st, 8),
+        .request_target = query_column(st, 9),
+        .request_action = value_of(&row_actions, query_column(st, 10)),
+    };
+    return pass_on(ctx, &m);
+}
+
+int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max,
+                 query_message_fn fn, void *ctx)
+{
+    struct reading r = {.fn = fn, .ctx = ctx, .left = max};
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_BODIES, &st);
+    if (status < 0 || max <= 0)
+        return status;
+    return query_scan(q, st, session_id, after + 1, INT64_MAX, on_body, &r);
+}
+
+int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_message_fn fn,
+                void *ctx)
+{
+    struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_FACTS, &st);
+    if (status < 0)
+        return status;
+    if (kind != KIND_UNKNOWN)
+        sqlite3_bind_text(st, 3, row_kind_name(kind), -1, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(st, 3);
+    return query_scan(q, st, session_id, 1, INT64_MAX, on_facts, &r);
+}

@@ -1,0 +1,129 @@
+/* sessions.c - the sessions of a vault, and the session that a reference names. */
+#include "vault/query/connection.h"
+#include "vault/query/page.h"
+#include "vault/store/schema.h"
+#include "journal/uid.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
+#define PAGE_SESSIONS 64
+
+int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx)
+{
+    int64_t to = INT64_MAX;
+    int64_t left = limit > 0 ? limit : INT64_MAX;
+    while (left > 0) {
+        struct page_row *page = NULL;
+        int st =
+            page_sessions(q, INT64_MIN, to, left < PAGE_SESSIONS ? left : PAGE_SESSIONS, &page);
+        if (st < 0)
+            return st;
+        if (page == NULL)
+            break;
+        bool more = true;
+        for (struct page_row *h = page; more && h != NULL; h = h->next) {
+            more = fn(ctx, &h->session);
+            to = h->session.id - 1;
+            left--;
+        }
+        page_free(page);
+        if (!more)
+            break;
+    }
+    return 0;
+}
+
+static bool is_id(const char *ref, int64_t *ret)
+{
+    int64_t id = 0;
+    if (ref[0] == '0' || ref[0] == '\0')
+        return false;
+    for (; *ref != '\0'; ref++) {
+        if (!isdigit((unsigned char)*ref) || id > SESSION_MAX / 10 - 1)
+            return false;
+        id = id * 10 + (*ref - '0');
+    }
+    *ret = id;
+    return true;
+}
+
+static int find_uid(struct query *q, const char *ref, int64_t *ret)
+{
+    char prefix[UID_LEN + 1];
+    size_t n = 0;
+    for (; n < UID_LEN && isalnum((unsigned char)ref[n]); n++)
+        prefix[n] = (char)toupper((unsigned char)ref[n]);
+    prefix[n] = '\0';
+    if (ref[n] != '\0' || n == 0)
+        return MI_ENOENT;
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_BY_UID, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_text(st, 1, prefix, -1, SQLITE_TRANSIENT);
+    int64_t id = 0;
+    int found = 0, rc;
+    while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+        id = sqlite3_column_int64(st, 0);
+        if (++found == 2)
+            buf_printf(
+                &q->error,
+                "the UIDs of several sessions begin with %s, the last is %s; give more characters",
+                prefix, (const char *)sqlite3_column_text(st, 1));
+    }
+    status = query_done(q, st, rc);
+    if (status < 0)
+        return status;
+    if (found == 1)
+        *ret = id;
+    return found == 0 ? MI_ENOENT : found == 1 ? 0 : MI_EINVAL;
+}
+
+/* 0: there is no session yet. */
+static int newest(struct query *q, int64_t *ret)
+{
+    int st = query_number(q, Q_NEWEST_USED, 0, ret);
+    return st == 0 && *ret == 0 ? query_number(q, Q_NEWEST, 0, ret) : st;
+}
+
+static int load_session(struct query *q, int64_t id, struct query_session *ret)
+{
+    struct page_row *found = NULL;
+    int st = page_sessions(q, id, id, 1, &found);
+    if (st < 0 || found == NULL)
+        return st < 0 ? st : MI_ENOENT;
+    page_free(q->session);
+    q->session = found;
+    *ret = found->session;
+    return 0;
+}
+
+int query_session_by_id(struct query *q, int64_t id, struct query_session *ret)
+{
+    buf_clear(&q->error);
+    int st = load_session(q, id, ret);
+    if (st == MI_ENOENT)
+        buf_printf(&q->error, "no session %lld in %s", (long long)id, q->path);
+    return st;
+}
+
+int query_session(struct query *q, const char *ref, struct query_session *ret)
+{
+    int64_t id = 0;
+    buf_clear(&q->error);
+    int st = ref == NULL ? newest(q, &id) : is_id(ref, &id) ? 0 : MI_ENOENT;
+    if (st == 0)
+        st = load_session(q, id, ret);
+    if (st == MI_ENOENT && ref != NULL) {
+        st = find_uid(q, ref, &id);
+        if (st == 0)
+            st = load_session(q, id, ret);
+    }
+    if (st == MI_ENOENT && ref != NULL)
+        buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
+    else if (st == MI_ENOENT)
+        buf_printf(&q->error, "no session in %s yet; name another vault with --vault", q->path);
+    return st;
+}

@@ -1,0 +1,136 @@
+#include "vault/query/connection.h"
+
+#include "vault/store/schema.h"
+
+/* Schema version 1 has no redact_rules: there the name resolves to the NULL at the end. */
+#define SESSION_COLUMNS                                                                            \
+    "SELECT s.id, s.started_at_us, s.ended_at_us, s.exit_status, s.pid, s.uid, s.name, s.command," \
+    " s.client_name, s.client_version, s.server_name, s.server_version, s.protocol_version,"       \
+    " s.end_reason, s.host, s.record_level, s.interposer_version,"                                 \
+    " (SELECT redact_rules FROM sessions r WHERE r.id = s.id),"                                    \
+    " (SELECT max(b.uid) FROM sessions b WHERE b.uid < s.uid),"                                    \
+    " (SELECT min(a.uid) FROM sessions a WHERE a.uid > s.uid) FROM sessions s,"                    \
+    " (SELECT NULL AS redact_rules)"
+
+/* The client's requests and what may close them. `finding` is stored after the body: it is read only where the status
+ * depends on it. */
+#define CALL_COLUMNS                                                                               \
+    "SELECT id & 68719476735, kind, action, origin, request_seq,"                                  \
+    " CASE WHEN kind = 'result' OR origin = 'interposer' THEN finding END"
+#define CALL_ROWS                                                                                  \
+    " FROM messages WHERE id BETWEEN ?1 AND ?2"                                                    \
+    " AND (direction = 's2c' AND kind IN ('result', 'error')"                                      \
+    " OR direction = 'c2s' AND origin = 'peer' AND kind IN ('request', 'notification'))"           \
+    " ORDER BY id"
+
+/* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
+ * column: reading continues after the last key even if the column is damaged. */
+const char *const query_sql[Q_COUNT] = {
+    [Q_SESSIONS] = SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3",
+    [Q_BY_UID] = "SELECT id, uid FROM sessions WHERE uid >= ?1 AND uid < ?1 || '~'"
+                 " ORDER BY uid LIMIT 2",
+    [Q_NEWEST] = "SELECT max(id) FROM sessions",
+    [Q_NEWEST_USED] = "SELECT s.id FROM sessions s WHERE EXISTS (SELECT 1 FROM messages m"
+                      " WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
+                      " ORDER BY s.id DESC LIMIT 1",
+    [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
+               " ORDER BY id DESC LIMIT 1",
+    [Q_SUMMARY] = CALL_COLUMNS CALL_ROWS,
+    [Q_CALLS] = CALL_COLUMNS ", t_us, size, method, target" CALL_ROWS,
+    [Q_MESSAGES] = "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size,"
+                   " m.redactions, m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction,"
+                   " m.origin, m.kind, m.action, r.action, m.rpc_id, m.method, m.target, m.body,"
+                   " m.finding, r.method, r.target FROM messages m"
+                   " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
+                   " WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3",
+    [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"
+                 " ORDER BY id LIMIT ?3",
+    [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"
+                 " WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+    [Q_FACTS] = "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"
+                " m.finding, r.method, r.target, r.action FROM messages m"
+                " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
+                " WHERE m.id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR m.kind = ?3)"
+                " ORDER BY m.id",
+    [Q_VERSION] = "PRAGMA data_version",
+    [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
+    [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",
+};
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
+
+int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
+{
+    if (q->q[i] == NULL && sqlite3_prepare_v3(q->db, query_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                              &q->q[i], NULL) != SQLITE_OK)
+        return query_fail(q);
+    *ret = q->q[i];
+    return 0;
+}
+
+int query_done(struct query *q, sqlite3_stmt *st, int rc)
+{
+    int ret = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : query_fail(q);
+    sqlite3_reset(st);
+    return ret;
+}
+
+int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret)
+{
+    sqlite3_stmt *st = NULL;
+    int status = query_prepare(q, i, &st);
+    if (status < 0)
+        return status;
+    if (sqlite3_bind_parameter_count(st) > 0)
+        sqlite3_bind_int64(st, 1, id);
+    int rc = sqlite3_step(st);
+    int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    status = query_done(q, st, rc);
+    if (status == 0)
+        *ret = n;
+    return status;
+}
+
+int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_t_us)
+{
+    sqlite3_stmt *st = NULL;
+    int status = query_prepare(q, Q_LAST, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_int64(st, 1, schema_message_id(session_id, 0));
+    sqlite3_bind_int64(st, 2, schema_message_id(session_id, SCHEMA_SEQ_MAX));
+    int rc = sqlite3_step(st);
+    int64_t seq = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    int64_t t_us = rc == SQLITE_ROW ? sqlite3_column_int64(st, 1) : 0;
+    status = query_done(q, st, rc);
+    if (status == 0) {
+        *ret_seq = seq;
+        *ret_t_us = t_us;
+    }
+    return status;
+}
+
+int query_scan(struct query *q, sqlite3_stmt *st, int64_t session_id, int64_t from, int64_t to,
+               query_row_fn fn, void *ctx)
+{
+    int64_t last, t_us;
+    int result = query_last_message(q, session_id, &last, &t_us);
+    to = to < last ? to : last;
+    for (; result == 0 && from <= to; from += QUERY_PART) {
+        int64_t end = to - from < QUERY_PART ? to : from + QUERY_PART - 1;
+        int rc = SQLITE_DONE;
+        sqlite3_bind_int64(st, 1, schema_message_id(session_id, (uint64_t)from));
+        sqlite3_bind_int64(st, 2, schema_message_id(session_id, (uint64_t)end));
+        while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+            result = fn(ctx, st);
+        int status = query_done(q, st, rc);
+        result = result == 0 ? status : result;
+    }
+    return result < 0 ? result : 0;
+}
+
+struct slice query_column(sqlite3_stmt *st, int i)
+{
+    const char *p = (const char *)sqlite3_column_text(st, i);
+    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
+}

@@ -1,0 +1,53 @@
+/* statements.h - the SQL statements that read a vault, prepared when they are first used.
+ *
+ * Owns      the connection owns the prepared statements.
+ * Errors    MI_ESTORE, with a sentence in query_error(). */
+#ifndef MI_VAULT_QUERY_STATEMENTS_H
+#define MI_VAULT_QUERY_STATEMENTS_H
+
+#include "vault/query/reader.h"
+
+#include <sqlite3.h>
+
+enum query_statement {
+    Q_SESSIONS,
+    Q_BY_UID,
+    Q_NEWEST,
+    Q_NEWEST_USED,
+    Q_LAST,
+    Q_SUMMARY,
+    Q_CALLS,
+    Q_MESSAGES,
+    Q_EVENTS,
+    Q_BODIES,
+    Q_FACTS,
+    Q_VERSION,
+    Q_END,
+    Q_LAST_EVENT,
+    Q_COUNT
+};
+
+extern const char *const query_sql[Q_COUNT];
+
+MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
+/* Resets the statement, which ends the transaction. rc is the result of its last step. */
+MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
+
+/* The first column of a statement with at most one row; 0 without a row. `id` is bound if the statement has a
+ * parameter. */
+MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
+/* The newest message; 0 and 0 if there is none. */
+MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
+                               int64_t *ret_t_us);
+
+/* Runs a statement over the messages with from <= seq <= to, in parts of QUERY_PART messages, each in a transaction
+ * of its own. ?1 and ?2 are bound here, other parameters by the caller. The callback returns 0 to continue, 1 to stop,
+ * or an error. */
+typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
+MI_MUST int query_scan(struct query *q, sqlite3_stmt *st, int64_t session_id, int64_t from,
+                       int64_t to, query_row_fn fn, void *ctx);
+
+/* A text column, borrowed until the next step. {NULL, 0}: NULL. */
+struct slice query_column(sqlite3_stmt *st, int i);
+
+#endif

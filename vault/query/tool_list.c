@@ -1,0 +1,87 @@
+#include "vault/query/tool_list.h"
+
+#include "wire/json/text.h"
+
+#define SESSIONS_READ 2000 /* newest first, of any server */
+
+struct candidate {
+    int64_t id, started_at_us;
+    char uid[32];
+};
+
+struct reading {
+    const char *server, *except_uid;
+    int64_t before;
+    struct candidate found[TOOL_LIST_SESSIONS];
+    size_t n;
+    /* the session being read: */
+    struct query *q;
+    const char *uid;
+    struct tools *tools;
+    struct buf body;
+};
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct reading *l = ctx;
+    if (!slice_is(s->name, l->server) || (l->before != 0 && s->id >= l->before) ||
+        (l->except_uid != NULL && slice_is(s->uid, l->except_uid)) ||
+        s->uid.n >= sizeof l->found[0].uid)
+        return true;
+    struct candidate *c = &l->found[l->n++];
+    *c = (struct candidate){.id = s->id, .started_at_us = s->started_at_us};
+    memcpy(c->uid, s->uid.p, s->uid.n);
+    return l->n < TOOL_LIST_SESSIONS;
+}
+
+/* Pages are consecutive: a page continues the list unless the one before was the last. */
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct reading *l = ctx;
+    struct rpc rpc;
+    struct slice body = m->body;
+    if (m->kind != KIND_RESULT || m->action != ROW_FORWARDED || !m->has_request ||
+        !slice_is(m->request_method, "tools/list"))
+        return true;
+    if (m->is_large) {
+        buf_clear(&l->body);
+        if (query_body(l->q, slice_of(l->uid), m, TOOLS_BYTES_MAX, &l->body) < 0)
+            return true;
+        body = buf_slice(&l->body);
+    }
+    if (body.p == NULL || rpc_read(body, &rpc) < 0 || rpc.kind != RPC_RESULT)
+        return true;
+    tools_page(l->tools, &rpc, l->tools->next);
+    return !tools_whole(l->tools);
+}
+
+int tool_list_read(struct query *q, const char *server, const char *except_uid, int64_t before,
+                   struct tool_list *ret)
+{
+    struct reading l = {.server = server, .except_uid = except_uid, .before = before, .q = q};
+    struct tools tools = {0};
+    int st = query_sessions(q, SESSIONS_READ, on_session, &l);
+    l.tools = &tools;
+    for (size_t i = 0; st == 0 && i < l.n; i++) {
+        const struct candidate *c = &l.found[i];
+        l.uid = c->uid;
+        st = query_timeline(q, c->id, 1, TOOL_LIST_MESSAGES, on_message, NULL, &l);
+        if (st == 0 && tools_whole(&tools)) {
+            *ret = (struct tool_list){
+                .tools = tools, .session_id = c->id, .started_at_us = c->started_at_us};
+            memcpy(ret->uid, c->uid, sizeof ret->uid);
+            buf_close(&l.body);
+            return 0;
+        }
+        tools_forget(&tools);
+    }
+    tools_close(&tools);
+    buf_close(&l.body);
+    return st < 0 ? st : MI_ENOENT;
+}
+
+void tool_list_close(struct tool_list *l)
+{
+    tools_close(&l->tools);
+    *l = (struct tool_list){0};
+}

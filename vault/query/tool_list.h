@@ -1,0 +1,29 @@
+/* tool_list.h - the tools of a server, from a recorded session.
+ *
+ * Rules     the list of a session is the first complete tools/list among its first TOOL_LIST_MESSAGES messages, as
+ *           recorded, which means with secrets replaced.
+ * Owns      a list owns its tools; tool_list_close() frees them.
+ * Errors    MI_ENOENT: no session of that server has a complete list; those of vault/query/reader.h.
+ * Blocks    on the vault, as vault/query/reader.h does. */
+#ifndef MI_VAULT_QUERY_TOOL_LIST_H
+#define MI_VAULT_QUERY_TOOL_LIST_H
+
+#include "vault/query/reader.h"
+#include "wire/schema/tools.h"
+
+#define TOOL_LIST_MESSAGES 500
+#define TOOL_LIST_SESSIONS 100 /* sessions of the server that are searched, newest first */
+
+struct tool_list {
+    struct tools tools;
+    char uid[32];
+    int64_t session_id, started_at_us;
+};
+
+/* The list of the newest session of this server that has one, except the session `except_uid` (NULL: none) and, unless
+ * `before` is 0, sessions with id >= before. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int tool_list_read(struct query *q, const char *server, const char *except_uid,
+                           int64_t before, struct tool_list *ret);
+void tool_list_close(struct tool_list *l); /* safe to call twice */
+
+#endif

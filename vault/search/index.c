@@ -1,0 +1,374 @@
+#include "vault/search/index.h"
+
+#include "vault/search/text.h"
+#include "vault/store/connect.h"
+#include "vault/store/dir.h"
+#include "vault/store/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FORMAT 1    /* PRAGMA user_version; files with another one are created again */
+#define BATCH 20000 /* messages added in one transaction */
+#define NAME_MAX_LEN 32
+
+struct search {
+    struct query *q;   /* borrowed */
+    char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
+    int dir_fd;        /* owned; -1 */
+    int64_t number;    /* of the open file */
+    sqlite3 *db;       /* owned; NULL: none */
+    sqlite3_stmt *add; /* owned */
+    struct buf text;   /* owned; of a message */
+    struct buf large;  /* owned; a large body */
+};
+
+/* ---- a file ---- */
+
+static void close_file(struct search *s)
+{
+    sqlite3_finalize(s->add);
+    sqlite3_close(s->db);
+    s->add = NULL;
+    s->db = NULL;
+}
+
+static void file_name(int64_t number, char ret[NAME_MAX_LEN])
+{
+    snprintf(ret, NAME_MAX_LEN, "%04lld.db", (long long)number);
+}
+
+static void remove_file(int dir_fd, int64_t number)
+{
+    char name[NAME_MAX_LEN], journal[NAME_MAX_LEN + 8];
+    file_name(number, name);
+    snprintf(journal, sizeof journal, "%s-journal", name);
+    (void)unlinkat(dir_fd, name, 0);
+    (void)unlinkat(dir_fd, journal, 0);
+}
+
+/* The file may contain words that newer rules treat as secrets, so its bytes are overwritten. The name is removed
+ * first, because closing this descriptor releases SQLite's lock on the file (POSIX). */
+static void remove_and_overwrite(int dir_fd, int64_t number)
+{
+    static const char zeros[1 << 16];
+    char name[NAME_MAX_LEN];
+    struct stat st;
+    file_name(number, name);
+    int fd = vault_dir_file(dir_fd, name, O_WRONLY);
+    remove_file(dir_fd, number);
+    if (fd < 0)
+        return;
+    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
+    for (off_t at = 0; plain && at < st.st_size; at += (off_t)sizeof zeros)
+        plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
+    (void)fdatasync(fd); /* the file is deleted in any case */
+    close(fd);
+}
+
+/* The index can be created again at any time: it need not survive a power cut. */
+static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY";
+
+static const char tables[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS done (session_id INTEGER PRIMARY KEY, uid TEXT NOT NULL,"
+    " seq INTEGER NOT NULL) STRICT;"
+    "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (text, content = '', columnsize = 0,"
+    " detail = none, tokenize = 'unicode61');"
+    "PRAGMA user_version = 1;"
+    "COMMIT";
+
+static int connect_to(struct search *s, int64_t number)
+{
+    char name[NAME_MAX_LEN], path[PATH_MAX];
+    file_name(number, name);
+    int fd = vault_dir_file(s->dir_fd, name, O_RDWR | O_CREAT); /* created here, with mode 0600 */
+    if (fd < 0)
+        return MI_EIO;
+    close(fd);
+    int n = snprintf(path, sizeof path, "%s/%s", s->path, name);
+    if (n < 0 || (size_t)n >= sizeof path ||
+        connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_EIO;
+    int64_t version;
+    if (connect_number(s->db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return MI_EIO;
+    if (version == 0 && sqlite3_exec(s->db, tables, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_EIO;
+    return version == 0 || version == FORMAT ? 0 : MI_EIO;
+}
+
+/* A file that cannot be opened is created again, once. */
+static int open_file(struct search *s, int64_t number)
+{
+    if (s->db != NULL && s->number == number)
+        return 0;
+    close_file(s);
+    s->number = number;
+    int st = connect_to(s, number);
+    if (st < 0) {
+        close_file(s);
+        remove_file(s->dir_fd, number);
+        st = connect_to(s, number);
+    }
+    if (st < 0)
+        close_file(s);
+    return st;
+}
+
+/* ---- indexing ---- */
+
+struct adding {
+    struct search *s;
+    const struct search_session *session;
+    void (*on_read)(void *ctx);
+    void *ctx;
+    int64_t last, n; /* of this transaction */
+    int status;
+};
+
+static struct slice text_of(struct search *s, const struct search_session *x,
+                            const struct query_message *m)
+{
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&s->large);
+        /* The whole body: escapes can only be resolved in complete JSON. A body without its file has no words. */
+        if (query_body(s->q, slice_of(x->uid), m, SIZE_MAX, &s->large) == 0)
+            body = buf_slice(&s->large);
+    }
+    return search_text(m->kind, body, &s->text);
+}
+
+static bool add_body(void *ctx, const struct query_message *m)
+{
+    struct adding *a = ctx;
+    struct slice text = text_of(a->s, a->session, m);
+    sqlite3_stmt *st = a->s->add;
+    sqlite3_bind_int64(st, 1, schema_message_id(a->session->id, (uint64_t)m->seq));
+    sqlite3_bind_text(st, 2, text.p, (int)text.n, SQLITE_STATIC);
+    int rc = text.n > 0 ? sqlite3_step(st) : SQLITE_DONE;
+    sqlite3_reset(st);
+    sqlite3_clear_bindings(st);
+    a->status = rc == SQLITE_DONE ? 0 : MI_EIO;
+    a->last = m->seq;
+    a->n++;
+    if (a->on_read != NULL)
+        a->on_read(a->ctx);
+    return a->status == 0;
+}
+
+/* The last indexed message of a session; 0: none. MI_EIO: the id belongs to another session. */
+static int read_done(struct search *s, const struct search_session *x, int64_t *ret)
+{
+    sqlite3_stmt *st = NULL;
+    int status = 0;
+    *ret = 0;
+    if (sqlite3_prepare_v2(s->db, "SELECT seq, uid FROM done WHERE session_id = ?1", -1, &st,
+                           NULL) != SQLITE_OK)
+        return MI_EIO;
+    sqlite3_bind_int64(st, 1, x->id);
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) {
+        const char *uid = (const char *)sqlite3_column_text(st, 1);
+        *ret = sqlite3_column_int64(st, 0);
+        status = uid != NULL && strcmp(uid, x->uid) == 0 ? 0 : MI_EIO;
+    } else if (rc != SQLITE_DONE) {
+        status = MI_EIO;
+    }
+    sqlite3_finalize(st);
+    return status;
+}
+
+static int write_done(struct search *s, const struct search_session *x, int64_t seq)
+{
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO done VALUES (?1, ?2, ?3)", -1, &st,
+                           NULL) != SQLITE_OK)
+        return MI_EIO;
+    sqlite3_bind_int64(st, 1, x->id);
+    sqlite3_bind_text(st, 2, x->uid, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 3, seq);
+    int rc = sqlite3_step(st);
+    sqlite3_finalize(st);
+    return rc == SQLITE_DONE ? 0 : MI_EIO;
+}
+
+static int run(struct search *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : MI_EIO;
+}
+
+/* One transaction: up to BATCH messages of a session. *ret_more: there may be more. */
+static int add_batch(struct search *s, const struct search_session *x, struct adding *a,
+                     bool *ret_more)
+{
+    int64_t done = 0;
+    int st = run(s, "BEGIN IMMEDIATE");
+    if (st == 0)
+        st = read_done(s, x, &done); /* again: another process may have added some */
+    a->n = a->status = 0;
+    a->last = done;
+    if (st == 0)
+        st = query_bodies(s->q, x->id, done, BATCH, add_body, a);
+    if (st == 0)
+        st = a->status;
+    if (st == 0 && a->n > 0)
+        st = write_done(s, x, a->last);
+    if (st == 0)
+        st = run(s, "COMMIT");
+    if (!sqlite3_get_autocommit(s->db))
+        (void)run(s, "ROLLBACK"); /* the first error is reported */
+    *ret_more = a->n == BATCH;
+    return st;
+}
+
+static int catch_up(struct search *s, const struct search_session *x, struct adding *a)
+{
+    int64_t last, event, done;
+    int st = query_last(s->q, x->id, &last, &event);
+    if (st == 0)
+        st = read_done(s, x, &done);
+    a->session = x;
+    for (bool more = st == 0 && done < last; more && st == 0;)
+        st = add_batch(s, x, a, &more);
+    return st;
+}
+
+/* MI_EIO: the file has a session that no longer exists. */
+static int check_sessions(struct search *s, const struct search_session *session, size_t n)
+{
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(s->db, "SELECT session_id FROM done", -1, &st, NULL) != SQLITE_OK)
+        return MI_EIO;
+    int status = 0;
+    while (status == 0 && sqlite3_step(st) == SQLITE_ROW) {
+        size_t i = 0;
+        while (i < n && session[i].id != sqlite3_column_int64(st, 0))
+            i++;
+        status = i < n ? 0 : MI_EIO;
+    }
+    return sqlite3_finalize(st) == SQLITE_OK ? status : MI_EIO;
+}
+
+static int fill_file(struct search *s, const struct search_session *session, size_t n,
+                     struct adding *a)
+{
+    int st = open_file(s, session[0].id / SEARCH_SESSIONS);
+    if (st == 0 && s->add == NULL &&
+        sqlite3_prepare_v3(s->db, "INSERT INTO words (rowid, text) VALUES (?1, ?2)", -1,
+                           SQLITE_PREPARE_PERSISTENT, &s->add, NULL) != SQLITE_OK)
+        st = MI_EIO;
+    if (st == 0)
+        st = check_sessions(s, session, n);
+    for (size_t i = 0; st == 0 && i < n; i++)
+        st = catch_up(s, &session[i], a);
+    return st;
+}
+
+int search_file(struct search *s, const struct search_session *session, size_t n,
+                void (*on_read)(void *ctx), void *ctx)
+{
+    struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
+    if (s->path == NULL)
+        return MI_EIO;
+    int st = fill_file(s, session, n, &a);
+    if (st == MI_EIO) { /* invalid or broken */
+        close_file(s);
+        remove_file(s->dir_fd, session[0].id / SEARCH_SESSIONS);
+        st = fill_file(s, session, n, &a);
+    }
+    return st;
+}
+
+/* ---- searching ---- */
+
+int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(
+        s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
+    for (bool more = rc == SQLITE_OK; more && (rc = sqlite3_step(st)) == SQLITE_ROW;) {
+        int64_t id = sqlite3_column_int64(st, 0);
+        more = fn(ctx, id >> SCHEMA_SEQ_BITS, id & SCHEMA_SEQ_MAX);
+    }
+    sqlite3_finalize(st);
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        return 0;
+    close_file(s);
+    if (rc == SQLITE_NOMEM)
+        return MI_ENOMEM;
+    remove_file(s->dir_fd, s->number);
+    return MI_EIO;
+}
+
+/* ---- the folder ---- */
+
+int search_open(struct search **ret, struct query *q)
+{
+    struct search *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    s->q = q;
+    s->dir_fd = vault_dir_sub(query_dir_fd(q), VAULT_SEARCH, true);
+    struct buf path = {0};
+    buf_printf(&path, "%s/" VAULT_SEARCH, query_vault(q));
+    s->path = s->dir_fd >= 0 ? strdup(buf_str(&path)) : NULL;
+    bool failed = path.failed || (s->dir_fd >= 0 && s->path == NULL);
+    buf_close(&path);
+    if (failed) {
+        search_close(s);
+        return MI_ENOMEM;
+    }
+    *ret = s;
+    return 0;
+}
+
+void search_close(struct search *s)
+{
+    if (s == NULL)
+        return;
+    close_file(s);
+    if (s->dir_fd >= 0)
+        close(s->dir_fd);
+    free(s->path);
+    buf_close(&s->text);
+    buf_close(&s->large);
+    free(s);
+}
+
+/* Waits for a process that is adding to the file: it must not leave a journal for the next file with this name. */
+int search_forget(const char *vault, int64_t session_id)
+{
+    struct search s = {.dir_fd = -1};
+    char path[PATH_MAX];
+    char *real = realpath(vault, NULL);
+    int n = real != NULL ? snprintf(path, sizeof path, "%s/" VAULT_SEARCH, real) : -1;
+    free(real);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return MI_EIO;
+    s.dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (s.dir_fd < 0)
+        return errno == ENOENT ? 0 : MI_EIO;
+    char name[NAME_MAX_LEN];
+    int64_t number = session_id / SEARCH_SESSIONS;
+    file_name(number, name);
+    s.path = path;
+    if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (connect_to(&s, number) == 0)
+            (void)run(&s, "BEGIN EXCLUSIVE");
+        remove_and_overwrite(s.dir_fd, number);
+        close_file(&s);
+    }
+    bool deleted = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    close(s.dir_fd);
+    return deleted ? 0 : MI_EIO;
+}

@@ -1,0 +1,45 @@
+/* index.h - the index of words: VAULT/Search/NNNN.db.
+ *
+ * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
+ * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
+ * outdated or broken is created again. Proxies never use the index; a search updates the files that it needs.
+ *
+ * Rules     the table `done` of a file has the last indexed message of each session (id and uid); it is updated in
+ *           the same transaction as the words. A session that was removed from the database, or whose id was given
+ *           to another session, invalidates the file.
+ * Owns      a connection to one file at a time.
+ * Errors    MI_EIO if a file is broken or cannot be written: read the messages instead.
+ * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file. */
+#ifndef MI_VAULT_SEARCH_INDEX_H
+#define MI_VAULT_SEARCH_INDEX_H
+
+#include "vault/query/reader.h"
+
+#define SEARCH_SESSIONS 64 /* in a file */
+#define SEARCH_WAIT_MS 10000
+
+struct search;
+
+struct search_session {
+    int64_t id;
+    char uid[32];
+};
+
+/* The query is borrowed. 0 or MI_ENOMEM. If the index cannot be written, search_file() fails. */
+MI_MUST int search_open(struct search **ret, struct query *q);
+void search_close(struct search *s); /* NULL is fine */
+
+/* Updates the index file of these sessions, which must be all sessions of the file. on_read, if not NULL, is called for
+ * each message that is indexed. 0; MI_EIO: no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
+MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
+                        void (*on_read)(void *ctx), void *ctx);
+/* Returns false to stop. */
+typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
+/* The messages in the file of the last search_file() that match the FTS5 query, newest first. 0, MI_EIO (the file was
+ * broken and is deleted) or MI_ENOMEM. */
+MI_MUST int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx);
+
+/* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
+int search_forget(const char *vault, int64_t session_id);
+
+#endif

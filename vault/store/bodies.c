@@ -1,0 +1,97 @@
+#include "vault/store/bodies.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define NEW_MIN ((int64_t)1 << 20)
+
+void bodies_open(struct bodies *b, int dir_fd, bool sync)
+{
+    *b = (struct bodies){.dir_fd = dir_fd, .fd = -1, .sync = sync};
+}
+
+void bodies_close(struct bodies *b)
+{
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+}
+
+static int open_file(struct bodies *b, const char *uid)
+{
+    int dir = vault_dir_sub(b->dir_fd, VAULT_BODIES, true);
+    if (dir < 0)
+        return MI_EIO;
+    b->fd = vault_dir_file(dir, uid, O_WRONLY | O_CREAT);
+    int e = errno;
+    close(dir);
+    errno = e;
+    if (b->fd < 0)
+        return MI_EIO;
+    /* the file already exists if the writer was reopened during the session */
+    off_t end = lseek(b->fd, 0, SEEK_END);
+    if (end < 0) {
+        bodies_close(b);
+        return MI_EIO;
+    }
+    b->tail = b->reported = end;
+    return 0;
+}
+
+int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset)
+{
+    if (b->fd < 0 && open_file(b, uid) < 0)
+        return MI_EIO;
+    static const char newline = '\n';
+    size_t done = 0;
+    while (done < body.n + 1) {
+        size_t left = done < body.n ? body.n - done : 0;
+        struct iovec v[2] = {
+            {.iov_base = (void *)(uintptr_t)(body.p + done), .iov_len = left},
+            {.iov_base = (void *)(uintptr_t)&newline, .iov_len = 1},
+        };
+        ssize_t n = pwritev(b->fd, left > 0 ? v : v + 1, left > 0 ? 2 : 1, b->tail + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            if (n == 0)
+                errno = ENOSPC;
+            return MI_EIO;
+        }
+        done += (size_t)n;
+    }
+    if (b->sync && fdatasync(b->fd) != 0)
+        return MI_EIO;
+    *ret_offset = b->tail;
+    b->tail += (int64_t)done;
+    return 0;
+}
+
+bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to)
+{
+    if (b->tail - b->reported < NEW_MIN)
+        return false;
+    *ret_from = b->reported;
+    *ret_to = b->reported = b->tail;
+    return true;
+}
+
+void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to)
+{
+    int dir = open(vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int bodies = dir >= 0 ? vault_dir_sub(dir, VAULT_BODIES, false) : -1;
+    int fd = bodies >= 0 ? vault_dir_file(bodies, uid, O_RDONLY) : -1;
+    from = to - from > BODIES_WRITE_MOST ? to - BODIES_WRITE_MOST : from;
+    if (fd >= 0 && sync_file_range(fd, from, to - from,
+                                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                       SYNC_FILE_RANGE_WAIT_AFTER) == 0)
+        (void)posix_fadvise(fd, from, to - from, POSIX_FADV_DONTNEED);
+    if (fd >= 0)
+        close(fd);
+    if (bodies >= 0)
+        close(bodies);
+    if (dir >= 0)
+        close(dir);
+}

@@ -1,0 +1,32 @@
+/* bodies.h - large bodies: one append-only file per session, VAULT/Bodies/<uid>.
+ *
+ * Form      the bodies one after another, each followed by '\n', which is not counted in its length.
+ * Owns      the file's descriptor.
+ * Errors    MI_EIO, errno kept; the next body overwrites the failed one.
+ * Blocks    on the disk only. */
+#ifndef MI_VAULT_STORE_BODIES_H
+#define MI_VAULT_STORE_BODIES_H
+
+#include "vault/store/dir.h"
+
+struct bodies {
+    int dir_fd;       /* borrowed: of the vault */
+    int fd;           /* -1: no body yet */
+    bool sync;        /* sync each body */
+    int64_t tail;     /* offset of the next body */
+    int64_t reported; /* bodies_new() has returned everything before this offset */
+};
+
+void bodies_open(struct bodies *b, int dir_fd, bool sync);
+void bodies_close(struct bodies *b);
+MI_MUST int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *ret_offset);
+/* The range added since the last call. false: it is smaller than 1 MiB, and stays for a later call. */
+bool bodies_new(struct bodies *b, int64_t *ret_from, int64_t *ret_to);
+
+/* Writes a range of VAULT/Bodies/<uid> to the disk, waits for it, and drops it from the page cache: bodies are seldom
+ * read soon after. Of a longer range, which a slow disk causes, only the last BODIES_WRITE_MOST bytes are written, to
+ * bound the wait; the kernel writes the rest. */
+#define BODIES_WRITE_MOST ((int64_t)64 << 20)
+void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t to);
+
+#endif

@@ -1,0 +1,50 @@
+#include "vault/store/checkpoint.h"
+
+#include "base/clock.h"
+
+#define PASSES_MAX 8
+#define PASS_SHORT_US 3000
+/* Pages; more than this remain only if a reader prevents their checkpoint. */
+#define LEFT_MOST 2000
+
+/* Repeats passive checkpoints: each moves only the pages written during the previous one. After a short pass, little is
+ * left for the last step, which blocks writers. A pass is also short if a reader of an old snapshot prevents it from
+ * moving pages. The last step might then have to move many: *ret_left is the number of pages left. */
+static int catch_up(sqlite3 *db, int *ret_left)
+{
+    int rc = SQLITE_OK, in_log = 0, moved = 0;
+    int64_t took_us = INT64_MAX;
+    for (int i = 0; i < PASSES_MAX && rc == SQLITE_OK && took_us > PASS_SHORT_US; i++) {
+        int64_t start = clock_mono_us();
+        rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
+        took_us = clock_mono_us() - start;
+    }
+    *ret_left = in_log - moved;
+    return rc;
+}
+
+/* Through SQLite's own descriptor: closing another one would drop all locks of the process on the file (POSIX). */
+static int sync_file(sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+    int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (rc != SQLITE_OK || file == NULL || file->pMethods == NULL)
+        return rc != SQLITE_OK ? rc : SQLITE_ERROR;
+    return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+}
+
+int checkpoint_run(sqlite3 *db)
+{
+    int left = 0;
+    int rc = catch_up(db, &left);
+    /* SQLite syncs the database in the last step, which blocks writers: sync most of it before. */
+    if (rc == SQLITE_OK)
+        rc = sync_file(db);
+    if (rc == SQLITE_OK)
+        rc = catch_up(db, &left);
+    if (rc == SQLITE_OK && left > LEFT_MOST)
+        rc = SQLITE_BUSY;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    return rc;
+}

@@ -1,0 +1,55 @@
+#include "vault/store/connect.h"
+
+#include "vault/store/dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int connect_guard(sqlite3 *db)
+{
+    int rc = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+}
+
+int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms)
+{
+    flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+    *ret = NULL;
+    int rc = sqlite3_open_v2(path, ret, flags, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_busy_timeout(*ret, wait_ms);
+    return connect_guard(*ret);
+}
+
+bool connect_path(const char *vault, char ret[PATH_MAX])
+{
+    char *real = realpath(
+        vault, NULL); /* SQLITE_OPEN_NOFOLLOW allows no symbolic link anywhere in the path */
+    int n = real != NULL ? snprintf(ret, PATH_MAX, "%s/" VAULT_DB, real) : -1;
+    free(real);
+    return n > 0 && n < PATH_MAX && access(ret, F_OK) == 0;
+}
+
+int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(q) > 0)
+        rc = sqlite3_bind_int64(q, 1, arg);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+void connect_bind(sqlite3_stmt *q, int i, struct slice text)
+{
+    if (text.p != NULL)
+        sqlite3_bind_text64(q, i, text.p, text.n, SQLITE_STATIC, SQLITE_UTF8);
+    else
+        sqlite3_bind_null(q, i);
+}

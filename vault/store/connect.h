@@ -1,0 +1,28 @@
+/* connect.h - connections to a database that another program may have created.
+ *
+ * Rules     the file is untrusted: its schema cannot run code (SQLite, "Defense Against The Dark Arts"), and symbolic
+ *           links are not followed.
+ * Owns      nothing: the caller owns the connection, and closes it after an error as well.
+ * Errors    SQLite's result codes; *ret is NULL if there is no memory for a connection.
+ * Blocks    opening does not; statements wait up to `wait_ms` for a locked database. */
+#ifndef MI_VAULT_STORE_CONNECT_H
+#define MI_VAULT_STORE_CONNECT_H
+
+#include "base/base.h"
+
+#include <limits.h>
+#include <sqlite3.h>
+
+/* flags: SQLITE_OPEN_READONLY or SQLITE_OPEN_READWRITE, and SQLITE_OPEN_URI. */
+MI_MUST int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms);
+/* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
+MI_MUST int connect_guard(sqlite3 *db);
+/* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.
+ * SQLITE_OK, SQLITE_DONE (no row) or an error code. */
+MI_MUST int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret);
+/* Binds a text, borrowed until the parameter is bound again; {NULL, 0} is NULL. */
+void connect_bind(sqlite3_stmt *q, int i, struct slice text);
+/* The path of a vault's database, without symbolic links. false: the vault or its database does not exist. */
+MI_MUST bool connect_path(const char *vault, char ret[PATH_MAX]);
+
+#endif

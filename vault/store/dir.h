@@ -1,0 +1,38 @@
+/* dir.h - the vault's directory: finds or creates it, keeps it private, and opens files in it safely.
+ *
+ * Rules     the vault is 0700 and its files 0600. Below it no symbolic link is followed, and file names are never
+ *           taken from messages.
+ * Owns      a descriptor of the directory.
+ * Errors    one sentence in `error` with the object, the reason and the remedy.
+ * Blocks    on the file system only. */
+#ifndef MI_VAULT_STORE_DIR_H
+#define MI_VAULT_STORE_DIR_H
+
+#include "base/buf.h"
+
+#include <sys/types.h>
+
+#define VAULT_DB "interposer.db"
+#define VAULT_BODIES "Bodies"
+#define VAULT_LOGS "Logs"
+#define VAULT_ACTIONS "MCP_Actions" /* in VAULT_LOGS */
+#define VAULT_ESCALATIONS "Escalations"
+#define VAULT_SEARCH "Search"
+
+struct vault_dir {
+    int fd;     /* -1: closed */
+    char *path; /* owned; absolute, without symbolic links */
+};
+
+/* Opens the vault. `create`: makes missing directories, the vault's parents included.
+ * 0, MI_ENOENT (it does not exist), MI_EIO or MI_ENOMEM. */
+MI_MUST int vault_dir_open(struct vault_dir *d, const char *path, bool create, struct buf *error);
+void vault_dir_close(struct vault_dir *d); /* safe to call twice */
+/* Opens a directory inside another one. `create`: makes it 0700 if it is missing. A descriptor, or MI_EIO. */
+MI_MUST int vault_dir_sub(int fd, const char *name, bool create);
+/* Opens a file 0600 inside a directory. `flags` as in open(2). A descriptor, or MI_EIO. */
+MI_MUST int vault_dir_file(int fd, const char *name, int flags);
+/* Whether the open file still has a name: it was not removed. */
+bool vault_dir_linked(int fd);
+
+#endif

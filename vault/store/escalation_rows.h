@@ -1,0 +1,38 @@
+/* escalation_rows.h - the table `escalations`: the problems that have an escalation file, and how often each has
+ * occurred.
+ *
+ * Rules     two problems are the same if cause, server and tool are equal; without a tool, the method is compared.
+ *           Callers pass sanitized texts.
+ *           Each call is a separate transaction: the writer must not have one open.
+ * Errors    MI_ESTORE: nothing was changed; writer_error() says why.
+ * Blocks    for the write lock, up to the time set by writer_wait(); then on the disk. */
+#ifndef MI_VAULT_STORE_ESCALATION_ROWS_H
+#define MI_VAULT_STORE_ESCALATION_ROWS_H
+
+#include "vault/store/writer.h"
+
+#define ESCALATION_FILE_MAX 128 /* bytes of a file's name, with the NUL */
+
+/* Borrowed for the call. */
+struct escalation_problem {
+    const char *cause;
+    struct slice server, tool, method; /* {NULL, 0}: none */
+};
+
+struct escalation_row {
+    char file[ESCALATION_FILE_MAX];
+    int64_t first_at_us, last_at_us; /* wall clock */
+    uint64_t count;
+};
+
+/* Finds the newest row about the same problem with first_at_us between the two times. If there is none, but at least
+ * `max` rows of this cause and server: the newest of these. 0, MI_ENOENT or MI_ESTORE. */
+MI_MUST int escalation_row_find(struct writer *w, const struct escalation_problem *p,
+                                int64_t from_us, int64_t to_us, int64_t max, int64_t *ret_id);
+/* Adds `more` occurrences; *ret is the updated row. 0, MI_ENOENT or MI_ESTORE. */
+MI_MUST int escalation_row_count(struct writer *w, int64_t id, uint64_t more, int64_t last_at_us,
+                                 struct escalation_row *ret);
+MI_MUST int escalation_row_add(struct writer *w, const struct escalation_problem *p,
+                               const struct escalation_row *row, int64_t *ret_id);
+
+#endif

@@ -1,0 +1,213 @@
+/* open.c - opens the database: file, journal mode, statements, busy handler. */
+#include "vault/store/writer_state.h"
+
+#include "base/clock.h"
+#include "vault/store/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Columns of `messages`; of the last ones most rows have the same values. */
+#define COLUMNS "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq"
+#define SAME_COLUMNS ", session_id, origin, action, redactions"
+#define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding"
+
+/* A failed commit may turn out to be committed when the database is opened again: its frames were in the log, and only
+ * the sync failed. The same rows are then inserted a second time, which must not fail. */
+static const char *const sql[Q_COUNT] = {
+    [Q_BEGIN] = "BEGIN IMMEDIATE",
+    [Q_COMMIT] = "COMMIT",
+    [Q_ROWS] = "INSERT OR IGNORE INTO messages (" COLUMNS SAME_COLUMNS RARE_COLUMNS ")"
+               " SELECT " COLUMNS SAME_COLUMNS RARE_COLUMNS " FROM " ROW_BATCH_TABLE,
+    [Q_ROWS_USUAL] = "INSERT OR IGNORE INTO messages (" COLUMNS SAME_COLUMNS ")"
+                     " SELECT " COLUMNS ", ?1, '" ROW_BATCH_ORIGIN "', '" ROW_BATCH_ACTION "', 0"
+                     " FROM " ROW_BATCH_TABLE,
+    [Q_RULES] = "UPDATE messages SET finding = coalesce(finding || ',', '') || ?2 WHERE id = ?1",
+    [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
+    [Q_SESSION] =
+        "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
+        " interposer_version, redact_rules) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+        " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
+    [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
+                 " client_version = coalesce(?3, client_version),"
+                 " server_name = coalesce(?4, server_name),"
+                 " server_version = coalesce(?5, server_version),"
+                 " protocol_version = coalesce(?6, protocol_version),"
+                 " end_reason = coalesce(?7, end_reason),"
+                 " exit_status = coalesce(?8, exit_status),"
+                 " ended_at_us = coalesce(?9, ended_at_us) WHERE id = ?1",
+    [Q_RUNNING] = "INSERT OR REPLACE INTO running (session_id, boot, pid_namespace, pid, pid_start,"
+                  " client_pid, client_start, server_pid, server_start, server_group,"
+                  " server_session) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
+    [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
+    [Q_POSITION] = "INSERT OR REPLACE INTO journals (session_id, position) VALUES (?1,?2)",
+    [Q_POSITION_READ] = "SELECT position FROM journals WHERE session_id = ?1",
+    [Q_POSITION_REMOVE] = "DELETE FROM journals WHERE session_id = ?1",
+};
+
+/* SQLite's own handler sleeps up to 100 ms at a time and starves; short sleeps are fair. */
+static int on_busy(void *ctx, int times)
+{
+    struct writer *s = ctx;
+    int64_t now = clock_mono_us();
+    if (s->busy_until_us == 0)
+        s->busy_until_us = now + s->wait_us; /* the time starts with the first call */
+    if (now >= s->busy_until_us)
+        return 0;
+    long us = 50 + 10L * times;
+    struct timespec t = {0, (us < 250 ? us : 250) * 1000};
+    nanosleep(&t, NULL);
+    return 1;
+}
+
+static int on_wal(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+    (void)db, (void)name;
+    struct writer *s = ctx;
+    s->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+/* Creates the file itself, so that it is 0600 (-wal and -shm take its mode) and not a symbolic link. An existing file is
+ * not opened: another writer of this process may have locked it, and close() drops all POSIX locks of the process. */
+static int make_file(struct writer *s, const struct vault_dir *dir)
+{
+    struct stat st;
+    int fd = vault_dir_file(dir->fd, VAULT_DB, O_RDWR | O_CREAT | O_EXCL);
+    if (fd >= 0)
+        close(fd);
+    else if (errno != EEXIST)
+        return MI_EIO;
+    if (fstatat(dir->fd, VAULT_DB, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return MI_EIO;
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISLNK(st.st_mode) ? ELOOP : S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return MI_EIO;
+    }
+    if (faccessat(dir->fd, VAULT_DB, R_OK | W_OK, AT_EACCESS) != 0)
+        return MI_EIO;
+    s->dev = st.st_dev;
+    s->ino = st.st_ino;
+    return 0;
+}
+
+static int prepare_all(struct writer *s)
+{
+    for (int i = 0; i < Q_COUNT; i++)
+        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->q[i], NULL) !=
+            SQLITE_OK)
+            return writer_fail_sql(s);
+    return 0;
+}
+
+/* Turns off thread safety and memory statistics, which are not used and cost time on every call. Has no effect if
+ * SQLite is already initialized. */
+static void configure_once(void)
+{
+    static bool done;
+    if (!done) {
+        (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    }
+    done = true;
+}
+
+/* Callback for PRAGMA journal_mode: SQLite returns the resulting mode, and no error if it is not WAL. */
+static int is_wal(void *ctx, int n, char **value, char **name)
+{
+    (void)name;
+    bool *wal = ctx;
+    *wal = n == 1 && value[0] != NULL && strcmp(value[0], "wal") == 0;
+    return 0;
+}
+
+/* A larger cache is slower: this one stays in the processor's (tests/bench/parts/rows.c). A confined process cannot make
+ * temporary files. */
+static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
+                               " PRAGMA temp_store = MEMORY";
+
+static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir->path, VAULT_DB);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return MI_EINVAL;
+    configure_once();
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+        return s->db != NULL ? writer_fail_sql(s) : MI_ENOMEM;
+    if (connect_guard(s->db) != SQLITE_OK)
+        return writer_fail_sql(s);
+    sqlite3_extended_result_codes(s->db, 1);
+    writer_wait(s, 250000);
+    sqlite3_busy_handler(s->db, on_busy, s);
+    bool wal = false;
+    if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
+        return writer_fail_sql(s);
+    if (!wal) {
+        snprintf(s->error, sizeof s->error,
+                 "cannot create its write-ahead log (a symbolic link, or a file system without "
+                 "shared memory)");
+        return MI_ESTORE;
+    }
+    sqlite3_wal_hook(s->db, on_wal, s);
+    if (row_batch_connect(&s->batch, s->db) != SQLITE_OK)
+        return writer_fail_sql(s);
+    int st = schema_ready(s->db);
+    return st == MI_ESTORE ? writer_fail_sql(s) : st;
+}
+
+int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full, struct buf *error)
+{
+    buf_clear(error);
+    struct writer *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    bodies_open(&s->bodies, dir->fd, sync_full);
+    int st = row_batch_open(&s->batch);
+    if (st == 0 && (st = make_file(s, dir)) < 0)
+        buf_printf(error, "cannot open %s/" VAULT_DB ": %s; choose another vault with --vault",
+                   dir->path, strerror(errno));
+    if (st == 0)
+        st = open_db(s, dir, sync_full);
+    if (st == 0)
+        st = prepare_all(s);
+    if (st == 0) {
+        *ret = s;
+        return 0;
+    }
+    if (st == MI_EINVAL)
+        buf_printf(
+            error,
+            "%s/" VAULT_DB
+            " was made by a newer mcp-interposer; use that version, or another vault with --vault",
+            dir->path);
+    else if (error->n == 0)
+        buf_printf(error, "cannot open %s/" VAULT_DB ": %s", dir->path,
+                   s->error[0] != '\0' ? s->error : "out of memory");
+    if (st == MI_ESTORE && writer_busy(s))
+        st = MI_EBUSY;
+    writer_close(s);
+    return st == MI_ENOMEM || st == MI_EBUSY ? st : MI_ESTORE;
+}
+
+void writer_close(struct writer *s)
+{
+    if (s == NULL)
+        return;
+    for (int i = 0; i < Q_COUNT; i++)
+        sqlite3_finalize(s->q[i]);
+    sqlite3_close(s->db);
+    row_batch_close(&s->batch);
+    bodies_close(&s->bodies);
+    sanitize_close(&s->sanitizer);
+    free(s);
+}

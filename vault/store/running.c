@@ -1,0 +1,244 @@
+#include "vault/store/running.h"
+
+#include "base/grow.h"
+#include "vault/store/connect.h"
+#include "vault/store/dir.h"
+#include "vault/store/schema.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GROUP_MAX 64
+
+/* ---- other processes ------------------------------------------------------------------------ */
+
+static bool is_same_boot(const struct running *r)
+{
+    char boot[PROCESS_BOOT_MAX];
+    process_boot(boot);
+    return boot[0] != '\0' && strcmp(boot, r->boot) == 0;
+}
+
+/* Whether the row's process ids are valid in this boot and PID namespace. */
+static bool is_here(const struct running *r)
+{
+    return is_same_boot(r) && r->pid_namespace != 0 && r->pid_namespace == running_pid_namespace();
+}
+
+enum running_state running_look(const struct running_row *row)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    const struct running *r = &row->r;
+    if (is_here(r))
+        return r->pid_start != 0 && process_start(r->pid) == r->pid_start ? RUNNING_LIVE
+                                                                          : RUNNING_EXITED;
+    bool same_host = gethostname(host, sizeof host - 1) == 0 && strcmp(host, row->host) == 0;
+    /* this machine was rebooted since */
+    return same_host && r->boot[0] != '\0' && !is_same_boot(r) ? RUNNING_EXITED : RUNNING_ELSEWHERE;
+}
+
+bool running_client_exited(const struct running *r)
+{
+    return r->client_pid > 0 && r->client_start != 0 &&
+           process_start(r->client_pid) != r->client_start;
+}
+
+size_t running_group(const struct running *r, struct process *ret, size_t max)
+{
+    if (r->server_group <= 1 || r->server_start == 0 || r->server_group == getpgrp() || !is_here(r))
+        return 0;
+    size_t n = process_group(r->server_group, ret, max);
+    for (size_t i = 0; i < n; i++) {
+        bool is_leader = ret[i].pid == r->server_group;
+        if (is_leader ? ret[i].start_ticks != r->server_start
+                      : ret[i].start_ticks < r->server_start || ret[i].session != r->server_session)
+            return 0;
+    }
+    return n;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static int fail(sqlite3 *db, const char *vault, struct buf *error)
+{
+    buf_clear(error);
+    buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault,
+               db != NULL ? sqlite3_errmsg(db) : "out of memory");
+    return MI_ESTORE;
+}
+
+/* MI_ENOENT: no database, or no table. The caller closes *ret in every case. */
+static int connect_to(sqlite3 **ret, const char *vault, int flags, struct buf *error)
+{
+    char path[PATH_MAX];
+    int64_t version = 0;
+    *ret = NULL;
+    if (!connect_path(vault, path))
+        return MI_ENOENT;
+    if (connect_open(ret, path, flags, RUNNING_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
+        connect_number(*ret, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return fail(*ret, vault, error);
+    if (version <= SCHEMA_VERSION)
+        return version >= SCHEMA_RUNNING ? 0 : MI_ENOENT;
+    buf_clear(error);
+    buf_printf(
+        error,
+        "%s/" VAULT_DB
+        " was made by a newer mcp-interposer; use that version, or another vault with --vault",
+        vault);
+    return MI_ESTORE;
+}
+
+static void take_text(sqlite3_stmt *q, int i, char *to, size_t max)
+{
+    const char *text = (const char *)sqlite3_column_text(q, i);
+    snprintf(to, max, "%s", text != NULL ? text : "");
+}
+
+static pid_t take_pid(sqlite3_stmt *q, int i)
+{
+    int64_t pid = sqlite3_column_int64(q, i);
+    return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+static void take_row(sqlite3_stmt *q, struct running_row *row)
+{
+    *row = (struct running_row){
+        .session_id = sqlite3_column_int64(q, 0),
+        .started_at_us = sqlite3_column_int64(q, 1),
+        .last_at_us = sqlite3_column_int64(q, 2),
+        .ended = sqlite3_column_type(q, 3) != SQLITE_NULL,
+        .r =
+            {
+                .pid_namespace = sqlite3_column_int64(q, 9),
+                .pid = take_pid(q, 10),
+                .pid_start = (uint64_t)sqlite3_column_int64(q, 11),
+                .client_pid = take_pid(q, 12),
+                .client_start = (uint64_t)sqlite3_column_int64(q, 13),
+                .server_pid = take_pid(q, 14),
+                .server_start = (uint64_t)sqlite3_column_int64(q, 15),
+                .server_group = take_pid(q, 16),
+                .server_session = take_pid(q, 17),
+            },
+    };
+    take_text(q, 4, row->uid, sizeof row->uid);
+    take_text(q, 5, row->name, sizeof row->name);
+    take_text(q, 6, row->host, sizeof row->host);
+    take_text(q, 7, row->client, sizeof row->client);
+    take_text(q, 8, row->r.boot, sizeof row->r.boot);
+}
+
+#define LAST_AT                                                                                    \
+    "s.started_at_us + coalesce((SELECT m.t_us FROM messages m WHERE m.id BETWEEN s.id << 36"      \
+    " AND (s.id << 36) + 68719476735 ORDER BY m.id DESC LIMIT 1), 0)"
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
+
+static int load(sqlite3 *db, struct running_list *l)
+{
+    static const char sql[] =
+        "SELECT s.id, s.started_at_us, " LAST_AT
+        ", s.ended_at_us, s.uid, s.name, s.host, s.client_name, r.boot, r.pid_namespace, r.pid,"
+        " r.pid_start, r.client_pid, r.client_start, r.server_pid, r.server_start, r.server_group,"
+        " r.server_session FROM running r JOIN sessions s ON s.id = r.session_id ORDER BY s.id";
+    sqlite3_stmt *q = NULL;
+    size_t cap = 0;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    int st = rc == SQLITE_OK ? 0 : MI_ESTORE;
+    while (st == 0 && l->n < RUNNING_ROWS_MAX && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        if (!GROW(l->row, l->n, cap)) {
+            st = MI_ENOMEM;
+            break;
+        }
+        take_row(q, &l->row[l->n++]);
+    }
+    if (st == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW)
+        st = MI_ESTORE;
+    sqlite3_finalize(q);
+    return st;
+}
+
+int running_open(struct running_list *ret, const char *vault, struct buf *error)
+{
+    sqlite3 *db;
+    *ret = (struct running_list){0};
+    int st = connect_to(&db, vault, SQLITE_OPEN_READONLY, error);
+    if (st == 0) {
+        st = load(db, ret);
+        if (st == MI_ESTORE)
+            (void)fail(db, vault, error);
+    }
+    sqlite3_close(db);
+    if (st < 0)
+        running_close(ret);
+    return st == MI_ENOENT ? 0 : st;
+}
+
+void running_close(struct running_list *l)
+{
+    free(l->row);
+    *l = (struct running_list){0};
+}
+
+static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, id);
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+static int end_session(sqlite3 *db, int64_t id, bool forget)
+{
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    int st = run_with_id(db,
+                         "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
+                         " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
+                         id);
+    if (st == 0 && forget)
+        st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
+    if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        st = MI_ESTORE;
+    return st; /* closing the connection rolls back an open transaction */
+}
+
+int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error)
+{
+    sqlite3 *db;
+    int st = connect_to(&db, vault, SQLITE_OPEN_READWRITE, error);
+    if (st == 0) {
+        st = end_session(db, session_id, forget);
+        if (st == MI_ESTORE)
+            (void)fail(db, vault, error);
+    }
+    sqlite3_close(db);
+    return st == MI_ENOENT ? 0 : st;
+}
+
+int running_close_dead_sessions(const char *vault)
+{
+    struct running_list l;
+    struct buf error = {0};
+    int st = running_open(&l, vault, &error);
+    for (size_t i = 0; st == 0 && i < l.n; i++) {
+        struct process group[GROUP_MAX];
+        const struct running_row *row = &l.row[i];
+        if (running_look(row) != RUNNING_EXITED)
+            continue;
+        bool left = running_group(&row->r, group, GROUP_MAX) > 0;
+        if (!left || !row->ended)
+            st = running_end(vault, row->session_id, !left, &error);
+    }
+    running_close(&l);
+    buf_close(&error);
+    return st;
+}

@@ -1,0 +1,58 @@
+/* running.h - the table `running`: the running proxies and their servers, so that the processes of a killed proxy can
+ * be found and stopped.
+ *
+ * One row for each session that has not ended, written with the session's own row. A process is identified by its id
+ * and start time, within one boot of the machine and one PID namespace; if these differ, its state is unknown.
+ * Names are not compared. A process group whose leader has exited is identified by their common session (setsid(2)),
+ * and by start times: no member is older than the leader.
+ *
+ * Owns      a list owns its rows; running_close() frees them.
+ * Errors    one sentence in `error`.
+ * Blocks    on the disk and up to RUNNING_WAIT_MS for a locked database. */
+#ifndef MI_VAULT_STORE_RUNNING_H
+#define MI_VAULT_STORE_RUNNING_H
+
+#include "base/buf.h"
+#include "journal/running.h"
+
+#define RUNNING_WAIT_MS 2000
+#define RUNNING_ROWS_MAX 4096
+
+struct running_row {
+    int64_t session_id;
+    char uid[32], name[80], host[256], client[80]; /* client: clientInfo.name, or "" */
+    int64_t started_at_us, last_at_us; /* last_at_us: time of its last message, or its start */
+    bool ended;                        /* the session is closed, but its row still exists */
+    struct running r;
+};
+
+struct running_list {
+    struct running_row *row; /* owned */
+    size_t n;
+};
+
+enum running_state {
+    RUNNING_LIVE,
+    RUNNING_EXITED,    /* the interposer has exited */
+    RUNNING_ELSEWHERE, /* on another machine or in another container */
+};
+
+/* Reads the table, ordered by session. Empty if the vault does not have the table (older, or nothing recorded yet).
+ * 0, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int running_open(struct running_list *ret, const char *vault, struct buf *error);
+void running_close(struct running_list *l); /* safe to call twice */
+
+enum running_state running_look(const struct running_row *row);
+/* Whether the process that started the interposer has exited. Not for RUNNING_ELSEWHERE. */
+bool running_client_exited(const struct running *r);
+/* The live processes of the server's group, at most `max`. 0 also if the group id may have been reused. */
+size_t running_group(const struct running *r, struct process *ret, size_t max);
+
+/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last message. `forget`:
+ * also removes the row, because no process of the server is left. 0, MI_ESTORE or MI_ENOMEM. */
+MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
+/* Calls running_end() for every proxy that has exited; the row is kept while processes of its server's group exist.
+ * 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+int running_close_dead_sessions(const char *vault);
+
+#endif

@@ -1,0 +1,157 @@
+#include "vault/store/sanitize.h"
+
+#include "base/text.h"
+#include "redact/sanitizer.h"
+#include "wire/json/text.h"
+
+/* bytes; a longer word at the end of a truncated text is not removed as a possible part of a secret */
+#define TRUNCATED_WORD_MAX 1024
+#define LARGE ((size_t)1 << 20) /* larger buffers are freed after use */
+
+void sanitize_close(struct row_sanitizer *k)
+{
+    buf_close(&k->scratch);
+    buf_close(&k->clean);
+    buf_close(&k->body);
+    buf_close(&k->text);
+}
+
+/* Text that needs no change is not copied into the scratch buffer. */
+static bool is_plain(struct slice s)
+{
+    return s.n <= STORED_NAME_MAX && memchr(s.p, '\\', s.n) == NULL;
+}
+
+/* Offsets instead of pointers, because the buffer may still move. */
+struct span {
+    bool made;
+    size_t from, n;
+};
+
+static struct span resolve(struct buf *b, struct slice raw)
+{
+    struct span sp = {.made = true, .from = b->n};
+    struct buf name = {0};
+    json_unescape(&name, text_head(raw, STORED_NAME_MAX * 6));
+    struct slice head = text_head(buf_slice(&name), STORED_NAME_MAX);
+    if (head.n < name.n)
+        head.n = redact_whole_words(head, TRUNCATED_WORD_MAX);
+    text_utf8(b, head);
+    if (name.failed)
+        b->failed = true;
+    buf_close(&name);
+    sp.n = b->n - sp.from;
+    return sp;
+}
+
+static struct slice pick(const struct buf *b, struct span sp, struct slice raw)
+{
+    return sp.made ? (struct slice){b->p + sp.from, sp.n} : raw;
+}
+
+/* Makes the texts valid UTF-8 without NUL, and resolves escapes in names. */
+static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice text,
+                      struct sanitized_row *ret)
+{
+    struct buf *b = &k->scratch;
+    struct span method = {0}, target = {0}, body = {0};
+    buf_clear(b);
+    if (r->method.p != NULL && !is_plain(r->method))
+        method = resolve(b, r->method);
+    if (r->target.p != NULL && !is_plain(r->target))
+        target = resolve(b, r->target);
+    if (r->not_json && text.p != NULL) {
+        body = (struct span){.made = true, .from = b->n};
+        text_utf8(b, text);
+        body.n = b->n - body.from;
+    }
+    if (b->failed || (body.made && b->p == NULL && !buf_reserve(b, 1)))
+        return MI_ENOMEM;
+    *ret = (struct sanitized_row){
+        .rpc_id = r->rpc_id.n <= STORED_NAME_MAX ? r->rpc_id : (struct slice){0},
+        .method = pick(b, method, r->method),
+        .target = pick(b, target, r->target),
+        .body = pick(b, body, text),
+    };
+    return 0;
+}
+
+/* Names are short and seldom contain secrets: they are searched before they are copied. */
+static int clean_name(struct row_sanitizer *k, struct redact *r, struct slice *name)
+{
+    size_t n = 0;
+    if (name->p == NULL || !redact_maybe(r, *name))
+        return 0;
+    int st = redact_text(r, *name, &k->text, &n);
+    if (st < 0 || n == 0)
+        return st;
+    struct slice head = text_head(buf_slice(&k->text), STORED_NAME_MAX);
+    buf_slice_add(&k->clean, head);
+    *name = (struct slice){NULL, head.n}; /* the buffer may move: the pointer is set later */
+    return k->clean.failed ? MI_ENOMEM : 0;
+}
+
+/* The head of a truncated message is searched as a message first, then as text. */
+static int clean_body(struct row_sanitizer *k, struct redact *r, const struct row *row,
+                      struct sanitized_row *ret)
+{
+    enum redact_how how = k->level == RECORD_FULL ? REDACT_SECRETS : REDACT_CONTENT;
+    size_t n = 0, more = 0;
+    if (ret->body.p == NULL)
+        return 0;
+    bool message = !row->not_json || (ret->body.n > 0 && ret->body.p[0] == '{');
+    int st = message ? redact_message(r, ret->body, how, &k->body, &n) : 0;
+    if (st == 0 && n > 0)
+        ret->body = buf_slice(&k->body);
+    if (st == 0 && row->not_json) {
+        st = redact_text(r, ret->body, &k->text, &more);
+        if (st == 0 && more > 0)
+            ret->body = buf_slice(&k->text);
+    }
+    ret->redactions += n + more;
+    return st;
+}
+
+int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret)
+{
+    struct redact *rules = redact_present();
+    struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
+    if (body.p != NULL &&
+        r->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
+        body.n = redact_whole_words(body, TRUNCATED_WORD_MAX);
+    struct slice method, target;
+    int st = rules != NULL ? make_valid(k, r, body, ret) : MI_ENOMEM;
+    if (st < 0)
+        return st;
+    buf_clear(&k->clean);
+    if (k->body.cap > LARGE)
+        buf_close(&k->body);
+    if (k->text.cap > LARGE)
+        buf_close(&k->text);
+    method = ret->method;
+    target = ret->target;
+    ret->redactions = r->redactions;
+    if ((st = clean_name(k, rules, &method)) < 0 || (st = clean_name(k, rules, &target)) < 0 ||
+        (st = clean_body(k, rules, r, ret)) < 0)
+        return st;
+    if (method.p == NULL && method.n > 0)
+        ret->method = (struct slice){k->clean.p, method.n};
+    if (target.p == NULL && target.n > 0)
+        ret->target = (struct slice){k->clean.p + k->clean.n - target.n, target.n};
+    return 0;
+}
+
+int sanitize_json(struct row_sanitizer *k, struct slice json, struct slice *ret)
+{
+    struct redact *r = redact_present();
+    size_t n = 0;
+    *ret = json;
+    if (r == NULL)
+        return MI_ENOMEM;
+    if (json.p == NULL)
+        return 0;
+    int st = redact_value(r, json, &k->text, &n);
+    if (st == 0 && n > 0)
+        *ret = buf_slice(&k->text);
+    return st;
+}

@@ -1,0 +1,32 @@
+/* sanitize.h - sanitizes rows and other texts before they are stored.
+ *
+ * Every stored text passes through the sanitizer with the active rules (redact_present()): here bodies, methods,
+ * targets, noise and stderr lines, the server's command and details of events; names of client and server in writer.c.
+ * Ids are not changed, because answers are matched by them.
+ *
+ * Owns      scratch buffers, reused; a result is valid until the next call of the same function.
+ * Errors    MI_ENOMEM: the text must not be stored.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_STORE_SANITIZE_H
+#define MI_VAULT_STORE_SANITIZE_H
+
+#include "journal/entry.h"
+
+#define STORED_NAME_MAX 4096 /* stored bytes of an id, a method or a target */
+
+struct row_sanitizer {
+    enum record_level level;
+    struct buf scratch, clean, body, text; /* owned */
+};
+
+struct sanitized_row {
+    struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
+    uint64_t redactions;                       /* those of row.redactions included */
+};
+
+void sanitize_close(struct row_sanitizer *k);
+MI_MUST int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret);
+/* Sanitizes JSON: an event's detail, a command. {NULL, 0} stays {NULL, 0}. */
+MI_MUST int sanitize_json(struct row_sanitizer *k, struct slice json, struct slice *ret);
+
+#endif

@@ -1,0 +1,215 @@
+#include "vault/store/schema.h"
+
+#include "vault/store/connect.h"
+
+static const char version_1[] =
+    "CREATE TABLE sessions ("
+    " id INTEGER PRIMARY KEY,"
+    " uid TEXT NOT NULL UNIQUE,"
+    " name TEXT NOT NULL,"
+    " command TEXT NOT NULL,"
+    " client_name TEXT, client_version TEXT,"
+    " server_name TEXT, server_version TEXT,"
+    " protocol_version TEXT,"
+    " started_at_us INTEGER NOT NULL,"
+    " ended_at_us INTEGER, end_reason TEXT, exit_status INTEGER,"
+    " pid INTEGER NOT NULL,"
+    " host TEXT NOT NULL,"
+    " record_level TEXT NOT NULL,"
+    " interposer_version TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE messages ("
+    " id INTEGER PRIMARY KEY,"
+    " session_id INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL,"
+    " t_us INTEGER NOT NULL,"
+    " direction TEXT NOT NULL,"
+    " origin TEXT NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " rpc_id TEXT, method TEXT, target TEXT,"
+    " body TEXT, body_offset INTEGER, body_length INTEGER,"
+    " size INTEGER NOT NULL,"
+    " redactions INTEGER NOT NULL,"
+    " action TEXT NOT NULL,"
+    " request_seq INTEGER,"
+    " error_code INTEGER,"
+    " batch_seq INTEGER,"
+    " finding TEXT"
+    ") STRICT;"
+    "CREATE TABLE events ("
+    " id INTEGER PRIMARY KEY,"
+    " session_id INTEGER NOT NULL,"
+    " t_us INTEGER NOT NULL,"
+    " kind TEXT NOT NULL,"
+    " detail TEXT"
+    ") STRICT;"
+    "CREATE INDEX events_by_session ON events (session_id, id);"
+    /* Messages that end a request: its answer, from the server or the interposer, or the client's cancellation. */
+    "CREATE VIEW closings AS"
+    " SELECT * FROM messages WHERE request_seq IS NOT NULL AND action = 'forwarded' AND"
+    " (direction = 's2c' AND kind IN ('result', 'error')"
+    " OR direction = 'c2s' AND kind = 'notification');"
+    "CREATE VIEW invocations AS"
+    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
+    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
+    " q.method AS method, q.target AS target,"
+    " CASE WHEN q.action = 'refused' THEN 'refused'"
+    " WHEN c.kind = 'notification' THEN 'cancelled'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
+    " WHEN c.kind = 'error' THEN 'error'"
+    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
+    " ELSE 'ok' END AS status,"
+    " c.error_code AS error_code,"
+    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
+    " q.size AS request_size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
+    " FROM closings c"
+    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
+    " JOIN sessions s ON s.id = c.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
+    " s.started_at_us + q.t_us, NULL, q.size, NULL"
+    " FROM messages q JOIN sessions s ON s.id = q.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.action = 'forwarded'"
+    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
+    "PRAGMA user_version = 1;";
+
+/* The view `invocations` excludes requests of the interposer, and has the status `timeout`. New: the table `running`
+ * (vault/store/running.h) and the redaction rules of a session (redact/sanitizer.h). */
+static const char version_2[] =
+    "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
+    "DROP VIEW invocations;"
+    "CREATE VIEW invocations AS"
+    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
+    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
+    " q.method AS method, q.target AS target,"
+    " CASE WHEN q.action = 'refused' THEN 'refused'"
+    " WHEN c.kind = 'notification' THEN 'cancelled'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'"
+    " WHEN c.kind = 'error' THEN 'error'"
+    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
+    " ELSE 'ok' END AS status,"
+    " c.error_code AS error_code,"
+    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
+    " q.size AS request_size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
+    " FROM closings c"
+    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
+    " JOIN sessions s ON s.id = c.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
+    " s.started_at_us + q.t_us, NULL, q.size, NULL"
+    " FROM messages q JOIN sessions s ON s.id = q.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " AND q.action = 'forwarded'"
+    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
+    "CREATE TABLE running ("
+    " session_id INTEGER PRIMARY KEY,"
+    " boot TEXT NOT NULL,"
+    " pid_namespace INTEGER,"
+    " pid INTEGER NOT NULL, pid_start INTEGER,"
+    " client_pid INTEGER, client_start INTEGER,"
+    " server_pid INTEGER, server_start INTEGER,"
+    " server_group INTEGER, server_session INTEGER"
+    ") STRICT;"
+    "PRAGMA user_version = 2;";
+
+/* steps[N] upgrades version N to N + 1 */
+static const char *const steps[SCHEMA_VERSION] = {version_1, version_2};
+
+/* ---- additions ------------------------------------------------------------------------------ */
+
+/* How often each problem in VAULT/Escalations has occurred (vault/store/escalation_rows.h). */
+static const char escalations[] = "CREATE TABLE IF NOT EXISTS escalations ("
+                                  " id INTEGER PRIMARY KEY,"
+                                  " cause TEXT NOT NULL,"
+                                  " server TEXT NOT NULL,"
+                                  " tool TEXT, method TEXT,"
+                                  " file TEXT NOT NULL,"
+                                  " first_at_us INTEGER NOT NULL,"
+                                  " last_at_us INTEGER NOT NULL,"
+                                  " count INTEGER NOT NULL"
+                                  ") STRICT;";
+
+/* Up to which position the journal of each session is stored (writer_position()). */
+static const char journals[] = "CREATE TABLE IF NOT EXISTS journals ("
+                               " session_id INTEGER PRIMARY KEY,"
+                               " position INTEGER NOT NULL"
+                               ") STRICT;";
+
+static const struct {
+    const char *table, *create;
+} additions[] = {
+    {"escalations", escalations},
+    {"journals", journals},
+};
+
+int schema_has_table(sqlite3 *db, const char *table, bool *ret)
+{
+    static const char sql[] =
+        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE";
+    sqlite3_stmt *q;
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    connect_bind(q, 1, slice_of(table));
+    int rc = sqlite3_step(q);
+    sqlite3_finalize(q);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return MI_ESTORE;
+    *ret = rc == SQLITE_ROW;
+    return 0;
+}
+
+static int has_additions(sqlite3 *db, bool *ret)
+{
+    bool all = true;
+    for (size_t i = 0; all && i < MI_COUNT(additions); i++)
+        if (schema_has_table(db, additions[i].table, &all) < 0)
+            return MI_ESTORE;
+    *ret = all;
+    return 0;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
+
+static int read_version(sqlite3 *db, int64_t *ret)
+{
+    return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : MI_ESTORE;
+}
+
+int schema_ready(sqlite3 *db)
+{
+    int64_t version;
+    int st = read_version(db, &version);
+    if (st < 0)
+        return st;
+    if (version > SCHEMA_VERSION)
+        return MI_EINVAL;
+    bool complete = false;
+    if (version == SCHEMA_VERSION && has_additions(db, &complete) < 0)
+        return MI_ESTORE;
+    if (complete)
+        return 0;
+    /* Two proxies may open a new vault at once: the second one finds it upgraded. */
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    st = read_version(db, &version);
+    if (st == 0 && version > SCHEMA_VERSION)
+        st = MI_EINVAL;
+    for (; st == 0 && version < SCHEMA_VERSION; version++)
+        if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
+            st = MI_ESTORE;
+    for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
+        if (sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
+            st = MI_ESTORE;
+    if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    if (!sqlite3_get_autocommit(db)) /* the first error is reported */
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return st < 0 ? st : MI_ESTORE;
+}

@@ -1,0 +1,33 @@
+/* schema.h - the SQL schema of the vault's database. It is an interface: docs/vault.md describes it.
+ *
+ * Version   PRAGMA user_version. A new database is created or an old one upgraded in one transaction.
+ * Additions tables that a program without them can ignore. They do not change the version, so that older programs
+ *           continue to use the vault. schema_ready() creates the missing ones; whoever reads a vault without calling
+ *           it asks schema_has_table().
+ * Owns      nothing; the connection is the caller's.
+ * Blocks    on the database, as long as its busy handler waits. */
+#ifndef MI_VAULT_STORE_SCHEMA_H
+#define MI_VAULT_STORE_SCHEMA_H
+
+#include "base/base.h"
+
+#include <sqlite3.h>
+
+#define SCHEMA_VERSION 2
+#define SCHEMA_RUNNING 2 /* the first version with the table `running` */
+/* messages.id = session_id * 2^SCHEMA_SEQ_BITS + seq: the primary key serves look-ups by session, so that no further
+ * index is needed. */
+#define SCHEMA_SEQ_BITS 36
+#define SCHEMA_SEQ_MAX (((int64_t)1 << SCHEMA_SEQ_BITS) - 1)
+
+static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
+{
+    return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
+}
+
+/* Creates or upgrades the schema. 0, MI_ESTORE (see sqlite3_errmsg()) or MI_EINVAL: the database is newer. */
+MI_MUST int schema_ready(sqlite3 *db);
+/* 0 or MI_ESTORE */
+MI_MUST int schema_has_table(sqlite3 *db, const char *table, bool *ret);
+
+#endif

@@ -1,0 +1,76 @@
+/* writer.h - writes to the database: one connection, prepared statements, one transaction at a time.
+ *
+ * Owns      the connection, its statements and the file of large bodies.
+ * Errors    MI_ESTORE; writer_error() is the reason, writer_busy() says whether another process held the lock.
+ *           A failed call inside a transaction ends the transaction: call writer_rollback().
+ * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at the latest. An error
+ *           may belong to an earlier row.
+ * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
+ *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
+#ifndef MI_VAULT_STORE_WRITER_H
+#define MI_VAULT_STORE_WRITER_H
+
+#include "journal/entry.h"
+#include "vault/store/dir.h"
+#include "vault/store/running.h"
+#include "vault/store/sanitize.h"
+
+#define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are in VAULT/Bodies */
+
+struct writer;
+
+/* A new session. Borrowed for the call. */
+struct writer_session {
+    const char *uid, *name, *command, *host, *record_level;
+    const char *redact_rules; /* JSON from redact_rules(); NULL: unknown */
+    int64_t started_at_us, pid;
+};
+
+/* sync_full: every commit survives a power cut. 0, MI_ENOMEM, or with a sentence in error MI_ESTORE or MI_EBUSY. */
+MI_MUST int writer_open(struct writer **ret, const struct vault_dir *dir, bool sync_full,
+                        struct buf *error);
+void writer_close(struct writer *s); /* NULL is fine */
+/* Makes a long body that cannot be written an error. By default its row is stored without it (`body-lost`). */
+void writer_want_bodies(struct writer *s);
+/* Sets how much is stored of the following messages; initially RECORD_FULL. */
+void writer_level(struct writer *s, enum record_level level);
+
+/* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and writer_commit(), which
+ * are transactions of their own. */
+void writer_wait(struct writer *s, int64_t wait_us);
+MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
+MI_MUST int writer_commit(struct writer *s);
+void writer_rollback(struct writer *s);
+
+/* Adding a session or a row that already exists (by uid or seq) is not an error, and does not duplicate it: a commit
+ * that was reported as failed may have been written. */
+MI_MUST int writer_session_add(struct writer *s, const struct writer_session *n, int64_t *ret_id);
+MI_MUST int writer_session_update(struct writer *s, int64_t id, const struct session_update *u);
+/* Sets the session's row in the table `running`; NULL removes it. */
+MI_MUST int writer_running(struct writer *s, int64_t session_id, const struct running *r);
+/* The position up to which the journal of a session is stored, in the table `journals`. Set in the transaction that
+ * stores the entries before it, so that each entry is stored exactly once. Read: 0 if there is none. */
+MI_MUST int writer_position(struct writer *s, int64_t session_id, uint64_t position);
+MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret);
+MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
+/* uid: of the session; names its file of large bodies. */
+MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
+/* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
+ * Each call adds them again: call it in the transaction that stores the position after it. */
+MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
+
+/* bodies_new() */
+bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);
+
+const char *writer_error(const struct writer *s); /* of the last failed call */
+bool writer_busy(const struct writer *s);
+bool writer_full(
+    const struct writer *s); /* out of space or memory: the connection is still usable */
+/* Whether the vault's path no longer leads to the open database. */
+bool writer_vanished(const struct writer *s, const char *vault);
+int64_t writer_wal_pages(const struct writer *s); /* in the write-ahead log after the last commit */
+/* Checkpoints the log and restarts it (vault/store/checkpoint.h); waits for the disk. Outside a transaction. 0, or
+ * MI_ESTORE: writer_busy(): another process prevents it now, and the log grows until a later call. */
+MI_MUST int writer_checkpoint(struct writer *s);
+
+#endif

@@ -1,0 +1,105 @@
+#include "vault/upkeep/health.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define BUSY_MS 2000
+#define SQLITE_LEAST 3037000 /* STRICT tables */
+
+static int fail(sqlite3 *db, struct buf *error)
+{
+    buf_clear(error);
+    buf_adds(error, sqlite3_errmsg(db));
+    return MI_ESTORE;
+}
+
+static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], struct buf *error)
+{
+    *ret = NULL;
+    if (!connect_path(vault, path))
+        return MI_ENOENT;
+    int rc = connect_open(ret, path, SQLITE_OPEN_READONLY, BUSY_MS);
+    return rc == SQLITE_OK ? 0 : fail(*ret, error);
+}
+
+static int ask_number(sqlite3 *db, const char *sql, int64_t *ret, struct buf *error)
+{
+    return connect_number(db, sql, 0, ret) == SQLITE_OK ? 0 : fail(db, error);
+}
+
+static int64_t file_bytes(const char *path, const char *more)
+{
+    char name[PATH_MAX + 8];
+    struct stat st;
+    snprintf(name, sizeof name, "%s%s", path, more);
+    return stat(name, &st) == 0 ? st.st_size : 0;
+}
+
+int health_look(const char *vault, struct health *ret, struct buf *error)
+{
+    sqlite3 *db;
+    char path[PATH_MAX];
+    struct health h = {0};
+    int64_t page = 0, unused = 0, wal = 0;
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA user_version", &h.version, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA page_size", &page, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA freelist_count", &unused, error);
+    if (st == 0)
+        st = ask_number(db, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &wal, error);
+    if (st == 0 && h.version > 0)
+        st = ask_number(db, "SELECT count(*) FROM sessions", &h.sessions, error);
+    if (st == 0 && h.version > 0)
+        st = ask_number(db, "SELECT count(*) FROM events WHERE kind = 'gap'", &h.gaps, error);
+    sqlite3_close(db);
+    if (st < 0)
+        return st;
+    h.db_bytes = file_bytes(path, "");
+    h.wal_bytes = file_bytes(path, "-wal");
+    h.free_bytes = unused * page;
+    h.journal_is_wal = wal != 0;
+    *ret = h;
+    return 0;
+}
+
+int health_check(const char *vault, struct buf *error)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q = NULL;
+    char path[PATH_MAX];
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0 && sqlite3_prepare_v2(db, "PRAGMA quick_check(3)", -1, &q, NULL) != SQLITE_OK)
+        st = fail(db, error);
+    int rc = SQLITE_DONE;
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(q, 0);
+        if (text == NULL || strcmp(text, "ok") == 0)
+            continue;
+        buf_adds(error, error->n > 0 ? "; " : "");
+        buf_adds(error, text);
+    }
+    if (st == 0 && rc != SQLITE_DONE)
+        st = fail(db, error);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return st == 0 && error->n > 0 ? MI_ESTORE : st;
+}
+
+int64_t health_schema(void)
+{
+    return SCHEMA_VERSION;
+}
+
+const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5)
+{
+    *ret_new_enough = sqlite3_libversion_number() >= SQLITE_LEAST;
+    *ret_fts5 = sqlite3_compileoption_used("ENABLE_FTS5") != 0;
+    return sqlite3_libversion();
+}

@@ -1,0 +1,29 @@
+/* health.h - the state of a vault's database, independent of its content.
+ *
+ * Rules     opened read-only.
+ * Owns      nothing: each call opens and closes the database.
+ * Errors    one sentence in `error`.
+ * Blocks    health_check() reads the whole file: seconds per gigabyte. */
+#ifndef MI_VAULT_UPKEEP_HEALTH_H
+#define MI_VAULT_UPKEEP_HEALTH_H
+
+#include "base/buf.h"
+
+struct health {
+    int64_t version; /* of the schema; 0: no tables yet */
+    int64_t db_bytes, wal_bytes, free_bytes;
+    int64_t sessions, gaps; /* gaps: `gap` events: something was not recorded */
+    bool journal_is_wal;
+};
+
+/* 0, MI_ENOENT (no database), MI_ESTORE (with a sentence in error) or MI_ENOMEM. */
+MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error);
+/* Checks the database for corruption (PRAGMA quick_check). MI_ESTORE: SQLite's findings are in error. Otherwise as
+ * health_look(). */
+MI_MUST int health_check(const char *vault, struct buf *error);
+
+int64_t health_schema(void); /* the schema version that this program creates */
+/* The version of the SQLite library, such as "3.40.1", whether it is new enough, and whether it has FTS5. */
+const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);
+
+#endif

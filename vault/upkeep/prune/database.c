@@ -1,0 +1,61 @@
+#include "vault/upkeep/prune/database.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <limits.h>
+
+int prune_fail(struct prune *p, struct buf *error)
+{
+    int rc = sqlite3_errcode(p->db) & 0xFF;
+    if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        return MI_EFULL;
+    buf_clear(error);
+    buf_printf(error, "cannot change %s/" VAULT_DB ": %s", p->dir.path, sqlite3_errmsg(p->db));
+    return MI_ESTORE;
+}
+
+int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret)
+{
+    return connect_number(p->db, sql, arg, ret) == SQLITE_OK ? 0 : MI_ESTORE;
+}
+
+int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(p->db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, a);
+        if (sqlite3_bind_parameter_count(q) > 1)
+            sqlite3_bind_int64(q, 2, b);
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    if (rc == SQLITE_DONE && ret_n != NULL)
+        *ret_n = sqlite3_changes(p->db);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+int prune_connect(struct prune *p, struct buf *error)
+{
+    char path[PATH_MAX];
+    int64_t version;
+    if (!connect_path(p->dir.path, path)) {
+        buf_printf(error, "nothing has been recorded in %s; name another vault with --vault",
+                   p->dir.path);
+        return MI_ENOENT;
+    }
+    /* no checkpoints: they would delay running proxies, which do their own */
+    static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
+                                   " PRAGMA cache_size = -2048";
+    if (connect_open(&p->db, path, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
+        sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
+        prune_number(p, "PRAGMA user_version", 0, &version) < 0)
+        return prune_fail(p, error);
+    if (version >= SCHEMA_RUNNING && version <= SCHEMA_VERSION)
+        return 0;
+    buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", p->dir.path,
+               version > SCHEMA_VERSION ? "a newer" : "an older",
+               version > SCHEMA_VERSION ? "use that version" : "start a proxy once to upgrade it");
+    return MI_ESTORE;
+}

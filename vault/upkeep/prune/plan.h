@@ -1,0 +1,10 @@
+/* plan.h - selects the sessions and files that a prune run removes. */
+#ifndef MI_VAULT_UPKEEP_PRUNE_PLAN_H
+#define MI_VAULT_UPKEEP_PRUNE_PLAN_H
+
+#include "vault/upkeep/prune/state.h"
+
+/* 0; MI_ESTORE (with a sentence in error), MI_EFULL (locked) or MI_ENOMEM. */
+MI_MUST int prune_make_plan(struct prune *p, struct buf *error);
+
+#endif

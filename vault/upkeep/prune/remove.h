@@ -1,0 +1,54 @@
+/* remove.h - removes old sessions with their data, and old log files and escalations.
+ *
+ * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older than `older_us`
+ *           or the vault would still be larger than `max_bytes` without all older sessions. Without these two rules,
+ *           all sessions except the newest `keep_last` are removed. The newest session is never removed, so that
+ *           ids are not reused; nor is a session that may still be written to.
+ *           A log file or an escalation is removed if it was last written before `older_us` and before the oldest
+ *           remaining session.
+ * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run, call prune_step()
+ *           only when prune_is_quiet().
+ *           If the steps stop early, a session without its first messages or a file in Bodies/ without a session
+ *           may remain; the next run removes both.
+ * Disk      removing files frees space at once. The database keeps its size, and new messages use its free pages; it
+ *           is shrunk at the end if no proxy runs.
+ * Owns      a connection and the plan.
+ * Blocks    on the disk, and up to PRUNE_WAIT_MS for a locked database. */
+#ifndef MI_VAULT_UPKEEP_PRUNE_REMOVE_H
+#define MI_VAULT_UPKEEP_PRUNE_REMOVE_H
+
+#include "base/buf.h"
+
+#define PRUNE_WAIT_MS 250
+#define PRUNE_ROWS 200 /* messages of a step */
+
+/* 0: rule not set; keep_last is then 1. */
+struct retention {
+    int64_t older_us, keep_last, max_bytes;
+};
+
+struct prune_report {
+    int64_t sessions, messages, bodies, logs, escalations;
+    int64_t file_bytes; /* of the removed files */
+    int64_t free_bytes; /* free in the database, for new messages */
+    bool shrunk;        /* the database was made smaller */
+};
+
+struct prune;
+
+/* Makes the plan. 0, MI_ENOENT (no vault), MI_ESTORE, MI_EIO or MI_ENOMEM, with a sentence in error. */
+MI_MUST int prune_open(struct prune **ret, const char *vault, const struct retention *r,
+                       int64_t now_us, struct buf *error);
+void prune_close(struct prune *p); /* NULL is fine */
+/* The totals of the plan. */
+const struct prune_report *prune_plan(const struct prune *p);
+size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
+
+/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later. *ret_done: it was the
+ * last step. */
+MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
+const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
+/* Whether no other connection has written to the database since the last call. */
+bool prune_is_quiet(struct prune *p);
+
+#endif

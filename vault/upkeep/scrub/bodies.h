@@ -1,0 +1,14 @@
+/* bodies.h - replaces large bodies of a session, in VAULT/Bodies/UID. Functions return 0, MI_EIO or MI_ENOMEM. */
+#ifndef MI_VAULT_UPKEEP_SCRUB_BODIES_H
+#define MI_VAULT_UPKEEP_SCRUB_BODIES_H
+
+#include "vault/upkeep/scrub/state.h"
+
+/* Records that a row refers to this range, so that it is not overwritten. */
+MI_MUST int scrub_keep_range(struct scrub *s, int64_t offset, int64_t length);
+/* Writes a body to the end of the file, syncs it and keeps its range. */
+MI_MUST int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset);
+/* Overwrites everything outside the kept ranges with zeros. */
+MI_MUST int scrub_blank_bodies(struct scrub *s);
+
+#endif

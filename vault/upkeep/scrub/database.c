@@ -1,0 +1,114 @@
+#include "vault/upkeep/scrub/database.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/dir.h"
+#include "vault/store/schema.h"
+#include "vault/upkeep/scrub/error.h"
+
+#include <errno.h>
+
+#define BATCH 256 /* changed rows per transaction */
+
+static const char *const sql[S_COUNT] = {
+    [S_SESSION] = "UPDATE sessions SET name = ?2, command = ?3, client_name = ?4,"
+                  " client_version = ?5, server_name = ?6, server_version = ?7 WHERE id = ?1",
+    [S_RULES] = "UPDATE sessions SET redact_rules = ?2 WHERE id = ?1",
+    [S_MESSAGE] = "UPDATE messages SET method = ?2, target = ?3,"
+                  " redactions = redactions + ?4 WHERE id = ?1",
+    [S_BODY] = "UPDATE messages SET body = ?2, redactions = redactions + ?3 WHERE id = ?1",
+    [S_LARGE] = "UPDATE messages SET body_offset = ?2, body_length = ?3,"
+                " redactions = redactions + ?4 WHERE id = ?1",
+    [S_EVENT] = "UPDATE events SET detail = ?2 WHERE id = ?1",
+    [S_ESCALATION] = "UPDATE escalations SET server = ?2, tool = ?3, method = ?4 WHERE id = ?1",
+};
+
+int scrub_connect(struct scrub *s)
+{
+    char path[PATH_MAX];
+    if (!connect_path(s->dir.path, path)) {
+        errno = ENOENT;
+        return scrub_fail(s, "open", VAULT_DB);
+    }
+    int rc = connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SCRUB_WAIT_MS);
+    if (s->db == NULL)
+        return MI_ENOMEM;
+    if (rc != SQLITE_OK || schema_ready(s->db) < 0 ||
+        sqlite3_exec(s->db,
+                     "PRAGMA secure_delete = ON; PRAGMA synchronous = FULL;"
+                     " PRAGMA temp_store = MEMORY",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        return scrub_fail_sql(s);
+    for (int i = 0; i < S_COUNT; i++)
+        if (sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->s[i], NULL) !=
+            SQLITE_OK)
+            return scrub_fail_sql(s);
+    return 0;
+}
+
+void scrub_disconnect(struct scrub *s)
+{
+    for (int i = 0; i < S_COUNT; i++)
+        sqlite3_finalize(s->s[i]);
+    sqlite3_close(s->db);
+}
+
+/* ---- changing rows ---- */
+
+static int begin(struct scrub *s)
+{
+    if (s->waiting > 0)
+        return 0;
+    return sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : scrub_fail_sql(s);
+}
+
+int scrub_commit(struct scrub *s)
+{
+    if (s->waiting == 0)
+        return 0;
+    s->waiting = 0;
+    if (sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    int st = scrub_fail_sql(s);
+    scrub_roll_back(s);
+    return st;
+}
+
+int scrub_change(struct scrub *s, enum scrub_query i)
+{
+    int st = begin(s);
+    if (st == 0 && sqlite3_step(s->s[i]) != SQLITE_DONE)
+        st = scrub_fail_sql(s);
+    sqlite3_reset(s->s[i]);
+    sqlite3_clear_bindings(s->s[i]);
+    if (st < 0)
+        return st;
+    return ++s->waiting >= BATCH ? scrub_commit(s) : 0;
+}
+
+void scrub_roll_back(struct scrub *s)
+{
+    if (s->db != NULL && !sqlite3_get_autocommit(s->db))
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    s->waiting = 0;
+}
+
+int scrub_empty_log(struct scrub *s)
+{
+    sqlite3_stmt *q = NULL;
+    bool busy = true;
+    if (sqlite3_prepare_v2(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", -1, &q, NULL) == SQLITE_OK &&
+        sqlite3_step(q) == SQLITE_ROW)
+        busy = sqlite3_column_int(q, 0) != 0;
+    int st = sqlite3_finalize(q) == SQLITE_OK ? 0 : scrub_fail_sql(s);
+    if (st == 0 && busy) {
+        buf_clear(&s->error);
+        buf_printf(&s->error,
+                   "the write-ahead log of %s/" VAULT_DB " still contains the old text because "
+                   "another program is reading the database; close that program and run this again",
+                   query_vault(s->q));
+        st = MI_ESTORE;
+    }
+    return st;
+}

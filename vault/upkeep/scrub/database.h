@@ -1,0 +1,16 @@
+/* database.h - the writing connection: statements, and transactions of a few hundred rows. */
+#ifndef MI_VAULT_UPKEEP_SCRUB_DATABASE_H
+#define MI_VAULT_UPKEEP_SCRUB_DATABASE_H
+
+#include "vault/upkeep/scrub/state.h"
+
+MI_MUST int scrub_connect(struct scrub *s); /* 0, MI_EIO, MI_ESTORE or MI_ENOMEM */
+void scrub_disconnect(struct scrub *s);
+/* Runs a statement with bound parameters, and commits after every few hundred changed rows. */
+MI_MUST int scrub_change(struct scrub *s, enum scrub_query i);
+MI_MUST int scrub_commit(struct scrub *s);
+void scrub_roll_back(struct scrub *s);
+/* Truncates the write-ahead log, which holds old versions of pages. */
+MI_MUST int scrub_empty_log(struct scrub *s);
+
+#endif

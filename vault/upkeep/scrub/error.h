@@ -1,0 +1,11 @@
+/* error.h - sets the sentence that scrub_error() returns. */
+#ifndef MI_VAULT_UPKEEP_SCRUB_ERROR_H
+#define MI_VAULT_UPKEEP_SCRUB_ERROR_H
+
+#include "vault/upkeep/scrub/state.h"
+
+int scrub_fail_sql(struct scrub *s); /* MI_ESTORE, with SQLite's message */
+/* "cannot WHAT VAULT/NAME" and the text of errno; MI_EIO. */
+int scrub_fail(struct scrub *s, const char *what, const char *name);
+
+#endif

@@ -1,0 +1,63 @@
+#include "vault/upkeep/scrub/escalations.h"
+
+#include "vault/store/connect.h"
+#include "vault/upkeep/scrub/database.h"
+#include "vault/upkeep/scrub/error.h"
+#include "vault/upkeep/scrub/text.h"
+
+enum { NAMES = 3 }; /* server, tool, method */
+
+static struct slice column(sqlite3_stmt *q, int i)
+{
+    const char *text = (const char *)sqlite3_column_text(q, i);
+    return text != NULL ? slice_of(text) : (struct slice){0};
+}
+
+static int scrub_row(struct scrub *s, sqlite3_stmt *q)
+{
+    struct scrub_hit hit = {.where = "escalation"};
+    struct slice now[NAMES], clean;
+    struct buf text[NAMES] = {{0}};
+    size_t all = 0, n = 0;
+    int st = 0;
+    for (int i = 0; i < NAMES && st == 0; i++) {
+        now[i] = column(q, i + 1);
+        st = scrub_text(s, now[i], SCRUB_TEXT, NULL, hit, &clean, &n);
+        all += n;
+        if (st == 0 && clean.p != NULL) {
+            buf_slice_add(&text[i], clean);
+            now[i] = buf_slice(&text[i]);
+            st = text[i].failed ? MI_ENOMEM : 0;
+        }
+    }
+    if (st == 0 && all > 0) {
+        sqlite3_bind_int64(s->s[S_ESCALATION], 1, sqlite3_column_int64(q, 0));
+        for (int i = 0; i < NAMES; i++)
+            connect_bind(s->s[S_ESCALATION], i + 2, now[i]);
+        st = scrub_change(s, S_ESCALATION);
+    }
+    for (int i = 0; i < NAMES; i++)
+        buf_close(&text[i]);
+    return st;
+}
+
+int scrub_escalations(struct scrub *s)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = SQLITE_ROW, st = 0;
+    if (s->db == NULL)
+        return 0;
+    if (sqlite3_prepare_v2(s->db, "SELECT id, server, tool, method FROM escalations ORDER BY id",
+                           -1, &q, NULL) != SQLITE_OK)
+        return scrub_fail_sql(s);
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
+        st = scrub_row(s, q);
+    if (st == 0 && rc != SQLITE_DONE)
+        st = scrub_fail_sql(s);
+    sqlite3_finalize(q); /* before the commit: an open SELECT would hold the old snapshot */
+    if (st == 0)
+        st = scrub_commit(s);
+    if (st < 0)
+        scrub_roll_back(s);
+    return st;
+}

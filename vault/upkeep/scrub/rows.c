@@ -1,0 +1,216 @@
+/* rows.c - the rows of a session: its own row, its messages, its events. */
+#include "vault/search/index.h"
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+#include "vault/upkeep/scrub/bodies.h"
+#include "vault/upkeep/scrub/database.h"
+#include "vault/upkeep/scrub/error.h"
+#include "vault/upkeep/scrub/text.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- messages ---- */
+
+static int scrub_names(struct scrub *s, const struct query_message *m)
+{
+    struct slice method, target, now[2] = {m->method, m->target};
+    struct buf first = {0};
+    size_t n = 0, more = 0;
+    struct scrub_hit hit = {.session_id = s->session_id, .seq = m->seq, .where = "method"};
+    int st = scrub_text(s, m->method, SCRUB_TEXT, NULL, hit, &method, &n);
+    if (st == 0 && method.p != NULL) {
+        buf_slice_add(&first, method);
+        now[0] = buf_slice(&first);
+    }
+    hit.where = "target";
+    if (st == 0)
+        st = scrub_text(s, m->target, SCRUB_TEXT, NULL, hit, &target, &more);
+    if (st == 0 && target.p != NULL)
+        now[1] = target;
+    if (st == 0 && first.failed)
+        st = MI_ENOMEM;
+    if (st == 0 && s->db != NULL && n + more > 0) {
+        sqlite3_bind_int64(s->s[S_MESSAGE], 1, schema_message_id(s->session_id, (uint64_t)m->seq));
+        connect_bind(s->s[S_MESSAGE], 2, now[0]);
+        connect_bind(s->s[S_MESSAGE], 3, now[1]);
+        sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
+        st = scrub_change(s, S_MESSAGE);
+    }
+    buf_close(&first);
+    return st;
+}
+
+static int change_body(struct scrub *s, const struct query_message *m, struct slice body, size_t n)
+{
+    int64_t id = schema_message_id(s->session_id, (uint64_t)m->seq), offset = 0;
+    enum scrub_query i = m->is_large ? S_LARGE : S_BODY;
+    int st = m->is_large ? scrub_append_body(s, body, &offset) : 0;
+    if (st < 0)
+        return st;
+    sqlite3_bind_int64(s->s[i], 1, id);
+    if (m->is_large) {
+        sqlite3_bind_int64(s->s[i], 2, offset);
+        sqlite3_bind_int64(s->s[i], 3, (int64_t)body.n);
+        sqlite3_bind_int64(s->s[i], 4, (int64_t)n);
+    } else {
+        connect_bind(s->s[i], 2, body);
+        sqlite3_bind_int64(s->s[i], 3, (int64_t)n);
+    }
+    return scrub_change(s, i);
+}
+
+static int scrub_body(struct scrub *s, const struct query_message *m)
+{
+    bool noise = m->kind == KIND_NOISE, err = m->kind == KIND_STDERR;
+    struct scrub_hit hit = {.session_id = s->session_id,
+                            .seq = m->seq,
+                            .where = noise ? "noise"
+                                     : err ? "stderr"
+                                           : "body"};
+    struct slice body = m->body, clean;
+    size_t n;
+    int st = 0;
+    if (m->is_large) {
+        buf_clear(&s->body);
+        st = query_body(s->q, slice_of(s->uid), m, (size_t)m->body_length, &s->body);
+        body = buf_slice(&s->body);
+    }
+    if (st == MI_EIO || st == MI_ESTORE) {
+        buf_clear(&s->error);
+        buf_adds(&s->error, query_error(s->q));
+    }
+    if (st == 0)
+        st = scrub_text(s, body, noise || err ? SCRUB_LINE : SCRUB_MESSAGE, &s->lines[err], hit,
+                        &clean, &n);
+    if (st == 0 && clean.p != NULL && s->db != NULL)
+        return change_body(s, m, clean, n);
+    if (st == 0 && m->is_large)
+        st = scrub_keep_range(s, m->body_offset, m->body_length);
+    return st;
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct scrub *s = ctx;
+    s->status = scrub_names(s, m);
+    if (s->status == 0)
+        s->status = scrub_body(s, m);
+    return s->status == 0;
+}
+
+static bool on_event(void *ctx, const struct query_event *e)
+{
+    struct scrub *s = ctx;
+    struct slice clean;
+    size_t n;
+    struct scrub_hit hit = {.session_id = s->session_id, .where = "event"};
+    s->status = scrub_text(s, e->detail, SCRUB_VALUE, NULL, hit, &clean, &n);
+    if (s->status == 0 && clean.p != NULL && s->db != NULL) {
+        sqlite3_bind_int64(s->s[S_EVENT], 1, e->id);
+        connect_bind(s->s[S_EVENT], 2, clean);
+        s->status = scrub_change(s, S_EVENT);
+    }
+    return s->status == 0;
+}
+
+/* ---- the session ---- */
+
+static int scrub_session_row(struct scrub *s, const struct query_session *row)
+{
+    struct slice now[] = {row->name,           row->command,     row->client_name,
+                          row->client_version, row->server_name, row->server_version};
+    struct buf text[MI_COUNT(now)] = {{0}};
+    struct scrub_hit hit = {.session_id = s->session_id, .where = "session"};
+    size_t all = 0;
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < MI_COUNT(now); i++) {
+        struct slice clean;
+        size_t n;
+        st = scrub_text(s, now[i], i == 1 ? SCRUB_VALUE : SCRUB_TEXT, NULL, hit, &clean, &n);
+        all += n;
+        if (st == 0 && clean.p != NULL) {
+            buf_slice_add(&text[i], clean);
+            now[i] = buf_slice(&text[i]);
+            st = text[i].failed ? MI_ENOMEM : 0;
+        }
+    }
+    if (st == 0 && s->db != NULL && all > 0) {
+        sqlite3_bind_int64(s->s[S_SESSION], 1, s->session_id);
+        for (size_t i = 0; i < MI_COUNT(now); i++)
+            connect_bind(s->s[S_SESSION], (int)i + 2, now[i]);
+        st = scrub_change(s, S_SESSION);
+    }
+    for (size_t i = 0; i < MI_COUNT(now); i++)
+        buf_close(&text[i]);
+    return st;
+}
+
+/* Adds the active rules to the session's rules: its texts are now sanitized by both, and a replay applies both. */
+static int change_rules(struct scrub *s, const struct query_session *row)
+{
+    struct redact *both = NULL;
+    struct buf mine = {0}, rules = {0};
+    struct slice old = row->redact_rules.p != NULL ? row->redact_rules : slice_of("{}");
+    buf_clear(&s->error);
+    redact_rules(s->rules, &mine);
+    int st = mine.failed ? MI_ENOMEM : redact_open_rules(&both, old, &s->error);
+    if (st == 0)
+        st = redact_add_rules(both, buf_slice(&mine), &s->error);
+    if (st == 0)
+        redact_rules(both, &rules);
+    if (st == 0 && rules.failed)
+        st = MI_ENOMEM;
+    if (st == 0) {
+        sqlite3_bind_int64(s->s[S_RULES], 1, s->session_id);
+        connect_bind(s->s[S_RULES], 2, buf_slice(&rules));
+        st = scrub_change(s, S_RULES);
+    }
+    redact_close(both);
+    buf_close(&mine);
+    buf_close(&rules);
+    return st;
+}
+
+static int scrub_session_rows(struct scrub *s)
+{
+    struct query_session row;
+    int st = query_session_by_id(s->q, s->session_id, &row);
+    if (st == 0)
+        st = scrub_session_row(s, &row);
+    if (st == 0)
+        st = query_timeline(s->q, s->session_id, 1, INT64_MAX, on_message, on_event, s);
+    if (st < 0 && s->error.n == 0)
+        buf_adds(&s->error, query_error(s->q));
+    if (st == 0)
+        st = s->status;
+    if (st == 0 && s->db != NULL && s->found > 0) {
+        st = query_session_by_id(s->q, s->session_id, &row);
+        if (st == 0)
+            st = change_rules(s, &row);
+    }
+    return st;
+}
+
+int scrub_session(struct scrub *s, int64_t id, const char *uid)
+{
+    s->session_id = id;
+    s->uid = uid;
+    s->status = 0;
+    s->found = s->ranges_n = 0;
+    memset(s->lines, 0, sizeof s->lines);
+    buf_clear(&s->error);
+    int st = scrub_session_rows(s);
+    if (st < 0)
+        scrub_roll_back(s);
+    if (st == 0 && s->db != NULL)
+        st = scrub_commit(s);
+    if (st == 0 && s->db != NULL)
+        st = scrub_blank_bodies(s);
+    if (st == 0 && s->db != NULL && s->found > 0 && search_forget(query_vault(s->q), id) < 0)
+        st = scrub_fail(s, "remove the index of", VAULT_SEARCH);
+    if (s->bodies_fd >= 0)
+        close(s->bodies_fd);
+    s->bodies_fd = -1;
+    return st;
+}

@@ -1,0 +1,39 @@
+/* state.h - struct scrub, shared by the files of this folder. */
+#ifndef MI_VAULT_UPKEEP_SCRUB_STATE_H
+#define MI_VAULT_UPKEEP_SCRUB_STATE_H
+
+#include "redact/sanitizer.h"
+#include "vault/store/dir.h"
+#include "vault/upkeep/scrub/run.h"
+
+#include <sqlite3.h>
+
+/* Statements; their SQL and parameters are in database.c. */
+enum scrub_query { S_SESSION, S_RULES, S_MESSAGE, S_BODY, S_LARGE, S_EVENT, S_ESCALATION, S_COUNT };
+
+/* [from, to) in a file of large bodies, including the newline after the body. */
+struct scrub_range {
+    int64_t from, to;
+};
+
+struct scrub {
+    struct query *q;          /* borrowed */
+    sqlite3 *db;              /* owned; NULL: scan without changes */
+    sqlite3_stmt *s[S_COUNT]; /* owned; prepared if there is a db */
+    struct vault_dir dir;     /* owned */
+    scrub_fn fn;
+    void *ctx;
+    struct redact *rules;                         /* borrowed: the active rules */
+    struct redact_lines lines[2];                 /* for noise and for stderr */
+    struct buf clean, second, body, names, error; /* owned */
+    size_t waiting;             /* changed rows since the last commit; 0: no transaction is open */
+    int bodies_fd;              /* of the session; -1: none */
+    struct scrub_range *ranges; /* owned; ranges of its bodies that rows refer to */
+    size_t ranges_n, ranges_cap;
+    int64_t session_id;
+    const char *uid;
+    size_t found; /* secrets in this session */
+    int status;   /* of the last callback */
+};
+
+#endif

@@ -1,0 +1,112 @@
+#include "wire/json/decimal.h"
+
+struct decimal decimal_of(struct slice s)
+{
+    struct decimal d = {.minus = s.p[0] == '-'};
+    size_t from = d.minus ? 1 : 0;
+    size_t i = from;
+    bool point = false;
+    for (; i < s.n && s.p[i] != 'e' && s.p[i] != 'E'; i++) {
+        if (s.p[i] == '.')
+            point = true;
+        else if (point)
+            d.exp10--;
+    }
+    size_t to = i;
+    if (i < s.n) {
+        int64_t e = 0;
+        bool negative = s.p[++i] == '-';
+        for (i += negative || s.p[i] == '+' ? 1 : 0; i < s.n; i++)
+            e = e < INT64_C(1000000000000000) ? e * 10 + (s.p[i] - '0')
+                                              : e; /* see Rules in decimal.h */
+        d.exp10 += negative ? -e : e;
+    }
+    for (; to > from && (s.p[to - 1] == '0' || s.p[to - 1] == '.'); to--)
+        d.exp10 += s.p[to - 1] == '0';
+    d.digits = (struct slice){s.p + from, to - from};
+    return d;
+}
+
+/* Iterates over the significant digits, without the point and leading zeros. */
+struct digits {
+    struct slice s;
+    size_t at;
+};
+
+static struct digits digits_of(struct decimal d)
+{
+    struct digits w = {d.digits, 0};
+    while (w.at < w.s.n && (w.s.p[w.at] == '0' || w.s.p[w.at] == '.'))
+        w.at++;
+    return w;
+}
+
+static int next_digit(struct digits *w)
+{
+    if (w->at < w->s.n && w->s.p[w->at] == '.')
+        w->at++;
+    return w->at < w->s.n ? w->s.p[w->at++] - '0' : -1;
+}
+
+static int64_t count(struct decimal d)
+{
+    struct digits w = digits_of(d);
+    int64_t n = 0;
+    while (next_digit(&w) >= 0)
+        n++;
+    return n;
+}
+
+static int compare_sizes(struct decimal a, struct decimal b)
+{
+    int64_t x = a.exp10 + count(a), y = b.exp10 + count(b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    struct digits v = digits_of(a), w = digits_of(b);
+    for (;;) {
+        int p = next_digit(&v), q = next_digit(&w);
+        if (p < 0 && q < 0)
+            return 0;
+        p = p < 0 ? 0 : p;
+        q = q < 0 ? 0 : q;
+        if (p != q)
+            return p < q ? -1 : 1;
+    }
+}
+
+int decimal_compare(struct decimal a, struct decimal b)
+{
+    if (a.digits.n == 0 || b.digits.n == 0) {
+        int x = a.digits.n == 0 ? 0 : a.minus ? -1 : 1;
+        int y = b.digits.n == 0 ? 0 : b.minus ? -1 : 1;
+        return x - y;
+    }
+    if (a.minus != b.minus)
+        return a.minus ? -1 : 1;
+    int c = compare_sizes(a, b);
+    return a.minus ? -c : c;
+}
+
+bool decimal_is_multiple(struct decimal a, struct decimal b)
+{
+    uint64_t by = 0, rest = 0;
+    struct digits w = digits_of(b);
+    if (a.digits.n == 0)
+        return true;
+    if (count(b) > 17) /* ten times `rest` would not fit below */
+        return true;
+    for (int c; (c = next_digit(&w)) >= 0;)
+        by = by * 10 + (uint64_t)c;
+    if (a.exp10 < b.exp10 || by == 0)
+        return false; /* the last digit of a is not zero */
+    w = digits_of(a);
+    for (int c; (c = next_digit(&w)) >= 0;)
+        rest = (rest * 10 + (uint64_t)c) % by;
+    /* A number below 10^17 has at most 56 factors of 2: more zeros do not change the result. */
+    for (int64_t zeros = a.exp10 - b.exp10; zeros > 0 && rest != 0; zeros--) {
+        if (zeros > 60)
+            zeros = 60;
+        rest = rest * 10 % by;
+    }
+    return rest == 0;
+}

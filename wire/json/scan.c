@@ -1,0 +1,439 @@
+#include "wire/json/scan.h"
+
+#include "base/text.h"
+#include "wire/json/escape.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* The state of one scan. The stack of open containers has one bit each (object or array). The position is
+ * not part of it: every function takes a pointer to the next byte and returns one past what it has
+ * read, or NULL after a fault. */
+struct scanner {
+    const char *end;
+    const char *fault_at;
+    enum json_fault_kind fault;
+    int depth; /* open containers */
+    uint64_t is_object[JSON_MAX_DEPTH / 64];
+    json_member_fn on_member;
+    void *ctx;
+    struct slice key[3];     /* key of the member being read at depth 1 and 2 */
+    const char *value_at[3]; /* first byte of that member's value */
+    bool escaped;            /* the string read last contains an escape */
+    bool duplicate;
+    uint32_t keys_n;                        /* hashes in use */
+    uint16_t keys_from[JSON_MAX_DEPTH + 1]; /* the first hash of the object at this depth */
+    uint64_t keys_seen[JSON_MAX_DEPTH + 1]; /* bit h % 64 for each hash h of that object */
+    uint32_t keys[JSON_KEYS_MAX];
+};
+
+static const char space[256] = {[' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\r'] = 1};
+static const char digit[256] = {['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1,
+                                ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1};
+static const char hex[256] = {
+    ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1,
+    ['8'] = 1, ['9'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1,
+    ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1, ['F'] = 1};
+static const char escape[256] = {
+    ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1, ['n'] = 1, ['r'] = 1, ['t'] = 1};
+
+static const char *fail(struct scanner *s, const char *p, enum json_fault_kind kind)
+{
+    s->fault = p >= s->end && kind == JSON_SYNTAX ? JSON_CUT : kind;
+    s->fault_at = p;
+    return NULL;
+}
+
+static inline const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && space[(unsigned char)*p])
+        p++;
+    return p;
+}
+
+/* Skips to the next special byte of a string: a quote, a backslash, a control character or the first byte
+ * of a non-ASCII character. */
+static inline const char *skip_plain(const char *p, const char *end)
+{
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i slash = _mm_set1_epi8('\\');
+    const __m128i blank = _mm_set1_epi8(0x20);
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        /* a signed compare with 0x20 finds control characters and bytes from 0x80 up at once */
+        __m128i hit =
+            _mm_or_si128(_mm_cmplt_epi8(v, blank),
+                         _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+        if (mask != 0)
+            return p + __builtin_ctz(mask);
+        p += 16;
+    }
+#endif
+    while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
+           *p != '\\')
+        p++;
+    return p;
+}
+
+/* p points to the backslash. */
+static const char *scan_escape(struct scanner *s, const char *p)
+{
+    p++;
+    if (p < s->end && escape[(unsigned char)*p])
+        return p + 1;
+    if (p >= s->end || *p != 'u')
+        return fail(s, p, JSON_SYNTAX);
+    p++;
+    for (int i = 0; i < 4; i++, p++)
+        if (p >= s->end || !hex[(unsigned char)*p])
+            return fail(s, p, JSON_SYNTAX);
+    return p;
+}
+
+/* A run of non-ASCII characters. */
+static const char *scan_wide(struct scanner *s, const char *p)
+{
+    do {
+        size_t len = text_utf8_len(p, (size_t)(s->end - p));
+        if (len == 0)
+            return fail(s, p, JSON_UTF8);
+        p += len;
+    } while (p < s->end && (unsigned char)*p >= 0x80);
+    return p;
+}
+
+/* p points to the opening quote. */
+static const char *scan_string(struct scanner *s, const char *p)
+{
+    s->escaped = false;
+    p++;
+    do {
+        p = skip_plain(p, s->end);
+        if (p >= s->end)
+            return fail(s, p, JSON_SYNTAX);
+        if (*p == '"')
+            return p + 1;
+        if (*p == '\\') {
+            s->escaped = true;
+            p = scan_escape(s, p);
+        } else if ((unsigned char)*p < 0x20) {
+            return fail(s, p, JSON_CONTROL);
+        } else {
+            p = scan_wide(s, p);
+        }
+    } while (p != NULL);
+    return NULL;
+}
+
+static const char *scan_digits(struct scanner *s, const char *p)
+{
+    if (p >= s->end || !digit[(unsigned char)*p])
+        return fail(s, p, JSON_SYNTAX);
+    do
+        p++;
+    while (p < s->end && digit[(unsigned char)*p]);
+    return p;
+}
+
+static const char *scan_number(struct scanner *s, const char *p)
+{
+    if (*p == '-')
+        p++;
+    if (p < s->end && *p == '0')
+        p++;
+    else if ((p = scan_digits(s, p)) == NULL)
+        return NULL;
+    if (p < s->end && *p == '.' && (p = scan_digits(s, p + 1)) == NULL)
+        return NULL;
+    if (p < s->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < s->end && (*p == '+' || *p == '-'))
+            p++;
+        return scan_digits(s, p);
+    }
+    return p;
+}
+
+static const char *scan_word(struct scanner *s, const char *p, const char *word)
+{
+    for (; *word != '\0'; word++, p++)
+        if (p >= s->end || *p != *word)
+            return fail(s, p, JSON_SYNTAX);
+    return p;
+}
+
+/* A value that is not a container. p < s->end. */
+static const char *scan_scalar(struct scanner *s, const char *p)
+{
+    switch (*p) {
+    case '"':
+        return scan_string(s, p);
+    case 't':
+        return scan_word(s, p, "true");
+    case 'f':
+        return scan_word(s, p, "false");
+    case 'n':
+        return scan_word(s, p, "null");
+    default:
+        return scan_number(s, p);
+    }
+}
+
+static inline uint64_t load8(const char *p)
+{
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+static inline uint64_t load4(const char *p)
+{
+    uint32_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+static inline uint64_t load1(const char *p)
+{
+    return (unsigned char)*p;
+}
+
+/* Uses both halves of the product: with the upper one alone, numbered keys would collide. */
+static inline uint64_t mix(uint64_t h, uint64_t w)
+{
+    __extension__ unsigned __int128 m = (unsigned __int128)(h ^ w) * 0xFF51AFD7ED558CCDu;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* Equal keys have equal hashes. */
+static inline uint32_t hash_key(struct slice key)
+{
+    uint64_t h = 0x9E3779B97F4A7C15u * (key.n + 1);
+    for (; key.n > 8; key.p += 8, key.n -= 8)
+        h = mix(h, load8(key.p));
+    const char *last = key.p + key.n - 1;
+    if (key.n >= 4) /* the two loads may overlap */
+        h = mix(h, load4(key.p) | load4(last - 3) << 32);
+    else if (key.n > 0)
+        h = mix(h, load1(key.p) | load1(key.p + key.n / 2) << 8 | load1(last) << 16);
+    return (uint32_t)h;
+}
+
+/* Keys with escapes are hashed unescaped; those longer than the buffer are not checked. */
+static __attribute__((noinline)) bool hash_escaped_key(struct slice key, uint32_t *ret)
+{
+    char plain[256];
+    size_t n;
+    if (key.n > sizeof plain || json_unescape_to(key, plain, sizeof plain, &n) < 0)
+        return false;
+    *ret = hash_key((struct slice){plain, n});
+    return true;
+}
+
+/* Two different keys of one object have the same 32-bit hash in one of 2^32 pairs, which leads to a false
+ * finding. Keys beyond the two limits of scan.h are not checked: the search costs at most
+ * JSON_OBJECT_KEYS_MAX comparisons per key. */
+static void note_key(struct scanner *s, struct slice key)
+{
+    uint32_t from = s->keys_from[s->depth];
+    if (s->duplicate || s->keys_n == JSON_KEYS_MAX || s->keys_n - from == JSON_OBJECT_KEYS_MAX)
+        return;
+    uint32_t h;
+    if (!s->escaped)
+        h = hash_key(key);
+    else if (!hash_escaped_key(key, &h))
+        return;
+    uint64_t bit = (uint64_t)1 << (h % 64);
+    if (s->keys_seen[s->depth] & bit)
+        for (uint32_t i = from; i < s->keys_n; i++)
+            if (s->keys[i] == h)
+                s->duplicate = true;
+    s->keys_seen[s->depth] |= bit;
+    s->keys[s->keys_n++] = h;
+}
+
+static inline bool in_object(const struct scanner *s)
+{
+    unsigned i = (unsigned)s->depth - 1;
+    return s->is_object[i / 64] >> (i % 64) & 1;
+}
+
+static bool open_container(struct scanner *s, bool object)
+{
+    if (s->depth == JSON_MAX_DEPTH)
+        return false;
+    unsigned i = (unsigned)s->depth++;
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    s->is_object[i / 64] = object ? s->is_object[i / 64] | bit : s->is_object[i / 64] & ~bit;
+    s->keys_from[s->depth] = (uint16_t)s->keys_n;
+    s->keys_seen[s->depth] = 0;
+    return true;
+}
+
+static void close_container(struct scanner *s)
+{
+    s->keys_n = s->keys_from[s->depth];
+    s->depth--;
+}
+
+/* Are members at the current depth reported? At depth 2, only those of an object inside the root object. */
+static inline bool watched(const struct scanner *s)
+{
+    return s->depth <= 2 && s->on_member != NULL && (s->is_object[0] & 1) != 0 &&
+           (s->depth == 1 || (s->is_object[0] & 2) != 0);
+}
+
+static void member_ended(struct scanner *s, const char *p)
+{
+    const char *at = s->value_at[s->depth];
+    struct json_member m = {
+        .depth = s->depth,
+        .key = s->key[s->depth],
+        .value = {json_type_at(*at), {at, (size_t)(p - at)}},
+    };
+    if (s->depth == 2)
+        m.outer = s->key[1];
+    s->on_member(s->ctx, &m);
+}
+
+/* A key and its colon. Returns the first byte of the value. */
+static inline const char *scan_key(struct scanner *s, const char *p)
+{
+    if (p >= s->end || *p != '"')
+        return fail(s, p, JSON_SYNTAX);
+    struct slice key = {p + 1, 0};
+    if ((p = scan_string(s, p)) == NULL)
+        return NULL;
+    key.n = (size_t)(p - key.p) - 1;
+    note_key(s, key);
+    p = skip_space(p, s->end);
+    if (p >= s->end || *p != ':')
+        return fail(s, p, JSON_SYNTAX);
+    p = skip_space(p + 1, s->end);
+    if (s->depth <= 2) {
+        s->key[s->depth] = key;
+        s->value_at[s->depth] = p;
+    }
+    return p;
+}
+
+/* p points to the root value; returns one past its end. Jumps from each token to the tokens that may follow
+ * it: a loop over tokens would have to test the previous token each time. */
+static const char *scan_root(struct scanner *s, const char *p)
+{
+    bool object = false; /* the innermost open container is one */
+
+value:
+    if (p >= s->end)
+        return fail(s, p, JSON_SYNTAX);
+    if (*p == '{' || *p == '[') {
+        object = *p == '{';
+        if (!open_container(s, object))
+            return fail(s, p, JSON_DEEP);
+        p = skip_space(p + 1, s->end);
+        if (p < s->end && *p == (object ? '}' : ']'))
+            goto close;
+        if (object)
+            goto key;
+        goto value;
+    }
+    if ((p = scan_scalar(s, p)) == NULL || s->depth == 0)
+        return p;
+
+ended:
+    if (object && watched(s))
+        member_ended(s, p);
+    p = skip_space(p, s->end);
+    if (p < s->end && *p == ',') {
+        p = skip_space(p + 1, s->end);
+        if (object)
+            goto key;
+        goto value;
+    }
+    if (p >= s->end || *p != (object ? '}' : ']'))
+        return fail(s, p, JSON_SYNTAX);
+
+close:
+    p++;
+    close_container(s);
+    if (s->depth == 0)
+        return p;
+    object = in_object(s);
+    goto ended;
+
+key:
+    if ((p = scan_key(s, p)) == NULL)
+        return NULL;
+    goto value;
+}
+
+int json_scan(struct slice text, json_member_fn on_member, void *ctx, struct json_scan *ret)
+{
+    struct scanner s; /* not zeroed: the arrays are written before they are read */
+    s.end = text.p + text.n;
+    s.fault = JSON_OK;
+    s.fault_at = text.p;
+    s.depth = 0;
+    s.is_object[0] = 0;
+    s.on_member = on_member;
+    s.ctx = ctx;
+    s.duplicate = false;
+    s.keys_n = 0;
+    *ret = (struct json_scan){0};
+
+    const char *root = skip_space(text.p, s.end);
+    if (root >= s.end) {
+        ret->fault = (struct json_fault){JSON_EMPTY, text.n};
+        return MI_EPROTO;
+    }
+    const char *p = scan_root(&s, root);
+    if (p != NULL) {
+        ret->type = json_type_at(*root);
+        ret->root = (struct slice){root, (size_t)(p - root)};
+        ret->duplicate_key = s.duplicate;
+        p = skip_space(p, s.end);
+        if (p == s.end)
+            return 0;
+        fail(&s, p, JSON_TRAILING);
+    }
+    ret->fault = (struct json_fault){s.fault, (size_t)(s.fault_at - text.p)};
+    return MI_EPROTO;
+}
+
+const char *json_fault_text(enum json_fault_kind kind)
+{
+    static const char *const texts[] = {
+        [JSON_OK] = "valid",
+        [JSON_EMPTY] = "nothing but white space",
+        [JSON_SYNTAX] = "this byte is not allowed here",
+        [JSON_CONTROL] = "raw control character inside a string",
+        [JSON_UTF8] = "not well-formed UTF-8",
+        [JSON_DEEP] = "more than 512 levels deep",
+        [JSON_CUT] = "the text ends inside a value",
+        [JSON_TRAILING] = "something follows the value",
+    };
+    return texts[kind];
+}
+
+enum json_type json_type_at(char first)
+{
+    switch (first) {
+    case '{':
+        return JSON_OBJECT;
+    case '[':
+        return JSON_ARRAY;
+    case '"':
+        return JSON_STRING;
+    case 't':
+        return JSON_TRUE;
+    case 'f':
+        return JSON_FALSE;
+    case 'n':
+        return JSON_NULL;
+    default:
+        return JSON_NUMBER;
+    }
+}

@@ -1,0 +1,77 @@
+/* scan.h - checks in one pass that a text is exactly one valid JSON value, and reports members of the top two levels.
+ *
+ * Rules     RFC 8259 grammar, UTF-8 (RFC 3629), exactly one value, no byte order mark, no raw NUL or
+ *           other control character in a string, at most JSON_MAX_DEPTH levels. Lone surrogate escapes
+ *           and duplicate keys are valid JSON: the former are accepted, the latter reported.
+ * Owns      nothing. All slices point into the caller's text.
+ * Errors    the kind of fault and the offset of the byte where it was detected.
+ * Blocks    never. Pure; uses 8 KiB of stack and allocates nothing. */
+#ifndef MI_WIRE_JSON_SCAN_H
+#define MI_WIRE_JSON_SCAN_H
+
+#include "base/base.h"
+
+#define JSON_MAX_DEPTH 512
+#define JSON_KEYS_MAX 512        /* keys of all open objects that are checked for duplicates */
+#define JSON_OBJECT_KEYS_MAX 128 /* keys of one object that are checked */
+
+enum json_type {
+    JSON_NONE, /* absent */
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+};
+
+enum json_fault_kind {
+    JSON_OK,
+    JSON_EMPTY,    /* nothing but white space */
+    JSON_SYNTAX,   /* the grammar does not allow this byte here */
+    JSON_CONTROL,  /* raw control character inside a string */
+    JSON_UTF8,     /* not well-formed UTF-8 */
+    JSON_DEEP,     /* more than JSON_MAX_DEPTH levels */
+    JSON_CUT,      /* the text is truncated: it ends inside the value */
+    JSON_TRAILING, /* something follows the value */
+};
+
+struct json_fault {
+    enum json_fault_kind kind;
+    size_t at; /* offset in bytes */
+};
+
+struct json_value {
+    enum json_type type;
+    struct slice text; /* the value as written, strings with their quotes */
+};
+
+/* A member of the root object (depth 1), or of an object inside it (depth 2; `outer` is that object's key).
+ * Reported at the end of its value, so the members of an object come before the object itself.
+ * Keys are raw text without quotes; compare them with json_key_is(). */
+struct json_member {
+    int depth;
+    struct slice key;
+    struct slice outer; /* {NULL, 0} at depth 1 */
+    struct json_value value;
+};
+typedef void (*json_member_fn)(void *ctx, const struct json_member *m);
+
+struct json_scan {
+    struct json_fault fault;
+    enum json_type type; /* of the root value */
+    struct slice root;   /* the root value without surrounding white space */
+    bool duplicate_key;  /* some object, at any depth, has two members with one key */
+};
+
+/* 0, or MI_EPROTO with ret->fault set. on_member may be NULL. */
+MI_MUST int json_scan(struct slice text, json_member_fn on_member, void *ctx,
+                      struct json_scan *ret);
+
+/* The type of a value by its first byte, in valid JSON. */
+enum json_type json_type_at(char first);
+/* A static text for people: "raw control character inside a string". */
+const char *json_fault_text(enum json_fault_kind kind);
+
+#endif

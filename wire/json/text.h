@@ -1,0 +1,51 @@
+/* text.h - reads values in JSON text that json_scan() has accepted.
+ *
+ * The functions do not check their input: pass only text that json_scan() accepted, or values that it reported.
+ * No tree is built: each look-up walks the text.
+ *
+ * Owns      nothing. Slices point into the caller's text.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_JSON_TEXT_H
+#define MI_WIRE_JSON_TEXT_H
+
+#include "base/buf.h"
+#include "wire/json/escape.h"
+#include "wire/json/scan.h"
+
+/* Appends a string without its quotes, unescaped as by json_unescape_to(). */
+void json_unescape(struct buf *b, struct slice raw);
+/* A string value without its quotes, escapes as written; {NULL, 0} for other types. */
+struct slice json_string_raw(struct json_value v);
+/* Is the unescaped text exactly this? {NULL, 0} equals nothing. */
+bool json_key_is(struct slice raw, const char *text);
+
+/* Iterates over an object or array. json_walk_peek() returns the start of the next value without searching for its
+ * end, so reading only the head of a long value is cheap; json_walk_next() advances past the value. false: no more
+ * values. In an array, keys are {NULL, 0}. */
+struct json_walk {
+    const char *p; /* after the last value, or the opening bracket; NULL: not a container */
+    bool object;
+};
+struct json_walk json_walk_begin(struct json_value container);
+struct json_walk json_walk_at(const char *bracket); /* the first byte of an object or array */
+bool json_walk_peek(struct json_walk *w, struct slice *ret_key, const char **ret_value);
+bool json_walk_next(struct json_walk *w, struct slice *ret_key, struct json_value *ret_value);
+/* At most the first max bytes of the string that begins at `quote`, without the quote. Never splits a character or an
+ * escape. */
+struct slice json_string_head(const char *quote, size_t max);
+
+/* The last member with this name, which is the one most parsers use; type JSON_NONE: none. */
+struct json_value json_get(struct json_value object, const char *name);
+/* The same for a raw name; both sides may contain escapes. */
+struct json_value json_get_raw(struct json_value object, struct slice name);
+/* Are the values equal, regardless of the order of members, white space and the spelling of strings and numbers? Of
+ * duplicate members the last one is compared, as with json_get(). Values longer than JSON_EQUAL_MAX bytes are equal
+ * only if their text is equal. */
+#define JSON_EQUAL_MAX ((size_t)16 << 10)
+bool json_equal(struct json_value a, struct json_value b);
+/* Is it a number without a fraction, in any spelling (1.0, 1e3) and of any size? */
+bool json_is_integer(struct json_value v);
+/* The value of an integer. false: it is not an integer, or does not fit. */
+bool json_int(struct json_value v, int64_t *ret);
+
+#endif

@@ -1,0 +1,137 @@
+#include "wire/json/tree.h"
+
+#include "wire/json/text.h"
+
+#define JSMN_STATIC
+#define JSMN_STRICT
+#define JSMN_PARENT_LINKS
+#include <jsmn.h>
+#include <stdlib.h>
+
+#define SHORT 64 /* tokens; most arguments of calls have fewer */
+
+/* The value of a jsmn token; jsmn strings exclude their quotes, ours include them. */
+static struct json_value value_of(const char *text, const jsmntok_t *t)
+{
+    size_t quote = t->type == JSMN_STRING;
+    const char *p = text + t->start - quote;
+    return (struct json_value){json_type_at(*p), {p, (size_t)(t->end - t->start) + 2 * quote}};
+}
+
+/* place: the node number of each token; last: the last child of each node. */
+static void link_nodes(struct json_tree *t, const char *text, const jsmntok_t *tok, size_t n,
+                       uint32_t *place, uint32_t *last)
+{
+    for (size_t i = 0; i < n; i++) {
+        const jsmntok_t *up = tok[i].parent >= 0 ? &tok[tok[i].parent] : NULL;
+        if (up != NULL && up->type == JSMN_OBJECT)
+            continue; /* a key: its value is the next token, and its child */
+        uint32_t me = (uint32_t)t->n++;
+        struct json_node *node = &t->node[me];
+        *node = (struct json_node){.value = value_of(text, &tok[i])};
+        place[i] = me;
+        last[me] = 0;
+        if (up == NULL)
+            continue;
+        if (up->type == JSMN_STRING) {
+            node->key = (struct slice){text + up->start, (size_t)(up->end - up->start)};
+            node->up = place[up->parent];
+        } else {
+            node->up = place[tok[i].parent];
+        }
+        if (last[node->up] != 0)
+            t->node[last[node->up]].next = me;
+        else
+            t->node[node->up].child = me;
+        last[node->up] = me;
+        t->node[node->up].count++;
+    }
+}
+
+static int build_nodes(struct json_tree *t, struct slice text, const jsmntok_t *tok, size_t n,
+                       uint32_t *place)
+{
+    t->node = malloc(n * sizeof *t->node);
+    if (t->node == NULL)
+        return MI_ENOMEM;
+    link_nodes(t, text.p, tok, n, place, place + n);
+    return 0;
+}
+
+/* For texts of more than SHORT tokens: counts them first. */
+static int build_long(struct json_tree *t, struct slice text)
+{
+    jsmn_parser parser;
+    jsmn_init(&parser);
+    int n = jsmn_parse(&parser, text.p, text.n, NULL, 0);
+    if (n <= 0)
+        return MI_EPROTO;
+    if ((size_t)n > 2 * JSON_TREE_MAX)
+        return MI_EFULL;
+    jsmntok_t *tok = calloc((size_t)n, sizeof *tok);
+    uint32_t *place = calloc((size_t)n * 2, sizeof *place);
+    jsmn_init(&parser);
+    int st = tok == NULL || place == NULL ? MI_ENOMEM : 0;
+    if (st == 0 && jsmn_parse(&parser, text.p, text.n, tok, (unsigned)n) != n)
+        st = MI_EPROTO;
+    if (st == 0)
+        st = build_nodes(t, text, tok, (size_t)n, place);
+    free(tok);
+    free(place);
+    return st;
+}
+
+static int build(struct json_tree *t, struct slice text)
+{
+    jsmn_parser parser;
+    jsmntok_t tok[SHORT];
+    uint32_t place[SHORT * 2];
+    jsmn_init(&parser);
+    int n = jsmn_parse(&parser, text.p, text.n, tok, SHORT);
+    if (n == JSMN_ERROR_NOMEM)
+        return build_long(t, text);
+    return n > 0 ? build_nodes(t, text, tok, (size_t)n, place) : MI_EPROTO;
+}
+
+int json_tree_open(struct json_tree *t, struct slice text)
+{
+    *t = (struct json_tree){0};
+    while (text.n > 0 && (*text.p == ' ' || *text.p == '\t' || *text.p == '\n' || *text.p == '\r'))
+        text = (struct slice){text.p + 1, text.n - 1};
+    if (text.n == 0)
+        return MI_EPROTO;
+    if (text.n > JSON_TREE_TEXT_MAX)
+        return MI_EFULL;
+    int st;
+    if (*text.p == '{' || *text.p == '[') {
+        st = build(t, text);
+    } else { /* jsmn needs a byte after a number */
+        t->node = calloc(1, sizeof *t->node);
+        st = t->node == NULL ? MI_ENOMEM : 0;
+        while (text.p[text.n - 1] == ' ' || text.p[text.n - 1] == '\t' ||
+               text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r')
+            text.n--;
+        if (st == 0)
+            t->node[t->n++].value = (struct json_value){json_type_at(*text.p), text};
+    }
+    if (st < 0)
+        json_tree_close(t);
+    return st;
+}
+
+void json_tree_close(struct json_tree *t)
+{
+    free(t->node);
+    *t = (struct json_tree){0};
+}
+
+uint32_t json_tree_get(const struct json_tree *t, uint32_t object, const char *name)
+{
+    uint32_t found = 0;
+    if (t->node[object].value.type != JSON_OBJECT)
+        return 0;
+    for (uint32_t c = t->node[object].child; c != 0; c = t->node[c].next)
+        if (json_key_is(t->node[c].key, name))
+            found = c;
+    return found;
+}

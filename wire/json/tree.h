@@ -1,0 +1,36 @@
+/* tree.h - JSON text as a tree, for schemas and the values that are checked against them.
+ *
+ * The text must have passed json_scan(), because the tokenizer, jsmn, also accepts invalid JSON.
+ * Forwarded messages are never turned into trees.
+ *
+ * Owns      the nodes; json_tree_close() frees them. The text is borrowed.
+ * Errors    MI_EFULL: more than JSON_TREE_MAX values or JSON_TREE_TEXT_MAX bytes. MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_JSON_TREE_H
+#define MI_WIRE_JSON_TREE_H
+
+#include "wire/json/scan.h"
+
+#define JSON_TREE_MAX ((size_t)65536)
+#define JSON_TREE_TEXT_MAX ((size_t)16 << 20)
+
+/* Nodes are identified by number; 0 is the root. `child` and `next` are 0 if there is none. */
+struct json_node {
+    struct json_value value;
+    struct slice key; /* raw, without quotes; {NULL, 0}: not in an object */
+    uint32_t child, next;
+    uint32_t count; /* of children */
+    uint32_t up;    /* the parent */
+};
+
+struct json_tree {
+    struct json_node *node; /* owned */
+    size_t n;
+};
+
+MI_MUST int json_tree_open(struct json_tree *t, struct slice text);
+void json_tree_close(struct json_tree *t); /* safe to call twice */
+/* The last member with this name, compared unescaped; 0: none. */
+uint32_t json_tree_get(const struct json_tree *t, uint32_t object, const char *name);
+
+#endif

@@ -1,0 +1,100 @@
+/* method.h - the table of all methods and notifications of MCP, for five revisions of the protocol.
+ *
+ * Rules     mcp-wire.md 2 and 6.1, and the JSON Schemas of the revisions, which a test compares with this
+ *           table. The requirements of revision 2026-07-28 for every message (_meta, resultType) are in
+ *           modern.c. A method that is not in the table is treated as an ordinary request with the default
+ *           deadline. For the target of a request see rpc_target().
+ * Blocks    never. Pure; the table is static. */
+#ifndef MI_WIRE_MCP_METHOD_H
+#define MI_WIRE_MCP_METHOD_H
+
+#include "wire/field.h"
+#include "wire/json/scan.h"
+
+/* A revision of the protocol; sets of revisions have one bit each. */
+enum revision {
+    REV_2024_11_05,
+    REV_2025_03_26,
+    REV_2025_06_18,
+    REV_2025_11_25,
+    REV_2026_07_28,
+    REV_COUNT, /* also: none, or unknown */
+};
+enum {
+    REVS_2024_11_05 = 1u << REV_2024_11_05,
+    REVS_2025_03_26 = 1u << REV_2025_03_26,
+    REVS_2025_06_18 = 1u << REV_2025_06_18,
+    REVS_2025_11_25 = 1u << REV_2025_11_25,
+    REVS_2026_07_28 = 1u << REV_2026_07_28,
+    REVS_LEGACY = REVS_2026_07_28 - 1, /* the revisions with initialize */
+    REVS_ALL = REVS_LEGACY | REVS_2026_07_28,
+};
+enum revision revision_of(struct slice date); /* "2025-06-18"; REV_COUNT: unknown */
+const char *revision_name(enum revision r);
+
+/* What the server or the client must declare before a method is used. */
+enum capability {
+    CAP_NONE,
+    CAP_TOOLS,
+    CAP_TOOLS_CHANGED,
+    CAP_RESOURCES,
+    CAP_RESOURCES_CHANGED,
+    CAP_SUBSCRIBE,
+    CAP_PROMPTS,
+    CAP_PROMPTS_CHANGED,
+    CAP_LOGGING,
+    CAP_COMPLETIONS,
+    CAP_TASKS,
+    CAP_TASKS_LIST,
+    CAP_TASKS_CANCEL,
+    CAP_ROOTS,
+    CAP_ROOTS_CHANGED,
+    CAP_SAMPLING,
+    CAP_SAMPLING_TOOLS,
+    CAP_ELICITATION,
+    CAP_ELICITATION_FORM,
+    CAP_ELICITATION_URL,
+    CAP_COUNT
+};
+/* The capabilities that this object declares, one bit each: 1u << CAP_TOOLS. */
+uint32_t capabilities_of(struct json_value declared);
+
+enum method_flag {
+    METHOD_PATIENT = 1,     /* may take arbitrarily long: no deadline unless the user sets one */
+    METHOD_READS = 2,       /* reads, or repeating it has no effect: may be sent again */
+    METHOD_UNCANCELLED = 4, /* must not be cancelled (initialize) */
+    METHOD_CACHED = 8,      /* in 2026-07-28 its result has ttlMs and cacheScope */
+    METHOD_ASKS_BACK = 16,  /* in 2026-07-28 its result may be input_required */
+    METHOD_STREAMED = 32,   /* a notification that requires a subscription in 2026-07-28 */
+    METHOD_LISTENS = 64,    /* opens a subscription; its result ends the subscription */
+};
+
+/* A member of params or result, and the allowed types of its value. */
+struct method_need {
+    uint8_t field;  /* enum field */
+    uint8_t must;   /* bits of the revisions that require it; 0: always optional */
+    uint16_t types; /* 1u << JSON_STRING | … */
+};
+#define METHOD_NEEDS_MAX 5
+
+struct method {
+    const char *name;
+    uint8_t name_n;
+    bool is_request;
+    uint8_t from_client, from_server; /* bits of the revisions in which that side may send it */
+    uint8_t flags;                    /* enum method_flag */
+    uint8_t capability; /* enum capability, of a request's receiver or a notification's sender */
+    uint8_t capability_since;                    /* the first revision that has it */
+    struct method_need params[METHOD_NEEDS_MAX]; /* ended by an entry without types */
+    struct method_need result[METHOD_NEEDS_MAX];
+};
+
+/* The method with this raw name; NULL: not a method of MCP. */
+const struct method *method_find(struct slice raw);
+const struct method *method_at(size_t i); /* NULL: past the last one */
+/* Flags of a method. 0: an ordinary or unknown method. */
+unsigned method_flags(struct slice raw);
+/* Is it a method of LSP: shutdown, exit, $/…, textDocument/…? */
+bool method_is_lsp(struct slice raw);
+
+#endif

@@ -1,0 +1,336 @@
+#include "wire/mcp/revisions.h"
+
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+void protocol_open(struct protocol *p)
+{
+    *p = (struct protocol){.revision = REV_COUNT};
+}
+
+void protocol_close(struct protocol *p)
+{
+    id_set_close(&p->ids[PARTY_CLIENT]);
+    id_set_close(&p->ids[PARTY_SERVER]);
+}
+
+/* ---- members -------------------------------------------------------------------------------- */
+
+/* Is a required member missing, or does a member have a wrong type? */
+static bool member_invalid(struct protocol *p, const struct method_need *needs, const uint8_t *have,
+                           enum revision revision)
+{
+    for (const struct method_need *n = needs; n < needs + METHOD_NEEDS_MAX && n->types != 0; n++) {
+        enum json_type type = (enum json_type)have[n->field];
+        bool must = revision < REV_COUNT && (n->must & 1u << revision) != 0;
+        if (type == JSON_NONE ? !must : (n->types & 1u << type) != 0)
+            continue;
+        p->blame = (enum field)n->field;
+        return true;
+    }
+    return false;
+}
+
+/* ---- methods -------------------------------------------------------------------------------- */
+
+static breaches unknown_method(const struct rpc *m)
+{
+    if (rpc_method_is(m, "initialized"))
+        return RULE(RULE_BARE_INITIALIZED);
+    return method_is_lsp(m->method) ? RULE(RULE_LSP_METHOD) : RULE(RULE_UNKNOWN_METHOD);
+}
+
+/* Checks that this side may send the method in this revision. */
+static breaches check_sender(const struct method *k, enum protocol_party from,
+                             enum revision revision)
+{
+    uint8_t mine = from == PARTY_CLIENT ? k->from_client : k->from_server;
+    uint8_t theirs = from == PARTY_CLIENT ? k->from_server : k->from_client;
+    if (mine == 0)
+        return RULE(RULE_WRONG_DIRECTION);
+    if (revision == REV_COUNT || (mine & 1u << revision) != 0)
+        return 0;
+    return RULE((theirs & 1u << revision) != 0 ? RULE_WRONG_DIRECTION : RULE_OTHER_REVISION);
+}
+
+static breaches check_capability(const struct protocol *p, const struct method *k,
+                                 enum protocol_party owner, enum revision revision)
+{
+    bool core =
+        revision != REV_2026_07_28 || k->capability < CAP_TASKS || k->capability >= CAP_ROOTS;
+    if (k->capability == CAP_NONE || !p->declared[owner] || revision == REV_COUNT ||
+        revision < k->capability_since || !core)
+        return 0;
+    bool has = (p->capabilities[owner] & 1u << k->capability) != 0;
+    return has ? 0 : RULE(RULE_UNDECLARED_CAPABILITY);
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+static breaches initialize_asked(struct protocol *p, const struct rpc *m)
+{
+    p->said_initialized = false;
+    breaches r = p->phase == PHASE_NEW ? 0 : RULE(RULE_SECOND_INITIALIZE);
+    if (p->phase == PHASE_NEW)
+        p->phase = PHASE_ASKED;
+    p->capabilities[PARTY_CLIENT] = capabilities_of(json_get(m->params, "capabilities"));
+    p->declared[PARTY_CLIENT] = true;
+    return r;
+}
+
+/* Requests of the older revisions must follow the handshake. Each violation is reported once, because some
+ * clients never send initialize. */
+static breaches check_phase(struct protocol *p, const struct method *k)
+{
+    if (k != NULL && (json_key_is(slice_of(k->name), "ping") || (k->flags & METHOD_UNCANCELLED)))
+        return 0;
+    if (protocol_modern_only(p) || (k != NULL && k->from_client == REVS_2026_07_28)) {
+        p->blame = FIELD_META;
+        return RULE(RULE_MISSING_META);
+    }
+    if (p->phase < PHASE_ANSWERED && p->early_reported)
+        return 0;
+    if (p->phase < PHASE_ANSWERED) {
+        p->early_reported = true;
+        return RULE(RULE_REQUEST_BEFORE_INITIALIZE);
+    }
+    if (p->phase == PHASE_READY)
+        return 0;
+    p->phase = PHASE_READY;
+    p->uninitialized = true;
+    return RULE(RULE_REQUEST_BEFORE_INITIALIZED);
+}
+
+static bool repeats_id(struct protocol *p, enum protocol_party from, const struct rpc *m)
+{
+    bool used = id_set_add(&p->ids[from], m->id);
+    return used && (m->findings & FINDING(FIND_REUSED_ID)) == 0;
+}
+
+/* An elicitation in form mode requires a schema, one in URL mode a URL and an id. */
+static breaches check_elicitation(struct protocol *p, const struct rpc *m)
+{
+    bool url = json_key_is(json_string_raw(json_get(m->params, "mode")), "url");
+    if (url ? protocol_lacks(p, m->in_params, FIELD_URL, JSON_STRING) ||
+                  protocol_lacks(p, m->in_params, FIELD_ELICITATION_ID, JSON_STRING)
+            : protocol_lacks(p, m->in_params, FIELD_REQUESTED_SCHEMA, JSON_OBJECT))
+        return RULE(RULE_INVALID_PARAMS);
+    return 0;
+}
+
+static breaches server_request(struct protocol *p, const struct rpc *m, const struct method *k)
+{
+    p->after_error = false;
+    if (protocol_modern_only(p))
+        return RULE(RULE_SERVER_REQUEST);
+    breaches r = 0;
+    if (p->phase < PHASE_READY && (k == NULL || !slice_is(slice_of("ping"), k->name)))
+        r |= RULE(p->client_spoke ? RULE_EARLY_SERVER_REQUEST : RULE_EARLY_SERVER_MESSAGE);
+    if (k == NULL || p->revision != REV_2025_11_25)
+        return r;
+    if (slice_is(slice_of("elicitation/create"), k->name))
+        r |= check_elicitation(p, m);
+    if (p->declared[PARTY_CLIENT])
+        r |= protocol_part(k, m->params, p->capabilities[PARTY_CLIENT]);
+    return r;
+}
+
+static breaches client_request(struct protocol *p, const struct rpc *m, struct protocol_asked *a)
+{
+    breaches r = 0;
+    const struct method *k = a->method;
+    bool modern = rpc_is_modern(m);
+    p->client_spoke = true;
+    if (protocol_modern_only(p) && (k == NULL || (k->flags & METHOD_UNCANCELLED) == 0))
+        a->revision = REV_2026_07_28;
+    r |= modern ? protocol_meta(p, m, a) : check_phase(p, k);
+    if (k == NULL)
+        return r;
+    if (k->flags & METHOD_UNCANCELLED)
+        r |= initialize_asked(p, m);
+    a->cursor = m->cursor.type == JSON_STRING ? rpc_id_hash_of(m->cursor) : 0;
+    if (!modern)
+        return r;
+    a->id = rpc_id_hash_of(m->id);
+    if (k->flags & METHOD_ASKS_BACK)
+        r |= protocol_retry(p, m, a->id);
+    if (k->flags & METHOD_LISTENS)
+        protocol_stream_open(p, m, a->id);
+    return r;
+}
+
+breaches protocol_request(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                          struct protocol_asked *ret)
+{
+    const struct method *k = method_find(m->method);
+    if (k != NULL && !k->is_request)
+        k = NULL;
+    struct protocol_asked a = {.method = k, .revision = p->revision};
+    breaches r = from == PARTY_CLIENT ? client_request(p, m, &a) : server_request(p, m, k);
+    if (!a.modern && repeats_id(p, from, m))
+        r |= RULE(RULE_REPEATED_ID);
+    if (a.revision == REV_2025_11_25 && m->in_params[FIELD_TASK] == JSON_OBJECT)
+        p->tasks = a.is_task = true;
+    *ret = a;
+    if (k == NULL)
+        return r | unknown_method(m);
+    if ((r & RULE(RULE_SERVER_REQUEST)) != 0)
+        return r;
+    breaches misplaced = check_sender(k, from, a.revision);
+    if (misplaced != 0)
+        return r | misplaced;
+    /* initialize has the same requirements in all revisions, and none is negotiated yet */
+    enum revision revision = k->flags & METHOD_UNCANCELLED ? REV_2024_11_05 : a.revision;
+    if (member_invalid(p, k->params, m->in_params, revision))
+        r |= RULE(RULE_INVALID_PARAMS);
+    r |= check_capability(p, k, from == PARTY_CLIENT ? PARTY_SERVER : PARTY_CLIENT, a.revision);
+    return r;
+}
+
+/* ---- notifications -------------------------------------------------------------------------- */
+
+static breaches server_notification(struct protocol *p, const struct rpc *m, const struct method *k)
+{
+    breaches r = 0;
+    bool log = k != NULL && slice_is(slice_of("notifications/message"), k->name);
+    if (!p->client_spoke || (!p->modern && p->phase < PHASE_ANSWERED && !log))
+        r |= RULE(RULE_EARLY_SERVER_MESSAGE);
+    if (log && protocol_modern_only(p) && p->log_requests == 0)
+        r |= RULE(RULE_UNASKED_LOG);
+    if (k != NULL && (k->flags & METHOD_STREAMED))
+        r |= protocol_streamed(p, m);
+    if (k == NULL && p->after_error)
+        r |= RULE(RULE_ANSWER_AS_NOTIFICATION);
+    p->after_error = false;
+    return r;
+}
+
+static void client_notification(struct protocol *p, const struct rpc *m)
+{
+    p->client_spoke = true;
+    bool bare = rpc_method_is(m, "initialized");
+    if (bare || rpc_method_is(m, "notifications/initialized")) {
+        if (p->phase == PHASE_ANSWERED)
+            p->phase = PHASE_READY;
+        p->said_initialized = p->phase == PHASE_ASKED;
+        p->uninitialized = bare;
+    }
+    if (m->request_id.type != JSON_NONE && rpc_method_is(m, "notifications/cancelled"))
+        protocol_stream_over(p, rpc_id_hash_of(m->request_id));
+}
+
+breaches protocol_notification(struct protocol *p, enum protocol_party from, const struct rpc *m)
+{
+    breaches r = 0;
+    const struct method *k = method_find(m->method);
+    if (k != NULL && k->is_request)
+        k = NULL;
+    if (from == PARTY_SERVER)
+        r |= server_notification(p, m, k);
+    else
+        client_notification(p, m);
+    if (k == NULL)
+        return r | unknown_method(m);
+    enum revision revision = protocol_modern_only(p) ? REV_2026_07_28 : p->revision;
+    breaches misplaced = check_sender(k, from, revision);
+    if (misplaced != 0)
+        return r | misplaced;
+    if (member_invalid(p, k->params, m->in_params, revision))
+        r |= RULE(RULE_INVALID_PARAMS);
+    if (!protocol_modern_only(p)) /* in 2026-07-28 the subscription decides what may be sent */
+        r |= check_capability(p, k, from, revision);
+    return r;
+}
+
+/* The number as a double; 0 if it is not a number or too long. */
+static double number_of(struct json_value v)
+{
+    char text[64];
+    if (v.type != JSON_NUMBER || v.text.n >= sizeof text)
+        return 0;
+    memcpy(text, v.text.p, v.text.n);
+    text[v.text.n] = '\0';
+    return strtod(text, NULL);
+}
+
+breaches protocol_progress(struct protocol *p, const struct rpc *m, struct protocol_asked *asked)
+{
+    if (asked == NULL)
+        return p->tasks ? 0 : RULE(RULE_STRAY_PROGRESS);
+    if (m->progress.type != JSON_NUMBER)
+        return 0;
+    double now = number_of(m->progress);
+    bool more = !asked->has_progress || now > asked->progress;
+    asked->has_progress = true;
+    asked->progress = now;
+    return more ? 0 : RULE(RULE_PROGRESS_NOT_INCREASING);
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void initialize_answered(struct protocol *p, const struct rpc *m, breaches *r)
+{
+    struct json_value version = json_get(m->result, "protocolVersion");
+    p->phase = p->said_initialized ? PHASE_READY : PHASE_ANSWERED;
+    p->revision = revision_of(json_string_raw(version));
+    p->capabilities[PARTY_SERVER] = capabilities_of(json_get(m->result, "capabilities"));
+    p->declared[PARTY_SERVER] = true;
+    if (p->revision == REV_COUNT && version.type == JSON_STRING)
+        *r |= RULE(RULE_UNKNOWN_REVISION);
+}
+
+static breaches check_result(struct protocol *p, const struct rpc *m,
+                             const struct protocol_asked *a)
+{
+    bool plain = !a->is_task || m->in_result[FIELD_TASK] != JSON_OBJECT;
+    breaches r = 0;
+    enum revision revision = a->revision;
+    if (m->result.type != JSON_OBJECT)
+        return 0; /* FIND_RESULT_NOT_OBJECT reports it */
+    if (a->modern)
+        r |= protocol_modern_result(p, m, a, &plain);
+    if (a->method == NULL)
+        return r;
+    if (a->method->flags & METHOD_UNCANCELLED) {
+        initialize_answered(p, m, &r);
+        revision = REV_2024_11_05;
+    }
+    if (plain && member_invalid(p, a->method->result, m->in_result, revision))
+        r |= RULE(RULE_INVALID_RESULT);
+    if (a->cursor != 0 && m->next_cursor.type == JSON_STRING &&
+        rpc_id_hash_of(m->next_cursor) == a->cursor)
+        r |= RULE(RULE_REPEATED_CURSOR);
+    return r;
+}
+
+static breaches check_error(const struct rpc *m, enum revision revision)
+{
+    int64_t code;
+    if (revision == REV_COUNT || !json_int(m->error_code, &code))
+        return 0;
+    bool modern = revision == REV_2026_07_28;
+    bool reserved = (code == -32042 && revision != REV_2025_11_25) || (modern && code == -32002) ||
+                    (modern && code <= -32023 && code >= -32099);
+    return reserved ? RULE(RULE_RESERVED_ERROR_CODE) : 0;
+}
+
+breaches protocol_answer(struct protocol *p, enum protocol_party from, const struct rpc *m,
+                         const struct protocol_asked *a)
+{
+    bool initialize = a->method != NULL && (a->method->flags & METHOD_UNCANCELLED) != 0;
+    if (from == PARTY_CLIENT)
+        p->client_spoke = true;
+    else
+        p->after_error = m->kind == RPC_ERROR;
+    if (from == PARTY_CLIENT && protocol_modern_only(p))
+        return RULE(RULE_CLIENT_ANSWER);
+    p->log_requests -= a->wants_log && p->log_requests > 0;
+    protocol_stream_over(p, a->id);
+    if (m->kind == RPC_RESULT)
+        return check_result(p, m, a);
+    if (initialize && p->phase == PHASE_ASKED)
+        p->phase = PHASE_NEW;
+    return check_error(m, a->revision);
+}

@@ -1,0 +1,150 @@
+#include "wire/mcp/rule.h"
+
+static const struct {
+    const char *name;
+    enum severity severity;
+    const char *meaning;
+} table[RULE_COUNT] = {
+    [RULE_REQUEST_BEFORE_INITIALIZE] = {"request-before-initialize", SEVERITY_WARNING,
+                                        "The request came before initialize was answered."},
+    [RULE_REQUEST_BEFORE_INITIALIZED] =
+        {"request-before-initialized", SEVERITY_WARNING,
+         "The client sends requests although it has not sent notifications/initialized."},
+    [RULE_BARE_INITIALIZED] = {"bare-initialized", SEVERITY_ERROR,
+                               "The name of the notification must be notifications/initialized."},
+    [RULE_SECOND_INITIALIZE] = {"second-initialize", SEVERITY_ERROR,
+                                "The connection is already initialized."},
+    [RULE_EARLY_SERVER_REQUEST] =
+        {"early-server-request", SEVERITY_WARNING,
+         "The server sent this request before the client sent notifications/initialized."},
+    [RULE_EARLY_SERVER_MESSAGE] = {"early-server-message", SEVERITY_WARNING,
+                                   "The server sent this message before it answered initialize."},
+    [RULE_UNKNOWN_REVISION] = {"unknown-revision", SEVERITY_NOTE,
+                               "A revision of the protocol that the interposer does not know."},
+    [RULE_UNKNOWN_METHOD] = {"unknown-method", SEVERITY_NOTE,
+                             "No revision of MCP has this method."},
+    [RULE_LSP_METHOD] = {"lsp-method", SEVERITY_NOTE,
+                         "A method of the Language Server Protocol, which MCP does not have."},
+    [RULE_OTHER_REVISION] = {"other-revision", SEVERITY_WARNING,
+                             "The negotiated revision does not have this method."},
+    [RULE_WRONG_DIRECTION] = {"wrong-direction", SEVERITY_ERROR,
+                              "Only the other side may send this method."},
+    [RULE_UNDECLARED_CAPABILITY] = {"undeclared-capability", SEVERITY_ERROR,
+                                    "The method needs a capability that was not declared."},
+    [RULE_INVALID_PARAMS] = {"invalid-params", SEVERITY_ERROR,
+                             "A member of params is missing or has a wrong type."},
+    [RULE_INVALID_RESULT] = {"invalid-result", SEVERITY_ERROR,
+                             "A member of the result is missing or has a wrong type."},
+    [RULE_REPEATED_ID] = {"repeated-id", SEVERITY_ERROR,
+                          "The id was used before in this session, by a request that is finished."},
+    [RULE_REUSED_TOKEN] = {"reused-token", SEVERITY_ERROR,
+                           "Another pending request has this progress token."},
+    [RULE_PROGRESS_NOT_INCREASING] =
+        {"progress-not-increasing", SEVERITY_ERROR,
+         "The progress is not greater than the value reported before."},
+    [RULE_STRAY_PROGRESS] = {"stray-progress", SEVERITY_ERROR,
+                             "No pending request has this progress token."},
+    [RULE_REPEATED_CURSOR] = {"repeated-cursor", SEVERITY_ERROR,
+                              "nextCursor is the cursor of this page: a client would loop."},
+    [RULE_ANSWER_AS_NOTIFICATION] =
+        {"answer-as-notification", SEVERITY_WARNING,
+         "An unknown notification directly after an error: it seems to be the answer."},
+    [RULE_RESERVED_ERROR_CODE] = {"reserved-error-code", SEVERITY_ERROR,
+                                  "The negotiated revision does not have this error code."},
+    [RULE_SERVER_REQUEST] = {"server-request", SEVERITY_ERROR,
+                             "In revision 2026-07-28 the server sends no requests."},
+    [RULE_CLIENT_ANSWER] = {"client-answer", SEVERITY_ERROR,
+                            "In revision 2026-07-28 the client sends no answers."},
+    [RULE_MISSING_META] = {"missing-meta", SEVERITY_ERROR,
+                           "params._meta lacks the protocol version or the client's capabilities."},
+    [RULE_MISSING_RESULT_TYPE] = {"missing-result-type", SEVERITY_ERROR,
+                                  "The result has no resultType."},
+    [RULE_UNKNOWN_RESULT_TYPE] = {"unknown-result-type", SEVERITY_ERROR,
+                                  "The resultType is not complete, input_required or task."},
+    [RULE_MISSING_CACHE_FIELDS] = {"missing-cache-fields", SEVERITY_ERROR,
+                                   "The result lacks ttlMs or cacheScope."},
+    [RULE_MISPLACED_INPUT_REQUIRED] =
+        {"misplaced-input-required", SEVERITY_ERROR,
+         "input_required for a method that does not allow it, or without input requests."},
+    [RULE_BAD_RETRY] =
+        {"bad-retry", SEVERITY_ERROR,
+         "A retry with the id of the first attempt, or with an unknown requestState."},
+    [RULE_NO_SUBSCRIPTION] = {"no-subscription", SEVERITY_ERROR,
+                              "The notification names no open subscription."},
+    [RULE_UNASKED_NOTIFICATION] = {"unasked-notification", SEVERITY_ERROR,
+                                   "The notification came before its stream was acknowledged, or "
+                                   "is of a kind that was not requested."},
+    [RULE_UNASKED_LOG] = {"unasked-log", SEVERITY_ERROR,
+                          "A log message, although no pending request asked for log messages."},
+    [RULE_UNKNOWN_TOOL] = {"unknown-tool", SEVERITY_ERROR,
+                           "The server's list of tools has no tool with this name."},
+    [RULE_INVALID_ARGUMENTS] = {"invalid-arguments", SEVERITY_ERROR,
+                                "The arguments do not match the tool's inputSchema."},
+    [RULE_INVALID_STRUCTURED_CONTENT] = {"invalid-structured-content", SEVERITY_ERROR,
+                                         "The result does not match the tool's outputSchema."},
+    [RULE_TOOL_CHANGED] = {"tool-changed", SEVERITY_NOTE,
+                           "The list of tools differs from the list of the previous session."},
+};
+
+const char *rule_name(enum rule r)
+{
+    return table[r].name;
+}
+
+const char *rule_meaning(enum rule r)
+{
+    return table[r].meaning;
+}
+
+enum severity rule_severity(enum rule r)
+{
+    return table[r].severity;
+}
+
+breaches rules_of_musts(breaches set)
+{
+    breaches grave = 0;
+    for (int r = 0; set >> r != 0; r++)
+        if ((set & RULE(r)) != 0 && table[r].severity == SEVERITY_ERROR)
+            grave |= RULE(r);
+    return grave;
+}
+
+static void add_name(struct buf *b, bool *first, const char *name)
+{
+    if (!*first)
+        buf_addc(b, ',');
+    buf_adds(b, name);
+    *first = false;
+}
+
+void finding_list(struct buf *b, findings set, breaches broken)
+{
+    bool first = true;
+    for (int f = 0; f < FIND_COUNT; f++)
+        if ((set & FINDING(f)) != 0)
+            add_name(b, &first, finding_name((enum finding)f));
+    for (int r = 0; r < RULE_COUNT; r++)
+        if ((broken & RULE(r)) != 0)
+            add_name(b, &first, table[r].name);
+}
+
+bool finding_by_name(struct slice name, struct finding_info *ret)
+{
+    for (int f = 0; f < FIND_COUNT; f++) {
+        enum finding e = (enum finding)f;
+        if (!slice_is(name, finding_name(e)))
+            continue;
+        *ret = (struct finding_info){finding_name(e), finding_meaning(e), finding_severity(e),
+                                     FINDING(f), 0};
+        return true;
+    }
+    for (int r = 0; r < RULE_COUNT; r++) {
+        if (!slice_is(name, table[r].name))
+            continue;
+        *ret =
+            (struct finding_info){table[r].name, table[r].meaning, table[r].severity, 0, RULE(r)};
+        return true;
+    }
+    return false;
+}

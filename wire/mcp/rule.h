@@ -1,0 +1,77 @@
+/* rule.h - the rules of MCP that a message can violate, under stable names.
+ *
+ * Findings (finding.h) are about the line, the JSON-RPC message and its handling; rules are about MCP. The names of
+ * both are an interface: they are stored in `messages.finding` and documented in docs/findings.md.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_MCP_RULE_H
+#define MI_WIRE_MCP_RULE_H
+
+#include "wire/finding.h"
+
+enum rule {
+    /* the life of a connection */
+    RULE_REQUEST_BEFORE_INITIALIZE,
+    RULE_REQUEST_BEFORE_INITIALIZED,
+    RULE_BARE_INITIALIZED,
+    RULE_SECOND_INITIALIZE,
+    RULE_EARLY_SERVER_REQUEST,
+    RULE_EARLY_SERVER_MESSAGE,
+    RULE_UNKNOWN_REVISION,
+    /* methods, their params and results */
+    RULE_UNKNOWN_METHOD,
+    RULE_LSP_METHOD,
+    RULE_OTHER_REVISION,
+    RULE_WRONG_DIRECTION,
+    RULE_UNDECLARED_CAPABILITY,
+    RULE_INVALID_PARAMS,
+    RULE_INVALID_RESULT,
+    RULE_REPEATED_ID,
+    RULE_REUSED_TOKEN,
+    RULE_PROGRESS_NOT_INCREASING,
+    RULE_STRAY_PROGRESS,
+    RULE_REPEATED_CURSOR,
+    RULE_ANSWER_AS_NOTIFICATION,
+    RULE_RESERVED_ERROR_CODE,
+    /* 2026-07-28 */
+    RULE_SERVER_REQUEST,
+    RULE_CLIENT_ANSWER,
+    RULE_MISSING_META,
+    RULE_MISSING_RESULT_TYPE,
+    RULE_UNKNOWN_RESULT_TYPE,
+    RULE_MISSING_CACHE_FIELDS,
+    RULE_MISPLACED_INPUT_REQUIRED,
+    RULE_BAD_RETRY,
+    RULE_NO_SUBSCRIPTION,
+    RULE_UNASKED_NOTIFICATION,
+    RULE_UNASKED_LOG,
+    /* tools */
+    RULE_UNKNOWN_TOOL,
+    RULE_INVALID_ARGUMENTS,
+    RULE_INVALID_STRUCTURED_CONTENT,
+    RULE_TOOL_CHANGED,
+    RULE_COUNT
+};
+_Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");
+
+typedef uint64_t breaches; /* a set: RULE(RULE_UNKNOWN_METHOD) | … */
+#define RULE(r) ((breaches)1 << (r))
+
+const char *rule_name(enum rule r);    /* "unknown-method" */
+const char *rule_meaning(enum rule r); /* one sentence */
+enum severity rule_severity(enum rule r);
+/* The rules of the set that are a MUST in the specification, which have the severity error. */
+breaches rules_of_musts(breaches set);
+
+/* Appends the names, joined by commas: findings first, then rules. */
+void finding_list(struct buf *b, findings set, breaches broken);
+
+struct finding_info {
+    const char *name, *meaning;
+    enum severity severity;
+    findings finding; /* one bit, or 0 for a rule */
+    breaches rule;    /* one bit, or 0 for a finding */
+};
+/* Looks up the name of a finding or a rule. false: unknown. */
+bool finding_by_name(struct slice name, struct finding_info *ret);
+
+#endif

@@ -1,0 +1,44 @@
+#include "wire/rpc_out.h"
+
+static void begin(struct json_out *j)
+{
+    json_out_object(j, NULL);
+    json_out_str(j, "jsonrpc", "2.0");
+}
+
+void rpc_out_answer(struct json_out *j, struct slice id)
+{
+    begin(j);
+    json_out_raw(j, "id", id);
+}
+
+void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
+                   const char *cause)
+{
+    rpc_out_answer(j, id);
+    json_out_object(j, "error");
+    json_out_int(j, "code", code);
+    json_out_str(j, "message", message);
+    json_out_object(j, "data");
+    json_out_str(j, "source", "mcp-interposer");
+    json_out_str(j, "cause", cause);
+}
+
+void rpc_out_request(struct json_out *j, struct slice id, const char *method)
+{
+    begin(j);
+    json_out_raw(j, "id", id);
+    json_out_str(j, "method", method);
+}
+
+void rpc_out_notification(struct json_out *j, const char *method)
+{
+    begin(j);
+    json_out_str(j, "method", method);
+}
+
+void rpc_out_end(struct json_out *j)
+{
+    while (j->depth > 0)
+        json_out_end(j);
+}

@@ -1,0 +1,25 @@
+/* rpc_out.h - writes the first members of JSON-RPC messages.
+ *
+ * Each function begins an object; the caller adds the other members (result, error, params) and ends it.
+ * Ids are JSON text.
+ * Owns      nothing: the text goes to the buffer of the writer, whose `failed` reports errors.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_RPC_OUT_H
+#define MI_WIRE_RPC_OUT_H
+
+#include "base/json_out.h"
+
+/* Offset of the id in an answer. */
+#define RPC_OUT_ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1)
+
+/* An answer; id {NULL, 0}: null. */
+void rpc_out_answer(struct json_out *j, struct slice id);
+/* An error. The object error.data, which has the source and the cause, is left open for more members. */
+void rpc_out_error(struct json_out *j, struct slice id, int code, const char *message,
+                   const char *cause);
+void rpc_out_request(struct json_out *j, struct slice id, const char *method);
+void rpc_out_notification(struct json_out *j, const char *method);
+/* Ends all open objects and arrays. */
+void rpc_out_end(struct json_out *j);
+
+#endif

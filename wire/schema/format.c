@@ -1,0 +1,199 @@
+/* format.c - the formats that are checked: date-time and date (RFC 3339), uri (RFC 3986), email (RFC 5321,
+ * without quoted local parts), uuid (RFC 4122). */
+#include "wire/schema/node.h"
+
+#include "wire/json/text.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* Reads n digits and advances s; -1: there are fewer. */
+static int number(struct slice *s, int n)
+{
+    int v = 0;
+    for (; n > 0; n--) {
+        if (s->n == 0 || !is_digit(*s->p))
+            return -1;
+        v = v * 10 + (*s->p - '0');
+        s->p++;
+        s->n--;
+    }
+    return v;
+}
+
+static bool take(struct slice *s, const char *any_of)
+{
+    if (s->n == 0 || *s->p == '\0' || strchr(any_of, *s->p) == NULL)
+        return false;
+    s->p++;
+    s->n--;
+    return true;
+}
+
+static bool take_date(struct slice *s)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int y = number(s, 4);
+    if (y < 0 || !take(s, "-"))
+        return false;
+    int m = number(s, 2);
+    if (m < 1 || m > 12 || !take(s, "-"))
+        return false;
+    int d = number(s, 2);
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+    return d >= 1 && d <= days[m - 1] + (m == 2 && leap);
+}
+
+static bool take_time(struct slice *s)
+{
+    int h = number(s, 2);
+    if (h < 0 || h > 23 || !take(s, ":"))
+        return false;
+    int m = number(s, 2);
+    if (m < 0 || m > 59 || !take(s, ":"))
+        return false;
+    int sec = number(s, 2), off_h = 0, off_m = 0, sign = 1;
+    if (sec < 0 || sec > 60)
+        return false;
+    if (take(s, ".")) {
+        if (number(s, 1) < 0)
+            return false;
+        while (s->n > 0 && is_digit(*s->p))
+            (void)number(s, 1);
+    }
+    if (!take(s, "Zz")) {
+        sign = s->n > 0 && *s->p == '-' ? -1 : 1;
+        if (!take(s, "+-"))
+            return false;
+        off_h = number(s, 2);
+        if (off_h < 0 || off_h > 23 || !take(s, ":"))
+            return false;
+        off_m = number(s, 2);
+        if (off_m < 0 || off_m > 59)
+            return false;
+    }
+    /* a leap second is the last second of a day in UTC */
+    int utc = ((h * 60 + m - sign * (off_h * 60 + off_m)) % 1440 + 1440) % 1440;
+    return sec < 60 || utc == 23 * 60 + 59;
+}
+
+static bool is_date(struct slice s)
+{
+    return take_date(&s) && s.n == 0;
+}
+
+static bool is_date_time(struct slice s)
+{
+    return take_date(&s) && take(&s, "Tt") && take_time(&s) && s.n == 0;
+}
+
+static bool is_uuid(struct slice s)
+{
+    if (s.n != 36)
+        return false;
+    for (size_t i = 0; i < 36; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? s.p[i] != '-' : !is_hex(s.p[i]))
+            return false;
+    return true;
+}
+
+/* A scheme, followed by characters that RFC 3986 allows. */
+static bool is_uri(struct slice s)
+{
+    size_t i = 0;
+    bool fragment = false, authority;
+    if (s.n == 0 || !is_letter(s.p[0]))
+        return false;
+    while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || strchr("+-.", s.p[i]) != NULL))
+        i++;
+    if (i == s.n || s.p[i] != ':')
+        return false;
+    authority = slice_begins((struct slice){s.p + i, s.n - i}, "://");
+    size_t host = i + 3;
+    for (i++; i < s.n; i++) {
+        char c = s.p[i];
+        if (c == '/' && i >= host)
+            authority = false;
+        if (c == '#' && fragment)
+            return false;
+        fragment = fragment || c == '#';
+        if (c == '%' ? i + 2 >= s.n || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2])
+                     : !is_letter(c) && !is_digit(c) &&
+                           (c == '\0' || strchr("-._~:/?#@!$&'()*+,;=", c) == NULL) &&
+                           !(authority && (c == '[' || c == ']')))
+            return false;
+    }
+    return true;
+}
+
+static bool is_host(struct slice s)
+{
+    if (s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
+        return true; /* an address */
+    size_t label = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '.'
+                ? label == 0 || s.p[i - 1] == '-'
+                : !is_letter(s.p[i]) && !is_digit(s.p[i]) && (s.p[i] != '-' || label == 0))
+            return false;
+        label = s.p[i] == '.' ? 0 : label + 1;
+    }
+    return label > 0 && s.p[s.n - 1] != '-';
+}
+
+static bool is_email(struct slice s)
+{
+    const char *at = s.n > 0 ? memrchr(s.p, '@', s.n) : NULL;
+    if (at == NULL || at == s.p)
+        return false;
+    size_t n = (size_t)(at - s.p);
+    if (s.p[0] == '"' && n > 2 && at[-1] == '"')
+        return is_host((struct slice){at + 1, s.n - n - 1});
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '.' ? i == 0 || i == n - 1 || s.p[i - 1] == '.'
+                     : c < 0x80 && !is_letter((char)c) && !is_digit((char)c) &&
+                           (c == '\0' || strchr("!#$%&'*+-/=?^_`{|}~", c) == NULL))
+            return false;
+    }
+    return is_host((struct slice){at + 1, s.n - n - 1});
+}
+
+static const struct {
+    const char *name, *words;
+    bool (*fits)(struct slice s);
+} formats[] = {
+    {"date-time", "a date and time as in RFC 3339", is_date_time},
+    {"date", "a date as in RFC 3339", is_date},
+    {"uri", "a URI", is_uri},
+    {"email", "an e-mail address", is_email},
+    {"uuid", "a UUID", is_uuid},
+};
+
+bool schema_format_fits(struct slice format, struct slice text)
+{
+    for (size_t i = 0; i < MI_COUNT(formats); i++)
+        if (json_key_is(format, formats[i].name))
+            return formats[i].fits(text);
+    return true;
+}
+
+const char *schema_format_name(struct slice format)
+{
+    for (size_t i = 0; i < MI_COUNT(formats); i++)
+        if (json_key_is(format, formats[i].name))
+            return formats[i].words;
+    return NULL;
+}

@@ -1,0 +1,63 @@
+/* tools.h - the tools of a server and their schemas, from its newest tools/list.
+ *
+ * A list may have several pages: it is complete after the page without a nextCursor. A tool whose definition
+ * is unchanged keeps its compiled schemas.
+ *
+ * Owns      a copy of each definition. A schema is compiled when it is first needed.
+ * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
+ *           counts as complete.
+ * Lifetime  a tool is valid until the next page, tools_forget() or tools_close().
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_SCHEMA_TOOLS_H
+#define MI_WIRE_SCHEMA_TOOLS_H
+
+#include "wire/mcp/rule.h"
+#include "wire/rpc.h"
+#include "wire/schema/compile.h"
+
+#define TOOLS_MAX 4096
+#define TOOLS_BYTES_MAX ((size_t)8 << 20)
+
+struct tool {
+    struct slice name;               /* unescaped; followed by a NUL */
+    struct slice text;               /* the whole definition, JSON */
+    struct json_value input, output; /* schemas; JSON_NONE: absent */
+    struct schema *in, *out;         /* owned; NULL: not compiled yet, or invalid */
+    bool in_tried, out_tried;        /* compiling was tried */
+    bool warned;                     /* a warning about its arguments was logged */
+    unsigned generation;             /* of the last list that contained it */
+    char *data;                      /* owned; name and text point into it */
+};
+
+struct tools {
+    struct tool *tool; /* owned; sorted by name */
+    size_t n, cap, bytes;
+    unsigned generation;
+    uint64_t next; /* hash of the cursor of the missing page; 0: none */
+    bool begun;    /* at least one page was read */
+    bool overflow; /* a limit was exceeded */
+};
+
+void tools_close(struct tools *t); /* safe to call twice */
+/* Reads a result of tools/list. cursor: hash of the request's cursor; 0 begins a new list. An invalid result
+ * removes all tools. */
+void tools_page(struct tools *t, const struct rpc *result, uint64_t cursor);
+/* Drops an outdated list: all tools are unknown until the next list. */
+void tools_forget(struct tools *t);
+/* Have all pages been read? */
+bool tools_whole(const struct tools *t);
+/* The tool with this raw name; NULL: unknown. */
+struct tool *tools_find(struct tools *t, struct slice raw);
+
+/* The rule that a tools/call violates, if any; *fault has the place and reason. *ret: its tool; NULL: unknown. */
+breaches tools_call(struct tools *t, const struct rpc *call, struct tool **ret,
+                    struct schema_fault *fault);
+/* The same for the result of a call of the tool with this raw name. */
+breaches tools_result(struct tools *t, struct slice raw, const struct rpc *result,
+                      struct tool **ret, struct schema_fault *fault);
+
+/* SCHEMA_FITS if there is no schema, or no valid one. */
+enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,
+                                         struct schema_fault *fault);
+
+#endif

@@ -1,0 +1,52 @@
+#include "wire/schema/tools_diff.h"
+
+#include "wire/json/text.h"
+
+const char *tools_change_name(enum tools_change c)
+{
+    static const char *const names[] = {
+        [TOOLS_NEW] = "new", [TOOLS_CHANGED] = "changed", [TOOLS_GONE] = "gone"};
+    return names[c];
+}
+
+static bool same_json(const struct tool *a, const struct tool *b)
+{
+    return json_equal((struct json_value){JSON_OBJECT, a->text},
+                      (struct json_value){JSON_OBJECT, b->text});
+}
+
+static int compare_names(struct slice a, struct slice b)
+{
+    size_t n = size_min(a.n, b.n);
+    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
+    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
+                  tools_change_fn fn, void *ctx)
+{
+    size_t i = 0, k = 0, n = 0;
+    if (equal == NULL)
+        equal = same_json;
+    while (i < before->n || k < now->n) {
+        const struct tool *a = i < before->n ? &before->tool[i] : NULL;
+        const struct tool *b = k < now->n ? &now->tool[k] : NULL;
+        int c = a != NULL && b != NULL ? compare_names(a->name, b->name) : 0;
+        enum tools_change change = TOOLS_CHANGED;
+        if (b == NULL || c < 0) {
+            change = TOOLS_GONE;
+            b = NULL;
+        } else if (a == NULL || c > 0) {
+            change = TOOLS_NEW;
+            a = NULL;
+        }
+        i += a != NULL;
+        k += b != NULL;
+        if (a != NULL && b != NULL && equal(a, b))
+            continue;
+        n++;
+        if (fn != NULL)
+            fn(ctx, change, b != NULL ? b->name : a != NULL ? a->name : (struct slice){0}, a, b);
+    }
+    return n;
+}

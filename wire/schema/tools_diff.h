@@ -1,0 +1,24 @@
+/* tools_diff.h - the differences between two lists of tools.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_SCHEMA_TOOLS_DIFF_H
+#define MI_WIRE_SCHEMA_TOOLS_DIFF_H
+
+#include "wire/schema/tools.h"
+
+enum tools_change { TOOLS_NEW, TOOLS_CHANGED, TOOLS_GONE };
+const char *tools_change_name(enum tools_change c); /* "new", "changed", "gone" */
+
+/* Whether two definitions of one tool are equal. */
+typedef bool (*tools_equal_fn)(const struct tool *before, const struct tool *now);
+/* One difference. before: NULL for a new tool; now: NULL for a removed one. */
+typedef void (*tools_change_fn)(void *ctx, enum tools_change change, struct slice name,
+                                const struct tool *before, const struct tool *now);
+
+/* Calls fn for each difference, sorted by name, and returns their number. equal: NULL compares the JSON text. fn may
+ * be NULL. */
+size_t tools_diff(const struct tools *before, const struct tools *now, tools_equal_fn equal,
+                  tools_change_fn fn, void *ctx);
+
+#endif

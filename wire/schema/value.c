@@ -1,0 +1,259 @@
+/* value.c - keywords that concern a single value: its type, numbers, strings; and the reasons of failures. */
+#include "wire/schema/check.h"
+
+#include "base/text.h"
+#include "wire/json/decimal.h"
+#include "wire/json/pointer.h"
+#include "wire/json/text.h"
+
+bool schema_work(struct check *c, size_t n)
+{
+    c->steps -= n > SCHEMA_STEPS ? SCHEMA_STEPS : (int)n;
+    if (c->steps < 0)
+        c->gave_up = true;
+    return !c->gave_up;
+}
+
+/* ---- reasons of failures ---------------------------------------------------------------------- */
+
+static void write_pointer(const struct check *c, struct buf *b, const struct place *p)
+{
+    if (p->up == NULL)
+        return;
+    write_pointer(c, b, p->up);
+    if (p->in_array) {
+        pointer_add_index(b, (size_t)p->index);
+        return;
+    }
+    struct buf name = {0}, escaped = {0};
+    json_unescape(&name, node(c, p->at)->key);
+    pointer_add(&escaped, buf_slice(&name));
+    buf_slice_add(b, text_head(buf_slice(&escaped), 101));
+    buf_close(&name);
+    buf_close(&escaped);
+}
+
+struct buf *schema_begin_fault(struct check *c, const struct place *p)
+{
+    if (c->fault == NULL || c->quiet > 0 || c->fault->reason.n > 0 || c->gave_up)
+        return NULL;
+    write_pointer(c, &c->fault->pointer, p);
+    return &c->fault->reason;
+}
+
+/* Appends JSON of the schema, truncated. */
+static void add_json(struct buf *b, struct slice json)
+{
+    struct slice head = text_head(json, 120);
+    buf_slice_add(b, head);
+    if (head.n < json.n)
+        buf_adds(b, "…");
+}
+
+static const char *type_name(enum json_type t)
+{
+    static const char *const names[] = {
+        [JSON_NONE] = "nothing",   [JSON_NULL] = "null",       [JSON_FALSE] = "a boolean",
+        [JSON_TRUE] = "a boolean", [JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
+        [JSON_ARRAY] = "an array", [JSON_OBJECT] = "an object"};
+    return names[t];
+}
+
+/* ---- any value ------------------------------------------------------------------------------ */
+
+static bool is_type(struct json_value v, struct slice name)
+{
+    switch (v.type) {
+    case JSON_NULL:
+        return json_key_is(name, "null");
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return json_key_is(name, "boolean");
+    case JSON_NUMBER:
+        return json_key_is(name, "number") || (json_key_is(name, "integer") && json_is_integer(v));
+    case JSON_STRING:
+        return json_key_is(name, "string");
+    case JSON_ARRAY:
+        return json_key_is(name, "array");
+    case JSON_OBJECT:
+        return json_key_is(name, "object");
+    default:
+        return false;
+    }
+}
+
+static bool check_type(struct check *c, const struct json_node *k, const struct place *here)
+{
+    struct json_value v = node(c, here->at)->value;
+    if (k->value.type == JSON_STRING && is_type(v, json_string_raw(k->value)))
+        return true;
+    if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
+        return true;
+    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
+        if (is_type(v, json_string_raw(schema_node(c->s, i)->value)))
+            return true;
+    struct buf *b = schema_begin_fault(c, here);
+    if (b != NULL) {
+        buf_adds(b, "must be of type ");
+        add_json(b, k->value.text);
+        buf_printf(b, ", is %s", type_name(v.type));
+    }
+    return false;
+}
+
+static bool check_enum(struct check *c, const struct json_node *k, const struct place *here)
+{
+    struct json_value v = node(c, here->at)->value;
+    if (k->value.type != JSON_ARRAY)
+        return true;
+    for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
+        if (!schema_work(c, 1 + size_min(v.text.n, schema_node(c->s, i)->value.text.n) / 16) ||
+            json_equal(v, schema_node(c->s, i)->value))
+            return true;
+    struct buf *b = schema_begin_fault(c, here);
+    if (b != NULL) {
+        buf_adds(b, "must be one of ");
+        add_json(b, k->value.text);
+    }
+    return false;
+}
+
+static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
+{
+    struct json_value v = node(c, here->at)->value;
+    if (!schema_work(c, 1 + size_min(v.text.n, k->value.text.n) / 16) || json_equal(v, k->value))
+        return true;
+    struct buf *b = schema_begin_fault(c, here);
+    if (b != NULL) {
+        buf_adds(b, "must be ");
+        add_json(b, k->value.text);
+    }
+    return false;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static bool check_number(struct check *c, enum keyword word, const struct json_node *k,
+                         const struct place *here)
+{
+    static const char *const words[] = {[KW_MULTIPLE_OF] = "must be a multiple of",
+                                        [KW_MINIMUM] = "must be at least",
+                                        [KW_MAXIMUM] = "must be at most",
+                                        [KW_EXCLUSIVE_MINIMUM] = "must be more than",
+                                        [KW_EXCLUSIVE_MAXIMUM] = "must be less than"};
+    struct json_value v = node(c, here->at)->value;
+    if (v.type != JSON_NUMBER || k->value.type != JSON_NUMBER ||
+        !schema_work(c, 1 + (v.text.n + k->value.text.n) / 16))
+        return true;
+    struct decimal x = decimal_of(v.text), limit = decimal_of(k->value.text);
+    bool good = true;
+    if (word == KW_MULTIPLE_OF)
+        good = limit.digits.n == 0 || decimal_is_multiple(x, limit);
+    else if (word == KW_MINIMUM || word == KW_EXCLUSIVE_MINIMUM)
+        good = decimal_compare(x, limit) >= (word == KW_EXCLUSIVE_MINIMUM);
+    else
+        good = decimal_compare(x, limit) <= -(word == KW_EXCLUSIVE_MAXIMUM);
+    if (!good)
+        SAY(c, here, "%s %.*s", words[word], (int)size_min(k->value.text.n, 60), k->value.text.p);
+    return good;
+}
+
+bool schema_limit(const struct json_node *k, int64_t *ret)
+{
+    return json_int(k->value, ret) && *ret >= 0;
+}
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+struct slice schema_plain(struct check *c, int which, struct slice raw)
+{
+    struct buf *b = &c->s->scratch[which];
+    if (raw.n == 0 || memchr(raw.p, '\\', raw.n) == NULL)
+        return (struct slice){raw.n > 0 ? raw.p : "", raw.n};
+    buf_clear(b);
+    json_unescape(b, raw);
+    if (b->failed)
+        c->gave_up = true;
+    return buf_slice(b);
+}
+
+static bool check_length(struct check *c, enum keyword word, const struct json_node *k,
+                         const struct place *here)
+{
+    int64_t limit;
+    struct json_value v = node(c, here->at)->value;
+    if (v.type != JSON_STRING || !schema_limit(k, &limit) || !schema_work(c, 1 + v.text.n / 16))
+        return true;
+    struct slice text = schema_plain(c, 0, json_string_raw(v));
+    int64_t n = (int64_t)text_utf8_chars(text);
+    bool good = word == KW_MIN_LENGTH ? n >= limit : n <= limit;
+    if (!good)
+        SAY(c, here, "must have at %s %lld characters, has %lld",
+            word == KW_MIN_LENGTH ? "least" : "most", (long long)limit, (long long)n);
+    return good;
+}
+
+static bool check_format(struct check *c, const struct json_node *k, const struct place *here)
+{
+    struct json_value v = node(c, here->at)->value;
+    struct slice format = json_string_raw(k->value);
+    if (v.type != JSON_STRING || schema_format_name(format) == NULL ||
+        !schema_work(c, 1 + v.text.n / 16) ||
+        schema_format_fits(format, schema_plain(c, 0, json_string_raw(v))))
+        return true;
+    SAY(c, here, "must be %s", schema_format_name(format));
+    return false;
+}
+
+bool schema_matches(struct check *c, struct pattern *p, struct slice text)
+{
+    if (p == NULL || !schema_work(c, 20 + text.n / 4))
+        return true;
+    switch (pattern_search(p, text)) {
+    case PATTERN_YES:
+        return true;
+    case PATTERN_NO:
+        return false;
+    default:
+        c->gave_up = true;
+        return true;
+    }
+}
+
+static bool check_pattern(struct check *c, uint32_t at, const struct place *here)
+{
+    struct json_value v = node(c, here->at)->value;
+    const struct json_node *k = schema_node(c->s, at);
+    if (v.type != JSON_STRING ||
+        schema_matches(c, c->s->pattern[at], schema_plain(c, 0, json_string_raw(v))))
+        return true;
+    struct buf *b = schema_begin_fault(c, here);
+    if (b != NULL) {
+        buf_adds(b, "must match the pattern ");
+        add_json(b, k->value.text);
+    }
+    return false;
+}
+
+bool schema_value_fits(struct check *c, const struct schema_keyword *kw, const struct place *here)
+{
+    const struct json_node *k = schema_node(c->s, kw->at);
+    enum keyword word = (enum keyword)kw->word;
+    switch (word) {
+    case KW_TYPE:
+        return check_type(c, k, here);
+    case KW_ENUM:
+        return check_enum(c, k, here);
+    case KW_CONST:
+        return check_const(c, k, here);
+    case KW_MIN_LENGTH:
+    case KW_MAX_LENGTH:
+        return check_length(c, word, k, here);
+    case KW_FORMAT:
+        return check_format(c, k, here);
+    case KW_PATTERN:
+        return check_pattern(c, kw->at, here);
+    default:
+        return check_number(c, word, k, here);
+    }
+}
