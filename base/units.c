@@ -9,8 +9,9 @@ struct unit {
     double factor;
 };
 
-static const struct unit durations[] = {{"", 1e6},   {"us", 1.},    {"ms", 1e3},   {"s", 1e6},
-                                        {"m", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
+static const struct unit durations[] = {{"", 1e6},      {"us", 1.},         {"ms", 1e3},
+                                        {"s", 1e6},     {"m", 60e6},        {"h", 3600e6},
+                                        {"d", 86400e6}, {"w", 7 * 86400e6}, {"mo", 30 * 86400e6}};
 static const struct unit sizes[] = {
     {"", 1.},     {"B", 1.},      {"kB", 1e3},       {"MB", 1e6},
     {"GB", 1e9},  {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.},
@@ -55,6 +56,12 @@ int units_size(const char *text, size_t *ret_bytes)
     if (st == 0)
         *ret_bytes = (size_t)(v + 0.5);
     return st;
+}
+
+bool units_named(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 0 && isalpha((unsigned char)text[n - 1]);
 }
 
 /* A value that would be rounded up to one more digit uses the next unit: 999.6ms is shown as 1.00s. */

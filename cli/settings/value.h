@@ -2,6 +2,8 @@
  *
  * Types     `SIZE` and `DURATION` as in base/units.h, `WHEN` as in base/when.h, `N` a number from 0 to
  *           1,000,000,000, `a|b|c` one of these words, `DIR` and `FILE` a path. Any other name: text.
+ *           `AGE` and `SPACE` are a DURATION and a SIZE that must have a unit: those of options that remove or end
+ *           something, where `30` instead of `30d` would do harm.
  * Blocks    never. Pure. */
 #ifndef MI_CLI_SETTINGS_VALUE_H
 #define MI_CLI_SETTINGS_VALUE_H

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/frame/ask.h"
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
 #include "cli/settings/retain.h"
@@ -15,13 +16,16 @@
 
 #define PAUSE_FACTOR 3         /* pause after a step while proxies run, as a multiple of its time */
 #define LOCKED_MAX_US 10000000 /* how long to wait while another process has locked the database */
+#define ASKED_MAX 20           /* sessions listed before the question */
 
 static const struct opt table_of_options[] = {
-    {0, "older-than", "DURATION", NULL, "remove sessions that ended longer ago, such as 30d"},
-    {0, "max-size", "SIZE", NULL, "remove the oldest sessions until the vault is not larger"},
+    {0, "older-than", "AGE", NULL, "remove sessions that ended longer ago, such as 30d, 2w or 1mo"},
+    {0, "max-size", "SPACE", NULL,
+     "remove the oldest sessions until the vault is not larger, such as 2GiB"},
     {0, "keep-last", "N", NULL,
      "keep the last N sessions whatever other rules say; alone: remove all others"},
     {0, "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
+    {'y', "yes", NULL, NULL, "do not ask on a terminal before anything is removed"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -38,9 +42,10 @@ static const char about[] =
     "  older-than = 30d\n"
     "  keep-last = 100\n"
     "\n"
+    "On a terminal it shows what would be removed, and asks. AGE and SPACE need a unit.\n"
     "The database file shrinks only while no proxy runs; otherwise its free space is\n"
     "used for new messages. Exit status: 0; 1 with --dry-run if there is something to\n"
-    "remove.\n";
+    "remove, and if the answer was not yes.\n";
 /* clang-format on */
 
 static void print_size(struct out *o, int64_t bytes)
@@ -70,12 +75,13 @@ static void print_report(struct out *o, const char *verb, const struct prune_rep
     out_end_line(o);
 }
 
-static int print_sessions(struct query *q, const struct prune *p, struct out *o)
+/* The sessions of the plan, at most `max`, and what else it would remove. */
+static int print_plan(struct query *q, const struct prune *p, struct out *o, size_t max)
 {
     const int64_t *ids;
     size_t n = prune_sessions(p, &ids);
     int st = 0;
-    for (size_t i = 0; i < n && st == 0 && !out_ended(o); i++) {
+    for (size_t i = 0; i < size_min(n, max) && st == 0 && !out_ended(o); i++) {
         char started[CLOCK_TEXT_MAX];
         struct query_session s;
         st = query_session_by_id(q, ids[i], &s);
@@ -86,6 +92,11 @@ static int print_sessions(struct query *q, const struct prune *p, struct out *o)
         out_text(o, s.name);
         out_end_line(o);
     }
+    if (n > max) {
+        out_printf(o, "and %zu more sessions", n - max);
+        out_end_line(o);
+    }
+    print_report(o, "would remove", prune_plan(p));
     return st;
 }
 
@@ -125,27 +136,49 @@ static int remove_all(struct prune *p, const char *vault, struct buf *error)
     return 0;
 }
 
-static int prune(struct query *q, const struct retention *rule, bool dry)
+static int remove_planned(struct prune *p, const char *vault, struct out *o, struct buf *error)
+{
+    int st = remove_all(p, vault, error);
+    print_report(o, "removed", prune_done(p));
+    if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
+        print_size(o, prune_done(p)->free_bytes);
+        out_raw(o, " of the database are free for new messages");
+        out_end_line(o);
+    }
+    return st;
+}
+
+/* DRY prints what would be removed, ASK does so and asks, REMOVE asks nothing. */
+enum mode { REMOVE, ASK, DRY };
+
+static enum mode mode_of(const struct settings *s)
+{
+    return settings_on(s, "dry-run")                  ? DRY
+           : settings_on(s, "yes") || !ask_possible() ? REMOVE
+                                                      : ASK;
+}
+
+static int prune(struct query *q, const struct retention *rule, enum mode mode)
 {
     struct prune *p = NULL;
     struct out o;
     struct buf error = {0};
+    bool kept = false;
     out_open(&o);
     /* sessions that killed proxies left open count as ended */
     (void)running_close_dead_sessions(query_vault(q));
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
     bool some = st == 0 && (prune_plan(p)->sessions > 0 || prune_plan(p)->file_bytes > 0);
-    if (st == 0 && dry) {
-        st = print_sessions(q, p, &o);
-        print_report(&o, "would remove", prune_plan(p));
-    } else if (st == 0) {
-        st = remove_all(p, query_vault(q), &error);
-        print_report(&o, "removed", prune_done(p));
-        if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
-            print_size(&o, prune_done(p)->free_bytes);
-            out_raw(&o, " of the database are free for new messages");
-            out_end_line(&o);
-        }
+    if (st == 0 && (mode == DRY || (mode == ASK && some))) {
+        st = print_plan(q, p, &o, mode == DRY ? SIZE_MAX : ASKED_MAX);
+        out_flush(&o);
+        kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
+    }
+    if (st == 0 && mode != DRY && !kept)
+        st = remove_planned(p, query_vault(q), &o, &error);
+    else if (st == 0 && mode == ASK) {
+        out_raw(&o, "nothing was removed");
+        out_end_line(&o);
     }
     prune_close(p);
     int status = out_close(&o);
@@ -156,7 +189,7 @@ static int prune(struct query *q, const struct retention *rule, bool dry)
         status = EXIT_TROUBLE;
     }
     buf_close(&error);
-    return status == EXIT_FINE && dry && some ? EXIT_FOUND : status;
+    return status == EXIT_FINE && kept ? EXIT_FOUND : status;
 }
 
 static int run(const struct settings *s)
@@ -174,7 +207,7 @@ static int run(const struct settings *s)
     if (status == EXIT_FINE)
         status = session_vault_open(s, &q);
     if (status == EXIT_FINE) {
-        status = prune(q, &rule, settings_on(s, "dry-run"));
+        status = prune(q, &rule, mode_of(s));
         query_close(q);
     }
     return status;

@@ -24,7 +24,7 @@
 static const struct opt table_of_options[] = {
     {.name = "dry-run", .help = "print what would be ended; end nothing"},
     {.name = "idle",
-     .arg = "DURATION",
+     .arg = "AGE",
      .def = "10m",
      .help = "how long a proxy without a parent process must have been idle"},
     COMMAND_OPT_VAULT,

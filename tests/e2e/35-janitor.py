@@ -263,15 +263,15 @@ def _(t):
     proxy, = listed(t)
     t.closing.callback(lambda: alive(proxy["pid"]) and os.kill(proxy["pid"], signal.SIGKILL))
     eq(proxy["client_pid"], p.pid, "the starter")
-    eq(reap(t, "--idle", "0"), "", "what reap says while the starter is there")
+    eq(reap(t, "--idle", "0s"), "", "what reap says while the starter is there")
     go.touch()
     p.proc.wait()
     eq(reap(t), "", "what reap says when it has just been used")
     p.client.send(lib.request(2))
     p.client.recv()
-    said = reap(t, "--idle", "0", "--dry-run", status=1)
+    said = reap(t, "--idle", "0s", "--dry-run", status=1)
     check(f"the client {p.pid} has exited" in said and "would stop the proxy" in said, said)
-    said = reap(t, "--idle", "0")
+    said = reap(t, "--idle", "0s")
     check(f"stopped the proxy {proxy['pid']} and its server" in said, said)
     check(not alive(proxy["pid"]) and not alive(proxy["server_pid"]), "somebody is left")
     eq(session(t)[0], b"signal", "end_reason: the proxy could still say it itself")
@@ -359,7 +359,8 @@ def _(t):
     for command in ("ps", "reap"):
         eq(t.run(command, "--vault", t.vault, "operand").returncode, 2, f"{command} with an operand")
         check(b"Usage: mcp-interposer " + command.encode() in t.run(command, "--help").stdout, "help")
-    eq(t.run("reap", "--idle", "soon").returncode, 2, "reap --idle soon")
+    for bad in ("soon", "10"):
+        eq(t.run("reap", "--idle", bad).returncode, 2, f"reap --idle {bad}")
 
 
 lib.main()

@@ -2,7 +2,10 @@
 """prune: by hand, and by an idle proxy."""
 import contextlib
 import os
+import pty
+import select
 import sqlite3
+import subprocess
 import time
 
 import lib
@@ -61,6 +64,33 @@ def whole(t, ids, n=10):
         eq(db.execute("PRAGMA integrity_check").fetchone()[0], b"ok", "integrity_check")
 
 
+def answer(t, line, status, *args):
+    """What a command says on a terminal, where `line` is typed when it asks; None: it must not ask."""
+    lib.settle()
+    master, slave = pty.openpty()
+    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave, stderr=slave,
+                         env=t.environ({"TERM": "dumb"}))
+    os.close(slave)
+    said, asked, end = b"", line is None, time.monotonic() + 20 * lib.PATIENCE
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, master)
+        stack.callback(p.wait)
+        stack.callback(p.kill)
+        while select.select([master], [], [], max(0, end - time.monotonic()))[0]:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            said += data
+            if not data:
+                break
+            if not asked and said.endswith(b"[y/N] "):
+                os.write(master, line.encode())
+                asked = True
+        eq(p.wait(5 * lib.PATIENCE), status, f"exit status of {args}: {said!r}")
+    return said.decode().replace("\r\n", "\n")
+
+
 @case("prune --older-than removes sessions with everything that belongs to them, and the file shrinks")
 def _(t):
     make(t)
@@ -93,13 +123,46 @@ def _(t):
     run(t, "prune", "--max-size", "100GiB")
     whole(t, range(5, 11))
     size = sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file())
-    run(t, "prune", "--max-size", str(size // 2))
+    run(t, "prune", "--max-size", f"{size // 2}B")
     (ids, *_), _ = left(t)
     check(0 < len(ids) <= 3 and ids[-1] == 10, f"sessions {ids} of half the size")
     check(sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file()) <= size // 2 + 300000, "the size")
-    run(t, "prune", "--max-size", "1")
+    run(t, "prune", "--max-size", "1B")
     (ids, *_), _ = left(t)
     eq(ids, (10,), "the newest always stays")
+
+
+@case("prune --older-than and --max-size need a unit: 30 are not 30 seconds, and 2 are not 2 bytes")
+def _(t):
+    make(t, 3)
+    for rule, value, says in (("--older-than", "30", "invalid age '30': use a number and a unit"),
+                              ("--max-size", "2", "invalid size '2': use a number and a unit")):
+        check(says in fails(t, 2, "prune", rule, value, "--vault", t.vault), f"{rule} {value}")
+    whole(t, (1, 2, 3))
+    run(t, "prune", "--older-than", "1w")
+    whole(t, (1, 2, 3))
+    run(t, "prune", "--older-than", "1mo")
+    whole(t, (1, 2, 3))
+    check(run(t, "prune", "--older-than", "0.28w").startswith("removed 2 sessions"), "a fraction of a week")
+    whole(t, (3,))
+
+
+@case("prune on a terminal shows what would be removed, and asks; --yes does not ask")
+def _(t):
+    make(t, 5)
+    for word in ("n", "", "x", "yess"):
+        said = answer(t, word + "\n", 1, "prune", "--older-than", "36h")
+        check("session 1  " in said and "session 4  " in said and "would remove 4 sessions" in said, said)
+        check("Remove all this? [y/N] " in said and "nothing was removed" in said, said)
+        whole(t, range(1, 6))
+    said = answer(t, "y\n", 0, "prune", "--older-than", "84h")
+    check("Remove all this? [y/N] " in said and "removed 2 sessions" in said, said)
+    whole(t, (3, 4, 5))
+    said = answer(t, None, 0, "prune", "--older-than", "84h")
+    check("[y/N]" not in said and "removed 0 sessions" in said, f"nothing to ask: {said}")
+    said = answer(t, None, 0, "prune", "--older-than", "60h", "--yes")
+    check("[y/N]" not in said and "removed 1 session," in said, said)
+    whole(t, (4, 5))
 
 
 @case("prune never removes running sessions, and finishes an interrupted run")
@@ -129,7 +192,9 @@ def _(t):
     ini.write_text("[retention]\nkeep-last = 2\n")
     run(t, "prune", "--config", ini)
     whole(t, (2, 3))
-    for text, says in (("older-than = soon", ":2: older-than: invalid duration 'soon'"), ("keep = 3", "unknown key 'keep'; did you mean 'keep-last'?")):
+    for text, says in (("older-than = soon", ":2: older-than: invalid age 'soon'"),
+                       ("older-than = 30", ":2: older-than: invalid age '30': use a number and a unit, such as 12h, 30d"),
+                       ("max-size = 2", ":2: max-size: invalid size '2': use a number and a unit, such as 500MiB"), ("keep = 3", "unknown key 'keep'; did you mean 'keep-last'?")):
         ini.write_text(f"[retention]\n{text}\n")
         for args in (["prune"], ["sessions"], ["--", "true"]):
             got = fails(t, 2, *(["--config", ini] + args if args[0] == "--" else args + ["--config", ini]))

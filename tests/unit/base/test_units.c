@@ -10,11 +10,23 @@ static void test_units_duration_of_each_form_is_parsed_to_microseconds(void **st
         const char *text;
         int64_t us;
     } rows[] = {
-        {"0", 0},           {"30", 30000000},    {"1.5", 1500000},
-        {"0.5", 500000},    {"250us", 250},      {"0.4us", 0},
-        {"500ms", 500000},  {"1.5ms", 1500},     {"30s", 30000000},
-        {"1.5s", 1500000},  {"5m", 300000000},   {"0.5m", 30000000},
-        {"2h", 7200000000}, {"1d", 86400000000}, {"3660d", 3660 * INT64_C(86400000000)},
+        {"0", 0},
+        {"30", 30000000},
+        {"1.5", 1500000},
+        {"0.5", 500000},
+        {"250us", 250},
+        {"0.4us", 0},
+        {"500ms", 500000},
+        {"1.5ms", 1500},
+        {"30s", 30000000},
+        {"1.5s", 1500000},
+        {"5m", 300000000},
+        {"0.5m", 30000000},
+        {"2h", 7200000000},
+        {"1d", 86400000000},
+        {"3660d", 3660 * INT64_C(86400000000)},
+        {"2w", 14 * INT64_C(86400000000)},
+        {"1mo", 30 * INT64_C(86400000000)},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         int64_t us = -1;
@@ -80,6 +92,17 @@ static void test_units_invalid_text_is_rejected_and_nothing_written(void **state
             fail_msg("accepted: '%s'", no_size[i]);
     assert_int_equal(us, 4711);
     assert_int_equal(bytes, 4711);
+}
+
+static void test_units_named_is_true_only_with_a_unit(void **state)
+{
+    (void)state;
+    static const char *const with[] = {"1s", "30d", "1mo", "2GiB", "1.5k"};
+    static const char *const without[] = {"", "0", "30", "1.5", "7 "};
+    for (size_t i = 0; i < MI_COUNT(with); i++)
+        assert_true(units_named(with[i]));
+    for (size_t i = 0; i < MI_COUNT(without); i++)
+        assert_false(units_named(without[i]));
 }
 
 static void test_units_duration_is_printed_in_short_form(void **state)
@@ -159,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_units_duration_of_each_form_is_parsed_to_microseconds),
         cmocka_unit_test(test_units_size_of_each_form_is_parsed_to_bytes),
         cmocka_unit_test(test_units_invalid_text_is_rejected_and_nothing_written),
+        cmocka_unit_test(test_units_named_is_true_only_with_a_unit),
         cmocka_unit_test(test_units_duration_is_printed_in_short_form),
         cmocka_unit_test(test_units_size_is_printed_in_short_form),
     };
