@@ -50,7 +50,7 @@ void out_open(struct out *o)
     const char *term = getenv("TERM");
     o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
     o->coloured = o->controlled && !has("NO_COLOR");
-    o->columns = o->is_terminal ? terminal_columns() : OUT_COLUMNS_PIPED;
+    o->columns = o->is_terminal ? terminal_columns() : OUT_UNLIMITED;
 }
 
 void out_flush(struct out *o)
@@ -178,19 +178,22 @@ static void fill(struct out *o, size_t n)
         buf_addc(&o->b, ' ');
 }
 
-static void add_cell(struct out *o, struct slice text, size_t width, bool padded, bool right)
+/* The columns that were printed, without padding. */
+static size_t add_cell(struct out *o, struct slice text, size_t width, bool padded, bool right)
 {
     const char *dots = o->utf8 ? "\xE2\x80\xA6" : "...";
     size_t dots_width = o->utf8 ? 1 : 3;
-    struct slice head =
-        text.p != NULL ? text_head(text, 8 * width + 64) : text; /* longer text never fits */
+    size_t max = o->columns == OUT_UNLIMITED ? OUT_UNLIMITED : width;
+    struct slice head = text;
+    if (text.p != NULL && max < SIZE_MAX / 16)
+        head = text_head(text, 8 * max + 64); /* longer text never fits */
     struct slice v = visible(o, head);
     size_t taken;
-    size_t n = fit(v, width, &taken);
+    size_t n = fit(v, max, &taken);
     bool cut = n < v.n || head.n < text.n;
-    bool dotted = cut && width >= dots_width;
+    bool dotted = cut && max >= dots_width;
     if (dotted) {
-        n = fit(v, width - dots_width, &taken);
+        n = fit(v, max - dots_width, &taken);
         taken += dots_width;
     }
     size_t blanks = padded && taken < width ? width - taken : 0;
@@ -201,16 +204,17 @@ static void add_cell(struct out *o, struct slice text, size_t width, bool padded
         buf_adds(&o->b, dots);
     if (!right)
         fill(o, blanks);
+    return taken;
 }
 
 void out_cell(struct out *o, struct slice text, size_t width, bool right)
 {
-    add_cell(o, text, width, true, right);
+    (void)add_cell(o, text, width, true, right);
 }
 
-void out_fit(struct out *o, struct slice text, size_t width)
+size_t out_fit(struct out *o, struct slice text, size_t width)
 {
-    add_cell(o, text, width, false, false);
+    return add_cell(o, text, width, false, false);
 }
 
 size_t out_width(struct out *o, struct slice text)

@@ -17,14 +17,14 @@ struct out {
     struct buf b;    /* owned; not written yet */
     struct buf text; /* owned; scratch of out_text() and out_cell() */
     bool is_terminal, coloured, utf8;
-    size_t columns;  /* of the terminal; OUT_COLUMNS_PIPED otherwise */
+    size_t columns;  /* of the terminal; otherwise OUT_UNLIMITED: nothing is truncated */
     bool controlled; /* the terminal knows escape sequences: a line can be erased */
     bool held;       /* nothing is written before out_flush() */
     bool closed;     /* the reader has closed the pipe */
     int error;       /* errno of a failed write; 0 */
 };
 
-#define OUT_COLUMNS_PIPED 120
+#define OUT_UNLIMITED SIZE_MAX
 
 void out_open(struct out *o);
 /* Writes the rest and frees the buffers. EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
@@ -43,11 +43,11 @@ void out_end_line(struct out *o);
 /* An arrow to the server or to the client; one column, or two without UTF-8. */
 const char *out_arrow(const struct out *o, bool to_server);
 
-/* A cell of `width` columns: longer text is truncated with an ellipsis, shorter text is padded on the right or, with
- * `right`, on the left. */
+/* A cell of `width` columns: on a terminal longer text is truncated with an ellipsis; shorter text is padded on the
+ * right or, with `right`, on the left. */
 void out_cell(struct out *o, struct slice text, size_t width, bool right);
-/* The same without padding. */
-void out_fit(struct out *o, struct slice text, size_t width);
+/* The same without padding. Returns the number of columns that were printed. */
+size_t out_fit(struct out *o, struct slice text, size_t width);
 /* The width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);
 

@@ -8,6 +8,7 @@
 
 #define COLUMNS_MAX 16
 #define GAP 2
+#define SQUEEZED_MIN 8
 
 void table_open(struct table *t, const struct table_column *columns, size_t n)
 {
@@ -77,7 +78,8 @@ static void measure(const struct table *t, struct out *o, size_t *width)
         width[i] = strlen(t->columns[i].title);
     for (size_t i = 0; i < t->cells_n; i++) {
         size_t column = i % t->columns_n;
-        size_t w = size_min(out_width(o, text_of(t, &t->cells[i])), t->columns[column].max);
+        size_t max = o->columns != OUT_UNLIMITED ? t->columns[column].max : OUT_UNLIMITED;
+        size_t w = size_min(out_width(o, text_of(t, &t->cells[i])), max);
         if (w > width[column])
             width[column] = w;
     }
@@ -90,6 +92,21 @@ static void widen(const struct table *t, size_t left, size_t *width, const size_
         size_t more = width[i] > 0 ? size_min(wanted[i] - width[i], left) : 0;
         width[i] += more;
         left -= more;
+    }
+}
+
+/* Narrows the widest columns of text until the row has at most `columns`. */
+static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
+{
+    while (sum > columns) {
+        size_t widest = 0;
+        for (size_t i = 0; i < t->columns_n; i++)
+            if (!t->columns[i].right && (t->columns[widest].right || width[i] > width[widest]))
+                widest = i;
+        if (t->columns[widest].right || width[widest] <= SQUEEZED_MIN)
+            return;
+        width[widest]--;
+        sum--;
     }
 }
 
@@ -113,6 +130,7 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
                 least = i;
         }
         if (sum <= columns || least == t->columns_n) {
+            squeeze(t, sum, columns, width);
             widen(t, sum < columns ? columns - sum : 0, width, wanted);
             return;
         }

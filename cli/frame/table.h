@@ -11,9 +11,10 @@
 struct table_column {
     const char *title;
     bool right;
-    size_t max; /* longer cells are truncated */
+    size_t max; /* longer cells are truncated on a terminal */
     /* 0: always shown. Above 0: on a narrow terminal the highest number is hidden first. Below 0: before a column is
-     * hidden, cells are truncated to -spare columns. */
+     * hidden, cells are truncated to -spare columns. If the row is still too wide, the widest columns of text are. In a
+     * pipe all columns are shown in full. */
     int spare;
 };
 

@@ -6,6 +6,7 @@
 #include "cli/frame/session.h"
 
 #define BEFORE 48 /* columns before the match */
+#define PIPED 116 /* bytes of the context in a pipe */
 
 /* The match with the text around it. */
 static struct slice context_of(struct slice text, struct slice at, size_t before, size_t after)
@@ -80,10 +81,12 @@ static void print_title(struct out *o, const struct found *f)
 static void print_context(struct out *o, const struct found *f)
 {
     struct slice at = f->at;
-    struct slice around = context_of(f->text, at, BEFORE, 4 * o->columns);
+    bool piped = o->columns == OUT_UNLIMITED;
+    size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
+    size_t rest = PIPED > BEFORE + at.n ? PIPED - BEFORE - at.n : 0;
+    struct slice around = context_of(f->text, at, BEFORE, piped ? rest : 4 * columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
-    size_t columns = o->columns > 6 ? o->columns - 6 : 1;
     out_raw(o, "    ");
     out_text(o, before);
     columns -= size_min(columns, out_width(o, before));

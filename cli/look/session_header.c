@@ -5,10 +5,14 @@
 #include "base/units.h"
 #include "wire/json/text.h"
 
+#include <stdio.h>
+
+#define FIELD 10 /* columns of the name of a field */
+
 static void field(struct out *o, const char *name)
 {
     out_style(o, OUT_DIM);
-    out_printf(o, "%-10s", name);
+    out_printf(o, "%-*s", FIELD, name);
     out_style(o, OUT_PLAIN);
 }
 
@@ -170,19 +174,28 @@ static void traffic_line(struct out *o, const struct query_summary *s)
         {CALL_TIMEOUT, "timeout", OUT_RED},           {CALL_CANCELLED, "cancelled", OUT_YELLOW},
         {CALL_OPEN, "without an answer", OUT_YELLOW},
     };
+    char text[128];
+    size_t at = FIELD;
     field(o, "traffic");
-    out_printf(o, "%lld message%s, %lld call%s", (long long)s->last_seq,
-               s->last_seq == 1 ? "" : "s", (long long)s->calls, s->calls == 1 ? "" : "s");
-    if (s->calls > 0)
-        out_printf(o, ": %lld ok", (long long)s->by_status[CALL_OK]);
+    int n = snprintf(text, sizeof text, "%lld message%s, %lld call%s", (long long)s->last_seq,
+                     s->last_seq == 1 ? "" : "s", (long long)s->calls, s->calls == 1 ? "" : "s");
+    if (s->calls > 0 && n > 0)
+        snprintf(text + n, sizeof text - (size_t)n, ": %lld ok", (long long)s->by_status[CALL_OK]);
+    out_raw(o, text);
+    at += strlen(text);
     for (size_t i = 0; i < MI_COUNT(counts); i++) {
-        int64_t n = s->by_status[counts[i].status];
-        if (n == 0)
+        int64_t calls = s->by_status[counts[i].status];
+        if (calls == 0)
             continue;
-        out_raw(o, ", ");
-        out_style(o, counts[i].style);
-        out_printf(o, "%lld %s", (long long)n, counts[i].text);
-        out_style(o, OUT_PLAIN);
+        snprintf(text, sizeof text, "%lld %s", (long long)calls, counts[i].text);
+        bool wraps = at + 2 + strlen(text) + 1 > o->columns;
+        out_raw(o, wraps ? "," : ", ");
+        if (wraps) {
+            out_end_line(o);
+            field(o, "");
+        }
+        out_words(o, counts[i].style, text);
+        at = (wraps ? FIELD : at + 2) + strlen(text);
     }
     out_end_line(o);
 }

@@ -24,9 +24,10 @@ static const char about[] =
     "SESSION is an ID or the beginning of a UID, as `sessions` prints them; without\n"
     "it, the newest session that has a message.\n"
     "The arrow points to the server or to the client. TOOK is the time from a request\n"
-    "to its answer. After SIZE follow the findings [in brackets] and the arguments,\n"
-    "the result or the error, as far as they fit. On a terminal the output is shown\n"
-    "with $PAGER, else `less`.\n";
+    "to its answer. At the end are the findings [in brackets] and the arguments, the\n"
+    "result or the error. On a terminal they are truncated to its width, a narrow one\n"
+    "has fewer columns, and the output is shown with $PAGER, else `less`. In a pipe\n"
+    "nothing is truncated.\n";
 /* clang-format on */
 
 struct showing {

@@ -34,8 +34,8 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Each line is a message or an event, as in `show`, after the time of day, the\n"
     "number of the session and its server. On a terminal the last line lists the\n"
-    "pending calls and how long they have been pending. A terminal of less than 100\n"
-    "columns has no room for ID and SIZE.\n";
+    "pending calls and how long they have been pending. A narrow terminal gets fewer\n"
+    "columns; in a pipe nothing is truncated.\n";
 /* clang-format on */
 
 struct tail {

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#define METHOD_WIDTH 25 /* at the start: printed lines cannot be widened later */
-
 void tail_page_open(struct tail_page *p, struct query *q, bool json)
 {
     *p = (struct tail_page){.q = q, .json = json};
@@ -21,8 +19,7 @@ void tail_page_open(struct tail_page *p, struct query *q, bool json)
         .columns = p->out.columns,
     };
     timeline_open(&p->timeline, &p->page, q, NULL, &p->view, BODIES_SHORT);
-    p->timeline.of_many = true;
-    p->timeline.method_width = METHOD_WIDTH;
+    timeline_of_many(&p->timeline);
 }
 
 int tail_page_close(struct tail_page *p)

@@ -7,48 +7,101 @@
 #include "cli/look/preview.h"
 #include "wire/json/text.h"
 
-#define WHAT_COLUMNS 11 /* server-gone, the longest */
-#define TOOK_COLUMNS 7
-#define SIZE_COLUMNS 7
-#define NARROW 100                            /* fewer columns: some are hidden */
-#define MANY_TIME(narrow) ((narrow) ? 8 : 12) /* 23:59:59.999 */
-#define MANY_ID 4
-#define MANY_SERVER 12
-#define MANY_COLUMNS(narrow) (MANY_TIME(narrow) + 2 + MANY_ID + 1 + MANY_SERVER)
-#define METHOD_MIN 12
-#define METHOD_MAX(columns) ((columns) < 112 ? 28 : (columns) / 4)
 #define ID_MIN 2
 #define ID_MAX 8
-#define DETAIL_MIN 12 /* a narrower column is useless */
-#define PREVIEW_BYTES 2048
-#define LARGE_HEAD 4096 /* bytes of a large body that are read for its preview */
-
-static bool is_narrow(const struct timeline *t)
-{
-    return t->of_many && t->out->columns < NARROW;
-}
+#define MANY_METHOD 25       /* expected width of METHOD: printed lines cannot be widened later */
+#define MANY_SHORT_METHOD 16 /* the same without `tools/call` */
+#define CONTENT_MIN 4        /* less content is useless */
+#define NOTES_MIN 8 /* in fewer columns, only NOTES_DOTS of dots say that there are notes */
+#define NOTES_DOTS 3
+#define CONTENT_HEAD 12    /* columns of content that notes do not take */
+#define PREVIEW_BYTES 2048 /* more than a line of a terminal */
+#define LARGE_HEAD 4096    /* bytes of a large body that are read for its preview on a terminal */
 
 void timeline_open(struct timeline *t, struct out *o, struct query *q,
                    const struct query_session *s, const struct session_view *v,
                    enum timeline_bodies bodies)
 {
     *t = (struct timeline){.out = o, .q = q, .session = s, .view = v, .bodies = bodies};
-    t->method_width = METHOD_MIN;
-    t->id_width = ID_MIN;
-    t->seq_width = 3;
+    t->widths = (struct layout_widths){
+        .columns = o->columns,
+        .arrow = o->utf8 ? 1 : 2,
+        .id = ID_MIN,
+        .seq = 3,
+        .time = v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12, /* 999.999, 12:34:56.789 */
+    };
     for (int64_t n = v->summary.last_seq; n >= 1000; n /= 10)
-        t->seq_width++;
-    t->time_width =
-        v->summary.last_t_us < 1000 * (int64_t)1000000 ? 7 : 12; /* 999.999, 12:34:56.789 */
+        t->widths.seq++;
+    layout_choose(&t->layout, &t->widths);
+}
+
+void timeline_of_many(struct timeline *t)
+{
+    t->widths.of_many = true;
+    t->widths.method = MANY_METHOD;
+    t->widths.short_method = MANY_SHORT_METHOD;
+    layout_choose(&t->layout, &t->widths);
 }
 
 void timeline_close(struct timeline *t)
 {
     buf_close(&t->text);
+    buf_close(&t->content);
     buf_close(&t->body);
 }
 
-/* ---- a line ---- */
+/* ---- cells ---- */
+
+static bool is_piped(const struct timeline *t)
+{
+    return t->widths.columns == OUT_UNLIMITED;
+}
+
+/* Columns that are left of the line. */
+static size_t left(const struct timeline *t)
+{
+    size_t columns = t->widths.columns;
+    return is_piped(t) ? OUT_UNLIMITED : columns > t->taken ? columns - t->taken : 0;
+}
+
+static void add_gap(struct timeline *t, size_t n)
+{
+    n = size_min(n, left(t));
+    out_printf(t->out, "%*s", (int)n, "");
+    t->taken += n;
+}
+
+static void add_cell(struct timeline *t, struct slice text, size_t width, bool right,
+                     enum out_style style)
+{
+    width = size_min(width, left(t));
+    if (style != OUT_PLAIN)
+        out_style(t->out, style);
+    out_cell(t->out, text, width, right);
+    if (style != OUT_PLAIN)
+        out_style(t->out, OUT_PLAIN);
+    t->taken += width;
+}
+
+/* Text without padding, at most `max` columns of it on a terminal. */
+static void add_text(struct timeline *t, struct slice text, size_t max, enum out_style style)
+{
+    if (style != OUT_PLAIN)
+        out_style(t->out, style);
+    t->taken += out_fit(t->out, text, size_min(max, left(t)));
+    if (style != OUT_PLAIN)
+        out_style(t->out, OUT_PLAIN);
+}
+
+static void add_number(struct timeline *t, int64_t n, size_t width)
+{
+    buf_clear(&t->text);
+    if (n > 0)
+        buf_int(&t->text, n);
+    add_cell(t, buf_slice(&t->text), width, true, OUT_DIM);
+}
+
+/* ---- METHOD ---- */
 
 /* Lines that are not messages: they have text in place of the columns from METHOD on. */
 static bool is_text(const struct query_message *m)
@@ -56,198 +109,188 @@ static bool is_text(const struct query_message *m)
     return m->kind == KIND_STDERR || m->kind == KIND_NOISE;
 }
 
-static void method_text(struct timeline *t, const struct query_message *m)
+static struct slice short_method(const struct query_message *m)
 {
-    struct slice method = session_method(m), target = session_target(m);
+    static const char prefix[] = "notifications/";
+    struct slice method = session_method(m);
+    size_t n = sizeof prefix - 1;
+    if (slice_is(method, "tools/call") && session_target(m).p != NULL)
+        return (struct slice){0};
+    if (m->kind == KIND_NOTIFICATION && method.n > n && memcmp(method.p, prefix, n) == 0)
+        return (struct slice){method.p + n, method.n - n};
+    return method;
+}
+
+static struct slice method_text(struct timeline *t, const struct query_message *m, bool is_short)
+{
+    struct slice method = is_short ? short_method(m) : session_method(m);
+    struct slice target = session_target(m);
     buf_clear(&t->text);
     if (method.p != NULL)
         buf_slice_add(&t->text, method);
     if (target.p != NULL) {
-        buf_addc(&t->text, ' ');
+        buf_adds(&t->text, method.p != NULL ? " " : "");
         buf_slice_add(&t->text, target);
     }
+    return buf_slice(&t->text);
 }
 
-static size_t between(size_t least, size_t n, size_t most)
+static void widen(size_t *width, size_t n, size_t max)
 {
-    return n < least ? least : n > most ? most : n;
-}
-
-/* Columns after METHOD, with the gaps before them. */
-static size_t columns_after_method(const struct timeline *t)
-{
-    size_t n = 2 + TOOK_COLUMNS;
-    if (!is_narrow(t))
-        n += 2 + t->id_width + 2 + SIZE_COLUMNS;
-    return n;
-}
-
-/* METHOD shrinks so that all columns fit. */
-static void fit_columns(struct timeline *t)
-{
-    size_t lead = t->of_many ? MANY_COLUMNS(is_narrow(t)) : t->seq_width + 2 + t->time_width;
-    size_t others = lead + (t->out->utf8 ? 5 : 6) + WHAT_COLUMNS + 1 + columns_after_method(t);
-    size_t left = t->out->columns > others ? t->out->columns - others : 0;
-    t->method_width = between(METHOD_MIN, size_min(t->method_width, left), t->method_width);
+    n = size_min(n, max);
+    *width = n > *width ? n : *width;
 }
 
 void timeline_measure(struct timeline *t, const struct query_message *m)
 {
+    struct layout_widths *w = &t->widths;
     if (is_text(m))
         return;
-    method_text(t, m);
-    size_t most = METHOD_MAX(t->out->columns);
-    t->method_width = between(t->method_width, out_width(t->out, buf_slice(&t->text)), most);
+    widen(&w->method, out_width(t->out, method_text(t, m, false)), SIZE_MAX);
+    widen(&w->short_method, out_width(t->out, method_text(t, m, true)), SIZE_MAX);
     if (m->rpc_id.p != NULL)
-        t->id_width = between(t->id_width, out_width(t->out, m->rpc_id), ID_MAX);
-    fit_columns(t);
+        widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
+    if (w->of_many)
+        layout_set(&t->layout, w, t->layout.level); /* lines above have these columns */
+    else
+        layout_choose(&t->layout, w);
 }
+
+/* ---- the beginning of a line ---- */
 
 static void time_text(struct timeline *t, int64_t t_us)
 {
     long long ms = t_us / 1000;
     buf_clear(&t->text);
-    if (t->time_width <= 7)
+    if (t->widths.time <= 7)
         buf_printf(&t->text, "%lld.%03lld", ms / 1000, ms % 1000);
     else
         buf_printf(&t->text, "%lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60,
                    ms / 1000 % 60, ms % 1000);
 }
 
-static void add_cell(struct timeline *t, size_t width, bool right, enum out_style style)
-{
-    if (style != OUT_PLAIN)
-        out_style(t->out, style);
-    out_cell(t->out, buf_slice(&t->text), width, right);
-    if (style != OUT_PLAIN)
-        out_style(t->out, OUT_PLAIN);
-}
-
-static void set_cell(struct timeline *t, struct slice text)
-{
-    buf_clear(&t->text);
-    if (text.p != NULL)
-        buf_slice_add(&t->text, text);
-}
-
-void timeline_columns(struct timeline *t)
-{
-    struct out *o = t->out;
-    fit_columns(t);
-    out_style(o, OUT_BOLD);
-    if (t->of_many) {
-        out_cell(o, slice_of("TIME"), MANY_TIME(is_narrow(t)), false);
-        out_raw(o, "  ");
-        out_cell(o, slice_of("ID"), MANY_ID, true);
-        out_raw(o, " ");
-        out_cell(o, slice_of("SERVER"), MANY_SERVER, false);
-    } else {
-        out_cell(o, slice_of("SEQ"), t->seq_width, true);
-        out_raw(o, "  ");
-        out_cell(o, slice_of("TIME"), t->time_width, true);
-    }
-    out_raw(o, o->utf8 ? "     " : "      ");
-    out_cell(o, slice_of("WHAT"), WHAT_COLUMNS, false);
-    out_raw(o, " ");
-    out_cell(o, slice_of("METHOD"), t->method_width, false);
-    if (!is_narrow(t)) {
-        out_raw(o, "  ");
-        out_cell(o, slice_of("ID"), t->id_width, true);
-    }
-    out_raw(o, "  ");
-    out_cell(o, slice_of("TOOK"), TOOK_COLUMNS, true);
-    if (!is_narrow(t)) {
-        out_raw(o, "  ");
-        out_cell(o, slice_of("SIZE"), SIZE_COLUMNS, true);
-    }
-    out_style(o, OUT_PLAIN);
-    out_end_line(o);
-}
-
-/* The time of day, the session's id and its server. Returns the width. */
-static size_t begin_with_session(struct timeline *t, int64_t t_us)
+static struct slice time_of_day(struct timeline *t, int64_t t_us)
 {
     char day[CLOCK_TEXT_MAX];
     int64_t at_us = t->session->started_at_us + t_us;
     clock_local_text(at_us, day);
     buf_clear(&t->text);
     buf_adds(&t->text, day + size_min(strlen(day), 11));
-    if (!is_narrow(t))
-        buf_printf(&t->text, ".%03d", (int)(at_us / 1000 % 1000));
-    add_cell(t, MANY_TIME(is_narrow(t)), false, OUT_DIM);
-    out_raw(t->out, "  ");
-    buf_clear(&t->text);
-    buf_int(&t->text, t->session->id);
-    add_cell(t, MANY_ID, true, OUT_DIM);
-    out_raw(t->out, " ");
-    out_style(t->out, OUT_CYAN);
-    out_cell(t->out, t->session->name, MANY_SERVER, false);
-    out_style(t->out, OUT_PLAIN);
-    return MANY_COLUMNS(is_narrow(t));
+    buf_printf(&t->text, ".%03d", (int)(at_us / 1000 % 1000));
+    return (struct slice){buf_str(&t->text), size_min(t->text.n, t->layout.time)};
 }
 
-/* The columns up to and including the arrow. Returns their width. */
-static size_t begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
-                         enum out_style arrow_style)
+/* The columns up to and including the arrow, and the gap behind it. */
+static void begin_line(struct timeline *t, int64_t seq, int64_t t_us, const char *arrow,
+                       enum out_style style)
 {
-    struct out *o = t->out;
-    size_t taken = t->seq_width + 2 + t->time_width;
-    if (t->of_many) {
-        taken = begin_with_session(t, t_us);
+    const struct layout *l = &t->layout;
+    t->taken = 0;
+    if (t->widths.of_many) {
+        add_cell(t, time_of_day(t, t_us), l->time, false, OUT_DIM);
+        add_gap(t, l->gap);
+        if (l->session > 0) {
+            add_number(t, t->session->id, l->session);
+            add_gap(t, 1);
+        }
+        add_cell(t, t->session->name, l->server, false, OUT_CYAN);
     } else {
-        buf_clear(&t->text);
-        if (seq > 0)
-            buf_int(&t->text, seq);
-        add_cell(t, t->seq_width, true, OUT_DIM);
-        out_raw(o, "  ");
+        add_number(t, seq, l->seq);
+        add_gap(t, l->gap);
         time_text(t, t_us);
-        add_cell(t, t->time_width, true, OUT_DIM);
+        add_cell(t, buf_slice(&t->text), l->time, true, OUT_DIM);
     }
-    out_raw(o, "  ");
-    out_style(o, arrow_style);
-    out_raw(o, arrow);
-    out_style(o, OUT_PLAIN);
-    out_raw(o, "  ");
-    return taken + 4 + (o->utf8 ? 1 : 2);
+    add_gap(t, l->gap);
+    add_cell(t, slice_of(arrow), t->widths.arrow, false, style);
+    add_gap(t, l->gap);
+}
+
+static void title(struct timeline *t, const char *text, size_t width, bool right)
+{
+    add_cell(t, slice_of(text), width > 0 ? width : strlen(text), right, OUT_PLAIN);
+}
+
+void timeline_columns(struct timeline *t)
+{
+    const struct layout *l = &t->layout;
+    t->taken = 0;
+    out_style(t->out, OUT_BOLD);
+    if (t->widths.of_many) {
+        title(t, "TIME", l->time, false);
+        add_gap(t, l->gap);
+        if (l->session > 0) {
+            title(t, "ID", l->session, true);
+            add_gap(t, 1);
+        }
+        title(t, "SERVER", l->server, false);
+    } else {
+        title(t, "SEQ", l->seq, true);
+        add_gap(t, l->gap);
+        title(t, "TIME", l->time, true);
+    }
+    add_gap(t, 2 * l->gap + t->widths.arrow);
+    title(t, "WHAT", l->what, false);
+    add_gap(t, 1);
+    title(t, "METHOD", l->method, false);
+    if (l->id > 0) {
+        add_gap(t, l->gap);
+        title(t, "ID", l->id, true);
+    }
+    add_gap(t, l->gap);
+    title(t, "TOOK", l->took, true);
+    if (l->size > 0) {
+        add_gap(t, l->gap);
+        title(t, "SIZE", l->size, true);
+    }
+    out_style(t->out, OUT_PLAIN);
+    out_end_line(t->out);
+}
+
+/* ---- a message ---- */
+
+/* The notes in brackets. They leave room for the head of the content. */
+static void add_notes(struct timeline *t, const struct query_message *m, size_t gap)
+{
+    buf_clear(&t->text);
+    message_notes(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
+    if (t->text.n == 0)
+        return;
+    add_gap(t, gap);
+    size_t room = left(t), others = 2 + (t->content.n > 0 ? 1 + CONTENT_HEAD : 0);
+    room = room > others + NOTES_MIN ? room - others : NOTES_DOTS;
+    out_style(t->out, OUT_YELLOW);
+    add_text(t, slice_of("["), 1, OUT_PLAIN);
+    add_text(t, room == NOTES_DOTS ? slice_of("...") : buf_slice(&t->text), room, OUT_PLAIN);
+    add_text(t, slice_of("]"), 1, OUT_PLAIN);
+    out_style(t->out, OUT_PLAIN);
 }
 
 /* The notes, and as much of the content as fits. */
 static void add_detail(struct timeline *t, const struct query_message *m, struct slice body,
-                       size_t columns)
+                       const char *error)
 {
-    struct out *o = t->out;
-    const char *gap = is_text(m) ? "" : "  ";
-    buf_clear(&t->text);
-    message_notes(&t->text, m, query_summary_waits(&t->view->summary, m->seq));
-    if (t->text.n > 0) {
-        out_raw(o, gap);
-        gap = " ";
-        out_style(o, OUT_YELLOW);
-        out_raw(o, "[");
-        out_text(o, buf_slice(&t->text)); /* in full, even if the line gets too long */
-        out_raw(o, "]");
-        out_style(o, OUT_PLAIN);
-        size_t taken = out_width(o, buf_slice(&t->text)) + 3;
-        columns = taken < columns ? columns - taken : 0;
-    }
-    if (t->bodies != BODIES_SHORT || columns < DETAIL_MIN)
+    size_t gap = is_text(m) ? 0 : t->layout.gap;
+    size_t before = t->taken;
+    buf_clear(&t->content);
+    if (error != NULL)
+        buf_printf(&t->content, "(no body: %s)", error);
+    else if (t->bodies == BODIES_SHORT && body.p != NULL)
+        preview_add(&t->content, m, body, is_piped(t) ? SIZE_MAX : PREVIEW_BYTES);
+    add_notes(t, m, gap);
+    gap = t->taken > before ? 1 : gap;
+    if (t->content.n == 0 || left(t) < gap + CONTENT_MIN)
         return;
-    buf_clear(&t->text);
-    preview_add(&t->text, m, body, PREVIEW_BYTES);
-    if (t->text.n == 0)
-        return;
-    out_raw(o, gap);
-    out_style(o, OUT_DIM);
-    out_fit(o, buf_slice(&t->text), columns);
-    out_style(o, OUT_PLAIN);
+    add_gap(t, gap);
+    add_text(t, buf_slice(&t->content), OUT_UNLIMITED, error != NULL ? OUT_RED : OUT_DIM);
 }
 
-/* The body; the head of a large one when only its preview is shown. */
+/* The body. When only its preview is shown on a terminal, the head of a large one. */
 static struct slice body_of(struct timeline *t, const struct query_message *m,
                             const char **ret_error)
 {
-    size_t max = t->bodies == BODIES_SHORT ? LARGE_HEAD : SIZE_MAX;
-    return session_body(t->q, t->session->uid, m, max, &t->body, ret_error);
+    bool head = t->bodies == BODIES_SHORT && !is_piped(t);
+    return session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
+                        ret_error);
 }
 
 static void print_body(struct timeline *t, struct slice body)
@@ -264,114 +307,114 @@ static void print_body(struct timeline *t, struct slice body)
     out_end_line(t->out);
 }
 
-static void print_text_line(struct timeline *t, const struct query_message *m, struct slice body,
-                            size_t columns)
+static void add_took(struct timeline *t, const struct query_message *m)
 {
-    if (t->bodies == BODIES_SHORT) {
-        add_detail(t, m, body, columns);
-        return;
-    }
-    add_detail(t, m, (struct slice){0}, 0);
-    if (t->text.n > 0)
-        out_raw(t->out, " ");
-    out_text(t->out, body);
+    buf_clear(&t->text);
+    if (session_is_answer(m) && m->has_request)
+        units_show_duration(&t->text, m->t_us - m->request_t_us);
 }
 
-static size_t print_columns(struct timeline *t, const struct query_message *m)
+/* METHOD and TOOK, only as wide as they are. */
+static void packed_columns(struct timeline *t, const struct query_message *m)
 {
-    struct out *o = t->out;
     bool answered = session_is_answer(m) && m->has_request;
-    method_text(t, m);
-    add_cell(t, t->method_width, false, session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
-    if (!is_narrow(t)) {
-        out_raw(o, "  ");
-        set_cell(t, m->rpc_id);
-        add_cell(t, t->id_width, true, OUT_PLAIN);
+    enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
+    struct slice method = method_text(t, m, true);
+    add_text(t, method, layout_method_max(left(t), answered), style);
+    add_took(t, m);
+    if (t->text.n > 0) {
+        add_gap(t, method.n > 0 ? 1 : 0);
+        add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     }
-    out_raw(o, "  ");
-    buf_clear(&t->text);
-    if (answered)
-        units_show_duration(&t->text, m->t_us - m->request_t_us);
-    add_cell(t, TOOK_COLUMNS, true, OUT_PLAIN);
-    if (!is_narrow(t)) {
-        out_raw(o, "  ");
+}
+
+static void padded_columns(struct timeline *t, const struct query_message *m)
+{
+    const struct layout *l = &t->layout;
+    add_cell(t, method_text(t, m, l->level >= LAYOUT_SHORT_NAMES), l->method, false,
+             session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
+    if (l->id > 0) {
+        add_gap(t, l->gap);
+        add_cell(t, m->rpc_id, l->id, true, OUT_PLAIN);
+    }
+    add_gap(t, l->gap);
+    add_took(t, m);
+    add_cell(t, buf_slice(&t->text), l->took, true, OUT_PLAIN);
+    if (l->size > 0) {
+        add_gap(t, l->gap);
         buf_clear(&t->text);
         units_show_size(&t->text, m->size);
-        add_cell(t, SIZE_COLUMNS, true, OUT_DIM);
+        add_cell(t, buf_slice(&t->text), l->size, true, OUT_DIM);
     }
-    return t->method_width + columns_after_method(t) + 2; /* the gap before the content */
 }
 
 void timeline_message(struct timeline *t, const struct query_message *m)
 {
     struct out *o = t->out;
+    const struct layout *l = &t->layout;
     bool to_server = m->direction == ROW_C2S;
     const char *error;
     struct slice body = body_of(t, m, &error);
-    size_t taken =
-        begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
     enum out_style style;
-    const char *what = message_word(m, &style);
-    out_style(o, style);
-    out_cell(o, slice_of(what), WHAT_COLUMNS, false);
-    out_style(o, OUT_PLAIN);
-    out_raw(o, " ");
-    taken += WHAT_COLUMNS + 1;
-    if (!is_text(m))
-        taken += print_columns(t, m);
-    size_t columns = o->columns > taken ? o->columns - taken : 0;
-    if (is_text(m))
-        print_text_line(t, m, body, columns);
-    else
-        add_detail(t, m, body, columns);
-    if (error != NULL) {
-        out_style(o, OUT_RED);
-        out_raw(o, "  (no body: ");
-        out_text(o, slice_of(error));
-        out_raw(o, ")");
-        out_style(o, OUT_PLAIN);
+    struct slice what = slice_of(message_word(m, &style));
+    begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
+    add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
+    add_gap(t, 1);
+    if (is_text(m)) {
+        add_detail(t, m, body, error);
+        if (t->bodies != BODIES_SHORT) {
+            out_raw(o, t->taken > layout_lead(l, &t->widths) + l->what + 1 ? " " : "");
+            out_text(o, body);
+        }
+        out_end_line(o);
+        return;
     }
+    if (l->level == LAYOUT_PACKED)
+        packed_columns(t, m);
+    else
+        padded_columns(t, m);
+    add_detail(t, m, body, error);
     out_end_line(o);
-    if (t->bodies != BODIES_SHORT && !is_text(m))
+    if (t->bodies != BODIES_SHORT)
         print_body(t, body);
 }
 
-/* `key=value` for each member; a long object is truncated on a terminal. */
-static void print_fields(struct timeline *t, struct json_value fields, size_t taken)
+/* ---- an event ---- */
+
+/* `key=value` for each member of the detail; any other detail as it is. */
+static void detail_text(struct buf *b, struct slice detail)
 {
-    struct out *o = t->out;
-    struct json_walk w = json_walk_begin(fields);
+    struct json_scan scan;
     struct slice key;
     struct json_value v;
-    for (bool first = true; json_walk_next(&w, &key, &v); first = false) {
-        out_raw(o, first ? "" : " ");
-        out_text(o, key);
-        out_raw(o, "=");
-        struct slice value = v.type == JSON_STRING ? json_string_raw(v) : v.text;
-        taken += out_width(o, key) + 2;
-        if (o->is_terminal && t->bodies == BODIES_SHORT && v.type == JSON_OBJECT)
-            out_fit(o, value, o->columns > taken ? o->columns - taken : 1);
-        else
-            out_text(o, value);
-        taken += out_width(o, value);
+    if (detail.p == NULL)
+        return;
+    if (json_scan(detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT) {
+        buf_slice_add(b, detail);
+        return;
+    }
+    struct json_walk w = json_walk_begin((struct json_value){scan.type, scan.root});
+    while (json_walk_next(&w, &key, &v)) {
+        buf_adds(b, b->n > 0 ? " " : "");
+        buf_slice_add(b, key);
+        buf_addc(b, '=');
+        buf_slice_add(b, v.type == JSON_STRING ? json_string_raw(v) : v.text);
     }
 }
 
 void timeline_event(struct timeline *t, const struct query_event *e)
 {
     struct out *o = t->out;
-    struct json_scan scan;
-    size_t taken = begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "* ", OUT_YELLOW);
+    begin_line(t, 0, e->t_us, o->utf8 ? "\xE2\x80\xA2" : "*", OUT_YELLOW);
     size_t width = out_width(o, e->kind); /* an event has no further columns */
-    width = width > WHAT_COLUMNS ? width : WHAT_COLUMNS;
-    out_style(o, OUT_YELLOW);
-    out_cell(o, e->kind, width, false);
-    out_style(o, OUT_PLAIN);
-    out_raw(o, " ");
-    if (e->detail.p != NULL && json_scan(e->detail, NULL, NULL, &scan) == 0 &&
-        scan.type == JSON_OBJECT)
-        print_fields(t, (struct json_value){scan.type, scan.root}, taken + width + 1);
+    width = width > t->layout.what ? width : t->layout.what;
+    add_cell(t, e->kind, width, false, OUT_YELLOW);
+    add_gap(t, 1);
+    buf_clear(&t->text);
+    detail_text(&t->text, e->detail);
+    if (t->bodies == BODIES_SHORT)
+        add_text(t, buf_slice(&t->text), OUT_UNLIMITED, OUT_PLAIN);
     else
-        out_text(o, e->detail);
+        out_text(o, buf_slice(&t->text));
     out_end_line(o);
 }

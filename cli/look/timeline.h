@@ -1,10 +1,11 @@
 /* timeline.h - messages and events as lines for people.
  *
  * Columns   SEQ, TIME since the start, an arrow to the server or to the client, WHAT, METHOD and target, ID, TOOK
- *           (only for an answer), SIZE, and as much of the content as fits.
- *           With of_many, a line begins with the time of day, the session's id and its server; the caller sets
- *           `session` before each line.
- *           On a terminal of less than 100 columns these lines have no ID, no SIZE and no milliseconds.
+ *           (only for an answer), SIZE, findings and other notes in brackets, and the content.
+ *           After timeline_of_many(), a line begins with the time of day, the session's id and its server; the caller
+ *           sets `session` before each line.
+ *           On a terminal a line is truncated to its width, and a narrow one has fewer columns
+ *           (cli/look/timeline_layout.h). In a pipe nothing is truncated.
  * Owns      scratch buffers; timeline_close() frees them.
  * Errors    those of the output. If a large body cannot be read, its line gives the reason.
  * Blocks    as the output does, and on the vault for a large body. */
@@ -13,6 +14,7 @@
 
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
+#include "cli/look/timeline_layout.h"
 
 enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY };
 
@@ -22,16 +24,20 @@ struct timeline {
     const struct query_session *session;
     const struct session_view *view;
     enum timeline_bodies bodies;
-    bool of_many; /* lines of several sessions */
-    size_t seq_width, time_width, method_width, id_width;
-    struct buf text; /* owned; a cell */
-    struct buf body; /* owned; a large body */
+    struct layout_widths widths; /* measured */
+    struct layout layout;
+    size_t taken;       /* columns of the current line */
+    struct buf text;    /* owned; a cell */
+    struct buf content; /* owned; of the current line */
+    struct buf body;    /* owned; a large body */
 };
 
 void timeline_open(struct timeline *t, struct out *o, struct query *q,
                    const struct query_session *s, const struct session_view *v,
                    enum timeline_bodies bodies);
 void timeline_close(struct timeline *t);
+/* Lines of several sessions. They are printed before the widest is known. */
+void timeline_of_many(struct timeline *t);
 
 /* Widens the columns for a message; call it for some messages before the first line. */
 void timeline_measure(struct timeline *t, const struct query_message *m);

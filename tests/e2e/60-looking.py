@@ -12,7 +12,7 @@ import time
 
 import lib
 from lib import call, case, check, eq, error, note, request, result, text_result
-from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run
+from looking import FORBIDDEN, add_message, add_session, fails, make_vault, on_terminal, run, wait_for_sessions
 
 
 def lines_of(text, what):
@@ -143,6 +143,7 @@ def _(t):
 def _(t):
     story(t).end(status=3, gone=())
     p = t.proxy("--name", "killed").initialize()
+    wait_for_sessions(t, 2)
     p.die()
     p.server.expect_eof()
     p.server.exit(0)
@@ -244,8 +245,7 @@ def _(t):
     eq(fields["traffic"], "25 messages, 8 calls: 4 ok, 1 tool-error, 1 error, 1 refused, 1 cancelled", "traffic")
     titles, *lines = timeline.splitlines()
     eq(titles.split(), "SEQ TIME WHAT METHOD ID TOOK SIZE".split(), "titles")
-    long = [x for x in lines if len(x) > 120 and not x.endswith("]")]  # notes in brackets are never truncated
-    check(not long, f"over 120 columns: {long}")
+    check(not [x for x in lines if x.endswith("…")], "a line in a pipe is truncated")
     seqs = [int(m.group(1)) for x in lines if (m := re.match(r" *(\d+)  ", x))]
     eq(seqs, list(range(1, 26)), "seq")
     method, id_end, took_end, size_end = (titles.index("METHOD"), titles.index("ID") + 2, titles.index("TOOK") + 4,
@@ -299,10 +299,10 @@ def _(t):
     p.server.recv()
     p.die()
     for env in ({"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "no_SUCH"}):
-        text = run(t, "show", env=env)
+        text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1", **env})
         check(text.isascii(), f"{env}: {text!r}")
         check("  ->  request" in text and "  *   spawn" in text and "ttt..." in text, f"{env}: {text}")
-    text = run(t, "show", env={"LC_ALL": "C.UTF-8"})
+    text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1"})
     check("  →  request" in text and "  •  spawn" in text and "ttt…" in text, text)
 
 
@@ -403,9 +403,10 @@ def _(t):
     eq(got[4]["body"], json.loads(line), "body of the request")
     eq(got[5]["body"]["result"]["content"][0]["text"], big, "body of the answer")
     check(got[5]["body_offset"] > 0 and got[4]["body_length"] == len(line), "offset and length")
-    text = run(t, "show")
+    text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1"})
     check(re.search(r'request +tools/call big .* \{"text":"éééé+…\n', text), "the preview of a large request")
     check(re.search(r'ok +tools/call big .* "éééé+…\n', text), "the preview of a large answer")
+    check(run(t, "show").count(big) == 2, "in a pipe nothing is truncated")
     check(big in run(t, "show", "--bodies"), "the whole body with --bodies")
     eq({f.name: f.stat().st_size for f in (t.vault / "Bodies").iterdir()}, {file.name: file.stat().st_size}, "files")
 
@@ -506,15 +507,44 @@ def _(t):
         for line in coloured.splitlines():
             check(not re.search(r"\x1b\[[1-9]\d*m[^\x1b]*$", line), f"a colour that is not reset: {line!r}")
     wide = [len(x) + len(re.findall("[日本語]", x)) for x in on_terminal(t, "show", env={"NO_COLOR": "1"}).splitlines()
-            if not re.search(r"\[[a-z][-a-z0-9 ,:]*\]", x)]  # findings are not cut
+            if not x.startswith("command ")]
     check(90 < max(wide[9:]) <= 100, f"the longest line has {max(wide)} of 100 columns")
     for columns in (60, 80, 200):
         lines = on_terminal(t, "sessions", columns=columns, env={"NO_COLOR": "1"}).splitlines()
-        check(max(map(len, lines)) <= max(columns, 75), f"{max(map(len, lines))} columns of {columns}")
+        check(max(map(len, lines)) <= columns, f"{max(map(len, lines))} columns of {columns}")
         check("ENDED" in lines[0] and ("UID" in lines[0]) == (columns == 200), lines[0])
-    lines = on_terminal(t, "show", columns=80, env={"NO_COLOR": "1"}).split("\n\n")[1].splitlines()
-    long = [x for x in lines if len(x) + len(re.findall("[日本語]", x)) > 80 and "[" not in x]
-    check(not long, f"over 80 columns: {long}")
+
+
+@case("show and tail on 60, 80 and 120 columns: no line wraps, and every row has tool, outcome, time and content")
+def _(t):
+    story(t).end(status=0, gone=())
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        add_session(db, 2, name="a-server-with-a-long-name")
+        for seq, (name, text) in enumerate((("read_text_file", "{}"), ("a_tool_with_a_name_that_is_too_long_for_a_line", "x")), 0):
+            add_message(db, 2, 2 * seq + 1, kind="request", method="tools/call", target=name, rpc_id="12345678", size=12345678,
+                        body=call(1, name, {"path": "/home/me/notes"}).decode())
+            add_message(db, 2, 2 * seq + 2, kind="result", direction="s2c", rpc_id="12345678", size=12345678, request_seq=2 * seq + 1,
+                        body=text_result(1, "the answer of the tool").decode(), finding="arguments-invalid,late-answer,wrong-id-type")
+        db.execute("INSERT INTO events (session_id, t_us, kind, detail) VALUES (2, 1, 'exit', ?)", (json.dumps({"last": "x" * 300}),))
+    for columns in (60, 80, 120):
+        for args in (["show", "1"], ["show", "2"], ["tail", "--once", "-n", "100"]):
+            text = on_terminal(t, *args, columns=columns, env={"NO_COLOR": "1"})
+            lines = [x for x in text.splitlines() if not x.startswith("command ")]
+            check(max(map(len, lines)) <= columns, f"{args} in {columns}: {lines}")
+            if args[0] == "show":
+                check(all(re.match(r" *\d* +\d+\.\d{3} ", x) for x in text.split("\n\n")[1].splitlines()[1:]), f"times: {text}")
+            else:
+                check(all(re.match(r"\d\d:\d\d:\d\d", x) for x in lines[1:]), f"times: {text}")
+            if args[-1] != "2":
+                for pattern in (r"request +\S*.*echo .*\{\"text\":", r"ok +\S*.*echo .*\d[mu]?s .*echo say", r"tool-error .*broken .*\d[mu]?s .*it broke",
+                                r"error .*missing .*\d[mu]?s .*-32602", r"noise .*this is no"):
+                    check(re.search(pattern, text), f"{pattern} in {columns} columns of {args}: {text}")
+            if args[-1] != "1":
+                for pattern in (r"request +\S*.*read_tex.* +.*\{\"path\":", r"ok +\S*.*read_tex.* 1.00ms .*\[.*\] the", r"a_tool_w.* \{\"path\":"):
+                    check(re.search(pattern, text), f"{pattern} in {columns} columns of {args}: {text}")
+            if columns < 120:
+                check("tools/call" not in text and "SIZE" not in text, f"words that are dropped first: {text}")
+    check("tools/call" in on_terminal(t, "show", "1", columns=120, env={"NO_COLOR": "1"}), "120 columns")
 
 
 @case("a closed pipe is not an error; a full disk is")

@@ -1,0 +1,84 @@
+#include "cli/look/timeline_layout.h"
+
+#define WHAT 11       /* server-gone, the longest */
+#define WHAT_PACKED 7 /* request; a longer word takes more */
+#define TOOK 7
+#define SIZE 7
+#define TIME_OF_DAY 12 /* 23:59:59.999 */
+#define TIME_OF_DAY_SHORT 8
+#define SESSION 4
+#define SERVER 12
+#define SERVER_NARROW 8
+#define NARROW 80 /* fewer columns: SERVER_NARROW, no session */
+#define METHOD_MIN 12
+#define METHOD_MAX 28 /* or a quarter of the line */
+#define CONTENT_MIN 14
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+size_t layout_lead(const struct layout *l, const struct layout_widths *w)
+{
+    size_t n = w->of_many ? l->time + l->gap + l->server + (l->session > 0 ? l->session + 1 : 0)
+                          : l->seq + l->gap + l->time;
+    return n + l->gap + w->arrow + l->gap;
+}
+
+/* Everything except METHOD and the content. */
+static size_t fixed_columns(const struct layout *l, const struct layout_widths *w)
+{
+    size_t n = layout_lead(l, w) + l->what + 1 + 2 * l->gap + l->took;
+    n += l->id > 0 ? l->gap + l->id : 0;
+    return n + (l->size > 0 ? l->gap + l->size : 0);
+}
+
+void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level)
+{
+    bool packed = level >= LAYOUT_PACKED;
+    *l = (struct layout){
+        .level = level,
+        .gap = packed ? 1 : 2,
+        .time = w->time,
+        .what = packed ? WHAT_PACKED : WHAT,
+        .took = packed ? 0 : TOOK,
+        .id = level < LAYOUT_NO_ID ? w->id : 0,
+        .size = level < LAYOUT_NO_SIZE ? SIZE : 0,
+    };
+    if (w->of_many) {
+        l->time = level < LAYOUT_NO_ID ? TIME_OF_DAY : TIME_OF_DAY_SHORT;
+        bool narrow = packed && w->columns < NARROW;
+        l->session = narrow ? 0 : SESSION;
+        l->server = narrow ? SERVER_NARROW : SERVER;
+    } else {
+        l->seq = w->seq;
+    }
+    if (packed)
+        return;
+    size_t fixed = fixed_columns(l, w) + LAYOUT_CONTENT;
+    size_t left = w->columns > fixed ? w->columns - fixed : 0;
+    size_t wanted = level < LAYOUT_SHORT_NAMES ? w->method : w->short_method;
+    size_t max = w->columns == OUT_UNLIMITED ? METHOD_MAX : most(METHOD_MAX, w->columns / 4);
+    l->method = most(METHOD_MIN, size_min(size_min(wanted, max), left));
+}
+
+static bool fits(const struct layout *l, const struct layout_widths *w)
+{
+    size_t wanted = most(METHOD_MIN, l->level < LAYOUT_SHORT_NAMES ? w->method : w->short_method);
+    return fixed_columns(l, w) + size_min(wanted, METHOD_MAX) + LAYOUT_CONTENT <= w->columns;
+}
+
+void layout_choose(struct layout *l, const struct layout_widths *w)
+{
+    enum layout_level level = LAYOUT_FULL;
+    layout_set(l, w, level);
+    while (level < LAYOUT_PACKED && !fits(l, w))
+        layout_set(l, w, ++level);
+}
+
+size_t layout_method_max(size_t left, bool took)
+{
+    size_t others = CONTENT_MIN + 1 + (took ? TOOK + 1 : 0);
+    return left > others + METHOD_MIN ? left - others : size_min(left, METHOD_MIN);
+}
