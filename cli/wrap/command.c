@@ -26,6 +26,7 @@ static const struct opt wrap_opts[] = {
 
 static const struct opt unwrap_opts[] = {
     COMMON_OPTS,
+    {'V', "vault", "DIR", NULL, "directory of the vault that keeps the backups (see below)"},
     COMMAND_OPTS,
 };
 
@@ -33,8 +34,8 @@ static const struct opt unwrap_opts[] = {
 static const char about[] =
     "SERVER is a name in the file; without one, all servers that are started by a\n"
     "command. Only the command and its arguments are changed; unwrap restores the\n"
-    "original bytes. The original file is kept as NAME.mcp-interposer.bak until\n"
-    "nothing in it is wrapped.\n"
+    "original bytes. The original file is kept in VAULT/Backups until nothing in it\n"
+    "is wrapped. A file in a git work tree gets the plain name of this program.\n"
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex.\n"
     "Their files in the home directory and in the working directory are processed\n"
@@ -89,11 +90,13 @@ static int process_files(struct wrapping *w)
     for (size_t i = 0; st == 0 && i < files.n; i++) {
         if (client_wanted(w->settings, files.file[i].client)) {
             files_n++;
-            st = wrap_file(w, &files.file[i]);
+            st = wrap_file(w, &files.file[i], settings_text(w->settings, "file") != NULL);
         }
     }
     if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
         st = MI_ENOMEM;
+    if (st == 0 && !w->json)
+        advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP);
     if (st == 0)
         report_missing(w, files_n);
     else
@@ -150,6 +153,7 @@ static int find_this_program(struct wrapping *w)
         log_error("cannot find the path of this program: %s", strerror(errno));
         return EXIT_TROUBLE;
     }
+    w->in_path = which_is_in_path();
     if (wrap_is_ours(w->program))
         return EXIT_FINE;
     log_error("this program is %s, but wrapped servers are recognized by the name mcp-interposer; "
@@ -171,9 +175,14 @@ static int run(enum wrap_verb verb, const struct settings *s)
         if (status == EXIT_FINE)
             status = find_this_program(&w);
     }
+    w.backups = status == EXIT_FINE ? settings_vault(s) : NULL;
+    if (status == EXIT_FINE && w.backups == NULL)
+        status = EXIT_TROUBLE;
     if (status == EXIT_FINE)
         status = process_files(&w);
+    advice_close(&w.advice);
     free(w.program);
+    free(w.backups);
     free(w.vault);
     free(w.journal_dir);
     return status;

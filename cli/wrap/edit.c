@@ -61,6 +61,8 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
         v->why = NULL;
         v->own = (size_t)next - 1;
         v->dashes = next > from && strcmp(argv[next - 1], "--") == 0;
+        const char *vault = opt_get(&set, "vault");
+        buf_adds(&v->vault, vault != NULL ? vault : "");
     } else {
         v->why = "it runs the interposer without a server";
     }
@@ -100,6 +102,10 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
             free(argv[i]);
         free(argv);
     }
+    if (v.vault.failed) {
+        wrap_view_close(&v);
+        return MI_ENOMEM;
+    }
     *ret = v;
     return 0;
 }
@@ -107,6 +113,7 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
 void wrap_view_close(struct wrap_view *v)
 {
     buf_close(&v->command);
+    buf_close(&v->vault);
 }
 
 /* ---- editing ---- */

@@ -27,6 +27,7 @@ struct wrap_view {
     struct buf command; /* owned; the value of `command` */
     size_t own;         /* of WRAP_WRAPPED: number of args before the server's command */
     bool dashes;        /* those args end with `--` */
+    struct buf vault;   /* owned; of WRAP_WRAPPED: its --vault; empty: none */
 };
 
 /* One replacement. They do not overlap. */

@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "cli/frame/server_name.h"
 #include "cli/settings/paths.h"
+#include "cli/wrap/backup.h"
 #include "cli/wrap/diff.h"
+#include "cli/wrap/git.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/replace.h"
 #include "cli/wrap/which.h"
@@ -29,6 +31,8 @@ struct work {
     bool *touched;         /* owned; of each server */
     size_t wrapped_before; /* servers */
     bool redirected;
+    bool in_git;
+    struct buf vault; /* owned; --vault of a server that was unwrapped; empty: none */
 };
 
 static bool is_wanted(struct wrapping *w, const char *name)
@@ -130,7 +134,7 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
 static char *far_directory(const struct work *k, const struct wrap_view *v)
 {
     struct slice command = buf_slice(&v->command);
-    if (!k->where->desktop || memchr(command.p, '/', command.n) != NULL)
+    if (!k->where->desktop || k->in_git || memchr(command.p, '/', command.n) != NULL)
         return NULL;
     char *name = strndup(command.p, command.n);
     char *dir = name != NULL ? which_far_directory(name) : NULL;
@@ -138,8 +142,22 @@ static char *far_directory(const struct work *k, const struct wrap_view *v)
     return dir;
 }
 
+static const char *program(const struct work *k)
+{
+    return k->in_git && k->w->in_path ? "mcp-interposer" : k->w->program;
+}
+
+/* The value of --vault or --journal-dir in the arguments; NULL: none. */
+static const char *directory(const struct work *k, const char *option, const char *path)
+{
+    bool asked = opt_source(&k->w->settings->set, option) == OPT_FLAG;
+    return !k->in_git || asked ? path : NULL;
+}
+
 static bool add_server(struct work *k, const struct mcpfile_server *s, const struct wrap_view *v)
 {
+    const char *vault = directory(k, "vault", k->w->vault);
+    const char *journal_dir = directory(k, "journal-dir", k->w->journal_dir);
     const char *options[10];
     size_t n = 0;
     char name[SERVER_NAME_MAX];
@@ -150,20 +168,20 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, const str
         options[n++] = "--name";
         options[n++] = name;
     }
-    if (k->w->vault != NULL) {
+    if (vault != NULL) {
         options[n++] = "--vault";
-        options[n++] = k->w->vault;
+        options[n++] = vault;
     }
-    if (k->w->journal_dir != NULL) {
+    if (journal_dir != NULL) {
         options[n++] = "--journal-dir";
-        options[n++] = k->w->journal_dir;
+        options[n++] = journal_dir;
     }
     if (dir != NULL) {
         options[n++] = "--path";
         options[n++] = dir;
     }
     options[n] = NULL;
-    struct wrap_with with = {k->w->program, options};
+    struct wrap_with with = {program(k), options};
     bool added = wrap_add(&k->edits, &k->conf, s, &with);
     free(dir);
     return added;
@@ -194,11 +212,13 @@ static int process_server(struct work *k, size_t i)
             k->touched[i] = true;
         } else if (k->w->verb == WRAP_VERB_WRAP && v.state == WRAP_WRAPPED &&
                    interposer_is_missing(&v)) {
-            room = wrap_redirect(&k->edits, s, k->w->program);
+            room = wrap_redirect(&k->edits, s, program(k));
             k->touched[i] = k->redirected = true;
         } else if (k->w->verb == WRAP_VERB_UNWRAP && v.state == WRAP_WRAPPED) {
             room = wrap_remove(&k->edits, &k->conf, s, &v);
             k->touched[i] = true;
+            buf_clear(&k->vault);
+            buf_slice_add(&k->vault, buf_slice(&v.vault));
         }
     }
     wrap_view_close(&v);
@@ -239,6 +259,35 @@ static bool can_be_undone(struct work *k, struct slice new)
     return good;
 }
 
+/* The backup is in the vault of today's settings, or in the one that the server was wrapped with. */
+static void drop_backups(struct work *k, struct slice text)
+{
+    struct buf kept = {0};
+    backup_drop(k->w->backups, k->file.path, text, &kept);
+    if (k->vault.n > 0)
+        backup_drop(buf_str(&k->vault), k->file.path, text, &kept);
+    if (kept.n > 0)
+        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s",
+                 k->where->path, buf_str(&kept));
+    buf_close(&kept);
+}
+
+static void advise(struct work *k)
+{
+    bool wraps = k->w->verb == WRAP_VERB_WRAP;
+    advice_add_client(&k->w->advice, k->where->client, k->where->path);
+    if (wraps && k->in_git && k->w->in_path)
+        advice_add_line(&k->w->advice,
+                        "%s is in a git work tree: its servers are started by the plain name "
+                        "mcp-interposer, so that the file works on other machines.",
+                        k->where->path);
+    else if (wraps && k->in_git)
+        advice_add_line(&k->w->advice,
+                        "%s is in a git work tree, and now contains the path %s, because PATH does "
+                        "not lead to this program; install it, unwrap and wrap again.",
+                        k->where->path, k->w->program);
+}
+
 static bool change_file(struct work *k, struct slice new)
 {
     bool wraps = k->w->verb == WRAP_VERB_WRAP;
@@ -246,18 +295,18 @@ static bool change_file(struct work *k, struct slice new)
     for (size_t i = 0; i < k->conf.servers; i++)
         touched += k->touched[i];
     int st = replace_check(&k->file);
-    if (st == 0 && wraps && (k->wrapped_before == 0 || !replace_has_backup(&k->file)))
-        st = replace_make_backup(&k->file);
+    if (st == 0 && wraps &&
+        (k->wrapped_before == 0 || !backup_exists(k->w->backups, k->file.path)))
+        st = backup_make(k->w->backups, k->file.path, buf_slice(&k->file.text), &k->file.error);
     if (st == 0)
         st = replace_write(&k->file, new);
     if (st < 0) {
         fail_file(k, st == MI_ENOMEM ? "out of memory" : buf_str(&k->file.error));
         return false;
     }
-    if (!wraps && touched == k->wrapped_before && replace_has_backup(&k->file) &&
-        !replace_drop_backup(&k->file, new))
-        log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s",
-                 k->where->path, k->file.backup);
+    if (!wraps && touched == k->wrapped_before)
+        drop_backups(k, new);
+    advise(k);
     return true;
 }
 
@@ -305,7 +354,7 @@ static bool is_toml(const char *path)
     return n > 5 && strcmp(path + n - 5, ".toml") == 0;
 }
 
-static void read_servers(struct work *k)
+static void read_servers(struct work *k, bool named)
 {
     int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), is_toml(k->where->path));
     if (st == 0) {
@@ -323,26 +372,34 @@ static void read_servers(struct work *k)
     } else if (st < 0) {
         fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
                                     : "out of memory");
+    } else if (named && k->conf.servers == 0) {
+        fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers` or "
+                     "`mcp.servers` in JSON, or tables `mcp_servers.NAME` in a file NAME.toml; in "
+                     "another format, put `mcp-interposer proxy --` before the server's command "
+                     "by hand");
     } else if (k->edits.n == 0 || finish_file(k)) {
         if (!k->w->dry || k->w->json)
             list_servers(k);
     }
 }
 
-int wrap_file(struct wrapping *w, const struct client_file *where)
+int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
 {
     struct work *k = calloc(1, sizeof *k); /* too large for the stack */
     if (k == NULL)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
-    if (replace_open(&k->file, where->path) == 0)
-        read_servers(k);
-    else
+    if (replace_open(&k->file, where->path) == 0) {
+        k->in_git = git_contains(k->file.path);
+        read_servers(k, named);
+    } else {
         fail_file(k, k->file.error.n > 0 ? buf_str(&k->file.error) : "out of memory");
+    }
     edits_close(&k->edits);
     mcpfile_close(&k->conf);
     replace_close(&k->file);
+    buf_close(&k->vault);
     free(k->touched);
     free(k);
     return 0;

@@ -1,7 +1,9 @@
 /* file.h - lists, wraps or unwraps the servers of one configuration file.
  *
  * Rules     before a file is written, unwrapping is tried in memory and must restore the original bytes. A backup is
- *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
+ *           made in the vault when the first server of a file is wrapped, and removed when the last one is unwrapped.
+ *           A file in the work tree of a git repository gets no path of this machine that was not asked for: the
+ *           command is the plain name if PATH leads to this program, and --path and variables are left out.
  * Errors    are logged, and set wrapping.failed.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_FILE_H
@@ -9,6 +11,7 @@
 
 #include "cli/frame/table.h"
 #include "cli/settings/config.h"
+#include "cli/wrap/advice.h"
 #include "cli/wrap/clients.h"
 
 #define WRAP_OPERANDS_MAX 256
@@ -20,7 +23,10 @@ struct wrapping {
     enum wrap_verb verb;
     bool dry, json;
     char *program;                /* owned; path of the interposer */
+    bool in_path;                 /* its plain name leads to it as well */
+    char *backups;                /* owned; the vault that keeps backups */
     char *vault, *journal_dir;    /* owned; absolute paths; NULL: the default */
+    struct advice advice;
     bool seen[WRAP_OPERANDS_MAX]; /* the named server was found */
     struct out out;
     struct table table;
@@ -31,7 +37,7 @@ struct wrapping {
 extern const struct table_column wrap_columns[]; /* of wrapping.table */
 extern const size_t wrap_columns_n;
 
-/* 0 or MI_ENOMEM. */
-MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where);
+/* `named`: a file without servers is an error. 0 or MI_ENOMEM. */
+MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 
 #endif

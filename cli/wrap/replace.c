@@ -1,5 +1,7 @@
 #include "cli/wrap/replace.h"
 
+#include "base/write_all.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,10 +36,6 @@ int replace_open(struct replace *r, const char *path)
     r->path = realpath(path, NULL);
     if (r->path == NULL)
         return fail(r, MI_EIO, strerror(errno), "");
-    if (asprintf(&r->backup, "%s.mcp-interposer.bak", r->path) < 0) {
-        r->backup = NULL;
-        return MI_ENOMEM;
-    }
     int fd = open(r->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return fail(r, MI_EIO, strerror(errno), "");
@@ -57,30 +55,16 @@ int replace_open(struct replace *r, const char *path)
 void replace_close(struct replace *r)
 {
     free(r->path);
-    free(r->backup);
     buf_close(&r->text);
     buf_close(&r->error);
     *r = (struct replace){0};
 }
 
-static bool put_all(int fd, struct slice text)
-{
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        text = (struct slice){text.p + n, text.n - (size_t)n};
-    }
-    return true;
-}
-
-/* Writes and syncs a new file in the same directory, and renames it to `target`. */
-static int put(struct replace *r, const char *target, struct slice text)
+/* Writes and syncs a new file in the same directory, and renames it. */
+static int put(struct replace *r, struct slice text)
 {
     char *beside;
-    if (asprintf(&beside, "%s.%ld.part", target, (long)getpid()) < 0)
+    if (asprintf(&beside, "%s.%ld.part", r->path, (long)getpid()) < 0)
         return MI_ENOMEM;
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
@@ -88,14 +72,14 @@ static int put(struct replace *r, const char *target, struct slice text)
         return fail(r, MI_EIO, strerror(errno), ": cannot create a file in its directory");
     }
     bool same = r->was.st_uid == geteuid() && r->was.st_gid == getegid();
-    bool good = put_all(fd, text) && (same || fchown(fd, r->was.st_uid, r->was.st_gid) == 0) &&
-                fchmod(fd, r->was.st_mode & 07777) == 0 && fsync(fd) == 0;
+    bool good = write_all(fd, text) == 0 &&
+                (same || fchown(fd, r->was.st_uid, r->was.st_gid) == 0) && fchmod(fd, r->was.st_mode & 07777) == 0 && fsync(fd) == 0;
     int why = errno;
     if (close(fd) != 0 && good) {
         good = false;
         why = errno;
     }
-    if (good && rename(beside, target) != 0) {
+    if (good && rename(beside, r->path) != 0) {
         good = false;
         why = errno;
     }
@@ -122,30 +106,5 @@ int replace_check(struct replace *r)
 int replace_write(struct replace *r, struct slice text)
 {
     int st = replace_check(r);
-    return st < 0 ? st : put(r, r->path, text);
-}
-
-bool replace_has_backup(const struct replace *r)
-{
-    struct stat st;
-    return lstat(r->backup, &st) == 0;
-}
-
-int replace_make_backup(struct replace *r)
-{
-    struct stat st;
-    if (lstat(r->backup, &st) == 0 && !S_ISREG(st.st_mode))
-        return fail(r, MI_EINVAL, "its backup is not a regular file: ", r->backup);
-    return put(r, r->backup, buf_slice(&r->text));
-}
-
-bool replace_drop_backup(const struct replace *r, struct slice text)
-{
-    struct buf b = {0};
-    int fd = open(r->backup, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool same = fd >= 0 && read_all(fd, &b) == 0 && slice_eq(buf_slice(&b), text);
-    if (fd >= 0)
-        close(fd);
-    buf_close(&b);
-    return same && unlink(r->backup) == 0;
+    return st < 0 ? st : put(r, text);
 }

@@ -1,8 +1,7 @@
 /* replace.h - replaces a file of another program atomically.
  *
  * Rules     symbolic links are followed and kept; mode, owner and group are kept; readers see the old file or the new
- *           one. A file that is read-only, or has changed since it was read, is not replaced. The backup is in the same
- *           directory: NAME.mcp-interposer.bak.
+ *           one. A file that is read-only, or has changed since it was read, is not replaced.
  * Owns      the bytes that were read, and the path.
  * Errors    in `error`: the reason, and what to do.
  * Blocks    on the disk. */
@@ -17,7 +16,6 @@
 
 struct replace {
     char *path;      /* owned; absolute, links resolved */
-    char *backup;    /* owned; the path of its backup */
     struct stat was; /* when it was read */
     struct buf text; /* owned; its old content */
     struct buf error;
@@ -26,11 +24,6 @@ struct replace {
 MI_MUST int replace_open(struct replace *r, const char *path); /* 0, MI_EIO, MI_EINVAL, MI_ENOMEM */
 void replace_close(struct replace *r);                         /* safe to call twice */
 
-/* Writes the old content to the backup, replacing an older one. 0, MI_EIO, MI_EINVAL or MI_ENOMEM. */
-MI_MUST int replace_make_backup(struct replace *r);
-bool replace_has_backup(const struct replace *r);
-/* Removes the backup if its content is `text`. false: not removed. */
-bool replace_drop_backup(const struct replace *r, struct slice text);
 /* Replaces the content of the file. 0, MI_EIO, MI_EINVAL (it must not be changed) or MI_ENOMEM. */
 MI_MUST int replace_write(struct replace *r, struct slice text);
 /* The checks of replace_write(), without writing; same results. */

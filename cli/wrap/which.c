@@ -33,10 +33,24 @@ static char *find(const char *list, const char *command, const char **rest)
     return NULL;
 }
 
+static const char name[] = "mcp-interposer";
+
+/* DIR/mcp-interposer if it is the program `own`; NULL. */
+static char *same_program(const char *dir, const struct stat *own)
+{
+    struct stat other;
+    char *path;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        return NULL;
+    if (stat(path, &other) == 0 && other.st_dev == own->st_dev && other.st_ino == own->st_ino)
+        return path;
+    free(path);
+    return NULL;
+}
+
 char *which_this_program(void)
 {
-    static const char name[] = "mcp-interposer";
-    struct stat own, other;
+    struct stat own;
     char *exe = realpath("/proc/self/exe", NULL);
     if (exe == NULL || stat(exe, &own) != 0) {
         free(exe);
@@ -44,18 +58,26 @@ char *which_this_program(void)
     }
     const char *rest = getenv("PATH");
     for (char *dir; (dir = find(rest, name, &rest)) != NULL;) {
-        char *path;
-        bool made = asprintf(&path, "%s/%s", dir, name) >= 0;
+        char *path = same_program(dir, &own);
         free(dir);
-        if (!made)
-            break;
-        if (stat(path, &other) == 0 && other.st_dev == own.st_dev && other.st_ino == own.st_ino) {
+        if (path != NULL) {
             free(exe);
             return path;
         }
-        free(path);
     }
     return exe;
+}
+
+bool which_is_in_path(void)
+{
+    struct stat own;
+    const char *rest;
+    char *dir = find(getenv("PATH"), name, &rest);
+    char *path = dir != NULL && stat("/proc/self/exe", &own) == 0 ? same_program(dir, &own) : NULL;
+    bool found = path != NULL;
+    free(path);
+    free(dir);
+    return found;
 }
 
 char *which_far_directory(const char *command)

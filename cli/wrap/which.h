@@ -11,6 +11,8 @@
 /* The absolute path of this program: preferably a path in PATH that leads to it, because that stays valid after an
  * update. NULL: see errno. */
 char *which_this_program(void);
+/* Whether PATH leads to this program by its plain name, mcp-interposer. */
+bool which_is_in_path(void);
 /* The directory of PATH that contains this command. NULL: none, or a standard system directory. */
 char *which_far_directory(const char *command);
 /* Makes a path absolute; it need not exist. NULL: out of memory. */

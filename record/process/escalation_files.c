@@ -1,6 +1,7 @@
 #include "record/process/escalation_files.h"
 
 #include "base/clock.h"
+#include "base/write_all.h"
 #include "journal/uid.h"
 #include "record/process/escalation_text.h"
 #include "vault/store/dir.h"
@@ -52,19 +53,6 @@ void escalation_suffix(const struct escalation *e, char ret[ESCALATION_SUFFIX_MA
 
 /* ---- reading and writing in the directory --------------------------------------------------- */
 
-static int write_all(int fd, const struct buf *b)
-{
-    for (size_t done = 0; done < b->n;) {
-        ssize_t n = write(fd, b->p + done, b->n - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return MI_EIO;
-        done += (size_t)n;
-    }
-    return 0;
-}
-
 static int read_all(int dir, const char *name, struct buf *b)
 {
     struct stat st;
@@ -92,7 +80,7 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
     int fd = vault_dir_file(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return MI_EIO;
-    int st = write_all(fd, b);
+    int st = write_all(fd, buf_slice(b));
     if (st == 0 && sync && fsync(fd) != 0)
         st = MI_EIO;
     int e = errno;

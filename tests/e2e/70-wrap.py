@@ -65,6 +65,13 @@ def config(t, place, text):
     return path
 
 
+def backup_of(t, path, vault=None):
+    """Where the backup of a file is (docs/clients.md)."""
+    name = "".join(f"%{b:02X}" if chr(b) in "/%" or b < 0x20 or b > 126 else chr(b)
+                   for b in os.fsencode(os.path.realpath(path)))
+    return (vault or t.home / ".local/state/mcp-interposer") / "Backups" / name
+
+
 def states(r):
     return {d["server"]: d["state"] for d in map(json.loads, r.stdout.splitlines())}
 
@@ -118,9 +125,10 @@ def _(t):
         new = path.read_bytes()
         check(new != old, f"{path.name} was not wrapped")
         eq(stat.S_IMODE(path.stat().st_mode), 0o640, f"mode of {path.name}")
-        backup = path.with_name(path.name + ".mcp-interposer.bak")
+        backup = backup_of(t, path)
         eq(backup.read_bytes(), old, f"the backup of {path.name}")
-        eq(stat.S_IMODE(backup.stat().st_mode), 0o640, f"mode of the backup of {path.name}")
+        eq(stat.S_IMODE(backup.stat().st_mode), 0o600, f"mode of the backup of {path.name}")
+        eq([p.name for p in path.parent.glob(path.name + ".*")], [], "files beside it")
         if parse(path, old) is not None:
             want = expected(parse(path, old), program)
             eq(json.loads(json.dumps(parse(path, new), default=str)), want, f"what a client reads in {path.name}")
@@ -321,7 +329,8 @@ def _(t):
     run(t, "wrap")
     check(link.is_symlink() and os.readlink(link) == "../dotfiles/mcp.json", "the link has changed")
     eq(json.loads(real.read_text())["mcpServers"]["a"]["args"][0], "proxy", "the real file")
-    eq(sorted(p.name for p in real.parent.iterdir()), ["mcp.json", "mcp.json.mcp-interposer.bak"], "beside it")
+    eq(sorted(p.name for p in real.parent.iterdir()), ["mcp.json"], "beside it")
+    eq(backup_of(t, real).read_text(), TEXT, "the backup, by the path of the real file")
     eq(sorted(p.name for p in link.parent.iterdir()), ["mcp.json"], "beside the link")
     run(t, "unwrap")
     eq(real.read_text(), TEXT, "the file")
@@ -335,9 +344,8 @@ def _(t):
     os.chown(path, 1234, 4321)
     path.chmod(0o600)
     run(t, "wrap")
-    for p in (path, path.with_name(".claude.json.mcp-interposer.bak")):
-        st = p.stat()
-        eq((st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)), (1234, 4321, 0o600), f"owner and mode of {p.name}")
+    st = path.stat()
+    eq((st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode)), (1234, 4321, 0o600), "owner and mode")
     run(t, "unwrap")
     eq((path.stat().st_uid, path.read_text()), (1234, TEXT), "afterwards")
 
@@ -428,7 +436,7 @@ def _(t):
     old["numStartups"] = 5
     old["mcpServers"]["b"]["args"] = []  # nothing records that it had none
     eq(json.loads(path.read_text()), old, "what is in it")
-    check(path.with_name(".claude.json.mcp-interposer.bak").exists(), "the backup has gone")
+    check(backup_of(t, path).exists(), "the backup has gone")
     # The next wrap is of another file: its backup is that one.
     text = path.read_text()
     run(t, "wrap")
@@ -440,7 +448,7 @@ def _(t):
 def _(t):
     text = json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}})
     path = config(t, ".claude.json", text)
-    backup = path.with_name(".claude.json.mcp-interposer.bak")
+    backup = backup_of(t, path)
     run(t, "wrap", "a")
     run(t, "wrap", "b")
     eq(backup.read_text(), text, "the backup")
@@ -449,6 +457,123 @@ def _(t):
     run(t, "unwrap", "b")
     check(not backup.exists(), "the backup is still there")
     eq(path.read_text(), text, "the file")
+
+
+@case("a backup beside the file, as older versions made it, is found and removed")
+def _(t):
+    path = config(t, ".claude.json", TEXT)
+    run(t, "wrap")
+    beside = path.with_name(".claude.json.mcp-interposer.bak")
+    backup_of(t, path).rename(beside)
+    run(t, "wrap")
+    check(not backup_of(t, path).exists(), "a second backup was made")
+    run(t, "unwrap")
+    eq((path.read_text(), beside.exists()), (TEXT, False), "the file, and its old backup")
+
+
+@case("the backup is in the vault that the servers are recorded in, and unwrap finds it there")
+def _(t):
+    path = config(t, ".claude.json", TEXT)
+    vault = t.tmp / "elsewhere"
+    run(t, "wrap", "--vault", vault)
+    eq(backup_of(t, path, vault).read_text(), TEXT, "the backup")
+    eq(stat.S_IMODE((vault / "Backups").stat().st_mode), 0o700, "mode of its directory")
+    run(t, "unwrap")
+    eq((path.read_text(), backup_of(t, path, vault).exists()), (TEXT, False), "the file and the backup")
+    long = t.home
+    for _ in range(5):
+        long = long / ("x" * 60)
+    path = config(t, long / "mcp.json", TEXT)
+    r = run(t, "wrap", "-f", path, status=3, stderr=None)
+    check(b"cannot write its backup to " in r.stderr and b": the path of the file is too long" in r.stderr, f"{r.stderr!r}")
+    eq(path.read_text(), TEXT, "a file without a backup")
+
+
+@case("two files never share a backup")
+def _(t):
+    texts = {}
+    for place in ("a/b%2Fc.json", "a%2Fb/c.json", "a/b/c.json", "a/b%c.json", "a/b\u00e4.json"):
+        texts[config(t, place, TEXT.replace("server-a", place.replace("%", "_")))] = None
+    for path in texts:
+        texts[path] = path.read_text()
+    run(t, "wrap", *(x for p in texts for x in ("-f", p)))
+    eq({backup_of(t, p).read_text() for p in texts}, set(texts.values()), "the backups")
+    run(t, "unwrap", *(x for p in texts for x in ("-f", p)))
+    eq({p: p.read_text() for p in texts}, texts, "the files")
+
+
+# --- files in git, and what wrap says -------------------------------------------------------------
+
+@case("a file in a git work tree gets the plain name of the program, and no path of this machine")
+def _(t):
+    bin, far = t.home / "bin", t.home / ".nvm/bin"
+    for d in (bin, far, t.home / "project/sub", t.home / "project/.git"):
+        d.mkdir(parents=True)
+    (bin / "mcp-interposer").symlink_to(os.path.realpath(lib.PROGRAM))
+    (far / "server-a").write_text("#!/bin/sh\n")
+    (far / "server-a").chmod(0o755)
+    env = {"PATH": f"{bin}:{far}:{BARE}", "MCP_INTERPOSER_VAULT": str(t.tmp / "by-environment")}
+    inside = config(t, "project/sub/.cursor/mcp.json", TEXT)
+    outside = config(t, ".cursor/mcp.json", TEXT)
+    cwd = t.home / "project/sub"
+    r = run(t, "wrap", cwd=cwd, env=env)
+    eq(json.loads(inside.read_text())["mcpServers"]["a"],
+       {"command": "mcp-interposer", "args": ["proxy", "--name", "a", "--", "server-a", "x"]}, "inside the work tree")
+    eq(json.loads(outside.read_text())["mcpServers"]["a"]["command"], f"{bin}/mcp-interposer", "outside")
+    check(f"{inside} is in a git work tree: its servers are started by the plain name mcp-interposer"
+          in r.stdout.decode(), f"{r.stdout!r}")
+    eq([p.name for p in inside.parent.iterdir()], ["mcp.json"], "files beside it")
+    run(t, "wrap", cwd=cwd, env=env)
+    run(t, "unwrap", cwd=cwd, env=env)
+    eq((inside.read_text(), outside.read_text()), (TEXT, TEXT), "after unwrapping")
+    # What the user asks for is written.
+    run(t, "wrap", "--vault", t.tmp / "asked", cwd=cwd, env=env)
+    eq(json.loads(inside.read_text())["mcpServers"]["a"]["args"][3:5], ["--vault", str(t.tmp / "asked")], "--vault")
+    run(t, "unwrap", cwd=cwd, env=env)
+    # A work tree of `git worktree` or a submodule has a file .git.
+    (t.home / "project/.git").rmdir()
+    (t.home / "project/.git").write_text("gitdir: elsewhere\n")
+    run(t, "wrap", cwd=cwd, env=env)
+    eq(json.loads(inside.read_text())["mcpServers"]["a"]["command"], "mcp-interposer", "with a file .git")
+    run(t, "unwrap", cwd=cwd, env=env)
+    # PATH leads to another program of this name: the plain name would start that one.
+    (bin / "mcp-interposer").unlink()
+    (bin / "mcp-interposer").write_text("#!/bin/sh\n")
+    (bin / "mcp-interposer").chmod(0o755)
+    r = run(t, "wrap", cwd=cwd, env=env)
+    eq(json.loads(inside.read_text())["mcpServers"]["a"]["command"], os.path.realpath(lib.PROGRAM), "not in PATH")
+    check(b"because PATH does not lead to this program; install it, unwrap and wrap again" in r.stdout, f"{r.stdout!r}")
+
+
+@case("wrap ends with what to do next, and with the deadline of calls")
+def _(t):
+    config(t, ".claude.json", TEXT)
+    config(t, ".cursor/mcp.json", TEXT)
+    config(t, "project/.cursor/mcp.json", TEXT)
+    other = config(t, "other.json", TEXT)
+    last = run(t, "wrap").stdout.decode().splitlines()
+    eq(last[-1], "Restart these clients: claude-code, cursor; undo with: mcp-interposer unwrap", "the last line")
+    check("not answered within 30 s" in last[-3] and "--timeout 10m" in last[-2], f"{last}")
+    check("git" not in "".join(last), f"{last}")
+    check(b"Restart" not in run(t, "wrap").stdout, "advice although nothing was changed")
+    last = run(t, "wrap", "-f", other).stdout.decode().splitlines()
+    eq(last[-1], f"Restart these clients: the client that reads {other}; undo with: mcp-interposer unwrap", "a file")
+    for args in (["wrap", "--list"], ["unwrap", "--dry-run", "-f", other], ["unwrap", "--json", "-f", other]):
+        r = run(t, *args, status=1 if "--dry-run" in args else 0)
+        check(b"Restart" not in r.stdout, f"{args}: {r.stdout!r}")
+    eq(run(t, "unwrap").stdout.decode().splitlines()[-1], "Restart these clients: claude-code, cursor", "of unwrap")
+
+
+@case("a named file without servers is an error that says what was expected")
+def _(t):
+    for text in ("{}", '{"server": {"a": {"command": "b"}}}', ""):
+        path = config(t, "any.json", text)
+        for command in ("wrap", "unwrap"):
+            r = run(t, command, "-f", path, status=3, stderr=None)
+            check(b"any.json: no MCP servers found: expected an object `mcpServers`, " in r.stderr
+                  and b"put `mcp-interposer proxy --` before the server's command by hand" in r.stderr, f"{r.stderr!r}")
+    config(t, ".claude.json", "{}")
+    run(t, "wrap")  # a client without servers is no error
 
 
 lib.main()

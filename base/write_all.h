@@ -1,0 +1,12 @@
+/* write_all.h - writes a whole text to a file, after interruptions and short writes, too.
+ *
+ * Errors    MI_EIO, with errno.
+ * Blocks    as long as the descriptor does. */
+#ifndef MI_BASE_WRITE_ALL_H
+#define MI_BASE_WRITE_ALL_H
+
+#include "base/base.h"
+
+MI_MUST int write_all(int fd, struct slice text);
+
+#endif

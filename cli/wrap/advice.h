@@ -1,0 +1,24 @@
+/* advice.h - what `wrap` tells people after it has changed files: what was written, and what to do next.
+ *
+ * Owns      the texts that were collected.
+ * Errors    out of memory: the advice is not printed.
+ * Blocks    never, apart from printing. */
+#ifndef MI_CLI_WRAP_ADVICE_H
+#define MI_CLI_WRAP_ADVICE_H
+
+#include "cli/frame/out.h"
+
+struct advice {
+    struct buf clients; /* owned; names of those to restart, each once */
+    struct buf lines;   /* owned; whole lines */
+};
+
+void advice_close(struct advice *a);
+/* A file of this client was changed. `path` names the file of an unknown client. */
+void advice_add_client(struct advice *a, const char *client, const char *path);
+/* One line about a file, without its newline. */
+void advice_add_line(struct advice *a, const char *fmt, ...) MI_FORMAT(2, 3);
+/* Prints all of it, and with `wrapped` how to undo it, and which deadline calls have now. */
+void advice_print(struct advice *a, struct out *o, bool wrapped);
+
+#endif

@@ -1,0 +1,152 @@
+#include "cli/wrap/backup.h"
+
+#include "base/write_all.h"
+#include "vault/store/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define PART_MAX 64 /* bytes of the name of an unfinished backup; it has no %, so it is not a path */
+
+/* The name of the backup of this file. */
+static void name_of(const char *path, struct buf *b)
+{
+    for (const char *p = path; *p != '\0'; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '/' || c == '%' || c < 0x20 || c > 126)
+            buf_printf(b, "%%%02X", c);
+        else
+            buf_addc(b, *p);
+    }
+}
+
+static void beside(const char *path, struct buf *b)
+{
+    buf_adds(b, path);
+    buf_adds(b, ".mcp-interposer.bak");
+}
+
+/* A descriptor of the directory of backups, or -1. */
+static int open_directory(const char *vault, bool create, struct buf *error)
+{
+    struct vault_dir dir;
+    if (vault_dir_open(&dir, vault, create, error) < 0)
+        return -1;
+    int fd = vault_dir_sub(dir.fd, VAULT_BACKUPS, create);
+    if (fd < 0)
+        buf_printf(error, "cannot open %s/" VAULT_BACKUPS ": %s", vault, strerror(errno));
+    vault_dir_close(&dir);
+    return fd;
+}
+
+static bool put(int dir, const char *name, struct slice text)
+{
+    char part[PART_MAX];
+    snprintf(part, sizeof part, "%ld.part", (long)getpid());
+    int fd = vault_dir_file(dir, part, O_WRONLY | O_CREAT | O_TRUNC);
+    bool good = fd >= 0 && write_all(fd, text) == 0 && fsync(fd) == 0;
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && good) {
+        good = false;
+        why = errno;
+    }
+    if (good && renameat(dir, part, dir, name) != 0) {
+        good = false;
+        why = errno;
+    }
+    if (!good)
+        (void)unlinkat(dir, part, 0);
+    errno = why;
+    return good;
+}
+
+int backup_make(const char *vault, const char *path, struct slice text, struct buf *error)
+{
+    struct buf name = {0};
+    buf_clear(error);
+    name_of(path, &name);
+    int dir = name.failed ? -1 : open_directory(vault, true, error);
+    int st = name.failed || error->failed ? MI_ENOMEM : dir < 0 ? MI_EIO : 0;
+    if (st == 0 && !put(dir, buf_str(&name), text)) {
+        buf_printf(error, "cannot write its backup to %s/" VAULT_BACKUPS ": %s", vault,
+                   errno == ENAMETOOLONG ? "the path of the file is too long" : strerror(errno));
+        st = MI_EIO;
+    }
+    if (dir >= 0)
+        close(dir);
+    buf_close(&name);
+    return st;
+}
+
+static bool holds(int fd, struct slice text)
+{
+    char part[4096];
+    for (;;) {
+        ssize_t n = read(fd, part, sizeof part);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 && text.n == 0;
+        if ((size_t)n > text.n || memcmp(part, text.p, (size_t)n) != 0)
+            return false;
+        text = (struct slice){text.p + n, text.n - (size_t)n};
+    }
+}
+
+enum backup_content { BACKUP_NONE, BACKUP_SAME, BACKUP_OTHER };
+
+static enum backup_content content(int dir, const char *name, struct slice text)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? BACKUP_NONE : BACKUP_OTHER;
+    bool same = holds(fd, text);
+    close(fd);
+    return same ? BACKUP_SAME : BACKUP_OTHER;
+}
+
+bool backup_exists(const char *vault, const char *path)
+{
+    struct buf name = {0}, error = {0};
+    beside(path, &name);
+    bool found = faccessat(AT_FDCWD, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    buf_clear(&name);
+    name_of(path, &name);
+    int dir = found ? -1 : open_directory(vault, false, &error);
+    found = found || (dir >= 0 && faccessat(dir, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    if (dir >= 0)
+        close(dir);
+    buf_close(&name);
+    buf_close(&error);
+    return found;
+}
+
+static void drop(int dir, const char *name, struct slice text, const char *shown, struct buf *kept)
+{
+    enum backup_content c = content(dir, name, text);
+    if (c == BACKUP_OTHER || (c == BACKUP_SAME && unlinkat(dir, name, 0) != 0)) {
+        buf_clear(kept);
+        buf_adds(kept, shown);
+    }
+}
+
+void backup_drop(const char *vault, const char *path, struct slice text, struct buf *kept)
+{
+    struct buf name = {0}, shown = {0}, error = {0};
+    beside(path, &name);
+    drop(AT_FDCWD, buf_str(&name), text, buf_str(&name), kept);
+    buf_clear(&name);
+    name_of(path, &name);
+    int dir = open_directory(vault, false, &error);
+    buf_printf(&shown, "%s/" VAULT_BACKUPS "/%s", vault, buf_str(&name));
+    if (dir >= 0 && !name.failed) {
+        drop(dir, buf_str(&name), text, buf_str(&shown), kept);
+        close(dir);
+    }
+    buf_close(&name);
+    buf_close(&shown);
+    buf_close(&error);
+}
