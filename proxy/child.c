@@ -65,6 +65,16 @@ static double half_grace(const struct child *c)
     return (double)c->grace_us / 2e6;
 }
 
+/* Another process holds the pipe open, or it is not read. */
+static void end_output(struct child *c)
+{
+    kill(-c->group, SIGKILL);
+    if (c->on_last_output != NULL && !c->on_last_output(c))
+        arm(c, half_grace(c));
+    else
+        child_output_ended(c);
+}
+
 static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
@@ -74,9 +84,10 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
         arm(c, half_grace(c));
         return;
     }
-    send_signal(c, SIGKILL);
+    if (c->last_signal == SIGTERM)
+        send_signal(c, SIGKILL);
     if (c->reaped)
-        child_output_ended(c); /* another process holds the pipe open */
+        end_output(c);
 }
 
 static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
@@ -223,6 +234,12 @@ void child_kill(struct child *c)
     send_signal(c, SIGTERM);
     kill(-c->group, SIGCONT); /* a stopped process can handle SIGTERM only then */
     arm(c, half_grace(c));
+}
+
+void child_extend(struct child *c)
+{
+    if (ev_is_active(&c->kill_timer) || ev_is_pending(&c->kill_timer))
+        arm(c, half_grace(c));
 }
 
 void child_output_ended(struct child *c)

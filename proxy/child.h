@@ -40,6 +40,8 @@ struct child {
     /* All may be NULL. on_finished comes last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
+    /* The process is gone, but its output has not ended. False: ask again after half the grace, it is not read now. */
+    bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;
 };
@@ -55,6 +57,8 @@ MI_MUST int child_start(struct child *c, char *const argv[], struct child_pipes 
 void child_stop(struct child *c); /* SIGTERM at half the grace, SIGKILL at the grace */
 /* SIGTERM now, SIGKILL after half the grace. */
 void child_kill(struct child *c);
+/* The time until the next signal starts again: this process, and maybe the child, did not run. */
+void child_extend(struct child *c);
 void child_output_ended(struct child *c); /* to be called when its stdout is read to the end */
 /* After the process is finished: SIGKILL to the rest of its group, SIGTERM to processes adopted from it. `spare`: see
  * child_sweep(). */

@@ -5,7 +5,8 @@
  *   server_process.c the server process: started, connected, ended
  *   restart.c        the next process: what it gets, and what the last one leaves
  *   server.c         reports events to the state machine and carries out what is decided
- *   turn.c           the end of a loop turn: publish, then write
+ *   turn.c           a loop turn: whether it came in time; at its end, publish, then write
+ *   stall.c          whether this process ran: pure
  *
  * Owns      see the fields. One struct proxy in a process.
  * Blocks    never. */
@@ -17,13 +18,16 @@
 #include "proxy/relay.h"
 #include "proxy/run.h"
 #include "proxy/server_state.h"
+#include "proxy/stall.h"
 #include "proxy/stderr_relay.h"
 #include "record/recorder.h"
 
 struct proxy {
     const struct proxy_config *cfg;
     struct ev_loop *loop;
+    ev_check turn_start;
     ev_prepare turn_end;
+    struct stall stall;
     ev_signal signals[3];
     int exit_status; /* of this program, as far as it is known */
 
@@ -35,7 +39,7 @@ struct proxy {
 
     /* the session between client and server */
     struct traffic traffic;
-    ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
+    ev_timer deadline_timer; /* never later than the next deadline; inactive if there is none */
     struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr; /* the server's stderr */
     struct stderr_relay stderr_relay; /* our stderr */
@@ -75,6 +79,8 @@ void server_open(struct proxy *p, const sigset_t *mask);
 /* An event moves the state machine, and the actions that it returns are carried out. */
 void server_event(struct proxy *p, enum server_event e);
 
+/* This process did not run, or the server was not read: what is timed for the server is timed from now. */
+void server_extend(struct proxy *p);
 /* Pauses reading, or continues it, as the recorder, the session and the state of the server require. */
 void server_hold_reading(struct proxy *p);
 /* The client closed its output. */
@@ -94,5 +100,8 @@ void server_own_answer(void *owner, const struct rpc *m);
 /* ---- turn.c ---- */
 
 void turn_open(struct proxy *p);
+/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline is believed: after a
+ * pause of this process the timers are due before the pipes are read. */
+void turn_use_pipes(struct proxy *p);
 
 #endif

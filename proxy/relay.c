@@ -131,17 +131,16 @@ static void read_turn(struct relay *r)
 {
     read_lines(r);
     watch_line(r);
+    if (outbox_bytes(r->box) >= RELAY_HIGH && !r->full) {
+        r->full = true;
+        set_reading(r);
+    }
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
-    struct relay *r = w->data;
-    read_turn(r);
-    if (outbox_bytes(r->box) >= RELAY_HIGH && !r->full) {
-        r->full = true;
-        set_reading(r);
-    }
+    read_turn(w->data);
 }
 
 void relay_read_available(struct relay *r)
@@ -234,6 +233,11 @@ void relay_hold(struct relay *r, bool hold)
 {
     r->held = hold;
     set_reading(r);
+}
+
+bool relay_is_paused(const struct relay *r)
+{
+    return r->in.fd >= 0 && !r->ended && (r->held || r->full);
 }
 
 void relay_flush(struct relay *r)

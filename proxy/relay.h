@@ -68,6 +68,8 @@ void relay_end_priority(struct relay *r);
 /* Reads what is available now, at most RELAY_TURN bytes. Used before reading stops. */
 void relay_read_available(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
+/* The peer may have sent something, but is not read now. */
+bool relay_is_paused(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */
 void relay_flush(struct relay *r);
 

@@ -131,14 +131,26 @@ void server_hold_reading(struct proxy *p)
     relay_hold(&p->server_stderr, p->holding);
 }
 
-static void enter_state(struct proxy *p, int64_t now_us)
+static void set_state_timer(struct proxy *p, int64_t now_us)
 {
     int64_t us = server_state_timeout_us(&p->machine, now_us);
-    server_hold_reading(p);
     ev_timer_stop(p->loop, &p->state_timer);
     p->state_timer.repeat = (double)us / 1e6;
     if (us > 0)
         ev_timer_again(p->loop, &p->state_timer);
+}
+
+static void enter_state(struct proxy *p, int64_t now_us)
+{
+    server_hold_reading(p);
+    set_state_timer(p, now_us);
+}
+
+void server_extend(struct proxy *p)
+{
+    int64_t now_us = clock_mono_us();
+    server_state_extend(&p->machine, now_us);
+    set_state_timer(p, now_us);
 }
 
 MI_MUST static unsigned decide(struct proxy *p, enum server_event e)
@@ -164,8 +176,16 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
+    enum server_state before = p->machine.state;
+    turn_use_pipes(p);
+    if (p->machine.state != before)
+        return; /* what was read has set the timer of the next state */
+    if (relay_is_paused(&p->relay[ROW_S2C]))
+        server_state_extend(&p->machine, clock_mono_us());
     size_t unread = outbox_bytes(&p->traffic.out[ROW_S2C]);
     unsigned todo = decide(p, SERVER_EV_TIMEOUT);
+    if (p->machine.state == before)
+        set_state_timer(p, clock_mono_us());
     if (todo & SERVER_DO_KILL)
         log_warn("%s: server=%s",
                  p->machine.cause == SERVER_CAUSE_CLOSED
@@ -282,6 +302,15 @@ static void on_server_signalled(struct child *c, int sig)
              server_name_of(p));
 }
 
+/* While the session goes on, its last messages wait until the client reads. */
+static bool on_server_last_output(struct child *c)
+{
+    struct proxy *p = c->data;
+    turn_use_pipes(p);
+    return !relay_is_paused(&p->relay[ROW_S2C]) ||
+           (p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED);
+}
+
 static void on_server_finished(struct child *c)
 {
     struct proxy *p = c->data;
@@ -298,6 +327,7 @@ void server_open(struct proxy *p, const sigset_t *mask)
     p->child.data = p;
     p->child.on_exit = on_server_exit;
     p->child.on_kill = on_server_signalled;
+    p->child.on_last_output = on_server_last_output;
     p->child.on_finished = on_server_finished;
     server_state_open(&p->machine, p->cfg->restarts, p->cfg->grace_us,
                       deadline_of(p->cfg->deadlines, 0, slice_of("initialize"), (struct slice){0}));

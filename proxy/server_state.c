@@ -220,8 +220,8 @@ static struct cell look_up(const struct server_machine *s, enum server_event e, 
     struct cell c = table[s->state][e];
     if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
-    if (s->state == SERVER_INITIALIZING_DRAINING && e == SERVER_EV_TIMEOUT &&
-        now_us < s->initialize_due_us)
+    if ((s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING) &&
+        e == SERVER_EV_TIMEOUT && now_us < s->initialize_due_us)
         return (struct cell){0};
     if (server_state_is_draining(s) && e == SERVER_EV_SIGNAL && !must_kill_now(s, now_us))
         c.todo &= ~(unsigned)KILL;
@@ -276,6 +276,11 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     default:
         return 0;
     }
+}
+
+void server_state_extend(struct server_machine *s, int64_t now_us)
+{
+    s->initialize_due_us = now_us + s->initialize_us;
 }
 
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,

@@ -132,6 +132,9 @@ MI_MUST unsigned server_state_event(struct server_machine *s, enum server_event 
 /* Report TIMEOUT after this time in a state, and again while the state does not change; 0: never. */
 int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us);
 
+/* The deadline of a repeated initialize starts again: the server's output was not read, or this process did not run. */
+void server_state_extend(struct server_machine *s, int64_t now_us);
+
 /* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
 bool server_state_holds_client(const struct server_machine *s);
 /* The client closed its output and awaits answers. */

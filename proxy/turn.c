@@ -1,10 +1,16 @@
-/* turn.c - the end of a loop turn: publish the messages that it has read, write them, set the deadline timer. */
+/* turn.c - a loop turn. Its start: did it come in time? Its end: publish the messages that it has read, write them, set
+ * the deadline timer. */
 #include "proxy/live.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"
+
+/* While a deadline runs, the loop turns at least this often: then a longer pause of this process is noticed, and only a
+ * shorter one is taken for time in which the server did not answer. */
+#define TICK_US 1000000
+#define READS_MAX 4 /* of RELAY_TURN bytes each: together the largest pipe */
 
 /* Answers that are in the journal are delivered; the server gets nothing more. */
 static void stop_recording(struct proxy *p)
@@ -47,6 +53,8 @@ static void watch_deadlines(struct proxy *p)
 {
     ev_timer *w = &p->deadline_timer;
     int64_t next = expire_next_us(&p->traffic);
+    if (next > TICK_US)
+        next = TICK_US;
     if (next < 0 || (ev_is_active(w) && ev_timer_remaining(p->loop, w) <= (double)next / 1e6))
         return;
     ev_timer_stop(p->loop, w);
@@ -55,12 +63,66 @@ static void watch_deadlines(struct proxy *p)
     take_cpu_base(p);
 }
 
+/* Deadlines are paused while the server is not read. */
+static void watch_reading(struct proxy *p)
+{
+    bool not_reading = relay_is_paused(&p->relay[ROW_S2C]);
+    if (expire_not_reading(&p->traffic, not_reading) && !not_reading)
+        server_extend(p);
+}
+
+void turn_use_pipes(struct proxy *p)
+{
+    relay_flush(&p->relay[ROW_C2S]);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
+            relay_read_available(&p->relay[i]);
+    watch_reading(p);
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
+    turn_use_pipes(p);
     expire_due(&p->traffic); /* the end of the turn sets the timer again */
 }
+
+/* ---- the start ------------------------------------------------------------------------------ */
+
+static int64_t sooner(int64_t us, struct ev_loop *loop, ev_timer *w)
+{
+    if (!ev_is_active(w))
+        return us;
+    int64_t left = (int64_t)(ev_timer_remaining(loop, w) * 1e6);
+    left = left > 0 ? left : 0;
+    return us < 0 || left < us ? left : us;
+}
+
+/* The next turn begins when one of these timers is due, at the latest. */
+static void expect_next_turn(struct proxy *p)
+{
+    int64_t us = sooner(-1, p->loop, &p->deadline_timer);
+    us = sooner(us, p->loop, &p->state_timer);
+    stall_wait(&p->stall, sooner(us, p->loop, &p->child.kill_timer));
+}
+
+/* Comes before the callbacks of timers that are due. */
+static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct proxy *p = w->data;
+    int64_t us = stall_wake(&p->stall, clock_mono_us());
+    if (us == 0)
+        return;
+    log_info("this process did not run for %.1f s", (double)us / 1e6);
+    if (timers_skip(&p->traffic.timers, us, recorder_now_us(p->recorder))) {
+        server_extend(p);
+        child_extend(&p->child);
+    }
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
 
 /* Messages are released to be written only when they are in the journal. */
 static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
@@ -75,12 +137,15 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
     }
     p->holding = result == RECORDER_HOLD;
     server_hold_reading(p);
-    if (!p->holding) {
+    if (p->holding) {
+        watch_reading(p);
+    } else {
         outbox_release(&p->handshake_box);
         for (int i = 0; i < 2; i++) {
             outbox_release(&p->traffic.out[i]);
             relay_flush(&p->relay[i]);
         }
+        watch_reading(p);
         watch_deadlines(p);
         server_check_answers(p);
         if (p->relay[ROW_C2S].ended && p->relay[ROW_C2S].priority == NULL &&
@@ -88,10 +153,16 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
             relay_close_out(&p->relay[ROW_C2S]);
     }
     server_check_flushed(p);
+    expect_next_turn(p);
 }
 
 void turn_open(struct proxy *p)
 {
+    stall_open(&p->stall, clock_mono_us());
+    ev_check_init(&p->turn_start, on_turn_start);
+    ev_set_priority(&p->turn_start, EV_MAXPRI);
+    p->turn_start.data = p;
+    ev_check_start(p->loop, &p->turn_start);
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->deadline_timer, on_deadline);
     p->turn_end.data = p->deadline_timer.data = p;

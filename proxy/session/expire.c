@@ -110,6 +110,15 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
+    timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
         expire(t, p, now);
+}
+
+bool expire_not_reading(struct traffic *t, bool not_reading)
+{
+    if (not_reading == ((t->timers.paused & TIMERS_SERVER_NOT_READ) != 0))
+        return false;
+    timers_pause(&t->timers, TIMERS_SERVER_NOT_READ, not_reading, journal_now_us(t->journal));
+    return true;
 }

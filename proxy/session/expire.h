@@ -10,7 +10,12 @@
 /* Starts the timers of requests that have been written since the last call. Returns the microseconds until
  * expire_due() must be called; -1: no call is needed. */
 int64_t expire_next_us(struct traffic *t);
-/* Answers each request whose deadline has passed, and cancels it at the server. */
+/* Answers each request whose deadline has passed, and cancels it at the server. Before this call, what the server has
+ * written must be read, and the owner calls expire_not_reading(). */
 void expire_due(struct traffic *t);
+
+/* The server's output is not read now, or is read again: deadlines are paused meanwhile. Called whenever that may have
+ * changed; true: it has. */
+bool expire_not_reading(struct traffic *t, bool not_reading);
 
 #endif

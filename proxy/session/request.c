@@ -21,7 +21,7 @@ int request_open(struct traffic *t, const struct message *x, struct pending **re
 
 void request_pause_deadlines(struct traffic *t, int64_t now_us)
 {
-    timers_pause(&t->timers, true, now_us);
+    timers_pause(&t->timers, TIMERS_CLIENT_ASKED, true, now_us);
 }
 
 static void stop_timer(struct traffic *t, enum row_direction dir, struct pending *p)
@@ -29,7 +29,8 @@ static void stop_timer(struct traffic *t, enum row_direction dir, struct pending
     if (dir == ROW_C2S && !p->cancelled)
         timers_remove(&t->timers, p);
     else if (dir == ROW_S2C && !p->cancelled && t->open[ROW_S2C].open.count == 1)
-        timers_pause(&t->timers, false, journal_now_us(t->journal)); /* no other is pending */
+        timers_pause(&t->timers, TIMERS_CLIENT_ASKED, false,
+                     journal_now_us(t->journal)); /* no other is pending */
 }
 
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p)

@@ -6,19 +6,19 @@
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us)
 {
-    *t = (struct timers){.rules = rules, .max_us = max_us, .paused_at_us = -1};
+    *t = (struct timers){.rules = rules, .max_us = max_us, .fair_us = -2 * TIMERS_FAIR_US};
 }
 
 void timers_close(struct timers *t)
 {
     free(t->heap);
-    *t = (struct timers){.paused_at_us = -1};
+    *t = (struct timers){0};
 }
 
 /* The time without pauses, which the timers count. */
 static int64_t elapsed_us(const struct timers *t, int64_t now_us)
 {
-    return (t->paused_at_us >= 0 ? t->paused_at_us : now_us) - t->paused_total_us;
+    return (t->paused != 0 ? t->paused_at_us : now_us) - t->paused_total_us;
 }
 
 /* ---- the heap ------------------------------------------------------------------------------- */
@@ -76,14 +76,28 @@ static int grow(struct timers *t)
     return 0;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t due_by_rules(const struct timers *t, const struct pending *p)
+{
+    if (p->written_us == 0)
+        return later(p->started_us, t->last_read_us) + p->timeout_us;
+    int64_t us = p->started_us + p->timeout_us;
+    return t->max_us > 0 ? earlier(us, p->first_started_us + t->max_us) : us;
+}
+
 /* Its deadline in elapsed_us(). It never becomes earlier, so the heap may hold an older value. */
 static int64_t due(const struct timers *t, const struct pending *p)
 {
-    if (p->written_us == 0)
-        return (p->started_us > t->last_read_us ? p->started_us : t->last_read_us) + p->timeout_us;
-    int64_t us = p->started_us + p->timeout_us;
-    int64_t last_us = p->first_started_us + t->max_us;
-    return t->max_us > 0 && last_us < us ? last_us : us;
+    return later(due_by_rules(t, p), t->fair_us + earlier(p->timeout_us, TIMERS_FAIR_US));
 }
 
 int timers_add(struct timers *t, struct pending *p, int64_t now_us)
@@ -146,14 +160,32 @@ void timers_progress(struct timers *t, struct pending *p, int64_t now_us)
         p->started_us = elapsed_us(t, now_us);
 }
 
-void timers_pause(struct timers *t, bool pause, int64_t now_us)
+static bool grant_fair_time(struct timers *t, int64_t now_us)
 {
-    if (pause && t->paused_at_us < 0) {
+    int64_t now = elapsed_us(t, now_us);
+    if (now - t->fair_us < 2 * TIMERS_FAIR_US)
+        return false;
+    t->fair_us = now;
+    return true;
+}
+
+void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us)
+{
+    unsigned before = t->paused;
+    t->paused = pause ? before | why : before & ~(unsigned)why;
+    if (before == 0 && t->paused != 0) {
         t->paused_at_us = now_us;
-    } else if (!pause && t->paused_at_us >= 0) {
+    } else if (before != 0 && t->paused == 0) {
         t->paused_total_us += now_us - t->paused_at_us;
-        t->paused_at_us = -1;
+        (void)grant_fair_time(t, now_us);
     }
+}
+
+bool timers_skip(struct timers *t, int64_t us, int64_t now_us)
+{
+    if (t->paused == 0)
+        t->paused_total_us += us;
+    return grant_fair_time(t, now_us);
 }
 
 void timers_server_away(struct timers *t, bool away, int64_t now_us)
@@ -178,8 +210,8 @@ struct pending *timers_due(struct timers *t, int64_t now_us)
 
 int64_t timers_next(const struct timers *t, int64_t now_us)
 {
-    if (t->n == 0 || t->paused_at_us >= 0)
-        return -1; /* timers_pause(false) is followed by another call */
+    if (t->n == 0 || t->paused != 0)
+        return -1; /* the end of a pause is followed by another call */
     int64_t now = elapsed_us(t, now_us);
     return t->heap[0]->due_us > now ? t->heap[0]->due_us - now : 0;
 }

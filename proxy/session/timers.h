@@ -1,9 +1,14 @@
 /* timers.h - the deadlines of the client's requests.
  *
  * A timer is started when the request's last byte has been written to the server, and restarted by each progress
- * notification; the timer of --max-timeout is started only once. All timers are paused while a request of the server
- * waits for the client: a user may be thinking (mcp-wire.md 6.1). A request that the server does not read has a
+ * notification; the timer of --max-timeout is started only once. A request that the server does not read has a
  * deadline as well, counted from the last moment at which the server read a byte.
+ *
+ * Only time in which the server could answer is counted. All timers are paused while a request of the server waits for
+ * the client, because a user may be thinking (mcp-wire.md 6.1), and while the server's output is not read. Time in
+ * which this process did not run is skipped. After a pause, and after skipped time, no deadline passes within
+ * TIMERS_FAIR_US, or within its timeout if that is shorter: the server may have been stopped as well. This is granted
+ * once in 2 * TIMERS_FAIR_US of counted time, so that short pauses cannot put off a deadline forever.
  *
  * The heap is lazy: restarting a timer does not move its request. When the old time comes, the deadline is computed
  * again.
@@ -18,6 +23,14 @@
 #include "proxy/session/deadline.h"
 #include "proxy/session/pending.h"
 
+#define TIMERS_FAIR_US 1000000
+
+/* Why timers are paused, as bits. */
+enum timers_why {
+    TIMERS_CLIENT_ASKED = 1 << 0,    /* a request of the server waits for the client */
+    TIMERS_SERVER_NOT_READ = 1 << 1, /* its output is not read: the client, or the record, is behind */
+};
+
 struct timers {
     const struct deadlines *rules; /* borrowed; NULL: no deadlines */
     int64_t max_us;                /* of --max-timeout; 0: none */
@@ -27,8 +40,10 @@ struct timers {
     uint64_t server_messages;  /* valid messages of the server; the owner counts them */
     uint64_t written;          /* bytes that the server has read */
     int64_t last_read_us;      /* when it last read some, without the time of pauses */
-    int64_t paused_total_us;   /* length of all earlier pauses */
-    int64_t paused_at_us;      /* start of this pause; -1: not paused */
+    unsigned paused;           /* enum timers_why; 0: not paused */
+    int64_t paused_at_us;      /* start of this pause */
+    int64_t paused_total_us;   /* length of all earlier pauses, and skipped time */
+    int64_t fair_us;           /* when TIMERS_FAIR_US was last granted, without the time of pauses */
     bool server_away;          /* no server process reads */
 };
 
@@ -44,8 +59,10 @@ void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
 /* The server has read `written` bytes in total: starts timers. */
 void timers_written(struct timers *t, uint64_t written, int64_t now_us);
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
-/* Pauses all timers, or lets them continue. */
-void timers_pause(struct timers *t, bool pause, int64_t now_us);
+/* Pauses all timers for this reason, or ends the reason: they continue when none is left. */
+void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);
+/* This process did not run for `us` microseconds until now. True: TIMERS_FAIR_US was granted. */
+bool timers_skip(struct timers *t, int64_t us, int64_t now_us);
 /* No server reads: one process is being stopped and the next one is not ready. Requests that wait for the next one
  * keep their deadline, which is counted again from the moment when it is ready. */
 void timers_server_away(struct timers *t, bool away, int64_t now_us);

@@ -409,6 +409,20 @@ static void test_server_state_signal_after_half_the_grace_of_draining_kills(void
     check_signal(GRACE / 2, true);
 }
 
+static void test_server_state_extend_starts_the_deadline_of_initialize_again(void **state)
+{
+    (void)state;
+    static const enum server_state states[] = {SERVER_INITIALIZING, SERVER_INITIALIZING_DRAINING};
+    for (size_t i = 0; i < MI_COUNT(states); i++) {
+        struct server_machine s = machine_in(states[i]);
+        server_state_extend(&s, NOW);
+        assert_int_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us - 1), 0);
+        assert_int_equal(s.state, states[i]);
+        assert_int_not_equal(server_state_event(&s, SERVER_EV_TIMEOUT, NOW + s.initialize_us), 0);
+        assert_int_equal(s.cause, SERVER_CAUSE_HUNG);
+    }
+}
+
 static void test_server_state_draining_continues_after_initialize_of_the_new_process(void **state)
 {
     (void)state;
@@ -526,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_server_state_restarts_are_counted_when_the_ring_wraps_around),
         cmocka_unit_test(test_server_state_signal_prevents_a_restart),
         cmocka_unit_test(test_server_state_signal_after_half_the_grace_of_draining_kills),
+        cmocka_unit_test(test_server_state_extend_starts_the_deadline_of_initialize_again),
         cmocka_unit_test(test_server_state_draining_continues_after_initialize_of_the_new_process),
         cmocka_unit_test(test_server_state_initialize_keeps_its_deadline_after_stdin_is_closed),
         cmocka_unit_test(test_server_state_initialize_deadline_applies_while_draining),

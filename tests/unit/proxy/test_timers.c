@@ -123,17 +123,81 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     struct row *r = row_make("100ms", 0);
     struct pending *p = row_add(r, "tools/call", 0);
     timers_written(&r->timers, 10, 10 * MS);
-    timers_pause(&r->timers, true, 60 * MS);
-    timers_pause(&r->timers, true, 90 * MS); /* a second request during the pause changes nothing */
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 60 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 90 * MS); /* a second request during the pause changes nothing */
     assert_null(timers_due(&r->timers, 100000 * MS));
     assert_int_equal(timers_next(&r->timers, 100000 * MS), -1);
-    timers_pause(&r->timers, false, 1060 * MS);
-    timers_pause(&r->timers, false, 1090 * MS);
-    check_due(r, p, 1110 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1060 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1090 * MS);
     struct pending *q = row_add(r, "tools/call", 1100 * MS);
     timers_written(&r->timers, 20, 1100 * MS);
+    check_due(r, p, 1160 * MS); /* not 1110: the server may need time to go on */
     row_remove(r, p);
     check_due(r, q, 1200 * MS);
+    row_free(r);
+}
+
+static void test_timers_pause_while_the_server_is_not_read(void **state)
+{
+    (void)state;
+    struct row *r = row_make("5s", 6000 * MS);
+    struct pending *p = row_add(r, "tools/call", 0);
+    timers_written(&r->timers, 10, 0);
+    timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, 1000 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 1500 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 2000 * MS); /* the other reason is left */
+    assert_null(timers_due(&r->timers, 100000 * MS));
+    assert_int_equal(timers_next(&r->timers, 100000 * MS), -1);
+    timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, 11000 * MS);
+    timers_progress(&r->timers, p, 12000 * MS);
+    check_due(r, p, 16000 * MS); /* --max-timeout stands still as well */
+    row_free(r);
+}
+
+static void test_timers_short_pauses_do_not_put_off_a_deadline_forever(void **state)
+{
+    (void)state;
+    struct row *r = row_make("5s", 0);
+    struct pending *p = row_add(r, "tools/call", 0);
+    timers_written(&r->timers, 10, 0);
+    int64_t now = 0;
+    for (int i = 0; i < 59; i++) { /* of each 200 ms, half is a pause */
+        timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, now + 100 * MS);
+        now += 200 * MS;
+        timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, now);
+        if (i < 49)
+            assert_null(timers_due(&r->timers, now));
+    }
+    assert_ptr_equal(timers_due(&r->timers, now), p);
+    row_free(r);
+}
+
+static void test_timers_skip_time_in_which_the_process_did_not_run(void **state)
+{
+    (void)state;
+    struct row *r = row_make("5s,ping=400ms", 0);
+    struct pending *p = row_add(r, "tools/call", 0);
+    struct pending *q = row_add(r, "ping", 0);
+    timers_written(&r->timers, 20, 0);
+    assert_true(timers_skip(&r->timers, 60000 * MS, 60390 * MS));
+    check_due(r, q, 60790 * MS); /* its whole timeout again, as that is less than a second */
+    row_remove(r, q);
+    assert_false(timers_skip(&r->timers, 1000 * MS, 63000 * MS)); /* soon after: only skipped */
+    assert_true(timers_skip(&r->timers, 7000 * MS, 72800 * MS));
+    check_due(r, p, 73800 * MS); /* not 73000: a second at least */
+    row_free(r);
+}
+
+static void test_timers_skip_nothing_during_a_pause(void **state)
+{
+    (void)state;
+    struct row *r = row_make("5s", 0);
+    struct pending *p = row_add(r, "tools/call", 0);
+    timers_written(&r->timers, 10, 0);
+    timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, true, 1000 * MS);
+    (void)timers_skip(&r->timers, 60000 * MS, 62000 * MS); /* it belongs to the pause */
+    timers_pause(&r->timers, TIMERS_SERVER_NOT_READ, false, 63000 * MS);
+    check_due(r, p, 67000 * MS);
     row_free(r);
 }
 
@@ -141,10 +205,10 @@ static void test_timers_request_added_during_a_pause_has_its_full_time(void **st
 {
     (void)state;
     struct row *r = row_make("100ms", 0);
-    timers_pause(&r->timers, true, 10 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 10 * MS);
     struct pending *p = row_add(r, "ping", 20 * MS);
     timers_written(&r->timers, 10, 30 * MS);
-    timers_pause(&r->timers, false, 40 * MS);
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 40 * MS);
     check_due(r, p, 140 * MS);
     row_free(r);
 }
@@ -254,11 +318,9 @@ static void test_timers_deadlines_apply_while_no_server_runs(void **state)
 
 /* ---- against a list -------------------------------------------------------------------------- */
 
-/* When it is due by the rules of timers.h; -1: never. */
-static int64_t model_due(const struct row *r, const struct pending *p)
+/* When it is due by the rules of timers.h but the last. */
+static int64_t model_due_unfairly(const struct row *r, const struct pending *p)
 {
-    if (p->timeout_us == 0)
-        return -1;
     if (p->written_us == 0)
         return (p->started_us > r->timers.last_read_us ? p->started_us : r->timers.last_read_us) +
                p->timeout_us;
@@ -266,6 +328,16 @@ static int64_t model_due(const struct row *r, const struct pending *p)
     if (r->timers.max_us > 0 && due > p->first_started_us + r->timers.max_us)
         due = p->first_started_us + r->timers.max_us;
     return due;
+}
+
+/* When it is due by the rules of timers.h; -1: never. */
+static int64_t model_due(const struct row *r, const struct pending *p)
+{
+    int64_t fair = p->timeout_us < TIMERS_FAIR_US ? p->timeout_us : TIMERS_FAIR_US;
+    int64_t due = model_due_unfairly(r, p);
+    if (p->timeout_us == 0)
+        return -1;
+    return due > r->timers.fair_us + fair ? due : r->timers.fair_us + fair;
 }
 
 static int64_t model_first(const struct row *r)
@@ -297,17 +369,21 @@ static void test_timers_become_due_in_order(void **state)
     size_t n = 0;
     for (int step = 0; step < (unit_slow() ? 3000 : 30000); step++) {
         now += (int64_t)unit_random(&random, 5000);
-        switch (unit_random(&random, 8)) {
+        switch (unit_random(&random, 9)) {
         case 6: /* the server is killed, and a new process starts */
             timers_server_away(&r->timers, true, now);
             if (unit_random(&random, 2) == 0)
                 timers_restart(&r->timers, r->oldest, now);
             timers_server_away(&r->timers, false, now);
             break;
-        case 7: /* a user is asked */
-            timers_pause(&r->timers, true, now);
+        case 8: /* this process did not run */
             now += (int64_t)unit_random(&random, 50000);
-            timers_pause(&r->timers, false, now);
+            (void)timers_skip(&r->timers, (int64_t)unit_random(&random, 5000), now);
+            break;
+        case 7: /* a user is asked */
+            timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, now);
+            now += (int64_t)unit_random(&random, 50000);
+            timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, now);
             break;
         case 0:
         case 1:
@@ -354,6 +430,10 @@ int main(void)
         cmocka_unit_test(test_timers_unread_request_has_a_deadline),
         cmocka_unit_test(test_timers_progress_restarts_the_timer_but_not_the_maximum),
         cmocka_unit_test(test_timers_pause_while_a_server_request_is_pending),
+        cmocka_unit_test(test_timers_pause_while_the_server_is_not_read),
+        cmocka_unit_test(test_timers_short_pauses_do_not_put_off_a_deadline_forever),
+        cmocka_unit_test(test_timers_skip_time_in_which_the_process_did_not_run),
+        cmocka_unit_test(test_timers_skip_nothing_during_a_pause),
         cmocka_unit_test(test_timers_request_added_during_a_pause_has_its_full_time),
         cmocka_unit_test(test_timers_request_without_a_deadline_is_never_due),
         cmocka_unit_test(test_timers_request_that_waits_for_a_user_has_only_the_maximum),

@@ -1,0 +1,27 @@
+/* stall.h - notices that this process did not run: it was stopped (SIGSTOP), frozen with its container, or got no
+ * processor.
+ *
+ * A loop turn lasts until the next timer is due, at the latest. One that lasts longer by STALL_US or more has stalled.
+ *
+ * Owns      nothing.
+ * Units     microseconds of a monotonic clock, passed in.
+ * Blocks    never. Pure: no loop, no clock. */
+#ifndef MI_PROXY_STALL_H
+#define MI_PROXY_STALL_H
+
+#include "base/base.h"
+
+#define STALL_US 100000
+
+struct stall {
+    int64_t woke_us; /* when this turn began */
+    int64_t most_us; /* how long it lasts at most; -1: no timer is active */
+};
+
+void stall_open(struct stall *s, int64_t now_us);
+/* The loop waits for at most most_us since this turn began; -1: no timer is active. */
+void stall_wait(struct stall *s, int64_t most_us);
+/* The next turn begins. Returns the time in which the process did not run, although a timer was due; else 0. */
+int64_t stall_wake(struct stall *s, int64_t now_us);
+
+#endif
