@@ -6,6 +6,7 @@
  *   restart.c        the next process: what it gets, and what the last one leaves
  *   server.c         reports events to the state machine and carries out what is decided
  *   turn.c           a loop turn: whether it came in time; at its end, publish, then write
+ *   pipes.c          the pipes are read before a deadline is believed
  *   stall.c          whether this process ran: pure
  *
  * Owns      see the fields. One struct proxy in a process.
@@ -39,7 +40,7 @@ struct proxy {
 
     /* the session between client and server */
     struct traffic traffic;
-    ev_timer deadline_timer; /* never later than the next deadline; inactive if there is none */
+    ev_timer deadline_timer;    /* never later than the next deadline; inactive if there is none */
     struct relay relay[2];      /* [ROW_C2S], [ROW_S2C] */
     struct relay server_stderr; /* the server's stderr */
     struct stderr_relay stderr_relay; /* our stderr */
@@ -97,11 +98,16 @@ bool server_hung(void *owner, const struct pending *q, int64_t waited_us, struct
 /* A callback of the session: the server answered a request of the interposer. */
 void server_own_answer(void *owner, const struct rpc *m);
 
+/* ---- pipes.c ---- */
+
+/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline is believed: after a
+ * pause of this process the timers are due before the pipes are read. */
+void pipes_use(struct proxy *p);
+/* Pauses the deadlines while the server is not read. True: it is read again. */
+bool pipes_watch_reading(struct proxy *p);
+
 /* ---- turn.c ---- */
 
 void turn_open(struct proxy *p);
-/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline is believed: after a
- * pause of this process the timers are due before the pipes are read. */
-void turn_use_pipes(struct proxy *p);
 
 #endif

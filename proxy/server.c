@@ -177,7 +177,7 @@ static void on_state_timer(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     enum server_state before = p->machine.state;
-    turn_use_pipes(p);
+    pipes_use(p);
     if (p->machine.state != before)
         return; /* what was read has set the timer of the next state */
     if (relay_is_paused(&p->relay[ROW_S2C]))
@@ -306,7 +306,7 @@ static void on_server_signalled(struct child *c, int sig)
 static bool on_server_last_output(struct child *c)
 {
     struct proxy *p = c->data;
-    turn_use_pipes(p);
+    pipes_use(p);
     return !relay_is_paused(&p->relay[ROW_S2C]) ||
            (p->machine.state != SERVER_EXITED && p->machine.state != SERVER_KILLED);
 }

@@ -10,7 +10,6 @@
 /* While a deadline runs, the loop turns at least this often: then a longer pause of this process is noticed, and only a
  * shorter one is taken for time in which the server did not answer. */
 #define TICK_US 1000000
-#define READS_MAX 4 /* of RELAY_TURN bytes each: together the largest pipe */
 
 /* Answers that are in the journal are delivered; the server gets nothing more. */
 static void stop_recording(struct proxy *p)
@@ -63,28 +62,17 @@ static void watch_deadlines(struct proxy *p)
     take_cpu_base(p);
 }
 
-/* Deadlines are paused while the server is not read. */
 static void watch_reading(struct proxy *p)
 {
-    bool not_reading = relay_is_paused(&p->relay[ROW_S2C]);
-    if (expire_not_reading(&p->traffic, not_reading) && !not_reading)
+    if (pipes_watch_reading(p))
         server_extend(p);
-}
-
-void turn_use_pipes(struct proxy *p)
-{
-    relay_flush(&p->relay[ROW_C2S]);
-    for (int i = 0; i < 2; i++)
-        for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
-            relay_read_available(&p->relay[i]);
-    watch_reading(p);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct proxy *p = w->data;
-    turn_use_pipes(p);
+    pipes_use(p);
     expire_due(&p->traffic); /* the end of the turn sets the timer again */
 }
 

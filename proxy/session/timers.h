@@ -27,8 +27,9 @@
 
 /* Why timers are paused, as bits. */
 enum timers_why {
-    TIMERS_CLIENT_ASKED = 1 << 0,    /* a request of the server waits for the client */
-    TIMERS_SERVER_NOT_READ = 1 << 1, /* its output is not read: the client, or the record, is behind */
+    TIMERS_CLIENT_ASKED = 1 << 0, /* a request of the server waits for the client */
+    TIMERS_SERVER_NOT_READ =
+        1 << 1, /* its output is not read: the client, or the record, is behind */
 };
 
 struct timers {
@@ -43,8 +44,8 @@ struct timers {
     unsigned paused;           /* enum timers_why; 0: not paused */
     int64_t paused_at_us;      /* start of this pause */
     int64_t paused_total_us;   /* length of all earlier pauses, and skipped time */
-    int64_t fair_us;           /* when TIMERS_FAIR_US was last granted, without the time of pauses */
-    bool server_away;          /* no server process reads */
+    int64_t fair_us;  /* when TIMERS_FAIR_US was last granted, without the time of pauses */
+    bool server_away; /* no server process reads */
 };
 
 void timers_open(struct timers *t, const struct deadlines *rules, int64_t max_us);

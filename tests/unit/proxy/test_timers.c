@@ -124,7 +124,8 @@ static void test_timers_pause_while_a_server_request_is_pending(void **state)
     struct pending *p = row_add(r, "tools/call", 0);
     timers_written(&r->timers, 10, 10 * MS);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 60 * MS);
-    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true, 90 * MS); /* a second request during the pause changes nothing */
+    timers_pause(&r->timers, TIMERS_CLIENT_ASKED, true,
+                 90 * MS); /* a second request during the pause changes nothing */
     assert_null(timers_due(&r->timers, 100000 * MS));
     assert_int_equal(timers_next(&r->timers, 100000 * MS), -1);
     timers_pause(&r->timers, TIMERS_CLIENT_ASKED, false, 1060 * MS);

@@ -1,0 +1,21 @@
+/* pipes.c - the pipes before a clock: what they hold is read before a deadline is believed. */
+#include "proxy/live.h"
+
+#include "proxy/session/expire.h"
+
+#define READS_MAX 4 /* of RELAY_TURN bytes each: together the largest pipe */
+
+bool pipes_watch_reading(struct proxy *p)
+{
+    bool paused = relay_is_paused(&p->relay[ROW_S2C]);
+    return expire_not_reading(&p->traffic, paused) && !paused;
+}
+
+void pipes_use(struct proxy *p)
+{
+    relay_flush(&p->relay[ROW_C2S]);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < READS_MAX && !relay_is_paused(&p->relay[i]); n++)
+            relay_read_available(&p->relay[i]);
+    (void)pipes_watch_reading(p); /* it can be full now, but not read again */
+}
