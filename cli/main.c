@@ -11,6 +11,7 @@
 #include "cli/proxy/commands.h"
 #include "cli/recordings/commands.h"
 #include "cli/settings/config.h"
+#include "cli/settings/guess.h"
 #include "cli/upkeep/commands.h"
 #include "cli/wrap/commands.h"
 #include "journal/file.h"
@@ -62,7 +63,10 @@ static int unknown_command(const char *name)
     for (size_t i = 0; commands[i] != NULL; i++)
         nearest_try(&n, commands[i]->name);
     nearest_try(&n, "help");
-    if (n.best != NULL)
+    const char *hint = guess_hint(name);
+    if (hint != NULL)
+        log_error("unknown command '%s'; %s", name, hint);
+    else if (n.best != NULL)
         log_error("unknown command '%s'; did you mean '%s'?", name, n.best);
     else
         log_error("unknown command '%s'", name);
@@ -73,7 +77,7 @@ static int unknown_command(const char *name)
 static int help(const char *name)
 {
     struct buf b = {0};
-    if (name == NULL) {
+    if (name == NULL || strcmp(name, "help") == 0) {
         command_help_all(&b, commands);
         return print(&b);
     }

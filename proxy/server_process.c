@@ -8,20 +8,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define PATH_SHOWN_MAX 200 /* bytes of PATH in an error */
+
 /* ---- starting ------------------------------------------------------------------------------- */
+
+/* The first directories of PATH: enough to see whether it is that of a shell or that of a desktop. */
+static void add_path(struct buf *b)
+{
+    const char *path = getenv("PATH");
+    size_t n = path != NULL ? strlen(path) : 0, more = 0;
+    if (n > PATH_SHOWN_MAX)
+        for (n = PATH_SHOWN_MAX; n > 0 && path[n] != ':'; n--)
+            continue;
+    if (n == 0)
+        return;
+    for (const char *at = path + n; *at != '\0'; at++)
+        more += *at == ':';
+    buf_printf(b, ", which is %.*s", (int)n, path);
+    if (more > 0)
+        buf_printf(b, " and %zu more", more);
+}
 
 /* The reason is logged, and kept for the errors of requests. */
 static void set_start_error(struct proxy *p, const char *server, int e)
 {
     struct buf *b = &p->start_error;
-    const char *path = getenv("PATH");
-    bool in_path = e == ENOENT && strchr(server, '/') == NULL;
     buf_clear(b);
-    if (in_path)
+    if (e == ENOENT && strchr(server, '/') == NULL) {
         buf_printf(b,
                    "cannot find the server '%s'; give its full path, or add its directory to PATH",
                    server);
-    else if (e == ENOENT)
+        add_path(b);
+    } else if (e == ENOENT)
         buf_printf(b,
                    "cannot find the server '%s', or the interpreter named in its first line; "
                    "correct the path",
@@ -31,8 +49,7 @@ static void set_start_error(struct proxy *p, const char *server, int e)
                    e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
     if (b->failed)
         buf_clear(b);
-    log_error("%s%s%s", b->n > 0 ? buf_str(b) : "cannot start the server", in_path ? "=" : "",
-              in_path && path != NULL ? path : "");
+    log_error("%s", b->n > 0 ? buf_str(b) : "cannot start the server");
 }
 
 static void note_spawn(struct proxy *p)

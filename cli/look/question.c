@@ -1,8 +1,13 @@
 #include "cli/look/question.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/frame/session.h"
 #include "cli/settings/value.h"
+
+#include <stdio.h>
+
+#define FIELDS "server:, client:, tool:, method:, status: and kind:"
 
 static const char *const names[QUESTION_FIELDS] = {
     [QUESTION_SERVER] = "server", [QUESTION_CLIENT] = "client", [QUESTION_TOOL] = "tool",
@@ -20,6 +25,25 @@ const char *question_field(size_t field, const char **ret_values)
 }
 
 /* ---- operands ---- */
+
+/* `tools:x` is probably a misspelt field. With --exact it is text. EXIT_FINE or EXIT_USAGE. */
+static int check_misspelt(const struct settings *s, const char *word)
+{
+    char name[NEAREST_MAX + 1];
+    size_t n = strcspn(word, ":");
+    if (word[n] != ':' || n > NEAREST_MAX || settings_on(s, "exact"))
+        return EXIT_FINE;
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    struct nearest near = nearest_to(name);
+    for (size_t i = 0; i < QUESTION_FIELDS; i++)
+        nearest_try(&near, names[i]);
+    if (near.best == NULL)
+        return EXIT_FINE;
+    return settings_usage(s,
+                          "'%s': unknown field '%s'; did you mean '%s%s'? Fields are " FIELDS
+                          "; --exact searches this text",
+                          word, name, near.best, word + n);
+}
 
 /* `tool:x` is a field; anything else with a colon is text. EXIT_FINE or EXIT_USAGE. */
 static int take_field(struct question *x, const struct settings *s, const char *word,
@@ -41,7 +65,7 @@ static int take_field(struct question *x, const struct settings *s, const char *
             x->kind = value_of(&row_kinds, slice_of(x->field[i]));
         return EXIT_FINE;
     }
-    return EXIT_FINE;
+    return check_misspelt(s, word);
 }
 
 static int take_operand(struct question *x, const struct settings *s, const char *word)
@@ -62,6 +86,13 @@ static int take_operand(struct question *x, const struct settings *s, const char
     return EXIT_FINE;
 }
 
+static void prepare_index(struct question *x)
+{
+    buf_clear(&x->match);
+    if (!search_terms_query(&x->terms, &x->match))
+        buf_clear(&x->match);
+}
+
 int question_open(struct question *x, const struct settings *s)
 {
     *x = (struct question){.status = CALL_UNKNOWN, .kind = KIND_UNKNOWN, .all_exact = true};
@@ -80,14 +111,25 @@ int question_open(struct question *x, const struct settings *s)
     if (s->operands_n == 0)
         return settings_usage(s, "nothing to search for; give a word, or a field such as "
                                  "tool:NAME");
-    x->narrowed = x->terms.n == 0;
     for (size_t i = 0; i < x->terms.n; i++)
         x->all_exact &= x->terms.term[i].exact;
+    x->narrowed = x->terms.n == 0;
     for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
         x->narrowed |= x->field[i] != NULL;
-    if (!search_terms_query(&x->terms, &x->match))
-        buf_clear(&x->match);
+    prepare_index(x);
     return EXIT_FINE;
+}
+
+bool question_as_prefixes(struct question *x)
+{
+    bool changed = false;
+    for (size_t i = 0; i < x->terms.n; i++) {
+        struct search_term *t = &x->terms.term[i];
+        changed |= !t->exact && !t->prefix;
+        t->prefix |= !t->exact;
+    }
+    prepare_index(x);
+    return changed;
 }
 
 void question_close(struct question *x)

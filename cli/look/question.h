@@ -1,7 +1,7 @@
 /* question.h - what `search` looks for: texts in messages, and fields of messages and their sessions.
  *
- * Rules     the operand `FIELD:VALUE` is a field, each at most once; every other operand is a text. A message must
- *           match all of them.
+ * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like a misspelt field is an error;
+ *           every other operand is a text. A message must match all of them.
  * Owns      the terms and the query for the index; the values of fields are borrowed from argv.
  * Errors    reported on stderr: EXIT_USAGE or EXIT_TROUBLE.
  * Blocks    never. */
@@ -38,6 +38,8 @@ const char *question_field(size_t field, const char **ret_values);
 /* EXIT_FINE, or the status to exit with. question_close() in any case. */
 MI_MUST int question_open(struct question *x, const struct settings *s);
 void question_close(struct question *x);
+/* Makes the last word of each text a prefix, as with a `*` at its end. false: nothing changed. */
+bool question_as_prefixes(struct question *x);
 
 /* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);

@@ -28,6 +28,7 @@ static const char about[] =
     "      answers with this status\n"
     "  kind:request|notification|result|error|batch|noise|stderr\n"
     "The index is in Search/ of the vault, and is updated first.\n"
+    "Another name before a colon is text, unless it looks like a misspelt field.\n"
     "Exit status: 0 something was found; 1 nothing was found.\n"
     "\n"
     "  mcp-interposer search invoice 'not found' tool:send_email\n"
@@ -52,10 +53,34 @@ static bool on_found(void *ctx, const struct found *f)
     return !out_ended(&s->out);
 }
 
+static bool on_first(void *ctx, const struct found *f)
+{
+    (void)f;
+    *(bool *)ctx = true;
+    return false;
+}
+
+/* Tells a person that nothing was found, and whether prefixes would find something. */
+static int print_nothing(struct searching *s, struct query *q)
+{
+    bool any = false;
+    int st =
+        question_as_prefixes(&s->question) ? find_messages(q, &s->question, 1, on_first, &any) : 0;
+    out_raw(&s->out, "nothing found");
+    if (any)
+        out_raw(&s->out,
+                "; whole words are searched: put a * after a TEXT, as in 'invoi*', to find "
+                "longer words");
+    out_end_line(&s->out);
+    return st;
+}
+
 static int search(struct searching *s, struct query *q, int64_t limit)
 {
     out_open(&s->out);
     int st = find_messages(q, &s->question, limit, on_found, s);
+    if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json)
+        st = print_nothing(s, q);
     int status = out_close(&s->out);
     if (st < 0)
         return session_fail(q, st);

@@ -42,10 +42,11 @@ static const char about[] =
     "  older-than = 30d\n"
     "  keep-last = 100\n"
     "\n"
-    "On a terminal it shows what would be removed, and asks. AGE and SPACE need a unit.\n"
-    "The database file shrinks only while no proxy runs; otherwise its free space is\n"
-    "used for new messages. Exit status: 0; 1 with --dry-run if there is something to\n"
-    "remove, and if the answer was not yes.\n";
+    "AGE and SPACE need a unit. On a terminal it shows what would be removed, and\n"
+    "asks. The database file shrinks only while no proxy runs; otherwise its free\n"
+    "space is used for new messages.\n"
+    "Exit status: 0; 1 with --dry-run if there is something to remove, and if the\n"
+    "answer was not yes.\n";
 /* clang-format on */
 
 static void print_size(struct out *o, int64_t bytes)

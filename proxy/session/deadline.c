@@ -55,6 +55,13 @@ static int add_rule(struct deadlines *d, const char *what, int64_t us, struct bu
                    tool ? "tool" : "method", what);
         return MI_EINVAL;
     }
+    if (!tool && !is_glob(what) && !method_is_plausible(what, error)) {
+        buf_printf(error,
+                   " Use a duration alone, METHOD=DURATION, a glob such as resources/*=DURATION, "
+                   "or tool:%s=DURATION for a tool",
+                   strchr(what, '/') == NULL ? what : "NAME");
+        return MI_EINVAL;
+    }
     if (d->n == DEADLINES_MAX) {
         buf_printf(error, "too many rules, the limit is %d: use globs", DEADLINES_MAX);
         return MI_EFULL;

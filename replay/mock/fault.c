@@ -1,6 +1,7 @@
 #include "replay/mock/fault.h"
 
 #include "base/units.h"
+#include "wire/mcp/method.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -19,6 +20,11 @@ static const struct {
 const char *fault_name(enum fault_kind kind)
 {
     return kinds[kind].name;
+}
+
+static bool is_pattern(const char *text)
+{
+    return strpbrk(text, "*?[") != NULL;
 }
 
 static int read_code(const char *text, int *ret)
@@ -94,7 +100,12 @@ static int read_fault(struct fault *f, struct buf *error)
         *colon = '\0';
         f->target = colon + 1;
     }
-    return read_kind(f, f->text, error);
+    int st = read_kind(f, f->text, error);
+    if (st == 0 && !is_pattern(f->method) && !method_is_plausible(f->method, error)) {
+        buf_adds(error, " Use KIND@METHOD[:TARGET][#N], such as hang@tools/call:echo#2");
+        st = MI_EINVAL;
+    }
+    return st;
 }
 
 int faults_add(struct faults *f, const char *text, struct buf *error)
@@ -124,9 +135,24 @@ void faults_close(struct faults *f)
     *f = (struct faults){0};
 }
 
+bool faults_unused(const struct faults *f, size_t *at, struct buf *b)
+{
+    while (*at < f->n && f->list[*at].applied)
+        ++*at;
+    if (*at >= f->n)
+        return false;
+    const struct fault *one = &f->list[(*at)++];
+    buf_printf(b, "%s@%s", one->text, one->method);
+    if (one->target != NULL)
+        buf_printf(b, ":%s", one->target);
+    if (one->nth > 0)
+        buf_printf(b, "#%llu", (unsigned long long)one->nth);
+    return true;
+}
+
 static bool fits(const char *pattern, struct slice text)
 {
-    if (strpbrk(pattern, "*?[") == NULL)
+    if (!is_pattern(pattern))
         return slice_is(text, pattern);
     char *copy = strndup(text.n > 0 ? text.p : "", text.n);
     bool yes = copy != NULL && fnmatch(pattern, copy, 0) == 0;
@@ -142,8 +168,10 @@ const struct fault *faults_find(struct faults *f, struct slice method, struct sl
         if (!fits(one->method, method) || (one->target != NULL && !fits(one->target, target)))
             continue;
         one->seen++;
-        if (found == NULL && (one->nth == 0 || one->nth == one->seen))
+        if (found == NULL && (one->nth == 0 || one->nth == one->seen)) {
             found = one;
+            one->applied = true;
+        }
     }
     return found;
 }

@@ -34,11 +34,12 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    char *text;            /* owned; method and target point into it */
+    char *text;            /* owned; KIND; method and target point behind it */
     char *method, *target; /* target NULL: any */
     int64_t delay_us;
     int code;
     uint64_t nth, seen; /* nth 0: each; seen: matching requests so far */
+    bool applied;       /* to at least one request */
 };
 
 struct faults {
@@ -51,6 +52,8 @@ MI_MUST int faults_add(struct faults *f, const char *text, struct buf *error);
 void faults_close(struct faults *f);
 /* Counts the request, and returns its fault; NULL: none. */
 const struct fault *faults_find(struct faults *f, struct slice method, struct slice target);
+/* Iterates over the faults that no request has got: appends the text of one. *at starts at 0. false: no more. */
+bool faults_unused(const struct faults *f, size_t *at, struct buf *b);
 const char *fault_name(enum fault_kind kind);
 
 #endif

@@ -343,6 +343,16 @@ static void write_reports(struct mock *m, int status)
     buf_close(&b);
 }
 
+/* A misspelt tool would otherwise look like a client that survives the fault. */
+static void warn_unused_faults(const struct mock *m)
+{
+    struct buf text = {0};
+    for (size_t at = 0; faults_unused(&m->cfg->faults, &at, &text); buf_clear(&text))
+        log_warn("a fault was never injected, because no request matched it: fault=%s",
+                 buf_str(&text));
+    buf_close(&text);
+}
+
 static int conclude(struct mock *m)
 {
     const struct report_counts *c = &m->report.counts;
@@ -360,6 +370,7 @@ static int conclude(struct mock *m)
                   (unsigned long long)c->requests, (unsigned long long)c->missed);
     if (never > 0)
         log_error("recorded but not requested: requests=%llu", (unsigned long long)never);
+    warn_unused_faults(m);
     int status = c->missed > 0 || never > 0 ? MOCK_MISMATCH
                  : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED
                      ? (int)conversation_exit_status(m->conversation)

@@ -140,6 +140,17 @@ def _(t):
         eq("PATH" in said, "/" not in command, f"PATH in {said!r}")
 
 
+@case("an unknown command: a long PATH is shortened in the error, a short one is not")
+def _(t):
+    long = ":".join(f"/some/directory/{i}" for i in range(100))
+    for path, shown in (("/usr/bin:/bin", "PATH, which is /usr/bin:/bin\n"), (long, "/some/directory/10 and 89 more\n"),
+                        ("/" + "x" * 5000 + ":/bin", "add its directory to PATH\n")):
+        done = t.run("proxy", "--vault", t.vault, "--", "no-such-server-here", env={"PATH": path})
+        said = done.stderr.decode()
+        eq(done.returncode, 127, "exit status")
+        check(shown in said and len(said) < 500, said)
+
+
 @case("a command that cannot be executed: exit status 126, and the error names it")
 def _(t):
     plain = t.tmp / "plain-file"

@@ -137,11 +137,21 @@ def _(t):
 def _(t):
     for fault, *words in (("melt@tools/call", "melt", "wrong-id"), ("hang", "KIND@METHOD"), ("hang@", "KIND@METHOD"),
                           ("error@x", "error=VALUE"), ("error=x@x", "a code"), ("delay=x@x", "a duration"),
-                          ("hang=1@x", "takes no value")):
+                          ("hang=1@x", "takes no value"), ("hang@tools/cal", "did you mean 'tools/call'?", "KIND@METHOD")):
         done = t.run("replay", "--fault", fault, cassette(t, script()))
         eq(done.returncode, 2, f"status of --fault {fault}")
         for word in words:
             check(word in done.stderr.decode(), lambda: f"{word!r} is not in {done.stderr}")
+
+
+@case("a fault that no request got is named at the end")
+def _(t):
+    replay = faulty(t, "hang@tools/call:ech", "error=-5@tools/call:echo", "hang@own/method")
+    eq(replay.ask(call(1, "echo", {"n": 1}))["error"]["code"], -5, "code")
+    replay.end()
+    for fault in ("hang@tools/call:ech", "hang@own/method"):
+        check(f"a fault was never injected, because no request matched it: fault={fault}\n" in replay.stderr(), fault)
+    check("fault=error" not in replay.stderr(), "the fault that was injected")
 
 
 # --- floods ---------------------------------------------------------------------------------------------

@@ -102,6 +102,21 @@ def _(t):
         check(text.endswith(f"\ntry: {hint}\n"), f"{args}: {text!r}")
 
 
+@case("a wrong guess for a command gets a hint: each word of the table")
+def _(t):
+    source = (lib.ROOT / "cli/settings/guess.c").read_text()
+    rows = re.findall(r'\{"([a-z|]+)",\s+"([^"]+)"\}', source)
+    eq(len(rows), source.count("{\""), "rows of the table")
+    for words, hint in rows:
+        for word in words.split("|"):
+            text = fails(t, 2, word)
+            eq(text, f"unknown command '{word}'; {hint}\ntry: mcp-interposer --help\n", word)
+        for command in re.findall("`([a-z-]+)", hint):
+            args = [command] if command == "--version" else ["help", command] if command != "help" else ["help"]
+            eq(t.run(*args).returncode, 0, f"{args} of a hint")
+    eq(t.run("help", "help").stdout, t.run("help").stdout, "help help")
+
+
 @case("options and -- without a command mean proxy")
 def _(t):
     r = t.run("--vault", t.vault, "--name", "brief", "--", "sh", "-c", "exit 7", input=b"")

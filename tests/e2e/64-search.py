@@ -98,8 +98,29 @@ def _(t):
     r = t.run("search", "nothing", "--vault", t.vault)
     eq((r.returncode, r.stdout, r.stderr), (1, b"", b""), "nothing")
     for args, says in (([], "nothing to search for"), ([""], "empty TEXT"), (["status:bad"], "expected status:ok|tool-error|error|"),
+                       (["tools:echo"], "unknown field 'tools'; did you mean 'tool:echo'? Fields are server:, client:, tool:, "),
+                       (["x", "sever:mail"], "did you mean 'server:mail'?"), (["methods:ping"], "--exact searches this text"),
                        (["kind:"], "expected kind:request|"), (["tool:a", "tool:b"], "'tool:' is given twice"), (["-n", "x", "y"], "--limit")):
         check(says in fails(t, 2, "search", *args, "--vault", t.vault), f"{args}")
+
+
+@case("search: a colon after a word that is not close to a field, or with --exact, is text")
+def _(t):
+    make(t)
+    for args in (["tools:echo", "--exact"], ["http://example.com"], ["note:nothing"], ["/tmp/x:1"], [":zzz"]):
+        eq(t.run("search", *args, "--vault", t.vault).returncode, 1, f"{args}")
+
+
+@case("search: nothing found is said on a terminal, with the prefix form if that finds something")
+def _(t):
+    make(t)
+    for args, says in ((["nothing"], "nothing found\n"), (["invoi"], "nothing found; whole words are searched: put a * after a TEXT"),
+                       (["invoi", "--exact", "zzz"], "nothing found\n"), (["tool:nobody"], "nothing found\n"),
+                       (["invoi", "tool:nobody"], "nothing found\n")):
+        text = on_terminal(t, "search", *args, status=1)
+        check(text.startswith(says), f"{args}: {text!r}")
+        check("\n" not in text[:-1], f"{args}: {text!r}")
+    eq(on_terminal(t, "search", "nothing", "--json", status=1), "", "--json")
 
 
 @case("search: new and large messages are found; control characters are escaped")

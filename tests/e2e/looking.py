@@ -74,8 +74,8 @@ def fails(t, status, *args, env=None):
     return text.removeprefix("mcp-interposer: error: ")
 
 
-def on_terminal(t, *args, columns=100, env=None):
-    """The output of a command on a terminal, with colours; it must succeed."""
+def on_terminal(t, *args, columns=100, env=None, status=0):
+    """The output of a command on a terminal, with colours."""
     lib.settle()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
@@ -96,5 +96,5 @@ def on_terminal(t, *args, columns=100, env=None):
     finally:
         os.close(master)
         p.wait()
-    eq(p.returncode, 0, f"exit status of {args}")
+    eq(p.returncode, status, f"exit status of {args}")
     return out.decode().replace("\r\n", "\n")

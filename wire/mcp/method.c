@@ -1,5 +1,6 @@
 #include "wire/mcp/method.h"
 
+#include "base/nearest.h"
 #include "wire/json/text.h"
 
 #define A REVS_2024_11_05
@@ -438,4 +439,24 @@ bool method_is_lsp(struct slice raw)
     return raw.p != NULL && (json_key_is(raw, "shutdown") || json_key_is(raw, "exit") ||
                              slice_begins(raw, "$/") || slice_begins(raw, "textDocument/") ||
                              slice_begins(raw, "workspace/") || slice_begins(raw, "window/"));
+}
+
+bool method_is_plausible(const char *name, struct buf *why)
+{
+    const struct method *known = method_find(slice_of(name));
+    struct nearest near = nearest_to(name);
+    if (known != NULL ? known->is_request && known->from_client != 0
+                      : method_is_lsp(slice_of(name)))
+        return true;
+    for (size_t i = 0; i < MI_COUNT(methods); i++)
+        if (methods[i].is_request && methods[i].from_client != 0)
+            nearest_try(&near, methods[i].name);
+    if (known == NULL && near.best == NULL && strchr(name, '/') != NULL)
+        return true;
+    buf_printf(why, "'%s' is not a method that a client requests", name);
+    if (near.best != NULL)
+        buf_printf(why, "; did you mean '%s'?", near.best);
+    else
+        buf_addc(why, '.');
+    return false;
 }

@@ -8,6 +8,7 @@
 #ifndef MI_WIRE_MCP_METHOD_H
 #define MI_WIRE_MCP_METHOD_H
 
+#include "base/buf.h"
 #include "wire/field.h"
 #include "wire/json/scan.h"
 
@@ -94,6 +95,9 @@ const struct method *method_find(struct slice raw);
 const struct method *method_at(size_t i); /* NULL: past the last one */
 /* Flags of a method. 0: an ordinary or unknown method. */
 unsigned method_flags(struct slice raw);
+/* Whether a user who writes `name` can mean a request of a client: one of MCP or LSP, or one with a `/` of an extension,
+ * unless it looks like a misspelt one of MCP. false: a sentence is appended to `why`. */
+MI_MUST bool method_is_plausible(const char *name, struct buf *why);
 /* Is it a method of LSP: shutdown, exit, $/…, textDocument/…? */
 bool method_is_lsp(struct slice raw);
 

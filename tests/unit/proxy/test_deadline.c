@@ -203,10 +203,21 @@ static void test_deadline_invalid_rule_is_rejected(void **state)
     static const struct {
         const char *rules, *said;
     } rows[] = {
-        {"soon", "invalid duration 'soon'"}, {"", "invalid duration ''"},
-        {"5s,", "invalid duration ''"},      {"-1s", "invalid duration '-1s'"},
-        {"ping=", "invalid duration ''"},    {"=5s", "missing method name"},
-        {"tool:=5s", "missing tool name"},   {"5s,ping=never", "invalid duration 'never'"},
+        {"soon", "invalid duration 'soon'"},
+        {"", "invalid duration ''"},
+        {"5s,", "invalid duration ''"},
+        {"-1s", "invalid duration '-1s'"},
+        {"ping=", "invalid duration ''"},
+        {"=5s", "missing method name"},
+        {"tool:=5s", "missing tool name"},
+        {"5s,ping=never", "invalid duration 'never'"},
+        {"tool=5s", "'tool' is not a method that a client requests; did you mean 'tools/"},
+        {"tool=5s", "tool:tool=DURATION for a tool"},
+        {"echo=5s", "'echo' is not a method that a client requests. Use a duration alone"},
+        {"tools/cal=5s",
+         "did you mean 'tools/call'? Use a duration alone, METHOD=DURATION, a glob"},
+        {"tools/cal=5s", "tool:NAME=DURATION for a tool"},
+        {"notifications/cancelled=5s", "'notifications/cancelled' is not a method"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct deadlines d;
