@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Replay: the recorded answer to the same request, or a visible miss; and the vault is unchanged."""
+import contextlib
 import hashlib
 import json
 import os
 import random
 import re
+import sqlite3
 import subprocess
 import threading
 import time
@@ -133,6 +135,46 @@ def _(t):
     replay.refuses(request(1, "no/such"), -32601, "never recorded")
     replay.end(1)
     eq(digest(t.vault), before, "the vault afterwards")
+
+
+def record_and_close(t, script):
+    """A vault that no process has open: SQLite's -wal and -shm are gone."""
+    record(t, script)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db")) as db:
+        db.execute("SELECT count(*) FROM sessions").fetchall()
+    check(not (t.vault / "interposer.db-shm").exists(), "-shm is still there")
+
+
+@case("a replay adds no file to a vault that nobody has open, not even when it is killed")
+def _(t):
+    record_and_close(t, plain_script())
+    before = digest(t.vault)
+    replay = Replay(t).play(plain_script())
+    eq(digest(t.vault), before, "the vault during the replay")
+    replay.end()
+    eq(digest(t.vault), before, "the vault afterwards")
+    replay = Replay(t).play(handshake())
+    replay.proc.kill()
+    replay.proc.wait()
+    eq(digest(t.vault), before, "the vault after a killed replay")
+    for args in ("sessions",), ("show",), ("stats",), ("export",), ("check",), ("doctor",), ("ps",), ("tail", "--once"):
+        r = t.run(*args, "--vault", t.vault)
+        check(r.returncode in (0, 1) and r.stderr == b"", f"{args}: {r.returncode} {r.stderr!r}")
+        eq(digest(t.vault), before, f"the vault after {args}")
+
+
+@case("a replay goes on when a proxy starts to write to its vault")
+def _(t):
+    script = plain_script(300)
+    record_and_close(t, script)
+    replay = Replay(t, "1").play(script[:21])  # not to the end: rows are read as they are needed
+    p = t.proxy().initialize()
+    for n in range(50):
+        p.round(id=n)
+    replay.play(script[21:])
+    p.end()
+    replay.end()
+    eq(t.rows("SELECT count(*) FROM sessions"), [(2,)], "sessions")
 
 
 @case("a replay changes nothing while a proxy has the vault open, and does not disturb one that writes")

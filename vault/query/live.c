@@ -1,9 +1,12 @@
 /* live.c - queries that a reader polls while it waits for new rows: a few microseconds each. */
-#include "vault/query/statements.h"
+#include "vault/query/connection.h"
 
 int query_version(struct query *q, int64_t *ret)
 {
-    return query_number(q, Q_VERSION, 0, ret);
+    int status = query_number(q, Q_VERSION, 0, ret);
+    if (status == 0)
+        *ret += q->connections << 32; /* each connection counts on its own */
+    return status;
 }
 
 int query_newest(struct query *q, int64_t *ret_id)

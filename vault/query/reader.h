@@ -1,7 +1,7 @@
 /* reader.h - reads a vault: sessions, their messages and events, large bodies.
  *
- * Rules     the vault never changes: the database is opened read-only, while proxies may write to it. (SQLite creates
- *           two helper files beside it, -wal and -shm, where it may.)
+ * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies may write to it
+ *           meanwhile.
  *           Rows are copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
  *           reader that waits, such as for a pager, never prevents a checkpoint.
  * Owns      the connection. Arguments of a callback are borrowed for the call.

@@ -48,24 +48,15 @@ int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max
                  query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
-    sqlite3_stmt *st;
-    int status = query_prepare(q, Q_BODIES, &st);
-    if (status < 0 || max <= 0)
-        return status;
-    return query_scan(q, st, session_id, after + 1, INT64_MAX, on_body, &r);
+    struct query_range in = {session_id, after + 1, INT64_MAX};
+    return max > 0 ? query_scan(q, Q_BODIES, (struct slice){0}, &in, on_body, &r) : 0;
 }
 
 int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_message_fn fn,
                 void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
-    sqlite3_stmt *st;
-    int status = query_prepare(q, Q_FACTS, &st);
-    if (status < 0)
-        return status;
-    if (kind != KIND_UNKNOWN)
-        sqlite3_bind_text(st, 3, row_kind_name(kind), -1, SQLITE_STATIC);
-    else
-        sqlite3_bind_null(st, 3);
-    return query_scan(q, st, session_id, 1, INT64_MAX, on_facts, &r);
+    struct query_range in = {session_id, 1, INT64_MAX};
+    struct slice only = kind != KIND_UNKNOWN ? slice_of(row_kind_name(kind)) : (struct slice){0};
+    return query_scan(q, Q_FACTS, only, &in, on_facts, &r);
 }

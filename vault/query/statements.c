@@ -1,5 +1,6 @@
 #include "vault/query/connection.h"
 
+#include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
 /* Schema version 1 has no redact_rules: there the name resolves to the NULL at the end. */
@@ -61,6 +62,9 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret)
 {
+    int status = query_refresh(q);
+    if (status < 0)
+        return status;
     if (q->q[i] == NULL && sqlite3_prepare_v3(q->db, query_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                               &q->q[i], NULL) != SQLITE_OK)
         return query_fail(q);
@@ -110,17 +114,23 @@ int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq, in
     return status;
 }
 
-int query_scan(struct query *q, sqlite3_stmt *st, int64_t session_id, int64_t from, int64_t to,
-               query_row_fn fn, void *ctx)
+int query_scan(struct query *q, enum query_statement i, struct slice third,
+               const struct query_range *in, query_row_fn fn, void *ctx)
 {
-    int64_t last, t_us;
-    int result = query_last_message(q, session_id, &last, &t_us);
+    int64_t last, t_us, from = in->from, to = in->to;
+    int result = query_last_message(q, in->session_id, &last, &t_us);
     to = to < last ? to : last;
     for (; result == 0 && from <= to; from += QUERY_PART) {
         int64_t end = to - from < QUERY_PART ? to : from + QUERY_PART - 1;
         int rc = SQLITE_DONE;
-        sqlite3_bind_int64(st, 1, schema_message_id(session_id, (uint64_t)from));
-        sqlite3_bind_int64(st, 2, schema_message_id(session_id, (uint64_t)end));
+        sqlite3_stmt *st = NULL;
+        result = query_prepare(q, i, &st);
+        if (result < 0)
+            break;
+        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)from));
+        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)end));
+        if (sqlite3_bind_parameter_count(st) > 2)
+            connect_bind(st, 3, third);
         while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
             result = fn(ctx, st);
         int status = query_done(q, st, rc);

@@ -29,6 +29,8 @@ enum query_statement {
 
 extern const char *const query_sql[Q_COUNT];
 
+/* Begins a transaction, unless another statement is running: first of all query_refresh(). *ret is valid until the next
+ * transaction. */
 MI_MUST int query_prepare(struct query *q, enum query_statement i, sqlite3_stmt **ret);
 /* Resets the statement, which ends the transaction. rc is the result of its last step. */
 MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
@@ -40,12 +42,16 @@ MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, in
 MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
                                int64_t *ret_t_us);
 
-/* Runs a statement over the messages with from <= seq <= to, in parts of QUERY_PART messages, each in a transaction
- * of its own. ?1 and ?2 are bound here, other parameters by the caller. The callback returns 0 to continue, 1 to stop,
- * or an error. */
+/* The messages of a session with from <= seq <= to. */
+struct query_range {
+    int64_t session_id, from, to;
+};
+/* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
+ * are the range, ?3 is `third` if the statement has it ({NULL, 0}: NULL). The callback returns 0 to continue, 1 to
+ * stop, or an error. */
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
-MI_MUST int query_scan(struct query *q, sqlite3_stmt *st, int64_t session_id, int64_t from,
-                       int64_t to, query_row_fn fn, void *ctx);
+MI_MUST int query_scan(struct query *q, enum query_statement i, struct slice third,
+                       const struct query_range *in, query_row_fn fn, void *ctx);
 
 /* A text column, borrowed until the next step. {NULL, 0}: NULL. */
 struct slice query_column(sqlite3_stmt *st, int i);

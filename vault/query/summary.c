@@ -37,17 +37,15 @@ static int add_row(void *ctx, sqlite3_stmt *st)
 int query_summary(struct query *q, int64_t session_id, bool waiting, struct query_summary *ret)
 {
     struct query_summary s = {0};
-    sqlite3_stmt *st = NULL;
     int status = query_last_message(q, session_id, &s.last_seq, &s.last_t_us);
-    if (status == 0)
-        status = query_prepare(q, Q_SUMMARY, &st);
     if (status < 0)
         return status;
     s.waiting_n = (size_t)s.last_seq / 64 + 1;
     s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
     if (s.waiting == NULL)
         return MI_ENOMEM;
-    status = query_scan(q, st, session_id, 0, s.last_seq, add_row, &s);
+    struct query_range in = {session_id, 0, s.last_seq};
+    status = query_scan(q, Q_SUMMARY, (struct slice){0}, &in, add_row, &s);
     if (!waiting || status < 0)
         query_summary_close(&s);
     if (status == 0)

@@ -93,7 +93,7 @@ static int connect_to(struct search *s, int64_t number)
     close(fd);
     int n = snprintf(path, sizeof path, "%s/%s", s->path, name);
     if (n < 0 || (size_t)n >= sizeof path ||
-        connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
+        connect_open(&s->db, path, NULL, SQLITE_OPEN_READWRITE, SEARCH_WAIT_MS) != SQLITE_OK ||
         sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return MI_EIO;
     int64_t version;

@@ -12,11 +12,11 @@ int connect_guard(sqlite3 *db)
     return rc != SQLITE_OK ? rc : sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 }
 
-int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms)
+int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms)
 {
     flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
     *ret = NULL;
-    int rc = sqlite3_open_v2(path, ret, flags, NULL);
+    int rc = sqlite3_open_v2(path, ret, flags, vfs);
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_busy_timeout(*ret, wait_ms);

@@ -13,8 +13,8 @@
 #include <limits.h>
 #include <sqlite3.h>
 
-/* flags: SQLITE_OPEN_READONLY or SQLITE_OPEN_READWRITE, and SQLITE_OPEN_URI. */
-MI_MUST int connect_open(sqlite3 **ret, const char *path, int flags, int wait_ms);
+/* flags: SQLITE_OPEN_READWRITE, or with another VFS SQLITE_OPEN_READONLY (read_only.h). vfs: NULL is SQLite's own. */
+MI_MUST int connect_open(sqlite3 **ret, const char *path, const char *vfs, int flags, int wait_ms);
 /* Applies the protection against its schema to a connection opened in another way (vault/store/open.c). */
 MI_MUST int connect_guard(sqlite3 *db);
 /* Reads the number in the first column of a statement's first row; arg is bound to ?1 if the statement has it.

@@ -1,8 +1,8 @@
 #include "vault/store/running.h"
 
 #include "base/grow.h"
-#include "vault/store/connect.h"
 #include "vault/store/dir.h"
+#include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
 #include <limits.h>
@@ -71,14 +71,16 @@ static int fail(sqlite3 *db, const char *vault, struct buf *error)
 }
 
 /* MI_ENOENT: no database, or no table. The caller closes *ret in every case. */
-static int connect_to(sqlite3 **ret, const char *vault, int flags, struct buf *error)
+static int connect_to(sqlite3 **ret, const char *vault, bool writes, struct buf *error)
 {
     char path[PATH_MAX];
     int64_t version = 0;
     *ret = NULL;
     if (!connect_path(vault, path))
         return MI_ENOENT;
-    if (connect_open(ret, path, flags, RUNNING_WAIT_MS) != SQLITE_OK ||
+    int rc = writes ? connect_open(ret, path, NULL, SQLITE_OPEN_READWRITE, RUNNING_WAIT_MS)
+                    : read_only_open(ret, path, RUNNING_WAIT_MS, NULL);
+    if (rc != SQLITE_OK ||
         sqlite3_exec(*ret, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) != SQLITE_OK ||
         connect_number(*ret, "PRAGMA user_version", 0, &version) != SQLITE_OK)
         return fail(*ret, vault, error);
@@ -166,7 +168,7 @@ int running_open(struct running_list *ret, const char *vault, struct buf *error)
 {
     sqlite3 *db;
     *ret = (struct running_list){0};
-    int st = connect_to(&db, vault, SQLITE_OPEN_READONLY, error);
+    int st = connect_to(&db, vault, false, error);
     if (st == 0) {
         st = load(db, ret);
         if (st == MI_ESTORE)
@@ -214,7 +216,7 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
 int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error)
 {
     sqlite3 *db;
-    int st = connect_to(&db, vault, SQLITE_OPEN_READWRITE, error);
+    int st = connect_to(&db, vault, true, error);
     if (st == 0) {
         st = end_session(db, session_id, forget);
         if (st == MI_ESTORE)

@@ -1,6 +1,6 @@
 #include "vault/upkeep/health.h"
 
-#include "vault/store/connect.h"
+#include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
 #include <limits.h>
@@ -22,7 +22,7 @@ static int connect_to(const char *vault, sqlite3 **ret, char path[PATH_MAX], str
     *ret = NULL;
     if (!connect_path(vault, path))
         return MI_ENOENT;
-    int rc = connect_open(ret, path, SQLITE_OPEN_READONLY, BUSY_MS);
+    int rc = read_only_open(ret, path, BUSY_MS, NULL);
     return rc == SQLITE_OK ? 0 : fail(*ret, error);
 }
 

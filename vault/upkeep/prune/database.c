@@ -48,7 +48,7 @@ int prune_connect(struct prune *p, struct buf *error)
     /* no checkpoints: they would delay running proxies, which do their own */
     static const char settings[] = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
                                    " PRAGMA cache_size = -2048";
-    if (connect_open(&p->db, path, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
+    if (connect_open(&p->db, path, NULL, SQLITE_OPEN_READWRITE, PRUNE_WAIT_MS) != SQLITE_OK ||
         sqlite3_exec(p->db, settings, NULL, NULL, NULL) != SQLITE_OK ||
         prune_number(p, "PRAGMA user_version", 0, &version) < 0)
         return prune_fail(p, error);

@@ -29,7 +29,7 @@ int scrub_connect(struct scrub *s)
         errno = ENOENT;
         return scrub_fail(s, "open", VAULT_DB);
     }
-    int rc = connect_open(&s->db, path, SQLITE_OPEN_READWRITE, SCRUB_WAIT_MS);
+    int rc = connect_open(&s->db, path, NULL, SQLITE_OPEN_READWRITE, SCRUB_WAIT_MS);
     if (s->db == NULL)
         return MI_ENOMEM;
     if (rc != SQLITE_OK || schema_ready(s->db) < 0 ||

@@ -1,0 +1,172 @@
+/* The VFS in this file is SQLite's own, except for what makes files: it opens no write-ahead log that does not exist, and
+ * has no shared memory. SQLite supports such a VFS since 3.22: it returns SQLITE_READONLY_CANTINIT from xShmMap (wal.c,
+ * walBeginShmUnreliable). */
+#include "vault/store/read_only.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VFS_NAME "mcp-interposer-read-only"
+
+/* What follows SQLite's own part of a file. */
+struct more {
+    const char *name;    /* of the database, borrowed from SQLite; NULL: another file */
+    struct stat at_lock; /* the file when it was locked */
+};
+
+static sqlite3_vfs *own;                 /* SQLite's */
+static const sqlite3_io_methods *files;  /* those of its database files */
+static sqlite3_io_methods private_files; /* the same, with the functions below */
+static size_t more_at;                   /* offset of struct more in a file */
+
+static struct more *more_of(sqlite3_file *f)
+{
+    return (struct more *)(void *)((char *)f + more_at);
+}
+
+/* ---- a database file ---- */
+
+static int lock(sqlite3_file *f, int level)
+{
+    struct more *m = more_of(f);
+    int rc = files->xLock(f, level);
+    if (rc == SQLITE_OK && stat(m->name, &m->at_lock) != 0)
+        return SQLITE_IOERR_FSTAT;
+    return rc;
+}
+
+/* A page is only good if nobody has written to the file since it was locked: a writer copies pages from its -wal. */
+static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
+{
+    const struct more *m = more_of(f);
+    struct stat st;
+    int rc = files->xRead(f, to, n, at);
+    if (rc != SQLITE_OK || m->at_lock.st_ino == 0)
+        return rc;
+    if (stat(m->name, &st) != 0)
+        return SQLITE_IOERR_FSTAT;
+    bool same = st.st_size == m->at_lock.st_size && st.st_ino == m->at_lock.st_ino &&
+                st.st_mtim.tv_sec == m->at_lock.st_mtim.tv_sec &&
+                st.st_mtim.tv_nsec == m->at_lock.st_mtim.tv_nsec;
+    return same ? SQLITE_OK : SQLITE_BUSY;
+}
+
+static int shm_map(sqlite3_file *f, int page, int n, int extend, void volatile **ret)
+{
+    (void)f, (void)page, (void)n, (void)extend;
+    *ret = NULL;
+    return SQLITE_READONLY_CANTINIT;
+}
+
+static int shm_lock(sqlite3_file *f, int at, int n, int flags)
+{
+    (void)f, (void)at, (void)n, (void)flags;
+    return SQLITE_OK;
+}
+
+static void shm_barrier(sqlite3_file *f)
+{
+    (void)f;
+}
+
+static int shm_unmap(sqlite3_file *f, int remove)
+{
+    (void)f, (void)remove;
+    return SQLITE_OK;
+}
+
+/* ---- the VFS ---- */
+
+static void make_private(sqlite3_file *f)
+{
+    files = f->pMethods;
+    private_files = *files;
+    private_files.xLock = lock;
+    private_files.xRead = read_page;
+    private_files.xShmMap = shm_map;
+    private_files.xShmLock = shm_lock;
+    private_files.xShmBarrier = shm_barrier;
+    private_files.xShmUnmap = shm_unmap;
+    f->pMethods = &private_files;
+}
+
+/* SQLite ignores a write-ahead log without this header, but not if it has no shared memory. */
+static bool has_log_header(const char *name)
+{
+    static const unsigned char magic[] = {0x37, 0x7f, 0x06}; /* and 0x82 or 0x83 */
+    unsigned char head[32];                                  /* sqlite.org/fileformat2.html */
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, head, sizeof head);
+    close(fd);
+    return n == sizeof head && memcmp(head, magic, sizeof magic) == 0;
+}
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+{
+    (void)vfs;
+    *more_of(f) = (struct more){0};
+    if ((flags & SQLITE_OPEN_WAL) != 0) {
+        flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
+        name = has_log_header(name) ? name : "/dev/null";
+    }
+    int rc = own->xOpen(own, name, f, flags, ret_flags);
+    if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
+        more_of(f)->name = name;
+        make_private(f);
+    }
+    return rc;
+}
+
+static int register_vfs(void)
+{
+    static sqlite3_vfs vfs;
+    if (own != NULL)
+        return SQLITE_OK;
+    sqlite3_vfs *found = sqlite3_vfs_find(NULL);
+    if (found == NULL)
+        return SQLITE_NOMEM;
+    vfs = *found;
+    vfs.zName = VFS_NAME;
+    vfs.pNext = NULL;
+    vfs.xOpen = open_file;
+    more_at = ((size_t)found->szOsFile + 15) / 16 * 16;
+    vfs.szOsFile = (int)(more_at + sizeof(struct more));
+    int rc = sqlite3_vfs_register(&vfs, 0);
+    if (rc == SQLITE_OK)
+        own = found;
+    return rc;
+}
+
+/* ---- connections ---- */
+
+static bool exists(const char *path, const char *more)
+{
+    char name[PATH_MAX + 8];
+    int n = snprintf(name, sizeof name, "%s%s", path, more);
+    return n > 0 && (size_t)n < sizeof name &&
+           faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool read_only_is_shared(const char *path)
+{
+    return exists(path, "-shm") && exists(path, "-wal");
+}
+
+int read_only_open(sqlite3 **ret, const char *path, int wait_ms, bool *ret_shared)
+{
+    bool shared = read_only_is_shared(path);
+    int rc = SQLITE_OK;
+    *ret = NULL;
+    if (!shared)
+        rc = register_vfs();
+    if (rc == SQLITE_OK)
+        rc = connect_open(ret, path, shared ? NULL : VFS_NAME, SQLITE_OPEN_READONLY, wait_ms);
+    if (ret_shared != NULL)
+        *ret_shared = shared;
+    return rc;
+}
