@@ -59,11 +59,23 @@ int session_vault_open(const struct settings *s, struct query **ret)
     struct buf error = {0};
     orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
     int st = query_open(ret, path, &error);
+    bool named = opt_source(&s->set, "vault") == OPT_FLAG;
+    if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
+        st = query_open_empty(ret, path);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
     free(path);
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+void session_none(struct query *q, const char *what)
+{
+    int64_t newest = 0;
+    if (query_newest(q, &newest) == 0 && newest == 0)
+        log_warn(QUERY_NOTHING_YET, query_vault(q));
+    else
+        log_warn("%s in %s", what, query_vault(q));
 }
 
 int session_command(const struct settings *s, session_work_fn work)

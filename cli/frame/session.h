@@ -11,11 +11,16 @@
 
 /* ---- commands that read the vault ---- */
 
-/* Opens the vault of a command for reading, after it has stored the journals of killed sessions. EXIT_FINE or, after a message on stderr, the status to exit with. */
+/* Opens the vault of a command for reading, after it has stored the journals of killed sessions. A vault that does not
+ * exist yet reads as empty (query_open_empty()), but a directory named with --vault must exist. EXIT_FINE or, after a
+ * message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_command(const struct settings *s, session_work_fn work);
+/* Says on stderr why a list is empty: `what`, such as "no matching call", or that nothing is recorded and how to
+ * begin. */
+void session_none(struct query *q, const char *what);
 /* Reports on stderr why reading failed: MI_ENOMEM, or the error of the query. EXIT_TROUBLE. */
 int session_fail(struct query *q, int status);
 

@@ -180,6 +180,9 @@ static int list(struct query *q, const struct settings *s)
         log_error("%s", st == MI_ENOMEM ? "out of memory"
                         : read          ? query_error(q)
                                         : buf_str(&error));
+    else if (l.left == 0 && l.table.cells_n == 0 && !l.json &&
+             (l.out.is_terminal || !query_is_stored(q)))
+        session_none(q, "no session runs");
     else if (l.left > 0)
         log_warn("%zu killed %s left server processes running; clean up with: mcp-interposer reap",
                  l.left, l.left == 1 ? "proxy has" : "proxies have");

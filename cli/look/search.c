@@ -84,7 +84,11 @@ static int search(struct searching *s, struct query *q, int64_t limit)
     int status = out_close(&s->out);
     if (st < 0)
         return session_fail(q, st);
-    return status != EXIT_FINE || s->found > 0 ? status : EXIT_FOUND;
+    if (status != EXIT_FINE || s->found > 0)
+        return status;
+    if (!s->json && !query_is_stored(q))
+        session_none(q, "no matching message");
+    return EXIT_FOUND;
 }
 
 /* The arguments are checked before the vault is opened. */

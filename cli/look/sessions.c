@@ -131,12 +131,6 @@ static bool on_session(void *ctx, const struct query_session *s)
     return !(listed && l->older) && !out_ended(&l->out);
 }
 
-static bool is_narrowed(const struct listing *l)
-{
-    return l->filter.server != NULL || l->filter.client != NULL || l->failed || l->live ||
-           l->filter.since_us != INT64_MIN || l->filter.until_us != INT64_MAX;
-}
-
 static int list(struct query *q, const struct settings *settings)
 {
     int64_t limit = settings_number(settings, "limit");
@@ -167,10 +161,8 @@ static int list(struct query *q, const struct settings *settings)
     int status = out_close(&l.out);
     if (st < 0)
         return session_fail(q, st);
-    if (none && !json && is_narrowed(&l))
-        log_warn("no matching session in %s", query_vault(q));
-    else if (none && !json)
-        log_warn("no session in %s yet", query_vault(q));
+    if (none && !json)
+        session_none(q, "no matching session");
     return status;
 }
 

@@ -280,7 +280,7 @@ static int count(struct query *q, const struct settings *s)
     if (st < 0)
         return session_fail(q, st);
     if (none && !json)
-        log_warn("no matching call in %s", query_vault(q));
+        session_none(q, "no matching call");
     return status;
 }
 

@@ -8,7 +8,10 @@
 #include "cli/look/watch.h"
 #include "cli/settings/config.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define LAST_SESSIONS 10 /* ended sessions that are read for the last lines */
 #define ROUNDS_MAX 2     /* pages of each session before new sessions are looked for */
@@ -293,7 +296,7 @@ static int begin(struct tail *t, int64_t last)
     for (bool some = true; st == 0 && t->status == 0 && some;)
         some = read_round(t);
     if (!t->page.json && !t->follow && t->page.line_n == 0 && last > 0)
-        log_warn("no matching message in %s", query_vault(t->q));
+        session_none(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
         tail_page_titles(&t->page);
     print(t, (size_t)last);
@@ -320,6 +323,11 @@ static void follow(struct tail *t)
 
 /* ---- the command ---- */
 
+static bool follows(const struct settings *s)
+{
+    return !settings_on(s, "once") && (settings_on(s, "follow") || out_terminal_columns() > 0);
+}
+
 static int tail(struct query *q, const struct settings *s)
 {
     struct tail t = {
@@ -332,7 +340,7 @@ static int tail(struct query *q, const struct settings *s)
     tail_page_open(&t.page, q, settings_on(s, "json"));
     const struct out *o = &t.page.out;
     t.narrowed = t.method != NULL || t.tool != NULL || t.failed;
-    t.follow = !settings_on(s, "once") && (settings_on(s, "follow") || o->is_terminal);
+    t.follow = follows(s);
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
@@ -345,9 +353,57 @@ static int tail(struct query *q, const struct settings *s)
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
+/* ---- a vault that does not exist yet ---- */
+
+/* Watches the vault or, until it exists, the nearest directory above it. false: it is watched already. */
+static bool watch_nearest(struct watch *w, char *watched, const char *vault)
+{
+    char at[PATH_MAX];
+    snprintf(at, sizeof at, "%s", vault);
+    for (char *slash; access(at, F_OK) != 0 && (slash = strrchr(at, '/')) != NULL && slash > at;)
+        *slash = '\0';
+    if (strcmp(at, watched) == 0)
+        return false;
+    watch_close(w);
+    watch_open(w, at);
+    memcpy(watched, at, sizeof at);
+    return true;
+}
+
+/* Replaces *q when the first session is recorded. false: a signal arrived, or an error with *ret_status. */
+static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_status)
+{
+    struct watch w = {.fd = -1};
+    char watched[PATH_MAX] = "";
+    char *vault = strdup(query_vault(*q));
+    bool stored = false;
+    *ret_status = vault != NULL ? EXIT_FINE : EXIT_TROUBLE;
+    while (vault != NULL && *ret_status == EXIT_FINE && !stored) {
+        if (!watch_nearest(&w, watched, vault) && watch_wait(&w, WATCH_IDLE_MS) == WATCH_END)
+            break;
+        query_close(*q);
+        *q = NULL;
+        *ret_status = session_vault_open(s, q);
+        stored = *ret_status == EXIT_FINE && query_is_stored(*q);
+    }
+    watch_close(&w);
+    free(vault);
+    return stored;
+}
+
 static int run(const struct settings *s)
 {
-    return session_command(s, tail);
+    struct query *q = NULL;
+    int status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    bool ready = query_is_stored(q) || !follows(s);
+    if (!ready && !settings_on(s, "json"))
+        session_none(q, "no message");
+    if (ready || wait_for_vault(s, &q, &status))
+        status = tail(q, s);
+    query_close(q);
+    return status;
 }
 
 const struct command command_tail = {

@@ -239,6 +239,12 @@ static int tools(struct query *q, const struct settings *s)
 {
     struct query_session newest;
     struct buf name = {0};
+    int64_t any = 0;
+    if (query_newest(q, &any) == 0 && any == 0) {
+        if (!settings_on(s, "json"))
+            session_none(q, "no tool");
+        return EXIT_FINE;
+    }
     if (s->operands_n > 0)
         return tools_of(s, q, s->operands[0]);
     int st = query_session(q, NULL, &newest);

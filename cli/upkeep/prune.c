@@ -208,7 +208,10 @@ static int run(const struct settings *s)
     if (status == EXIT_FINE)
         status = session_vault_open(s, &q);
     if (status == EXIT_FINE) {
-        status = prune(q, &rule, mode_of(s));
+        if (query_is_stored(q))
+            status = prune(q, &rule, mode_of(s));
+        else
+            session_none(q, "no session");
         query_close(q);
     }
     return status;

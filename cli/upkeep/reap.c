@@ -207,6 +207,8 @@ static int reap(struct query *q, const struct settings *s)
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
         process_row(&p, &rows.row[i]);
+    if (st == 0 && !p.found && (p.out.is_terminal || !query_is_stored(q)))
+        session_none(q, "nothing to end");
     running_close(&rows);
     buf_close(&error);
     int status = out_close(&p.out);

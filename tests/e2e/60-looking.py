@@ -124,14 +124,46 @@ def _(t):
     eq(t.rows("SELECT name, command FROM sessions"), [(b"brief", b'["sh","-c","exit 7"]')], "what was recorded")
 
 
-@case("a missing vault is an error that names --vault, and nothing is created")
+@case("a directory that --vault names must exist, and nothing is created")
 def _(t):
     nowhere = t.tmp / "nowhere"
-    for args in (["sessions"], ["show"], ["sessions", "--json"]):
+    for args in (["sessions"], ["show"], ["sessions", "--json"], ["ps"], ["tail"], ["tail", "-f"], ["tools"], ["prune", "--older-than", "30d"]):
         text = fails(t, 3, *args, "--vault", nowhere)
         eq(text, f"nothing has been recorded in {nowhere}; name another vault with --vault\n", "what is said")
-        check("nothing has been recorded in" in fails(t, 3, *args), "the default vault")
     check(not nowhere.exists() and not list(t.home.iterdir()), "something was created")
+
+
+@case("on a fresh machine lists are empty and say how to begin; other commands fail and say the same")
+def _(t):
+    vault = t.home / ".local/state/mcp-interposer"
+    hint = f"nothing is recorded in {vault} yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- SERVER\n"
+    empty = t.tmp / "empty"
+    empty.mkdir()
+    for args, status in ((["sessions"], 0), (["ps"], 0), (["tail"], 0), (["tail", "--once"], 0), (["stats"], 0), (["search", "x"], 1), (["search", "tool:x"], 1),
+                         (["tools"], 0), (["tools", "files"], 0), (["tools", "--diff"], 0), (["reap"], 0), (["prune", "--older-than", "30d"], 0),
+                         (["sessions", "--failed", "--server", "x"], 0)):
+        for more, place in (((), vault), (("--vault", empty), empty)):
+            r = t.run(*args, *more)
+            eq((r.returncode, r.stdout, r.stderr.decode()), (status, b"", f"mcp-interposer: warn: {hint.replace(str(vault), str(place))}"), f"{args}")
+        if args[0] not in ("reap", "prune"):
+            r = t.run(*args, "--json")
+            eq((r.returncode, r.stdout, r.stderr), (status, b"", b""), f"{args} --json")
+        r = t.run(*args, env={"MCP_INTERPOSER_VAULT": str(t.tmp / "to-be-created")})
+        eq(r.returncode, status, f"{args} with a vault of the environment; {r.stderr!r}")
+    r = t.run("redact", "--scan", "--all")
+    eq((r.returncode, r.stdout), (0, b"nothing found\n"), "redact")
+    for args in (["show"], ["export"], ["check"]):
+        eq(fails(t, 3, *args), hint, f"{args}")
+    check("no session '7' in" in fails(t, 3, "show", "7"), "a session by its number")
+    eq(list(t.home.iterdir()) + list(empty.iterdir()), [], "what was created")
+    make_vault(t.vault).close()
+    for args, says in ((["ps"], "nothing is recorded in"), (["reap"], "nothing is recorded in")):
+        check(says in on_terminal(t, *args), f"{args} on a terminal")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        add_session(db, 1, ended_at_us=1795256138000000)
+    for args, says in ((["ps"], "no session runs in"), (["reap"], "nothing to end in")):
+        check(says in on_terminal(t, *args), f"{args} on a terminal")
+        eq(run(t, *args), "", f"{args} in a pipe")
 
 
 @case("the configuration file is read; errors name file and line")
@@ -143,7 +175,7 @@ def _(t):
     file.write_text("vault = ~/v\n[sessions]\nlimit = 3\n")
     r = t.run("sessions")
     eq((r.returncode, r.stdout), (0, b""), f"sessions; {r.stderr!r}")
-    check(f"no session in {t.home}/v yet".encode() in r.stderr, f"stderr {r.stderr!r}")
+    check(f"nothing is recorded in {t.home}/v yet".encode() in r.stderr, f"stderr {r.stderr!r}")
     file.write_text("vault = ~/v\n[sessions]\nlimit = 3\nlimits = 4\n")
     for args in (["sessions"], ["show"], ["--", "true"]):
         text = fails(t, 2, *args)

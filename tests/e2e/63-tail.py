@@ -149,6 +149,45 @@ def _(t):
     tail.end()
 
 
+@case("tail -f waits for the vault of a fresh machine, and follows its first session")
+def _(t):
+    vault = t.home / "deep" / "below" / "vault"
+    env = t.environ({"LC_ALL": "C.UTF-8", "MCP_INTERPOSER_VAULT": str(vault)})
+    tails = []
+    for args in (["-f"], ["-f", "--json"]):
+        fd, out = os.pipe2(os.O_CLOEXEC)
+        tail = End("tail", fd, None)
+        tail.proc = subprocess.Popen([lib.PROGRAM, "tail", *args], stdout=out, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env)
+        os.close(out)
+        for f in (tail.close, tail.proc.wait, tail.proc.kill):
+            t.closing.callback(f)
+        tails.append(tail)
+    line = tails[0].proc.stderr.readline()
+    check(line.startswith(b"mcp-interposer: warn: nothing is recorded in ") and b"mcp-interposer wrap" in line, f"stderr {line!r}")
+    check(not vault.parent.exists(), "something was created")
+    p = t.proxy("--name", "first", vault=vault).initialize()
+    check(b"SERVER" in tails[0].recv(10), "titles")
+    seen = b""
+    while b"notifications/initialized" not in seen:
+        seen = tails[0].recv(10)
+    check(b" first " in seen, f"{seen!r}")
+    while tails[1].recv_json(10).get("method") != "notifications/initialized":
+        pass
+    p.end()
+    for tail in tails:
+        tail.proc.send_signal(signal.SIGINT)
+        eq((tail.proc.wait(5 * lib.PATIENCE), tail.proc.stderr.read()), (0, b""), "the end")
+
+
+@case("tail -f: a signal ends the wait for a vault")
+def _(t):
+    tail = subprocess.Popen([lib.PROGRAM, "tail", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=t.environ({}))
+    t.closing.callback(tail.kill)
+    check(b"nothing is recorded" in tail.stderr.readline(), "what it says")
+    tail.send_signal(signal.SIGTERM)  # before the handler is set, it ends with the signal
+    check(tail.wait(5 * lib.PATIENCE) in (0, -signal.SIGTERM), "status")
+
+
 @case("tail -f: only messages that match the filters")
 def _(t):
     p = t.proxy("--name", "one").initialize()

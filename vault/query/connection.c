@@ -140,6 +140,29 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
     return st;
 }
 
+int query_open_empty(struct query **ret, const char *vault)
+{
+    struct query *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return MI_ENOMEM;
+    q->dir_fd = -1;
+    q->shared = true; /* there is no file to look for */
+    q->path = strdup(vault);
+    if (q->path == NULL ||
+        connect_open(&q->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK ||
+        schema_ready(q->db) < 0) {
+        query_close(q);
+        return MI_ENOMEM;
+    }
+    *ret = q;
+    return 0;
+}
+
+bool query_is_stored(const struct query *q)
+{
+    return q->dir_fd >= 0;
+}
+
 void query_close(struct query *q)
 {
     if (q == NULL)

@@ -17,6 +17,11 @@
 #define QUERY_PAGE_ROWS 512
 #define QUERY_PART 2000 /* messages read in one transaction when they are not copied */
 
+/* What to say of an empty vault, with its path. */
+#define QUERY_NOTHING_YET                                                                          \
+    "nothing is recorded in %s yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- " \
+    "SERVER"
+
 struct query;
 
 /* Text is {NULL, 0} where the column is NULL. */
@@ -92,10 +97,14 @@ typedef bool (*query_call_fn)(void *ctx, const struct query_call *c);
 
 /* MI_ENOENT (nothing has been recorded there), MI_ESTORE or MI_ENOMEM, with a sentence in error. */
 MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error);
+/* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
+ * MI_ENOMEM. */
+MI_MUST int query_open_empty(struct query **ret, const char *vault);
 void query_close(struct query *q); /* NULL is fine */
+bool query_is_stored(const struct query *q); /* false: query_open_empty() */
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path */
-int query_dir_fd(const struct query *q);        /* the vault's directory, borrowed */
+int query_dir_fd(const struct query *q);        /* the vault's directory, borrowed; -1: it is not stored */
 
 /* ---- sessions ---- */
 

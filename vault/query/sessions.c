@@ -124,6 +124,6 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     if (st == MI_ENOENT && ref != NULL)
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
-        buf_printf(&q->error, "no session in %s yet; name another vault with --vault", q->path);
+        buf_printf(&q->error, QUERY_NOTHING_YET, q->path);
     return st;
 }

@@ -120,6 +120,23 @@ static void open_fails(const char *dir, int status, const char *part)
 
 /* ---- opening ---- */
 
+static void test_query_open_empty_is_a_vault_without_sessions(void **state)
+{
+    (void)state;
+    struct query *q;
+    int64_t newest = -1;
+    assert_int_equal(query_open_empty(&q, "/nonexistent/vault"), 0);
+    assert_false(query_is_stored(q));
+    assert_int_equal(query_dir_fd(q), -1);
+    assert_string_equal(query_vault(q), "/nonexistent/vault");
+    assert_int_equal(query_newest(q, &newest), 0);
+    assert_int_equal(newest, 0);
+    struct query_session session;
+    assert_int_equal(query_session(q, NULL, &session), MI_ENOENT);
+    assert_non_null(strstr(query_error(q), "nothing is recorded in /nonexistent/vault yet"));
+    query_close(q);
+}
+
 static void test_query_open_reports_why_a_vault_cannot_be_read(void **state)
 {
     struct vault *v = *state;
@@ -240,7 +257,7 @@ static void test_query_session_default_is_the_newest_with_a_message(void **state
     struct vault *v = *state;
     struct query *q = open_it(v);
     assert_int_equal(find(q, NULL), MI_ENOENT);
-    assert_non_null(strstr(query_error(q), "no session"));
+    assert_non_null(strstr(query_error(q), "nothing is recorded in "));
     add_session(v, 1, "AA");
     add_session(v, 2, "BB");
     assert_int_equal(find(q, NULL), 2);
@@ -820,6 +837,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(test_query_open_empty_is_a_vault_without_sessions),
         TEST(test_query_open_reports_why_a_vault_cannot_be_read),
         TEST(test_query_cannot_write_to_the_database),
         TEST(test_query_sessions_are_newest_first_and_limited),
