@@ -7,11 +7,13 @@
 #include "vault/cassette/file.h"
 
 #include <signal.h>
+#include <string.h>
+#include <strings.h>
 
 static const struct opt table_of_options[] = {
     {'o', "output", "FILE", "-", "output file; -: stdout"},
-    {'f', "format", "cassette|jsonl|csv|otlp|markdown|html", "cassette",
-     "output format (see below)"},
+    {'f', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
+     "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -24,12 +26,13 @@ static const char about[] =
     "all.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"
-    "            the same session always gives the same bytes\n"
+    "            the same session always gives the same bytes (.jsonl, no suffix)\n"
     "  jsonl     the output of `show --json`\n"
-    "  csv       one line for each request of the client\n"
+    "  csv       one line for each request of the client (.csv)\n"
     "  otlp      OpenTelemetry spans, as OTLP/JSON\n"
-    "  markdown  a note with YAML front matter\n"
-    "  html      one page with timeline, filter and latencies; needs no network\n";
+    "  markdown  a note with YAML front matter (.md, .markdown)\n"
+    "  html      one page with timeline, filter and latencies; needs no network\n"
+    "            (.html, .htm)\n";
 /* clang-format on */
 
 static bool on_lines(void *ctx, struct slice lines)
@@ -57,14 +60,37 @@ static const struct {
     {"markdown", export_markdown}, {"html", export_html},
 };
 
+/* The suffixes of file names that say which format is meant. Not .json: no format is one JSON document. */
+static const struct {
+    const char *suffix, *format;
+} suffixes[] = {
+    {"", "cassette"},          {".jsonl", "cassette"}, {".csv", "csv"},  {".md", "markdown"},
+    {".markdown", "markdown"}, {".html", "html"},      {".htm", "html"},
+};
+
+/* NULL: the name does not say it. */
+static const char *format_of(const struct settings *s)
+{
+    if (!settings_is(s, "format", "auto"))
+        return settings_text(s, "format");
+    const char *path = settings_text(s, "output"), *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const char *dot = name[0] != '\0' ? strrchr(name + 1, '.') : NULL; /* .name has no suffix */
+    for (size_t i = 0; i < MI_COUNT(suffixes); i++)
+        if (strcasecmp(dot != NULL ? dot : "", suffixes[i].suffix) == 0)
+            return suffixes[i].format;
+    return NULL;
+}
+
 static int write_other(const struct settings *settings, struct query *q,
                        const struct query_session *s, struct save *file)
 {
+    const char *format = format_of(settings);
     struct export x;
     int st = export_open(&x, q, s, file);
     x.no_stderr = settings_on(settings, "no-stderr");
     for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
-        if (settings_is(settings, "format", formats[i].name))
+        if (strcmp(format, formats[i].name) == 0)
             st = formats[i].write(&x);
     export_close(&x);
     if (st < 0 && file->error == 0)
@@ -79,8 +105,8 @@ static int export_session(const struct settings *settings, struct query *q,
     int st = MI_EIO;
     save_open(&file, settings_text(settings, "output"));
     if (file.error == 0)
-        st = settings_is(settings, "format", "cassette") ? write_cassette(settings, q, s, &file)
-                                                         : write_other(settings, q, s, &file);
+        st = strcmp(format_of(settings), "cassette") == 0 ? write_cassette(settings, q, s, &file)
+                                                          : write_other(settings, q, s, &file);
     int status = save_close(&file, st == 0);
     return st < 0 ? EXIT_TROUBLE : status;
 }
@@ -95,6 +121,12 @@ static int export(struct query *q, const struct settings *settings)
 
 static int run(const struct settings *s)
 {
+    if (format_of(s) == NULL)
+        return settings_usage(
+            s,
+            "--output: the suffix of '%s' is not one of a format; name the format with "
+            "--format",
+            settings_text(s, "output"));
     return session_command(s, export);
 }
 

@@ -77,6 +77,34 @@ def no_control(text, what, but=""):
     check(bad is None or bad.group() in but, lambda: f"{what}: a control character {bad.group()!r}")
 
 
+@case("export: the suffix of the file names the format, --format wins, and another suffix is an error")
+def _(t):
+    session(t)
+    begins = {"cassette": b'{"', "csv": b"session,", "markdown": b"---\n", "html": b"<!doctype html>", "jsonl": b'{"type":"session"'}
+    folder = t.tmp / "a.csv"  # only the name counts
+    folder.mkdir()
+    for name, format in (("a", "cassette"), ("a.jsonl", "cassette"), (".csv", "cassette"), ("a.csv", "csv"), ("A.CSV", "csv"),
+                         ("a.b.md", "markdown"), ("a.markdown", "markdown"), ("a.html", "html"), ("a.htm", "html")):
+        r = t.run("export", "--vault", t.vault, "-o", folder / name)
+        eq((r.returncode, r.stderr), (0, b""), f"exit status of {name}")
+        text = (folder / name).read_bytes()
+        check(text.startswith(begins[format]), lambda: f"{name} begins with {text[:40]!r}")
+        if format == "cassette":
+            eq(text, t.run("export", "--vault", t.vault).stdout, f"{name}, a cassette")
+        (folder / name).unlink()
+        for format in begins:
+            eq(t.run("export", "--vault", t.vault, "-f", format, "-o", folder / name).returncode, 0, f"{format} into {name}")
+            check((folder / name).read_bytes().startswith(begins[format]), f"{format} in {name}")
+            (folder / name).unlink()
+    for name in ("a.json", "a.pdf", "a.csv.", "a.html~"):
+        r = t.run("export", "--vault", t.vault, "-o", folder / name)
+        check(r.returncode == 2 and b"--format" in r.stderr and name.encode() in r.stderr, lambda: f"{name}: {r}")
+        check(not (folder / name).exists(), f"{name} exists")
+        eq(t.run("export", "--vault", t.vault, "-f", "otlp", "-o", folder / name).returncode, 0, f"otlp into {name}")
+    r = t.run("export", "--vault", t.vault, "-o", folder / "b.csv", env={"MCP_INTERPOSER_FORMAT": "html"})
+    check((folder / "b.csv").read_bytes().startswith(begins["html"]), "the environment names a format")
+
+
 # --- for programs ---------------------------------------------------------------------------------
 
 @case("jsonl: the same as show --json")
