@@ -62,10 +62,9 @@ static void check_file(struct doctor *d, const char *path, int64_t *wrapped)
 {
     struct replace file;
     struct mcpfile f = {0};
-    size_t n = strlen(path);
     int st = replace_open(&file, path);
     if (st == 0)
-        st = mcpfile_read(&f, buf_slice(&file.text), n > 5 && strcmp(path + n - 5, ".toml") == 0);
+        st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
     if (st == MI_EINVAL && f.error.n > 0)
         doctor_found(d, "clients", "correct the file: its client cannot read it either", "%s: %s",
                      path, buf_str(&f.error));

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PART_MAX 64 /* bytes of the name of an unfinished backup; it has no %, so it is not a path */
+#define PART_MAX                                                                                   \
+    64 /* bytes of the name of an unfinished backup; it has no %, so it is not a path */
 
 /* The name of the backup of this file. */
 static void name_of(const char *path, struct buf *b)

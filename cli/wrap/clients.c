@@ -7,14 +7,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES "claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex"
+#define NAMES                                                                                      \
+    "claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex, zed, opencode, cline, " \
+    "copilot, goose, jetbrains"
 
 enum base {
     HOME,
-    CONFIG,    /* $XDG_CONFIG_HOME, else ~/.config */
-    DIRECTORY, /* the value of the environment variable `variable` */
-    HERE,      /* the working directory */
+    CONFIG,      /* $XDG_CONFIG_HOME, else ~/.config */
+    DIRECTORY,   /* the value of the environment variable `variable` */
+    FILE_ITSELF, /* the same; it is the file, and `below` is NULL */
+    HERE,        /* the working directory */
 };
+
+#define MAC "Library/Application Support/"
+#define CLINE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
 static const struct place {
     const char *client;
@@ -26,13 +32,13 @@ static const struct place {
     {"claude-code", CONFIG, "claude-code/mcp.json", NULL},
     {"claude-code", HERE, ".mcp.json", NULL},
     {"claude-desktop", CONFIG, "Claude/claude_desktop_config.json", NULL},
-    {"claude-desktop", HOME, "Library/Application Support/Claude/claude_desktop_config.json", NULL},
+    {"claude-desktop", HOME, MAC "Claude/claude_desktop_config.json", NULL},
     {"cursor", HOME, ".cursor/mcp.json", NULL},
     {"cursor", HERE, ".cursor/mcp.json", NULL},
     {"vscode", CONFIG, "Code/User/mcp.json", NULL},
     {"vscode", CONFIG, "Code - Insiders/User/mcp.json", NULL},
-    {"vscode", HOME, "Library/Application Support/Code/User/mcp.json", NULL},
-    {"vscode", HOME, "Library/Application Support/Code - Insiders/User/mcp.json", NULL},
+    {"vscode", HOME, MAC "Code/User/mcp.json", NULL},
+    {"vscode", HOME, MAC "Code - Insiders/User/mcp.json", NULL},
     {"vscode", HERE, ".vscode/mcp.json", NULL},
     {"windsurf", HOME, ".codeium/windsurf/mcp_config.json", NULL},
     {"gemini", HOME, ".gemini/settings.json", NULL},
@@ -40,11 +46,34 @@ static const struct place {
     {"codex", HOME, ".codex/config.toml", NULL},
     {"codex", DIRECTORY, "config.toml", "CODEX_HOME"},
     {"codex", HERE, ".codex/config.toml", NULL},
+    {"zed", CONFIG, "zed/settings.json", NULL},
+    {"zed", HERE, ".zed/settings.json", NULL},
+    {"opencode", CONFIG, "opencode/opencode.json", NULL},
+    {"opencode", CONFIG, "opencode/opencode.jsonc", NULL},
+    {"opencode", FILE_ITSELF, NULL, "OPENCODE_CONFIG"},
+    {"opencode", HERE, "opencode.json", NULL},
+    {"opencode", HERE, "opencode.jsonc", NULL},
+    {"opencode", HERE, ".opencode/opencode.json", NULL},
+    {"opencode", HERE, ".opencode/opencode.jsonc", NULL},
+    {"cline", CONFIG, "Code/" CLINE, NULL},
+    {"cline", CONFIG, "Code - Insiders/" CLINE, NULL},
+    {"cline", HOME, MAC "Code/" CLINE, NULL},
+    {"cline", HOME, MAC "Code - Insiders/" CLINE, NULL},
+    {"cline", HOME, ".cline/data/settings/cline_mcp_settings.json", NULL},
+    {"cline", FILE_ITSELF, NULL, "CLINE_MCP_SETTINGS_PATH"},
+    {"copilot", HOME, ".copilot/mcp-config.json", NULL},
+    {"copilot", DIRECTORY, "mcp-config.json", "COPILOT_HOME"},
+    {"copilot", HERE, ".github/mcp.json", NULL},
+    {"goose", CONFIG, "goose/config.yaml", NULL},
+    {"jetbrains", HOME, ".junie/mcp/mcp.json", NULL},
+    {"jetbrains", HERE, ".junie/mcp/mcp.json", NULL},
+    {"jetbrains", HERE, ".air/mcp.json", NULL},
 };
 
 static bool is_desktop(const char *client)
 {
-    static const char *const names[] = {"claude-desktop", "cursor", "vscode", "windsurf"};
+    static const char *const names[] = {"claude-desktop", "cursor", "vscode",   "windsurf", "zed",
+                                        "cline",          "goose",  "jetbrains"};
     for (size_t i = 0; i < MI_COUNT(names); i++)
         if (strcmp(client, names[i]) == 0)
             return true;
@@ -71,7 +100,9 @@ static char *path_of(const struct place *p, bool *failed)
     char *path;
     if (p->base == HOME || p->base == CONFIG)
         return p->base == HOME ? path_home(p->below) : path_user_config(p->below);
-    const char *named = p->base == DIRECTORY ? getenv(p->variable) : NULL;
+    const char *named = p->variable != NULL ? getenv(p->variable) : NULL;
+    if (p->base == FILE_ITSELF)
+        return named != NULL && named[0] == '/' ? strdup(named) : NULL;
     if (p->base == HERE)
         dir = getcwd(NULL, 0);
     else if (named != NULL && named[0] == '/')
@@ -128,7 +159,7 @@ int client_files_add(struct client_files *l, const char *path)
         return MI_ENOMEM;
     const char *client = "-";
     for (size_t i = 0; i < MI_COUNT(places) && client[0] == '-'; i++)
-        if (ends_with(path, places[i].below) && strcmp(places[i].below, "config.toml") != 0)
+        if (places[i].variable == NULL && ends_with(path, places[i].below))
             client = places[i].client;
     l->file[l->n++] = (struct client_file){client, is_desktop(client), copy};
     return 0;

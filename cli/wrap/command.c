@@ -37,10 +37,10 @@ static const char about[] =
     "original bytes. The original file is kept in VAULT/Backups until nothing in it\n"
     "is wrapped. A file in a git work tree gets the plain name of this program.\n"
     "\n"
-    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex.\n"
-    "Their files in the home directory and in the working directory are processed\n"
-    "(.mcp.json, .cursor/mcp.json, .vscode/mcp.json, .gemini/settings.json,\n"
-    ".codex/config.toml).\n"
+    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"
+    "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"
+    "directory and in the working directory are processed (docs/clients.md lists\n"
+    "them).\n"
     "A client reads its file when it starts: restart it.\n";
 /* clang-format on */
 

@@ -72,14 +72,14 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
 int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct wrap_view *ret)
 {
     struct wrap_view v = {.state = WRAP_PLAIN};
-    if (s->odd == NULL && s->command.n > 0)
-        mcpfile_string(f, s->command, &v.command);
+    if (s->odd == NULL && s->command.value.n > 0)
+        mcpfile_string(f, s->command.value, &v.command);
     const char *command = buf_str(&v.command);
     if (v.command.failed)
         return MI_ENOMEM;
     if (s->odd != NULL)
         v.why = s->odd;
-    else if (s->command.n == 0 && s->remote)
+    else if (s->command.key.n == 0 && s->args.key.n == 0 && s->url.key.n > 0)
         v.state = WRAP_REMOTE;
     else if (command[0] == '\0')
         v.why = "it has no command";
@@ -143,84 +143,135 @@ static void add_span(struct edits *e, const struct mcpfile *f, struct span s)
     buf_add(&e->text, f->text.p + s.at, s.n);
 }
 
-/* "proxy", "--name", "files", "--", "npx" */
-static void add_words(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
-                      const struct wrap_with *with, bool dashes)
+/* "proxy", "--name", "files", "--" */
+static void add_words(struct edits *e, const struct wrap_with *with, bool dashes, struct slice sep)
 {
-    buf_adds(&e->text, "\"proxy\", ");
+    buf_adds(&e->text, "\"proxy\"");
     for (const char *const *o = with->options; *o != NULL; o++) {
-        text_json(&e->text, slice_of(*o)); /* valid in TOML, too */
-        buf_adds(&e->text, ", ");
+        buf_slice_add(&e->text, sep);
+        text_json(&e->text, slice_of(*o)); /* valid in TOML and YAML, too */
     }
-    if (dashes)
-        buf_adds(&e->text, "\"--\", ");
-    add_span(e, f, s->command);
+    if (dashes) {
+        buf_slice_add(&e->text, sep);
+        buf_adds(&e->text, "\"--\"");
+    }
+    buf_slice_add(&e->text, sep);
+}
+
+/* The offset of the line that contains `at`, if only blanks and dashes are before it there; otherwise `at`. */
+static size_t line_start(const struct mcpfile *f, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && strchr(" \t-", f->text.p[from - 1]) != NULL)
+        from--;
+    return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
+}
+
+/* The line end before the offset. */
+static const char *line_end_before(const struct mcpfile *f, size_t at)
+{
+    while (at > 0 && f->text.p[at - 1] != '\n')
+        at--;
+    return at > 1 && f->text.p[at - 2] == '\r' ? "\r\n" : "\n";
 }
 
 /* The line end and indentation before a key; a blank if the key does not start its line. */
-static struct slice before_key(const struct mcpfile *f, size_t key)
+static void add_break(struct edits *e, const struct mcpfile *f, size_t key)
 {
-    size_t from = key;
-    while (from > 0 && (f->text.p[from - 1] == ' ' || f->text.p[from - 1] == '\t'))
-        from--;
-    if (from == 0 || f->text.p[from - 1] != '\n')
-        return slice_of(" ");
-    from -= from > 1 && f->text.p[from - 2] == '\r' ? 2 : 1;
-    return (struct slice){f->text.p + from, key - from};
+    size_t from = line_start(f, key);
+    if (from == key || from == 0) {
+        buf_addc(&e->text, ' ');
+        return;
+    }
+    buf_adds(&e->text, line_end_before(f, key));
+    buf_add(&e->text, f->text.p + from, key - from);
 }
 
 /* Adds a member `args` after `command`. */
 static void add_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                        const struct wrap_with *with)
 {
-    struct span key = s->command_key;
-    if (s->on_line) {
-        size_t from = key.at;
-        while (from > 0 && (f->text.p[from - 1] == ' ' || f->text.p[from - 1] == '\t'))
-            from--;
-        bool crlf = from > 1 && f->text.p[from - 2] == '\r';
-        buf_adds(&e->text, crlf ? "\r\n" : "\n");
+    static const char *const names[] = {
+        [MCPFILE_JSON] = "\"args\": [", [MCPFILE_TOML] = "args = [", [MCPFILE_YAML] = "args: ["};
+    struct span key = s->command.key;
+    if (s->command.on_line) {
+        size_t from = line_start(f, key.at);
+        buf_adds(&e->text, line_end_before(f, key.at));
         buf_add(&e->text, f->text.p + from, key.at - from);
     } else {
         buf_addc(&e->text, ',');
-        buf_slice_add(&e->text, before_key(f, key.at));
+        add_break(e, f, key.at);
     }
-    if (f->toml) { /* servers.x.command: args gets the same prefix */
+    if (f->format == MCPFILE_TOML) { /* servers.x.command: args gets the same prefix */
         size_t n = key.n;
         while (n > 0 && f->text.p[key.at + n - 1] != '.')
             n--;
         buf_add(&e->text, f->text.p + key.at, n);
     }
-    buf_adds(&e->text, f->toml ? "args = [" : "\"args\": [");
-    add_words(e, f, s, with, false);
+    buf_adds(&e->text, names[f->format]);
+    add_words(e, with, false, slice_of(", "));
+    add_span(e, f, s->command.value);
     buf_addc(&e->text, ']');
 }
 
 bool wrap_redirect(struct edits *e, const struct mcpfile_server *s, const char *program)
 {
-    if (!begin(e, s->command.at, s->command.n))
+    if (!begin(e, s->command.value.at, s->command.value.n))
         return false;
     text_json(&e->text, slice_of(program));
     end(e);
     return true;
 }
 
+/* ["npx", "-y"] becomes ["mcp-interposer", "proxy", "--", "npx", "-y"]. */
+static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
+                         const struct wrap_with *with)
+{
+    if (!begin(e, s->command.value.at, 0))
+        return false;
+    text_json(&e->text, slice_of(with->program));
+    buf_adds(&e->text, ", ");
+    add_words(e, with, true, slice_of(", "));
+    end(e);
+    return true;
+}
+
+/* Before the first string of args. What separates strings: a comma, or in a YAML list with dashes what is before the
+ * first one. */
+static void add_before_args(struct edits *e, const struct mcpfile *f,
+                            const struct mcpfile_server *s, const struct wrap_with *with, size_t at)
+{
+    struct buf sep = {0};
+    if (s->dashes) {
+        size_t from = line_start(f, at);
+        buf_adds(&sep, line_end_before(f, at));
+        buf_add(&sep, f->text.p + from, at - from);
+    } else {
+        buf_adds(&sep, ", ");
+    }
+    add_words(e, with, true, buf_slice(&sep));
+    add_span(e, f, s->command.value);
+    if (s->args_n > 0)
+        buf_slice_add(&e->text, buf_slice(&sep));
+    e->text.failed |= sep.failed;
+    buf_close(&sep);
+}
+
 bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
               const struct wrap_with *with)
 {
-    bool has_args = s->args_key.n > 0;
-    size_t at = !has_args        ? s->command_end
-                : s->args_n == 0 ? s->args.at + 1
+    if (s->one_array)
+        return add_to_array(e, s, with);
+    bool has_args = s->args.key.n > 0;
+    size_t at = !has_args        ? s->command.end
+                : s->args_n == 0 ? s->args.value.at + 1
                                  : f->arg[s->first_arg].at;
     if (!wrap_redirect(e, s, with->program) || !begin(e, at, 0))
         return false;
-    if (has_args) {
-        add_words(e, f, s, with, true);
-        if (s->args_n > 0)
-            buf_adds(&e->text, ", ");
-    } else {
+    if (has_args)
+        add_before_args(e, f, s, with, at);
+    else
         add_member(e, f, s, with);
-    }
     end(e);
     return true;
 }
@@ -228,15 +279,15 @@ bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_ser
 /* Whether add_member() has written `args`. */
 static bool is_added(const struct mcpfile *f, const struct mcpfile_server *s)
 {
-    size_t at = s->command_end;
+    size_t at = s->command.end;
     const char *text = f->text.p;
-    if (s->args_key.at < at)
+    if (s->args.key.at < at)
         return false;
-    if (!s->on_line && text[at++] != ',')
+    if (!s->command.on_line && text[at++] != ',')
         return false;
-    while (at < s->args_key.at && isspace((unsigned char)text[at]))
+    while (at < s->args.key.at && isspace((unsigned char)text[at]))
         at++;
-    return at == s->args_key.at;
+    return at == s->args.key.at;
 }
 
 /* The end of the last arg, including a trailing comma. */
@@ -244,11 +295,25 @@ static size_t words_end(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     struct span last = f->arg[s->first_arg + s->args_n - 1];
     size_t at = last.at + last.n;
-    size_t close = s->args.at + s->args.n - 1;
+    size_t close = s->args.value.at + s->args.value.n - 1;
     size_t comma = at;
     while (comma < close && isspace((unsigned char)f->text.p[comma]))
         comma++;
     return comma < close && f->text.p[comma] == ',' ? comma + 1 : at;
+}
+
+/* Replaces a YAML list with dashes by an empty one. */
+static bool empty_list(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    size_t at = s->args.key.at + s->args.key.n;
+    while (at < s->args.value.at && f->text.p[at] != ':')
+        at++;
+    at += at < s->args.value.at;
+    if (!begin(e, at, s->args.value.at + s->args.value.n - at))
+        return false;
+    buf_adds(&e->text, " []");
+    end(e);
+    return true;
 }
 
 bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
@@ -257,19 +322,24 @@ bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_
     const struct span *word = &f->arg[s->first_arg];
     size_t at = word[0].at;
     size_t to;
-    if (v->own + 1 < s->args_n) {
+    if (s->one_array) {
+        at = s->command.value.at;
+        return begin(e, at, word[v->own].at - at);
+    }
+    bool all = v->own + 1 == s->args_n;
+    if (!all) {
         to = word[v->own + 1].at;
     } else if (!v->dashes && is_added(f, s)) {
-        at = s->command_end;
-        to = s->args.at + s->args.n;
+        at = s->command.end;
+        to = s->args.value.at + s->args.value.n;
     } else {
         to = words_end(f, s);
     }
-    if (!begin(e, s->command.at, s->command.n))
+    if (!begin(e, s->command.value.at, s->command.value.n))
         return false;
     add_span(e, f, word[v->own]);
     end(e);
-    return begin(e, at, to - at);
+    return all && s->dashes ? empty_list(e, f, s) : begin(e, at, to - at);
 }
 
 static int by_place(const void *a, const void *b)

@@ -239,7 +239,7 @@ static bool can_be_undone(struct work *k, struct slice new)
     struct mcpfile conf;
     struct edits undo = {0};
     struct buf text = {0};
-    bool good = mcpfile_read(&conf, new, k->conf.toml) == 0 && conf.servers == k->conf.servers;
+    bool good = mcpfile_read(&conf, new, k->conf.format) == 0 && conf.servers == k->conf.servers;
     for (size_t i = 0; good && i < conf.servers; i++) {
         struct wrap_view v;
         if (!k->touched[i])
@@ -295,8 +295,7 @@ static bool change_file(struct work *k, struct slice new)
     for (size_t i = 0; i < k->conf.servers; i++)
         touched += k->touched[i];
     int st = replace_check(&k->file);
-    if (st == 0 && wraps &&
-        (k->wrapped_before == 0 || !backup_exists(k->w->backups, k->file.path)))
+    if (st == 0 && wraps && (k->wrapped_before == 0 || !backup_exists(k->w->backups, k->file.path)))
         st = backup_make(k->w->backups, k->file.path, buf_slice(&k->file.text), &k->file.error);
     if (st == 0)
         st = replace_write(&k->file, new);
@@ -348,15 +347,9 @@ static void list_servers(struct work *k)
     }
 }
 
-static bool is_toml(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 5 && strcmp(path + n - 5, ".toml") == 0;
-}
-
 static void read_servers(struct work *k, bool named)
 {
-    int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), is_toml(k->where->path));
+    int st = mcpfile_read(&k->conf, buf_slice(&k->file.text), mcpfile_format_of(k->where->path));
     if (st == 0) {
         k->touched = calloc(k->conf.servers + 1, sizeof *k->touched);
         st = k->touched != NULL ? 0 : MI_ENOMEM;
@@ -373,9 +366,10 @@ static void read_servers(struct work *k, bool named)
         fail_file(k, st == MI_EFULL ? "too many servers to change at once; name some of them"
                                     : "out of memory");
     } else if (named && k->conf.servers == 0) {
-        fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers` or "
-                     "`mcp.servers` in JSON, or tables `mcp_servers.NAME` in a file NAME.toml; in "
-                     "another format, put `mcp-interposer proxy --` before the server's command "
+        fail_file(k, "no MCP servers found: expected an object `mcpServers`, `servers`, "
+                     "`context_servers` or `mcp` in JSON, tables `mcp_servers.NAME` in a file "
+                     "NAME.toml, or `extensions` in a file NAME.yaml; in another format, put "
+                     "`mcp-interposer proxy --` before the server's command "
                      "by hand");
     } else if (k->edits.n == 0 || finish_file(k)) {
         if (!k->w->dry || k->w->json)

@@ -22,10 +22,10 @@ struct wrapping {
     const struct settings *settings;
     enum wrap_verb verb;
     bool dry, json;
-    char *program;                /* owned; path of the interposer */
-    bool in_path;                 /* its plain name leads to it as well */
-    char *backups;                /* owned; the vault that keeps backups */
-    char *vault, *journal_dir;    /* owned; absolute paths; NULL: the default */
+    char *program;             /* owned; path of the interposer */
+    bool in_path;              /* its plain name leads to it as well */
+    char *backups;             /* owned; the vault that keeps backups */
+    char *vault, *journal_dir; /* owned; absolute paths; NULL: the default */
     struct advice advice;
     bool seen[WRAP_OPERANDS_MAX]; /* the named server was found */
     struct out out;

@@ -73,7 +73,8 @@ static int put(struct replace *r, struct slice text)
     }
     bool same = r->was.st_uid == geteuid() && r->was.st_gid == getegid();
     bool good = write_all(fd, text) == 0 &&
-                (same || fchown(fd, r->was.st_uid, r->was.st_gid) == 0) && fchmod(fd, r->was.st_mode & 07777) == 0 && fsync(fd) == 0;
+                (same || fchown(fd, r->was.st_uid, r->was.st_gid) == 0) &&
+                fchmod(fd, r->was.st_mode & 07777) == 0 && fsync(fd) == 0;
     int why = errno;
     if (close(fd) != 0 && good) {
         good = false;

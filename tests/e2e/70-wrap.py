@@ -13,6 +13,10 @@ import lib
 from lib import case, check, eq
 
 try:
+    import yaml
+except ImportError:  # python3-yaml is not installed
+    yaml = None
+try:
     import tomllib
 except ImportError:  # before Python 3.11
     tomllib = None
@@ -31,7 +35,16 @@ PLACES = {
     "gemini.json": ".gemini/settings.json",
     "codex.toml": ".codex/config.toml",
     "codex-crlf.toml": "project/.codex/config.toml",
+    "zed.json": ".config/zed/settings.json",
+    "opencode.json": ".config/opencode/opencode.json",
+    "opencode-2.jsonc": "project/.opencode/opencode.jsonc",
+    "cline.json": ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    "copilot.json": ".copilot/mcp-config.json",
+    "junie.json": "project/.junie/mcp/mcp.json",
+    "goose.yaml": ".config/goose/config.yaml",
+    "goose-crlf.yaml": "other/config.yaml",
 }
+NAMED = {"goose-crlf.yaml"}  # no client reads this place: --file
 BARE = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -88,26 +101,31 @@ def parse(path, data):
     text = data.decode()
     if path.suffix == ".toml":
         return tomllib.loads(text) if tomllib else None
+    if path.suffix == ".yaml":
+        return yaml.safe_load(text) if yaml else None
     return json.loads(strip_comments(text))
 
 
 def servers_of(tree):
     """(name, server) of each place that has servers."""
-    places = [tree.get(k, {}) for k in ("mcpServers", "servers", "mcp_servers")]
+    places = [tree.get(k, {}) for k in ("mcpServers", "servers", "mcp_servers", "context_servers", "extensions", "mcp")]
     places.append(tree.get("mcp", {}).get("servers", {}) if isinstance(tree.get("mcp"), dict) else {})
     places += [p.get("mcpServers", {}) for p in tree.get("projects", {}).values()]
-    return [pair for place in places for pair in place.items()]
+    return [pair for place in places for pair in place.items() if isinstance(pair[1], dict)]
 
 
 def expected(tree, program):
     """What a client shall read afterwards."""
     tree = json.loads(json.dumps(tree, default=str))
     for name, server in servers_of(tree):
-        if "command" not in server:
-            continue
-        dashes = ["--"] if "args" in server else []
-        server["args"] = ["proxy", "--name", name, *dashes, server["command"], *server.get("args", [])]
-        server["command"] = program
+        key = "cmd" if "cmd" in server else "command"
+        words = ["proxy", "--name", name]
+        if isinstance(server.get(key), list):
+            server[key] = [program, *words, "--", *server[key]]
+        elif isinstance(server.get(key), str):
+            dashes = ["--"] if "args" in server else []
+            server["args"] = [*words, *dashes, server[key], *server.get("args", [])]
+            server[key] = program
     return tree
 
 
@@ -120,6 +138,8 @@ def _(t):
     for path in files:
         path.chmod(0o640)
     run(t, "wrap")
+    named = [x for name in NAMED for x in ("-f", t.home / PLACES[name])]
+    run(t, "wrap", *named)
     servers = 0
     for path, old in files.items():
         new = path.read_bytes()
@@ -132,13 +152,15 @@ def _(t):
         if parse(path, old) is not None:
             want = expected(parse(path, old), program)
             eq(json.loads(json.dumps(parse(path, new), default=str)), want, f"what a client reads in {path.name}")
-            servers += sum("command" in s for _, s in servers_of(want))
-    check(servers >= 18, f"only {servers} servers")
+            servers += sum("command" in s or "cmd" in s for _, s in servers_of(want))
+    check(servers >= 28, f"only {servers} servers")
     once = {path: (path.read_bytes(), path.stat().st_ino) for path in files}
     run(t, "wrap")
+    run(t, "wrap", *named)
     for path, was in once.items():
         eq((path.read_bytes(), path.stat().st_ino), was, f"{path.name} after wrapping again")
     run(t, "unwrap")
+    run(t, "unwrap", *named)
     for path, old in files.items():
         eq(path.read_bytes(), old, f"{path.name} after unwrapping")
         eq(stat.S_IMODE(path.stat().st_mode), 0o640, f"mode of {path.name} afterwards")
@@ -200,6 +222,7 @@ def _(t):
         eq(path.read_bytes(), old, f"{path.name} after --dry-run")
         eq([p.name for p in path.parent.glob(path.name + ".*")], [], "files beside it")
     run(t, "wrap")
+    run(t, "wrap", *(x for name in NAMED for x in ("-f", t.home / PLACES[name])))
     for path, old in files.items():
         eq(apply_diff(old, diff[path]), path.read_bytes(), f"the diff of {path.name}")
         back = run(t, "unwrap", "--dry-run", "-f", path, status=1).stdout
@@ -562,6 +585,67 @@ def _(t):
         r = run(t, *args, status=1 if "--dry-run" in args else 0)
         check(b"Restart" not in r.stdout, f"{args}: {r.stdout!r}")
     eq(run(t, "unwrap").stdout.decode().splitlines()[-1], "Restart these clients: claude-code, cursor", "of unwrap")
+
+
+@case("a list with dashes that loses all its strings becomes an empty list")
+def _(t):
+    path = config(t, ".config/goose/config.yaml", "extensions:\n  a:\n    args:\n    - proxy\n    - --name\n    - a\n"
+                  "    - a-server\n    cmd: /x/mcp-interposer\n    type: stdio\n")
+    run(t, "unwrap")
+    eq(path.read_text(), "extensions:\n  a:\n    args: []\n    cmd: a-server\n    type: stdio\n", "the file")
+
+
+@case("YAML that cannot be edited safely is left alone, with the reason")
+def _(t):
+    text = ("extensions:\n  anchor:\n    cmd: &c npx\n    args: [x]\n  lines:\n    cmd: |\n      npx\n"
+            "  alias:\n    cmd: *c\n  number:\n    cmd: ok\n    args: [&n -y]\n"
+            "  below:\n    cmd: ok\n    args:\n      -\n        x\n")
+    path = config(t, ".config/goose/config.yaml", text)
+    r = run(t, "wrap", stderr=None)
+    for name, why in (("anchor", "its `command` is not a string"), ("lines", "its `command` is not a string"),
+                      ("alias", "its `command` is not a string"), ("number", "its `args` is not an array of strings"),
+                      ("below", "the first string of its `args` is not on the line of its dash")):
+        check(f"server '{name}' is not changed: {why}".encode() in r.stderr, f"{name}: {r.stderr!r}")
+    eq(path.read_text(), text, "the file")
+    # A plain scalar that means something else in brackets: the round trip in memory fails.
+    text = "extensions:\n  a:\n    cmd: /opt/a,b\n"
+    path.write_text(text)
+    r = run(t, "wrap", status=3, stderr=None)
+    check(b"config.yaml: unwrap could not restore this file exactly; edit it by hand" in r.stderr, f"{r.stderr!r}")
+    eq(path.read_text(), text, "the file")
+
+
+@case("every place of a client is found")
+def _(t):
+    code = "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+    places = {
+        "zed": [".config/zed/settings.json", "project/.zed/settings.json"],
+        "opencode": [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", "project/opencode.json",
+                     "project/opencode.jsonc", "project/.opencode/opencode.json", "project/.opencode/opencode.jsonc",
+                     "named/oc.json"],
+        "cline": [f".config/Code/{code}", f".config/Code - Insiders/{code}", f"Library/Application Support/Code/{code}",
+                  f"Library/Application Support/Code - Insiders/{code}", ".cline/data/settings/cline_mcp_settings.json",
+                  "named/cline.json"],
+        "copilot": [".copilot/mcp-config.json", "named/mcp-config.json", "project/.github/mcp.json"],
+        "goose": [".config/goose/config.yaml"],
+        "jetbrains": [".junie/mcp/mcp.json", "project/.junie/mcp/mcp.json", "project/.air/mcp.json"],
+    }
+    for client, paths in places.items():
+        for place in paths:
+            config(t, place, "extensions: {a: {cmd: a}}" if place.endswith(".yaml") else '{"mcpServers": {"a": {"command": "a"}}}')
+    env = {"OPENCODE_CONFIG": str(t.home / "named/oc.json"), "CLINE_MCP_SETTINGS_PATH": str(t.home / "named/cline.json"),
+           "COPILOT_HOME": str(t.home / "named")}
+    rows = [json.loads(x) for x in run(t, "wrap", "--list", "--json", env=env).stdout.splitlines()]
+    found = {}
+    for row in rows:
+        found.setdefault(row["client"], set()).add(os.path.relpath(row["file"], t.home))
+    eq(found, {client: set(paths) for client, paths in places.items()}, "the files")
+    document = (lib.ROOT / "docs/clients.md").read_text()
+    for client, paths in places.items():
+        check(f"`{client}`" in document, f"docs/clients.md does not name {client}")
+        for place in paths:
+            shown = place.replace("project/", "").replace(code, "").replace("Library/Application Support/", "")
+            check("named/" in place or shown in document or "Insiders" in place, f"docs/clients.md does not name {shown}")
 
 
 @case("a named file without servers is an error that says what was expected")

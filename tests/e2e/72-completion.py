@@ -93,7 +93,7 @@ def _(t):
                     eq(bash(t, name, f"-{letter}", ""), argument.split("|"), f"{name} -{letter}")
     check(set(names) <= set(bash(t, "help", "")), "help")
     eq(bash(t, "completion", ""), list(SHELLS), "completion")
-    eq(bash(t, "wrap", "-c", "cl"), ["claude-code", "claude-desktop"], "wrap -c")
+    eq(bash(t, "wrap", "-c", "cl"), ["claude-code", "claude-desktop", "cline"], "wrap -c")
     eq(bash(t, "--on-hang", "k"), ["kill"], "the short form of proxy")
     eq(bash(t, "sessions", "--server", ""), [], "there is no vault")
     eq(bash(t, "sessions", "--since", ""), [], "what nobody can know")

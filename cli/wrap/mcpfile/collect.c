@@ -5,6 +5,55 @@
 
 #include <stdlib.h>
 
+/* Where servers are: NAME follows. "*": any key. */
+static const struct place {
+    enum mcpfile_format format;
+    const char *path[4];
+} places[] = {
+    {MCPFILE_JSON, {"mcpServers"}},
+    {MCPFILE_JSON, {"servers"}},                     /* VS Code: mcp.json */
+    {MCPFILE_JSON, {"mcp", "servers"}},              /* VS Code: settings.json; opencode 2 */
+    {MCPFILE_JSON, {"mcp"}},                         /* opencode 1 */
+    {MCPFILE_JSON, {"projects", "*", "mcpServers"}}, /* Claude Code */
+    {MCPFILE_JSON, {"context_servers"}},             /* Zed */
+    {MCPFILE_TOML, {"mcp_servers"}},                 /* Codex */
+    {MCPFILE_YAML, {"extensions"}},                  /* Goose */
+};
+
+enum role { ROLE_NONE, ROLE_COMMAND, ROLE_ARGS, ROLE_URL, ROLE_TYPE, ROLE_HEADERS, ROLE_LOGIN };
+
+#define J (1u << MCPFILE_JSON)
+#define T (1u << MCPFILE_TOML)
+#define Y (1u << MCPFILE_YAML)
+/* The members of a server. ROLE_LOGIN: how the client signs in to a URL, which a command cannot do in the same way. */
+static const struct {
+    const char *name;
+    unsigned formats;
+    enum role role;
+} members[] = {
+    {"command", J | T, ROLE_COMMAND},
+    {"cmd", Y, ROLE_COMMAND},
+    {"args", J | T | Y, ROLE_ARGS},
+    {"url", J | T, ROLE_URL},
+    {"serverUrl", J, ROLE_URL},
+    {"httpUrl", J, ROLE_URL},
+    {"uri", Y, ROLE_URL},
+    {"type", J | T | Y, ROLE_TYPE},
+    {"transport", J, ROLE_TYPE},
+    {"transportType", J, ROLE_TYPE},
+    {"headers", J | Y, ROLE_HEADERS},
+    {"auth", J, ROLE_LOGIN},
+    {"authProviderType", J, ROLE_LOGIN},
+    {"headersHelper", J, ROLE_LOGIN},
+    {"oauth", J | T, ROLE_LOGIN},
+    {"bearer_token_env_var", T, ROLE_LOGIN},
+    {"env_http_headers", T, ROLE_LOGIN},
+    {"http_headers", T, ROLE_LOGIN},
+};
+#undef J
+#undef T
+#undef Y
+
 static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
 {
     struct buf b = {0};
@@ -17,29 +66,38 @@ static bool level_is(struct mcpfile_scan *s, size_t level, const char *text)
     return equal;
 }
 
-/* The level of the server name if the path is a member of a server, else 0. */
-static size_t name_level(struct mcpfile_scan *s)
+/* The level of the server name if the path leads to a value `below` levels below it, else 0. */
+static size_t name_level(struct mcpfile_scan *s, size_t below)
 {
-    static const char *const places[][4] = {
-        {"mcpServers"}, {"servers"}, {"mcp", "servers"}, {"projects", "*", "mcpServers"}};
-    static const char *const toml[4] = {"mcp_servers"};
-    size_t n = s->f->toml ? 1 : MI_COUNT(places);
-    if (s->depth < 3 || s->depth > MCPFILE_LEVELS)
+    if (s->depth < 2 + below || s->depth > MCPFILE_LEVELS)
         return 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *const *place = s->f->toml ? toml : places[i];
+    for (size_t i = 0; i < MI_COUNT(places); i++) {
+        const char *const *path = places[i].path;
         size_t k = 0;
-        while (k < s->depth && place[k] != NULL && (place[k][0] == '*' || level_is(s, k, place[k])))
+        if (places[i].format != s->f->format)
+            continue;
+        while (k < 3 && path[k] != NULL && (path[k][0] == '*' || level_is(s, k, path[k])))
             k++;
-        if (place[k] == NULL && s->depth == k + 2 && s->level[k].n > 0)
+        if (path[k] == NULL && s->depth == k + 1 + below && s->level[k].n > 0)
             return k;
     }
     return 0;
 }
 
+static enum role role_of(struct mcpfile_scan *s, size_t level)
+{
+    for (size_t i = 0; i < MI_COUNT(members); i++)
+        if ((members[i].formats >> s->f->format & 1) != 0 && level_is(s, level, members[i].name))
+            return members[i].role;
+    return ROLE_NONE;
+}
+
 bool mcpfile_is_args(struct mcpfile_scan *s)
 {
-    return name_level(s) > 0 && level_is(s, s->depth - 1, "args");
+    if (name_level(s, 1) == 0)
+        return false;
+    enum role role = role_of(s, s->depth - 1);
+    return role == ROLE_ARGS || role == ROLE_COMMAND;
 }
 
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token)
@@ -50,6 +108,17 @@ void mcpfile_add_arg(struct mcpfile_scan *s, struct span token)
         return;
     }
     f->arg[f->args++] = token;
+}
+
+static void add_header(struct mcpfile_scan *s, const struct mcpfile_value *v)
+{
+    struct mcpfile *f = s->f;
+    if (!GROW(f->header, f->headers, f->headers_cap)) {
+        s->no_memory = true;
+        return;
+    }
+    struct span value = v->type == MCPFILE_STRING ? v->token : (struct span){0};
+    f->header[f->headers++] = (struct mcpfile_header){v->key, value};
 }
 
 static char *level_text(struct mcpfile_scan *s, size_t level)
@@ -86,49 +155,112 @@ static struct mcpfile_server *find_or_add_server(struct mcpfile_scan *s, size_t 
     return new;
 }
 
-static void note_command(struct mcpfile_server *server, const struct mcpfile_value *v)
+/* Notes a member; false: there are two of them. */
+static bool note(struct mcpfile_member *m, const struct mcpfile_value *v)
 {
-    if (server->command_key.n > 0)
-        server->odd = "it has two members `command`";
-    else if (v->type != MCPFILE_STRING)
-        server->odd = "its `command` is not a string";
-    server->command = v->type == MCPFILE_STRING ? v->token : (struct span){0};
-    server->command_key = v->key;
-    server->command_end = v->end;
-    server->on_line = v->on_line;
+    bool first = m->key.n == 0;
+    *m = (struct mcpfile_member){v->key, v->token, v->end, v->on_line};
+    return first;
 }
 
 static void note_args(struct mcpfile_server *server, const struct mcpfile_value *v)
 {
-    if (server->args_key.n > 0)
-        server->odd = "it has two members `args`";
+    if (server->one_array || !note(&server->args, v))
+        server->odd = server->one_array ? "its `command` is an array, and it has `args`"
+                                        : "it has two members `args`";
     else if (v->type != MCPFILE_ARRAY || v->mixed)
         server->odd = "its `args` is not an array of strings";
-    server->args = v->token;
-    server->args_key = v->key;
+    else if (v->uneven)
+        server->odd = "the first string of its `args` is not on the line of its dash";
     server->first_arg = v->first_arg;
     server->args_n = v->args_n;
+    server->dashes = v->dashes;
+}
+
+static void note_command(const struct mcpfile *f, struct mcpfile_server *server,
+                         const struct mcpfile_value *v)
+{
+    bool array = v->type == MCPFILE_ARRAY && !v->mixed && v->args_n > 0 && !v->dashes;
+    if (!note(&server->command, v))
+        server->odd = "it has two members `command`";
+    else if (array && server->args.key.n > 0)
+        server->odd = "its `command` is an array, and it has `args`";
+    else if (v->type != MCPFILE_STRING && !array)
+        server->odd = "its `command` is not a string";
+    if (array && server->odd == NULL) {
+        server->one_array = true;
+        server->command.value = f->arg[v->first_arg];
+        server->first_arg = v->first_arg + 1;
+        server->args_n = v->args_n - 1;
+    } else if (v->type != MCPFILE_STRING) {
+        server->command.value = (struct span){0};
+    }
+}
+
+static void note_url(struct mcpfile_server *server, const struct mcpfile_value *v)
+{
+    if (!note(&server->url, v))
+        server->remote_odd = "it has two URLs";
+    else if (v->type != MCPFILE_STRING)
+        server->remote_odd = "its URL is not a string";
+}
+
+static void note_headers(const struct mcpfile *f, struct mcpfile_server *server,
+                         const struct mcpfile_value *v)
+{
+    if (!note(&server->headers, v) || v->type != MCPFILE_TABLE)
+        server->remote_odd = "its `headers` is not one object";
+    server->first_header = v->first_header;
+    server->headers_n = v->headers_n;
+    for (size_t i = 0; i < v->headers_n; i++)
+        if (f->header[v->first_header + i].value.n == 0)
+            server->remote_odd = "a value in its `headers` is not a string";
+}
+
+static void note_member(struct mcpfile_scan *s, size_t level, enum role role,
+                        const struct mcpfile_value *v)
+{
+    struct mcpfile_server *server = find_or_add_server(s, level);
+    if (server == NULL)
+        return;
+    switch (role) {
+    case ROLE_NONE:
+        break;
+    case ROLE_COMMAND:
+        note_command(s->f, server, v);
+        break;
+    case ROLE_ARGS:
+        note_args(server, v);
+        break;
+    case ROLE_URL:
+        note_url(server, v);
+        break;
+    case ROLE_TYPE:
+        if (!note(&server->type, v) || v->type != MCPFILE_STRING)
+            server->remote_odd = "it does not have one `type` that is a string";
+        break;
+    case ROLE_HEADERS:
+        note_headers(s->f, server, v);
+        break;
+    case ROLE_LOGIN:
+        server->remote_odd = "it has settings for signing in that mcp-remote does not read";
+        break;
+    }
 }
 
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
-    static const char *const urls[] = {"url", "serverUrl", "httpUrl"};
-    size_t level = name_level(s);
-    size_t key = s->depth - 1;
-    if (level == 0)
-        return;
-    bool command = level_is(s, key, "command");
-    bool args = !command && level_is(s, key, "args");
-    bool url = false;
-    for (size_t i = 0; !command && !args && i < MI_COUNT(urls); i++)
-        url |= level_is(s, key, urls[i]);
-    struct mcpfile_server *server = command || args || url ? find_or_add_server(s, level) : NULL;
-    if (server == NULL)
-        return;
-    if (command)
-        note_command(server, v);
-    else if (args)
-        note_args(server, v);
-    else
-        server->remote = true;
+    size_t level = name_level(s, 2);
+    enum role role = level > 0 ? role_of(s, level + 1) : ROLE_NONE;
+    if (role == ROLE_HEADERS)
+        add_header(s, v);
+    else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)
+        note_member(s, level, role, v); /* [mcp_servers.NAME.http_headers] */
+    level = name_level(s, 1);
+    role = level > 0 ? role_of(s, s->depth - 1) : ROLE_NONE;
+    /* `mcp.servers.command` may be a server with this name: see places */
+    bool server = v->type == MCPFILE_TABLE && level_is(s, 0, "mcp") && level_is(s, 1, "servers") &&
+                  level == 1;
+    if (role != ROLE_NONE && !server)
+        note_member(s, level, role, v);
 }

@@ -4,7 +4,7 @@
 
 #include "cli/wrap/mcpfile/value.h"
 
-/* Whether the value at the current path is the array `args` of a server. */
+/* Whether the value at the current path is the array of args of a server, or of its command and args. */
 bool mcpfile_is_args(struct mcpfile_scan *s);
 void mcpfile_add_arg(struct mcpfile_scan *s, struct span token);
 /* Adds the value to its server if it is a member of one. */

@@ -1,4 +1,4 @@
-/* languages.h - the two languages of configuration files. false: mcpfile_fail() was called. */
+/* languages.h - the languages of configuration files. false: mcpfile_fail() was called. */
 #ifndef MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 #define MI_CLI_WRAP_MCPFILE_LANGUAGES_H
 
@@ -6,5 +6,6 @@
 
 bool mcpfile_scan_json(struct mcpfile_scan *s); /* json.c */
 bool mcpfile_scan_toml(struct mcpfile_scan *s); /* toml.c */
+bool mcpfile_scan_yaml(struct mcpfile_scan *s); /* yaml.c */
 
 #endif

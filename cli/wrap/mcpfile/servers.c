@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+enum mcpfile_format mcpfile_format_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot == NULL || strchr(dot, '/') != NULL)
+        return MCPFILE_JSON;
+    if (strcmp(dot, ".toml") == 0)
+        return MCPFILE_TOML;
+    return strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 ? MCPFILE_YAML : MCPFILE_JSON;
+}
+
 static void report_fault(struct mcpfile_scan *s)
 {
     size_t line = 1;
@@ -12,17 +22,43 @@ static void report_fault(struct mcpfile_scan *s)
     buf_printf(&s->f->error, "line %zu: %s", line, s->why);
 }
 
-int mcpfile_read(struct mcpfile *f, struct slice text, bool toml)
+static void free_server(struct mcpfile_server *server)
 {
-    *f = (struct mcpfile){.text = text, .toml = toml};
+    free(server->name);
+    free(server->project);
+}
+
+/* A table that has neither command nor URL, such as the settings of an extension, is not a server. */
+static void drop_others(struct mcpfile *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->servers; i++) {
+        struct mcpfile_server *s = &f->server[i];
+        if (s->command.key.n > 0 || s->args.key.n > 0 || s->url.key.n > 0)
+            f->server[n++] = *s;
+        else
+            free_server(s);
+    }
+    f->servers = n;
+}
+
+int mcpfile_read(struct mcpfile *f, struct slice text, enum mcpfile_format format)
+{
+    static bool (*const scan[])(struct mcpfile_scan *) = {
+        [MCPFILE_JSON] = mcpfile_scan_json,
+        [MCPFILE_TOML] = mcpfile_scan_toml,
+        [MCPFILE_YAML] = mcpfile_scan_yaml,
+    };
+    *f = (struct mcpfile){.text = text, .format = format};
     struct mcpfile_scan s = {.f = f, .p = text.p, .end = text.p + text.n};
     if (slice_begins(text, "\xEF\xBB\xBF"))
         s.p += 3;
     if (memchr(text.p, '\0', text.n) != NULL)
         mcpfile_fail(&s, text.p, "unexpected NUL byte: the file must be UTF-8 text");
-    bool good = s.why == NULL && (toml ? mcpfile_scan_toml(&s) : mcpfile_scan_json(&s));
+    bool good = s.why == NULL && scan[format](&s);
     if (!good)
         report_fault(&s);
+    drop_others(f);
     if (s.no_memory || f->error.failed)
         return MI_ENOMEM;
     return good ? 0 : MI_EINVAL;
@@ -30,12 +66,11 @@ int mcpfile_read(struct mcpfile *f, struct slice text, bool toml)
 
 void mcpfile_close(struct mcpfile *f)
 {
-    for (size_t i = 0; i < f->servers; i++) {
-        free(f->server[i].name);
-        free(f->server[i].project);
-    }
+    for (size_t i = 0; i < f->servers; i++)
+        free_server(&f->server[i]);
     free(f->server);
     free(f->arg);
+    free(f->header);
     buf_close(&f->error);
     *f = (struct mcpfile){0};
 }

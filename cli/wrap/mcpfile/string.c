@@ -1,6 +1,7 @@
 #include "cli/wrap/mcpfile/string.h"
 
 #include "base/text.h"
+#include "cli/wrap/mcpfile/yaml_string.h"
 #include "wire/json/text.h"
 
 #include <ctype.h>
@@ -56,8 +57,10 @@ static void toml_string(struct slice token, struct buf *b)
 void mcpfile_string(const struct mcpfile *f, struct span token, struct buf *b)
 {
     struct slice raw = {f->text.p + token.at, token.n};
-    if (f->toml)
+    if (f->format == MCPFILE_TOML)
         toml_string(raw, b);
+    else if (f->format == MCPFILE_YAML && raw.n > 0)
+        mcpfile_yaml_string(raw, b);
     else if (raw.n >= 2)
         json_unescape(b, (struct slice){raw.p + 1, raw.n - 2});
 }

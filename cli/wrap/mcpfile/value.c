@@ -50,7 +50,9 @@ bool mcpfile_value(struct mcpfile_scan *s, struct mcpfile_value *v)
         good = s->language->string(s, &v->token);
     } else if (*s->p == '{') {
         v->type = MCPFILE_TABLE;
+        v->first_header = s->f->headers;
         good = s->language->table(s);
+        v->headers_n = s->f->headers - v->first_header;
     } else if (*s->p == '[') {
         v->type = MCPFILE_ARRAY;
         good = array(s, v);

@@ -1,4 +1,4 @@
-/* value.h - values of JSON and TOML, whose structure is the same in both languages. */
+/* value.h - values of JSON, TOML and YAML. */
 #ifndef MI_CLI_WRAP_MCPFILE_VALUE_H
 #define MI_CLI_WRAP_MCPFILE_VALUE_H
 
@@ -10,13 +10,15 @@ enum mcpfile_type { MCPFILE_STRING, MCPFILE_ARRAY, MCPFILE_TABLE, MCPFILE_OTHER 
 struct mcpfile_value {
     enum mcpfile_type type;
     struct span token, key;
-    size_t end; /* see mcpfile_server.command_end */
+    size_t end; /* see mcpfile_member */
     bool on_line;
-    size_t first_arg, args_n; /* of the args of a server: mcpfile.arg[first_arg…] */
-    bool mixed;               /* the array has elements that are not strings */
+    size_t first_arg, args_n;       /* of the args of a server: mcpfile.arg[first_arg…] */
+    size_t first_header, headers_n; /* of the headers of a server: mcpfile.header[first_header…] */
+    bool mixed;                     /* the array has elements that are not strings */
+    bool dashes, uneven; /* a YAML list without brackets; its first string does not follow a dash */
 };
 
-/* The differences between the languages. Each function but `skip` starts at the first character of its token. */
+/* The differences between JSON and TOML. Each function but `skip` starts at the first character of its token. */
 struct mcpfile_language {
     const char *quotes;                   /* characters that start a string */
     bool (*skip)(struct mcpfile_scan *s); /* white space and comments between elements */

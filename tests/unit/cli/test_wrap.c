@@ -54,13 +54,14 @@ static char *slurp(const char *path, size_t *ret_n)
 }
 
 /* Wraps or unwraps the servers of `which` (a bit for each; all: ~0). Returns their number, or -1: the text is invalid. */
-static int change(struct slice text, bool toml, bool wrap, uint64_t which, struct buf *ret)
+static int change(struct slice text, enum mcpfile_format format, bool wrap, uint64_t which,
+                  struct buf *ret)
 {
     static struct edits e;
     struct mcpfile f;
     int n = -1;
     e.n = 0;
-    if (mcpfile_read(&f, text, toml) == 0) {
+    if (mcpfile_read(&f, text, format) == 0) {
         n = 0;
         for (size_t i = 0; i < f.servers; i++) {
             struct wrap_view v;
@@ -86,14 +87,14 @@ static int change(struct slice text, bool toml, bool wrap, uint64_t which, struc
 }
 
 /* The number of servers that were wrapped and unwrapped, or -1. */
-static int round_trip(struct slice text, bool toml, uint64_t which)
+static int round_trip(struct slice text, enum mcpfile_format format, uint64_t which)
 {
     struct buf once = {0}, twice = {0}, back = {0};
-    int n = change(text, toml, true, which, &once);
+    int n = change(text, format, true, which, &once);
     if (n >= 0) {
-        assert_int_equal(change(buf_slice(&once), toml, true, which, &twice), 0);
+        assert_int_equal(change(buf_slice(&once), format, true, which, &twice), 0);
         assert_true(slice_eq(buf_slice(&twice), buf_slice(&once)));
-        assert_int_equal(change(buf_slice(&once), toml, false, which, &back), n);
+        assert_int_equal(change(buf_slice(&once), format, false, which, &back), n);
         if (!slice_eq(buf_slice(&back), text))
             fail_msg("not the old bytes:\n%s", buf_str(&back));
     }
@@ -112,7 +113,11 @@ static const struct {
     {"codex.toml", 9},       {"codex-crlf.toml", 2},
     {"cursor.json", 3},      {"gemini.json", 1},
     {"vscode.json", 3},      {"vscode-settings.json", 1},
-    {"windsurf.json", 2},
+    {"windsurf.json", 2},    {"zed.json", 2},
+    {"opencode.json", 3},    {"opencode-2.jsonc", 2},
+    {"cline.json", 1},       {"copilot.json", 1},
+    {"junie.json", 2},       {"goose.yaml", 6},
+    {"goose-crlf.yaml", 3},
 };
 
 static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
@@ -123,12 +128,12 @@ static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        bool toml = strstr(path, ".toml") != NULL;
-        int got = round_trip((struct slice){text, n}, toml, ~(uint64_t)0);
+        enum mcpfile_format format = mcpfile_format_of(path);
+        int got = round_trip((struct slice){text, n}, format, ~(uint64_t)0);
         if (got != corpus[i].wrappable)
             fail_msg("%s: %d servers, not %d", path, got, corpus[i].wrappable);
         for (unsigned k = 0; k < 16; k++)
-            (void)round_trip((struct slice){text, n}, toml, (uint64_t)1 << k);
+            (void)round_trip((struct slice){text, n}, format, (uint64_t)1 << k);
         free(text);
     }
 }
@@ -155,10 +160,10 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        bool toml = strstr(path, ".toml") != NULL;
+        enum mcpfile_format format = mcpfile_format_of(path);
         for (size_t cut = 0; cut < n; cut += unit_slow() ? 37 : 1) {
             char *copy = unit_copy(text, cut); /* sanitizers detect reads beyond its end */
-            (void)round_trip((struct slice){copy, cut}, toml, ~(uint64_t)0);
+            (void)round_trip((struct slice){copy, cut}, format, ~(uint64_t)0);
             free(copy);
         }
         for (int k = 0; k < (unit_slow() ? 20 : 1000); k++) {
@@ -166,7 +171,7 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
             char *copy = unit_copy(text, n);
             copy[unit_random(&random, n)] = bytes[unit_random(&random, sizeof bytes - 1)];
             struct buf once = {0};
-            (void)change((struct slice){copy, n}, toml, true, ~(uint64_t)0, &once);
+            (void)change((struct slice){copy, n}, format, true, ~(uint64_t)0, &once);
             buf_close(&once);
             free(copy);
         }
@@ -175,27 +180,43 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
 }
 
 static const struct {
-    bool toml;
+    enum mcpfile_format format;
     const char *plain, *wrapped;
 } forms[] = {
 #define US "\"/opt/a b/mcp-interposer\""
 #define WORDS "\"proxy\", \"--name\", \"x y\", "
-    {false, "{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"]}}}",
+    {MCPFILE_JSON, "{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\"]}}}",
      "{\"mcpServers\":{\"a\":{\"command\":" US ",\"args\":[" WORDS "\"--\", \"npx\", \"-y\"]}}}"},
-    {false, "{\"mcpServers\":{\"a\":{\"args\":[],\"command\":\"n\\u0070x\"}}}",
+    {MCPFILE_JSON, "{\"mcpServers\":{\"a\":{\"args\":[],\"command\":\"n\\u0070x\"}}}",
      "{\"mcpServers\":{\"a\":{\"args\":[" WORDS "\"--\", \"n\\u0070x\"],\"command\":" US "}}}"},
-    {false, "{\"servers\":{\"a\":{\"command\":\"npx\"}}}",
+    {MCPFILE_JSON, "{\"servers\":{\"a\":{\"command\":\"npx\"}}}",
      "{\"servers\":{\"a\":{\"command\":" US ", \"args\": [" WORDS "\"npx\"]}}}"},
-    {false, "{\"servers\":{\"a\":{\n  \"command\":\"npx\"\n}}}",
+    {MCPFILE_JSON, "{\"servers\":{\"a\":{\n  \"command\":\"npx\"\n}}}",
      "{\"servers\":{\"a\":{\n  \"command\":" US ",\n  \"args\": [" WORDS "\"npx\"]\n}}}"},
-    {true, "[mcp_servers.a]\ncommand = 'npx' # c\n",
+    {MCPFILE_TOML, "[mcp_servers.a]\ncommand = 'npx' # c\n",
      "[mcp_servers.a]\ncommand = " US " # c\nargs = [" WORDS "'npx']\n"},
-    {true, "mcp_servers.a.command = 'npx'",
+    {MCPFILE_TOML, "mcp_servers.a.command = 'npx'",
      "mcp_servers.a.command = " US "\nmcp_servers.a.args = [" WORDS "'npx']"},
-    {true, "mcp_servers.a = {command = 'npx'}",
+    {MCPFILE_TOML, "mcp_servers.a = {command = 'npx'}",
      "mcp_servers.a = {command = " US ", args = [" WORDS "'npx']}"},
-    {true, "[mcp_servers.a]\nargs = [ ]\ncommand = 'npx'",
+    {MCPFILE_TOML, "[mcp_servers.a]\nargs = [ ]\ncommand = 'npx'",
      "[mcp_servers.a]\nargs = [" WORDS "\"--\", 'npx' ]\ncommand = " US},
+    {MCPFILE_JSON, "{\"mcp\":{\"a\":{\"command\":[\"npx\", \"-y\"]}}}",
+     "{\"mcp\":{\"a\":{\"command\":[" US ", " WORDS "\"--\", \"npx\", \"-y\"]}}}"},
+    {MCPFILE_JSON, "{\"context_servers\":{\"a\":{\"command\":[ \"npx\" ]}}}",
+     "{\"context_servers\":{\"a\":{\"command\":[ " US ", " WORDS "\"--\", \"npx\" ]}}}"},
+    {MCPFILE_YAML, "extensions:\n  a:\n    cmd: npx # c\n    args:\n      -   -y\n      - 'z'\n",
+     "extensions:\n  a:\n    cmd: " US
+     " # c\n    args:\n      -   \"proxy\"\n      -   \"--name\"\n"
+     "      -   \"x y\"\n      -   \"--\"\n      -   npx\n      -   -y\n      - 'z'\n"},
+    {MCPFILE_YAML, "extensions:\n  a:\n    cmd: npx # c\n",
+     "extensions:\n  a:\n    cmd: " US " # c\n    args: [" WORDS "npx]\n"},
+    {MCPFILE_YAML, "extensions:\n  a:\n    cmd: npx", /* no newline at the end */
+     "extensions:\n  a:\n    cmd: " US "\n    args: [" WORDS "npx]"},
+    {MCPFILE_YAML, "extensions:\n  a:\n    args: []\n    cmd: npx\n",
+     "extensions:\n  a:\n    args: [" WORDS "\"--\", npx]\n    cmd: " US "\n"},
+    {MCPFILE_YAML, "extensions: {a: {cmd: npx}}",
+     "extensions: {a: {cmd: " US ", args: [" WORDS "npx]}}"},
 };
 
 static void test_wrap_form_of_each_kind_is_as_documented(void **state)
@@ -203,9 +224,9 @@ static void test_wrap_form_of_each_kind_is_as_documented(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(forms); i++) {
         struct buf once = {0}, back = {0};
-        assert_int_equal(change(slice_of(forms[i].plain), forms[i].toml, true, 1, &once), 1);
+        assert_int_equal(change(slice_of(forms[i].plain), forms[i].format, true, 1, &once), 1);
         assert_string_equal(buf_str(&once), forms[i].wrapped);
-        assert_int_equal(change(buf_slice(&once), forms[i].toml, false, 1, &back), 1);
+        assert_int_equal(change(buf_slice(&once), forms[i].format, false, 1, &back), 1);
         assert_string_equal(buf_str(&back), forms[i].plain);
         buf_close(&once);
         buf_close(&back);
@@ -235,7 +256,7 @@ static void test_wrap_by_hand_is_removed(void **state)
         struct buf text = {0}, back = {0}, plain = {0};
         buf_printf(&text, "{\"servers\":{\"a\":{%s}}}", by_hand[i].wrapped);
         buf_printf(&plain, "{\"servers\":{\"a\":{%s}}}", by_hand[i].plain);
-        assert_int_equal(change(buf_slice(&text), false, false, 1, &back), 1);
+        assert_int_equal(change(buf_slice(&text), MCPFILE_JSON, false, 1, &back), 1);
         assert_string_equal(buf_str(&back), buf_str(&plain));
         buf_close(&text);
         buf_close(&back);
@@ -281,7 +302,7 @@ static void test_wrap_state_is_reported_for_each_kind(void **state)
         struct mcpfile f;
         struct wrap_view v;
         buf_printf(&text, "{\"mcpServers\":{\"a\":{%s}}}", states[i].server);
-        assert_int_equal(mcpfile_read(&f, buf_slice(&text), false), 0);
+        assert_int_equal(mcpfile_read(&f, buf_slice(&text), MCPFILE_JSON), 0);
         assert_int_equal(f.servers, 1);
         assert_string_equal(f.server[0].name, "a");
         assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
@@ -298,7 +319,8 @@ static void test_wrap_state_is_reported_for_each_kind(void **state)
 }
 
 /* Wraps a file while the N-th call fails. true: there were fewer calls. */
-static bool survives(struct slice text, bool toml, size_t nth, const struct buf *want)
+static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
+                     const struct buf *want)
 {
     static struct edits e;
     struct mcpfile f;
@@ -306,7 +328,7 @@ static bool survives(struct slice text, bool toml, size_t nth, const struct buf 
     e.n = 0;
     calls = 0;
     fail_at = nth;
-    int st = mcpfile_read(&f, text, toml);
+    int st = mcpfile_read(&f, text, format);
     for (size_t i = 0; st == 0 && i < f.servers; i++) {
         struct wrap_view v;
         st = wrap_inspect(&f, &f.server[i], &v);
@@ -339,13 +361,13 @@ static void test_wrap_out_of_memory_is_reported(void **state)
         size_t n;
         snprintf(path, sizeof path, "tests/clients/%s", corpus[i].file);
         char *text = slurp(path, &n);
-        bool toml = strstr(path, ".toml") != NULL;
+        enum mcpfile_format format = mcpfile_format_of(path);
         struct buf want = {0};
-        assert_int_equal(change((struct slice){text, n}, toml, true, ~(uint64_t)0, &want),
+        assert_int_equal(change((struct slice){text, n}, format, true, ~(uint64_t)0, &want),
                          corpus[i].wrappable);
         for (int on = 0; on < 2; on++) {
             fail_on = on != 0;
-            for (size_t nth = 1; !survives((struct slice){text, n}, toml, nth, &want); nth++)
+            for (size_t nth = 1; !survives((struct slice){text, n}, format, nth, &want); nth++)
                 assert_true(nth < 10000);
         }
         buf_close(&want);
@@ -354,34 +376,43 @@ static void test_wrap_out_of_memory_is_reported(void **state)
 }
 
 static const struct {
-    bool toml;
+    enum mcpfile_format format;
     const char *text, *error;
 } bad[] = {
-    {false, "[]", "line 1: expected { at the beginning"},
-    {false, "{\n\"a\" 1}", "line 2: expected a colon"},
-    {false, "{\"a\":1 \"b\":2}", "line 1: expected a comma or }"},
-    {false, "{\"a\":[1 2]}", "line 1: expected a comma or ]"},
-    {false, "{\"a\":}", "line 1: expected a value"},
-    {false, "{'a':1}", "line 1: expected a name in double quotes"},
-    {false, "{\"a\":\"x\n\"}", "line 1: control character or end of line in a string"},
-    {false, "{\"a\":\"\\x\"}", "line 1: invalid escape in a string"},
-    {false, "{\"a\":\"\\u12\"}", "line 1: invalid \\u escape: expected four hexadecimal digits"},
-    {false, "{\"a\":\"", "line 1: unterminated string"},
-    {false, "{\n\n/* ", "line 3: unterminated comment"},
-    {false, "{\"a\":1", "line 1: expected a comma or }"},
-    {false, "{} {}", "line 1: unexpected text after the last }"},
-    {true, "a", "line 1: expected ="},
-    {true, "a = ", "line 1: unexpected end of the file"},
-    {true, "a = \n", "line 1: expected a value"},
-    {true, "\n[a", "line 2: expected ]"},
-    {true, "[[a]", "line 1: expected ]"},
-    {true, "a = 'x", "line 1: unterminated string"},
-    {true, "a = \"\\q\"", "line 1: invalid escape in a string"},
-    {true, "a = \"\\u12\"", "line 1: invalid \\u, \\U or \\x escape: too few hexadecimal digits"},
-    {true, "a = [1\n2]", "line 2: expected a comma or ]"},
-    {true, "a = {b = 1 c = 2}", "line 1: expected a comma or }"},
-    {true, "a = 'b' c", "line 1: expected the end of the line"},
-    {true, "= 1", "line 1: expected a key"},
+    {MCPFILE_JSON, "[]", "line 1: expected { at the beginning"},
+    {MCPFILE_JSON, "{\n\"a\" 1}", "line 2: expected a colon"},
+    {MCPFILE_JSON, "{\"a\":1 \"b\":2}", "line 1: expected a comma or }"},
+    {MCPFILE_JSON, "{\"a\":[1 2]}", "line 1: expected a comma or ]"},
+    {MCPFILE_JSON, "{\"a\":}", "line 1: expected a value"},
+    {MCPFILE_JSON, "{'a':1}", "line 1: expected a name in double quotes"},
+    {MCPFILE_JSON, "{\"a\":\"x\n\"}", "line 1: control character or end of line in a string"},
+    {MCPFILE_JSON, "{\"a\":\"\\x\"}", "line 1: invalid escape in a string"},
+    {MCPFILE_JSON, "{\"a\":\"\\u12\"}",
+     "line 1: invalid \\u escape: expected four hexadecimal digits"},
+    {MCPFILE_JSON, "{\"a\":\"", "line 1: unterminated string"},
+    {MCPFILE_JSON, "{\n\n/* ", "line 3: unterminated comment"},
+    {MCPFILE_JSON, "{\"a\":1", "line 1: expected a comma or }"},
+    {MCPFILE_JSON, "{} {}", "line 1: unexpected text after the last }"},
+    {MCPFILE_TOML, "a", "line 1: expected ="},
+    {MCPFILE_TOML, "a = ", "line 1: unexpected end of the file"},
+    {MCPFILE_TOML, "a = \n", "line 1: expected a value"},
+    {MCPFILE_TOML, "\n[a", "line 2: expected ]"},
+    {MCPFILE_TOML, "[[a]", "line 1: expected ]"},
+    {MCPFILE_TOML, "a = 'x", "line 1: unterminated string"},
+    {MCPFILE_TOML, "a = \"\\q\"", "line 1: invalid escape in a string"},
+    {MCPFILE_TOML, "a = \"\\u12\"",
+     "line 1: invalid \\u, \\U or \\x escape: too few hexadecimal digits"},
+    {MCPFILE_TOML, "a = [1\n2]", "line 2: expected a comma or ]"},
+    {MCPFILE_TOML, "a = {b = 1 c = 2}", "line 1: expected a comma or }"},
+    {MCPFILE_TOML, "a = 'b' c", "line 1: expected the end of the line"},
+    {MCPFILE_TOML, "= 1", "line 1: expected a key"},
+    {MCPFILE_YAML, "a: 'x", "line 1: found unexpected end of stream"},
+    {MCPFILE_YAML, "a: [1\nb: 2", "line 2: did not find expected ',' or ']'"},
+    {MCPFILE_YAML, "a:\n  b: 1\n c: 2", "line 3: did not find expected key"},
+    {MCPFILE_YAML, "\xc3\xa4: 1\nb: c: d",
+     "line 2: mapping values are not allowed in this context"},
+    {MCPFILE_YAML, "a: 1\n---\nb: 2", "line 2: expected one document"},
+    {MCPFILE_YAML, "a: \x01", "line 1: control characters are not allowed"},
 };
 
 static void test_mcpfile_error_has_its_line(void **state)
@@ -391,7 +422,7 @@ static void test_mcpfile_error_has_its_line(void **state)
         struct mcpfile f;
         size_t n = strlen(bad[i].text);
         char *copy = unit_copy(bad[i].text, n);
-        int st = mcpfile_read(&f, (struct slice){copy, n}, bad[i].toml);
+        int st = mcpfile_read(&f, (struct slice){copy, n}, bad[i].format);
         if (st != MI_EINVAL || strcmp(buf_str(&f.error), bad[i].error) != 0)
             fail_msg("%s: %d %s", bad[i].text, st, buf_str(&f.error));
         mcpfile_close(&f);
@@ -403,14 +434,16 @@ static void test_mcpfile_nul_and_depth_are_rejected(void **state)
 {
     (void)state;
     struct mcpfile f;
-    assert_int_equal(mcpfile_read(&f, (struct slice){"{\0}", 3}, false), MI_EINVAL);
+    assert_int_equal(mcpfile_read(&f, (struct slice){"{\0}", 3}, MCPFILE_JSON), MI_EINVAL);
     mcpfile_close(&f);
-    for (int toml = 0; toml < 2; toml++) {
+    static const char *const begin[] = {
+        [MCPFILE_JSON] = "{\"a\":", [MCPFILE_TOML] = "a = ", [MCPFILE_YAML] = "a: "};
+    for (enum mcpfile_format format = MCPFILE_JSON; format <= MCPFILE_YAML; format++) {
         struct buf b = {0};
-        buf_adds(&b, toml ? "a = " : "{\"a\":");
+        buf_adds(&b, begin[format]);
         for (int i = 0; i < 100000; i++)
             buf_addc(&b, '[');
-        assert_int_equal(mcpfile_read(&f, buf_slice(&b), toml), MI_EINVAL);
+        assert_int_equal(mcpfile_read(&f, buf_slice(&b), format), MI_EINVAL);
         assert_string_equal(buf_str(&f.error), "line 1: too many nested brackets");
         mcpfile_close(&f);
         buf_close(&b);
@@ -434,7 +467,7 @@ static void test_mcpfile_toml_string_of_each_kind_is_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MI_COUNT(strings); i++) {
-        struct mcpfile f = {.text = slice_of(strings[i].token), .toml = true};
+        struct mcpfile f = {.text = slice_of(strings[i].token), .format = MCPFILE_TOML};
         struct buf b = {0};
         mcpfile_string(&f, (struct span){0, f.text.n}, &b);
         assert_string_equal(buf_str(&b), strings[i].says);

@@ -1,0 +1,208 @@
+/* yaml.c - YAML 1.1 by libyaml, whose events have the positions of their tokens. */
+#include "cli/wrap/mcpfile/collect.h"
+#include "cli/wrap/mcpfile/languages.h"
+
+#include <yaml.h>
+
+struct yaml {
+    struct mcpfile_scan *s;
+    yaml_parser_t parser;
+    yaml_event_t event; /* the current one */
+    size_t index, at;   /* a character of the file, and its offset */
+    size_t end;         /* offset of the end of the last scalar or bracket */
+    bool flow;          /* within brackets */
+};
+
+static bool node(struct yaml *y, struct mcpfile_value *v);
+
+/* libyaml counts characters, not bytes. Marks nearly always increase. */
+static size_t offset(struct yaml *y, size_t index)
+{
+    const struct slice text = y->s->f->text;
+    if (index < y->index)
+        y->index = y->at = 0;
+    while (y->index < index && y->at < text.n) {
+        do
+            y->at++;
+        while (y->at < text.n && ((unsigned char)text.p[y->at] & 0xC0) == 0x80);
+        y->index++;
+    }
+    return y->at;
+}
+
+static struct span token(struct yaml *y)
+{
+    size_t from = offset(y, y->event.start_mark.index);
+    return (struct span){from, offset(y, y->event.end_mark.index) - from};
+}
+
+static bool fail(struct yaml *y, const char *why)
+{
+    struct mcpfile_scan *s = y->s;
+    s->no_memory |= y->parser.error == YAML_MEMORY_ERROR;
+    return mcpfile_fail(s, s->f->text.p + offset(y, y->parser.problem_mark.index), why);
+}
+
+static bool next(struct yaml *y)
+{
+    yaml_event_delete(&y->event);
+    if (yaml_parser_parse(&y->parser, &y->event) != 0)
+        return true;
+    return fail(y, y->parser.problem != NULL ? y->parser.problem : "invalid YAML");
+}
+
+/* A string is a scalar on one line, without anchor or tag: its text can be moved. */
+static void scalar(struct yaml *y, struct mcpfile_value *v)
+{
+    v->token = token(y);
+    y->end = v->token.at + v->token.n;
+    bool block = y->event.data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
+                 y->event.data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
+    bool simple = !block && y->event.data.scalar.anchor == NULL &&
+                  y->event.data.scalar.tag == NULL && v->token.n > 0 &&
+                  y->event.start_mark.line == y->event.end_mark.line;
+    v->type = simple ? MCPFILE_STRING : MCPFILE_OTHER;
+}
+
+/* Whether only blanks and one dash are before the token on its line. */
+static bool follows_dash(const struct mcpfile *f, struct span token)
+{
+    const char *p = f->text.p + token.at;
+    while (p > f->text.p && (p[-1] == ' ' || p[-1] == '\t'))
+        p--;
+    if (p == f->text.p || *--p != '-')
+        return false;
+    while (p > f->text.p && (p[-1] == ' ' || p[-1] == '\t'))
+        p--;
+    return p == f->text.p || p[-1] == '\n';
+}
+
+static bool sequence(struct yaml *y, struct mcpfile_value *v)
+{
+    struct mcpfile_scan *s = y->s;
+    bool outer = y->flow, is_args = mcpfile_is_args(s);
+    size_t from = token(y).at, depth = s->depth;
+    v->type = MCPFILE_ARRAY;
+    v->first_arg = s->f->args;
+    y->flow = y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+    v->dashes = !y->flow;
+    mcpfile_push(s, (struct span){0});
+    while (next(y) && y->event.type != YAML_SEQUENCE_END_EVENT) {
+        struct mcpfile_value element = {0};
+        if (!node(y, &element))
+            break;
+        v->mixed |= element.type != MCPFILE_STRING;
+        if (is_args && element.type == MCPFILE_STRING)
+            mcpfile_add_arg(s, element.token);
+    }
+    mcpfile_pop(s, depth);
+    if (s->why != NULL)
+        return false;
+    if (y->flow)
+        y->end = token(y).at + token(y).n;
+    y->flow = outer;
+    v->args_n = s->f->args - v->first_arg;
+    v->uneven = v->dashes && v->args_n > 0 && !follows_dash(s->f, s->f->arg[v->first_arg]);
+    v->token = (struct span){from, y->end - from};
+    return true;
+}
+
+/* The end of the line: a new member is inserted there. */
+static size_t line_end(const struct mcpfile *f, size_t at)
+{
+    while (at < f->text.n && f->text.p[at] != '\n')
+        at++;
+    return at > 0 && at < f->text.n && f->text.p[at - 1] == '\r' ? at - 1 : at;
+}
+
+/* The current event starts the key. */
+static bool member(struct yaml *y)
+{
+    struct mcpfile_scan *s = y->s;
+    struct mcpfile_value key = {0}, v = {.on_line = !y->flow};
+    size_t depth = s->depth;
+    if (!node(y, &key) || !next(y))
+        return false;
+    v.key = key.type == MCPFILE_STRING ? key.token : (struct span){0};
+    mcpfile_push(s, v.key);
+    bool good = node(y, &v);
+    if (good) {
+        v.end = v.on_line ? line_end(s->f, y->end) : y->end;
+        mcpfile_collect(s, &v);
+    }
+    mcpfile_pop(s, depth);
+    return good;
+}
+
+static bool mapping(struct yaml *y, struct mcpfile_value *v)
+{
+    struct mcpfile_scan *s = y->s;
+    bool outer = y->flow;
+    size_t from = token(y).at, object = s->object;
+    v->type = MCPFILE_TABLE;
+    v->first_header = s->f->headers;
+    y->flow = y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+    s->object = from;
+    while (next(y) && y->event.type != YAML_MAPPING_END_EVENT)
+        if (!member(y))
+            break;
+    if (s->why != NULL)
+        return false;
+    if (y->flow)
+        y->end = token(y).at + token(y).n;
+    s->object = object;
+    y->flow = outer;
+    v->headers_n = s->f->headers - v->first_header;
+    v->token = (struct span){from, y->end - from};
+    return true;
+}
+
+/* Reads the value that the current event starts. */
+static bool node(struct yaml *y, struct mcpfile_value *v)
+{
+    bool good = true;
+    if (y->s->nesting == MCPFILE_DEPTH_MAX)
+        return mcpfile_fail(y->s, y->s->f->text.p + token(y).at, "too many nested brackets");
+    y->s->nesting++;
+    if (y->event.type == YAML_SCALAR_EVENT) {
+        scalar(y, v);
+    } else if (y->event.type == YAML_SEQUENCE_START_EVENT) {
+        good = sequence(y, v);
+    } else if (y->event.type == YAML_MAPPING_START_EVENT) {
+        good = mapping(y, v);
+    } else {
+        v->type = MCPFILE_OTHER; /* an alias */
+        v->token = token(y);
+        y->end = v->token.at + v->token.n;
+    }
+    y->s->nesting--;
+    return good;
+}
+
+static bool document(struct yaml *y)
+{
+    struct mcpfile_value v = {0};
+    if (!next(y) || !next(y)) /* the start of the stream, then of a document */
+        return false;
+    if (y->event.type == YAML_STREAM_END_EVENT)
+        return true; /* an empty file: no servers */
+    if (!next(y) || !node(y, &v) || !next(y) || !next(y))
+        return false;
+    return y->event.type == YAML_STREAM_END_EVENT ||
+           mcpfile_fail(y->s, y->s->f->text.p + token(y).at, "expected one document");
+}
+
+bool mcpfile_scan_yaml(struct mcpfile_scan *s)
+{
+    struct yaml y = {.s = s};
+    if (yaml_parser_initialize(&y.parser) == 0) {
+        s->no_memory = true;
+        return mcpfile_fail(s, s->p, "out of memory");
+    }
+    yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&y.parser, (const unsigned char *)s->f->text.p, s->f->text.n);
+    bool good = document(&y);
+    yaml_event_delete(&y.event);
+    yaml_parser_delete(&y.parser);
+    return good;
+}
