@@ -35,6 +35,9 @@ static const struct {
     [FIND_DUPLICATE_ENVELOPE_KEY] = {"duplicate-envelope-key", SEVERITY_ERROR,
                                      "One of jsonrpc, id, method, params, result, error occurs "
                                      "twice: two parsers may read different messages."},
+    [FIND_CALL_AND_ANSWER] = {"call-and-answer", SEVERITY_ERROR,
+                              "The object has a method and also a result or an error: two readers "
+                              "may see different messages."},
     [FIND_DUPLICATE_KEY] = {"duplicate-key", SEVERITY_WARNING,
                             "An object inside the message has a key twice."},
     [FIND_BATCH] = {"batch", SEVERITY_ERROR,
@@ -47,7 +50,8 @@ static const struct {
     [FIND_ARRAY_PARAMS] = {"array-params", SEVERITY_ERROR,
                            "params is an array; MCP requires an object."},
     [FIND_NULL_BESIDE_ANSWER] = {"null-beside-answer", SEVERITY_WARNING,
-                                 "A null error beside a result, or a null result beside an error."},
+                                 "A null error beside a result, a null result beside an error, or "
+                                 "either beside a method."},
     [FIND_RESULT_NOT_OBJECT] = {"result-not-object", SEVERITY_ERROR,
                                 "The result is not an object, which MCP requires."},
     [FIND_MALFORMED_ANSWER] =

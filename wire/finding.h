@@ -32,6 +32,7 @@ enum finding {
     /* the JSON-RPC message */
     FIND_NOT_JSONRPC,
     FIND_DUPLICATE_ENVELOPE_KEY,
+    FIND_CALL_AND_ANSWER,
     FIND_DUPLICATE_KEY,
     FIND_BATCH,
     FIND_NULL_ID,

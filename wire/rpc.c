@@ -133,12 +133,19 @@ static enum rpc_kind invalid(struct rpc *m, enum finding why)
     return RPC_INVALID;
 }
 
+static bool is_present(struct json_value v)
+{
+    return v.type != JSON_NONE && v.type != JSON_NULL;
+}
+
 static enum rpc_kind read_call(struct reader *r)
 {
     struct rpc *m = r->m;
     if (r->method.type != JSON_STRING)
         return invalid(m, FIND_NOT_JSONRPC);
     m->method = json_string_raw(r->method);
+    if (m->result.type == JSON_NULL || m->error.type == JSON_NULL)
+        m->findings |= FINDING(FIND_NULL_BESIDE_ANSWER);
     if (m->params.type == JSON_NULL)
         m->findings |= FINDING(FIND_NULL_PARAMS);
     else if (m->params.type == JSON_ARRAY)
@@ -195,20 +202,21 @@ static enum rpc_kind read_answer(struct rpc *m)
 static enum rpc_kind read_object(struct reader *r)
 {
     struct rpc *m = r->m;
-    bool answer = r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR);
-    if (m->findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+    if (m->is_call && m->is_answer)
+        m->findings |= FINDING(FIND_CALL_AND_ANSWER);
+    if (m->findings & RPC_AMBIGUOUS)
         return RPC_INVALID;
     if (!slice_is(r->jsonrpc.text, "\"2.0\"") &&
         (r->jsonrpc.type != JSON_STRING || !json_key_is(json_string_raw(r->jsonrpc), "2.0"))) {
-        if (!(r->seen & 1u << ENV_METHOD) && m->id.type != JSON_NONE)
+        if (!m->is_call && m->id.type != JSON_NONE)
             m->findings |= FINDING(FIND_MALFORMED_ANSWER);
         return invalid(m, FIND_NOT_JSONRPC);
     }
     if (m->id.type == JSON_NUMBER && !json_is_integer(m->id))
         m->findings |= FINDING(FIND_FRACTIONAL_ID);
-    if (r->seen & 1u << ENV_METHOD) /* a message with a method is a call, even with other members */
+    if (m->is_call)
         return read_call(r);
-    if (answer || m->id.type != JSON_NONE)
+    if (r->seen & (1u << ENV_RESULT | 1u << ENV_ERROR) || m->id.type != JSON_NONE)
         return read_answer(m);
     return invalid(m, FIND_NOT_JSONRPC);
 }
@@ -257,6 +265,7 @@ int rpc_read(struct slice line, struct rpc *ret)
     }
     ret->text = scan.root;
     ret->is_call = r.seen & 1u << ENV_METHOD;
+    ret->is_answer = is_present(ret->result) || is_present(ret->error);
     if (scan.duplicate_key)
         ret->findings |= FINDING(FIND_DUPLICATE_KEY);
     if (scan.type == JSON_OBJECT)

@@ -1,7 +1,9 @@
 /* rpc.h - reads a line as a JSON-RPC 2.0 message: finds its kind and its members.
  *
  * Rules     mcp-wire.md 1.3 and 1.5; JSON-RPC 2.0. Envelope keys are compared exactly, including case, after
- *           unescaping; a duplicate envelope key makes the message malformed.
+ *           unescaping. An object that two readers may take for different messages is malformed: a duplicate
+ *           envelope key, or a method beside a result or an error. A result or error of null counts as absent beside
+ *           another member: some libraries write all members.
  * Owns      nothing. All slices point into the line, except those of rpc_name().
  * Errors    MI_EPROTO: the line is not one JSON value. A value that is not a message has the kind RPC_INVALID.
  * Blocks    never. Pure. */
@@ -22,6 +24,9 @@ enum rpc_kind {
     RPC_BATCH, /* an array; read its members one by one with json_walk_next() */
 };
 
+/* Findings of an object that two readers may take for different messages. */
+#define RPC_AMBIGUOUS (FINDING(FIND_DUPLICATE_ENVELOPE_KEY) | FINDING(FIND_CALL_AND_ANSWER))
+
 struct rpc {
     enum rpc_kind kind;
     findings findings;
@@ -29,6 +34,7 @@ struct rpc {
     struct slice text;       /* the message without surrounding white space */
     struct json_value id;    /* as written */
     bool is_call;            /* has a member `method`, valid or not */
+    bool is_answer;          /* has a result or an error that is not null, valid or not */
     struct slice method;     /* without quotes, escapes as written */
     struct json_value params, result, error;
     /* Members of params, result or error that the interposer uses: */

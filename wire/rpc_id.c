@@ -2,6 +2,8 @@
 
 #include "wire/json/text.h"
 
+#include <stdio.h>
+
 static bool plain_int(struct slice s)
 {
     size_t i = s.n > 0 && s.p[0] == '-' ? 1 : 0;
@@ -77,6 +79,19 @@ bool rpc_id_other_type(struct buf *b, struct slice key)
     buf_addc(b, key.p[0] == 's' ? 'n' : 's');
     buf_slice_add(b, text);
     return true;
+}
+
+bool rpc_id_is(struct json_value id, uint64_t n)
+{
+    char digits[24];
+    if (id.type != JSON_NUMBER && id.type != JSON_STRING)
+        return false;
+    struct buf key = {0};
+    rpc_id_key(&key, id);
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    bool same = !key.failed && key.n == 1 + len && memcmp(key.p + 1, digits, len) == 0;
+    buf_close(&key);
+    return same;
 }
 
 uint64_t rpc_id_hash(struct slice key)

@@ -17,6 +17,8 @@ void rpc_id_key(struct buf *b, struct json_value id);
 /* Appends the key of the same id with the other JSON type: 7 for "7". false: there is none. `key` may be in b, if b
  * has room for the new key, which has the same length. */
 bool rpc_id_other_type(struct buf *b, struct slice key);
+/* Whether an answer with this id is the answer to request n: the id is n, as a number or as a string. */
+bool rpc_id_is(struct json_value id, uint64_t n);
 uint64_t rpc_id_hash(struct slice key);
 /* The hash of the key of an id, token or cursor. 0: v is neither a number nor a string, or out of memory. */
 uint64_t rpc_id_hash_of(struct json_value v);

@@ -56,6 +56,51 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
     return send_answer(t, &row, r->cause);
 }
 
+/* ---- answers that cannot be forwarded ------------------------------------------------------ */
+
+const char *answer_fault_text(findings f)
+{
+    if (f & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
+        return "an envelope key occurs twice";
+    if (f & FINDING(FIND_CALL_AND_ANSWER))
+        return "a method and also a result or an error";
+    return "not a JSON-RPC 2.0 message";
+}
+
+static const char *fault_of_answer(const struct message *x)
+{
+    if (x->m.findings & FINDING(FIND_TOO_LONG))
+        return "it is longer than --max-message";
+    if (x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_NOT_JSONRPC)))
+        return answer_fault_text(x->m.findings);
+    if (x->batch_seq != 0)
+        return "it is in a batch that cannot be forwarded";
+    return "expected either a result or an error";
+}
+
+/* The pending request with the id of this line, which may be an answer. */
+static struct pending *answered_by(struct traffic *t, const struct message *x)
+{
+    bool type_changed;
+    if (x->m.is_call && !x->m.is_answer)
+        return NULL;
+    return pending_find(&t->open[x->dir == ROW_C2S ? ROW_S2C : ROW_C2S], x->m.id, &type_changed);
+}
+
+void answer_malformed_to_server(struct traffic *t, const struct message *x)
+{
+    struct pending *p = answered_by(t, x);
+    struct buf why = {0};
+    if (p == NULL)
+        return;
+    buf_printf(&why, "the client's answer is invalid: %s", fault_of_answer(x));
+    if (!p->cancelled)
+        answer_error(t, ROW_C2S, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+                     "malformed-answer");
+    request_close(t, ROW_S2C, p);
+    buf_close(&why);
+}
+
 /* ---- to lines ------------------------------------------------------------------------------- */
 
 void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
@@ -81,6 +126,7 @@ void answer_reject_arguments(struct traffic *t, struct message *x, int code, con
     }
     r.seq = message_record(t, x, request ? KIND_REQUEST : KIND_NOISE, ROW_REFUSED);
     size_t bytes = send_error(t, ROW_S2C, &r, x->m.findings & FINDING(FIND_SERVER_GONE));
+    answer_malformed_to_server(t, x);
     if (!request)
         return;
     struct invocation v = {
@@ -183,33 +229,19 @@ static void record_rejected(struct traffic *t, const struct message *x, const st
     journal_append(t->journal, &row);
 }
 
-static const char *why_malformed(const struct message *x)
-{
-    if (x->m.findings & FINDING(FIND_TOO_LONG))
-        return "the server's answer is longer than --max-message";
-    if (x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY))
-        return "the server's answer is invalid: an envelope key occurs twice";
-    if (x->m.findings & FINDING(FIND_NOT_JSONRPC))
-        return "the server's answer is not a JSON-RPC 2.0 message";
-    if (x->batch_seq != 0)
-        return "the server's answer is in a batch that cannot be forwarded";
-    return "the server's answer is invalid: expected either a result or an error";
-}
-
 bool answer_malformed(struct traffic *t, struct message *x)
 {
-    bool type_changed;
-    struct pending *p = NULL;
-    if (x->m.method.p == NULL)
-        p = pending_find(&t->open[ROW_C2S], x->m.id, &type_changed);
+    struct pending *p = answered_by(t, x);
+    struct buf why = {0};
     if (p == NULL)
         return false;
     if (x->m.kind == RPC_INVALID && (x->m.findings & FINDING(FIND_TOO_LONG)) == 0)
         x->m.findings |= FINDING(FIND_MALFORMED_ANSWER);
     record_rejected(t, x, p, KIND_NOISE);
+    buf_printf(&why, "the server's answer is invalid: %s", fault_of_answer(x));
     /* the finding is in the row of the line, not in that of the answer */
-    answer_and_close(t, p, REPLY_INTERNAL_ERROR, why_malformed(x), "malformed-answer", CALL_ERROR,
-                     0);
+    answer_and_close(t, p, REPLY_INTERNAL_ERROR, buf_str(&why), "malformed-answer", CALL_ERROR, 0);
+    buf_close(&why);
     return true;
 }
 

@@ -9,7 +9,10 @@
 #include "proxy/session/message.h"
 #include "proxy/session/reply.h"
 
-/* Records a client's line as rejected and answers with an error. */
+/* What is wrong with JSON that is not a message. */
+const char *answer_fault_text(findings f);
+/* Records a client's line as rejected and answers with an error. If an invalid line answers a pending request of the
+ * server, the server gets an error, too. */
 void answer_reject(struct traffic *t, struct message *x, int code, const char *why,
                    const char *cause);
 /* The same, with the place in the arguments and the reason; f may be NULL. */
@@ -28,6 +31,9 @@ void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, co
                     const char *why);
 /* Ends a subscriptions/listen with the result of a server that ends the session (mcp-wire.md 3.3). */
 void answer_listen_end(struct traffic *t, struct pending *p);
+/* If this invalid line of the client answers a pending request of the server, the server gets an error instead, and
+ * the client's deadlines no longer wait. The line is recorded by the caller. */
+void answer_malformed_to_server(struct traffic *t, const struct message *x);
 /* True: this invalid line of the server answers a pending request. The line is recorded and the client gets an
  * error. */
 bool answer_malformed(struct traffic *t, struct message *x);

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/answer_id.h"
 #include "proxy/session/correlate.h"
 #include "wire/json/text.h"
 
@@ -61,8 +62,23 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
 {
     struct member_walk mw = members(batch);
     mw.x.batch_seq = batch_seq;
-    while (next_member(&mw))
+    while (next_member(&mw)) {
         (void)correlate_message(t, &mw.x); /* the line is forwarded as a whole */
+        message_close(&mw.x);
+    }
+}
+
+/* The line that is forwarded has the ids of the requests. The members are handled as they arrived: each is repaired,
+ * and gets its finding, when its request is found. */
+static void forward_batch(struct traffic *t, struct message *batch, bool valid)
+{
+    struct message sent = *batch;
+    if (!valid || answer_id_restore(t, &sent)) {
+        uint64_t seq = message_forward(t, &sent, KIND_BATCH);
+        if (valid)
+            correlate_members(t, batch, seq);
+    }
+    message_close(&sent);
 }
 
 static void reject_client_batch(struct traffic *t, struct message *batch, const char *why)
@@ -72,8 +88,10 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
     struct member_walk mw = members(batch);
     mw.x.batch_seq = seq;
     while (next_member(&mw)) {
-        if (mw.x.m.kind != RPC_REQUEST)
+        if (mw.x.m.kind != RPC_REQUEST) {
+            answer_malformed_to_server(t, &mw.x);
             continue;
+        }
         answer_reject(t, &mw.x, REPLY_INVALID_REQUEST, why, "batch");
         answered++;
     }
@@ -122,7 +140,5 @@ void batch_handle(struct traffic *t, struct message *batch)
         message_record(t, batch, KIND_BATCH, ROW_SWALLOWED);
         return;
     }
-    uint64_t seq = message_forward(t, batch, KIND_BATCH);
-    if (valid)
-        correlate_members(t, batch, seq);
+    forward_batch(t, batch, valid);
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/answer_id.h"
 #include "proxy/session/arguments.h"
 #include "proxy/session/credentials.h"
 #include "proxy/session/invocation.h"
@@ -253,8 +254,11 @@ static bool handle_answer(struct traffic *t, struct message *x)
     struct pending *p = pending_find(&t->open[other(x->dir)], x->m.id, &type_changed);
     if (is_own_answer(t, x, p))
         return false;
-    if (type_changed)
+    if (type_changed) {
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
+        if (!answer_id_restore(t, x))
+            return false;
+    }
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
     if (!rules_check_answer(t, x, p))

@@ -6,6 +6,12 @@
 
 #define NAME_SHOWN 80 /* characters of a method or target */
 
+void message_close(struct message *x)
+{
+    chunk_drop(x->copy.chunk);
+    x->copy = (struct line){0};
+}
+
 struct row message_row(const struct message *x, enum row_kind kind, enum row_action action)
 {
     struct row row = {

@@ -1,7 +1,7 @@
 /* message.h - one message: its row in the journal and its place in the outbox.
  *
  * Rules     each message is recorded, forwarded or not; only a staged message is sent.
- * Owns      nothing: a struct message is valid while its line is being handled.
+ * Owns      at most a copy of its line; a struct message is valid while its line is being handled.
  * Errors    out of memory to stage a message: the connection to its receiver is closed (outbox_break) and a line is
  *           logged, because a message recorded as forwarded must not be lost silently. */
 #ifndef MI_PROXY_SESSION_MESSAGE_H
@@ -19,7 +19,11 @@ struct message {
     breaches rules;     /* of MCP that it violates */
     uint64_t batch_seq; /* of the batch it is a member of; 0: a line of its own */
     struct rpc m;
+    struct line copy; /* owned: the line if a repair has changed its length, else empty */
 };
+
+/* Frees what it owns; safe to call twice. */
+void message_close(struct message *x);
 
 /* The row of a message. */
 struct row message_row(const struct message *x, enum row_kind kind, enum row_action action);

@@ -4,6 +4,7 @@
  * names. A module calls only modules above it in this list:
  *
  *   message       a message's row, and its place in the outbox
+ *   answer_id     the id of an answer, if its type has changed
  *   request       pending requests with their timers
  *   invocation    finished requests for the log directory
  *   answer        errors and results of our own

@@ -84,6 +84,7 @@ static void handle_message(struct traffic *t, struct message *x)
         batch_handle(t, x);
     else if (correlate_message(t, x))
         message_stage(t, x);
+    message_close(x);
 }
 
 static void valid_line(struct traffic *t, struct message *x)
@@ -109,9 +110,7 @@ static void invalid_client_line(struct traffic *t, struct message *x)
     bool json = x->m.fault.kind == JSON_OK;
     struct buf why = {0};
     if (json)
-        buf_adds(&why, x->m.findings & FINDING(FIND_DUPLICATE_ENVELOPE_KEY)
-                           ? "Invalid Request: an envelope key occurs twice"
-                           : "Invalid Request: not a JSON-RPC 2.0 message");
+        buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
         buf_printf(&why, "Parse error: %s, at byte %zu of the line",
                    json_fault_text(x->m.fault.kind), x->m.fault.at);

@@ -6,7 +6,6 @@
 #include "wire/mcp/method.h"
 #include "wire/rpc_id.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- start and end ---- */
@@ -425,15 +424,9 @@ int playback_wake_grown(struct conversation *s)
 
 struct question *playback_take_question(struct conversation *s, struct json_value id)
 {
-    char text[32];
     for (struct question **at = &s->questions; *at != NULL; at = &(*at)->next) {
         struct question *q = *at;
-        int n = snprintf(text, sizeof text, "%c%llu", q->text ? 's' : 'n',
-                         (unsigned long long)q->number);
-        buf_clear(&s->key);
-        if (id.type == JSON_NUMBER || id.type == JSON_STRING)
-            rpc_id_key(&s->key, id);
-        if (!slice_eq(buf_slice(&s->key), (struct slice){text, (size_t)n}))
+        if (!rpc_id_is(id, q->number))
             continue;
         *at = q->next;
         return q;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "wire/json/text.h"
+#include "wire/rpc_id.h"
 #include "wire/rpc_out.h"
 
 #include <stdio.h>
@@ -72,7 +73,6 @@ static int await(struct verify *v, int64_t id, struct rpc *ret, bool *ret_answer
     *ret_answered = false;
     for (;;) {
         struct slice line;
-        int64_t got;
         enum live_result r = live_recv(v->server, until, &line);
         if (r == LIVE_FAILED)
             return verify_no_memory(v);
@@ -86,8 +86,8 @@ static int await(struct verify *v, int64_t id, struct rpc *ret, bool *ret_answer
             int st = answer_server(v, ret);
             if (st < 0)
                 return st;
-        } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) && json_int(ret->id, &got) &&
-                   got == id) {
+        } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) &&
+                   rpc_id_is(ret->id, (uint64_t)id)) {
             *ret_answered = true;
             return 0;
         } else if (ret->kind == RPC_NOTIFICATION && rpc_method_is(ret, "notifications/progress")) {

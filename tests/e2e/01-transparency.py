@@ -415,7 +415,7 @@ def _(t):
     p.end()
 
 
-@case("an answer whose id has another JSON type is forwarded, with a finding")
+@case("an answer whose id has another JSON type is forwarded with the id of its request, with a finding")
 def _(t):
     p = t.proxy()
     p.initialize()
@@ -423,8 +423,8 @@ def _(t):
         p.client.send(lib.request(asked, "tools/list"))
         p.server.expect(lib.request(asked, "tools/list"))
         p.server.send(lib.result(answered))
-        p.client.expect(lib.result(answered))
-        row = t.messages("body = ?", lib.result(answered).decode())[0]
+        p.client.expect(lib.result(asked))
+        row = t.messages("body = ?", lib.result(asked).decode())[0]
         check(row.finding, f"no finding at {row}")
         check(row.request_seq, f"not tied to its request: {row}")
     p.end()

@@ -5,7 +5,7 @@ whether or not an error was sent; `swallowed` is a valid message (or a blank lin
 import json
 
 import lib
-from lib import case, check, eq, error, note, one_of, request, result
+from lib import call, case, check, eq, error, note, one_of, request, result, text_result
 
 PARSE, INVALID, INTERNAL = -32700, -32600, -32603
 
@@ -332,6 +332,7 @@ def _(t):
     p.client.expect(request(5, "roots/list"))
     p.client.send(b'{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"m"}}')
     our_error(p.client.recv(), INVALID, None)
+    our_error(p.server.recv(), INTERNAL, 5)                    # the server waits for no other answer
     p.server.send(result(5, {"tools": []}))
     p.client.expect(result(5, {"tools": []}))
     p.round()
@@ -459,6 +460,127 @@ for what, line in (("a result", b'{"jsonrpc":"2.0","id":null,"result":{}}'),
     @case(f"server: {what} with id null is dropped")
     def _(t, line=line):
         swallowed(t, t.proxy().initialize(), line, "error" if b"error" in line else "result", "null-id")
+
+
+# --- the id of an answer has another type ---------------------------------------------------------
+
+# The id as its sender writes it, and the one in the answer.
+RETYPED = {"a number": (b"2", b'"2"'), "a string": (b'"2"', b"2"), "a number with an exponent": (b"20e-1", b'"2"'),
+           "a string with an escape": (b'"\\u0032"', b"2")}
+for what, (own, other) in RETYPED.items():
+    for side in ("client", "server"):
+        @case(f"{side}: a request whose id is {what} gets that id back, byte for byte")
+        def _(t, own=own, other=other, from_client=side == "client"):
+            p = t.proxy().initialize()
+            asks, answers = (p.client, p.server) if from_client else (p.server, p.client)
+            ask = b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % own
+            asks.send(ask)
+            answers.expect(ask)
+            answers.send(b'{"result":{"id":%b} , "id" : %b,"jsonrpc":"2.0"}' % (other, other))
+            line = b'{"result":{"id":%b} , "id" : %b,"jsonrpc":"2.0"}' % (other, own)
+            asks.expect(line)
+            p.round()
+            p.end()
+            row, question = the_row(t, "body = ?", line.decode()), the_row(t, "body = ?", ask.decode())
+            eq((row.action, row.kind, row.rpc_id, row.request_seq), ("forwarded", "result", own, question.seq), f"{row}")
+            eq(row.size, len(line) - len(own) + len(other), "size as received")
+            found(row, "id-type-changed")
+
+
+@case("a batch: each answer gets the id of its request")
+def _(t):
+    p = t.proxy().initialize(version="2025-03-26")
+    ask = b"[" + request(1) + b", " + request("2") + b"," + request(3) + b"]"
+    p.client.send(ask)
+    p.server.expect(ask)
+    p.server.send(b"[ " + result("1") + b"," + result(2) + b" ," + result(3) + b" ]")
+    p.client.expect(b"[ " + result(1) + b"," + result("2") + b" ," + result(3) + b" ]")
+    p.end()
+    eq([(m.rpc_id, m.finding) for m in t.messages("direction = 's2c' AND batch_seq IS NOT NULL")],
+       [(b"1", b"id-type-changed"), (b'"2"', b"id-type-changed"), (b"3", None)], "members")
+
+
+@case("a large answer keeps every other byte", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    text = "x" * (9 << 20)
+    p.client.send(call(7, "large"))
+    p.server.recv()
+    with lib.Background(p.server.send, text_result("7", text)):
+        eq(p.client.recv(30), text_result(7, text), "the answer")
+    p.end()
+
+
+# --- a call and an answer in one object -----------------------------------------------------------
+
+BOTH = {"a request with a result": b'{"jsonrpc":"2.0","id":"m","method":"tools/list","result":{}}',
+        "a request with an error": b'{"jsonrpc":"2.0","id":"m","method":"x","error":{"code":1,"message":"x"}}',
+        "a result with an escaped method": b'{"jsonrpc":"2.0","id":"m","result":{},"m\\u0065thod":"x"}'}
+for what, line in BOTH.items():
+    @case(f"client: {what} is rejected")
+    def _(t, line=line):
+        refused(t, t.proxy().initialize(), line, INVALID, "m", "call-and-answer", ("request",))
+
+    @case(f"client: {what}, with the id of a request of the server, answers neither of the two")
+    def _(t, line=line):
+        p = t.proxy().initialize(capabilities={"roots": {}})
+        p.server.send(request("m", "roots/list"))
+        p.client.expect(request("m", "roots/list"))
+        p.client.send(line)
+        our_error(p.client.recv(), INVALID, "m")
+        our_error(p.server.recv(), INTERNAL, "m")
+        p.round()
+        p.end()
+        eq(len(t.messages("origin = 'interposer'")), 2, "our errors")
+
+    @case(f"server: {what} is replaced by error -32603")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.client.send(call("m", "broken"))
+        p.server.recv()
+        p.server.send(line)
+        our_error(p.client.recv(), INTERNAL, "m")
+        p.round()
+        p.end()
+        row = the_row(t, "CAST(body AS BLOB) = ?", line)
+        eq((row.direction, row.action, row.kind), ("s2c", "refused", "noise"), f"{row}")
+        found(row, "call-and-answer", "malformed-answer")
+
+    @case(f"server: {what} to nobody is dropped")
+    def _(t, line=line):
+        p = t.proxy().initialize()
+        p.server.send(line)
+        p.round()
+        p.end()
+        found(the_row(t, "action = 'refused'"), "call-and-answer")
+
+
+@case("a result and an error of null beside a method are treated as absent")
+def _(t):
+    p = t.proxy().initialize()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"result":null,"error":null}'
+    for asks, answers in ((p.client, p.server), (p.server, p.client)):
+        asks.send(line)
+        answers.expect(line)
+        answers.send(result(1))
+        asks.expect(result(1))
+    p.end()
+    eq(len(t.messages("finding = 'null-beside-answer' AND kind = 'request'")), 2, "rows")
+
+
+@case("while the server's request waited for an invalid answer, deadlines stood still; then they go on")
+def _(t):
+    p = t.proxy("--timeout", "1s", "--on-hang", "cancel").initialize(capabilities={"roots": {}})
+    p.client.send(call("c", "slow"))
+    p.server.recv()
+    p.server.send(request("s", "roots/list"))
+    p.client.recv()
+    p.client.send(b'{"jsonrpc":"2.0","id":"s"}')
+    our_error(p.client.recv(), INVALID, None)
+    our_error(p.server.recv(), INTERNAL, "s")
+    our_error(p.client.recv(30), -32001, "c")
+    p.server.recv()
+    p.end()
 
 
 # --- malformed answers ----------------------------------------------------------------------------

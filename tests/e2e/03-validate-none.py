@@ -13,6 +13,7 @@ C2S = {
     "bad UTF-8": (b'{"jsonrpc":"2.0","method":"\xff"}', "invalid-utf8"),
     "no JSON-RPC": (b'{"a":1}', "not-jsonrpc"),
     "method twice": (b'{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}', "duplicate-envelope-key"),
+    "a call and an answer": (b'{"jsonrpc":"2.0","id":1,"method":"a","result":{}}', "call-and-answer"),
     "513 levels": (b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * 511 + b"]" * 511 + b"}}", "too-deep"),
     "an array": (b"[" + NOTE + b"]", "batch"),
     "an empty array": (b"[]", "batch"),
@@ -56,6 +57,18 @@ def _(t):
     p.server.exit(0)
     p.client.rest()
     eq(p.wait(), 0, "exit status")
+
+
+@case("an answer whose id has another type is forwarded unchanged, either way")
+def _(t):
+    p = t.proxy("--validate", "none").initialize()
+    for asks, answers in ((p.client, p.server), (p.server, p.client)):
+        asks.send(request(1, "ping"))
+        answers.expect(request(1, "ping"))
+        answers.send(result("1"))
+        asks.expect(result("1"))
+    p.end()
+    eq([m.rpc_id for m in t.messages("finding = 'id-type-changed'")], [b'"1"'] * 2, "ids as they were sent")
 
 
 @case("a late answer to a cancelled request is forwarded")

@@ -112,6 +112,36 @@ def _(t):
     replay.end(1)
 
 
+RETYPED = handshake("2025-06-18") + \
+    c(call(1, "greet")) + s(request("q", "roots/list"), request(7, "roots/list")) + \
+    c(result("q", {"roots": []}), result("7", {"roots": []})) + s(text_result("1", "Hello")) + \
+    c(request("2", "tools/list")) + s(result(2, {"tools": []}))
+
+
+@case("answers whose ids have another JSON type than their requests', either way")
+def _(t):
+    p = t.proxy()                                              # the proxy repairs them
+    for line in RETYPED:
+        (p.client if line[:1] == b">" else p.server).send(line[1:])
+        other = json.loads((p.server if line[:1] == b">" else p.client).recv())
+        eq(str(other.get("id")), str(json.loads(line[1:]).get("id")), "the id, of either type")
+    p.end()
+    eq(len(t.messages("finding = 'id-type-changed'")), 3, "repaired answers")
+    sessions = [t.rows("SELECT uid FROM sessions")[0][0].decode(),
+                record(t, RETYPED, "--validate", "none"),      # a recording has them as they came
+                cassette(t, RETYPED)]
+    for recording in sessions:
+        replay = Replay(t, recording).play(handshake("2025-06-18"))
+        replay.client.send(call("x", "greet"))
+        asked = [replay.client.recv_json() for _ in range(2)]
+        eq([m["method"] for m in asked], ["roots/list"] * 2, "the questions")
+        for m in asked:                                        # and a live client may do the same
+            replay.client.send(result(int(m["id"]) if isinstance(m["id"], str) else str(m["id"]), {"roots": []}))
+        replay.client.expect(text_result("x", "Hello"))
+        eq(replay.ask(request(9, "tools/list")), json.loads(result(9, {"tools": []})), "an answer has the id of its request")
+        replay.end()
+
+
 @case("2025-06-18: elicitation inside a call: later messages wait for the client's answer")
 def _(t):
     ask = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}

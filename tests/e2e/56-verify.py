@@ -144,6 +144,16 @@ def _(t):
        [8, 6, 0, 0, 0, 0, 2], "counts")
 
 
+@case("a server whose answers have ids of another JSON type has answered")
+def _(t):
+    server = t.tmp / "server.py"
+    server.write_text(SERVER.replace('say({"id": m["id"], **', 'say({"id": str(m["id"]), **'))
+    (t.tmp / "spec").write_text(json.dumps({"answers": ANSWERS}))
+    done = t.run("verify", "--vault", t.vault, cassette(t), "--", "python3", server, t.tmp / "spec", t.tmp / "asked")
+    eq(done.returncode, 0, f"exit status; {done.stdout} {done.stderr}")
+    check(b"6 match, 2 skipped" in done.stdout, lambda: done.stdout)
+
+
 @case("--all sends all requests")
 def _(t):
     live = Live(t, cassette(t), ANSWERS, "--all", status=0)

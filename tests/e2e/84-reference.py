@@ -453,7 +453,7 @@ for what, steps in MORE.items():
 
 # Findings that no conversation above can have, and where they are tested.
 ELSEWHERE = {
-    "duplicate-envelope-key": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
+    "duplicate-envelope-key": "02-checks", "call-and-answer": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
     "null-beside-answer": "02-checks", "result-not-object": "02-checks", "no-newline": "02-checks", "unfinished-line": "02-checks",
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
     "body-lost": "test_writer", "server-gone": "22-crash", "timeout": "21-slow", "tool-changed": "82-drift",

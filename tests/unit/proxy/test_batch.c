@@ -32,12 +32,29 @@ static const struct conversation allowed[] = {
       "{'jsonrpc':'2.0','id':'2','result':{'isError':true}}]"},
      "[" CALL("1", "a") "," CALL("2", "b") "," CALL("2", "c") "]|",
      "[{'jsonrpc':'2.0','id':1,'error':{'code':-5,'message':''}},"
-     "{'jsonrpc':'2.0','id':'2','result':{'isError':true}}]|",
+     "{'jsonrpc':'2.0','id':2,'result':{'isError':true}}]|",
      "1 c2s batch forwarded - - - - - - -;2 c2s request forwarded 1 tools/call a - - 1 -;"
      "3 c2s request forwarded 2 tools/call b - - 1 -;4 c2s request forwarded 2 tools/call c - - 1 "
      "reused-id;"
      "5 s2c batch forwarded - - - - - - -;6 s2c error forwarded 1 - - 2 -5 5 -;"
-     "7 s2c result forwarded '2' - - 3 - 5 id-type-changed,tool-error"},
+     "7 s2c result forwarded 2 - - 3 - 5 id-type-changed,tool-error"},
+    /* each answer gets the id of its request */
+    {{"S [" PING("'1'") "," PING("2") "," PING("'3'") "]",
+      "C [" OK("1") " , " NOTE "," OK("2") "," OK("3") "]"},
+     "[" OK("'1'") " , " NOTE "," OK("2") "," OK("'3'") "]|",
+     "[" PING("'1'") "," PING("2") "," PING("'3'") "]|",
+     "1 s2c batch forwarded - - - - - - -;2 s2c request forwarded '1' ping - - - 1 -;"
+     "3 s2c request forwarded 2 ping - - - 1 -;4 s2c request forwarded '3' ping - - - 1 -;"
+     "5 c2s batch forwarded - - - - - - -;6 c2s result forwarded '1' - - 2 - 5 id-type-changed;"
+     "7 c2s notification forwarded - notifications/x - - - 5 -;"
+     "8 c2s result forwarded 2 - - 3 - 5 -;"
+     "9 c2s result forwarded '3' - - 4 - 5 id-type-changed"},
+    /* a batch that is rejected has an answer to the server's request */
+    {{"S " PING("9"), "C [" OK("9") ",1]"},
+     "<9 -32603 malformed-answer>",
+     PING("9") "|<null -32600 batch>",
+     "1 s2c request forwarded 9 ping - - - - -;2 c2s batch refused - - - - - - batch;"
+     "3 c2s* error forwarded 9 - - 1 -32603 - -;4 s2c* error forwarded null - - 2 -32600 - -"},
     /* cancelled in a batch; the batch with nothing but the late answer is dropped */
     {{"C [" CALL("1", "a") "," CANCEL("1") "]", "S [" OK("1") "]", "S [" OK("7") "," OK("8") "]"},
      "[" CALL("1", "a") "," CANCEL("1") "]|",

@@ -179,23 +179,50 @@ static const struct conversation from_the_client[] = {
      NULL,
      "1 c2s request forwarded 1 x - - - - array-params"},
     /* invalid answers of the client are rejected, and not answered like requests */
-    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':9}"},
+    {{"C {'jsonrpc':'2.0','id':9}"},
      NULL,
+     "<null -32600 not-jsonrpc>",
+     "1 c2s noise refused 9 - - - - - malformed-answer;"
+     "2 s2c* error forwarded null - - 1 -32600 - -"},
+    /* the server, which would wait for ever, gets an error, too; once */
+    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':9}"},
+     "<9 -32603 malformed-answer>",
      PING("9") "|<null -32600 not-jsonrpc>",
      "1 s2c request forwarded 9 ping - - - - -;2 c2s noise refused 9 - - - - - malformed-answer;"
-     "3 s2c* error forwarded null - - 2 -32600 - -"},
-    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'result':{},'error':{'code':1,'message':''}}",
+     "3 s2c* error forwarded null - - 2 -32600 - -;4 c2s* error forwarded 9 - - 1 -32603 - -"},
+    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':'9','result':{},'error':{'code':1,'message':''}}",
       "C " OK("9")},
-     OK("9") "|",
+     "<9 -32603 malformed-answer>" OK("9") "|",
      PING("9") "|<null -32600 not-jsonrpc>",
-     "1 s2c request forwarded 9 ping - - - - -;2 c2s noise refused 9 - - - - - malformed-answer;"
-     "3 s2c* error forwarded null - - 2 -32600 - -;4 c2s result forwarded 9 - - 1 - - -"},
+     "1 s2c request forwarded 9 ping - - - - -;2 c2s noise refused '9' - - - - - malformed-answer;"
+     "3 s2c* error forwarded null - - 2 -32600 - -;4 c2s* error forwarded 9 - - 1 -32603 - -;"
+     "5 c2s result forwarded 9 - - - - - unknown-answer"},
+    /* a call and an answer in one object: both who may wait get an error */
+    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'method':'x','result':{}}"},
+     "<9 -32603 malformed-answer>",
+     PING("9") "|<9 -32600 not-jsonrpc>",
+     "1 s2c request forwarded 9 ping - - - - -;2 c2s request refused 9 - - - - - call-and-answer;"
+     "3 s2c* error forwarded 9 - - 2 -32600 - -;4 c2s* error forwarded 9 - - 1 -32603 - -"},
+    {{"C {'jsonrpc':'2.0','method':'x','error':{'code':1,'message':''}}"},
+     NULL,
+     "<null -32600 not-jsonrpc>",
+     "1 c2s noise refused - - - - - - call-and-answer;2 s2c* error forwarded null - - 1 -32600 - "
+     "-"},
+    /* but an invalid call is no answer to the request of the server with this id */
+    {{"S " PING("9"), "C {'jsonrpc':'2.0','id':9,'method':'a','method':'b'}",
+      "C {'jsonrpc':'2.0','id':9,'method':7,'result':null}", "C " OK("9")},
+     OK("9") "|",
+     PING("9") "|<9 -32600 not-jsonrpc><9 -32600 not-jsonrpc>",
+     "1 s2c request forwarded 9 ping - - - - -;"
+     "2 c2s request refused 9 - - - - - duplicate-envelope-key,duplicate-key;"
+     "3 s2c* error forwarded 9 - - 2 -32600 - -;4 c2s request refused 9 - - - - - not-jsonrpc;"
+     "5 s2c* error forwarded 9 - - 4 -32600 - -;6 c2s result forwarded 9 - - 1 - - -"},
     /* unknown answers of the client are forwarded: the server can judge them */
     {{"C " OK("4")}, OK("4") "|", NULL, "1 c2s result forwarded 4 - - - - - unknown-answer"},
     {{"S " PING("9"), "C " OK("'9'"), "C " OK("9")},
-     OK("'9'") "|" OK("9") "|",
+     OK("9") "|" OK("9") "|",
      PING("9") "|",
-     "1 s2c request forwarded 9 ping - - - - -;2 c2s result forwarded '9' - - 1 - - "
+     "1 s2c request forwarded 9 ping - - - - -;2 c2s result forwarded 9 - - 1 - - "
      "id-type-changed;"
      "3 c2s result forwarded 9 - - - - - unknown-answer"},
 };
@@ -215,11 +242,12 @@ static const struct conversation from_the_server[] = {
      "3 s2c noise refused - - - - - - crlf,not-json,content-length;"
      "4 s2c noise refused - - - - - - several-values"},
     {{"S {'jsonrpc':'2.0','method':'a','method':'b'}",
-      "S {'jsonrpc':'2.0','id':1,'method':'x','params':1}"},
+      "S {'jsonrpc':'2.0','id':1,'method':'x','params':1}",
+      "S {'jsonrpc':'2.0','id':1,'method':'x','result':{}}"},
      NULL,
      NULL,
      "1 s2c noise refused - - - - - - duplicate-envelope-key,duplicate-key;"
-     "2 s2c noise refused - - - - - - not-jsonrpc"},
+     "2 s2c noise refused - - - - - - not-jsonrpc;3 s2c noise refused - - - - - - call-and-answer"},
     /* log text in front of a whole message */
     {{"C " PING("1"), "S debug: done. " OK("1")},
      PING("1") "|",
@@ -325,6 +353,18 @@ static const struct conversation from_the_server[] = {
      "1 c2s request forwarded 1 ping - - - - -;"
      "2 s2c noise refused 1 - - 1 - - duplicate-envelope-key,duplicate-key,malformed-answer;"
      "3 s2c* error forwarded 1 - - 1 -32603 - -"},
+    {{"C " PING("1"), "S {'jsonrpc':'2.0','id':'1','method':'x','error':{'code':1,'message':''}}"},
+     PING("1") "|",
+     "<1 -32603 malformed-answer>",
+     "1 c2s request forwarded 1 ping - - - - -;"
+     "2 s2c noise refused '1' - - 1 - - call-and-answer,malformed-answer;"
+     "3 s2c* error forwarded 1 - - 1 -32603 - -"},
+    {{"C " PING("1"), "S {'jsonrpc':'2.0','id':1,'method':'a','method':'b'}", "S " OK("1")},
+     PING("1") "|", /* an invalid call is no answer */
+     OK("1") "|",
+     "1 c2s request forwarded 1 ping - - - - -;"
+     "2 s2c noise refused - - - - - - duplicate-envelope-key,duplicate-key;"
+     "3 s2c result forwarded 1 - - 1 - - -"},
     {{"S {'jsonrpc':'2.0','id':1}"}, /* to no request */
      NULL,
      NULL,
@@ -345,12 +385,23 @@ static const struct conversation from_the_server[] = {
      "1 c2s request forwarded 1 ping - - - - -;2 c2s request forwarded 2 ping - - - - -;"
      "3 s2c result forwarded 1 - - 1 - - result-not-object;4 s2c result forwarded 2 - - 2 - - "
      "result-not-object"},
+    /* the id of an answer has another type: the client gets its own, as it wrote it */
     {{"C " PING("7"), "S " OK("'7'"), "S " OK("7")},
      PING("7") "|",
-     OK("'7'") "|",
-     "1 c2s request forwarded 7 ping - - - - -;2 s2c result forwarded '7' - - 1 - - "
+     OK("7") "|",
+     "1 c2s request forwarded 7 ping - - - - -;2 s2c result forwarded 7 - - 1 - - "
      "id-type-changed;"
      "3 s2c result swallowed 7 - - - - - unknown-answer"},
+    {{"C " PING("'\\u0031'"), "C " PING("20e0"),
+      "S log:{'x':{'id':1},'id' : 1 ,'jsonrpc':'2.0','error':{'code':1,'message':'id'}} \r",
+      "S {'jsonrpc':'2.0','id':'2\\u0030','result':{'id':'20'}}"},
+     PING("'\\u0031'") "|" PING("20e0") "|",
+     "{'x':{'id':1},'id' : '\\u0031' ,'jsonrpc':'2.0','error':{'code':1,'message':'id'}} |"
+     "{'jsonrpc':'2.0','id':20e0,'result':{'id':'20'}}|",
+     "1 c2s request forwarded '\\u0031' ping - - - - -;2 c2s request forwarded 20e0 ping - - - - -;"
+     "3 s2c noise refused - - - - - - not-json;"
+     "4 s2c error forwarded '\\u0031' - - 1 1 - crlf,glued-text,id-type-changed;"
+     "5 s2c result forwarded 20e0 - - 2 - - id-type-changed"},
     {{"C " CALL("1", "a"), "S {'jsonrpc':'2.0','id':1,'result':{'isError':true,'content':[]}}"},
      CALL("1", "a") "|",
      "{'jsonrpc':'2.0','id':1,'result':{'isError':true,'content':[]}}|",
@@ -428,6 +479,18 @@ static const struct conversation cancelled[] = {
      "1 s2c request forwarded 1 ping - - - - -;"
      "2 s2c notification forwarded - notifications/cancelled - 1 - - -;"
      "3 c2s result forwarded 1 - - - - - late-answer"},
+    {{"C " CALL("1", "a"), "C " CANCEL("1"), "S " OK("'1'")},
+     CALL("1", "a") "|" CANCEL("1") "|",
+     NULL,
+     "1 c2s request forwarded 1 tools/call a - - - -;"
+     "2 c2s notification forwarded - notifications/cancelled - 1 - - -;"
+     "3 s2c result swallowed 1 - - 1 - - id-type-changed,late-answer"},
+    {{"S " PING("'1'"), "S " CANCEL("'1'"), "C " OK("1")},
+     OK("'1'") "|",
+     PING("'1'") "|" CANCEL("'1'") "|",
+     "1 s2c request forwarded '1' ping - - - - -;"
+     "2 s2c notification forwarded - notifications/cancelled - 1 - - -;"
+     "3 c2s result forwarded '1' - - - - - id-type-changed,late-answer"},
     /* the id is reused while the cancelled request may still be answered */
     {{"C " CALL("1", "a"), "C " CANCEL("1"), "C " CALL("1", "b"), "S " OK("1"), "S " OK("1")},
      CALL("1", "a") "|" CANCEL("1") "|" CALL("1", "b") "|",
@@ -463,6 +526,19 @@ static const struct conversation unchecked[] = {
      NULL,
      "1 c2s noise forwarded 2 - - - - - duplicate-envelope-key,duplicate-key;"
      "2 c2s noise forwarded 5 - - - - - not-jsonrpc"},
+    {{"C {'jsonrpc':'2.0','id':1,'method':'x','result':{}}",
+      "S {'jsonrpc':'2.0','method':'x','error':0}"},
+     "{'jsonrpc':'2.0','id':1,'method':'x','result':{}}|",
+     "{'jsonrpc':'2.0','method':'x','error':0}|",
+     "1 c2s noise forwarded 1 - - - - - call-and-answer;"
+     "2 s2c noise forwarded - - - - - - call-and-answer"},
+    {{"C " PING("1"), "S " OK("'1'"), "S " PING("2"), "C " OK("'2'")},
+     PING("1") "|" OK("'2'") "|",
+     OK("'1'") "|" PING("2") "|",
+     "1 c2s request forwarded 1 ping - - - - -;2 s2c result forwarded '1' - - 1 - - "
+     "id-type-changed;"
+     "3 s2c request forwarded 2 ping - - - - -;4 c2s result forwarded '2' - - 3 - - "
+     "id-type-changed"},
     {{"S " OK("1"), "S {'jsonrpc':'2.0','id':null,'error':{'code':1,'message':''}}"},
      NULL,
      OK("1") "|{'jsonrpc':'2.0','id':null,'error':{'code':1,'message':''}}|",
