@@ -175,10 +175,11 @@ static void test_conversation_question_delays_steps_recorded_after_its_answer(vo
     client(t, CALL_TOKEN("9", "a", "{}", "9"));
     pass_all(t);
     server_said(t, ASK("\"1\"") "\n" PROGRESS("9", "1") "\n");
-    client(t, RESULT("1", "{}")); /* a number, but the id of the question is a string */
+    client(t, RESULT("2", "{}")); /* to no question */
+    client(t, RESULT("\"01\"", "{}"));
     pass_all(t);
     server_said(t, "");
-    client(t, RESULT("\"1\"", "{\"action\":\"accept\"}"));
+    client(t, RESULT("1", "{\"action\":\"accept\"}")); /* a number, as some clients make of "1" */
     pass_all(t);
     server_said(t, PROGRESS("9", "2") "\n" RESULT("9", TEXT("hello")) "\n");
     assert_int_equal(t->report.counts.notes, 0);
