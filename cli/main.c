@@ -8,6 +8,7 @@
 #include "cli/doctor/commands.h"
 #include "cli/export/commands.h"
 #include "cli/look/commands.h"
+#include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
 #include "cli/recordings/commands.h"
 #include "cli/settings/config.h"
@@ -57,21 +58,32 @@ static int print(struct buf *b)
     return ok ? EXIT_FINE : EXIT_TROUBLE;
 }
 
+/* Also for a client, which may have been told to start this. */
+static int usage(const char *error)
+{
+    log_error("%s", error);
+    fputs("try: mcp-interposer --help\n", stderr);
+    command_proxy.refuse(error);
+    return EXIT_USAGE;
+}
+
 static int unknown_command(const char *name)
 {
+    char text[LOG_LINE_MAX];
     struct nearest n = nearest_to(name);
     for (size_t i = 0; commands[i] != NULL; i++)
         nearest_try(&n, commands[i]->name);
     nearest_try(&n, "help");
     const char *hint = guess_hint(name);
     if (hint != NULL)
-        log_error("unknown command '%s'; %s", name, hint);
+        snprintf(text, sizeof text, "unknown command '%s'; %s", name, hint);
     else if (n.best != NULL)
-        log_error("unknown command '%s'; did you mean '%s'?", name, n.best);
+        snprintf(text, sizeof text, "unknown command '%s'; did you mean '%s'?", name, n.best);
     else
-        log_error("unknown command '%s'", name);
-    fputs("try: mcp-interposer --help\n", stderr);
-    return EXIT_USAGE;
+        snprintf(text, sizeof text,
+                 "unknown command '%s'; a server is started with: mcp-interposer proxy -- %s", name,
+                 name);
+    return usage(text);
 }
 
 static int help(const char *name)
@@ -103,13 +115,20 @@ static int run(const struct command *c, int argc, char **argv)
 {
     struct settings s;
     struct buf error = {0};
-    int status = EXIT_TROUBLE;
+    int status = c == &command_proxy ? bypass(argc, argv) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
+    status = EXIT_TROUBLE;
     switch (settings_read(&s, commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
         status = run_command(&s);
         break;
     case SETTINGS_HELP:
         status = help(c->name);
+        break;
+    case SETTINGS_BAD_FILE:
+        status = c->run_misconfigured != NULL ? c->run_misconfigured(&s, buf_str(&error))
+                                              : command_usage(c, buf_str(&error));
         break;
     case SETTINGS_INVALID:
         status = command_usage(c, buf_str(&error));
@@ -135,11 +154,9 @@ static int short_form(int argc, char **argv)
     opt_close(&s);
     if (asks_help)
         return help(NULL);
-    if (st == 0 && s.operands_before_dashes < 0) {
-        log_error("missing '--': put options after the command, or a server's command after '--'");
-        fputs("try: mcp-interposer --help\n", stderr);
-        return EXIT_USAGE;
-    }
+    if (st == 0 && s.operands_before_dashes < 0)
+        return usage(
+            "missing '--': put options after the command, or a server's command after '--'");
     return run(&command_proxy, argc, argv); /* also reports an invalid option */
 }
 
@@ -164,11 +181,8 @@ int main(int argc, char **argv)
     (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 
     const char *word = argc > 1 ? argv[1] : NULL;
-    if (word == NULL) {
-        log_error("missing command");
-        fputs("try: mcp-interposer --help\n", stderr);
-        return EXIT_USAGE;
-    }
+    if (word == NULL)
+        return usage("missing command");
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return help(NULL);
     if (strcmp(word, "help") == 0)

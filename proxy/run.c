@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "proxy/refuse.h"
 #include "proxy/session/stray.h"
 #include "proxy/session/tool_changes.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 /* Of a longer line of the server's stderr only the head is recorded. */
 #define STDERR_LINE_MAX ((size_t)8 << 10)
@@ -213,6 +215,10 @@ static void run_loop(struct proxy *p)
 static void run(struct proxy *p, struct stream in, struct stream out, struct child_pipes pipes)
 {
     server_event(p, SERVER_EV_STARTED);
+    if (isatty(in.fd)) /* a client uses pipes */
+        log_warn("waiting for JSON-RPC messages on the terminal, one a line: this command is meant "
+                 "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
+                 "ends it");
     server_process_connect(p, pipes);
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
@@ -311,8 +317,10 @@ int proxy_run(const struct proxy_config *cfg)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited);
     /* Before there is anything that its processes would inherit. */
-    if (open_recorder(&p) < 0)
+    if (open_recorder(&p) < 0) {
+        proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
+    }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {

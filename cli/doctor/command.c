@@ -6,11 +6,13 @@
 #include "cli/doctor/files.h"
 #include "cli/doctor/recorders.h"
 #include "cli/doctor/wrapped.h"
+#include "cli/settings/paths.h"
 #include "proxy/run.h"
 #include "vault/store/running.h"
 #include "vault/upkeep/health.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Four times the size at which a proxy checkpoints during a burst. */
 #define WAL_MAX ((int64_t)256 << 20)
@@ -25,9 +27,10 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Checks the vault, its database, the disk, processes left by killed proxies, the\n"
-    "journals and recorders of running sessions, escalations of the last day, wrapped\n"
-    "configuration files of MCP clients, and the libraries. Changes nothing.\n"
+    "Checks the configuration, the vault, its database, the disk, processes left by\n"
+    "killed proxies, the journals and recorders of running sessions, escalations of\n"
+    "the last day, wrapped configuration files of MCP clients, and the libraries.\n"
+    "Changes nothing.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
 
@@ -156,7 +159,25 @@ static void check_libraries(struct doctor *d)
 
 /* ---- the command ---- */
 
-static int run(const struct settings *s)
+static void check_configuration(struct doctor *d, const struct settings *s, const char *fault)
+{
+    char *path = path_config(settings_text(s, "config"));
+    if (fault != NULL)
+        doctor_found(d, "configuration",
+                     "correct it: until then no command works, and clients get an error instead of "
+                     "their server; the checks below ignore the rest of the file",
+                     "%s", fault);
+    else if (path != NULL && access(path, F_OK) == 0)
+        doctor_fine(d, "configuration", "%s is valid", path);
+    else
+        doctor_fine(d, "configuration",
+                    "there is no configuration file: all options have their "
+                    "defaults");
+    free(path);
+}
+
+/* fault: what is wrong with the configuration file; NULL: nothing. */
+static int check_all(const struct settings *s, const char *fault)
 {
     struct doctor d = {.json = settings_on(s, "json")};
     char *named = settings_vault(s);
@@ -165,6 +186,7 @@ static int run(const struct settings *s)
     if (named != NULL) {
         out_open(&d.out);
         d.vault = real != NULL ? real : named;
+        check_configuration(&d, s, fault);
         if (real != NULL) {
             doctor_files(&d);
             check_database(&d, settings_on(s, "quick"));
@@ -185,6 +207,11 @@ static int run(const struct settings *s)
     return status;
 }
 
+static int run(const struct settings *s)
+{
+    return check_all(s, NULL);
+}
+
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "check the vault, the machine and wrapped clients",
@@ -192,4 +219,5 @@ const struct command command_doctor = {
     .about = about,
     .table = table_of_options,
     .run = run,
+    .run_misconfigured = check_all,
 };

@@ -3,8 +3,10 @@
 
 #include "base/log.h"
 #include "cli/frame/server_name.h"
+#include "cli/proxy/server_path.h"
 #include "cli/settings/config.h"
 #include "cli/settings/retain.h"
+#include "proxy/refuse.h"
 #include "proxy/run.h"
 #include "record/notifier.h"
 
@@ -68,30 +70,6 @@ static enum record_level record_level(const struct settings *s)
     return level;
 }
 
-/* Changes PATH, so that the server has it as well: `npx` is a script that looks for `node`. */
-static int add_paths(const struct settings *s)
-{
-    struct buf b = {0};
-    const char *path = getenv("PATH");
-    size_t at = 0;
-    if (settings_text(s, "path") == NULL)
-        return EXIT_FINE;
-    buf_adds(&b, path != NULL && path[0] != '\0' ? path : "/usr/local/bin:/usr/bin:/bin");
-    for (const char *dir; (dir = settings_each(s, "path", &at)) != NULL;) {
-        if (dir[0] != '/') {
-            buf_close(&b);
-            return settings_usage(s, "--path: '%s' is not an absolute path", dir);
-        }
-        buf_addc(&b, ':');
-        buf_adds(&b, dir);
-    }
-    bool set = !b.failed && setenv("PATH", buf_str(&b), 1) == 0;
-    buf_close(&b);
-    if (!set)
-        log_error("out of memory");
-    return set ? EXIT_FINE : EXIT_TROUBLE;
-}
-
 static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
@@ -133,12 +111,13 @@ static int cmd_proxy(const struct settings *s)
     struct deadlines deadlines = {0};
     int status;
     if (s->operands_n == 0)
-        status = settings_usage(s, "missing server: put its command after '--'");
+        status = settings_usage(s, SERVER_PATH_MISSING);
     else if (settings_size(s, "max-message") < 1024)
         status = settings_usage(s, "--max-message: must be at least 1KiB");
     else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
-    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = add_paths(s)) == 0)
+    else if ((status = read_deadlines(s, &deadlines)) == 0 &&
+             (status = server_path_extend(&s->set)) == 0)
         status = run_proxy(s, &deadlines);
     deadlines_close(&deadlines);
     return status;
@@ -157,4 +136,5 @@ const struct command command_proxy = {
     .table = proxy_opts,
     .server_command = true,
     .run = cmd_proxy,
+    .refuse = proxy_refuse,
 };

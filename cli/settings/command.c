@@ -63,5 +63,7 @@ int command_usage(const struct command *c, const char *error)
 {
     log_error("%s", error);
     fprintf(stderr, "try: mcp-interposer %s --help\n", c->name);
+    if (c->refuse != NULL)
+        c->refuse(error);
     return EXIT_USAGE;
 }

@@ -44,6 +44,10 @@ struct command {
     int operands_max;                     /* ignored with server_command */
     bool server_command;                  /* a server's command line follows the options */
     int (*run)(const struct settings *s); /* the exit status */
+    /* Runs with an invalid configuration file, of which `error` says what is wrong. NULL: that is a usage error. */
+    int (*run_misconfigured)(const struct settings *s, const char *error);
+    /* Tells the client that waits for this command about a usage error; stderr has it. NULL: nobody waits. */
+    void (*refuse)(const char *error);
 };
 
 /* `commands` is the table of a program, ended by NULL. */
@@ -52,7 +56,7 @@ const struct command *command_find(const struct command *const *commands,
 /* The help of one command, and of the program. */
 void command_help(struct buf *b, const struct command *c);
 void command_help_all(struct buf *b, const struct command *const *commands);
-/* Reports a usage error on stderr, with a hint. EXIT_USAGE. */
+/* Reports a usage error on stderr, with a hint, and to a waiting client. EXIT_USAGE. */
 int command_usage(const struct command *c, const char *error);
 
 #endif

@@ -46,7 +46,7 @@ static bool help_wanted(const struct settings *s)
 }
 
 /* Flags first: --config is one of them. A weaker source never replaces a stronger one. */
-static int read_all(struct settings *s, int argc, char **argv, struct buf *error)
+static int read_arguments(struct settings *s, int argc, char **argv, struct buf *error)
 {
     const struct command *c = s->command;
     if (!c->server_command) {
@@ -65,11 +65,7 @@ static int read_all(struct settings *s, int argc, char **argv, struct buf *error
         return MI_EINVAL;
     }
     st = opt_env(&s->set);
-    if (st == 0)
-        st = check_values(s, error);
-    if (st == 0)
-        st = settings_read_file(s, error);
-    return st;
+    return st < 0 ? st : check_values(s, error);
 }
 
 enum settings_result settings_read(struct settings *s, const struct command *const *commands,
@@ -78,12 +74,17 @@ enum settings_result settings_read(struct settings *s, const struct command *con
 {
     *s = (struct settings){.commands = commands, .command = c};
     opt_open(&s->set, c->table);
-    int st = read_all(s, argc, argv, error);
+    enum settings_result invalid = SETTINGS_INVALID;
+    int st = read_arguments(s, argc, argv, error);
+    if (st == 0 && help_wanted(s))
+        return SETTINGS_HELP;
+    if (st == 0) {
+        invalid = SETTINGS_BAD_FILE;
+        st = settings_read_file(s, error);
+    }
     if (st < 0 && error->n == 0)
         buf_adds(error, st == MI_ENOMEM ? "out of memory" : buf_str(&s->set.error));
-    if (st < 0)
-        return st == MI_ENOMEM ? SETTINGS_NO_MEMORY : SETTINGS_INVALID;
-    return help_wanted(s) ? SETTINGS_HELP : SETTINGS_READY;
+    return st == MI_ENOMEM ? SETTINGS_NO_MEMORY : st < 0 ? invalid : SETTINGS_READY;
 }
 
 void settings_close(struct settings *s)

@@ -40,12 +40,13 @@ struct settings {
 enum settings_result {
     SETTINGS_READY,
     SETTINGS_HELP,      /* --help was given */
-    SETTINGS_INVALID,   /* an option, an operand, a variable or the file is invalid */
+    SETTINGS_INVALID,   /* an option, an operand or a variable is invalid */
+    SETTINGS_BAD_FILE,  /* the file is invalid; what precedes the invalid line applies */
     SETTINGS_NO_MEMORY, /* our own failure */
 };
 
-/* Reads all sources. commands: all commands of the program, for the sections of the file. With INVALID and NO_MEMORY
- * `error` has one sentence that names the option, the variable, or the file and line. Call settings_close() in any
+/* Reads all sources. commands: all commands of the program, for the sections of the file. With INVALID, BAD_FILE
+ * and NO_MEMORY `error` has one sentence that names the option, the variable, or the file and line. Call settings_close() in any
  * case. */
 MI_MUST enum settings_result settings_read(struct settings *s,
                                            const struct command *const *commands,

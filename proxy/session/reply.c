@@ -11,7 +11,8 @@ void reply_write(struct buf *b, const struct reply *r)
         json_out_quoted(&j, "method", r->method);
     if (r->target.p != NULL)
         json_out_quoted(&j, json_key_is(r->method, "tools/call") ? "tool" : "target", r->target);
-    json_out_str(&j, "session", r->session);
+    if (r->session != NULL)
+        json_out_str(&j, "session", r->session);
     if (r->seq != 0)
         json_out_uint(&j, "seq", r->seq);
     if (r->timeout_us > 0)

@@ -27,7 +27,7 @@ struct reply {
     const char *message;          /* one sentence: what happened, why, what to do */
     const char *cause;            /* a stable word: "not-json", "server-exited", … */
     struct slice method, target;  /* between the quotes, as written; {NULL, 0}: unknown */
-    const char *session;          /* uid */
+    const char *session;          /* uid; NULL: no session has begun */
     uint64_t seq;                 /* of the message it answers; 0: none */
     int64_t timeout_us;           /* of the deadline that has passed; 0: none */
     struct slice pointer, reason; /* of invalid arguments; {NULL, 0}: none */

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """How a session ends: who exits first, what is still delivered, and the exit status."""
+import json
+import os
 import signal
+import subprocess
 import time
 
 import lib
@@ -211,6 +214,103 @@ def _(t):
     eq(p.client.recv_json()["id"], 1, "id of the answer")
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
+
+
+class Started:
+    """The interposer with any arguments, started by a client."""
+
+    def __init__(self, t, *args, stdin=None):
+        (in_r, in_w), (out_r, out_w) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+        self.client = lib.End("client", out_r, in_w)
+        self.said = t.tmp / f"said-{next(t.numbers)}"
+        with open(self.said, "wb") as err:
+            self.proc = subprocess.Popen([lib.PROGRAM, *(str(a) for a in args)], stdin=in_r, stdout=out_w, stderr=err, env=t.environ())
+        os.close(in_r)
+        os.close(out_w)
+        for f in (self.client.close, self.proc.wait, self.proc.kill):
+            t.closing.callback(f)
+
+
+@case("invalid options, configuration or commands: the error for the client says why, and nothing is recorded")
+def _(t):
+    ini = t.tmp / "c.ini"
+    ini.write_text("[proxy]\nrecrd = full\n")
+    where = ("--vault", t.vault)
+    for args, says in ((["proxy", *where, "--config", ini, "--", "true"], f"{ini}:2: unknown key 'recrd'; did you mean 'record'?"),
+                       (["proxy", *where, "--config", t.tmp / "gone.ini", "--", "true"], "cannot read configuration"),
+                       ([*where, "--no-such-option", "--", "true"], "unknown option --no-such-option"),
+                       (["proxy", *where, "--timeout", "tool=5s", "--", "true"], "tool:tool=DURATION for a tool"),
+                       (["proxy", *where, "--restarts", "1000", "--", "true"], "--restarts: must be at most 100"),
+                       (["proxy", *where], "missing server"),
+                       (["--name", "x", "true"], "missing '--'"),
+                       (["npx", "-y", "server"], "a server is started with: mcp-interposer proxy -- npx"),
+                       (["prxy", "--", "true"], "did you mean 'proxy'?")):
+        p = Started(t, *args)
+        p.client.send(b"not a message", note("notifications/early"),
+                      request("a", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                  "clientInfo": {"name": "c", "version": "1"}}), request(2, "tools/list"))
+        answer = p.client.recv_json()
+        error = answer["error"]
+        eq((answer["id"], error["code"], error["data"]),
+           ("a", -32000, {"source": "mcp-interposer", "cause": "not-started", "method": "initialize"}), "the error")
+        check(error["message"].startswith("mcp-interposer did not start the server: ") and says in error["message"], error["message"])
+        p.client.expect_eof()       # though the client has not closed its side
+        eq(p.proc.wait(10 * lib.PATIENCE), 2, f"exit status of {args}")
+        said = p.said.read_text()
+        check(says in said and "\ntry: mcp-interposer " in said, said)
+    check(not t.vault.exists(), "a vault was made")
+
+
+@case("invalid options: a request of revision 2026-07-28 gets its code, the last line may lack a newline, and nobody is waited for in vain")
+def _(t):
+    modern = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}).encode()
+    r = t.run("proxy", "--bad", "--", "true", input=modern)
+    eq((r.returncode, json.loads(r.stdout)["error"]["code"]), (2, -31000), "code")
+    r = t.run("sessions", "--bad", input=modern)
+    eq((r.returncode, r.stdout), (2, b""), "of another command")
+    p = Started(t, "proxy", "--bad", "--", "true")
+    p.client.expect_eof()           # the client says nothing
+    eq(p.proc.wait(10 * lib.PATIENCE), 2, "exit status")
+
+
+@case("recording cannot begin, with --on-record-error=stop: the error for the client says so")
+def _(t):
+    t.vault.write_text("a file")
+    p = Started(t, "proxy", "--vault", t.vault, "--on-record-error", "stop", "--", "true")
+    p.client.send(request(1, "initialize"))
+    check("recording cannot begin" in p.client.recv_json()["error"]["message"], "message")
+    eq(p.proc.wait(10 * lib.PATIENCE), 3, "exit status")
+
+
+@case("MCP_INTERPOSER=off: the proxy becomes the server, with its arguments, and opens neither vault nor configuration")
+def _(t):
+    ini = t.tmp / "c.ini"
+    ini.write_text("this is not a configuration")
+    script = 'echo "$$ $0 $1 $2"; cat; exit 7'
+    for value in ("off", "0"):
+        for args in (["proxy", "--vault", t.vault, "--config", ini, "--name", "x", "--"], ["--vault", t.vault, "--config", ini, "--"]):
+            proc = subprocess.Popen([lib.PROGRAM, *map(str, args), "sh", "-c", script, "zero", "-x", "a b"], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ({"MCP_INTERPOSER": value}))
+            out, err = proc.communicate(b"not JSON\n", timeout=20 * lib.PATIENCE)
+            eq((proc.returncode, out.decode(), err), (7, f"{proc.pid} zero -x a b\nnot JSON\n", b""), f"{value} {args[0]}")
+    folder = t.tmp / "bin"
+    folder.mkdir()
+    (folder / "own-server").write_text("#!/bin/sh\necho found\n")
+    (folder / "own-server").chmod(0o755)
+    off = {"MCP_INTERPOSER": "off"}
+    eq(t.run("proxy", "--path", folder, "--", "own-server", env=off).stdout, b"found\n", "--path")
+    check(not t.vault.exists(), "a vault was made")
+    r = t.run("proxy", "--vault", t.vault, "--", "no-such-server-here", env=off, input=request(1, "initialize"))
+    check(r.returncode == 127 and b"MCP_INTERPOSER is off" in r.stderr and b"MCP_INTERPOSER is off" in r.stdout, r)
+    eq(t.run("proxy", "--", env=off).returncode, 2, "no server")
+    eq(t.run("proxy", "--bad", "--", "true", env=off).returncode, 2, "a wrong option")
+    check(b"Usage: " in t.run("proxy", "--help", env=off).stdout, "--help")
+    eq(t.run("sessions", "--vault", t.vault, env=off).returncode, 3, "another command")
+    for value in ("", "on", "OFF", "1", str(lib.PROGRAM)):
+        r = t.run("proxy", "--vault", t.vault, "--name", "recorded", "--", "true", env={"MCP_INTERPOSER": value})
+        eq(r.returncode, 0, f"exit status with {value!r}")
+    eq(t.rows("SELECT count(*) FROM sessions")[0][0], 5, "sessions with other values")
 
 
 @case("a usage error has exit status 2, a hint on stderr and nothing on stdout")

@@ -80,6 +80,7 @@ def _(t):
     p.server.expect_eof()
     p.server.exit(0)
     eq(p.wait(), 0, "exit status")
+    eq(p.stderr().count(b"waiting for JSON-RPC messages on the terminal"), 1, f"what is said: {p.stderr()!r}")
     check(not lib.nonblocking(slave), "the terminal is left non-blocking")
     eq(termios.tcgetattr(slave), before, "settings of the terminal")
     os.close(slave)

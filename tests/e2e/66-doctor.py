@@ -38,12 +38,12 @@ def recorder(t):
 
 @case("doctor: no findings in a new vault, during a session, and without a vault")
 def _(t):
-    eq(set(doctor(t)), {"vault", "clients", "libraries"}, "checks without a vault")
+    eq(set(doctor(t)), {"configuration", "vault", "clients", "libraries"}, "checks without a vault")
     check(not t.vault.exists(), "it was made")
     p = t.proxy("--name", "x").initialize()
     recorder(t)
     got = doctor(t)
-    eq(set(got), {"permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
+    eq(set(got), {"configuration", "permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
                   "clients", "libraries"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
@@ -51,7 +51,7 @@ def _(t):
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 12, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 13, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -207,6 +207,19 @@ def _(t):
     check("server empty runs /opt/gone/server, which does not exist" in texts, texts)
     check(f"{t.home}/.cursor/mcp.json: " in texts, texts)
     check("plain" not in texts and "fine" not in texts, texts)
+
+
+@case("doctor: an invalid configuration file is a finding, and everything else is checked")
+def _(t):
+    t.proxy("--name", "x").end()
+    ini = t.tmp / "c.ini"
+    ini.write_text("[proxy]\ntimeuot = 5s\n")
+    got = doctor(t, "--config", ini, status=1)
+    eq([(state, text) for state, text, _ in got["configuration"]], [("found", f"{ini}:2: unknown key 'timeuot'; did you mean 'timeout'?")], "finding")
+    check({"permissions", "schema", "libraries"} <= set(got) and set(bad(got)) == {"configuration"}, got)
+    ini.write_text("[proxy]\ntimeout = 5s\n")
+    eq(doctor(t, "--config", ini)["configuration"], [("ok", f"{ini} is valid", None)], "corrected")
+    eq(t.run("doctor", "--qick", "--vault", t.vault).returncode, 2, "a wrong option of doctor")
 
 
 lib.main()

@@ -100,13 +100,25 @@ static bool read_words(struct settings *s, const struct command *c, const char *
     return read_result(s, c, words) == SETTINGS_READY;
 }
 
-static void fails_with(const struct command *c, const char *words, const char *part)
+static void fails_as(enum settings_result how, const struct command *c, const char *words,
+                     const char *part)
 {
     struct settings s;
-    assert_int_equal(read_result(&s, c, words), SETTINGS_INVALID);
+    assert_int_equal(read_result(&s, c, words), how);
     settings_close(&s);
     if (strstr(buf_str(&error), part) == NULL)
         fail_msg("'%s' is not in: %s", part, buf_str(&error));
+}
+
+static void fails_with(const struct command *c, const char *words, const char *part)
+{
+    fails_as(SETTINGS_INVALID, c, words, part);
+}
+
+/* The options are valid, but the file is not. */
+static void file_fails(const struct command *c, const char *words, const char *part)
+{
+    fails_as(SETTINGS_BAD_FILE, c, words, part);
 }
 
 static void test_settings_without_input_are_the_defaults(void **state)
@@ -211,7 +223,7 @@ static void test_settings_error_in_the_file_has_file_and_line(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         config_is(rows[i].text);
-        fails_with(&alpha, "alpha server", rows[i].says);
+        file_fails(&alpha, "alpha server", rows[i].says);
     }
 }
 
@@ -238,7 +250,7 @@ static void test_settings_redact_rules_of_a_valid_file_are_in_force(void **state
     settings_close(&s);
     redact_use(NULL);
     config_is("[redact]\nkeys = badge_no\nkees = room\n");
-    fails_with(&alpha, "alpha server", "config.ini:3: unknown rule 'kees'");
+    file_fails(&alpha, "alpha server", "config.ini:3: unknown rule 'kees'");
     assert_false(is_hidden("{\"badgeNo\":\"x\"}"));
     redact_use(NULL);
 }
@@ -249,12 +261,12 @@ static void test_settings_unreadable_file_is_rejected(void **state)
     static char text[CONFIG_FILE_MAX + 2];
     memset(text, '\n', sizeof text);
     write_config(text, sizeof text);
-    fails_with(&alpha, "alpha server", "File too large");
+    file_fails(&alpha, "alpha server", "File too large");
     write_config("count = 1\0\n", 11);
-    fails_with(&alpha, "alpha server", "NUL");
-    fails_with(&alpha, "alpha --config /nonexistent/config server",
+    file_fails(&alpha, "alpha server", "NUL");
+    file_fails(&alpha, "alpha --config /nonexistent/config server",
                "/nonexistent/config: No such file");
-    fails_with(&alpha, "alpha --config / server", "Is a directory");
+    file_fails(&alpha, "alpha --config / server", "Is a directory");
 }
 
 static void test_settings_file_at_its_limit_is_read(void **state)
@@ -321,9 +333,9 @@ static void test_settings_timeout_rules_become_values_of_the_option(void **state
     assert_true(read_words(&s, &alpha, "alpha server"));
     settings_close(&s);
     config_is("[timeout]\ndefault = 1s\ntool:slow = soon\n");
-    fails_with(&alpha, "alpha server", "config.ini:3: ");
+    file_fails(&alpha, "alpha server", "config.ini:3: ");
     config_is("[timeout]\na,b = 1s\n");
-    fails_with(&alpha, "alpha server",
+    file_fails(&alpha, "alpha server",
                "config.ini:2: a rule in [timeout] must not contain a comma");
 }
 
@@ -338,9 +350,9 @@ static void test_settings_retention_rules_are_kept_for_every_command(void **stat
     assert_null(s.retention[RETAIN_SIZE]);
     settings_close(&s);
     config_is("[retention]\nolder-then = 30d\n");
-    fails_with(&alpha, "alpha server", "unknown key 'older-then'; did you mean 'older-than'?");
+    file_fails(&alpha, "alpha server", "unknown key 'older-then'; did you mean 'older-than'?");
     config_is("[retention]\n\nkeep-last = some\n");
-    fails_with(&alpha, "alpha server", "config.ini:3: keep-last: invalid number 'some'");
+    file_fails(&alpha, "alpha server", "config.ini:3: keep-last: invalid number 'some'");
 }
 
 static void test_settings_named_file_is_read_instead_of_the_default(void **state)
@@ -518,7 +530,7 @@ static void test_settings_journal_dir_comes_from_every_source(void **state)
     fails_with(&alpha, "alpha --journal-dir= server", "--journal-dir: invalid path ''");
     setenv("MCP_INTERPOSER_JOURNAL_DIR", "", 1);
     config_is("[beta]\njournal-dir =\n");
-    fails_with(&beta, "beta", "config.ini:2: journal-dir: invalid path ''");
+    file_fails(&beta, "beta", "config.ini:2: journal-dir: invalid path ''");
 }
 
 static const char *near(const char *word)
