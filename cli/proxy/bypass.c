@@ -33,21 +33,28 @@ static int become(char *const *argv)
 int bypass(int argc, char **argv)
 {
     struct opt_set s;
+    struct buf error = {0};
     int next = 1, status = EXIT_FINE;
     if (!is_wanted())
         return EXIT_FINE;
     opt_open(&s, command_proxy.table);
     int st = opt_parse(&s, argc, argv, 1, NULL, &next);
-    if (st == 0 && !opt_on(&s, "help")) {
+    bool help = st == 0 && opt_on(&s, "help");
+    if (st == 0 && !help) {
         if (opt_env(&s) < 0)
             log_warn("%s", buf_str(&s.error)); /* of another option than --path */
-        status = next < argc ? server_path_extend(&s)
-                             : command_usage(&command_proxy, SERVER_PATH_MISSING);
-        if (status == EXIT_FINE)
-            status = become(argv + next);
+        st = server_path_extend(&s, &error);
+    }
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        status = EXIT_TROUBLE;
     } else if (st < 0) {
-        status = command_usage(&command_proxy, buf_str(&s.error));
+        status = command_usage(&command_proxy, buf_str(error.n > 0 ? &error : &s.error));
+    } else if (!help) {
+        status =
+            next < argc ? become(argv + next) : command_usage(&command_proxy, SERVER_PATH_MISSING);
     }
     opt_close(&s);
+    buf_close(&error);
     return status;
 }

@@ -70,6 +70,20 @@ static enum record_level record_level(const struct settings *s)
     return level;
 }
 
+static int extend_path(const struct settings *s)
+{
+    struct buf error = {0};
+    int st = server_path_extend(&s->set, &error), status = EXIT_FINE;
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        status = EXIT_TROUBLE;
+    } else if (st < 0) {
+        status = settings_usage(s, "%s", buf_str(&error));
+    }
+    buf_close(&error);
+    return status;
+}
+
 static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
@@ -116,8 +130,7 @@ static int cmd_proxy(const struct settings *s)
         status = settings_usage(s, "--max-message: must be at least 1KiB");
     else if (settings_number(s, "restarts") > PROXY_RESTARTS_MAX)
         status = settings_usage(s, "--restarts: must be at most %d", PROXY_RESTARTS_MAX);
-    else if ((status = read_deadlines(s, &deadlines)) == 0 &&
-             (status = server_path_extend(&s->set)) == 0)
+    else if ((status = read_deadlines(s, &deadlines)) == 0 && (status = extend_path(s)) == 0)
         status = run_proxy(s, &deadlines);
     deadlines_close(&deadlines);
     return status;

@@ -9,7 +9,7 @@
 #define SERVER_PATH_MISSING "missing server: put its command after '--'"
 
 /* Appends the values of --path to PATH, so that the server has them as well: `npx` is a script that looks for `node`.
- * EXIT_FINE, or another status after a message on stderr. */
-MI_MUST int server_path_extend(const struct opt_set *s);
+ * 0, MI_EINVAL with a sentence in error, or MI_ENOMEM. */
+MI_MUST int server_path_extend(const struct opt_set *s, struct buf *error);
 
 #endif
