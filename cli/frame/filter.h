@@ -1,8 +1,8 @@
-/* filter.h - the options of several commands that select sessions.
+/* filter.h - the options of several commands that select sessions, messages and calls.
  *
- * --server and --client take a name or a glob (`*`, `?`, `[a-z]`); --since and --until take a WHEN
- * (base/when.h), which is compared with the start of a session. In a session without a client name
- * the name is "".
+ * --server, --client, --tool and --method take a name or a glob (`*`, `?`, `[a-z]`). In a session without a client name
+ * the name is "". --since and --until take a WHEN (base/when.h). In a list of sessions it is compared with their start,
+ * elsewhere with the time of a message or call.
  *
  * Owns      nothing: the globs belong to the settings.
  * Blocks    never. Pure. */
@@ -20,11 +20,22 @@
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }
 
+/* For commands that read messages or calls. */
+#define FILTER_CALL_OPTS                                                                           \
+    {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},                           \
+        {0, "method", "NAME", NULL, "only this method and answers to it; may be a glob"},          \
+    {                                                                                              \
+        0, "failed", NULL, NULL, "only failed calls and rejected messages"                         \
+    }
+
 struct filter {
     const char *server, *client; /* borrowed; NULL: any */
+    const char *method, *tool;   /* the same */
+    bool failed;
     int64_t since_us, until_us;
 };
 
+/* The options that the command has. */
 void filter_read(struct filter *f, const struct settings *s);
 bool filter_takes(const struct filter *f, const struct query_session *s);
 /* Whether the session may have messages within --since and --until: it may have lasted long after its start. */
@@ -34,7 +45,11 @@ bool filter_time(const struct filter *f, int64_t at_us);
 bool filter_name(const char *glob, struct slice text);
 /* Whether the method and target of a message, or of the request that it answers, match. Only the target of a
  * `tools/call` is a tool. */
-bool filter_call(const char *method_glob, const char *tool_glob, struct slice method,
-                 struct slice target);
+bool filter_call(const struct filter *f, struct slice method, struct slice target);
+/* Whether the message matches --tool, --method, --failed, --since and --until. */
+bool filter_message(const struct filter *f, int64_t session_started_at_us,
+                    const struct query_message *m);
+/* Whether --tool, --method or --failed is given: then events do not match. */
+bool filter_has_call(const struct filter *f);
 
 #endif

@@ -149,11 +149,18 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
         buf_printf(b, " %lld", (long long)s->exit_status);
 }
 
+bool session_failed(enum call_status status)
+{
+    return status == CALL_TOOL_ERROR || status == CALL_ERROR || status == CALL_REFUSED ||
+           status == CALL_SERVER_GONE || status == CALL_TIMEOUT;
+}
+
 int64_t session_errors(const struct query_summary *s)
 {
-    const int64_t *n = s->by_status;
-    return n[CALL_TOOL_ERROR] + n[CALL_ERROR] + n[CALL_REFUSED] + n[CALL_SERVER_GONE] +
-           n[CALL_TIMEOUT];
+    int64_t n = 0;
+    for (int i = 0; i < CALL_UNKNOWN; i++)
+        n += session_failed((enum call_status)i) ? s->by_status[i] : 0;
+    return n;
 }
 
 bool session_is_answer(const struct query_message *m)

@@ -49,7 +49,9 @@ const char *session_state_name(enum session_state state); /* "ended", "live", "d
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
  * an end, the state. */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
-/* Failed, rejected and timed out calls. */
+/* Whether a call with this status failed, was rejected or timed out. */
+bool session_failed(enum call_status status);
+/* The number of such calls. */
 int64_t session_errors(const struct query_summary *s);
 
 /* ---- a message ---- */

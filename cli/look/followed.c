@@ -37,7 +37,7 @@ static bool copy_row(struct followed_session *to, const struct query_session *s)
     return true;
 }
 
-int followed_add(struct followed *l, const struct query_session *s)
+int followed_add(struct followed *l, const struct query_session *s, struct followed_session **ret)
 {
     struct followed_session *x = calloc(1, sizeof *x);
     if (x == NULL || !copy_row(x, s)) {
@@ -50,6 +50,8 @@ int followed_add(struct followed *l, const struct query_session *s)
     for (; i > 0 && l->session[i - 1]->s.id > s->id; i--)
         l->session[i] = l->session[i - 1];
     l->session[i] = x;
+    if (ret != NULL)
+        *ret = x;
     return 0;
 }
 

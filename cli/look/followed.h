@@ -33,8 +33,9 @@ struct followed {
 };
 
 void followed_close(struct followed *l);
-/* If the list is full, the oldest is dropped. 0 or MI_ENOMEM. */
-MI_MUST int followed_add(struct followed *l, const struct query_session *s);
+/* If the list is full, the oldest is dropped. *ret (or NULL) is borrowed from the list. 0 or MI_ENOMEM. */
+MI_MUST int followed_add(struct followed *l, const struct query_session *s,
+                         struct followed_session **ret);
 MI_MUST int followed_update(struct followed_session *s,
                             const struct query_session *now); /* a newer row */
 void followed_drop(struct followed *l, size_t i);             /* and its open calls */

@@ -113,7 +113,7 @@ int question_open(struct question *x, const struct settings *s)
                                  "tool:NAME");
     for (size_t i = 0; i < x->terms.n; i++)
         x->all_exact &= x->terms.term[i].exact;
-    x->narrowed = x->terms.n == 0;
+    x->narrowed = x->terms.n == 0 || filter_has_call(&x->filter);
     for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
         x->narrowed |= x->field[i] != NULL;
     prepare_index(x);
@@ -149,10 +149,9 @@ bool question_matches_session(const struct question *x, const struct query_sessi
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m)
 {
-    if (!filter_time(&x->filter, session_started_at_us + m->t_us))
-        return false;
-    if (!filter_call(x->field[QUESTION_METHOD], x->field[QUESTION_TOOL], session_method(m),
-                     session_target(m)) ||
+    struct filter fields = {.method = x->field[QUESTION_METHOD], .tool = x->field[QUESTION_TOOL]};
+    if (!filter_message(&x->filter, session_started_at_us, m) ||
+        !filter_call(&fields, session_method(m), session_target(m)) ||
         (x->kind != KIND_UNKNOWN && m->kind != x->kind))
         return false;
     return x->status == CALL_UNKNOWN || session_status(m) == x->status;

@@ -2,8 +2,8 @@
 #include "cli/look/commands.h"
 
 #include "base/log.h"
-#include "cli/frame/filter.h"
 #include "cli/look/followed.h"
+#include "cli/look/history.h"
 #include "cli/look/tail_page.h"
 #include "cli/look/watch.h"
 #include "cli/settings/config.h"
@@ -13,20 +13,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LAST_SESSIONS 10 /* ended sessions that are read for the last lines */
 #define ROUNDS_MAX 2     /* pages of each session before new sessions are looked for */
 #define REFRESH_MS 1000  /* of the line with the open calls */
+#define RUN_MAX 64       /* past messages that are read together */
+#define PRINTED_MAX ((size_t)32 << 10)
 
 static const struct opt table_of_options[] = {
     {'n', "last", "N", "20", "number of past messages to begin with"},
     {'f', "follow", NULL, NULL, "follow new messages; the default on a terminal"},
     {0, "once", NULL, NULL, "do not follow, not even on a terminal"},
-    {0, "server", "NAME", NULL, "only sessions of this server; may be a glob such as 'git*'"},
-    {0, "client", "NAME", NULL, "only sessions of this client; may be a glob"},
-    {0, "method", "NAME", NULL,
-     "only messages with this method, and answers to them; may be a glob"},
-    {0, "tool", "NAME", NULL, "only calls of this tool; may be a glob"},
-    {0, "failed", NULL, NULL, "only failed calls and rejected messages"},
+    FILTER_CALL_OPTS,
+    FILTER_OPTS,
     {0, "json", NULL, NULL,
      "print one JSON object per line for each message and event, including bodies"},
     COMMAND_OPT_VAULT,
@@ -44,9 +41,9 @@ static const char about[] =
 struct tail {
     struct query *q;
     struct filter filter;
-    const char *method, *tool; /* globs; NULL: any */
-    bool failed, follow, narrowed;
+    bool follow;
     struct tail_page page;
+    struct newest history; /* the rows to begin with */
     struct followed live;
     const struct followed_session *of; /* the session that is being read */
     int64_t newest;                    /* the highest session id seen */
@@ -58,10 +55,7 @@ struct tail {
 
 static bool is_wanted(const struct tail *t, const struct query_message *m)
 {
-    if (!filter_call(t->method, t->tool, session_method(m), session_target(m)))
-        return false;
-    enum call_status status = session_status(m);
-    return !t->failed || (status != CALL_UNKNOWN && status != CALL_OK) || m->action == ROW_REFUSED;
+    return filter_message(&t->filter, t->of->s.started_at_us, m);
 }
 
 static void note_call(struct tail *t, const struct query_message *m)
@@ -70,7 +64,7 @@ static void note_call(struct tail *t, const struct query_message *m)
     if (m->action != ROW_FORWARDED)
         return;
     if (to_server && m->kind == KIND_REQUEST && m->origin == ROW_PEER) {
-        if (filter_call(t->method, t->tool, m->method, m->target))
+        if (filter_call(&t->filter, m->method, m->target))
             followed_asked(&t->live, &t->of->s, m->seq, m->t_us, m->method, m->target);
     } else if (m->request_seq > 0 &&
                (to_server ? m->kind == KIND_NOTIFICATION : session_is_answer(m))) {
@@ -90,14 +84,15 @@ static bool on_message(void *ctx, const struct query_message *m)
 static bool on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
-    if (!t->narrowed)
+    if (!filter_has_call(&t->filter) &&
+        filter_time(&t->filter, t->of->s.started_at_us + e->t_us))
         t->status = tail_page_event(&t->page, e);
     return t->status == 0;
 }
 
-static void print(struct tail *t, size_t max)
+static void print(struct tail *t)
 {
-    int st = tail_page_print(&t->page, max);
+    int st = tail_page_print(&t->page);
     t->status = t->status == 0 ? st : t->status;
 }
 
@@ -127,7 +122,7 @@ static bool knows_client(struct tail *t, size_t i)
         return true;
     if (!load_row(t, s->s.id, &now) || now.client_name.p == NULL)
         return false;
-    if (!filter_takes(&t->filter, &now)) {
+    if (!filter_may_hold(&t->filter, &now)) {
         s->unwanted = true;
         return false;
     }
@@ -159,7 +154,7 @@ static bool read_all(struct tail *t)
     bool some = true;
     for (int i = 0; i < ROUNDS_MAX && some && t->status == 0 && !out_ended(&t->page.out); i++) {
         some = read_round(t);
-        print(t, SIZE_MAX);
+        print(t);
         out_flush(&t->page.out);
     }
     return !some;
@@ -172,8 +167,8 @@ static bool on_new_session(void *ctx, const struct query_session *s)
         return false;
     struct filter f = t->filter;
     f.client = s->client_name.p != NULL ? f.client : NULL;
-    if (filter_takes(&f, s))
-        t->status = followed_add(&t->live, s);
+    if (filter_may_hold(&f, s))
+        t->status = followed_add(&t->live, s, NULL);
     return t->status == 0;
 }
 
@@ -189,7 +184,7 @@ static void find_new(struct tail *t)
         if (t->live.session[i]->s.id <= t->newest)
             continue;
         set_session(t, t->live.session[i]);
-        if (!t->narrowed)
+        if (!filter_has_call(&t->filter))
             t->status = tail_page_session(&t->page, &t->of->s, "started");
     }
     t->newest = newest;
@@ -212,14 +207,14 @@ static void drop_ended(struct tail *t)
         struct query_session now;
         if (!s->ended && !s->unwanted)
             continue;
-        if (s->ended && !s->unwanted && !t->narrowed && knows_client(t, i) &&
+        if (s->ended && !s->unwanted && !filter_has_call(&t->filter) && knows_client(t, i) &&
             load_row(t, s->s.id, &now)) {
             set_session(t, s);
             t->status = tail_page_session(&t->page, &now, "ended");
         }
         followed_drop(&t->live, i);
     }
-    print(t, SIZE_MAX);
+    print(t);
 }
 
 /* false: call again without waiting. */
@@ -240,70 +235,103 @@ static bool poll_vault(struct tail *t)
 
 /* ---- the last lines, then new ones ---- */
 
-struct beginning {
-    struct tail *t;
-    int ended; /* number of ended sessions that are read */
-};
-
-static bool on_old_session(void *ctx, const struct query_session *s)
-{
-    struct beginning *b = ctx;
-    struct tail *t = b->t;
-    enum session_state state = session_state_of(s);
-    bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
-    if (t->newest == 0)
-        t->newest = s->id;
-    struct filter f = t->filter;
-    f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
-    if (!filter_takes(&f, s) || (!is_open && b->ended >= LAST_SESSIONS))
-        return true;
-    b->ended += !is_open;
-    t->status = followed_add(&t->live, s);
-    return t->status == 0;
-}
-
 static bool on_open_call(void *ctx, const struct query_call *c)
 {
     struct tail *t = ctx;
-    if (c->status == CALL_OPEN && filter_call(t->method, t->tool, c->method, c->target) &&
+    if (c->status == CALL_OPEN && filter_call(&t->filter, c->method, c->target) &&
         c->request_seq <= t->of->seq) /* later ones are added when they are read */
         followed_asked(&t->live, &t->of->s, c->request_seq, c->t_us, c->method, c->target);
     return true;
 }
 
-/* Moves to `last` messages before the end of a session. Newer messages are read later. */
-static int go_near_end(struct tail *t, struct followed_session *s, int64_t last)
+/* Follows the session from its present end, or from its start if --client is given and its client not known yet. */
+static int follow_from_end(struct tail *t, const struct query_session *s, int64_t *ret_seq,
+                           int64_t *ret_event)
 {
+    bool known = t->filter.client == NULL || s->client_name.p != NULL;
     int64_t seq = 0, event = 0;
-    int st = query_last(t->q, s->s.id, &seq, &event);
-    s->seq = seq > last ? seq - last : 0;
-    s->event = s->seq == 0 && last > 0 ? 0 : event;
-    set_session(t, s);
-    if (st == 0 && t->page.shows_open && s->seq > 0) /* the others are added when they are read */
-        st = query_calls(t->q, s->s.id, on_open_call, t);
-    return st;
+    int st = known ? query_last(t->q, s->id, &seq, &event) : 0;
+    struct followed_session *added = NULL;
+    if (st == 0)
+        st = followed_add(&t->live, s, &added);
+    if (st < 0)
+        return st;
+    added->seq = *ret_seq = seq;
+    added->event = *ret_event = event;
+    t->of = added;
+    return t->page.shows_open && seq > 0 ? query_calls(t->q, s->id, on_open_call, t) : 0;
 }
 
+static bool on_old_session(void *ctx, const struct query_session *s)
+{
+    struct tail *t = ctx;
+    enum session_state state = session_state_of(s);
+    bool is_open = state == SESSION_LIVE || state == SESSION_ELSEWHERE;
+    int64_t seq = INT64_MAX, event = INT64_MAX;
+    if (t->newest == 0)
+        t->newest = s->id;
+    struct filter f = t->filter;
+    f.client = is_open && s->client_name.p == NULL ? NULL : f.client;
+    if (!filter_may_hold(&f, s))
+        return true;
+    if (is_open)
+        t->status = follow_from_end(t, s, &seq, &event);
+    if (t->status == 0)
+        t->status = history_add(&t->history, t->q, &t->filter, s, seq, event);
+    return t->status == 0;
+}
+
+static bool on_old_message(void *ctx, const struct query_message *m)
+{
+    struct tail *t = ctx;
+    t->status = tail_page_message(&t->page, m);
+    return t->status == 0;
+}
+
+static bool on_old_event(void *ctx, const struct query_event *e)
+{
+    struct tail *t = ctx;
+    t->status = tail_page_event(&t->page, e);
+    return false;
+}
+
+/* Prints the rows from..end: an event, or consecutive messages of a session. */
+static void print_run(struct tail *t, size_t from, size_t end)
+{
+    const struct newest_row *r = &t->history.row[from];
+    struct query_session s;
+    if (!load_row(t, r->session_id, &s))
+        return;
+    tail_page_of(&t->page, &s);
+    int st = r->is_event ? query_events_back(t->q, s.id, r->number, on_old_event, t)
+                         : query_timeline(t->q, s.id, r->number, t->history.row[end - 1].number,
+                                          on_old_message, NULL, t);
+    t->status = t->status == 0 ? st : t->status;
+    print(t);
+    if (t->page.out.b.n > PRINTED_MAX)
+        out_flush(&t->page.out);
+}
+
+/* The last `last` rows. */
 static int begin(struct tail *t, int64_t last)
 {
-    struct beginning b = {.t = t};
+    newest_open(&t->history, (size_t)last);
     int st = query_version(t->q, &t->version);
     if (st == 0)
-        st = query_sessions(t->q, 0, on_old_session, &b);
-    for (size_t i = 0; st == 0 && t->status == 0 && i < t->live.n; i++)
-        st = go_near_end(t, t->live.session[i], last);
-    find_ended(t);
-    for (bool some = true; st == 0 && t->status == 0 && some;)
-        some = read_round(t);
-    if (!t->page.json && !t->follow && t->page.line_n == 0 && last > 0)
+        st = query_sessions(t->q, 0, on_old_session, t);
+    t->status = t->status == 0 ? st : t->status;
+    newest_sort(&t->history);
+    if (!t->page.json && !t->follow && t->history.n == 0 && last > 0)
         session_none(t->q, "no matching message");
     else if (!t->page.json && t->status == 0)
         tail_page_titles(&t->page);
-    print(t, (size_t)last);
-    for (size_t i = t->live.n; i-- > 0;)
-        if (session_state_of(&t->live.session[i]->s) == SESSION_DIED || t->live.session[i]->ended)
-            followed_drop(&t->live, i);
-    return st != 0 ? st : t->status;
+    for (size_t i = 0, end; i < t->history.n && t->status == 0 && !out_ended(&t->page.out);
+         i = end) {
+        end = history_run(&t->history, i, RUN_MAX);
+        print_run(t, i, end);
+    }
+    newest_close(&t->history);
+    return t->status;
 }
 
 static void follow(struct tail *t)
@@ -332,14 +360,10 @@ static int tail(struct query *q, const struct settings *s)
 {
     struct tail t = {
         .q = q,
-        .filter = {settings_text(s, "server"), settings_text(s, "client"), INT64_MIN, INT64_MAX},
-        .method = settings_text(s, "method"),
-        .tool = settings_text(s, "tool"),
-        .failed = settings_on(s, "failed"),
     };
+    filter_read(&t.filter, s);
     tail_page_open(&t.page, q, settings_on(s, "json"));
     const struct out *o = &t.page.out;
-    t.narrowed = t.method != NULL || t.tool != NULL || t.failed;
     t.follow = follows(s);
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
     int st = begin(&t, settings_number(s, "last"));

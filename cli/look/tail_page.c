@@ -121,14 +121,13 @@ static int by_time(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-int tail_page_print(struct tail_page *p, size_t max)
+int tail_page_print(struct tail_page *p)
 {
-    size_t skip = p->line_n > max ? p->line_n - max : 0;
     if (p->line_n > 1)
         qsort(p->line, p->line_n, sizeof *p->line, by_time);
-    if (p->line_n > skip)
+    if (p->line_n > 0)
         tail_page_hide_open(p);
-    for (size_t i = skip; i < p->line_n; i++)
+    for (size_t i = 0; i < p->line_n; i++)
         buf_add(&p->out.b, p->page.b.p + p->line[i].from, p->line[i].to - p->line[i].from);
     int st = p->page.b.failed ? MI_ENOMEM : 0;
     p->line_n = 0;

@@ -46,8 +46,8 @@ MI_MUST int tail_page_session(struct tail_page *p, const struct query_session *n
 
 /* The column titles, before all lines. */
 void tail_page_titles(struct tail_page *p);
-/* Prints the last `max` of the pending lines; the others are dropped. */
-MI_MUST int tail_page_print(struct tail_page *p, size_t max);
+/* Prints the pending lines. */
+MI_MUST int tail_page_print(struct tail_page *p);
 void tail_page_show_open(struct tail_page *p, const struct followed *f);
 void tail_page_hide_open(struct tail_page *p);
 

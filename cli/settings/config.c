@@ -173,7 +173,7 @@ char *settings_vault(const struct settings *s)
     return path;
 }
 
-static bool has_option(const struct settings *s, const char *name)
+bool settings_has(const struct settings *s, const char *name)
 {
     for (const struct opt *o = s->set.table; o->name != NULL; o++)
         if (strcmp(o->name, name) == 0)
@@ -183,7 +183,7 @@ static bool has_option(const struct settings *s, const char *name)
 
 int settings_journal_dir(const struct settings *s, char **ret)
 {
-    const char *given = has_option(s, "journal-dir") ? opt_get(&s->set, "journal-dir") : NULL;
+    const char *given = settings_has(s, "journal-dir") ? opt_get(&s->set, "journal-dir") : NULL;
     *ret = NULL;
     if (given == NULL)
         return EXIT_FINE;

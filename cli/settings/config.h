@@ -54,6 +54,7 @@ MI_MUST enum settings_result settings_read(struct settings *s,
                                            struct buf *error);
 void settings_close(struct settings *s);
 
+bool settings_has(const struct settings *s, const char *name); /* whether the command has it */
 const char *settings_text(const struct settings *s,
                           const char *name); /* NULL: no value, no default */
 /* The values of an option that may be given several times, weaker sources first (base/opt.h). */

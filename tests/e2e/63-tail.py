@@ -102,7 +102,40 @@ def _(t):
         eq([what(x)[2] for x in run(t, "tail", "-n", str(n)).splitlines()[1:]], [f"m{i}" for i in range(3, 63)][max(0, 60 - n):], f"-n {n}")
     eq([json.loads(x)["method"] for x in run(t, "tail", "--json", "-n", "2").splitlines()], ["m61", "m62"], "--json")
     eq([what(x)[0] for x in run(t, "tail", "--server", "s2", "-n", "3").splitlines()[1:]], ["s2"] * 3, "--server")
-    eq([what(x)[2] for x in run(t, "tail", "--method", "m6*").splitlines()[1:]], ["m60", "m61", "m62"], "--method")
+    eq([what(x)[2] for x in run(t, "tail", "--method", "m6*").splitlines()[1:]], ["m6", "m60", "m61", "m62"], "--method")
+
+
+@case("tail: walks back through all sessions until it has as many rows as wanted")
+def _(t):
+    start = 1795256137000000
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        for s in range(1, 61):  # sessions overlap: one begins every 10 s and lasts 25 s
+            add_session(db, s, name=f"s{s % 3}", client_name=f"c{s % 2}", started_at_us=start + s * 10**7, ended_at_us=start + s * 10**7 + 25 * 10**6)
+            for i in range(1, 101):
+                failed = s == 2 and i in (40, 41)
+                add_message(db, s, i, method=None if failed else f"m{s}-{i}", t_us=i * 250000, direction="s2c", kind="error" if failed else "notification",
+                            body='{"error":{"code":%d,"message":"old"}}' % i if failed else None)
+            db.execute("INSERT INTO events (session_id, t_us, kind) VALUES (?, 24999999, 'exit')", (s,))
+        add_session(db, 61, name="open", started_at_us=start, pid=os.getpid(), host="elsewhere")
+        add_message(db, 61, 1, method="first", t_us=1)
+        add_message(db, 61, 2, method="between", t_us=300 * 10**6)
+        db.execute("COMMIT")
+        everything = [(s * 10**7 + i * 250000, s, 1, i) for s in range(1, 61) for i in range(1, 101)]
+        everything += [(s * 10**7 + 24999999, s, 0, s) for s in range(1, 61)] + [(1, 61, 1, 1), (300 * 10**6, 61, 1, 2)]
+
+    def rows(*args):
+        return [json.loads(x) for x in run(t, "tail", "--json", *args).splitlines()]
+    everything.sort()
+    for n in (1, 20, 999, 1000, 5000, 6062, 7000):
+        got = [(x["at_us"] - start, x["session_id"], int(x["type"] == "message"), x["seq"] if x["type"] == "message" else x["id"]) for x in rows("-n", n)]
+        eq(got, everything[-n:], f"-n {n}")
+    eq([(x["session_id"], x["seq"]) for x in rows("--failed")], [(2, 40), (2, 41)], "--failed")
+    eq([(x["session_id"], x["seq"]) for x in rows("--failed", "-n", "1")], [(2, 41)], "--failed -n 1")
+    eq([x["method"] for x in rows("--method", "m1-*", "-n", "3")], ["m1-98", "m1-99", "m1-100"], "--method")
+    eq({x["session_id"] for x in rows("--server", "s2", "--client", "c1", "-n", "9999")}, {s for s in range(1, 61) if s % 3 == 2 and s % 2}, "--server, --client")
+    eq([x["method"] for x in rows("--server", "open")], ["first", "between"], "an open session")
+    check(len(run(t, "tail", "-n", "5000").splitlines()) == 5001, "lines for people")
 
 
 @case("tail: no matching message is a warning; control characters are escaped")

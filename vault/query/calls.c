@@ -88,7 +88,7 @@ static int on_row(void *ctx, sqlite3_stmt *st)
 int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx)
 {
     struct calls c = {.fn = fn, .ctx = ctx};
-    struct query_range in = {session_id, 0, INT64_MAX};
+    struct query_range in = {session_id, 0, INT64_MAX, false};
     int status = query_scan(q, Q_CALLS, (struct slice){0}, &in, on_row, &c);
     for (size_t i = 0; status == 0 && !c.ended && i < c.n; i++) {
         struct pending *p = &c.pending[i];

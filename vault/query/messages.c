@@ -64,6 +64,23 @@ int query_timeline(struct query *q, int64_t session_id, int64_t from, int64_t to
     return st;
 }
 
+int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn, void *ctx)
+{
+    bool more = true;
+    int st = 0;
+    while (st == 0 && more) {
+        struct page_row *page = NULL;
+        st = page_events_back(q, session_id, to, &page);
+        more = st == 0 && page != NULL;
+        for (struct page_row *e = page; more && e != NULL; e = e->next) {
+            to = e->event.id - 1;
+            more = fn(ctx, &e->event);
+        }
+        page_free(page);
+    }
+    return st;
+}
+
 int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
                query_message_fn on_message, query_event_fn on_event, void *ctx)
 {

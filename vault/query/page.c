@@ -212,6 +212,12 @@ static struct page_row *copy_event(sqlite3_stmt *st, size_t *ret_bytes)
     return row;
 }
 
+int page_events_back(struct query *q, int64_t session_id, int64_t to, struct page_row **ret)
+{
+    struct page_query p = {Q_EVENTS_BACK, session_id, to, QUERY_PAGE_ROWS, copy_event, SIZE_MAX};
+    return load(q, &p, ret);
+}
+
 int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret)
 {
     struct page_query p = {Q_EVENTS, session_id, after, QUERY_PAGE_ROWS, copy_event, SIZE_MAX};

@@ -26,6 +26,9 @@ MI_MUST int page_messages(struct query *q, int64_t session_id, int64_t from, int
                           struct page_row **ret);
 /* Events with id > after. */
 MI_MUST int page_events(struct query *q, int64_t session_id, int64_t after, struct page_row **ret);
+/* Events with id <= to, newest first. */
+MI_MUST int page_events_back(struct query *q, int64_t session_id, int64_t to,
+                             struct page_row **ret);
 void page_free(struct page_row *row); /* and all rows after it */
 
 #endif

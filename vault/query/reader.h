@@ -143,6 +143,14 @@ MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int
 MI_MUST int query_facts(struct query *q, int64_t session_id, enum row_kind kind,
                         query_message_fn fn, void *ctx);
 
+/* The same facts, newest first, of messages with seq <= to. failed: only messages that may be failed calls: answers and
+ * rejected messages. */
+MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
+                             query_message_fn fn, void *ctx);
+/* Events with id <= to, newest first. */
+MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
+                              void *ctx);
+
 /* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
  * not a regular file. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,

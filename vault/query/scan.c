@@ -48,15 +48,24 @@ int query_bodies(struct query *q, int64_t session_id, int64_t after, int64_t max
                  query_message_fn fn, void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = max};
-    struct query_range in = {session_id, after + 1, INT64_MAX};
+    struct query_range in = {session_id, after + 1, INT64_MAX, false};
     return max > 0 ? query_scan(q, Q_BODIES, (struct slice){0}, &in, on_body, &r) : 0;
+}
+
+int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
+                     query_message_fn fn, void *ctx)
+{
+    struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
+    struct query_range in = {session_id, 1, to, .backwards = true};
+    return query_scan(q, Q_FACTS_BACK, failed ? slice_of("failed") : (struct slice){0}, &in,
+                      on_facts, &r);
 }
 
 int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_message_fn fn,
                 void *ctx)
 {
     struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX};
-    struct query_range in = {session_id, 1, INT64_MAX};
+    struct query_range in = {session_id, 1, INT64_MAX, false};
     struct slice only = kind != KIND_UNKNOWN ? slice_of(row_kind_name(kind)) : (struct slice){0};
     return query_scan(q, Q_FACTS, only, &in, on_facts, &r);
 }

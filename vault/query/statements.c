@@ -24,6 +24,12 @@
     " OR direction = 'c2s' AND origin = 'peer' AND kind IN ('request', 'notification'))"           \
     " ORDER BY id"
 
+#define FACTS                                                                                      \
+    "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"           \
+    " m.finding, r.method, r.target, r.action FROM messages m"                                     \
+    " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"                         \
+    " WHERE m.id BETWEEN ?1 AND ?2"
+
 /* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
  * column: reading continues after the last key even if the column is damaged. */
 const char *const query_sql[Q_COUNT] = {
@@ -48,13 +54,13 @@ const char *const query_sql[Q_COUNT] = {
                  " ORDER BY id LIMIT ?3",
     [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"
                  " WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-    [Q_FACTS] = "SELECT m.id & 68719476735, m.t_us, m.kind, m.origin, m.action, m.method, m.target,"
-                " m.finding, r.method, r.target, r.action FROM messages m"
-                " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
-                " WHERE m.id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR m.kind = ?3)"
-                " ORDER BY m.id",
+    [Q_FACTS] = FACTS " AND (?3 IS NULL OR m.kind = ?3) ORDER BY m.id",
+    [Q_FACTS_BACK] = FACTS " AND (?3 IS NULL OR m.kind IN ('result', 'error')"
+                           " OR m.action = 'refused') ORDER BY m.id DESC",
     [Q_VERSION] = "PRAGMA data_version",
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
+    [Q_EVENTS_BACK] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id <= ?2"
+                      " ORDER BY id DESC LIMIT ?3",
     [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",
 };
 
@@ -120,21 +126,26 @@ int query_scan(struct query *q, enum query_statement i, struct slice third,
     int64_t last, t_us, from = in->from, to = in->to;
     int result = query_last_message(q, in->session_id, &last, &t_us);
     to = to < last ? to : last;
-    for (; result == 0 && from <= to; from += QUERY_PART) {
-        int64_t end = to - from < QUERY_PART ? to : from + QUERY_PART - 1;
+    while (result == 0 && from <= to) {
+        int64_t n = to - from < QUERY_PART ? to - from : QUERY_PART - 1;
+        int64_t first = in->backwards ? to - n : from;
         int rc = SQLITE_DONE;
         sqlite3_stmt *st = NULL;
         result = query_prepare(q, i, &st);
         if (result < 0)
             break;
-        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)from));
-        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)end));
+        sqlite3_bind_int64(st, 1, schema_message_id(in->session_id, (uint64_t)first));
+        sqlite3_bind_int64(st, 2, schema_message_id(in->session_id, (uint64_t)(first + n)));
         if (sqlite3_bind_parameter_count(st) > 2)
             connect_bind(st, 3, third);
         while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
             result = fn(ctx, st);
         int status = query_done(q, st, rc);
         result = result == 0 ? status : result;
+        if (in->backwards)
+            to = first - 1;
+        else
+            from = first + n + 1;
     }
     return result < 0 ? result : 0;
 }

@@ -21,9 +21,11 @@ enum query_statement {
     Q_EVENTS,
     Q_BODIES,
     Q_FACTS,
+    Q_FACTS_BACK,
     Q_VERSION,
     Q_END,
     Q_LAST_EVENT,
+    Q_EVENTS_BACK,
     Q_COUNT
 };
 
@@ -45,6 +47,7 @@ MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret
 /* The messages of a session with from <= seq <= to. */
 struct query_range {
     int64_t session_id, from, to;
+    bool backwards; /* newest first; the statement has this order as well */
 };
 /* Runs a statement over these messages, in parts of QUERY_PART messages, each in a transaction of its own. ?1 and ?2
  * are the range, ?3 is `third` if the statement has it ({NULL, 0}: NULL). The callback returns 0 to continue, 1 to

@@ -44,7 +44,7 @@ int query_summary(struct query *q, int64_t session_id, bool waiting, struct quer
     s.waiting = calloc(s.waiting_n, sizeof *s.waiting);
     if (s.waiting == NULL)
         return MI_ENOMEM;
-    struct query_range in = {session_id, 0, s.last_seq};
+    struct query_range in = {session_id, 0, s.last_seq, false};
     status = query_scan(q, Q_SUMMARY, (struct slice){0}, &in, add_row, &s);
     if (!waiting || status < 0)
         query_summary_close(&s);

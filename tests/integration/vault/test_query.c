@@ -554,6 +554,62 @@ static void test_query_timeline_reads_more_events_than_a_page(void **state)
     query_close(q);
 }
 
+struct backwards {
+    int64_t n, last, stop_at;
+};
+
+static bool seq_falls(void *ctx, const struct query_message *m)
+{
+    struct backwards *b = ctx;
+    assert_true(m->seq < b->last);
+    b->last = m->seq;
+    return ++b->n != b->stop_at;
+}
+
+static bool id_falls(void *ctx, const struct query_event *e)
+{
+    struct backwards *b = ctx;
+    assert_true(e->id < b->last);
+    b->last = e->id;
+    return ++b->n != b->stop_at;
+}
+
+static void test_query_facts_and_events_backwards(void **state)
+{
+    struct vault *v = *state;
+    add_session(v, 1, "AA");
+    add_session(v, 2, "BB");
+    sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4500)"
+                   " INSERT INTO messages SELECT (1 << 36) + i, 1, i, i, 's2c', 'peer',"
+                   " iif(i % 1000 = 0, 'error', 'notification'), NULL, 'x', NULL, 'x', NULL, NULL,"
+                   " 2, 0, iif(i = 7, 'refused', 'forwarded'), NULL, NULL, NULL, NULL FROM n");
+    add_message(v, 2, &(struct message){.seq = 1});
+    sql_run(v->db, "BEGIN");
+    for (int i = 0; i < 1300; i++)
+        add_event(v, 1, i, "gap");
+    sql_run(v->db, "COMMIT");
+    struct query *q = open_it(v);
+    static const struct {
+        int64_t to, stop_at, n, last;
+        bool failed;
+    } rows[] = {{INT64_MAX, 0, 4500, 1, false}, {4500, 0, 4500, 1, false},
+                {2001, 0, 2001, 1, false},      {2000, 0, 2000, 1, false},
+                {4400, 2300, 2300, 2101, false}, {INT64_MAX, 0, 5, 7, true},
+                {3999, 2, 2, 2000, true},       {0, 0, 0, INT64_MAX, false}};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct backwards b = {.last = INT64_MAX, .stop_at = rows[i].stop_at};
+        assert_int_equal(query_facts_back(q, 1, rows[i].to, rows[i].failed, seq_falls, &b), 0);
+        assert_int_equal(b.n, rows[i].n);
+        assert_int_equal(b.last, rows[i].last);
+    }
+    struct backwards all = {.last = INT64_MAX}, some = {.last = 1201, .stop_at = 700};
+    assert_int_equal(query_events_back(q, 1, INT64_MAX, id_falls, &all), 0);
+    assert_int_equal(all.n, 1300);
+    assert_int_equal(query_events_back(q, 1, 1200, id_falls, &some), 0);
+    assert_int_equal(some.last, 501);
+    query_close(q);
+}
+
 static void test_query_timeline_holds_no_transaction_while_the_reader_waits(void **state)
 {
     struct vault *v = *state;
@@ -852,6 +908,7 @@ int main(void)
         TEST(test_query_timeline_pages_are_bounded_by_bytes),
         TEST(test_query_timeline_places_events_by_time),
         TEST(test_query_timeline_reads_more_events_than_a_page),
+        TEST(test_query_facts_and_events_backwards),
         TEST(test_query_timeline_holds_no_transaction_while_the_reader_waits),
         TEST(test_query_timeline_finds_the_request_of_an_answer),
         TEST(test_query_statements_never_scan_messages),

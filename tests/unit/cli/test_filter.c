@@ -78,12 +78,12 @@ static void test_filter_tool_matches_only_targets_of_calls(void **state)
 {
     (void)state;
     struct slice call = slice_of("tools/call"), read = slice_of("resources/read");
-    assert_true(filter_call(NULL, NULL, (struct slice){0}, (struct slice){0}));
-    assert_true(filter_call(NULL, "send_*", call, slice_of("send_mail")));
-    assert_false(filter_call(NULL, "send_*", read, slice_of("send_mail")));
-    assert_false(filter_call(NULL, "send_*", (struct slice){0}, slice_of("send_mail")));
-    assert_false(filter_call("resources/*", "send_*", call, slice_of("send_mail")));
-    assert_true(filter_call("tools/*", NULL, call, slice_of("x")));
+    assert_true(filter_call(&(struct filter){0}, (struct slice){0}, (struct slice){0}));
+    assert_true(filter_call(&(struct filter){.tool = "send_*"}, call, slice_of("send_mail")));
+    assert_false(filter_call(&(struct filter){.tool = "send_*"}, read, slice_of("send_mail")));
+    assert_false(filter_call(&(struct filter){.tool = "send_*"}, (struct slice){0}, slice_of("send_mail")));
+    assert_false(filter_call(&(struct filter){.method = "resources/*", .tool = "send_*"}, call, slice_of("send_mail")));
+    assert_true(filter_call(&(struct filter){.method = "tools/*"}, call, slice_of("x")));
 }
 
 static void test_filter_time_applies_to_session_starts_and_to_messages(void **state)

@@ -12,7 +12,7 @@ static struct query_session session(int64_t id, const char *name)
 static void add(struct followed *l, int64_t id, const char *name)
 {
     struct query_session s = session(id, name);
-    assert_int_equal(followed_add(l, &s), 0);
+    assert_int_equal(followed_add(l, &s, NULL), 0);
 }
 
 static void test_followed_sessions_are_copied_and_sorted_by_id(void **state)
@@ -22,7 +22,7 @@ static void test_followed_sessions_are_copied_and_sorted_by_id(void **state)
     char name[] = "files";
     struct query_session s = session(7, name);
     s.host = slice_of("here");
-    assert_int_equal(followed_add(&l, &s), 0);
+    assert_int_equal(followed_add(&l, &s, NULL), 0);
     memset(name, '#', sizeof name - 1);
     add(&l, 9, "nine");
     add(&l, 3, "three");

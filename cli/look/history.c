@@ -1,0 +1,61 @@
+#include "cli/look/history.h"
+
+struct gathering {
+    struct newest *to;
+    const struct filter *filter;
+    const struct query_session *session;
+    int status;
+};
+
+/* false: this row is too old, and so are the others. */
+static bool is_new_enough(const struct gathering *g, int64_t at_us)
+{
+    return at_us >= g->filter->since_us && newest_wants(g->to, at_us);
+}
+
+static bool add(struct gathering *g, int64_t at_us, int64_t number, bool is_event)
+{
+    struct newest_row row = {at_us, g->session->id, number, is_event};
+    g->status = newest_add(g->to, &row);
+    return g->status == 0;
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct gathering *g = ctx;
+    int64_t started_us = g->session->started_at_us;
+    if (!is_new_enough(g, started_us + m->t_us))
+        return false;
+    return !filter_message(g->filter, started_us, m) || add(g, started_us + m->t_us, m->seq, false);
+}
+
+static bool on_event(void *ctx, const struct query_event *e)
+{
+    struct gathering *g = ctx;
+    int64_t at_us = g->session->started_at_us + e->t_us;
+    if (!is_new_enough(g, at_us))
+        return false;
+    return !filter_time(g->filter, at_us) || add(g, at_us, e->id, true);
+}
+
+int history_add(struct newest *to, struct query *q, const struct filter *f,
+                const struct query_session *s, int64_t seq, int64_t event)
+{
+    struct gathering g = {.to = to, .filter = f, .session = s};
+    if (to->max == 0 || (s->ended_at_us != 0 && !newest_wants(to, s->ended_at_us)))
+        return 0;
+    int st = query_facts_back(q, s->id, seq, f->failed, on_message, &g);
+    if (st == 0 && g.status == 0 && !filter_has_call(f))
+        st = query_events_back(q, s->id, event, on_event, &g);
+    return st < 0 ? st : g.status;
+}
+
+size_t history_run(const struct newest *l, size_t i, size_t max)
+{
+    size_t end = i + 1;
+    while (!l->row[i].is_event && end < l->n && end - i < max && !l->row[end].is_event &&
+           l->row[end].session_id == l->row[i].session_id &&
+           l->row[end].number == l->row[end - 1].number + 1)
+        end++;
+    return end;
+}

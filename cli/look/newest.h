@@ -1,0 +1,30 @@
+/* newest.h - the newest rows of several sessions: the place of each, not its content.
+ *
+ * Owns      the rows; newest_close() frees them.
+ * Limits    `max` rows of 32 bytes; an older row makes room for a newer one.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_LOOK_NEWEST_H
+#define MI_CLI_LOOK_NEWEST_H
+
+#include "base/base.h"
+
+struct newest_row {
+    int64_t at_us, session_id;
+    int64_t number; /* seq of a message, id of an event */
+    bool is_event;
+};
+
+struct newest {
+    struct newest_row *row; /* owned; a heap with the oldest row first, until newest_sort() */
+    size_t n, cap, max;
+};
+
+void newest_open(struct newest *l, size_t max);
+void newest_close(struct newest *l);
+/* false: as many rows are newer than this time as are wanted. */
+bool newest_wants(const struct newest *l, int64_t at_us);
+MI_MUST int newest_add(struct newest *l, const struct newest_row *row);
+void newest_sort(struct newest *l); /* oldest first; no more rows can be added */
+
+#endif
