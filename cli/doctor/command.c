@@ -27,7 +27,7 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Checks the configuration, the vault, its database, the disk, processes left by\n"
+    "Checks the configuration, the vault, whether it can be written, its database, the disk, processes left by\n"
     "killed proxies, the journals and recorders of running sessions, escalations of\n"
     "the last day, wrapped configuration files of MCP clients, and the libraries.\n"
     "Changes nothing.\n"

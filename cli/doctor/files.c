@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "vault/store/dir.h"
+#include "vault/upkeep/writable.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -76,6 +78,28 @@ static void check_space(struct doctor *d)
     buf_close(&b);
 }
 
+static void check_writing(struct doctor *d)
+{
+    struct buf where = {0}, remedy = {0};
+    int e = 0;
+    if (writable_try(d->vault, &where, &e) == 0) {
+        doctor_fine(d, "writing", "%s can be written", d->vault);
+    } else {
+        if (e == EROFS)
+            buf_adds(&remedy, "mount it writable, or name another vault with --vault");
+        else if (e == ENOSPC || e == EDQUOT)
+            buf_adds(&remedy, "free some space, or: mcp-interposer prune --older-than 30d");
+        else
+            buf_printf(&remedy, "chown -R %u '%s'; and see its attributes: lsattr",
+                       (unsigned)geteuid(), buf_str(&where));
+        doctor_found(d, "writing", buf_str(&remedy),
+                     "%s cannot be written, so nothing is recorded: %s", buf_str(&where),
+                     strerror(e));
+    }
+    buf_close(&where);
+    buf_close(&remedy);
+}
+
 /* The files in Escalations: their number, and the newest. */
 struct escalations {
     int64_t n, newest_us;
@@ -133,5 +157,6 @@ void doctor_files(struct doctor *d)
                      (long long)(w.bad - NAMED_MAX));
     if (w.bad == 0)
         doctor_fine(d, "permissions", "%s is accessible only to you", d->vault);
+    check_writing(d);
     check_space(d);
 }

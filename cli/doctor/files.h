@@ -1,4 +1,4 @@
-/* files.h - checks of `doctor`: permissions of the vault, disk space, recent escalations.
+/* files.h - checks of `doctor`: permissions of the vault, whether it can be written, disk space, recent escalations.
  *
  * Blocks    on the disk. */
 #ifndef MI_CLI_DOCTOR_FILES_H
@@ -6,7 +6,7 @@
 
 #include "cli/doctor/checks.h"
 
-void doctor_files(struct doctor *d);       /* owner and mode of each file; disk space */
+void doctor_files(struct doctor *d);       /* owner and mode of each file; writing; disk space */
 void doctor_escalations(struct doctor *d); /* those written within a day */
 
 #endif

@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 import time
 
+import disks
 import lib
 from lib import case, check, eq
 from looking import add_session, make_vault
@@ -43,7 +45,7 @@ def _(t):
     p = t.proxy("--name", "x").initialize()
     recorder(t)
     got = doctor(t)
-    eq(set(got), {"configuration", "permissions", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
+    eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
                   "clients", "libraries"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
@@ -51,7 +53,7 @@ def _(t):
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 13, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 14, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -209,6 +211,54 @@ def _(t):
     check("plain" not in texts and "fine" not in texts, texts)
 
 
+def snapshot(folder):
+    return {x: (x.stat().st_mtime_ns, x.stat().st_size, x.read_bytes() if x.is_file() else None) for x in (folder, *folder.rglob("*"))}
+
+
+@case("doctor: a vault that cannot be written is a finding, also for root: read-only, full, a database of its own")
+def _(t):
+    disk = disks.mount(t, "1m")
+    t.vault = disk / "vault"
+    t.proxy("--name", "x").end()
+    before = snapshot(disk)
+    eq(doctor(t)["writing"], [("ok", f"{t.vault} can be written", None)], "an ordinary vault")
+    check(snapshot(disk) == before, "doctor has changed something")
+
+    def findings(what):
+        return [(text, remedy) for text, remedy in bad(doctor(t, status=1))["writing"]] or what
+
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    (text, remedy), = findings("read-only")
+    check(text == f"{t.vault} cannot be written, so nothing is recorded: Read-only file system" and "mount it writable" in remedy, text)
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    ballast = disks.fill(disk)
+    (text, remedy), = findings("full")
+    check("No space left on device" in text and "free some space" in remedy, text)
+    ballast.unlink()
+    (t.vault / "Bodies").mkdir(mode=0o700, exist_ok=True)
+    for name in ("interposer.db", "Bodies"):
+        file = t.vault / name
+        subprocess.run(["mount", "--bind", file, file], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", file], check=True)
+        (text, _), = findings(name)
+        check(text.startswith(f"{file}") and "Read-only" in text, text)
+        subprocess.run(["umount", file], check=True)
+    eq(doctor(t)["writing"], [("ok", f"{t.vault} can be written", None)], "afterwards")
+
+
+@case("doctor: a vault without the permission to write is a finding")
+def _(t):
+    if lib.ROOT_USER:
+        raise lib.Skip("root may write everywhere")
+    t.proxy("--name", "x").end()
+    t.vault.chmod(0o500)
+    try:
+        (text, remedy), = bad(doctor(t, status=1))["writing"]
+    finally:
+        t.vault.chmod(0o700)
+    check("Permission denied" in text and "chown -R" in remedy, text)
+
+
 @case("doctor: an invalid configuration file is a finding, and everything else is checked")
 def _(t):
     t.proxy("--name", "x").end()
@@ -216,7 +266,7 @@ def _(t):
     ini.write_text("[proxy]\ntimeuot = 5s\n")
     got = doctor(t, "--config", ini, status=1)
     eq([(state, text) for state, text, _ in got["configuration"]], [("found", f"{ini}:2: unknown key 'timeuot'; did you mean 'timeout'?")], "finding")
-    check({"permissions", "schema", "libraries"} <= set(got) and set(bad(got)) == {"configuration"}, got)
+    check({"permissions", "schema", "libraries"} <= set(got) and "clients" not in bad(got), got)
     ini.write_text("[proxy]\ntimeout = 5s\n")
     eq(doctor(t, "--config", ini)["configuration"], [("ok", f"{ini} is valid", None)], "corrected")
     eq(t.run("doctor", "--qick", "--vault", t.vault).returncode, 2, "a wrong option of doctor")

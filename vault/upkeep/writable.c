@@ -1,0 +1,51 @@
+#include "vault/upkeep/writable.h"
+
+#include "vault/store/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static const char *const folders[] = {".", VAULT_BODIES, VAULT_LOGS "/" VAULT_ACTIONS,
+                                      VAULT_ESCALATIONS, VAULT_SEARCH};
+static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
+
+/* 0 or an errno. */
+static int try_folder(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ? 0 : errno;
+    int e = posix_fallocate(fd, 0, (off_t)WRITABLE_BYTES);
+    close(fd);
+    return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
+}
+
+static int try_file(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : errno;
+    close(fd);
+    return 0;
+}
+
+int writable_try(const char *vault, struct buf *where, int *ret_errno)
+{
+    const char *name = NULL;
+    int dir = open(vault, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int e = dir < 0 ? errno : 0;
+    for (size_t i = 0; e == 0 && i < MI_COUNT(folders); i++)
+        e = try_folder(dir, name = folders[i]);
+    for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++)
+        e = try_file(dir, name = files[i]);
+    if (dir >= 0)
+        close(dir);
+    if (e == 0)
+        return 0;
+    buf_adds(where, vault);
+    if (name != NULL && name != folders[0])
+        buf_printf(where, "/%s", name);
+    *ret_errno = e;
+    return MI_EIO;
+}
