@@ -387,7 +387,7 @@ def _(t):
 
 @case("the client closes its reading side: the session ends without SIGPIPE")
 def _(t):
-    p = t.proxy("--grace", "600ms").initialize()
+    p = t.proxy().initialize()
     p.client.close_read()
     p.server.send(*(note("n", {"i": i}) for i in range(10)))
     p.server.expect_eof()
@@ -411,14 +411,14 @@ def _(t):
 WAITED_S = 2 * lib.SLOW     # much longer than the grace of 300 ms
 
 
-def piped(t, *options):
+def piped(t, *options, waited_s=WAITED_S):
     """A client that has asked and says no more, and a server that has seen its stdin end and is at work."""
     p = t.proxy("--grace", "300ms", *options)
     p.client.send(request(1, "tools/list"))
     p.client.close_write()
     p.server.expect(request(1, "tools/list"))
     p.server.expect_eof()
-    time.sleep(WAITED_S)
+    time.sleep(waited_s)
     return p
 
 
@@ -442,8 +442,8 @@ def _(t):
 
 @case("after the end of stdin SIGTERM stops the wait for answers at once")
 def _(t):
-    half_s = 0.95 * WAITED_S        # it has waited more than half of the grace
-    p = piped(t, "--grace", f"{2000 * half_s:.0f}ms")
+    half_s = 10 * lib.SLOW
+    p = piped(t, "--grace", f"{2000 * half_s:.0f}ms", waited_s=1.05 * half_s)      # more than half of the grace
     start = time.monotonic()
     p.proc.send_signal(signal.SIGTERM)
     lib.wait_until(lambda: not lib.alive(p.server.pid), 10, "the server has ended")

@@ -17,7 +17,7 @@ def processes(path, wanted, seconds=5):
     return wait_until(read, seconds, f"{wanted} processes in {path.name}")
 
 
-def none_left(found, seconds=0.5):
+def none_left(found, seconds=3):
     wait_until(lambda: not any(alive(pid) for _, pid in found), seconds,
                f"all gone of {[(n, pid) for n, pid in found if alive(pid)]}")
 
@@ -165,7 +165,7 @@ def _(t):
     q = t.proxy().initialize()
     kids = q.children()
     q.end()
-    none_left([(name, pid) for pid, name in kids.items()], 1)
+    none_left([(name, pid) for pid, name in kids.items()], 3)
 
 
 @case("orphans of the server are reaped during the session")

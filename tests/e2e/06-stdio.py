@@ -90,7 +90,7 @@ def _(t):
 def _(t):
     master, slave = pty.openpty()
     tty.setraw(slave)
-    p = t.proxy("--grace", "600ms", client=(slave, slave))
+    p = t.proxy(client=(slave, slave))
     os.close(slave)
     p.client = End("client", master, master)
     p.initialize()
@@ -264,7 +264,7 @@ def _(t):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
     alone, behind = through(t, 'grep "^Sig[BI]" /proc/self/status >"$1"', preexec=block)
     eq(behind, alone, "signals in the server")
-    p = t.proxy("--grace", "600ms", preexec=block).initialize()
+    p = t.proxy(preexec=block).initialize()
     p.proc.send_signal(signal.SIGTERM)
     p.server.expect_eof()
     p.server.exit(0)

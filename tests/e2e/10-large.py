@@ -219,7 +219,7 @@ def _(t):
     check(hwm < (60 << 10) + lib.JOURNAL_KIB, f"{hwm} KiB at the most for messages of 16 MiB")
     for i in range(100):
         p.round(f"f{i}")
-    lib.wait_until(lambda: lib.kib(p.pid, "VmRSS") < 16 << 10, 3, "less than 16 MiB resident")
+    lib.wait_until(lambda: lib.kib(p.pid, "VmRSS") < 16 << 10, 20, "less than 16 MiB resident")
     p.end()
 
 

@@ -50,6 +50,7 @@ def recorded_again(t, calls, vault, seconds=5):
 
 
 def few_lines(p, least=1, most=6):
+    lib.wait_until(lambda: len(p.own_lines("(warn|error)")) >= least, 2, f"{least} warnings")     # of the recorder, which may be late
     said = p.own_lines("(warn|error)")
     check(least <= len(said) <= most, f"{len(said)} warnings, wanted {least} to {most}: {lib.short(said, 1500)}")
     return said
@@ -330,8 +331,10 @@ def _(t):
     Calls(p).make(5, 10)
     p.client.close_write()
     eq(p.wait(), 0, "exit status")
+    lib.settle()
     recorded = (folder / "interposer.db").exists() and t.rows("SELECT count(*) FROM messages", vault=folder) == [(10,)]
-    check(recorded or p.own_lines("(warn|error)"), "neither recorded nor said")
+    if not recorded:
+        few_lines(p)
 
 
 for name, where in (("the database", "interposer.db"), ("the database's WAL", "interposer.db-wal"),
@@ -353,7 +356,7 @@ for name, where in (("the database", "interposer.db"), ("the database's WAL", "i
             eq(t.rows("SELECT count(*) FROM messages"), [(10,)], "messages")
         recorded = t.vault / "interposer.db"
         if recorded.is_symlink() or t.rows("SELECT count(*) FROM messages") != [(10,)] or "db" not in where:
-            check(p.own_lines("(warn|error)"), "something is not recorded and nothing is said")
+            few_lines(p)
 
 
 @case("a symbolic link in place of today's log file is not followed")
@@ -370,7 +373,7 @@ def _(t):
     eq(p.wait(), 0, "exit status")
     eq((folder / "victim").read_text(), "untouched\n", "the file outside the vault")
     eq(t.rows("SELECT count(*) FROM messages"), [(10,)], "messages")
-    check(p.own_lines("(warn|error)"), "nothing is said")
+    few_lines(p)
 
 
 @case("pass: the vault is removed during the session: calls continue, the loss is reported, a new vault has the rest")

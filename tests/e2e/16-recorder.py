@@ -85,6 +85,11 @@ def once_each(t, n, vault=None):
     eq(lib.integrity(vault or t.vault), [(b"ok",)], "integrity_check")
 
 
+def none_left(journals):
+    """Every journal is stored. On a busy machine a proxy exits before its recorder."""
+    wait_until(lambda: names(journals) == [], 10, lambda: f"no journals left: {names(journals)}")
+
+
 def close(p, status=0):
     p.client.close_write()
     eq(p.wait(10), status, "exit status")
@@ -122,7 +127,7 @@ def _(t):
     q = t.proxy(server=[fake("answer")])
     wait_until(lambda: left not in names(journals), 10, "the journal of the killed session is stored")
     close(q)
-    eq(names(journals), [], "journals left")
+    none_left(journals)
     eq(t.rows("SELECT end_reason FROM sessions WHERE pid = ?", p.pid), [(b"killed",)], "end_reason")
     once_each(t, 2 * calls.n)
 
@@ -132,6 +137,7 @@ def _(t):
     journals = t.journals
     other = t.tmp / "other"
     close(t.proxy(vault=other, server=[fake("answer")]))
+    none_left(journals)
     p = t.proxy(server=[fake("answer")])
     calls = Calls(p)
     calls.make(5)
@@ -168,7 +174,7 @@ class Flood(Calls):
         return written > 0 or (read and not self.p.client.eof)
 
     def until_full(self):
-        """Sends until nothing has moved for a second."""
+        """Sends until nothing has moved for a second, and neither the proxy nor the server waits for a processor."""
         self.sent = self.n
         quiet = time.monotonic() + lib.SLOW
         while time.monotonic() < quiet:
@@ -176,8 +182,11 @@ class Flood(Calls):
                 check(self.sent < 4000, "the journal never became full")
                 self.left = lib.call(self.sent, "load", {"t": "p" * self.pad}) + b"\n"
                 self.sent += 1
-            if self.step(time.monotonic() + 0.002):
+            if self.step(time.monotonic() + 0.002) or any(lib.process_state(pid) != "S" for pid in self.busy()):
                 quiet = time.monotonic() + lib.SLOW
+
+    def busy(self):
+        return [self.p.pid, *(pid for pid, name in self.p.children().items() if not name.startswith("mcp-"))]
 
     def rest(self, seconds):
         """Every call is answered."""
@@ -223,7 +232,7 @@ def _(t):
     seqs = [s for s, in t.rows("SELECT seq FROM messages ORDER BY id")]
     eq(seqs, sorted(set(seqs)), "seq in order, none twice")
     eq(lib.integrity(t.vault), [(b"ok",)], "integrity_check")
-    eq(names(journals), [], "journals left")
+    none_left(journals)
 
 
 @case("stop: a recorder that is stopped under load ends the session, and what was forwarded is stored", limit=90)
@@ -286,7 +295,7 @@ def _(t):
     with lib.database(t.vault) as db:
         for _ in range(20):
             calls.one()
-            wait_until(lambda: db.execute("SELECT count(*) FROM messages").fetchone()[0] == 2 * calls.n, 1,
+            wait_until(lambda: db.execute("SELECT count(*) FROM messages").fetchone()[0] == 2 * calls.n, 3,
                        f"the rows of call {calls.n - 1}")
     shown = json.loads(t.run("sessions", "--vault", t.vault, "--json").stdout.splitlines()[0])
     eq((shown["name"], shown["ended_at_us"]), ("seen", None), "name and end of the session")
@@ -305,7 +314,7 @@ def _(t):
         if i % 10 == 0:
             wait_until(lambda: used(journals) <= MIB, 5, lambda: f"{used(journals)} bytes of shared memory")
     close(p)
-    eq(names(journals), [], "journals left")
+    none_left(journals)
     once_each(t, 2 * calls.n)
 
 
@@ -323,7 +332,8 @@ for policy in ("pass", "stop"):
         check(stored(t) < 2 * calls.n, "the lock had no effect: the case does not show what it should")
         db.execute("ROLLBACK")
         db.close()
-        check(during < 10 * before + 0.005, f"median round trip {during * 1e6:.0f} us, before {before * 1e6:.0f} us")
+        # A call that waited for the lock would wait for seconds. On a busy machine every call waits for a processor.
+        check(during < 10 * before + 0.5, f"median round trip {during * 1e6:.0f} us, before {before * 1e6:.0f} us")
         wait_until(lambda: stored(t) == 2 * calls.n, 5, "the rows")
         close(p)
         eq(p.own_lines("error"), [], "errors")

@@ -61,13 +61,13 @@ for name, launch in (
         want={1: timed_out(D, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
 row("initialize times out: no cancellation, an error, and a new server for the next attempt",
-    options=["--timeout", f"initialize={ms(D)}"], server=["initialize@1=freeze"], init=[],
+    options=["--timeout", f"initialize={ms(60)}"], server=["initialize@1=freeze"], init=[],
     play=[request("i1", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
                                        "clientInfo": {"name": "c", "version": "1"}}), Wait("i1"),
           request("i2", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
                                        "clientInfo": {"name": "c", "version": "1"}}), Wait("i2"),
           tool(2, "answer")],
-    want={"i1": timed_out(D, "hang"), "i2": ok(), 2: ok("2.1")}, not_got=["cancelled"],
+    want={"i1": timed_out(60, "hang"), "i2": ok(), 2: ok("2.1")}, not_got=["cancelled"],
     events=HUNG, records={"i1": "timeout", "i2": "ok"}, escalated=["hang"])
 
 row("a hang answers all other pending requests at once",
@@ -90,12 +90,12 @@ row("--restarts 0: a request that arrives while the server is being killed gets 
     want={1: timed_out(D, "hang"), 2: gone("server-killed")}, exit=124, ends=True, escalated=["hang"])
 
 row("a request that arrives while the server is being killed goes to the new one",
-    options=T, grace=8,
+    options=T,
     play=[tool(1, "ignore:15 freeze"), Wait(1), Event("hang"), request(2, "tools/list")],
     want={1: timed_out(D, "hang"), 2: ok()}, escalated=["hang"])
 
 row("a request that waits for a new server keeps its deadline, and is not sent after it",
-    options=["--timeout", f"{ms(D)},initialize={ms(600)},prompts/list={ms(600)}"], grace=20,
+    options=["--timeout", f"{ms(D)},initialize={ms(600)},prompts/list={ms(600)}"],
     play=[tool(1, "ignore:15 freeze"), Wait(1), request(2, "tools/list"), Wait(2), Event("spawn", 2),
           request(3, "prompts/list")],
     want={1: timed_out(D, "hang"), 2: timed_out(D, words=["no new process was ready"]), 3: ok()},
@@ -113,8 +113,8 @@ row("a server that never reads: its pipe fills, and each call is answered",
           *(tool(i, "answer", arguments={"x": "x" * 10000}) for i in range(40)), Event("spawn", 2)],
     escalated=["hang"])
 
-row("the client closes stdin while the server is being killed", options=T, grace=40,
+row("the client closes stdin while the server is being killed", options=T,
     play=[tool(1, "ignore:15 fork:pipes freeze"), Wait(1), Event("kill")],
     want={1: timed_out(D, "hang")}, exit=(124, 137), escalated=["hang"])
 
-lib.main(at_once=4)
+lib.main(at_once=8)

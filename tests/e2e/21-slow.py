@@ -3,8 +3,9 @@
 import lib
 from lib import note, request
 from misbehave import (D, Event, Received, Recorded, T, Wait, handshake, ms, n_ms, ok, refused, row, timed_out,
-                       tool)
+                       stretch, tool)
 
+stretch()
 CALM = "spawn exit"
 SLOW = "spawn timeout exit"
 HUMAN = ("elicitation/create", "sampling/createMessage", "roots/list")
@@ -130,7 +131,7 @@ row("a silent server without pending requests is not killed", options=T,
     play=[lambda s: s.pump_for(D + 3), tool(1, "answer")], want={1: ok("1.1")}, events=CALM)
 
 row("silence before a request does not count", options=T,
-    play=[lambda s: s.pump_for(D + 1), tool(1, f"sleep:{n_ms(1.5)} answer")], want={1: ok("1.1")}, events=CALM)
+    play=[lambda s: s.pump_for(D + 1), tool(1, f"sleep:{n_ms(1)} answer")], want={1: ok("1.1")}, events=CALM)
 
 # --- answers that are too many --------------------------------------------------------------------
 
@@ -151,4 +152,4 @@ row("a thousand concurrent calls, half of them never answered: exactly five hund
     play=[tool(i, "hang" if i % 2 else f"sleep:{n_ms(1 + i % 7)} answer") for i in range(1000)],
     want={i: timed_out(10, at_most=30) if i % 2 else ok(at_most=100) for i in range(1000)}, records={1: "timeout", 2: "ok"})
 
-lib.main(at_once=4)
+lib.main(at_once=16)

@@ -97,7 +97,7 @@ row("everything that a crashed server had not read goes to the next one",
     not_got=[(1, ("call", 2)), (1, ("call", 3)), (2, ("call", 1))])
 
 row("unread requests are not resent while another process holds the pipe",
-    play=[tool(1, "fork:pipes deaf sleep:300 signal:9"), Received("tools/call"), tool(2, "answer"), Wait(2), tool(3, "answer")],
+    play=[tool(1, "fork:pipes deaf sleep:7000 signal:9"), Received("tools/call"), tool(2, "answer"), Wait(2), tool(3, "answer")],
     want={1: gone(), 2: gone(), 3: ok("2.1")}, not_got=[(2, ("call", 2))])
 
 
@@ -223,7 +223,7 @@ row("a crash loop: three restarts with growing delays, an escalation, the end of
     want={1: gone(), 2: gone()}, ends=True, exit=5, escalated=["crash-loop"], after=backed_off)
 
 row("the handshake with the new process has a deadline",
-    options=["--timeout", f"{ms(15)},tool:answer={ms(600)}"],
+    options=["--timeout", f"{ms(60)},tool:answer={ms(600)}"],
     server=["initialize@2=freeze"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: ok("3.1")}, events="spawn exit restart spawn kill exit restart spawn exit")
 
@@ -247,4 +247,4 @@ row("a server that closes stdout without pending requests is replaced", server=[
 row("--restarts 0: a server that closes stdout is stopped", options=["--restarts", "0"],
     play=[tool(1, "close hang")], want={1: gone("server-closed")}, ends=True, exit=(0, 143), events="spawn kill exit")
 
-lib.main(at_once=4)
+lib.main(at_once=8)

@@ -2,8 +2,9 @@
 """A server that misbehaves under 2026-07-28: no handshake, other error codes, listens that are reopened."""
 import lib
 from lib import eq, note, request
-from misbehave import D, Event, Notified, Recorded, T, Wait, gone, modern, ms, n_ms, ok, row, timed_out, tool
+from misbehave import D, Event, Notified, Recorded, T, Wait, gone, modern, ms, n_ms, ok, row, stretch, timed_out, tool
 
+stretch()
 AGAIN = "spawn exit restart spawn exit"
 ACK = "notifications/subscriptions/acknowledged"
 LISTEN = modern("sub", "subscriptions/listen", {"notifications": {"toolsListChanged": True}})
@@ -84,4 +85,4 @@ row("requests of both eras on one pipe get the error codes of their own", option
     play=[tool(1, "hang"), call(2, "hang"), tool(3, "signal:9")],
     want={1: gone(), 2: gone(code=-31000), 3: gone()}, exit=137, ends=True)
 
-lib.main(at_once=4)
+lib.main(at_once=8)

@@ -138,4 +138,4 @@ def _(t):
             play=[tool(1, "freeze"), Wait(1), Ready(2), tool(2, "answer")],
             want={1: timed_out(D, "hang"), 2: ok("2.1")}, escalated=["hang"])
 
-lib.main(at_once=4)
+lib.main(at_once=8)

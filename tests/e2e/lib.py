@@ -484,7 +484,8 @@ class Proxy:
 _journals = []      # directories of the cases that run in this process
 
 
-def _process_state(pid):
+def process_state(pid):
+    """As in /proc: R: runs or waits for a processor, S: waits for something else, T: stopped, Z: zombie; X: it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -505,7 +506,7 @@ def _is_pending(path):
             has_writer = struct.unpack("hhqqi4x", lock)[0] != fcntl.F_UNLCK
     except OSError:
         return False
-    state = _process_state(reader)
+    state = process_state(reader)
     if state in "ZX":
         return has_writer       # another recorder is started
     if state in "Tt" or trouble:
@@ -830,7 +831,9 @@ def main(at_once=1):
         sys.exit(1)
     os.umask(0o022)
     cases = [c for c in _cases if pattern in c[0]]
-    if at_once > 1 and SLOW == 1:
+    if SLOW > 1:
+        at_once //= 4
+    if at_once > 1:
         good = run_side_by_side(cases, at_once)
     else:
         good = all([run_case(*c) for c in cases])

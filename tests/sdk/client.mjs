@@ -15,6 +15,7 @@ const slowness = { asan: 4, valgrind: 10 }[process.env.TEST_UNDER] ?? 1;
 export const deadline = (ms) => 4 * ms * slowness;
 const REQUEST_MS = deadline(30_000); // for each request the client makes
 const UNTIL_MS = deadline(15_000); // for each thing a scenario waits for
+const CLOSE_MS = deadline(15_000); // for the exit of a server after the end of its stdin
 
 // The SDK's transport, which also copies the bytes of both pipes. The transport's parsed messages would not
 // allow a comparison byte for byte.
@@ -38,6 +39,17 @@ class TappedTransport extends StdioClientTransport {
     };
   }
 
+  // As the SDK closes, but the SDK waits two seconds before SIGTERM and two before SIGKILL: a busy machine needs longer.
+  async close() {
+    const child = this._process;
+    if (!child) return;
+    this._process = undefined;
+    child.stdin.end();
+    await within(this.patience, "the server's exit", this.exited).catch(() => child.kill("SIGTERM"));
+    await within(CLOSE_MS, "the server's exit after SIGTERM", this.exited).catch(() => child.kill("SIGKILL"));
+    this._readBuffer.clear();
+  }
+
   feed(chunk) {
     this.onChunk();
     for (let from = 0; ; ) {
@@ -56,8 +68,10 @@ class TappedTransport extends StdioClientTransport {
 }
 
 export class Session {
-  constructor({ command, args, env, cwd, capabilities = {}, options = {}, dir }) {
+  // via: "direct", "interposed" or "replayed". lingers: the server does not exit at the end of its stdin.
+  constructor({ command, args, env, cwd, capabilities = {}, options = {}, dir, via, lingers = false }) {
     this.dir = dir; // the directory of this run; <dir> in transcripts
+    this.via = via;
     this.argv = [command, ...args];
     this.lines = { c2s: [], s2c: [] };
     this.wire = []; // messages from the server, in order, as short words
@@ -75,6 +89,7 @@ export class Session {
       if (way === "s2c") this.received(bytes);
       this.poke();
     });
+    this.transport.patience = lingers && via === "direct" ? 100 : CLOSE_MS;
     this.transport.onChunk = () => this.chunk.clear();
     this.transport.stderr.setEncoding("utf8").on("data", (text) => {
       this.stderr += text;

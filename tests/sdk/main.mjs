@@ -82,6 +82,7 @@ const settings = {
   npm_config_cache: join(root, "npm"),
   npm_config_update_notifier: "false",
   npm_config_offline: "true",
+  MCP_INTERPOSER_GRACE: "60s", // no SIGTERM to a server that is slow to exit
   ...Object.fromEntries(["ASAN_OPTIONS", "UBSAN_OPTIONS"].filter((k) => process.env[k]).map((k) => [k, process.env[k]])),
 };
 
@@ -99,6 +100,8 @@ async function play(one, n, via) {
     capabilities: one.capabilities,
     options: one.options?.(),
     dir,
+    via,
+    lingers: one.lingers,
   });
   return run(session, one, via);
 }
@@ -124,6 +127,7 @@ async function replay(one, n, recorded) {
     capabilities: one.capabilities,
     options: one.options?.(),
     dir: recorded.dir,
+    via: "replayed",
   });
   return run(session, one, "replayed");
 }
@@ -148,7 +152,7 @@ async function sdkCase(one, n) {
   });
   await test(`${one.name}: same end and same stderr`, () => {
     same("the exit status", interposed.exit?.code, direct.exit.code);
-    if (!(interposed.exit.ms < deadline(2_500))) fail(`the end took ${interposed.exit.ms} ms`);
+    if (!(interposed.exit.ms < deadline(one.lingers ? 5_000 : 2_500))) fail(`the end took ${interposed.exit.ms} ms`);
     same("words of the interposer", own.filter((line) => !(one.says ?? []).some((word) => line.includes(word))), []);
     const stderr = (s, via) => {
       const normal = new Normaliser(words(s, via));
