@@ -183,7 +183,7 @@ def _(t):
     p = t.proxy().initialize()
     p.round()
     lib.wait_until(lambda: (len(t.messages()), len(t.log_lines())) == (3 + 40 + 3 + 2, 21 + 2), 5, "all is written")
-    lib.at_rest(p.pid, quiet=1.0)  # its own housekeeping is over
+    lib.at_rest(p.recorder(), quiet=5.0)  # its own housekeeping is over
     before = digest(t.vault)
     uid = t.rows("SELECT uid FROM sessions WHERE id = 1")[0][0].decode()
     Replay(t, uid).play(plain_script()).end()

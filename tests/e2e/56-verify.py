@@ -200,7 +200,7 @@ def _(t):
 
 @case("a missing answer and a server that exits are reported and do not hang")
 def _(t):
-    live = Live(t, cassette(t), changed(tools_call__read="hang"), "--timeout", "300ms", status=1)
+    live = Live(t, cassette(t), changed(tools_call__read="hang"), "--timeout", "8s", status=1)
     eq(live.verdicts()[3:5], ["no-answer", "match"], "it goes on with the next one")
     live = Live(t, cassette(t), changed(tools_call__read="exit"), status=1)
     eq(live.verdicts(), ["match"] * 3 + ["no-answer"] * 5, "it cannot go on")

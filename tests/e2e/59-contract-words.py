@@ -71,8 +71,8 @@ def _(t):
 
 @case("2: `echo REQUEST | server`: a server that starts more slowly than the grace period still answers")
 def _(t):
-    slow = ["sh", "-c", 'sleep 5; exec "$@"', "sh", *server("2")]
-    done = t.run("proxy", "--vault", t.vault, "--grace", "4s", "--", *slow, input=lib.request(1, "tools/list", {}) + b"\n")
+    slow = ["sh", "-c", 'sleep 13; exec "$@"', "sh", *server("2")]
+    done = t.run("proxy", "--vault", t.vault, "--grace", "12s", "--", *slow, input=lib.request(1, "tools/list", {}) + b"\n")
     eq((done.returncode, done.stderr), (0, b""), "exit status and stderr")
     check("tools" in json.loads(done.stdout)["result"], done.stdout)
 
@@ -143,7 +143,7 @@ def _(t):
 def _(t):
     """A deadline makes us send one: the server is slow, and reads it later."""
     talk = Talk(t, "2", "--timeout", f"tool:send_email={400 * lib.SLOW:.0f}ms", "--on-hang", "cancel",
-                fault="late tools/call send_email", env={"CONTRACT_LATE": str(lib.SLOW)})
+                fault="late tools/call send_email", env={"CONTRACT_LATE": str(7 * lib.SLOW)})
     talk.call_fails(-32001, "timeout")
     lib.wait_until(lambda: "notifications/cancelled" in talk.received(), 10, "the cancellation at the server")
     talk.result("tools/list", {})
@@ -225,7 +225,7 @@ def _(t):
 
 @case("4: a server that ignores $/cancelRequest is not killed")
 def _(t):
-    talk = Talk(t, "4", "--timeout", f"tool:speckit.implement={600 * lib.SLOW:.0f}ms")
+    talk = Talk(t, "4", "--timeout", f"tool:speckit.implement={7000 * lib.SLOW:.0f}ms")
     implement(talk, "ignore", 3)
     talk.notify("$/cancelRequest", {"id": 3})
     error_of(talk.answer(3), -32001, "timeout")
@@ -248,11 +248,11 @@ def _(t):
 
 @case("4: progress with an unknown token keeps the call alive past its deadline")
 def _(t):
-    talk = Talk(t, "4", "--timeout", f"tool:speckit.implement={2000 * lib.SLOW:.0f}ms")
-    steps = int(3 * lib.SLOW / 0.2)
+    talk = Talk(t, "4", "--timeout", f"tool:speckit.implement={7000 * lib.SLOW:.0f}ms")
+    steps = int(8 * lib.SLOW / 0.2)
     began = time.monotonic()
     check("result" in talk.answer(implement(talk, f"steps {steps}"), 60), "the answer")
-    check(time.monotonic() - began > 2.2 * lib.SLOW, "that was within the deadline")
+    check(time.monotonic() - began > 7.2 * lib.SLOW, "that was within the deadline")
     eq(sum(b"notifications/progress" in line for line in talk.said), steps, "reports at the client")
     talk.end()
     eq(talk.statuses(), [("ok", None)], "the call in the record")

@@ -626,6 +626,7 @@ def _(t):
 def _(t):
     p = story(t)
     p.end(status=0, gone=())
+    lib.wait_until(lambda: not (t.vault / "interposer.db-wal").exists(), 5, "the proxy has closed the database")
 
     def all_files():
         return {str(f.relative_to(t.vault)): (f.read_bytes(), f.stat().st_mtime_ns, stat.S_IMODE(f.stat().st_mode))

@@ -287,12 +287,12 @@ def _(t):
     print(f"# until the line is there: median {statistics.median(took) * 1000:.1f} ms, longest {max(took) * 1000:.1f} ms")
     check(statistics.median(took) < 0.5 * lib.SLOW, f"median {statistics.median(took)}")
     lib.wait_until(lambda: p.proc.poll() is None, 1, "the proxy lives")
-    time.sleep(0.2 * lib.SLOW)  # the looks behind the last write are over
+    time.sleep(lib.SLOW)  # the looks behind the last write are over
     before, cpu = tail.status("voluntary_ctxt_switches"), time.monotonic()
-    time.sleep(1)
+    time.sleep(5)
     woken = tail.status("voluntary_ctxt_switches") - before
     print(f"# woken {woken} times in {time.monotonic() - cpu:.1f} s of nothing")
-    check(woken <= 4 * lib.SLOW, f"woken {woken} times while nothing happens")
+    check(woken <= 20 * lib.SLOW, f"woken {woken} times while nothing happens")
     tail.end()
 
 
@@ -322,7 +322,7 @@ def _(t):
     p.server.recv()
     seen = until(rb"2 open: one early \S+, one late \d")
     check(b"\r\x1b[K" in seen and re.search(rb"request +late", seen), f"{seen!r}")
-    until(rb"\r\x1b\[K\x1b?.*one early [1-9]\.\d\ds, one late [1-9]\.\d\ds")
+    until(rb"\r\x1b\[K\x1b?.*one early [1-9][\d.]*s, one late [1-9][\d.]*s")
     p.server.send(text_result(1, "x"), text_result(2, "x"))
     p.client.recv(), p.client.recv()
     seen = until(rb"ok +late .*\n")

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pty
 import select
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -201,30 +202,39 @@ def _(t):
             check(says in got, f"{args}: {got}")
 
 
-@case("a proxy with [retention] removes old sessions while nobody writes, and not before", limit=120)
-def _(t):
-    make(t, 5)
-    ini = t.tmp / "c.ini"
-    ini.write_text("[retention]\nolder-than = 3d\nkeep-last = 1\n")
-    p = t.proxy("--name", "idle", "--config", ini).initialize()
-    stop, pauses = [], [0.0]
+def kept_while_busy(t, p):
+    """Write ten times a second. True: no session was removed in four seconds."""
+    stop = []
 
     def busy():
         while not stop:
-            start = time.monotonic()
             p.client.send(note("x"))
             p.server.recv()
             time.sleep(0.1)
-            pauses.append(time.monotonic() - start)
-    with Background(busy, seconds=100) as work:
+    kept = True
+    with Background(busy, seconds=100):
         end = time.monotonic() + 4 * lib.SLOW
-        while time.monotonic() < end:
-            (ids, *_), _ = left(t)
-            # On a busy machine the writer may be delayed so long that it counts as a pause.
-            check(ids == (1, 2, 3, 4, 5, 6) or max(pauses) > 0.7, f"sessions while somebody writes: {ids}")
+        while kept and time.monotonic() < end:
+            kept = left(t)[0][0] == (1, 2, 3, 4, 5, 6)
             time.sleep(0.2)
         stop.append(True)
-        work.join()
+    return kept
+
+
+@case("a proxy with [retention] removes old sessions while nobody writes, and not before", limit=120)
+def _(t):
+    ini = t.tmp / "c.ini"
+    ini.write_text("[retention]\nolder-than = 3d\nkeep-last = 1\n")
+    for _ in range(4):
+        make(t, 5)
+        p = t.proxy("--name", "idle", "--config", ini).initialize()
+        if kept_while_busy(t, p):
+            break
+        p.end()             # on a busy machine the writer or the recorder may be delayed so long that it counts as a pause
+        lib.wait_until(lambda: not list(t.journals.iterdir()), 10, "the session is stored")
+        shutil.rmtree(t.vault)
+    else:
+        raise lib.Failure("sessions are removed while somebody writes")
     lib.wait_until(lambda: left(t)[0][0] == (4, 5, 6), 30, "the old sessions are gone")
     lib.wait_until(lambda: len(left(t)[1][0]) == 2, 10, "their large bodies are gone")
     p.client.send(call(1))

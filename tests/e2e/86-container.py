@@ -115,7 +115,7 @@ def _(t):
     sender.join()
     p.server.send(lib.result("big"))
     p.client.expect(lib.result("big"), seconds=60)
-    check(any("the body of a message was not recorded" in x for x in p.own_lines("warn")), p.own_lines("warn"))
+    lib.wait_until(lambda: any("the body of a message was not recorded" in x for x in p.own_lines("warn")), 5, "a warning")
     p.end()
     eq(stored(t), 2, "rows")
     (row,) = t.messages("kind = 'request'")
