@@ -157,7 +157,7 @@ static int make_journal(struct recorder *r)
     return st;
 }
 
-static int start_process(struct recorder *r)
+static void open_worker(struct recorder *r)
 {
     r->worker.on_report = on_report;
     r->worker.on_text = on_output;
@@ -172,7 +172,6 @@ static int start_process(struct recorder *r)
                                 .text = -1,
                                 .notifier = -1,
                             });
-    return worker_start(&r->worker);
 }
 
 static enum ring_trouble trouble(const struct recorder *r)
@@ -200,7 +199,6 @@ static int wait_until_open(struct recorder *r)
     return MI_ESTORE;
 }
 
-/* Without memory for a journal, or without a process. */
 static int cannot_start(struct recorder *r, const char *what)
 {
     const char *why = errno != 0 ? strerror(errno) : "out of memory";
@@ -213,14 +211,18 @@ static int cannot_start(struct recorder *r, const char *what)
     return 0;
 }
 
+/* The process starts later, in the loop: a fork takes a third of a millisecond, and messages wait for it. Not under
+ * stop_on_error: there they wait for the vault, too. */
 static int start_recording(struct recorder *r)
 {
     errno = 0;
     if (make_journal(r) < 0)
         return cannot_start(r, "make the journal in memory");
-    if (start_process(r) < 0)
-        return cannot_start(r, "start the recorder process");
-    return r->cfg.stop_on_error ? wait_until_open(r) : 0;
+    open_worker(r);
+    if (!r->cfg.stop_on_error)
+        return 0;
+    return worker_start(&r->worker) < 0 ? cannot_start(r, "start the recorder process")
+                                        : wait_until_open(r);
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_config *cfg)

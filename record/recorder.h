@@ -67,10 +67,11 @@ struct recorder_calls {
 
 struct recorder;
 
-/* Makes the journal and starts the processes. Call it before anything is open that they must not inherit. Under
- * stop_on_error: MI_ESTORE if the vault cannot be opened or no journal can be made; the reason was logged. Otherwise
+/* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. Under
+ * stop_on_error it also starts the recorder process: MI_ESTORE if the vault cannot be opened or no journal can be made; the reason was logged. Otherwise
  * the session goes on without a record, which is logged. 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
+/* The loop starts the recorder process soon after, if it is not running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
                     void *data);
 /* Ends the journal and waits. NULL is fine. A warning is logged if not everything was stored in time. */

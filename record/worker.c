@@ -186,24 +186,28 @@ static int64_t next_delay_us(struct worker *w, int64_t now)
     return doublings < 7 ? (int64_t)WORKER_DELAY_US << doublings : WORKER_DELAY_MAX_US;
 }
 
-static int start_another(struct worker *w)
+static int start_process(struct worker *w)
 {
     int st = worker_start(w);
     if (st < 0)
         log_warn("cannot start the recorder process: %s", strerror(errno));
-    else
+    else if (w->exits > 0)
         w->on_restart(w->data);
     return st;
+}
+
+static void start_after(struct worker *w, int64_t us)
+{
+    ev_timer_stop(w->loop, &w->start_timer);
+    ev_timer_set(&w->start_timer, (double)us / 1e6, 0.);
+    ev_timer_start(w->loop, &w->start_timer);
 }
 
 static void start_later(struct worker *w)
 {
     int64_t us = next_delay_us(w, clock_mono_us());
-    if (us == 0 && start_another(w) == 0)
-        return;
-    ev_timer_stop(w->loop, &w->start_timer);
-    ev_timer_set(&w->start_timer, (double)(us > 0 ? us : WORKER_DELAY_US) / 1e6, 0.);
-    ev_timer_start(w->loop, &w->start_timer);
+    if (us > 0 || start_process(w) < 0)
+        start_after(w, us > 0 ? us : WORKER_DELAY_US);
 }
 
 static void exited(struct worker *w, int status)
@@ -256,7 +260,7 @@ static void on_start_timer(struct ev_loop *loop, ev_timer *watch, int revents)
 {
     (void)loop, (void)revents;
     struct worker *w = watch->data;
-    if (start_another(w) < 0)
+    if (start_process(w) < 0)
         start_later(w);
 }
 
@@ -288,7 +292,7 @@ void worker_watch(struct worker *w, struct ev_loop *loop)
 {
     w->loop = loop;
     if (w->pid == 0) {
-        start_later(w);
+        start_after(w, WORKER_START_US);
         return;
     }
     start_watchers(w);

@@ -1,7 +1,8 @@
 /* worker.h - the recorder process as the proxy sees it: started, watched, and started again when it has exited.
  *
- * The first two times within a minute a new process is started at once, then after a delay that doubles each time, up
- * to WORKER_DELAY_MAX_US.
+ * The loop starts the first one after WORKER_START_US, if worker_start() has not: by then a client's first message has
+ * been forwarded, which does not wait for the fork. When a process has exited, the first two times within a minute a
+ * new one is started at once, then after a delay that doubles each time, up to WORKER_DELAY_MAX_US.
  * Owns      the process, our ends of its control socket and of the pipe from its stderr, their watchers.
  * Lifetime  the fields of `cfg` are borrowed, except the descriptors.
  * Blocks    never, except worker_wait(). */
@@ -13,6 +14,7 @@
 #include <ev.h>
 
 #define WORKER_MINUTE_US ((int64_t)60 * 1000000)
+#define WORKER_START_US 1000
 #define WORKER_DELAY_US 100000
 #define WORKER_DELAY_MAX_US 10000000
 
@@ -41,7 +43,7 @@ struct worker {
 void worker_open(struct worker *w, const struct process_config *cfg);
 /* 0, or MI_EIO with errno. */
 MI_MUST int worker_start(struct worker *w);
-void worker_watch(struct worker *w, struct ev_loop *loop);
+void worker_watch(struct worker *w, struct ev_loop *loop); /* starts a process if there is none */
 void worker_wake(struct worker *w); /* there is something to store */
 /* No more reports from the loop, which has ended, and no other process is started. */
 void worker_unwatch(struct worker *w);

@@ -80,6 +80,8 @@ static void begin(struct fixture *f, const struct recorder_config *cfg)
 {
     assert_int_equal(recorder_open(&f->r, cfg), 0);
     recorder_watch(f->r, f->loop, &calls, f);
+    while (f->r->has_ring && f->r->worker.pid == 0 && f->r->worker.exits == 0)
+        ev_run(f->loop, EVRUN_ONCE);
     f->r->end_us = DEADLINE_US;
 }
 
