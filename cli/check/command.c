@@ -25,7 +25,7 @@
 #define TEXT_SHOWN 80 /* bytes of an invalid line */
 
 static const struct opt table_of_options[] = {
-    {'f', "format", "text|json|junit|sarif", "text", "output format"},
+    {'F', "format", "text|json|junit|sarif", "text", "output format"},
     {'o', "output", "FILE", "-", "output file; -: stdout"},
     {0, "fail-on", "LIST", "error",
      "findings, error, warning, note, none: exit with 1 if there are any"},

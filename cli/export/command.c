@@ -12,7 +12,7 @@
 
 static const struct opt table_of_options[] = {
     {'o', "output", "FILE", "-", "output file; -: stdout"},
-    {'f', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
+    {'F', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
      "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
     COMMAND_OPT_VAULT,

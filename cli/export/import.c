@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 static const struct opt table_of_options[] = {
-    {'n', "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
+    {0, "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
     {0, "json", NULL, NULL, "print the new session as a JSON object"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -12,7 +12,7 @@
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
-    {'b', "by", "tool|server|client|day|method", "tool", "what to group by"},
+    {0, "by", "tool|server|client|day|method", "tool", "what to group by"},
     {'n', "limit", "N", "40", "number of lines, most calls first (days: newest first); 0: all"},
     FILTER_OPTS,
     {0, "json", NULL, NULL, "print one JSON object per line for each group"},

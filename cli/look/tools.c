@@ -16,7 +16,7 @@
 #define VALUE_MAX 300 /* bytes shown of a value */
 
 static const struct opt table_of_options[] = {
-    {'d', "diff", NULL, NULL, "print the changes from the newest session with a different list"},
+    {0, "diff", NULL, NULL, "print the changes from the newest session with a different list"},
     {0, "json", NULL, NULL, "print one JSON object per line for each tool"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -21,7 +21,7 @@ static const struct opt proxy_opts[] = {
     {0, "restarts", "N", "3", "restarts allowed within a minute; 0: never restart"},
     {0, "escalate-command", "CMD", NULL,
      "command to run for each escalation file, with its path; no shell"},
-    {'n', "name", "NAME", NULL,
+    {0, "name", "NAME", NULL,
      "the server's name in records; derived from its command by default"},
     {0, "path", "DIR...", NULL, "directory to search for the server's command after those of PATH"},
     {0, "validate", "none|wire|protocol", "wire",

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 static const struct opt table_of_options[] = {
-    {'n', "name", "NAME", NULL, "use the newest session of the server with this name"},
+    {0, "name", "NAME", NULL, "use the newest session of the server with this name"},
     {'i', "ignore", "POINTER...", NULL,
      "place in the parameters to ignore, such as /arguments/path; * matches one level"},
     {0, "check-answers", NULL, NULL, "compare the client's answers to requests of the server, too"},
     {0, "repeat", "last|fail", "last", "what to answer when a request was recorded fewer times"},
     {0, "ordering", "match|strict", "match", "order of the client's requests: any, or as recorded"},
-    {'s', "speed", "FACTOR", "0", "0: at once; 1: as recorded; 2: twice as fast"},
-    {'f', "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
+    {0, "speed", "FACTOR", "0", "0: at once; 1: as recorded; 2: twice as fast"},
+    {0, "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
     {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},
     {0, "report", "FILE", NULL, "write what did not match as JSON"},
     {0, "junit", "FILE", NULL, "write what did not match as JUnit XML"},

@@ -24,7 +24,7 @@ static const struct opt table_of_options[] = {
      "remove the oldest sessions until the vault is not larger, such as 2GiB"},
     {0, "keep-last", "N", NULL,
      "keep the last N sessions whatever other rules say; alone: remove all others"},
-    {0, "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
+    {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
     {'y', "yes", NULL, NULL, "do not ask on a terminal before anything is removed"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,

@@ -22,7 +22,7 @@
 #define PROXY_TERM_US 5000000 /* from SIGTERM to SIGKILL for a proxy; more than its grace period */
 
 static const struct opt table_of_options[] = {
-    {.name = "dry-run", .help = "print what would be ended; end nothing"},
+    {.letter = 'd', .name = "dry-run", .help = "print what would be ended; end nothing"},
     {.name = "idle",
      .arg = "AGE",
      .def = "10m",

@@ -11,7 +11,7 @@
 
 #define COMMON_OPTS                                                                                \
     {'c', "client", "CLIENT...", NULL, "only the files of this client (see below)"},               \
-        {'f', "file", "FILE...", NULL, "this file instead of those that the clients read"},        \
+        {0, "file", "FILE...", NULL, "this file instead of those that the clients read"},        \
         {'d', "dry-run", NULL, NULL, "print the changes as a diff; change nothing"},               \
     {                                                                                              \
         0, "json", NULL, NULL, "print one JSON object per line for each server"                    \

@@ -78,7 +78,7 @@ def leave_behind(t, *how, journal=False):
     """Processes of a server that are left after its proxy and the recorder were killed. Without the journal, as after a
     reboot or in a container without /dev/shm, no command knows more about the session than the vault does."""
     script = f"{fake('stubborn')} {t.tmp / 'pids'} eof {' '.join(how)} child=group; exit 0"
-    p = t.proxy("-n", "left", server=["sh", "-c", script])
+    p = t.proxy("--name", "left", server=["sh", "-c", script])
     pids = processes(t.tmp / "pids", 2)
     p.client.send(lib.request(1))
     wait_until(lambda: recorded(t), 5, "a message in the record")
@@ -95,9 +95,9 @@ def leave_behind(t, *how, journal=False):
 
 @case("ps --json prints an object for each proxy, with every documented member")
 def _(t):
-    p = t.proxy("-n", "one").initialize()
+    p = t.proxy("--name", "one").initialize()
     wait_until(lambda: running(t), 5, "the first row")
-    q = t.proxy("-n", "two")
+    q = t.proxy("--name", "two")
     p.client.send(call(1), call(2))
     p.server.expect(call(1), call(2))
     wait_until(lambda: len(running(t)) == 2 and listed(t)[0]["open"] == 2, 5, "both in the table, and the requests")
@@ -129,7 +129,7 @@ def _(t):
 
 @case("ps prints a line for each proxy, and nothing without one")
 def _(t):
-    p = t.proxy("-n", "one").initialize()
+    p = t.proxy("--name", "one").initialize()
     wait_until(lambda: running(t) and listed(t)[0]["client"] == "test client", 5, "the client's name")
     lines = ps(t)[0].splitlines()
     eq(lines[0].split(), "ID SERVER CLIENT PID AGE OPEN RECORDER UNSTORED MEMORY SERVER PID SERVER MEM".split(),
@@ -256,7 +256,7 @@ for what, sql in (("in another container", "UPDATE running SET pid_namespace = 1
 def _(t):
     go = t.tmp / "go"
     starter = ["sh", "-c", f'exec 3<&0; "$@" <&3 3<&- & exec 3<&-; while [ ! -e {go} ]; do sleep 0.02; done', "sh"]
-    p = t.proxy("-n", "lonely", prefix=starter, server=[fake("answer")])
+    p = t.proxy("--name", "lonely", prefix=starter, server=[fake("answer")])
     p.client.send(lib.request(1))
     p.client.recv()
     wait_until(lambda: running(t), 5, "the row")

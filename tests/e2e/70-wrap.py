@@ -138,7 +138,7 @@ def _(t):
     for path in files:
         path.chmod(0o640)
     run(t, "wrap")
-    named = [x for name in NAMED for x in ("-f", t.home / PLACES[name])]
+    named = [x for name in NAMED for x in ("--file", t.home / PLACES[name])]
     run(t, "wrap", *named)
     servers = 0
     for path, old in files.items():
@@ -178,7 +178,7 @@ def _(t):
     names = ["docs", "with space", "lines", "indented", "inline", "short", "dotted", "quoted.name", "two"]
     for name in names:
         run(t, "wrap", "-c", "codex", name)
-    r = run(t, "wrap", "--list", "--json", "-f", path)
+    r = run(t, "wrap", "--list", "--json", "--file", path)
     eq({k: v for k, v in states(r).items() if v != "wrapped"}, {"remote": "remote"}, "servers that are not wrapped")
     for name in sorted(names):
         run(t, "unwrap", "--client", "codex", name)
@@ -217,15 +217,15 @@ def apply_diff(old, diff):
 @case("--dry-run shows a diff that patches the file, and changes nothing")
 def _(t):
     files = settle(t)
-    diff = {p: run(t, "wrap", "--dry-run", "-f", p, status=1).stdout for p in files}
+    diff = {p: run(t, "wrap", "--dry-run", "--file", p, status=1).stdout for p in files}
     for path, old in files.items():
         eq(path.read_bytes(), old, f"{path.name} after --dry-run")
         eq([p.name for p in path.parent.glob(path.name + ".*")], [], "files beside it")
     run(t, "wrap")
-    run(t, "wrap", *(x for name in NAMED for x in ("-f", t.home / PLACES[name])))
+    run(t, "wrap", *(x for name in NAMED for x in ("--file", t.home / PLACES[name])))
     for path, old in files.items():
         eq(apply_diff(old, diff[path]), path.read_bytes(), f"the diff of {path.name}")
-        back = run(t, "unwrap", "--dry-run", "-f", path, status=1).stdout
+        back = run(t, "unwrap", "--dry-run", "--file", path, status=1).stdout
         eq(apply_diff(path.read_bytes(), back), old, f"the diff back of {path.name}")
     eq(run(t, "wrap", "--dry-run").stdout, b"", "a diff when all is wrapped")
 
@@ -401,9 +401,9 @@ def _(t):
           f"{r.stderr!r}")
     eq(bad.read_bytes(), was, "the bad file")
     check("proxy" in other.read_text(), "the other file")
-    r = run(t, "wrap", "-f", t.home / "nowhere.json", status=3, stderr=None)
+    r = run(t, "wrap", "--file", t.home / "nowhere.json", status=3, stderr=None)
     check(b"nowhere.json: No such file or directory" in r.stderr, f"{r.stderr!r}")
-    r = run(t, "wrap", "-f", t.home, status=3, stderr=None)
+    r = run(t, "wrap", "--file", t.home, status=3, stderr=None)
     check(b"it is not a regular file" in r.stderr, f"{r.stderr!r}")
 
 
@@ -507,7 +507,7 @@ def _(t):
     for _ in range(5):
         long = long / ("x" * 60)
     path = config(t, long / "mcp.json", TEXT)
-    r = run(t, "wrap", "-f", path, status=3, stderr=None)
+    r = run(t, "wrap", "--file", path, status=3, stderr=None)
     check(b"cannot write its backup to " in r.stderr and b": the path of the file is too long" in r.stderr, f"{r.stderr!r}")
     eq(path.read_text(), TEXT, "a file without a backup")
 
@@ -519,9 +519,9 @@ def _(t):
         texts[config(t, place, TEXT.replace("server-a", place.replace("%", "_")))] = None
     for path in texts:
         texts[path] = path.read_text()
-    run(t, "wrap", *(x for p in texts for x in ("-f", p)))
+    run(t, "wrap", *(x for p in texts for x in ("--file", p)))
     eq({backup_of(t, p).read_text() for p in texts}, set(texts.values()), "the backups")
-    run(t, "unwrap", *(x for p in texts for x in ("-f", p)))
+    run(t, "unwrap", *(x for p in texts for x in ("--file", p)))
     eq({p: p.read_text() for p in texts}, texts, "the files")
 
 
@@ -579,9 +579,9 @@ def _(t):
     check("not answered within 30 s" in last[-3] and "--timeout 10m" in last[-2], f"{last}")
     check("git" not in "".join(last), f"{last}")
     check(b"Restart" not in run(t, "wrap").stdout, "advice although nothing was changed")
-    last = run(t, "wrap", "-f", other).stdout.decode().splitlines()
+    last = run(t, "wrap", "--file", other).stdout.decode().splitlines()
     eq(last[-1], f"Restart these clients: the client that reads {other}; undo with: mcp-interposer unwrap", "a file")
-    for args in (["wrap", "--list"], ["unwrap", "--dry-run", "-f", other], ["unwrap", "--json", "-f", other]):
+    for args in (["wrap", "--list"], ["unwrap", "--dry-run", "--file", other], ["unwrap", "--json", "--file", other]):
         r = run(t, *args, status=1 if "--dry-run" in args else 0)
         check(b"Restart" not in r.stdout, f"{args}: {r.stdout!r}")
     eq(run(t, "unwrap").stdout.decode().splitlines()[-1], "Restart these clients: claude-code, cursor", "of unwrap")
@@ -653,7 +653,7 @@ def _(t):
     for text in ("{}", '{"server": {"a": {"command": "b"}}}', ""):
         path = config(t, "any.json", text)
         for command in ("wrap", "unwrap"):
-            r = run(t, command, "-f", path, status=3, stderr=None)
+            r = run(t, command, "--file", path, status=3, stderr=None)
             check(b"any.json: no MCP servers found: expected an object `mcpServers`, " in r.stderr
                   and b"put `mcp-interposer proxy --` before the server's command by hand" in r.stderr, f"{r.stderr!r}")
     config(t, ".claude.json", "{}")

@@ -93,14 +93,14 @@ def _(t):
             eq(text, t.run("export", "--vault", t.vault).stdout, f"{name}, a cassette")
         (folder / name).unlink()
         for format in begins:
-            eq(t.run("export", "--vault", t.vault, "-f", format, "-o", folder / name).returncode, 0, f"{format} into {name}")
+            eq(t.run("export", "--vault", t.vault, "-F", format, "-o", folder / name).returncode, 0, f"{format} into {name}")
             check((folder / name).read_bytes().startswith(begins[format]), f"{format} in {name}")
             (folder / name).unlink()
     for name in ("a.json", "a.pdf", "a.csv.", "a.html~"):
         r = t.run("export", "--vault", t.vault, "-o", folder / name)
         check(r.returncode == 2 and b"--format" in r.stderr and name.encode() in r.stderr, lambda: f"{name}: {r}")
         check(not (folder / name).exists(), f"{name} exists")
-        eq(t.run("export", "--vault", t.vault, "-f", "otlp", "-o", folder / name).returncode, 0, f"otlp into {name}")
+        eq(t.run("export", "--vault", t.vault, "-F", "otlp", "-o", folder / name).returncode, 0, f"otlp into {name}")
     r = t.run("export", "--vault", t.vault, "-o", folder / "b.csv", env={"MCP_INTERPOSER_FORMAT": "html"})
     check((folder / "b.csv").read_bytes().startswith(begins["html"]), "the environment names a format")
 
@@ -388,7 +388,7 @@ def _(t):
         export(t, format, "-o", file)
         eq(file.read_bytes().decode(), export(t, format), format)
         with open("/dev/full", "wb") as full:
-            r = subprocess.run([lib.PROGRAM, "export", "--vault", t.vault, "-f", format], stdout=full,
+            r = subprocess.run([lib.PROGRAM, "export", "--vault", t.vault, "-F", format], stdout=full,
                                stderr=subprocess.PIPE, env=t.environ())
         check(r.returncode == 3 and b"No space left on device" in r.stderr, f"{format}: {r}")
     r = t.run("export", "--vault", t.vault, "--format", "tape")

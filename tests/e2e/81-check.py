@@ -36,7 +36,7 @@ def run(t, *args, status=None):
 
 
 def as_json(t, *args, status=1):
-    got = json.loads(run(t, "-f", "json", *args, status=status))
+    got = json.loads(run(t, "-F", "json", *args, status=status))
     return [[(f["from"], f["finding"], f["severity"]) for f in r["findings"]] for r in got["recordings"]]
 
 
@@ -52,11 +52,11 @@ def _(t):
     check("3 errors, 0 warnings, 1 note\n" in text, text)
     for side, name, severity in NAMES:
         check(any(x.split()[1:4] == [side, severity, name] for x in text.splitlines()[1:]), f"{name} in {text}")
-    root = ET.fromstring(run(t, "-f", "junit", status=1))
+    root = ET.fromstring(run(t, "-F", "junit", status=1))
     suite = root.find("testsuite")
     eq((suite.get("tests"), suite.get("failures")), ("4", "3"), "JUnit")
     eq([c.get("name") for c in suite if c.find("failure") is not None], [n for _, n, s in NAMES if s == "error"], "failures")
-    sarif = json.loads(run(t, "-f", "sarif", status=1))
+    sarif = json.loads(run(t, "-F", "sarif", status=1))
     driver, results = sarif["runs"][0]["tool"]["driver"], sarif["runs"][0]["results"]
     eq([(r["ruleId"], r["level"]) for r in results], [(n, s) for _, n, s in NAMES], "SARIF")
     ids = [r["id"] for r in driver["rules"]]
@@ -70,7 +70,7 @@ def _(t):
     eq(t.run("export", "--vault", t.vault, "-o", file).returncode, 0, "export")
     eq(as_json(t, file), [NAMES], "findings")
     lines = file.read_text().splitlines()
-    sarif = json.loads(run(t, "-f", "sarif", file, status=1))
+    sarif = json.loads(run(t, "-F", "sarif", file, status=1))
     for r in sarif["runs"][0]["results"]:
         place = r["locations"][0]["physicalLocation"]
         eq(place["artifactLocation"]["uri"], "file://" + urllib.parse.quote(str(file)), "uri")
@@ -99,7 +99,7 @@ def _(t):
 def _(t):
     record(t)
     t.run("export", "--vault", t.vault, "-o", t.tmp / "a.jsonl")
-    got = json.loads(run(t, "-f", "json", "1", t.tmp / "a.jsonl", status=1))
+    got = json.loads(run(t, "-F", "json", "1", t.tmp / "a.jsonl", status=1))
     table = (lib.ROOT / "docs/ci.md").read_text().split("`--format json` prints one object:")[1]
     cells = dict(re.findall(r"^\| `([a-z.\[\]]+)` \| (.*) \|$", table, re.M))
     eq(set(got), {k for k in cells if "." not in k}, "members of the object")
@@ -127,13 +127,13 @@ def _(t):
     p.server.exit(3)
     p.client.rest()
     p.wait()
-    got = {f["finding"]: f.get("why") for f in json.loads(run(t, "-f", "json", status=1))["recordings"][0]["findings"]}
+    got = {f["finding"]: f.get("why") for f in json.loads(run(t, "-F", "json", status=1))["recordings"][0]["findings"]}
     eq((got["invalid-arguments"], got["invalid-params"], got["invalid-result"]),
        ('/a must be of type "integer", is a string', "`name`", "`content`"), "why")
     eq(got["not-json"], '"listening on \\x1b[1mstdio ' + "." * 57 + "…\"", "the line")
     check("status 3" in got["server-gone"], got["server-gone"])
     for fmt in ("text", "junit", "sarif"):
-        text = run(t, "-f", fmt, status=1)
+        text = run(t, "-F", fmt, status=1)
         for part in ("/a must be of type", "`name`", "`content`", "listening on", "status 3"):
             check(part in text, f"{part} in {fmt}: {text}")
 
@@ -147,10 +147,10 @@ def _(t):
     record(t)
     for args, names in ((["--all"], ["srv", "other", "srv"]), (["-a"], ["srv", "other", "srv"]), (["--server", "s*"], ["srv"] * 2),
                         (["--all", "--server", "other"], ["other"]), (["--since", "1h", "--client", "test*"], ["srv", "other", "srv"])):
-        got = json.loads(run(t, "-f", "json", *args, "--fail-on", "none", status=0))
+        got = json.loads(run(t, "-F", "json", *args, "--fail-on", "none", status=0))
         eq([r["server"] for r in got["recordings"]], names, f"servers with {args}")
         eq([len(r["findings"]) for r in got["recordings"]], [0 if n == "other" else 4 for n in names], f"findings with {args}")
-    eq(json.loads(run(t, "-f", "json", "--all", status=1))["failing"], 6, "the sum")
+    eq(json.loads(run(t, "-F", "json", "--all", status=1))["failing"], 6, "the sum")
     for args, status, says in ((["--all", "1"], 2, b"not both"), (["--server", "srv", "x.jsonl"], 2, b"not both"),
                                (["--server", "none"], 3, b"no matching session")):
         done = t.run("check", "--vault", t.vault, *args)
