@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cli/frame/server_name.h"
 #include "cli/proxy/server_path.h"
-#include "cli/settings/config.h"
+#include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
 #include "proxy/refuse.h"
 #include "proxy/run.h"
@@ -46,18 +46,12 @@ static const struct opt proxy_opts[] = {
 static int read_deadlines(const struct settings *s, struct deadlines *d)
 {
     struct buf error = {0};
-    int st = 0;
-    size_t at = 0;
-    deadlines_open(d);
-    for (const char *v; st == 0 && (v = settings_each(s, "timeout", &at)) != NULL;)
-        st = deadlines_add(d, v, &error);
+    int st = settings_deadlines(s, d, &error);
     if (st < 0)
         st = settings_usage(s, "--timeout: %s", buf_str(&error));
     else if (settings_text(s, "escalate-command") != NULL &&
              notifier_check(settings_text(s, "escalate-command"), &error) < 0)
         st = settings_usage(s, "--escalate-command: %s", buf_str(&error));
-    else if (s->set.overflow)
-        st = settings_usage(s, "--timeout: at most %d rules", OPT_MANY_MAX);
     buf_close(&error);
     return st;
 }

@@ -85,6 +85,34 @@ static void explain(const struct traffic *t, const struct pending *p, const char
                    t->unfinished[ROW_S2C]);
 }
 
+/* 5 minutes, or twice the deadline if that is more. */
+static int longer_minutes(int64_t us)
+{
+    int64_t minutes = (2 * us + 59999999) / 60000000;
+    return minutes > 5 ? (int)minutes : 5;
+}
+
+/* Whose deadline it was, and how it is raised: a slow tool would have answered. */
+static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
+{
+    bool tool = json_key_is(p->method, "tools/call") && p->target.p != NULL;
+    struct slice what = tool ? p->target : p->method;
+    bool by_max = timers_by_max(&t->timers, p);
+    int64_t us = by_max ? t->timers.max_us : p->timeout_us;
+    int minutes = longer_minutes(us);
+    buf_printf(why, "; this deadline of %g s is mcp-interposer's, not the server's: raise it with ",
+               (double)us / 1e6);
+    if (by_max)
+        buf_printf(
+            why, "--max-timeout %dm, or max-timeout = %dm in section [proxy] of its configuration",
+            minutes, minutes);
+    else
+        buf_printf(
+            why, "--timeout %s%.*s=%dm, or %s%.*s = %dm in section [timeout] of its configuration",
+            tool ? "tool:" : "", (int)what.n, what.p, minutes, tool ? "tool:" : "", (int)what.n,
+            what.p, minutes);
+}
+
 static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 {
     struct buf why = {0}, name = {0};
@@ -99,6 +127,7 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
                 t->on_hung(t->owner, p, waited_us, &why);
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_at_server(t, p);
+    explain_deadline(t, p, &why);
     answer_timeout(t, p, p->timeout_us, hung ? "hang" : "timeout",
                    why.failed ? "timed out" : buf_str(&why));
     if (hung)

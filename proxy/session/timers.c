@@ -94,6 +94,13 @@ static int64_t due_by_rules(const struct timers *t, const struct pending *p)
     return t->max_us > 0 ? earlier(us, p->first_started_us + t->max_us) : us;
 }
 
+bool timers_by_max(const struct timers *t, const struct pending *p)
+{
+    return t->max_us > 0 && (p->timeout_us >= t->max_us ||
+                             (p->written_us != 0 &&
+                              p->first_started_us + t->max_us <= p->started_us + p->timeout_us));
+}
+
 /* Its deadline in elapsed_us(). It never becomes earlier, so the heap may hold an older value. */
 static int64_t due(const struct timers *t, const struct pending *p)
 {

@@ -69,6 +69,8 @@ bool timers_skip(struct timers *t, int64_t us, int64_t now_us);
 void timers_server_away(struct timers *t, bool away, int64_t now_us);
 /* A request whose deadline has passed; NULL: none. It stays until it is removed. */
 struct pending *timers_due(struct timers *t, int64_t now_us);
+/* Whether the deadline of a request is that of --max-timeout. */
+bool timers_by_max(const struct timers *t, const struct pending *p);
 /* Microseconds until timers_due() must be called; -1: no request can become due. Never later than the next deadline,
  * and never 0 after a timers_due() that returned NULL. */
 int64_t timers_next(const struct timers *t, int64_t now_us);

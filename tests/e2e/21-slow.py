@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A slow server that is alive: requests are cancelled, the server is never killed; and servers that do not count as slow."""
 import lib
-from lib import note, request
+from lib import check, note, request
 from misbehave import (D, Event, Received, Recorded, T, Wait, handshake, ms, n_ms, ok, refused, row, timed_out,
                        stretch, tool)
 
@@ -59,15 +59,21 @@ row("a progress token of another JSON type is another token", options=T,
     play=[tool(1, "hang", token="7"), tool(2, f"progress:8:{n_ms(1)} answer", token=7)],
     want={1: timed_out(D), 2: ok("1.1")}, events=SLOW)
 
+def by_max(_, s):
+    message = s.answers[1][0][1]["error"]["message"]
+    check(message.endswith("not the server's: raise it with --max-timeout 5m, or max-timeout = 5m in section [proxy] of its configuration"),
+          message)
+
+
 row("--max-timeout ends a call in spite of progress, and later progress is dropped",
     options=[*T, "--max-timeout", ms(8)],
     play=[tool(1, f"progress:14:{n_ms(1)} answer", token="p"), Wait(1),
           Recorded("finding LIKE '%late-progress%' AND action = 'swallowed'"),
           Recorded("finding LIKE '%late-answer%'"), tool(2, "answer")],
-    want={1: timed_out(8), 2: ok("1.2")}, got=[(1, ("cancelled", 1))], events=SLOW, records={1: "timeout"})
+    want={1: timed_out(8), 2: ok("1.2")}, got=[(1, ("cancelled", 1))], events=SLOW, records={1: "timeout"}, after=by_max)
 
 row("--max-timeout shorter than --timeout is the deadline", options=["--max-timeout", ms(D)],
-    play=[tool(1, "freeze"), Event("spawn", 2)], want={1: timed_out(D, "hang")}, escalated=["hang"])
+    play=[tool(1, "freeze"), Event("spawn", 2)], want={1: timed_out(D, "hang")}, escalated=["hang"], after=by_max)
 
 # --- a person is asked ----------------------------------------------------------------------------
 

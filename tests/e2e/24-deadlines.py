@@ -13,9 +13,17 @@ INIT = request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities"
 def hits(name, tenths, play, **how):
     """The deadline of this request is so many tenths of a second."""
     how.setdefault("options", [])
+    what = "resources/read" if play is READ else "tool:freeze" if play is ANY else "initialize"
+
+    def after(_, s):
+        error = s.answers[1][0][1]["error"]
+        eq(error["data"]["timeout_ms"], n_ms(tenths), "the deadline in the error")
+        raise_it = f"s is mcp-interposer's, not the server's: raise it with --timeout {what}=5m, or {what} = 5m in section [timeout] of its configuration"
+        check(error["message"].endswith(raise_it), error["message"])
+
     how.setdefault("exit", (0, 124, 137, 143))   # of the new one, which may be at work, or not yet
     row(name, play=[play, Event("spawn", 2)], want={1: timed_out(tenths, "hang")}, escalated=["hang"],
-        after=lambda t, s: eq(s.answers[1][0][1]["error"]["data"]["timeout_ms"], n_ms(tenths), "the deadline in the error"),
+        after=after,
         server=["initialize=freeze"] if play is INIT else ["resources/read=freeze"], init=[] if play is INIT else True, **how)
 
 
