@@ -67,7 +67,7 @@ for name, deadline in (("--timeout", ["--timeout", "6s"]),
 
 @case("the clock goes on when the client reads again: a silent server is hung", limit=90)
 def _(t):
-    p = t.proxy("--timeout", "3s").initialize()
+    p = t.proxy("--timeout", "8s").initialize()
     taken, rest = flood(p, 1)
     call(p, 1)
     with Background(p.server.write, rest, 60):
@@ -90,7 +90,6 @@ def _(t):
     call(p, 1)
     taken, _ = flood(p, 1)
     p.server.exit(3)
-    time.sleep(0)
     lib.wait_until(lambda: events(t).count("kill") == 2, 10, "SIGTERM and SIGKILL")
     for _ in range(taken // len(LINE)):
         p.client.expect(LINE[:-1])
@@ -101,11 +100,11 @@ def _(t):
 
 @case("the interposer is stopped for longer than --timeout: the answer that waits in the pipe arrives", limit=60)
 def _(t):
-    p = t.proxy("--timeout", "3s").initialize()
+    p = t.proxy("--timeout", "8s").initialize()
     call(p, 1)
     os.kill(p.pid, signal.SIGSTOP)
     p.server.send(text_result(1, "in time"))
-    nothing_for(p, 6)
+    nothing_for(p, 10)
     os.kill(p.pid, signal.SIGCONT)
     p.client.expect(text_result(1, "in time"))
     p.round()
@@ -119,12 +118,12 @@ def _(t):
 
 @case("the interposer and the server are stopped for longer than --timeout: the server has time to answer", limit=60)
 def _(t):
-    p = t.proxy("--timeout", "6s").initialize()
+    p = t.proxy("--timeout", "9s").initialize()
     call(p, 1)
     lib.at_rest(p.pid, quiet=0.2)
     os.kill(p.pid, signal.SIGSTOP)
     os.killpg(p.server.pid, signal.SIGSTOP)
-    nothing_for(p, 8)
+    nothing_for(p, 11)
     os.killpg(p.server.pid, signal.SIGCONT)
     os.kill(p.pid, signal.SIGCONT)
     nothing_for(p, 1)                                # it is not killed at once

@@ -147,6 +147,7 @@ class End:
 
     def __init__(self, name, read_fd, write_fd):
         self.name, self.read_fd, self.write_fd = name, read_fd, write_fd
+        self.peer = None        # the process that reads what is written, if known
         self.buf, self.scanned, self.eof = bytearray(), 0, False
         for fd in {read_fd, write_fd} - {None}:
             os.set_blocking(fd, False)
@@ -173,11 +174,12 @@ class End:
 
     def send_until_full(self, data, most, quiet=1.0):
         """Write data repeatedly until nothing could be written for `quiet` seconds, or `most` bytes
-        were written. Returns the number of bytes written."""
+        were written. Returns the number of bytes written. A peer that waits for a processor is not quiet."""
         taken, at = 0, 0
         while taken < most:
             if not self._ready(self.write_fd, select.POLLOUT, time.monotonic() + quiet * SLOW):
-                return taken
+                if self.peer is None or process_state(self.peer) == "S":
+                    return taken
             n = self.try_write(memoryview(data)[at:])
             taken += n
             at = (at + n) % len(data)
@@ -360,6 +362,8 @@ class Proxy:
         if listener is not None:
             with listener:
                 self._meet(listener)
+        for end in filter(None, (self.client, self.server)):
+            end.peer = self.pid
 
     def _meet(self, listener):
         end = time.monotonic() + 10 * PATIENCE

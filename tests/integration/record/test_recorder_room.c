@@ -16,7 +16,7 @@
 
 #define MIB ((size_t)1 << 20)
 #define SEEN_MAX 8192
-#define DEADLINE_US 10000000
+#define DEADLINE_US 30000000
 
 /* ---- the recorder process ------------------------------------------------------------------- */
 
@@ -204,6 +204,8 @@ static int tear_down(void **state)
     limit_files(RLIM_INFINITY);
     orders->stores = true;
     recorder_close(f->r);
+    while (waitpid(-1, NULL, 0) > 0) /* those that recorder_close() did not wait for */
+        continue;
     munmap(orders, sizeof *orders);
     said_end();
     temp_remove(&f->t);
@@ -300,9 +302,13 @@ static enum recorder_result ask_and_publish(struct fixture *f)
 static uint64_t fill(struct fixture *f)
 {
     orders->stores = false;
-    for (int i = 0; i < 100; i++)
-        if (add_and_publish(f, MIB) != RECORDER_PUBLISHED)
-            return f->added - 1;
+    for (int i = 0; i < 100; i++) {
+        enum recorder_result result = add_and_publish(f, MIB);
+        if (result == RECORDER_PUBLISHED)
+            continue;
+        assert_int_equal(result, RECORDER_HOLD);
+        return f->added - 1;
+    }
     fail_msg("the journal has no limit");
     return 0;
 }
@@ -426,7 +432,6 @@ static void test_recorder_pass_loses_messages_when_the_pause_is_over(void **stat
     begin_pass(f);
     uint64_t kept = fill(f);
     f->r->pause_us = 20000;
-    assert_int_equal(recorder_publish(f->r), RECORDER_HOLD);
     assert_int_equal(publish_until(f, RECORDER_PUBLISHED), RECORDER_PUBLISHED);
     for (int i = 0; i < 10; i++)
         assert_int_equal(add_and_publish(f, 1000), RECORDER_PUBLISHED); /* at once */
@@ -672,8 +677,8 @@ static void test_recorder_process_is_started_less_often_when_it_exits_often(void
         pid = recorder_pid(f->r);
         times[i] = clock_mono_us();
     }
-    assert_in_range(times[5] - times[4], 400000, DEADLINE_US);
-    assert_true(times[5] - times[4] > times[2] - times[1]);
+    for (int i = 2; i < 6; i++) /* 0.1 s, then twice as long each time; on a busy machine longer */
+        assert_true(times[i] - times[i - 1] >= INT64_C(40000) << (i - 1));
     orders->exit = 0;
 }
 

@@ -276,7 +276,7 @@ static void test_dir_file_that_is_a_fifo_does_not_block(void **state)
     assert_int_equal(mkfifo(temp_path(t, "vault/f"), 0600), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(5);
+        alarm(60);
         int fd = vault_dir_file(d.fd, "f", O_WRONLY | O_APPEND | O_CREAT);
         _exit(fd >= 0 ? 1 : 0);
     }
