@@ -101,6 +101,7 @@ WRAP_test_recorder_room := fork process_run
 WRAP_test_buf  := realloc
 WRAP_test_line := malloc realloc
 WRAP_test_outbox  := malloc
+WRAP_test_traffic_memory := malloc
 WRAP_test_pending := malloc calloc realloc
 WRAP_test_sanitize := realloc
 WRAP_test_log_directory := realloc clock_wall_us
@@ -108,6 +109,7 @@ WRAP_test_relay := malloc realloc
 WRAP_test_ring := fallocate
 WRAP_test_ring_damage := fallocate
 WRAP_test_grow  := realloc
+WRAP_test_reserve := realloc
 WRAP_test_json_out := realloc
 WRAP_test_conversation_memory := malloc calloc realloc
 WRAP_test_wrap := calloc realloc strdup
@@ -149,6 +151,12 @@ $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(FAULTS_OBJ) $(LIB) $(ALL_LDFLAGS) $(FAULTS_WRAP:%=-Wl,--wrap=%) $(LIBS)
 
+# For LD_PRELOAD: allocations that fail at random.
+FAULTS_PRELOAD := $(BUILD)/faults/alloc.so
+$(FAULTS_PRELOAD): tests/faults/preload/alloc.c $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g $(EXTRA_CFLAGS) -shared -fPIC -o $@ $<
+
 # Fake servers and the load generator: one file each, without the library and without sanitizers, so that
 # they are fast and every sanitizer report is about the interposer.
 HELPER := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fakes/*.c tests/bench/*.c))
@@ -166,14 +174,14 @@ fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
 # Everything that is compiled for tests.
 .PHONY: tests
-tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(HELPER)
+tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit and integration tests only
 	@scripts/run-tests $(BUILD) unit integration
 
 .PHONY: faults
-faults: $(FAULTS) ## a session in which the N-th call fails, for every N
+faults: $(BIN) fakes $(FAULTS) $(FAULTS_PRELOAD) ## a session in which the N-th call fails, for every N
 	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
 
 .PHONY: stress

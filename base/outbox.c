@@ -60,6 +60,13 @@ static int grow(struct outbox *o)
     return 0;
 }
 
+/* Tries long before the queue is full. */
+bool outbox_reserve(struct outbox *o)
+{
+    bool grown = o->broken || o->count < o->cap / 2 || grow(o) == 0;
+    return grown || o->count < o->cap;
+}
+
 int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
 {
     if (o->broken || n == 0)
@@ -72,7 +79,7 @@ int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n)
             return 0;
         }
     }
-    if (o->count == o->cap && grow(o) < 0)
+    if (!outbox_reserve(o))
         return MI_ENOMEM;
     *segment_at(o, o->count++) = (struct segment){chunk_hold(c), p, n};
     o->staged += n;

@@ -6,7 +6,8 @@
  * Owns      a reference to each chunk in the queue, until its bytes are written.
  * Units     staged, released and written are total bytes since outbox_open(). A message is written once `written` has
  *           reached the value that `staged` had just after it was added.
- * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently.
+ * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently. The queue grows when it is
+ *           half full, so that memory which is missing for a moment is not missed.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
 #ifndef MI_BASE_OUTBOX_H
 #define MI_BASE_OUTBOX_H
@@ -31,6 +32,8 @@ struct outbox {
 
 void outbox_open(struct outbox *o);
 void outbox_close(struct outbox *o);
+/* Makes room for the next outbox_add(); whether it will succeed. */
+bool outbox_reserve(struct outbox *o);
 MI_MUST int outbox_add(struct outbox *o, struct chunk *c, const char *p, size_t n);
 MI_MUST int outbox_add_copy(struct outbox *o, struct slice s); /* into a new chunk */
 void outbox_release(struct outbox *o);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -252,19 +253,24 @@ void child_output_ended(struct child *c)
  * parent exits (PR_SET_CHILD_SUBREAPER). */
 static int signal_children(pid_t spare, int sig)
 {
-    char path[64];
+    char text[4096]; /* no stdio: it allocates, and memory may have run out */
     int n = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
+    snprintf(text, sizeof text, "/proc/self/task/%d/children", (int)getpid());
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
         return 0;
-    for (int pid; fscanf(f, "%d", &pid) == 1;) {
-        if (pid == spare)
+    text[got] = '\0';
+    /* a number is followed by a blank: the last one may be cut, and is read the next time */
+    for (char *p = text, *end; (end = strchr(p, ' ')) != NULL; p = end + 1) {
+        pid_t pid = (pid_t)strtol(p, NULL, 10);
+        if (pid <= 0 || pid == spare)
             continue;
         kill(pid, sig);
         n++;
     }
-    fclose(f);
     return n;
 }
 

@@ -143,6 +143,14 @@ void restart_resume(struct proxy *p)
     timers_server_away(&t->timers, false, recorder_now_us(p->recorder));
 }
 
+/* The new process would wait for initialize, and be taken for hung. */
+static void no_memory(struct proxy *p)
+{
+    buf_clear(&p->start_error);
+    buf_adds(&p->start_error, "out of memory, initialize was not repeated to the new process");
+    p->exit_status = PROXY_FAILED;
+}
+
 enum server_event restart_start(struct proxy *p)
 {
     struct child_pipes pipes;
@@ -153,8 +161,10 @@ enum server_event restart_start(struct proxy *p)
     server_process_connect(p, pipes);
     relay_set_priority(&p->relay[ROW_C2S], &p->handshake_box);
     if (handshake_initialize(&p->traffic.handshake, &b)) {
-        (void)message_send(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b));
-        e = SERVER_EV_INITIALIZE_SENT;
+        bool sent = message_send(&p->traffic, ROW_C2S, &p->handshake_box, buf_slice(&b)) != 0;
+        e = sent ? SERVER_EV_INITIALIZE_SENT : SERVER_EV_START_FAILED;
+        if (!sent)
+            no_memory(p);
     }
     buf_close(&b);
     return e;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/reserve.h"
 #include "base/text.h"
 #include "proxy/refuse.h"
 #include "proxy/session/stray.h"
@@ -322,6 +323,7 @@ int proxy_run(const struct proxy_config *cfg)
         return PROXY_FAILED;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
         log_error("cannot make an event loop: %s", strerror(errno));

@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static void flush(struct stderr_relay *v)
@@ -28,13 +29,22 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
     flush(w->data);
 }
 
+/* Without memory for a copy: what stderr takes is written at once, unless other bytes wait. */
+static void add_no_copy(struct stderr_relay *v, struct slice bytes)
+{
+    struct iovec one = {.iov_base = (void *)(uintptr_t)bytes.p, .iov_len = bytes.n};
+    ssize_t n = outbox_bytes(&v->box) == 0 ? stream_write(&v->out, &one, 1) : 0;
+    v->dropped += bytes.n - (n > 0 ? (size_t)n : 0);
+}
+
 static void add(struct stderr_relay *v, struct slice bytes)
 {
-    if (v->box.broken)
+    if (v->box.broken || bytes.n == 0)
         return;
-    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX) ||
-        outbox_add_copy(&v->box, bytes) < 0)
+    if (bytes.n > STDERR_RELAY_MAX - size_min(outbox_bytes(&v->box), STDERR_RELAY_MAX))
         v->dropped += bytes.n;
+    else if (outbox_add_copy(&v->box, bytes) < 0)
+        add_no_copy(v, bytes);
 }
 
 static void report_dropped(struct stderr_relay *v)

@@ -47,7 +47,10 @@ static int read_deadlines(const struct settings *s, struct deadlines *d)
 {
     struct buf error = {0};
     int st = settings_deadlines(s, d, &error);
-    if (st < 0)
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        st = EXIT_TROUBLE;
+    } else if (st < 0)
         st = settings_usage(s, "--timeout: %s", buf_str(&error));
     else if (settings_text(s, "escalate-command") != NULL &&
              notifier_check(settings_text(s, "escalate-command"), &error) < 0)

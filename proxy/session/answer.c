@@ -5,6 +5,8 @@
 #include "proxy/session/request.h"
 #include "wire/rpc_out.h"
 
+#define SPARE_SIZE ((size_t)16 << 10)
+
 static void close_connection(struct traffic *t, enum row_direction dir, const char *cause)
 {
     log_error("out of memory for an answer, closing the connection: server=%s cause=%s", t->server,
@@ -12,31 +14,62 @@ static void close_connection(struct traffic *t, enum row_direction dir, const ch
     outbox_break(&t->out[dir]);
 }
 
-/* Records and stages the answer in t->scratch. Its bytes; 0: out of memory. */
-static size_t send_answer(struct traffic *t, struct row *row, const char *cause)
+void answer_set_aside(struct traffic *t)
 {
-    struct buf *b = &t->scratch;
-    size_t n = b->n;
-    buf_addc(b, '\n');
-    struct chunk *c = b->failed ? NULL : chunk_new(b->n);
-    if (c == NULL) {
-        close_connection(t, row->direction, cause);
-        return 0;
-    }
-    memcpy(c->data, b->p, b->n);
+    if (t->spare == NULL)
+        t->spare = chunk_new(SPARE_SIZE);
+    (void)outbox_reserve(&t->out[ROW_S2C]); /* tried again when it is needed */
+}
+
+/* Records and stages the n bytes at p, in c; the last is a newline. */
+static void stage(struct traffic *t, struct row *row, struct chunk *c, const char *p, size_t n)
+{
     row->origin = ROW_INTERPOSER;
     row->action = ROW_FORWARDED;
-    row->body = (struct slice){c->data, n};
-    row->size = n;
+    row->body = (struct slice){p, n - 1};
+    row->size = n - 1;
     if (row->rpc_id.p == NULL)
         row->rpc_id = slice_of("null");
     journal_append(t->journal, row);
-    if (outbox_add(&t->out[row->direction], c, c->data, b->n) < 0)
-        close_connection(t, row->direction, cause);
+    if (outbox_add(&t->out[row->direction], c, p, n) < 0)
+        close_connection(t, row->direction, "out-of-memory");
     if (row->direction == ROW_S2C)
-        t->own_bytes += b->n;
+        t->own_bytes += n;
+}
+
+/* Records and stages the answer in t->scratch. Its bytes; 0: out of memory. */
+static size_t send_scratch(struct traffic *t, struct row *row)
+{
+    struct buf *b = &t->scratch;
+    buf_addc(b, '\n');
+    struct chunk *c = b->failed ? NULL : chunk_new(b->n);
+    if (c == NULL)
+        return 0;
+    memcpy(c->data, b->p, b->n);
+    stage(t, row, c, c->data, b->n);
     chunk_drop(c);
-    return n;
+    return b->n - 1;
+}
+
+/* The same in memory that was set aside, so that a message which cannot be handled is refused at least. 0: that is full
+ * as well. */
+static size_t send_spare(struct traffic *t, struct row *row, const struct reply *r)
+{
+    struct chunk *c = t->spare;
+    if (c != NULL && c->refs == 1)
+        t->spare_n = 0; /* all of it is written */
+    if (c == NULL || c->cap - t->spare_n < 2)
+        return 0;
+    char *place = c->data + t->spare_n;
+    size_t room = c->cap - t->spare_n;
+    struct buf b = {.p = place, .cap = room, .max = room - 1}; /* it never grows */
+    reply_write(&b, r);
+    buf_addc(&b, '\n');
+    if (b.failed)
+        return 0;
+    t->spare_n += b.n;
+    stage(t, row, c, place, b.n);
+    return b.n - 1;
 }
 
 static size_t send_error(struct traffic *t, enum row_direction dir, const struct reply *r,
@@ -51,9 +84,15 @@ static size_t send_error(struct traffic *t, enum row_direction dir, const struct
         .error_code = r->code,
         .findings = f,
     };
+    answer_set_aside(t);
     buf_clear(&t->scratch);
     reply_write(&t->scratch, r);
-    return send_answer(t, &row, r->cause);
+    size_t n = send_scratch(t, &row);
+    if (n == 0)
+        n = send_spare(t, &row, r);
+    if (n == 0)
+        close_connection(t, dir, r->cause);
+    return n;
 }
 
 /* ---- answers that cannot be forwarded ------------------------------------------------------ */
@@ -213,7 +252,9 @@ void answer_listen_end(struct traffic *t, struct pending *p)
         reply_write_listen_end(&t->scratch, p->id);
         struct invocation v = invocation_of(t, p);
         v.status = CALL_OK;
-        v.response_bytes = send_answer(t, &row, "session-ended");
+        v.response_bytes = send_scratch(t, &row);
+        if (v.response_bytes == 0)
+            close_connection(t, ROW_S2C, "session-ended");
         journal_log(t->journal, &v);
     }
     request_close(t, ROW_C2S, p);

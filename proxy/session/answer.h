@@ -1,14 +1,16 @@
 /* answer.h - answers of our own: errors, and the result that ends a subscription.
  *
- * Changes   out[ROW_S2C], own_bytes, scratch; closes the requests that it answers.
- * Errors    out of memory for an answer: the connection to its receiver is closed, so that it does not wait for
- *           ever. */
+ * Changes   out[ROW_S2C], own_bytes, scratch, spare; closes the requests that it answers.
+ * Errors    out of memory for an error: it is written into memory that was set aside. When that is full, the connection
+ *           to its receiver is closed, so that it does not wait for ever. */
 #ifndef MI_PROXY_SESSION_ANSWER_H
 #define MI_PROXY_SESSION_ANSWER_H
 
 #include "proxy/session/message.h"
 #include "proxy/session/reply.h"
 
+/* Sets memory aside for errors, unless that is done. */
+void answer_set_aside(struct traffic *t);
 /* What is wrong with JSON that is not a message. */
 const char *answer_fault_text(findings f);
 /* Records a client's line as rejected and answers with an error. If an invalid line answers a pending request of the

@@ -61,7 +61,10 @@ struct traffic {
     enum check_arguments check_arguments;
     struct tools tools; /* of the newest tools/list */
     struct previous_tools previous_tools;
-    struct buf scratch;                            /* owned: answers under construction */
+    struct buf scratch; /* owned: answers under construction */
+    struct chunk
+        *spare;     /* held: for a few answers when memory runs out; NULL: it has run out before */
+    size_t spare_n; /* bytes of it in use */
     struct redact_lines noise_lines, stderr_lines; /* secrets of the server that span lines */
     char version[32];                              /* negotiated by initialize; "" before */
     bool knows_client;                             /* the client's name is recorded */

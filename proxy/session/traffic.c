@@ -27,6 +27,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     timers_open(&t->timers, NULL, 0);
     handshake_open(&t->handshake);
     protocol_open(&t->protocol);
+    answer_set_aside(t);
 }
 
 void traffic_close(struct traffic *t)
@@ -41,6 +42,7 @@ void traffic_close(struct traffic *t)
     tools_close(&t->tools);
     tools_close(&t->previous_tools.tools);
     buf_close(&t->scratch);
+    chunk_drop(t->spare);
 }
 
 void traffic_deadlines(struct traffic *t, const struct deadlines *rules, int64_t max_us)
@@ -165,6 +167,12 @@ static findings finish_line(struct traffic *t, enum row_direction dir)
     return late ? FINDING(FIND_UNFINISHED_LINE) : 0;
 }
 
+/* The message cannot be staged, and the client can be told so. A batch would need an answer for each member. */
+static bool must_refuse(struct traffic *t, const struct message *x)
+{
+    return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
+}
+
 static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
 {
     found |= finish_line(t, dir);
@@ -177,7 +185,9 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
     if (is_blank(text))
         blank_line(t, &x);
-    else if (rpc_read(text, &x.m) == 0 && x.m.kind != RPC_INVALID)
+    else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
+        answer_reject(t, &x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
+    else if (x.m.kind != RPC_INVALID)
         valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
         message_forward(t, &x, KIND_NOISE);

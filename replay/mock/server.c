@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/outbox.h"
+#include "base/reserve.h"
 #include "wire/line.h"
 
 #include <errno.h>
@@ -427,6 +428,7 @@ static int begin(struct mock *m)
         log_error("cannot use stdin and stdout: %s", strerror(errno));
         return MI_EIO;
     }
+    ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
     m->loop = ev_loop_new(EVFLAG_AUTO);
     if (m->loop == NULL) {
         log_error("cannot create an event loop: %s", strerror(errno));

@@ -1,0 +1,71 @@
+#include "base/reserve.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Before each block. */
+union head {
+    size_t n;
+    max_align_t align;
+};
+
+static union head reserve[RESERVE_SIZE / sizeof(union head)];
+static size_t used; /* elements */
+
+static bool is_reserved(const union head *h)
+{
+    return (uintptr_t)h >= (uintptr_t)reserve &&
+           (uintptr_t)h < (uintptr_t)(reserve + MI_COUNT(reserve));
+}
+
+static _Noreturn void give_up(void)
+{
+    static const char text[] =
+        "mcp-interposer: error: out of memory for the event loop, the program cannot go on\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        abort();
+    abort();
+}
+
+static union head *take(size_t n)
+{
+    size_t count = 1 + (n + sizeof(union head) - 1) / sizeof(union head);
+    if (count > MI_COUNT(reserve) - used)
+        give_up();
+    union head *h = &reserve[used];
+    used += count;
+    return h;
+}
+
+static void drop(union head *h)
+{
+    if (!is_reserved(h))
+        free(h);
+}
+
+/* Without memory for a larger block: its contents move to the reserve. */
+static union head *move(union head *old, size_t n)
+{
+    union head *h = take(n);
+    if (old != NULL)
+        memcpy(h + 1, old + 1, size_min(old->n, n));
+    if (old != NULL)
+        drop(old);
+    return h;
+}
+
+void *reserve_realloc(void *p, long n)
+{
+    union head *old = p != NULL ? (union head *)p - 1 : NULL, *h = NULL;
+    if (n <= 0) {
+        if (old != NULL)
+            drop(old);
+        return NULL;
+    }
+    if (old == NULL || !is_reserved(old))
+        h = realloc(old, sizeof *h + (size_t)n);
+    if (h == NULL)
+        h = move(old, (size_t)n);
+    h->n = (size_t)n;
+    return h + 1;
+}

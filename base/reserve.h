@@ -1,0 +1,19 @@
+/* reserve.h - an allocator that does not fail, for a library that ends the program when memory runs out (libev).
+ *
+ * Memory comes from malloc(). When that fails, it comes from RESERVE_SIZE bytes of the program's data, which are not
+ * given back: libev's arrays are few and small, and they double.
+ *
+ * Owns      the reserve.
+ * Errors    none. When the reserve is used up as well, a line on stderr says so, and the program ends with abort(3).
+ * Blocks    never. */
+#ifndef MI_BASE_RESERVE_H
+#define MI_BASE_RESERVE_H
+
+#include "base/base.h"
+
+#define RESERVE_SIZE ((size_t)64 << 10)
+
+/* As realloc(3); n = 0 frees. For ev_set_allocator(). */
+void *reserve_realloc(void *p, long n);
+
+#endif
