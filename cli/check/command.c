@@ -41,10 +41,10 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Reports unusual messages and protocol violations in recordings: the findings\n"
     "that were noted while recording, and those of the rules of this version.\n"
-    "docs/findings.md explains them. SESSION is an ID or the beginning of a UID, as\n"
-    "`sessions` prints them; FILE contains a `/` or a `.` and is a cassette. Without\n"
-    "either: the newest session that has a message, or with --all, --server,\n"
-    "--client, --since or --until all matching sessions, oldest first.\n"
+    "docs/findings.md explains them.\n" COMMAND_SESSION_HELP
+    "FILE contains a `/` or a `.` and is a cassette. Without either: the newest\n"
+    "session that has a message, or with --all, --server, --client, --since or\n"
+    "--until all matching sessions, oldest first.\n"
     "Exit status: 0 no finding of --fail-on; 1 such a finding; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */

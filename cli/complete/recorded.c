@@ -31,6 +31,7 @@ static void add_session(struct candidates *c, const struct query_session *s)
     text_visible(&about, s->name);
     buf_printf(&about, ", %s", when);
     candidates_add_recorded(c, slice_of(id), buf_str(&about));
+    candidates_add_recorded(c, s->name, "its newest session");
     buf_close(&about);
 }
 

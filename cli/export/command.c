@@ -21,8 +21,8 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; without\n"
-    "it, the newest session that has a message. FILE is replaced as a whole or not at\n"
+    COMMAND_SESSION_HELP
+    "Without it: the newest session that has a message. FILE is replaced as a whole or not at\n"
     "all.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"

@@ -13,12 +13,23 @@ static bool runs(const struct query_session *s)
     return session_state_of(s) == SESSION_LIVE;
 }
 
+static int pick_session(struct recording *r, const char *server, struct buf *error)
+{
+    struct query_session session;
+    int st = source_pick(r->query, server, runs, &session, error);
+    return st < 0 ? st : source_open_session(&r->source, r->query, &session, error);
+}
+
 static int open_session(struct recording *r, const char *ref, const char *server, struct buf *error)
 {
     struct query_session session;
-    int st = ref != NULL ? query_session(r->query, ref, &session)
-                         : source_pick(r->query, server, runs, &session, error);
-    if (st < 0 && ref != NULL)
+    bool named = false;
+    int st = ref != NULL ? query_is_server(r->query, ref, &named) : 0;
+    if (st == 0 && (ref == NULL || named || strcmp(ref, "last") == 0))
+        return pick_session(r, named ? ref : server, error);
+    if (st == 0)
+        st = query_session(r->query, ref, &session);
+    if (st < 0)
         buf_adds(error, query_error(r->query));
     return st < 0 ? st : source_open_session(&r->source, r->query, &session, error);
 }

@@ -28,8 +28,9 @@ static const char about[] =
     "A bad end is `died`, or an exit status other than 0. Options that select\n"
     "sessions are combined.\n"
     "\n"
-    "  mcp-interposer show ID    the messages of a session; the beginning of its UID\n"
-    "                            works as well\n";
+    "  mcp-interposer show ID      the messages of a session; also by the beginning\n"
+    "                              of its UID\n"
+    "  mcp-interposer show NAME    those of the newest session of this server\n";
 /* clang-format on */
 
 static const struct table_column columns[] = {

@@ -21,8 +21,8 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; without\n"
-    "it, the newest session that has a message.\n"
+    COMMAND_SESSION_HELP
+    "Without it: the newest session that has a message.\n"
     "The arrow points to the server or to the client. TOOK is the time from a request\n"
     "to its answer. At the end are the findings [in brackets] and the arguments, the\n"
     "result or the error. On a terminal they are truncated to its width, a narrow one\n"

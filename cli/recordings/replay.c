@@ -29,10 +29,9 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Use this as the command of a server in a test: it answers on stdin and stdout\n"
-    "what the recorded server answered, and nothing else. SESSION is an ID or the\n"
-    "beginning of a UID, as `sessions` prints them; FILE contains a `/` or a `.` and\n"
-    "is a cassette. Without either: the newest finished session that is more than a\n"
-    "probe.\n"
+    "what the recorded server answered, and nothing else.\n" COMMAND_SESSION_HELP
+    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
+    "newest finished session that is more than a probe.\n"
     "A request that was not recorded gets an error that names the nearest recorded\n"
     "one; it is also reported on stderr, and the exit status is 1.\n"
     "\n"

@@ -33,10 +33,10 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     "Sends the requests of a recording to SERVER, one after the other, and compares\n"
-    "its answers. SESSION is an ID or the beginning of a UID, as `sessions` prints\n"
-    "them; FILE contains a `/` or a `.` and is a cassette. Without either: the newest\n"
-    "finished session. Only requests that read are sent, and calls of tools marked\n"
-    "read-only or idempotent; --all sends the others, too. The order of tools,\n"
+    "its answers.\n" COMMAND_SESSION_HELP
+    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
+    "newest finished session. Only requests that read are sent, and calls of tools\n"
+    "marked read-only or idempotent; --all sends the others, too. The order of tools,\n"
     "prompts and resources in a list is ignored.\n"
     "Exit status: 0 all answers match; 1 some differ or are missing; 2 usage error;\n"
     "3 failure.\n";

@@ -35,14 +35,6 @@ void command_help(struct buf *b, const struct command *c)
         buf_addc(b, '\n');
         buf_adds(b, c->about);
     }
-    buf_adds(b, "\nEvery option except --help can also be set in the environment (--vault as\n"
-                "MCP_INTERPOSER_VAULT) and, except --config, in the configuration file.\n"
-                "\nFiles:\n"
-                "  vault          --vault, else $XDG_STATE_HOME/mcp-interposer,\n"
-                "                 else ~/.local/state/mcp-interposer\n"
-                "  journals       --journal-dir, else /dev/shm/mcp-interposer-UID\n"
-                "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
-                "                 else ~/.config/mcp-interposer/config.ini\n");
 }
 
 void command_help_all(struct buf *b, const struct command *const *commands)
@@ -56,7 +48,16 @@ void command_help_all(struct buf *b, const struct command *const *commands)
     buf_adds(b, "  help       show this help, or that of a command: help COMMAND\n"
                 "\nOptions:\n"
                 "  -h, --help     show this help\n"
-                "      --version  show the version\n");
+                "      --version  show the version\n"
+                "\nEvery option of a command except --help can also be set in the environment\n"
+                "(--vault as MCP_INTERPOSER_VAULT) and, except --config, in the configuration\n"
+                "file.\n"
+                "\nFiles:\n"
+                "  vault          --vault, else $XDG_STATE_HOME/mcp-interposer,\n"
+                "                 else ~/.local/state/mcp-interposer\n"
+                "  journals       --journal-dir, else /dev/shm/mcp-interposer-UID\n"
+                "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
+                "                 else ~/.config/mcp-interposer/config.ini\n");
 }
 
 int command_usage(const struct command *c, const char *error)

@@ -21,16 +21,21 @@ enum {
 
 /* Every command's table ends with these; commands without a vault omit the first. */
 #define COMMAND_OPT_VAULT                                                                          \
-    {'V', "vault", "DIR", NULL, "directory of the vault (see below)"},                             \
+    {'V', "vault", "DIR", NULL, "directory of the vault (see: mcp-interposer help)"},                             \
     {                                                                                              \
-        0, "journal-dir", "DIR", NULL, "directory of journals, in memory (see below)"              \
+        0, "journal-dir", "DIR", NULL, "directory of journals, in memory"              \
     }
 #define COMMAND_OPTS                                                                               \
-    {0, "config", "FILE", NULL, "configuration file (see below)"},                                 \
+    {0, "config", "FILE", NULL, "configuration file"},                                 \
         {'h', "help", NULL, NULL, "show this help"},                                               \
     {                                                                                              \
         0                                                                                          \
     }
+
+/* For the help of commands with a SESSION; query_session() (vault/query/reader.h) has these rules. */
+#define COMMAND_SESSION_HELP                                                                       \
+    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; the name\n"            \
+    "of a server, for its newest session; or `last`.\n"
 
 struct settings; /* cli/settings/config.h */
 

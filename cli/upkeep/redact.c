@@ -24,8 +24,8 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "SESSION is an ID or the beginning of a UID, as `sessions` prints them; FILE\n"
-    "contains a `/` or a `.` and is a cassette. The rules are the built-in ones and\n"
+    COMMAND_SESSION_HELP
+    "FILE contains a `/` or a `.` and is a cassette. The rules are the built-in ones and\n"
     "those of [redact] in the configuration. A session includes its large bodies, its\n"
     "lines in the log directory and its escalations. Places and rules are printed,\n"
     "never the secrets.\n"

@@ -26,7 +26,7 @@ static const struct opt wrap_opts[] = {
 
 static const struct opt unwrap_opts[] = {
     COMMON_OPTS,
-    {'V', "vault", "DIR", NULL, "directory of the vault that keeps the backups (see below)"},
+    {'V', "vault", "DIR", NULL, "directory of the vault that keeps the backups"},
     COMMAND_OPTS,
 };
 

@@ -327,6 +327,39 @@ def _(t):
     eq(lines[-1].split()[1:], ["•", "exit", "status=0"], "last event")
 
 
+@case("a session has the same names in every command: id, UID, server, last")
+def _(t):
+    for name in ("one", "two", "one", "three"):
+        p = t.proxy("--name", name).initialize()
+        p.client.send(call(1, name))
+        p.server.recv()
+        p.server.send(text_result(1, "answer"))
+        p.client.recv()
+        p.end()
+    uid = t.rows("SELECT uid FROM sessions WHERE id = 3")[0][0].decode()
+
+    def id_of(*args):
+        if args[0] == "check":
+            (x,) = json.loads(run(t, *args, "--format", "json", "--fail-on", "none"))["recordings"]
+            return int(t.rows("SELECT id FROM sessions WHERE uid = ?", x["session"])[0][0])
+        if args[0] == "redact":
+            run(t, "redact", "--scan", *args[1:])
+            return None
+        if args[0] == "export":
+            text = run(t, "export", "--format", "jsonl", *args[1:])
+        else:
+            text = run(t, *args, "--json")
+        return json.loads(text.splitlines()[0]).get("id")
+    for ref, want in (("3", 3), (uid, 3), (uid[:-1].lower() if uid[:-1] not in t.rows("SELECT uid FROM sessions WHERE id <> 3") else uid, 3), ("one", 3), ("two", 2),
+                      ("three", 4), ("last", 4)):
+        for command in ("show", "export", "check", "redact"):
+            check(id_of(command, ref) in (want, None), f"{command} {ref}")
+        r = t.run("replay", ref, "--vault", t.vault, input=request(1, "tools/call", {"name": {2: "two", 3: "one", 4: "three"}[want], "arguments": {}}) + b"\n")
+        check(b'"answer"' in r.stdout, f"replay {ref}: {r!r}")
+    for command in (["show"], ["export"], ["check"], ["replay"], ["redact", "--scan"]):
+        check("no session 'on' in" in fails(t, 3, *command, "on", "--vault", t.vault), f"{command}")
+
+
 @case("show: a request without an answer is marked, a rejected one is counted")
 def _(t):
     p = t.proxy("--name", "open").initialize()

@@ -111,9 +111,9 @@ def _(t):
     here = t.tmp / "here"
     (here / "a folder").mkdir(parents=True)
     (here / "a file").touch()
-    eq(bash(t, "show", "", cwd=here), ["2", "1"], "sessions")
-    eq(sorted(bash(t, "replay", "", cwd=here)), ["1", "2", "a file", "a folder"], "sessions and files")
-    eq(bash(t, "export", "", cwd=here), ["2", "1"], "sessions of export")
+    eq(bash(t, "show", "", cwd=here), ["2", "s2", "1", "s1"], "sessions and their servers")
+    eq(sorted(bash(t, "replay", "", cwd=here)), ["1", "2", "a file", "a folder", "s1", "s2"], "sessions and files")
+    eq(bash(t, "export", "", cwd=here), ["2", "s2", "1", "s1"], "sessions of export")
     eq(sorted(bash(t, "export", "-o", "a", cwd=here)), ["a file", "a folder"], "its file")
     eq(bash(t, "sessions", "--vault", "", cwd=here), ["a folder"], "a directory")
     eq(bash(t, "sessions", "--journal-dir", "", cwd=here), ["a folder"], "another directory")
@@ -152,7 +152,7 @@ def _(t):
     eq(bash(t, "show", "-V", str(t.tmp / "none"), ""), [], "another vault")
     config = t.tmp / "config.ini"
     config.write_text(f"vault = {t.vault}\n")
-    eq(bash(t, "show", "--config", str(config), "", more={"MCP_INTERPOSER_VAULT": ""}), ["3", "2", "1"], "a configuration")
+    eq(bash(t, "show", "--config", str(config), "", more={"MCP_INTERPOSER_VAULT": ""}), ["3", "gamma", "2", "1", "alpha"], "a configuration")
     eq(bash(t, "show", "", more={"MCP_INTERPOSER_VAULT": "", "HOME": str(t.tmp)}), [], "no vault")
 
 

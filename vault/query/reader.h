@@ -110,10 +110,13 @@ int query_dir_fd(const struct query *q);        /* the vault's directory, borrow
 
 /* Newest first, at most `limit`; 0: all. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* The session with this id or UID prefix (in any case); NULL: the newest with a message, else the newest. *ret is
- * valid until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
+/* The session that `ref` names, by the first of these rules that applies: an id; `last`, as NULL: the newest with a
+ * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
+ * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);
-/* The same by id. */
+/* Whether `ref` is taken as the name of a server. 0, or the error. */
+MI_MUST int query_is_server(struct query *q, const char *ref, bool *ret);
+/* The session with this id. */
 MI_MUST int query_session_by_id(struct query *q, int64_t id, struct query_session *ret);
 /* `waiting`: query_summary_waits() will be called. Call query_summary_close() in any case. */
 MI_MUST int query_summary(struct query *q, int64_t session_id, bool waiting,

@@ -49,6 +49,11 @@ static bool is_id(const char *ref, int64_t *ret)
     return true;
 }
 
+static bool is_last(const char *ref)
+{
+    return strcmp(ref, "last") == 0;
+}
+
 static int find_uid(struct query *q, const char *ref, int64_t *ret)
 {
     char prefix[UID_LEN + 1];
@@ -81,6 +86,19 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
     return found == 0 ? MI_ENOENT : found == 1 ? 0 : MI_EINVAL;
 }
 
+/* The newest session of a server; 0: there is none. */
+static int newest_of(struct query *q, const char *name, int64_t *ret)
+{
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_NEWEST_OF, &st);
+    if (status < 0)
+        return status;
+    sqlite3_bind_text(st, 1, name, -1, SQLITE_TRANSIENT);
+    int rc = sqlite3_step(st);
+    *ret = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+    return query_done(q, st, rc);
+}
+
 /* 0: there is no session yet. */
 static int newest(struct query *q, int64_t *ret)
 {
@@ -109,19 +127,34 @@ int query_session_by_id(struct query *q, int64_t id, struct query_session *ret)
     return st;
 }
 
+int query_is_server(struct query *q, const char *ref, bool *ret)
+{
+    int64_t id = 0;
+    *ret = false;
+    if (is_id(ref, &id) || is_last(ref))
+        return 0;
+    int st = newest_of(q, ref, &id);
+    *ret = st == 0 && id != 0;
+    return st;
+}
+
 int query_session(struct query *q, const char *ref, struct query_session *ret)
 {
     int64_t id = 0;
+    int st = 0;
     buf_clear(&q->error);
-    int st = ref == NULL ? newest(q, &id) : is_id(ref, &id) ? 0 : MI_ENOENT;
+    if (ref == NULL || is_last(ref))
+        st = newest(q, &id);
+    else if (!is_id(ref, &id))
+        st = newest_of(q, ref, &id);
     if (st == 0)
         st = load_session(q, id, ret);
-    if (st == MI_ENOENT && ref != NULL) {
+    if (st == MI_ENOENT && ref != NULL && !is_last(ref)) {
         st = find_uid(q, ref, &id);
         if (st == 0)
             st = load_session(q, id, ret);
     }
-    if (st == MI_ENOENT && ref != NULL)
+    if (st == MI_ENOENT && ref != NULL && !is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
         buf_printf(&q->error, QUERY_NOTHING_YET, q->path);

@@ -40,6 +40,9 @@ const char *const query_sql[Q_COUNT] = {
     [Q_NEWEST_USED] = "SELECT s.id FROM sessions s WHERE EXISTS (SELECT 1 FROM messages m"
                       " WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
                       " ORDER BY s.id DESC LIMIT 1",
+    [Q_NEWEST_OF] = "SELECT s.id FROM sessions s WHERE s.name = ?1 ORDER BY EXISTS (SELECT 1 FROM"
+                    " messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
+                    " DESC, s.id DESC LIMIT 1",
     [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                " ORDER BY id DESC LIMIT 1",
     [Q_SUMMARY] = CALL_COLUMNS CALL_ROWS,

@@ -14,6 +14,7 @@ enum query_statement {
     Q_BY_UID,
     Q_NEWEST,
     Q_NEWEST_USED,
+    Q_NEWEST_OF,
     Q_LAST,
     Q_SUMMARY,
     Q_CALLS,

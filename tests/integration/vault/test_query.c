@@ -252,6 +252,43 @@ static void test_query_session_is_found_by_id_and_by_uid_prefix(void **state)
     query_close(q);
 }
 
+static void test_query_session_is_found_by_the_name_of_its_server(void **state)
+{
+    struct vault *v = *state;
+    static const char *const names[] = {"files", "git", "files", "last", "2", "BBBB"};
+    bool named;
+    add_session(v, 1, "AA");
+    add_session(v, 2, "BB");
+    add_session(v, 3, "CC");
+    add_session(v, 4, "BBBB");
+    add_session(v, 5, "EE");
+    add_session(v, 6, "FF");
+    for (int i = 0; i < 6; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "UPDATE sessions SET name = '%s' WHERE id = %d", names[i], i + 1);
+        sql_run(v->db, text);
+    }
+    add_message(v, 5, &(struct message){.seq = 1});
+    struct query *q = open_it(v);
+    assert_int_equal(find(q, "files"), 3);
+    add_message(v, 1, &(struct message){.seq = 1}); /* one with messages is preferred */
+    assert_int_equal(find(q, "files"), 1);
+    assert_int_equal(find(q, "git"), 2);
+    assert_int_equal(find(q, "last"), 5); /* also if a server has this name */
+    assert_int_equal(find(q, "2"), 2);
+    assert_int_equal(find(q, "BBBB"), 6); /* before a UID */
+    assert_int_equal(find(q, "bbbb"), 4);
+    assert_int_equal(find(q, "file"), MI_ENOENT);
+    assert_int_equal(query_is_server(q, "git", &named), 0);
+    assert_true(named);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const others[] = {"last", "2", "AA", "gi"};
+        assert_int_equal(query_is_server(q, others[i], &named), 0);
+        assert_false(named);
+    }
+    query_close(q);
+}
+
 static void test_query_session_default_is_the_newest_with_a_message(void **state)
 {
     struct vault *v = *state;
@@ -898,6 +935,7 @@ int main(void)
         TEST(test_query_cannot_write_to_the_database),
         TEST(test_query_sessions_are_newest_first_and_limited),
         TEST(test_query_session_is_found_by_id_and_by_uid_prefix),
+        TEST(test_query_session_is_found_by_the_name_of_its_server),
         TEST(test_query_session_default_is_the_newest_with_a_message),
         TEST(test_query_session_has_the_length_of_its_unique_uid_prefix),
         TEST(test_query_session_has_every_column),
