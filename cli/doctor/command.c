@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cli/doctor/files.h"
 #include "cli/doctor/recorders.h"
+#include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
 #include "proxy/run.h"
@@ -19,7 +20,8 @@
 #define GROUP_MAX 256
 
 static const struct opt table_of_options[] = {
-    {'q', "quick", NULL, NULL, "do not read the whole database to verify its integrity"},
+    {'q', "quick", NULL, NULL,
+     "do not read the messages: neither integrity nor durations are checked"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -30,6 +32,7 @@ static const char about[] =
     "Checks the configuration, the vault, whether it can be written, its database, the disk, processes left by\n"
     "killed proxies, the journals and recorders of running sessions, escalations of\n"
     "the last day, wrapped configuration files of MCP clients, and the libraries.\n"
+    "Calls of the last week that came close to their deadline are listed by tool.\n"
     "Changes nothing.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
@@ -176,6 +179,26 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
     free(path);
 }
 
+static void check_vault(struct doctor *d, bool quick)
+{
+    doctor_files(d);
+    check_database(d, quick);
+    check_proxies(d);
+    doctor_recorders(d);
+    doctor_escalations(d);
+}
+
+static void check_servers(struct doctor *d, const struct settings *s, bool calls)
+{
+    struct rules rules;
+    if (rules_open(&rules, s) == 0) {
+        doctor_wrapped(d, &rules);
+        if (calls)
+            doctor_slow(d, &rules);
+    }
+    rules_close(&rules);
+}
+
 /* fault: what is wrong with the configuration file; NULL: nothing. */
 static int check_all(const struct settings *s, const char *fault)
 {
@@ -187,16 +210,11 @@ static int check_all(const struct settings *s, const char *fault)
         out_open(&d.out);
         d.vault = real != NULL ? real : named;
         check_configuration(&d, s, fault);
-        if (real != NULL) {
-            doctor_files(&d);
-            check_database(&d, settings_on(s, "quick"));
-            check_proxies(&d);
-            doctor_recorders(&d);
-            doctor_escalations(&d);
-        } else {
+        if (real != NULL)
+            check_vault(&d, settings_on(s, "quick"));
+        else
             doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
-        }
-        doctor_wrapped(&d);
+        check_servers(&d, s, real != NULL && !settings_on(s, "quick"));
         check_libraries(&d);
         status = out_close(&d.out);
         if (status == EXIT_FINE && d.found > 0)

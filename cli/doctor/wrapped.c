@@ -31,13 +31,34 @@ static bool exists(const char *program)
     return strchr(program, '/') != NULL || in_path(program);
 }
 
+/* A server whose command is the interposer: its options are those of `proxy`, unless it runs another command. */
+static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
+                          const struct mcpfile_server *s, struct rules *rules)
+{
+    char **argv = wrap_argv(f, s);
+    struct buf error = {0};
+    if (argv == NULL || argv[1] == NULL) {
+        wrap_argv_close(argv);
+        return;
+    }
+    bool named = strcmp(argv[1], "proxy") == 0; /* else `mcp-interposer [OPTIONS] -- SERVER` */
+    if ((named || argv[1][0] == '-') &&
+        rules_add(rules, (int)s->args_n + !named, argv + named, &error) == MI_EINVAL)
+        doctor_found(d, "clients", "correct the options of this server in that file",
+                     "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
+    wrap_argv_close(argv);
+    buf_close(&error);
+}
+
 static void check_server(struct doctor *d, const char *path, const struct mcpfile *f,
-                         const struct mcpfile_server *s, int64_t *wrapped)
+                         const struct mcpfile_server *s, struct rules *rules, int64_t *wrapped)
 {
     struct wrap_view v;
     struct buf server = {0};
     if (wrap_inspect(f, s, &v) < 0)
         return;
+    if (wrap_is_ours(buf_str(&v.command)))
+        check_options(d, path, f, s, rules);
     if (v.state == WRAP_WRAPPED) {
         ++*wrapped;
         if (!exists(buf_str(&v.command)))
@@ -58,7 +79,7 @@ static void check_server(struct doctor *d, const char *path, const struct mcpfil
     wrap_view_close(&v);
 }
 
-static void check_file(struct doctor *d, const char *path, int64_t *wrapped)
+static void check_file(struct doctor *d, const char *path, struct rules *rules, int64_t *wrapped)
 {
     struct replace file;
     struct mcpfile f = {0};
@@ -69,18 +90,18 @@ static void check_file(struct doctor *d, const char *path, int64_t *wrapped)
         doctor_found(d, "clients", "correct the file: its client cannot read it either", "%s: %s",
                      path, buf_str(&f.error));
     for (size_t i = 0; st == 0 && i < f.servers; i++)
-        check_server(d, path, &f, &f.server[i], wrapped);
+        check_server(d, path, &f, &f.server[i], rules, wrapped);
     mcpfile_close(&f);
     replace_close(&file);
 }
 
-void doctor_wrapped(struct doctor *d)
+void doctor_wrapped(struct doctor *d, struct rules *rules)
 {
     struct client_files files = {.n = 0};
     int64_t before = d->found, wrapped = 0;
     if (client_files_find(&files) == 0)
         for (size_t i = 0; i < files.n; i++)
-            check_file(d, files.file[i].path, &wrapped);
+            check_file(d, files.file[i].path, rules, &wrapped);
     if (d->found == before)
         doctor_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
                     files.n == 1 ? "" : "s", (long long)wrapped, wrapped == 1 ? "" : "s");

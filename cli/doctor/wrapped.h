@@ -5,7 +5,9 @@
 #define MI_CLI_DOCTOR_WRAPPED_H
 
 #include "cli/doctor/checks.h"
+#include "cli/doctor/rules.h"
 
-void doctor_wrapped(struct doctor *d); /* wrapped servers whose programs do not exist */
+/* Wrapped servers whose programs do not exist, or whose options are invalid. Adds their deadlines to `rules`. */
+void doctor_wrapped(struct doctor *d, struct rules *rules);
 
 #endif

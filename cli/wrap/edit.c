@@ -23,8 +23,14 @@ static bool has_blanks(const char *command)
     return command[0] != '/' && strpbrk(command, " \t\r\n") != NULL;
 }
 
-/* The args of the server as argv; argv[0] is empty. */
-static char **argv_of(const struct mcpfile *f, const struct mcpfile_server *s)
+void wrap_argv_close(char **argv)
+{
+    for (size_t i = 0; argv != NULL && argv[i] != NULL; i++)
+        free(argv[i]);
+    free(argv);
+}
+
+char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s)
 {
     char **argv = calloc(s->args_n + 2, sizeof *argv);
     bool good = argv != NULL;
@@ -36,10 +42,8 @@ static char **argv_of(const struct mcpfile *f, const struct mcpfile_server *s)
         good = argv[i] != NULL;
         buf_close(&b);
     }
-    for (size_t i = 0; argv != NULL && !good && i <= s->args_n; i++)
-        free(argv[i]);
     if (!good)
-        free(argv);
+        wrap_argv_close(argv);
     return good ? argv : NULL;
 }
 
@@ -92,15 +96,13 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
     if (v.why != NULL)
         v.state = WRAP_ODD;
     if (v.state == WRAP_PLAIN && wrap_is_ours(command)) {
-        char **argv = argv_of(f, s);
+        char **argv = wrap_argv(f, s);
         if (argv == NULL) {
             buf_close(&v.command);
             return MI_ENOMEM;
         }
         inspect_args(&v, argv, (int)s->args_n + 1);
-        for (size_t i = 0; i <= s->args_n; i++)
-            free(argv[i]);
-        free(argv);
+        wrap_argv_close(argv);
     }
     if (v.vault.failed) {
         wrap_view_close(&v);

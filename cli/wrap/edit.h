@@ -52,6 +52,10 @@ bool wrap_is_ours(const char *command); /* whether its base name is mcp-interpos
 MI_MUST int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s,
                          struct wrap_view *ret);
 void wrap_view_close(struct wrap_view *v);
+/* The args of a server, decoded, ended by NULL; argv[0] is empty. Owned: wrap_argv_close(), NULL is fine. NULL: out of
+ * memory. */
+char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s);
+void wrap_argv_close(char **argv);
 
 void edits_close(struct edits *e);
 /* Add the edits that wrap a plain server, unwrap a wrapped one, or replace the path of its interposer. false: no room

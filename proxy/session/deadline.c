@@ -164,3 +164,9 @@ int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice meth
         return best != NULL && best->kind == FOR_METHOD ? best->us : 0;
     return best != NULL ? best->us : d->default_us;
 }
+
+int64_t deadline_longer_minutes(int64_t us)
+{
+    int64_t minutes = (2 * us + 59999999) / 60000000;
+    return minutes > 5 ? minutes : 5;
+}

@@ -33,5 +33,7 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
  * escapes not resolved; target may be {NULL, 0}. */
 int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
                     struct slice target);
+/* What to suggest instead of a deadline that was too short: 5 minutes, or twice the deadline if that is more. */
+int64_t deadline_longer_minutes(int64_t us);
 
 #endif

@@ -85,13 +85,6 @@ static void explain(const struct traffic *t, const struct pending *p, const char
                    t->unfinished[ROW_S2C]);
 }
 
-/* 5 minutes, or twice the deadline if that is more. */
-static int longer_minutes(int64_t us)
-{
-    int64_t minutes = (2 * us + 59999999) / 60000000;
-    return minutes > 5 ? (int)minutes : 5;
-}
-
 /* Whose deadline it was, and how it is raised: a slow tool would have answered. */
 static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
 {
@@ -99,7 +92,7 @@ static void explain_deadline(const struct traffic *t, const struct pending *p, s
     struct slice what = tool ? p->target : p->method;
     bool by_max = timers_by_max(&t->timers, p);
     int64_t us = by_max ? t->timers.max_us : p->timeout_us;
-    int minutes = longer_minutes(us);
+    int minutes = (int)deadline_longer_minutes(us);
     buf_printf(why, "; this deadline of %g s is mcp-interposer's, not the server's: raise it with ",
                (double)us / 1e6);
     if (by_max)

@@ -11,7 +11,7 @@ import time
 import disks
 import lib
 from lib import case, check, eq
-from looking import add_session, make_vault
+from looking import add_message, add_session, make_vault
 
 
 def doctor(t, *args, status=0, env=None):
@@ -46,14 +46,14 @@ def _(t):
     recorder(t)
     got = doctor(t)
     eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
-                  "clients", "libraries"}, "checks")
+                  "clients", "libraries", "deadlines"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 14, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 15, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -270,6 +270,58 @@ def _(t):
     ini.write_text("[proxy]\ntimeout = 5s\n")
     eq(doctor(t, "--config", ini)["configuration"], [("ok", f"{ini} is valid", None)], "corrected")
     eq(t.run("doctor", "--qick", "--vault", t.vault).returncode, 2, "a wrong option of doctor")
+
+
+def add_calls(t, name, calls, days=0):
+    """A session that ended so many days ago, with calls of tools: (tool, seconds, how it ended)."""
+    start = int(time.time() * 1e6) - int(days * 86400e6) - 10**9
+    with contextlib.closing(make_vault(t.vault) if not t.vault.exists() else sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        os.chmod(t.vault / "interposer.db", 0o600)
+        number = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sessions").fetchone()[0]
+        add_session(db, number, name=name, started_at_us=start, ended_at_us=start + 10**9)
+        for i, (tool, seconds, how) in enumerate(calls):
+            seq, t_us = 2 * i + 1, 10**6 * 100 * i
+            add_message(db, number, seq, t_us=t_us, kind="request", method="tools/call", target=tool, rpc_id=str(i))
+            add_message(db, number, seq + 1, t_us=t_us + int(seconds * 1e6), direction="s2c", rpc_id=str(i), request_seq=seq,
+                        **({"kind": "result"} if how == "ok" else {"kind": "error", "error_code": -32001, "origin": "interposer", "finding": "timeout"}))
+
+
+@case("doctor: tools whose calls came close to their deadline are listed with the rule that raises it")
+def _(t):
+    add_calls(t, "files", [("quick", 2, "ok"), ("build", 25.5, "ok"), ("build", 24, "ok"), ("hang", 30, "timeout"), ("hang", 30, "timeout"),
+                           ("both", 21, "ok"), ("both", 30, "timeout"), ("patient", 45, "ok")])
+    add_calls(t, "files", [("old", 29, "ok")], days=8)
+    got = dict(x for x in bad(doctor(t, status=1))["deadlines"])
+    eq(list(got), ["build of files: in the last 7 days a call took 25.5s; the deadline is 30.0s",
+                   "hang of files: in the last 7 days 2 calls ended at the deadline; the deadline is 30.0s",
+                   "both of files: in the last 7 days a call took 21.0s, and 1 call ended at the deadline; the deadline is 30.0s"], "findings")
+    check("tool:build = 5m in section [timeout]" in list(got.values())[0] and "--timeout tool:build=5m" in list(got.values())[0], got)
+    check("deadlines" not in doctor(t, "--quick"), "--quick")
+    ini = t.tmp / "c.ini"
+    ini.write_text("[timeout]\ntool:build = 5m\ntool:hang = 5m\n")
+    eq([x[0].split()[0] for x in bad(doctor(t, "--config", ini, status=1))["deadlines"]], ["both"], "with rules for two tools")
+    ini.write_text("[timeout]\ndefault = 5m\n[proxy]\nmax-timeout = 35s\n")
+    eq([x[0].split()[0] for x in bad(doctor(t, "--config", ini, status=1))["deadlines"]], ["build", "hang", "both"], "--max-timeout")
+    ini.write_text("[timeout]\ndefault = 5m\n")
+    eq(doctor(t, "--config", ini)["deadlines"], [("ok", "no call of the last 7 days came close to its deadline", None)], "a longer deadline")
+
+
+@case("doctor: the options of a wrapped server give its deadlines, and wrong ones are a finding")
+def _(t):
+    add_calls(t, "slow", [("build", 25, "ok")])
+    add_calls(t, "server-x", [("build", 25, "ok")])
+    add_calls(t, "other", [("build", 25, "ok")])
+    servers = {name: {"command": str(lib.PROGRAM), "args": args} for name, args in (
+        ("slow", ["proxy", "--name", "slow", "--timeout", "tool:build=2m", "--", "true"]),
+        ("x", ["-t", "1m", "--", "npx", "-y", "@scope/server-x"]),
+        ("wrong", ["proxy", "--timeuot", "5s", "--", "true"]), ("rule", ["proxy", "-t", "build=5s", "--", "true"]))}
+    (t.home / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+    got = bad(doctor(t, status=1))
+    eq([x[0] for x in got["deadlines"]], ["build of other: in the last 7 days a call took 25.0s; the deadline is 30.0s"], "deadlines")
+    texts = sorted(x[0] for x in got["clients"] if "does not exist" not in x[0])
+    eq(len(texts), 2, texts)
+    check("server rule cannot be started: 'build' is not a method" in texts[0], texts)
+    check("server wrong cannot be started: unknown option --timeuot; did you mean --timeout?" in texts[1], texts)
 
 
 lib.main()
