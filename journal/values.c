@@ -26,6 +26,7 @@ const struct value_words call_statuses = {
         [CALL_REFUSED] = "refused",
         [CALL_CANCELLED] = "cancelled",
         [CALL_SERVER_GONE] = "server-gone",
+        [CALL_INTERRUPTED] = "interrupted",
         [CALL_TIMEOUT] = "timeout",
         [CALL_OPEN] = "open",
     },
@@ -61,6 +62,25 @@ unsigned value_of(const struct value_words *w, struct slice word)
 const char *value_word(const struct value_words *w, unsigned value)
 {
     return value < w->n ? w->word[value] : "unknown";
+}
+
+bool call_status_failed(enum call_status s)
+{
+    switch (s) {
+    case CALL_TOOL_ERROR:
+    case CALL_ERROR:
+    case CALL_REFUSED:
+    case CALL_SERVER_GONE:
+    case CALL_TIMEOUT:
+        return true;
+    case CALL_OK:
+    case CALL_CANCELLED:
+    case CALL_INTERRUPTED:
+    case CALL_OPEN:
+    case CALL_UNKNOWN:
+        break;
+    }
+    return false;
 }
 
 enum row_kind row_kind_of(enum rpc_kind kind)

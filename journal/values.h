@@ -33,6 +33,7 @@ enum call_status {
     CALL_REFUSED,
     CALL_CANCELLED,
     CALL_SERVER_GONE,
+    CALL_INTERRUPTED, /* the session ended first, not because of the server */
     CALL_TIMEOUT,
     CALL_OPEN,
     CALL_UNKNOWN /* also: none, because the message is not an answer */
@@ -57,7 +58,7 @@ enum escalation_cause {
 /* The words of one enum, by value. The value after the last word is UNKNOWN. */
 struct value_words {
     size_t n;
-    const char *word[8];
+    const char *word[9];
 };
 extern const struct value_words row_directions, row_origins, row_actions, row_kinds, call_statuses;
 extern const struct value_words record_levels, escalation_causes;
@@ -65,6 +66,9 @@ extern const struct value_words record_levels, escalation_causes;
 /* The value of a word; UNKNOWN (w->n) if it is {NULL, 0} or not in the table. */
 unsigned value_of(const struct value_words *w, struct slice word);
 const char *value_word(const struct value_words *w, unsigned value); /* "unknown" for UNKNOWN */
+
+/* Whether a call with this status failed. A call that was cancelled or interrupted, or is open, did not. */
+bool call_status_failed(enum call_status s);
 
 /* The recorded kind of a message; RPC_INVALID is KIND_NOISE. */
 enum row_kind row_kind_of(enum rpc_kind kind);

@@ -42,7 +42,7 @@ static void settle_requests(struct proxy *p)
         }
         buf_adds(&why, received ? "; this call may have run, so it is not sent again"
                                 : "; this call did not reach it");
-        answer_for_server(t, q, server_cause_name(p->machine.cause),
+        answer_for_server(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
                           why.failed ? "the server exited" : buf_str(&why));
         why.n = n;
     }

@@ -44,7 +44,7 @@ static void reject_requests(struct proxy *p)
 {
     outbox_break(&p->traffic.out[ROW_C2S]);
     for (struct pending *q; (q = p->traffic.open[ROW_C2S].open.oldest) != NULL;)
-        answer_for_server(&p->traffic, q, server_cause_name(p->machine.cause),
+        answer_for_server(&p->traffic, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
                           buf_str(&p->start_error));
     relay_stop_reading(&p->relay[ROW_C2S]);
 }
@@ -90,8 +90,10 @@ static void end_session(struct proxy *p, bool gives_up)
     outbox_break(&p->traffic.out[ROW_C2S]);
     if (!unasked)
         final_answers_end_listens(&p->traffic);
-    final_answers_server_gone(&p->traffic, server_cause_name(p->machine.cause),
-                              why.failed ? "the server exited" : buf_str(&why), read);
+    final_answers_send(
+        &p->traffic, p->machine.cause == SERVER_CAUSE_STOPPED ? CALL_INTERRUPTED : CALL_SERVER_GONE,
+        server_cause_name(p->machine.cause), why.failed ? "the session ended" : buf_str(&why),
+        read);
     buf_close(&why);
     relay_stop_reading(&p->relay[ROW_C2S]);
     relay_stop_reading(&p->relay[ROW_S2C]);

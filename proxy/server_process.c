@@ -124,6 +124,11 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
     case SERVER_CAUSE_CLOSED:
         buf_printf(b, "the server %s closed its output before it answered", p->cfg->name);
         break;
+    case SERVER_CAUSE_STOPPED:
+        buf_printf(b, "%s ended the session before the server %s answered",
+                   p->machine.reason == SERVER_REASON_SIGNAL ? "a signal" : "the client",
+                   p->cfg->name);
+        break;
     case SERVER_CAUSE_EXIT:
         add_exit(p, b);
         break;

@@ -25,17 +25,20 @@ struct cell {
 
 #define CLIENT_CLOSED SERVER_REASON_CLIENT_CLOSED
 #define SIGNAL SERVER_REASON_SIGNAL
+#define STOPPED SERVER_CAUSE_STOPPED
 
 /* In every state but ENDED. */
 #define RECORD_FAILS                                                                               \
     [SERVER_EV_RECORD_FAILED] = {SERVER_ENDED, FINISH, 0, SERVER_REASON_RECORD_ERROR}
-/* The client ends the session. `to` and `with`: next state and actions if it awaits answers. */
-#define CLIENT_ENDS(to, with)                                                                      \
-    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, 0, CLIENT_CLOSED},           \
-                  [SERVER_EV_CLIENT_WAITS] = {to, with, 0, CLIENT_CLOSED},                         \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, 0,        \
+/* The client or a signal ends the session. `cause`: STOPPED, unless the server could not answer any more. */
+#define SESSION_ENDS(cause)                                                                        \
+    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},       \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause,    \
                                                     CLIENT_CLOSED},                                \
-                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, 0, SIGNAL}
+                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP, cause, SIGNAL}
+/* The same; a client that awaits answers leads to the state `to`. */
+#define CLIENT_ENDS(to, cause)                                                                     \
+    SESSION_ENDS(cause), [SERVER_EV_CLIENT_WAITS] = {to, 0, 0, CLIENT_CLOSED}
 /* The client ends the session while the process is being killed or has exited. */
 #define CLIENT_ENDS_WHILE_ENDING                                                                   \
     RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},              \
@@ -45,10 +48,10 @@ struct cell {
                   [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT, 0, SIGNAL}
 /* The client closed its output and awaits answers. KILL depends on the time: see must_kill_now(). */
 #define DRAIN_ENDS                                                                                 \
-    RECORD_FAILS, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP},                                  \
+    RECORD_FAILS, [SERVER_EV_ANSWERED] = {SERVER_STOPPING, STOP, STOPPED},                         \
                   [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},                              \
-                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP},          \
-                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL}
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_STOPPING, STOP_CLIENT | STOP, STOPPED}, \
+                  [SERVER_EV_SIGNAL] = {SERVER_STOPPING, STOP_CLIENT | STOP | KILL, STOPPED}
 #define KILL_HUNG(to)                                                                              \
     {                                                                                              \
         to, DISCONNECT | KILL, SERVER_CAUSE_HUNG                                                   \
@@ -76,13 +79,13 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                         [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                         [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
                         [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
-                        CLIENT_ENDS(SERVER_DRAINING, 0)},
+                        CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
     [SERVER_INPUT_CLOSED] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                              [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                              [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
                              [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
                              [SERVER_EV_TIMEOUT] = {SERVER_RUNNING},
-                             CLIENT_ENDS(SERVER_DRAINING, 0)},
+                             CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
     [SERVER_OUTPUT_CLOSED] = {[SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                               [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
                               [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
@@ -93,7 +96,9 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                          [SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
                          [SERVER_EV_HUNG] = KILL_HUNG(SERVER_STOPPING),
                          [SERVER_EV_SHUTDOWN_FAILED] = {SERVER_RUNNING},
-                         CLIENT_ENDS(SERVER_STOPPING, STOP)},
+                         SESSION_ENDS(STOPPED),
+                         [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, STOP, STOPPED,
+                                                     CLIENT_CLOSED}},
     [SERVER_DRAINING] = {DRAIN_ENDS},
     [SERVER_KILLED] = {[SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
                        [SERVER_EV_FINISHED_CLEAN] = {SERVER_BACKOFF, PREPARE_RESTART},
@@ -130,13 +135,13 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                              [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                              [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                              [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_KILLED),
-                             CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, 0)},
+                             CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, STOPPED)},
     [SERVER_INITIALIZING_INPUT_CLOSED] = {[SERVER_EV_INITIALIZED] = {SERVER_RUNNING, RESUME},
                                           [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
                                           [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                                           [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                                           [SERVER_EV_TIMEOUT] = {SERVER_INITIALIZING},
-                                          CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, 0)},
+                                          CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, STOPPED)},
     [SERVER_INITIALIZING_DRAINING] = {[SERVER_EV_INITIALIZED] = {SERVER_DRAINING, RESUME},
                                       [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
                                       [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_STOPPING),
@@ -197,6 +202,7 @@ static enum server_reason reason_of(enum server_cause cause)
     case SERVER_CAUSE_CHANGED:
         return SERVER_REASON_CHANGED;
     case SERVER_CAUSE_EXIT:
+    case SERVER_CAUSE_STOPPED: /* a reason was set with it */
         break;
     }
     return SERVER_REASON_EXITED;
@@ -387,7 +393,7 @@ const char *server_cause_name(enum server_cause cause)
     static const char *const names[] = {
         [SERVER_CAUSE_EXIT] = "server-exited",      [SERVER_CAUSE_START_FAILED] = "server-failed",
         [SERVER_CAUSE_HUNG] = "server-killed",      [SERVER_CAUSE_CLOSED] = "server-closed",
-        [SERVER_CAUSE_CHANGED] = "restart-changed",
+        [SERVER_CAUSE_CHANGED] = "restart-changed", [SERVER_CAUSE_STOPPED] = "interrupted",
     };
     return names[cause];
 }

@@ -95,6 +95,7 @@ enum server_cause {
     SERVER_CAUSE_HUNG,         /* killed: it hung */
     SERVER_CAUSE_CLOSED,       /* killed: it closed its output */
     SERVER_CAUSE_CHANGED,      /* killed: it answered initialize differently than before */
+    SERVER_CAUSE_STOPPED,      /* stopped: the client or a signal ended the session before */
 };
 
 /* Why the session ends. The first reason stays, except that RECORD_ERROR replaces it. */

@@ -85,6 +85,9 @@ static const struct {
                       "The server had not answered when the request's deadline passed."},
     [FIND_SERVER_GONE] = {"server-gone", SEVERITY_ERROR,
                           "The server exited, or closed its stdin, before it answered."},
+    [FIND_INTERRUPTED] = {"interrupted", SEVERITY_NOTE,
+                          "The session ended before the server answered, and not because of the "
+                          "server."},
 };
 
 const char *finding_name(enum finding f)

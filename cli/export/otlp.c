@@ -155,6 +155,8 @@ static void add_error_type(struct buf *b, const struct call *c)
         buf_adds(b, "timeout");
     else if (c->status == CALL_CANCELLED)
         buf_adds(b, "cancelled");
+    else if (c->status == CALL_INTERRUPTED)
+        buf_adds(b, "interrupted");
     else if (c->has_error_code)
         buf_int(b, c->error_code);
     else if (c->status != CALL_OK && c->status != CALL_OPEN)

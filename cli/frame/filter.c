@@ -69,7 +69,7 @@ bool filter_message(const struct filter *f, int64_t session_started_at_us,
 {
     return filter_time(f, session_started_at_us + m->t_us) &&
            filter_call(f, session_method(m), session_target(m)) &&
-           (!f->failed || m->action == ROW_REFUSED || session_failed(session_status(m)));
+           (!f->failed || m->action == ROW_REFUSED || call_status_failed(session_status(m)));
 }
 
 bool filter_takes(const struct filter *f, const struct query_session *s)

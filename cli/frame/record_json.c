@@ -60,6 +60,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     json_out_int(&j, "refused", v->summary.by_status[CALL_REFUSED]);
     json_out_int(&j, "cancelled", v->summary.by_status[CALL_CANCELLED]);
     json_out_int(&j, "server_gone", v->summary.by_status[CALL_SERVER_GONE]);
+    json_out_int(&j, "interrupted", v->summary.by_status[CALL_INTERRUPTED]);
     json_out_int(&j, "timeouts", v->summary.by_status[CALL_TIMEOUT]);
     json_out_int(&j, "open", v->summary.by_status[CALL_OPEN]);
     json_out_bool(&j, "tools_changed", v->summary.tools_changed);

@@ -149,17 +149,11 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
         buf_printf(b, " %lld", (long long)s->exit_status);
 }
 
-bool session_failed(enum call_status status)
-{
-    return status == CALL_TOOL_ERROR || status == CALL_ERROR || status == CALL_REFUSED ||
-           status == CALL_SERVER_GONE || status == CALL_TIMEOUT;
-}
-
 int64_t session_errors(const struct query_summary *s)
 {
     int64_t n = 0;
     for (int i = 0; i < CALL_UNKNOWN; i++)
-        n += session_failed((enum call_status)i) ? s->by_status[i] : 0;
+        n += call_status_failed((enum call_status)i) ? s->by_status[i] : 0;
     return n;
 }
 
@@ -176,6 +170,11 @@ struct slice session_method(const struct query_message *m)
 struct slice session_target(const struct query_message *m)
 {
     return session_is_answer(m) ? m->request_target : m->target;
+}
+
+enum out_style session_status_style(enum call_status status)
+{
+    return status == CALL_OK ? OUT_GREEN : call_status_failed(status) ? OUT_RED : OUT_YELLOW;
 }
 
 enum call_status session_status(const struct query_message *m)

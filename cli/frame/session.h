@@ -6,6 +6,7 @@
 #ifndef MI_CLI_FRAME_SESSION_H
 #define MI_CLI_FRAME_SESSION_H
 
+#include "cli/frame/out.h"
 #include "cli/settings/config.h"
 #include "vault/query/reader.h"
 
@@ -49,9 +50,7 @@ const char *session_state_name(enum session_state state); /* "ended", "live", "d
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
  * an end, the state. */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
-/* Whether a call with this status failed, was rejected or timed out. */
-bool session_failed(enum call_status status);
-/* The number of such calls. */
+/* The number of calls that failed: call_status_failed(). */
 int64_t session_errors(const struct query_summary *s);
 
 /* ---- a message ---- */
@@ -63,6 +62,8 @@ struct slice session_body(struct query *q, struct slice uid, const struct query_
 bool session_is_answer(const struct query_message *m); /* a result or an error */
 /* query_status() of an answer, CALL_REFUSED of a refused message, CALL_UNKNOWN of any other. */
 enum call_status session_status(const struct query_message *m);
+/* Green: ok; red: it failed; yellow: neither. */
+enum out_style session_status_style(enum call_status status);
 /* The method and target of a message or, for an answer, of its request. */
 struct slice session_method(const struct query_message *m);
 struct slice session_target(const struct query_message *m);

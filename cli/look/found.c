@@ -63,7 +63,7 @@ static void print_title(struct out *o, const struct found *f)
     out_style(o, OUT_PLAIN);
     out_printf(o, "  %s  ", out_arrow(o, to_server));
     if (status != CALL_UNKNOWN)
-        out_words(o, status == CALL_OK ? OUT_GREEN : OUT_RED, call_status_name(status));
+        out_words(o, session_status_style(status), call_status_name(status));
     else
         out_text(o, slice_of(row_kind_name(m->kind)));
     if (method.p != NULL) {

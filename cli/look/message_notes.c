@@ -11,7 +11,7 @@ const char *message_word(const struct query_message *m, enum out_style *ret_styl
     *ret_style = styles[m->kind];
     if (session_is_answer(m)) {
         enum call_status status = query_status(m);
-        *ret_style = status == CALL_OK ? OUT_GREEN : OUT_RED;
+        *ret_style = session_status_style(status);
         return call_status_name(status);
     }
     return m->kind == KIND_NOTIFICATION ? "notify" : row_kind_name(m->kind);
@@ -47,7 +47,7 @@ static void add_note(struct buf *b, const char *what, int64_t seq)
 static bool shows_origin(const struct query_message *m)
 {
     enum call_status status = session_status(m);
-    return status == CALL_SERVER_GONE || status == CALL_TIMEOUT;
+    return status == CALL_SERVER_GONE || status == CALL_INTERRUPTED || status == CALL_TIMEOUT;
 }
 
 void message_notes(struct buf *b, const struct query_message *m, bool unanswered)

@@ -14,7 +14,7 @@ static const char *const names[QUESTION_FIELDS] = {
     [QUESTION_METHOD] = "method", [QUESTION_STATUS] = "status", [QUESTION_KIND] = "kind",
 };
 static const char *const values[QUESTION_FIELDS] = {
-    [QUESTION_STATUS] = "ok|tool-error|error|refused|timeout|server-gone",
+    [QUESTION_STATUS] = "ok|tool-error|error|refused|timeout|server-gone|interrupted",
     [QUESTION_KIND] = "request|notification|result|error|batch|noise|stderr",
 };
 

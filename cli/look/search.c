@@ -24,7 +24,7 @@ static const char about[] =
     "used alone:\n"
     "  server:NAME  client:NAME  tool:NAME  method:NAME\n"
     "      a name or a glob, such as tool:send_*\n"
-    "  status:ok|tool-error|error|refused|timeout|server-gone\n"
+    "  status:ok|tool-error|error|refused|timeout|server-gone|interrupted\n"
     "      answers with this status\n"
     "  kind:request|notification|result|error|batch|noise|stderr\n"
     "The index is in Search/ of the vault, and is updated first.\n"

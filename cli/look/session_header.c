@@ -167,12 +167,11 @@ static void traffic_line(struct out *o, const struct query_summary *s)
     static const struct {
         enum call_status status;
         const char *text;
-        enum out_style style;
     } counts[] = {
-        {CALL_TOOL_ERROR, "tool-error", OUT_RED},     {CALL_ERROR, "error", OUT_RED},
-        {CALL_REFUSED, "refused", OUT_RED},           {CALL_SERVER_GONE, "server-gone", OUT_RED},
-        {CALL_TIMEOUT, "timeout", OUT_RED},           {CALL_CANCELLED, "cancelled", OUT_YELLOW},
-        {CALL_OPEN, "without an answer", OUT_YELLOW},
+        {CALL_TOOL_ERROR, "tool-error"},   {CALL_ERROR, "error"},
+        {CALL_REFUSED, "refused"},         {CALL_SERVER_GONE, "server-gone"},
+        {CALL_TIMEOUT, "timeout"},         {CALL_CANCELLED, "cancelled"},
+        {CALL_INTERRUPTED, "interrupted"}, {CALL_OPEN, "without an answer"},
     };
     char text[128];
     size_t at = FIELD;
@@ -194,7 +193,7 @@ static void traffic_line(struct out *o, const struct query_summary *s)
             out_end_line(o);
             field(o, "");
         }
-        out_words(o, counts[i].style, text);
+        out_words(o, session_status_style(counts[i].status), text);
         at = (wraps ? FIELD : at + 2) + strlen(text);
     }
     out_end_line(o);

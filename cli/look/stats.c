@@ -212,6 +212,7 @@ static void json_row(struct counting *c, const struct tally_group *g)
     json_out_int(&j, "errors", g->errors);
     json_out_int(&j, "timeouts", g->timeouts);
     json_out_int(&j, "cancelled", g->cancelled);
+    json_out_int(&j, "interrupted", g->interrupted);
     json_out_int(&j, "open", g->open);
     json_time(&j, "p50_us", tally_percentile(g, 50));
     json_time(&j, "p95_us", tally_percentile(g, 95));

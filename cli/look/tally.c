@@ -35,13 +35,14 @@ int tally_add(struct tally *t, struct slice key, const struct query_call *c, int
         t->group[t->n++] =
             (struct tally_group){.key = i, .first_at_us = at_us, .last_at_us = at_us};
     struct tally_group *g = &t->group[i];
-    bool answered =
-        c->status != CALL_OPEN && c->status != CALL_CANCELLED && c->status != CALL_REFUSED;
+    bool answered = c->status != CALL_OPEN && c->status != CALL_CANCELLED &&
+                    c->status != CALL_INTERRUPTED && c->status != CALL_REFUSED;
     g->calls++;
     g->open += c->status == CALL_OPEN;
     g->cancelled += c->status == CALL_CANCELLED;
+    g->interrupted += c->status == CALL_INTERRUPTED;
     g->timeouts += c->status == CALL_TIMEOUT;
-    g->errors += c->status == CALL_REFUSED || (answered && c->status != CALL_OK);
+    g->errors += call_status_failed(c->status);
     g->request_bytes += c->request_size;
     g->response_bytes += c->response_size;
     g->first_at_us = at_us < g->first_at_us ? at_us : g->first_at_us;

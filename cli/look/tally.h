@@ -13,7 +13,8 @@
 #define TALLY_BUCKETS 10 /* up to 1, 3, 10, 30, 100, 300 ms, 1, 3, 10 s, and longer */
 
 struct tally_group {
-    int64_t calls, errors, timeouts, cancelled, open; /* errors: timeouts are included */
+    int64_t calls, errors, timeouts, cancelled, interrupted,
+        open; /* errors: timeouts are included */
     int64_t request_bytes, response_bytes;
     int64_t first_at_us, last_at_us; /* start of the first and of the last call */
     int64_t bucket[TALLY_BUCKETS];

@@ -225,10 +225,12 @@ static void answer_and_close(struct traffic *t, struct pending *p, int code, con
     request_close(t, ROW_C2S, p);
 }
 
-void answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why)
+void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
+                       const char *cause, const char *why)
 {
     answer_and_close(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
-                     CALL_SERVER_GONE, FINDING(FIND_SERVER_GONE));
+                     status,
+                     FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE));
 }
 
 void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,

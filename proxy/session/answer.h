@@ -26,8 +26,10 @@ void answer_reject_answer(struct traffic *t, struct message *x, struct pending *
 /* Sends an error with this id (JSON text; {NULL, 0}: null); no pending request is closed. */
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
                   const char *why, const char *cause);
-/* Answers a pending request of the client with an error because the server cannot; closes the request. */
-void answer_for_server(struct traffic *t, struct pending *p, const char *cause, const char *why);
+/* Answers a pending request of the client with an error because the server cannot; closes the request. The status is
+ * CALL_SERVER_GONE, or CALL_INTERRUPTED if that is not the server's fault. */
+void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
+                       const char *cause, const char *why);
 /* The deadline of a pending request has passed; it is abandoned. */
 void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
                     const char *why);

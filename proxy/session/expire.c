@@ -64,7 +64,7 @@ static void answer_others(struct traffic *t, const char *name)
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
         if (!(p->flags & METHOD_LISTENS))
-            answer_for_server(t, p, "server-killed",
+            answer_for_server(t, p, CALL_SERVER_GONE, "server-killed",
                               why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);

@@ -5,7 +5,8 @@
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 
-void final_answers_server_gone(struct traffic *t, const char *cause, const char *why, uint64_t read)
+void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
+                        const char *why, uint64_t read)
 {
     struct buf text = {0};
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
@@ -13,7 +14,7 @@ void final_answers_server_gone(struct traffic *t, const char *cause, const char 
         buf_adds(&text, why);
         buf_adds(&text, request_reached_server(p, read) ? "; this call may have run"
                                                         : "; this call did not reach it");
-        answer_for_server(t, p, cause, text.failed ? why : buf_str(&text));
+        answer_for_server(t, p, status, cause, text.failed ? why : buf_str(&text));
     }
     buf_close(&text);
 }
@@ -82,5 +83,5 @@ void final_answers_drop_unrecorded(struct traffic *t, const char *cause, const c
 void final_answers_record_failed(struct traffic *t, const char *cause, const char *why)
 {
     while (t->open[ROW_C2S].open.oldest != NULL)
-        answer_for_server(t, t->open[ROW_C2S].open.oldest, cause, why);
+        answer_for_server(t, t->open[ROW_C2S].open.oldest, CALL_INTERRUPTED, cause, why);
 }

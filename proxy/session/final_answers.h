@@ -4,10 +4,11 @@
 
 #include "proxy/session/state.h"
 
-/* The server cannot answer any more: each pending request of the client gets an error. `cause` is a stable word, `why`
- * a sentence. The error adds whether the call may have run; `read`: bytes of the outbox that the server has read. */
-void final_answers_server_gone(struct traffic *t, const char *cause, const char *why,
-                               uint64_t read);
+/* The server cannot answer any more: each pending request of the client gets an error. status: that of
+ * answer_for_server(). `cause` is a stable word, `why` a sentence. The error adds whether the call may have run;
+ * `read`: bytes of the outbox that the server has read. */
+void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
+                        const char *why, uint64_t read);
 /* The client ends the session: each of its subscriptions gets the result that ends it. */
 void final_answers_end_listens(struct traffic *t);
 /* Recording has failed for good: messages staged for the client, which are not recorded, are dropped. Requests whose

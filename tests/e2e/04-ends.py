@@ -501,7 +501,7 @@ def _(t):
     eq(p.client.recv_json(), listened("l"), "the end of the listen")
     eq(p.client.recv_json()["error"]["code"], -32000, "the call")
     eq(p.wait(), 128 + signal.SIGTERM, "exit status")
-    eq(t.rows("SELECT status FROM invocations ORDER BY request_seq"), [(b"ok",), (b"server-gone",)], "in the record")
+    eq(t.rows("SELECT status FROM invocations ORDER BY request_seq"), [(b"ok",), (b"interrupted",)], "in the record")
 
 
 @case("shutdown and the end of stdin end the session, whether or not shutdown is answered")

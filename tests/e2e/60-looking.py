@@ -248,13 +248,13 @@ def _(t):
     row["redact_rules"] = json.loads(row["redact_rules"])
     eq({k: s[k] for k in row}, row, "columns")
     eq(set(s) - set(row), {"type", "state", "duration_us", "messages", "calls", "ok", "tool_errors", "errors", "refused",
-                           "cancelled", "server_gone", "timeouts", "open", "tools_changed",
+                           "cancelled", "server_gone", "interrupted", "timeouts", "open", "tools_changed",
                            "unfinished"}, "other members")
     eq(s["duration_us"], row["ended_at_us"] - row["started_at_us"], "duration")
     eq((s["type"], s["state"], s["messages"], s["calls"]), ("session", "ended", n, sum(calls.values())), "counts")
     eq({k.decode().replace("-", "_").replace("tool_error", "tool_errors") if k != b"error" else "errors": v
         for k, v in calls.items()},
-       {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "timeouts", "open") if s[k]}, "statuses")
+       {k: s[k] for k in ("ok", "tool_errors", "errors", "refused", "cancelled", "server_gone", "interrupted", "timeouts", "open") if s[k]}, "statuses")
 
 
 @case("sessions: a reused process id is not a live session")

@@ -456,7 +456,7 @@ ELSEWHERE = {
     "duplicate-envelope-key": "02-checks", "call-and-answer": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
     "null-beside-answer": "02-checks", "result-not-object": "02-checks", "no-newline": "02-checks", "unfinished-line": "02-checks",
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
-    "body-lost": "test_writer", "server-gone": "22-crash", "timeout": "21-slow", "tool-changed": "82-drift",
+    "body-lost": "test_writer", "server-gone": "22-crash", "interrupted": "17-interrupted", "timeout": "21-slow", "tool-changed": "82-drift",
 }
 
 

@@ -26,6 +26,8 @@ enum call_status query_status(const struct query_message *m)
         return CALL_CANCELLED;
     if (ours && query_has_finding(m, "server-gone"))
         return CALL_SERVER_GONE;
+    if (ours && query_has_finding(m, "interrupted"))
+        return CALL_INTERRUPTED;
     if (ours && query_has_finding(m, "timeout"))
         return CALL_TIMEOUT;
     if (m->kind == KIND_ERROR)

@@ -75,47 +75,20 @@ static const char version_1[] =
     " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
     "PRAGMA user_version = 1;";
 
-/* The view `invocations` excludes requests of the interposer, and has the status `timeout`. New: the table `running`
- * (vault/store/running.h) and the redaction rules of a session (redact/sanitizer.h). */
-static const char version_2[] =
-    "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
-    "DROP VIEW invocations;"
-    "CREATE VIEW invocations AS"
-    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
-    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
-    " q.method AS method, q.target AS target,"
-    " CASE WHEN q.action = 'refused' THEN 'refused'"
-    " WHEN c.kind = 'notification' THEN 'cancelled'"
-    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
-    " WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'"
-    " WHEN c.kind = 'error' THEN 'error'"
-    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
-    " ELSE 'ok' END AS status,"
-    " c.error_code AS error_code,"
-    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
-    " q.size AS request_size,"
-    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
-    " FROM closings c"
-    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
-    " JOIN sessions s ON s.id = c.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
-    " UNION ALL"
-    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
-    " s.started_at_us + q.t_us, NULL, q.size, NULL"
-    " FROM messages q JOIN sessions s ON s.id = q.session_id"
-    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
-    " AND q.action = 'forwarded'"
-    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);"
-    "CREATE TABLE running ("
-    " session_id INTEGER PRIMARY KEY,"
-    " boot TEXT NOT NULL,"
-    " pid_namespace INTEGER,"
-    " pid INTEGER NOT NULL, pid_start INTEGER,"
-    " client_pid INTEGER, client_start INTEGER,"
-    " server_pid INTEGER, server_start INTEGER,"
-    " server_group INTEGER, server_session INTEGER"
-    ") STRICT;"
-    "PRAGMA user_version = 2;";
+/* New: the table `running` (vault/store/running.h) and the redaction rules of a session (redact/sanitizer.h). The view
+ * `invocations` excludes requests of the interposer, and has the status `timeout`: it is among the additions. */
+static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TEXT;"
+                                "DROP VIEW invocations;"
+                                "CREATE TABLE running ("
+                                " session_id INTEGER PRIMARY KEY,"
+                                " boot TEXT NOT NULL,"
+                                " pid_namespace INTEGER,"
+                                " pid INTEGER NOT NULL, pid_start INTEGER,"
+                                " client_pid INTEGER, client_start INTEGER,"
+                                " server_pid INTEGER, server_start INTEGER,"
+                                " server_group INTEGER, server_session INTEGER"
+                                ") STRICT;"
+                                "PRAGMA user_version = 2;";
 
 /* steps[N] upgrades version N to N + 1 */
 static const char *const steps[SCHEMA_VERSION] = {version_1, version_2};
@@ -140,21 +113,59 @@ static const char journals[] = "CREATE TABLE IF NOT EXISTS journals ("
                                " position INTEGER NOT NULL"
                                ") STRICT;";
 
+/* The view of version 2, with the status `interrupted`, which the first vaults of this version do not have. */
+static const char invocations[] =
+    "DROP VIEW IF EXISTS invocations;"
+    "CREATE VIEW invocations AS"
+    " SELECT q.session_id AS session_id, q.seq AS request_seq,"
+    " CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,"
+    " q.method AS method, q.target AS target,"
+    " CASE WHEN q.action = 'refused' THEN 'refused'"
+    " WHEN c.kind = 'notification' THEN 'cancelled'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%interrupted%' THEN 'interrupted'"
+    " WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'"
+    " WHEN c.kind = 'error' THEN 'error'"
+    " WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'"
+    " ELSE 'ok' END AS status,"
+    " c.error_code AS error_code,"
+    " s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,"
+    " q.size AS request_size,"
+    " CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size"
+    " FROM closings c"
+    " JOIN messages q ON q.id = (c.session_id << 36) + c.request_seq"
+    " JOIN sessions s ON s.id = c.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " UNION ALL"
+    " SELECT q.session_id, q.seq, NULL, q.method, q.target, 'open', NULL,"
+    " s.started_at_us + q.t_us, NULL, q.size, NULL"
+    " FROM messages q JOIN sessions s ON s.id = q.session_id"
+    " WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'"
+    " AND q.action = 'forwarded'"
+    " AND q.id NOT IN (SELECT (session_id << 36) + request_seq FROM closings);";
+
+/* An addition is missing if the object `name` does not exist or its SQL does not contain `word`. A later program adds
+ * to an object, and never takes a word away: otherwise this program would undo it. */
 static const struct {
-    const char *table, *create;
+    const char *name, *word, *create;
 } additions[] = {
-    {"escalations", escalations},
-    {"journals", journals},
+    {"escalations", "", escalations},
+    {"journals", "", journals},
+    {"invocations", "'interrupted'", invocations},
 };
 
-int schema_has_table(sqlite3 *db, const char *table, bool *ret)
+/* Whether a row of sqlite_schema has this type or any (NULL), this name, and SQL that contains the word. */
+static int has_object(sqlite3 *db, const char *type, const char *name, const char *word, bool *ret)
 {
-    static const char sql[] =
-        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE";
+    static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = ifnull(?1, type)"
+                              " AND name = ?2 COLLATE NOCASE AND instr(sql, ?3) > 0";
     sqlite3_stmt *q;
     if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
         return MI_ESTORE;
-    connect_bind(q, 1, slice_of(table));
+    if (type != NULL)
+        connect_bind(q, 1, slice_of(type));
+    connect_bind(q, 2, slice_of(name));
+    connect_bind(q, 3, slice_of(word));
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
@@ -163,13 +174,33 @@ int schema_has_table(sqlite3 *db, const char *table, bool *ret)
     return 0;
 }
 
+int schema_has_table(sqlite3 *db, const char *table, bool *ret)
+{
+    return has_object(db, "table", table, "", ret);
+}
+
+static int has_addition(sqlite3 *db, size_t i, bool *ret)
+{
+    return has_object(db, NULL, additions[i].name, additions[i].word, ret);
+}
+
 static int has_additions(sqlite3 *db, bool *ret)
 {
     bool all = true;
     for (size_t i = 0; all && i < MI_COUNT(additions); i++)
-        if (schema_has_table(db, additions[i].table, &all) < 0)
+        if (has_addition(db, i, &all) < 0)
             return MI_ESTORE;
     *ret = all;
+    return 0;
+}
+
+static int add(sqlite3 *db, size_t i)
+{
+    bool has;
+    if (has_addition(db, i, &has) < 0)
+        return MI_ESTORE;
+    if (!has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
     return 0;
 }
 
@@ -205,8 +236,7 @@ int schema_ready(sqlite3 *db)
         if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
             st = MI_ESTORE;
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
-        if (sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
-            st = MI_ESTORE;
+        st = add(db, i);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     if (!sqlite3_get_autocommit(db)) /* the first error is reported */

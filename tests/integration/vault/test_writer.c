@@ -512,6 +512,30 @@ static void test_writer_vault_of_a_newer_program_is_rejected(void **state)
     }
 }
 
+#define HAS_INTERRUPTED                                                                            \
+    "SELECT count(*) FROM sqlite_schema WHERE name = 'invocations' AND sql LIKE "                  \
+    "'%''interrupted''%'"
+
+/* A later program may know more statuses: this one does not put its own view in place of that one. */
+static void test_writer_view_of_a_later_program_stays(void **state)
+{
+    struct fixture *f = *state;
+    open_store(f, false);
+    close_store(f);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(temp_path(&f->t, "vault/interposer.db"), &db), SQLITE_OK);
+    sql_run(db, "DROP VIEW invocations; DROP TABLE journals;"
+                "CREATE VIEW invocations AS SELECT 'interrupted' AS a, 'later' AS b");
+    open_store(f, false);
+    assert_string_equal(ask(&f->t, "SELECT b FROM invocations"), "later");
+    assert_int_equal(sql_number(db, "SELECT count(*) FROM journals"), 0);
+    close_store(f);
+    sql_run(db, "DROP VIEW invocations");
+    open_store(f, false);
+    assert_int_equal(sql_number(db, HAS_INTERRUPTED), 1);
+    sqlite3_close(db);
+}
+
 /* A proxy of the older version may be running: its connection and prepared statements must still work. */
 static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **state)
 {
@@ -520,7 +544,7 @@ static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **sta
                                            "tests/support/vault-2.sql"};
     for (size_t i = 0; i < MI_COUNT(fixtures); i++) {
         sqlite3 *old;
-        sqlite3_stmt *insert;
+        sqlite3_stmt *insert, *calls;
         assert_int_equal(mkdir(f->t.vault, 0700), 0);
         assert_int_equal(sqlite3_open(temp_path(&f->t, "vault/interposer.db"), &old), SQLITE_OK);
         char *sql = slurp(fixtures[i], NULL);
@@ -533,11 +557,16 @@ static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **sta
                                             " VALUES (1, 1, 'gap')",
                                             -1, &insert, NULL),
                          SQLITE_OK);
+        assert_int_equal(
+            sqlite3_prepare_v2(old, "SELECT status FROM invocations", -1, &calls, NULL), SQLITE_OK);
         open_store(f, false);
         assert_string_equal(ask(&f->t, "PRAGMA user_version"), "2");
         assert_int_equal(sql_number(old, "SELECT count(*) FROM sessions"), sessions);
         assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
         sqlite3_finalize(insert);
+        assert_int_equal(sqlite3_step(calls), SQLITE_ROW);
+        sqlite3_finalize(calls);
+        assert_int_equal(sql_number(old, HAS_INTERRUPTED), 1);
         assert_int_equal(sql_number(old, "SELECT count(*) FROM events WHERE kind = 'gap'"), 1);
         assert_int_equal(sql_number(old, "SELECT count(*) FROM invocations"), 2);
         assert_int_equal(sql_number(old, "SELECT count(*) FROM escalations"), 0);
@@ -813,6 +842,7 @@ int main(void)
         T(test_writer_keeps_its_lock_when_another_one_is_opened),
         T(test_writer_vault_of_a_newer_program_is_rejected),
         T(test_writer_old_vaults_are_upgraded_while_they_are_in_use),
+        T(test_writer_view_of_a_later_program_stays),
         T(test_writer_log_that_is_a_link_is_not_followed),
         T(test_writer_waits_for_a_held_lock_for_the_given_time),
         T(test_writer_gets_a_lock_that_is_released_in_time),

@@ -24,8 +24,9 @@ static void test_tally_counts_each_status(void **state)
     assert_int_equal(g->errors, 5); /* tool-error, error, refused, server-gone, timeout */
     assert_int_equal(g->timeouts, 1);
     assert_int_equal(g->cancelled, 1);
+    assert_int_equal(g->interrupted, 1);
     assert_int_equal(g->open, 1);
-    assert_int_equal(g->took_n, 5); /* all but refused, cancelled, open */
+    assert_int_equal(g->took_n, 5); /* all but refused, cancelled, interrupted, open */
     assert_int_equal(g->bucket[2], 5);
     assert_int_equal(g->request_bytes, 10 * CALL_UNKNOWN);
     assert_int_equal(g->first_at_us, 50 - CALL_UNKNOWN + 1);

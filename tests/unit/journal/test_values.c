@@ -38,12 +38,26 @@ static void test_values_each_message_kind_has_its_stored_word(void **state)
     assert_string_equal(row_kind_name(row_kind_of(RPC_BATCH)), "batch");
 }
 
+static void test_values_status_failed_unless_it_is_ok_or_nobody_waited(void **state)
+{
+    (void)state;
+    static const enum call_status others[] = {CALL_OK,   CALL_CANCELLED, CALL_INTERRUPTED,
+                                              CALL_OPEN, CALL_UNKNOWN};
+    for (size_t i = 0; i < MI_COUNT(others); i++)
+        assert_false(call_status_failed(others[i]));
+    size_t failed = 0;
+    for (int s = 0; s <= CALL_UNKNOWN; s++)
+        failed += call_status_failed((enum call_status)s);
+    assert_int_equal(failed, CALL_UNKNOWN + 1 - MI_COUNT(others));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_each_stored_word_is_read_as_its_value),
         cmocka_unit_test(test_values_unknown_words_are_read_as_unknown),
         cmocka_unit_test(test_values_each_message_kind_has_its_stored_word),
+        cmocka_unit_test(test_values_status_failed_unless_it_is_ok_or_nobody_waited),
     };
     return cmocka_run_group_tests_name("values", tests, NULL, NULL);
 }

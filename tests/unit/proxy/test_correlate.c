@@ -109,7 +109,7 @@ static void test_final_answers_say_which_calls_reached_the_server(void **state)
     traffic_turn(f);
     (void)expire_next_us(&f->traffic);
     traffic_say(f, "C " ASK("9", "tools/call")); /* not written */
-    final_answers_server_gone(&f->traffic, "server-exited", "it ended", read);
+    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "it ended", read);
     traffic_turn(f);
     const char *got = buf_str(&f->got[ROW_S2C]);
     assert_non_null(strstr(got,

@@ -25,9 +25,9 @@ static void test_final_answers_reach_every_pending_request(void **state)
     traffic_say(f, "S " PING("5"));
     traffic_turn(f);
     buf_clear(&f->got[ROW_S2C]);
-    final_answers_server_gone(&f->traffic, "server-exited", "the server srv exited with status 1",
-                              0);
-    final_answers_server_gone(&f->traffic, "server-exited", "once is enough", 0);
+    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited",
+                       "the server srv exited with status 1", 0);
+    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "once is enough", 0);
     traffic_say(f, "S " OK("1"));
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
@@ -38,6 +38,23 @@ static void test_final_answers_reach_every_pending_request(void **state)
                                             "7 s2c* error forwarded 'm' - - 4 -31000 - server-gone;"
                                             "8 s2c result swallowed 1 - - - - - unknown-answer"));
     assert_string_equal(fake_invocations(&f->journal), "1|server-gone;2|cancelled;4|server-gone");
+    traffic_end(f);
+}
+
+/* The error is the same, the server is not to blame. */
+static void test_final_answers_interrupt_calls_when_the_session_ends(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " CALL("1", "a"));
+    final_answers_send(&f->traffic, CALL_INTERRUPTED, "interrupted", "a signal", 0);
+    traffic_say(f, "C " CALL("2", "a"));
+    final_answers_record_failed(&f->traffic, "record-error", "cannot record");
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), "<1 -32000 interrupted><2 -32000 record-error>");
+    assert_string_equal(fake_select(&f->journal, "rpc_id finding", is_ours, 0),
+                        "1|interrupted;2|interrupted");
+    assert_string_equal(fake_invocations(&f->journal), "1|interrupted;3|interrupted");
     traffic_end(f);
 }
 
@@ -60,8 +77,8 @@ static void test_final_answers_end_subscriptions_with_a_result(void **state)
     traffic_say(f, "C " CANCEL("4"));
     traffic_turn(f);
     final_answers_end_listens(&f->traffic);
-    final_answers_server_gone(&f->traffic, "server-exited", "the server srv exited with status 0",
-                              0);
+    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited",
+                       "the server srv exited with status 0", 0);
     traffic_turn(f);
     assert_string_equal(traffic_got(f, ROW_S2C),
                         LISTENED("1") "|" LISTENED("'s'") "|<2 -32000 server-exited>");
@@ -237,6 +254,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_final_answers_reach_every_pending_request),
+        T(test_final_answers_interrupt_calls_when_the_session_ends),
         T(test_final_answers_end_subscriptions_with_a_result),
         T(test_traffic_server_with_closed_stdin_gets_no_requests),
         T(test_final_answers_replace_unrecorded_messages),
