@@ -284,6 +284,7 @@ static inline enum call_status fake_status(const struct row *q, const struct row
     return q->action == ROW_REFUSED                          ? CALL_REFUSED
            : c->kind == KIND_NOTIFICATION                    ? CALL_CANCELLED
            : ours && c->findings & FINDING(FIND_SERVER_GONE) ? CALL_SERVER_GONE
+           : ours && c->findings & FINDING(FIND_INTERRUPTED) ? CALL_INTERRUPTED
            : ours && c->findings & FINDING(FIND_TIMEOUT)     ? CALL_TIMEOUT
            : c->kind == KIND_ERROR                           ? CALL_ERROR
            : c->findings & FINDING(FIND_TOOL_ERROR)          ? CALL_TOOL_ERROR

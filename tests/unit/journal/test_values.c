@@ -41,8 +41,8 @@ static void test_values_each_message_kind_has_its_stored_word(void **state)
 static void test_values_status_failed_unless_it_is_ok_or_nobody_waited(void **state)
 {
     (void)state;
-    static const enum call_status others[] = {CALL_OK,   CALL_CANCELLED, CALL_INTERRUPTED,
-                                              CALL_OPEN, CALL_UNKNOWN};
+    static const enum call_status others[] = {CALL_OK, CALL_CANCELLED, CALL_INTERRUPTED, CALL_OPEN,
+                                              CALL_UNKNOWN};
     for (size_t i = 0; i < MI_COUNT(others); i++)
         assert_false(call_status_failed(others[i]));
     size_t failed = 0;
