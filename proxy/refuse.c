@@ -86,7 +86,9 @@ void proxy_refuse(const char *why)
     while (!done && await(STDIN_FILENO, POLLIN, until_us)) {
         size_t room;
         char *to = line_room(&r, &room);
-        ssize_t n = to != NULL ? read(STDIN_FILENO, to, room) : 0;
+        if (to == NULL)
+            break; /* out of memory: there is none for an answer either */
+        ssize_t n = read(STDIN_FILENO, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         line_filled(&r, n > 0 ? (size_t)n : 0);
