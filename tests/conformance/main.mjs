@@ -14,7 +14,7 @@ const interposer = resolve(process.env.MCP_INTERPOSER ?? "../../build/mcp-interp
 const slowness = process.env.TEST_UNDER ? 4 : 1;
 const PASS_MS = 450_000 * slowness; // all scenarios once
 const END_MS = 60_000 * slowness; // for processes to start and to end
-const IDLE_MS = 5_000; // then the bridge ends a session that no client holds; these clients do not say that they go
+const IDLE_MS = 10_000; // then the bridge ends a session that no client holds; these clients do not say that they go
 
 // supergateway does not look at the Host header: no server passes this behind it.
 const BRIDGE_FAILS = "dns-rebinding-protection";

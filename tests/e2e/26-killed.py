@@ -4,7 +4,7 @@ import json
 
 import lib
 from lib import case, check, eq
-from misbehave import Event, Play, Received, Started, T, Wait, handshake, ms, none_left, tool
+from misbehave import GRACE, Event, Play, Received, Started, T, Wait, handshake, ms, none_left, tool
 
 STUBBORN = "ignore:15 fork:group freeze"
 
@@ -33,7 +33,7 @@ for name, (options, play) in STEPS.items():
     @case(f"killed when {name}: no process is left, and the record is intact")
     def _(t, options=options, play=play, name=name):
         server = ["initialize@2+=freeze"] if "handshake" in name else []
-        s = Play(t, options, server, None, {}, 20, {})
+        s = Play(t, options, server, None, {}, GRACE, {})
         for step in [*handshake(), *play]:
             if isinstance(step, bytes):
                 s.send(step)
@@ -48,4 +48,4 @@ for name, (options, play) in STEPS.items():
                   f"the answer to {id!r} is not in the record")
 
 
-lib.main(at_once=4)
+lib.main(at_once=8)

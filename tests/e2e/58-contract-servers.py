@@ -13,7 +13,7 @@ from lib import case, check, eq
 
 def passes(t, name, *command):
     done = subprocess.run([sys.executable, FOLDER / f"{name}.py", *(str(x) for x in command)],
-                          env=t.environ({"CONTRACT_SLOW": str(lib.PATIENCE)}),
+                          env=t.environ({"CONTRACT_SLOW": str(2 * lib.PATIENCE)}),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.PATIENCE)
     eq(done.returncode, 0, f"{name}: {done.stderr.decode()}")
     return done.stderr.decode()
