@@ -42,12 +42,12 @@ def interrupted(t, words):
     eq(t.run("check", "--vault", t.vault).returncode, 0, "check: no error")
     eq([(x["finding"], x["severity"]) for x in json.loads(t.run("check", "--vault", t.vault, "--format", "json").stdout)
         ["recordings"][0]["findings"]], [("interrupted", "note")], "check")
-    csv = t.run("export", "--vault", t.vault, "-f", "csv").stdout.decode()
+    csv = t.run("export", "--vault", t.vault, "--format", "csv").stdout.decode()
     check(",interrupted," in csv and "server-gone" not in csv, csv)
-    otlp = t.run("export", "--vault", t.vault, "-f", "otlp").stdout.decode()
+    otlp = t.run("export", "--vault", t.vault, "--format", "otlp").stdout.decode()
     check('"error.type","value":{"stringValue":"interrupted"}' in otlp, otlp)
     for format in ("markdown", "html"):
-        text = t.run("export", "--vault", t.vault, "-f", format).stdout.decode()
+        text = t.run("export", "--vault", t.vault, "--format", format).stdout.decode()
         check("interrupted" in text and "server-gone" not in text, f"{format}")
 
 
