@@ -1,8 +1,9 @@
-/* base64.c - strings of base64: binary data, which is not searched, and text, by its MIME type. */
+/* base64.c - strings of base64: binary data, which is not searched, and text, which is. */
 #include "redact/read.h"
 #include "redact/walk.h"
 
 #define BASE64_MIN 1024 /* longer strings of base64 are not tokens */
+#define TEXT_LOOK 1024  /* bytes of base64 that show whether it is text */
 
 static const char base64[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
@@ -73,15 +74,42 @@ static void encode(struct slice s, bool url, bool padded, struct buf *b)
     }
 }
 
-void redact_blob(struct redact *r, struct slice s, int level)
+/* Control characters other than white space, backspace, the end of a DOS file, and that of colours. Nearly every binary
+ * format has some in its first bytes. */
+static bool is_binary(unsigned char c)
+{
+    return (c < 0x20 && !(c >= '\b' && c <= '\r') && c != 0x1A && c != 0x1B) || c == 0x7F;
+}
+
+bool redact_blob_text(struct slice raw)
+{
+    unsigned held = 0, bits = 0;
+    size_t n = size_min(raw.n, TEXT_LOOK);
+    for (size_t i = 0; i < n; i++) {
+        char c = raw.p[i];
+        if (c == '\\' && i + 1 < n)
+            c = raw.p[++i] == '/' ? '/' : '\n'; /* \/, or the end of a line: \n, \r */
+        unsigned v = (unsigned char)base64[(unsigned char)c];
+        if (v == 0 && c != '=' && !read_is_space(c))
+            return false;
+        if (v == 0)
+            continue;
+        held = held << 6 | (v - 1);
+        bits += 6;
+        if (bits >= 8 && is_binary((unsigned char)(held >> (bits -= 8) & 0xFF)))
+            return false;
+    }
+    return raw.n >= 4;
+}
+
+bool redact_blob(struct redact *r, struct slice s, int level)
 {
     struct buf bytes = {0}, clean = {0}, again = {0};
     size_t first = r->edit_n;
     if (!decode(s, &bytes)) {
         r->failed |= bytes.failed;
-        redact_shapes(r, s);
         buf_close(&bytes);
-        return;
+        return false;
     }
     redact_plain(r, buf_slice(&bytes), level);
     if (r->edit_n > first) {
@@ -96,4 +124,5 @@ void redact_blob(struct redact *r, struct slice s, int level)
     buf_close(&bytes);
     buf_close(&clean);
     buf_close(&again);
+    return r->edit_n > first || s.n >= BASE64_MIN;
 }

@@ -42,9 +42,9 @@ enum role place_role(struct slice key)
     case 7:
         return same(key, "varname") ? ROLE_NAME : ROLE_NONE;
     case 8:
-        return same(key, "mimetype") ? ROLE_MIME : same(key, "variable") ? ROLE_NAME : ROLE_NONE;
+        return same(key, "variable") ? ROLE_NAME : ROLE_NONE;
     case 9:
-        return same(key, "mime_type") ? ROLE_MIME : same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
+        return same(key, "parameter") ? ROLE_NAME : ROLE_NONE;
     case 10:
         return same(key, "headername") ? ROLE_NAME : ROLE_NONE;
     default:
@@ -189,19 +189,4 @@ bool place_is_schema_value(struct slice key)
 {
     static const char *const words[] = {"default", "const", "example", "examples", NULL};
     return place_is_one_of(key, words);
-}
-
-bool place_is_text_type(struct slice mime)
-{
-    static const char *const parts[] = {"json",       "xml",  "yaml",  "toml",
-                                        "javascript", "x-sh", "x-pem", "urlencoded",
-                                        "graphql",    "sql",  "x-env", NULL};
-    if (slice_begins(mime, "text\\/") || slice_begins(mime, "text/"))
-        return true;
-    if (mime.n > 200 || !slice_begins(mime, "application"))
-        return false;
-    for (size_t i = 0; parts[i] != NULL; i++)
-        if (memmem(mime.p, mime.n, parts[i], strlen(parts[i])) != NULL)
-            return true;
-    return false;
 }

@@ -8,7 +8,7 @@
 #include "redact/walk.h"
 
 /* The role of a member in its object. */
-enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_MIME, ROLE_BLOB, ROLE_KEPT };
+enum role { ROLE_NONE, ROLE_NAME, ROLE_VALUE, ROLE_BLOB, ROLE_KEPT };
 
 /* All keys are unescaped. */
 enum role place_role(struct slice key); /* never ROLE_KEPT */
@@ -21,8 +21,6 @@ enum zone place_zone(enum zone zone, struct slice key);
 bool place_is_schema(const char *at, const char *end, bool among_properties);
 /* Does this keyword of a schema contain a value: default, const, examples? */
 bool place_is_schema_value(struct slice key);
-/* Is this MIME type (raw) a text type? */
-bool place_is_text_type(struct slice mime);
 
 bool place_is_one_of(struct slice s, const char *const *words); /* ended by NULL */
 

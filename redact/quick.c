@@ -45,9 +45,7 @@ static bool string_may_matter(const struct redact *r, struct slice raw, bool esc
     if (raw.n == 0)
         return false;
     char c = raw.p[0];
-    return c == '-' || is_assignment(r, raw) ||
-           (escapes && (c == '{' || c == '[' || c == '\\' || read_is_space(c)) &&
-            redact_maybe_key(r, raw));
+    return c == '-' || is_assignment(r, raw) || (escapes && redact_maybe_json(r, raw));
 }
 
 /* Looks at each string. A key is followed by a colon; a string that is followed by something else that does not belong

@@ -4,7 +4,7 @@
  *           (shape/find.h); in a call's arguments, the rest of sensitive content after REDACT_CONTENT_HEAD characters.
  *           A secret becomes `[redacted:RULE]`; truncated content ends with `… [+N chars]`.
  * Input     JSON, JSON inside strings, text inside JSON, `KEY=value`, headers, forms, command lines, log lines,
- *           base64 with a text MIME type.
+ *           base64 of text in `blob` and `data`.
  * Keeps     protocol fields that look secret but are not (docs/sanitizer.md), booleans, null, and declarations in
  *           JSON Schemas.
  * Output    valid JSON stays valid JSON; bytes outside replacements are unchanged. The same input and rules give the
@@ -21,7 +21,7 @@
 #include "base/buf.h"
 
 /* Increased whenever a change makes the sanitizer replace or truncate something else. */
-#define REDACT_VERSION 1
+#define REDACT_VERSION 2
 
 #define REDACT_CONTENT_HEAD 50 /* characters of sensitive content that are kept */
 #define REDACT_MARK_MAX 80     /* bytes of a mark `[redacted:RULE]` */

@@ -2,6 +2,7 @@
 #include "redact/walk.h"
 
 #include "base/text.h"
+#include "redact/place.h"
 #include "redact/read.h"
 #include "redact/shape/table.h"
 #include "wire/json/text.h"
@@ -10,6 +11,7 @@
 
 #define JSON_TRIES 16      /* invalid `{` in a text after which no more JSON is searched */
 #define WORD_MAX 64        /* bytes of a name in text */
+#define KEY_LOOK 256       /* bytes of a string in which NAME= is searched, as in walk.c */
 #define LOOK_AHEAD 1024    /* bytes after a string that are searched with it */
 #define TRUNCATED_LOOK 512 /* bytes of truncated content that need no other round */
 /* Only the head of longer content is usually searched. */
@@ -55,46 +57,110 @@ static bool looks_json(struct slice s, bool escaped)
            ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }
 
+/* Does an object with a member begin here? `escaped`: in a string of JSON, where its quotes are escaped. */
+static bool begins_object(const char *p, const char *end, bool escaped)
+{
+    if (p == end || *p++ != '{')
+        return false;
+    while (p < end && (is_space(*p) || (escaped && end - p > 1 && *p == '\\' &&
+                                        (p[1] == 'n' || p[1] == 'r' || p[1] == 't'))))
+        p += is_space(*p) ? 1 : 2;
+    if (escaped)
+        return end - p > 1 && p[0] == '\\' && p[1] == '"';
+    return p < end && *p == '"';
+}
+
+/* The next such object; NULL: none. */
+static const char *next_object(const char *p, const char *end, bool escaped)
+{
+    while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
+        if (begins_object(p, end, escaped))
+            return p;
+        p++;
+    }
+    return NULL;
+}
+
+bool redact_maybe_json(const struct redact *r, struct slice raw)
+{
+    const char *end = raw.p + raw.n;
+    return (looks_json(raw, true) || next_object(raw.p, end, true) != NULL) &&
+           redact_maybe_key(r, raw);
+}
+
 static bool in_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.' || c == '%';
 }
 
-/* True if the name of a secret precedes a quote, or an escape may hide one. Otherwise a walk over the JSON finds no
- * more than the search for shapes. */
+static bool is_letter(char c)
+{
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* The end of the last word before `end`, in which separators, escaped white space, and the backslashes of a quote are
+ * skipped; `digits`: digits as well. */
+static const char *word_end(const char *from, const char *end, bool digits)
+{
+    for (; end > from; end--) {
+        char c = end[-1];
+        bool space = end - from > 1 && end[-2] == '\\' && (c == 'n' || c == 'r' || c == 't');
+        if (space)
+            end--;
+        else if (is_letter(c) || (unsigned char)c >= 0x80 || (!digits && c >= '0' && c <= '9'))
+            break;
+    }
+    return end;
+}
+
+/* Does the name of a secret end here? Its last WORD_MAX bytes are enough. */
+static bool ends_name(const struct redact *r, const char *from, const char *end)
+{
+    end = word_end(from, end, false);
+    if (end - from > WORD_MAX)
+        from = end - WORD_MAX;
+    return key_maybe(&r->keys, from, end) && word_end(from, end, true) > from &&
+           key_find(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
+}
+
+/* The text between two quotes: a string, or what is between two strings. Is it the name of a secret, NAME=VALUE, a
+ * header, or the key of base64? */
+static bool may_matter(const struct redact *r, const char *p, const char *end)
+{
+    if (p == end)
+        return false;
+    const char *head = p + size_min((size_t)(end - p), KEY_LOOK), *behind = end;
+    const char *is = memchr(p, '=', (size_t)(head - p)),
+               *colon = memchr(p, ':', (size_t)(head - p));
+    while (behind > p && behind[-1] == '\\')
+        behind--;
+    return ends_name(r, p, end) || (is != NULL && ends_name(r, p, is)) ||
+           (colon != NULL && ends_name(r, p, colon)) ||
+           place_role((struct slice){p, (size_t)(behind - p)}) == ROLE_BLOB;
+}
+
+/* True if a string in it may matter to the walk, or an escape may hide one. Otherwise a walk over the JSON finds no more
+ * than the search for shapes. */
 bool redact_maybe_key(const struct redact *r, struct slice s)
 {
     const char *p = s.p, *end = s.p + s.n;
     if (s.n == 0)
         return false;
+    if (r->thorough)
+        return true;
     while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
         if (++p < end && (*p == 'u' || *p == '/'))
             return true;
     }
-    p = s.p;
-    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
-        const char *e = p++;
-        while (e > s.p && e[-1] == '\\')
-            e--;
-        if (e == s.p || !key_maybe(&r->keys, s.p, e))
-            continue;
-        const char *from = e;
-        while (from > s.p && e - from < WORD_MAX && in_word(from[-1]))
-            from--;
-        /* [API Key], user[password]: separators are ignored in names, but cannot be skipped here */
-        if (!in_word(e[-1]) || key_find(&r->keys, (struct slice){from, (size_t)(e - from)}) != NULL)
+    const char *from = s.p;
+    for (p = s.p; (p = memchr(p, '"', (size_t)(end - p))) != NULL; from = ++p)
+        if (may_matter(r, from, p))
             return true;
-    }
     return false;
 }
 
 /* ---- values whose key is the name of a secret ------------------------------------------------- */
-
-static bool is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
 
 static bool is_hex(char c)
 {
@@ -192,7 +258,7 @@ static void merge(struct redact *r, size_t first)
     r->edit_n = n;
 }
 
-void redact_shapes(struct redact *r, struct slice text)
+static void redact_shapes(struct redact *r, struct slice text)
 {
     struct shape_hit h;
     size_t from = 0;
@@ -213,10 +279,7 @@ static bool find_json(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
     bool found = false;
-    for (int tries = 0; tries < JSON_TRIES && p < end; p++) {
-        p = memchr(p, '{', (size_t)(end - p));
-        if (p == NULL)
-            break;
+    for (int tries = 0; tries < JSON_TRIES && (p = next_object(p, end, false)) != NULL; p++) {
         struct json_scan scan;
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
@@ -355,7 +418,7 @@ static bool needs_search(struct redact *r, struct slice raw, size_t base, bool o
         return true;
     if ((level > 0 || !redact_no_shape(r, base, base + raw.n)) && shapes_maybe(raw))
         return true;
-    return looks_json(raw, true) && redact_maybe_key(r, raw);
+    return redact_maybe_json(r, raw);
 }
 
 /* Is another round unnecessary? True if the only edit is the truncation, and nothing is left to find in the result. */
@@ -371,8 +434,7 @@ static bool no_more_secrets(const struct redact *r, size_t first, struct slice r
     buf_add(&b, raw.p, e->from - base);
     buf_add(&b, r->texts.p + e->text, e->text_n);
     struct slice left = buf_slice(&b);
-    return !b.failed && !shapes_maybe(left) &&
-           !(looks_json(left, true) && redact_maybe_key(r, left));
+    return !b.failed && !shapes_maybe(left) && !redact_maybe_json(r, left);
 }
 
 /* Collects the edits for a string, or for its head if `behind` characters follow it. true: it was truncated. */
@@ -393,9 +455,8 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
         }
         plain = buf_slice(b);
     }
-    if (kind == STRING_BLOB)
-        redact_blob(r, plain, level + 1);
-    else if (!truncates || needs_search(r, part, base, odd, level))
+    if ((kind != STRING_BLOB || !redact_blob(r, plain, level + 1)) &&
+        (!truncates || needs_search(r, part, base, odd, level)))
         redact_plain(r, plain, level + 1);
     bool was_truncated = truncates && truncate_content(r, first, plain, behind);
     if (r->edit_n > first)

@@ -26,9 +26,7 @@ struct child {
 /* An open object or array. */
 struct frame {
     bool object, want_key, call_known, is_call;
-    bool content;  /* strings in this array are sensitive content */
-    bool saw_text; /* it has a mimeType, of text */
-    bool saw_mime; /* it has a mimeType */
+    bool content; /* strings in this array are sensitive content */
     enum zone zone;
     enum role role; /* role of the member that is being walked */
     unsigned flags;
@@ -39,7 +37,6 @@ struct frame {
     const struct key_rule *name;   /* rule of its member `name`: its `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
     size_t value_from, value_to;   /* its member `value`, if seen before `name`; 0: none */
-    size_t blob_from, blob_to;     /* its member `blob`, if seen before the MIME type; 0: none */
 };
 
 struct pass {
@@ -148,7 +145,7 @@ static bool number_is_secret(const struct key_rule *rule, char first)
     return (first == '-' || (first >= '0' && first <= '9')) && !(rule->flags & KEY_NO_NUMBER);
 }
 
-/* ---- pairs: {"name": …, "value": …} and {"blob": …, "mimeType": …} ------------------------------ */
+/* ---- pairs: {"name": …, "value": …} --------------------------------------------------------- */
 static void late_value(struct pass *s, struct frame *f)
 {
     if (f->value_from == 0 || f->name == NULL)
@@ -163,20 +160,6 @@ static void late_value(struct pass *s, struct frame *f)
     } else if (*p == '{' || *p == '[' || number_is_secret(f->name, *p)) {
         edit_mark_late(s->r, s->first, from, to, f->name->rule, true);
     }
-}
-
-/* Searches a `blob` again as text, now that the MIME type is known. */
-static void late_blob(struct pass *s, struct frame *f)
-{
-    if (f->blob_from == 0 || !f->saw_text)
-        return;
-    const char *p = s->text + f->blob_from;
-    struct slice raw = read_between(p, s->text + f->blob_to, s->end);
-    edit_forget(s->r, s->first, f->blob_from, f->blob_to);
-    f->blob_from = 0;
-    size_t n = s->r->edit_n;
-    redact_string(s->r, raw, offset(s, raw.p), false, s->level, STRING_BLOB);
-    edit_sort(s->r, s->first, n);
 }
 
 /* ---- strings ------------------------------------------------------------------------------ */
@@ -270,19 +253,12 @@ static void string(struct pass *s, const struct child *c, const char *p, const c
     if (c->role == ROLE_NAME) {
         f->name = key_find(&s->r->keys, key_text(raw, s->odd, place));
         late_value(s, f);
-    } else if (c->role == ROLE_MIME) {
-        f->saw_mime = true;
-        f->saw_text = place_is_text_type(raw);
-        late_blob(s, f);
-    } else if (c->role == ROLE_BLOB && !f->saw_mime) {
-        f->blob_from = offset(s, p);
-        f->blob_to = offset(s, behind);
     }
     if (c->content && (c->role != ROLE_NONE || !f->object))
         s->r->again = true; /* truncated, it may be the name of something else */
-    enum string_kind kind = c->content                            ? STRING_TRUNCATE
-                            : c->role == ROLE_BLOB && f->saw_text ? STRING_BLOB
-                                                                  : STRING_ANY;
+    enum string_kind kind = c->content                                      ? STRING_TRUNCATE
+                            : c->role == ROLE_BLOB && redact_blob_text(raw) ? STRING_BLOB
+                                                                            : STRING_ANY;
     redact_string(s->r, raw, from, s->odd, s->level, kind);
 }
 
@@ -359,11 +335,11 @@ static void flush(struct pass *s, const char *p)
     struct redact *r = s->r;
     bool waits = false;
     for (int i = 0; i < s->depth; i++)
-        waits |= s->frame[i].value_from != 0 || s->frame[i].blob_from != 0;
+        waits |= s->frame[i].value_from != 0;
     if (waits && r->edit_n < PENDING_AT)
         return;
     for (int i = 0; i < s->depth; i++)
-        s->frame[i].value_from = s->frame[i].blob_from = 0;
+        s->frame[i].value_from = 0;
     for (size_t i = 0; i < r->edit_n; i++) { /* offsets count from the start of the text */
         r->edit[i].from -= r->done;
         r->edit[i].to -= r->done;

@@ -28,7 +28,7 @@ struct redact {
     struct shapes *shapes;    /* owned */
     struct pointers pointers; /* the user's JSON pointers */
     struct buf user;          /* the user's rules as given: name NUL value NUL … */
-    bool thorough;            /* do not use redact_nothing(); for tests */
+    bool thorough;            /* do not use the quick tests; for tests */
 
     /* state of the current call */
     enum redact_how how;
@@ -111,10 +111,10 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
 void redact_plain(struct redact *r, struct slice text, int level);
-/* Collects the edits for secrets that are found by their shape. */
-void redact_shapes(struct redact *r, struct slice text);
 /* Quick test. false: no key in this JSON, or JSON-like text, is the name of a secret. */
 bool redact_maybe_key(const struct redact *r, struct slice s);
+/* Quick test. false: the string (raw, with escapes) contains no JSON in which a key is the name of a secret. */
+bool redact_maybe_json(const struct redact *r, struct slice raw);
 /* Does it contain only valid JSON escapes? */
 bool redact_escapes_valid(struct slice raw);
 /* Quick test for [from, to) of the text of level 0. true: no built-in shape is in it. Ranges must be passed from left
@@ -127,7 +127,11 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
 
 /* Is it long and entirely base64, like an image, a sound or an archive? Not true for a PEM key in base64. */
 bool redact_long_base64(struct slice s);
-/* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. */
-void redact_blob(struct redact *r, struct slice s, int level);
+/* Does a string (raw, with escapes) begin like base64 of text? Its first bytes decide, not a MIME type: those are often
+ * missing or wrong. */
+bool redact_blob_text(struct slice raw);
+/* Replaces secrets in base64-encoded text: decodes it, sanitizes it and encodes it again. false: search it as a string,
+ * too; it is not base64, or so short that it may be a token. */
+bool redact_blob(struct redact *r, struct slice s, int level);
 
 #endif

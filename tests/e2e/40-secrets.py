@@ -134,8 +134,8 @@ def raw_call(id, value):
             % (id, value)).encode()
 
 
-def blob(text):
-    return {"contents": [{"uri": "file:///x.txt", "mimeType": "text/plain",
+def blob(text, type="text/plain"):
+    return {"contents": [{"uri": "file:///x.txt", **({"mimeType": type} if type else {}),
                           "blob": base64.b64encode(text.encode()).decode()}]}
 
 
@@ -158,6 +158,10 @@ def carry(run, case, how):
         run.to_client(lib.note("notifications/message", {"level": "info", "data": {"line": text}}))
     elif how == "blob":
         run.ask(lib.request(id, "resources/read", {"uri": "file:///x.txt"}), id, lib.result(id, blob(text)))
+    elif how == "blob without a type":
+        run.ask(lib.request(id, "resources/read", {"uri": "file:///.env"}), id, lib.result(id, blob(text, None)))
+    elif how == "blob with another type":
+        run.ask(lib.request(id, "resources/read", {"uri": "file:///.env"}), id, lib.result(id, blob(text, "image/png")))
     elif how == "noise":
         run.p.server.send(*text.encode().split(b"\n"))
     elif how == "stderr":
@@ -168,7 +172,7 @@ def carry(run, case, how):
 
 
 CARRIERS = ("argument", "escaped argument", "slashes escaped", "result", "structured result", "error",
-            "notification", "blob", "noise", "stderr", "JSON in JSON 1", "JSON in JSON 2", "JSON in JSON 3")
+            "notification", "blob", "blob without a type", "blob with another type", "noise", "stderr", "JSON in JSON 1", "JSON in JSON 2", "JSON in JSON 3")
 
 
 # --- cases ----------------------------------------------------------------------------------------
@@ -188,6 +192,25 @@ def shapes_case(how):
             blobs = run.end()
             expect_none(blobs | all_stderr(run.p), run.needles)
             check(len(run.needles) >= 250, f"only {len(run.needles)} secrets")
+
+
+@case("base64 of text: the stored blob is base64 of the redacted text, a replay's client gets it, and images are kept")
+def _(t):
+    run = Run(t, "full")
+    env = b"HOME=/root\nDB_PASSWORD=quietword1\nTOKEN=glpat-aB3dE5fG7hJ9kL1mN3pQ\n"
+    image = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + env
+    for n, (data, type) in enumerate(((env, None), (env, "application/octet-stream"), (image, None), (image, "text/plain"))):
+        found = blob("", type)
+        found["contents"][0]["blob"] = base64.b64encode(data).decode()
+        run.ask(lib.request(n, "resources/read", {"uri": f"file:///{n}"}), n, lib.result(n, found))
+    run.ask(lib.call(9, "log"), 9, lib.text_result(9, 'began {"secrets": {"pin": 4711}, "n": 1} and ended'))
+    run.p.end()
+    stored = {m.rpc_id: json.loads(m.body) for m in t.messages("kind = 'result'") if m.rpc_id != b'"init"'}
+    clean = b"HOME=/root\nDB_PASSWORD=[redacted:assignment]\nTOKEN=[redacted:gitlab-token]\n"
+    for n, want in enumerate((clean, clean, image, image)):
+        kept = stored[b"%d" % n]["result"]["contents"][0]["blob"]
+        eq(base64.b64decode(kept, validate=True), want, f"blob {n}")
+    eq(stored[b"9"]["result"]["content"][0]["text"], 'began {"secrets": "[redacted:secret]", "n": 1} and ended', "JSON in a text")
 
 
 for carrier in CARRIERS:

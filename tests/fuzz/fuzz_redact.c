@@ -51,7 +51,7 @@ static bool is_json(struct slice s)
 static void pieces_stay(struct slice in, struct slice out)
 {
     const char *p = out.p;
-    if (memmem(in.p, in.n, "mime", 4) != NULL)
+    if (memmem(in.p, in.n, "blob", 4) != NULL || memmem(in.p, in.n, "data", 4) != NULL)
         return; /* base64 may have been encoded again, without a visible mark */
     const char *first = memmem(out.p, out.n, "[redacted:", 10);
     size_t n = first != NULL ? (size_t)(first - p) : 0;

@@ -48,7 +48,7 @@ static inline MI_UNUSED void journal_unit_open(struct journal_unit *j, const cha
         .command =
             slice_of("[\"files-server\",\"--token=ghp_0123456789abcdefghijklmnopqrstuvwxyz\"]"),
         .host = slice_of("here"),
-        .redact_rules = slice_of(rules != NULL ? rules : "{\"version\":\"1.1\"}"),
+        .redact_rules = slice_of(rules != NULL ? rules : "{\"version\":\"2.1\"}"),
         .level = RECORD_FULL,
         .started_wall_us = j->wall_us,
         .pid = 4242,

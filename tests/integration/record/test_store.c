@@ -715,7 +715,7 @@ static void test_orphan_is_sanitized_with_the_rules_of_its_session(void **state)
     assert_int_equal(redact_open(&own, &error), 0);
     assert_int_equal(redact_add_rule(own, "keys", "colour", &error), 0);
     redact_use(own);
-    journal_unit_open(j, "{\"version\":\"1.1\",\"rules\":[[\"keys\",\"shoe_size\"]]}");
+    journal_unit_open(j, "{\"version\":\"2.1\",\"rules\":[[\"keys\",\"shoe_size\"]]}");
     put_message(j, "{\"shoe_size\":\"forty\",\"colour\":\"green\",\"x\":1}");
     journal_unit_die(j);
     orphans_store(j->t.vault, NULL, NULL);

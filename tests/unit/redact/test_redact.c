@@ -97,6 +97,109 @@ static void test_redact_value_of_a_secret_key_is_replaced_completely(void **stat
         expect(*state, redact_value, rows[i].text, rows[i].want);
 }
 
+static void test_redact_base64_of_text_is_searched_as_text(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"{\"uri\":\"file:///"
+         ".env\",\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1OM3B"
+         "RCg==\"}",
+         "{\"uri\":\"file:///"
+         ".env\",\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1bcmVkYWN0ZWQ6YXNzaWdubWVudF0KVE9LRU49W3JlZGFjdGVkOmdpdGx"
+         "hYi10b2tlbl0K\"}"},
+        {"{\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1OM3B"
+         "RCg==\",\"mimeType\":\"application/octet-stream\"}",
+         "{\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1bcmVkYWN0ZWQ6YXNzaWdubWVudF0KVE9LRU49W3JlZGFjdGVkOmdpdGx"
+         "hYi10b2tlbl0K\",\"mimeType\":\"application/octet-stream\"}"},
+        {"{\"mimeType\":\"image/"
+         "png\",\"data\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1OM3B"
+         "RCg==\"}",
+         "{\"mimeType\":\"image/"
+         "png\",\"data\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1bcmVkYWN0ZWQ6YXNzaWdubWVudF0KVE9LRU49W3JlZGFjdGVkOmdpdGx"
+         "hYi10b2tlbl0K\"}"},
+        {"{\"blob\":\"eyJhIjoxLCJwYXNzd29yZCI6InF1aWV0d29yZCJ9\"}",
+         "{\"blob\":\"eyJhIjoxLCJwYXNzd29yZCI6IltyZWRhY3RlZDpwYXNzd29yZF0ifQ==\"}"},
+        {"{\"blob\":\"eyJhIjoxMiwicGFzc3dvcmQiOiJxdWlldHdvcmQifQ\"}",
+         "{\"blob\":\"eyJhIjoxMiwicGFzc3dvcmQiOiJbcmVkYWN0ZWQ6cGFzc3dvcmRdIn0\"}"},
+        {"{\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdv\\ncmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1O"
+         "M3BRCg==\\r\\n\"}",
+         "{\"blob\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1bcmVkYWN0ZWQ6YXNzaWdubWVudF0KVE9LRU49W3JlZGFjdGVkOmdpdGx"
+         "hYi10b2tlbl0K\"}"},
+        {"{\"blob\":\"eyJxIjoiPz8\\/Pj4+IiwicGFzc3dvcmQiOiJxdWlldHdvcmQifQ==\"}",
+         "{\"blob\":\"eyJxIjoiPz8/Pj4+IiwicGFzc3dvcmQiOiJbcmVkYWN0ZWQ6cGFzc3dvcmRdIn0=\"}"},
+        {"{\"blob\":\"eyJxIjoiPz8_Pj4-IiwicGFzc3dvcmQiOiJxdWlldHdvcmQifQ==\"}",
+         "{\"blob\":\"eyJxIjoiPz8_Pj4-IiwicGFzc3dvcmQiOiJbcmVkYWN0ZWQ6cGFzc3dvcmRdIn0=\"}"},
+        {"{\"a\":\"{\\\"blob\\\":"
+         "\\\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1OM"
+         "3BRCg==\\\"}\"}",
+         "{\"a\":\"{\\\"blob\\\":"
+         "\\\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1bcmVkYWN0ZWQ6YXNzaWdubWVudF0KVE9LRU49W3JlZGFjdGVkOmdpd"
+         "GxhYi10b2tlbl0K\\\"}\"}"},
+        {"{\"blob\":\"glpat-aB3dE5fG7hJ9kL1mN3pQ\"}", "{\"blob\":\"[redacted:gitlab-token]\"}"},
+        {"{\"data\":\"the password=quietword1\"}",
+         "{\"data\":\"the password=[redacted:assignment]\"}"},
+        {"{\"data\":\"{\\\"password\\\":12}\"}",
+         "{\"data\":\"{\\\"password\\\":\\\"[redacted:password]\\\"}\"}"},
+        {"{\"blob\":"
+         "\"iVBORw0KGgoAAAANSE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZ"
+         "HN2hKOWtMMW1OM3BRCg==\"}",
+         NULL},
+        {"{\"blob\":\"SE9NRT0vcm9vdApVU0VSPWJvYgo=\"}", NULL},
+        {"{\"text\":"
+         "\"SE9NRT0vcm9vdApEQl9QQVNTV09SRD1xdWlldHdvcmQxClRPS0VOPWdscGF0LWFCM2RFNWZHN2hKOWtMMW1OM3B"
+         "RCg==\"}",
+         NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++)
+        expect(*state, redact_value, rows[i].text, rows[i].want);
+}
+
+static void test_redact_json_in_the_middle_of_a_text_is_read_as_json(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"{\"t\":\"log {\\\"secrets\\\":{\\\"a\\\":1},\\\"b\\\":2} end\"}",
+         "{\"t\":\"log {\\\"secrets\\\":\\\"[redacted:secret]\\\",\\\"b\\\":2} end\"}"},
+        {"{\"t\":\"log {\\\"a\\\":{ \\n \\\"password\\\": 12 }} end\"}",
+         "{\"t\":\"log {\\\"a\\\":{ \\n \\\"password\\\": \\\"[redacted:password]\\\" }} end\"}"},
+        {"{\"t\":\"a {b} {c} {\\\"d\\\":1} {\\\"pin\\\":1,\\\"passwords\\\":[\\\"x\\\"]}\"}",
+         "{\"t\":\"a {b} {c} {\\\"d\\\":1} "
+         "{\\\"pin\\\":1,\\\"passwords\\\":\\\"[redacted:password]\\\"}\"}"},
+        {"{\"t\":\"it is {\\\"name\\\":\\\"password\\\",\\\"value\\\":\\\"quietword\\\"}\"}",
+         "{\"t\":\"it is "
+         "{\\\"name\\\":\\\"password\\\",\\\"value\\\":\\\"[redacted:password]\\\"}\"}"},
+        {"{\"t\":\"run {\\\"argv\\\":[\\\"--api-key\\\",\\\"quietword\\\"]}\"}",
+         "{\"t\":\"run {\\\"argv\\\":[\\\"--api-key\\\",\\\"[redacted:api-key]\\\"]}\"}"},
+        {"{\"t\":\"run {\\\"env\\\":[\\\"MY_CREDS=quietword\\\"]}\"}",
+         "{\"t\":\"run {\\\"env\\\":[\\\"MY_CREDS=[redacted:credentials]\\\"]}\"}"},
+        {"{\"t\":\"x {\\\"api key\\\":12}\"}",
+         "{\"t\":\"x {\\\"api key\\\":\\\"[redacted:api-key]\\\"}\"}"},
+        {"{\"t\":\"x {\\\"a\\\":\\\"{\\\\\\\"password\\\\\\\":12}\\\"}\"}",
+         "{\"t\":\"x "
+         "{\\\"a\\\":\\\"{\\\\\\\"password\\\\\\\":\\\\\\\"[redacted:password]\\\\\\\"}\\\"}\"}"},
+        {"{\"t\":\"{ { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { "
+         " {\\\"password\\\":12}\"}",
+         "{\"t\":\"{ { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { { "
+         " {\\\"password\\\":\\\"[redacted:password]\\\"}\"}"},
+        {"{\"t\":\"if (x) { \\\"secret\\\" } {\\\"id\\\":7,\\\"max_tokens\\\":9}\"}", NULL},
+        {"{\"t\":\"the {\\\"bypass\\\":1,\\\"passed\\\":2} and \\\"token\\\"\"}", NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        expect(*state, redact_value, rows[i].text, rows[i].want);
+        expect(*state, standard, rows[i].text, rows[i].want);
+    }
+}
+
 static void test_redact_lookalikes_are_kept(void **state)
 {
     static const char *const rows[] = {
@@ -614,9 +717,22 @@ static bool compare_with_walk(struct redact *r, struct slice in, enum redact_how
     return redact_nothing(r, in);
 }
 
+/* The document as a string, among other text in some of them. */
+static void put_into_text(struct buf *b, struct slice doc)
+{
+    buf_adds(b, "{\"text\":\"");
+    buf_adds(b, any(2) == 0 ? "log: " : "");
+    for (size_t i = 0; i < doc.n; i++) {
+        if (doc.p[i] == '"' || doc.p[i] == '\\')
+            buf_addc(b, '\\');
+        buf_addc(b, doc.p[i]);
+    }
+    buf_adds(b, any(2) == 0 ? " \\n\"}" : "\"}");
+}
+
 static void test_redact_quick_test_changes_no_result(void **state)
 {
-    struct buf doc = {0}, error = {0};
+    struct buf doc = {0}, text = {0}, error = {0};
     struct redact *r;
     int nothing = 0;
     (void)state;
@@ -630,12 +746,16 @@ static void test_redact_quick_test_changes_no_result(void **state)
         if (any(3) == 0)
             buf_adds(&doc, "{\"method\":\"tools/call\",\"params\":{\"arguments\":");
         add_value(&doc, &theme, 0);
-        nothing +=
-            compare_with_walk(r, damaged(&doc), any(2) == 0 ? REDACT_CONTENT : REDACT_SECRETS);
+        struct slice in = damaged(&doc);
+        nothing += compare_with_walk(r, in, any(2) == 0 ? REDACT_CONTENT : REDACT_SECRETS);
+        buf_clear(&text);
+        put_into_text(&text, in);
+        compare_with_walk(r, buf_slice(&text), REDACT_SECRETS);
     }
     assert_true(nothing > DOCUMENTS / 20);
     redact_close(r);
     buf_close(&doc);
+    buf_close(&text);
 }
 
 int main(void)
@@ -643,6 +763,8 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_rules, close_rules)
     const struct CMUnitTest tests[] = {
         EACH(test_redact_value_of_a_secret_key_is_replaced_completely),
+        EACH(test_redact_base64_of_text_is_searched_as_text),
+        EACH(test_redact_json_in_the_middle_of_a_text_is_read_as_json),
         EACH(test_redact_lookalikes_are_kept),
         EACH(test_redact_protocol_fields_are_kept_unchanged),
         EACH(test_redact_only_content_of_arguments_is_truncated),
