@@ -44,7 +44,8 @@ void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool 
     r->edit[r->edit_n++] = (struct edit){from, to, at, r->texts.n - at};
 }
 
-void edit_forget(struct redact *r, size_t first, size_t from, size_t to)
+/* Drops the edits that overlap [from, to); `first` is the first edit of the text. */
+static void forget(struct redact *r, size_t first, size_t from, size_t to)
 {
     size_t n = r->edit_n;
     while (n > first && r->edit[n - 1].to > from)
@@ -55,7 +56,8 @@ void edit_forget(struct redact *r, size_t first, size_t from, size_t to)
     r->edit_n = n;
 }
 
-void edit_sort(struct redact *r, size_t first, size_t late)
+/* Sorts the edits from `late` on into the list; they are in order among themselves. */
+static void sort(struct redact *r, size_t first, size_t late)
 {
     for (; late < r->edit_n; late++) {
         struct edit e = r->edit[late];
@@ -70,10 +72,10 @@ void edit_sort(struct redact *r, size_t first, size_t late)
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted)
 {
-    edit_forget(r, first, from, to);
+    forget(r, first, from, to);
     size_t n = r->edit_n;
     edit_mark(r, from, to, rule, quoted);
-    edit_sort(r, first, n);
+    sort(r, first, n);
 }
 
 /* ---- mapping from unescaped text to the bytes between the quotes ------------------------------ */

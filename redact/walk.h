@@ -69,10 +69,6 @@ enum { IN_ARGUMENTS = 1 /* of a tools/call: content is truncated */ };
 void edit_add(struct redact *r, size_t from, size_t to, struct slice text);
 /* Replaces [from, to) by `[redacted:RULE]`; `quoted`: adds quotes, for a value that is not a string. */
 void edit_mark(struct redact *r, size_t from, size_t to, const char *rule, bool quoted);
-/* Drops the edits that overlap [from, to); `first` is the first edit of the text. */
-void edit_forget(struct redact *r, size_t first, size_t from, size_t to);
-/* Sorts the edits from `late` on into the list; they are in order among themselves. */
-void edit_sort(struct redact *r, size_t first, size_t late);
 /* edit_mark() for a range before the last edit; edits that overlap it are dropped. */
 void edit_mark_late(struct redact *r, size_t first, size_t from, size_t to, const char *rule,
                     bool quoted);
