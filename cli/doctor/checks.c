@@ -28,12 +28,12 @@ static void add(struct doctor *d, const char *check, const char *remedy, const c
         return;
     }
     out_words(o, remedy != NULL ? OUT_RED : OUT_GREEN, remedy != NULL ? "found" : "ok   ");
-    out_printf(o, "  %-12s ", check);
+    out_printf(o, "  %-13s ", check);
     out_text(o, slice_of(text));
     out_end_line(o);
     if (remedy == NULL)
         return;
-    out_printf(o, "%20sto do: ", "");
+    out_printf(o, "%21sto do: ", "");
     out_style(o, OUT_BOLD);
     out_text(o, slice_of(remedy));
     out_style(o, OUT_PLAIN);

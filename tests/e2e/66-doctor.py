@@ -67,7 +67,7 @@ def _(t):
     eq({x[1] for x in got["permissions"]}, {f"chmod 700 '{t.vault}'", f"chmod 600 '{t.vault}/interposer.db'",
                                             "replace it with its target"}, "remedies")
     r = t.run("doctor", "--vault", t.vault)
-    check(r.returncode == 1 and b"found  permissions  " in r.stdout and b"to do: chmod 700 " in r.stdout, r.stdout)
+    check(r.returncode == 1 and b"found  permissions   " in r.stdout and b"to do: chmod 700 " in r.stdout, r.stdout)
     (t.vault / "link").unlink()
     for x in (t.vault, *t.vault.iterdir()):  # SQLite gives -wal and -shm the mode of the database
         os.chmod(x, 0o700)
