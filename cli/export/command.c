@@ -22,8 +22,8 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message. FILE is replaced as a whole or not at\n"
-    "all.\n"
+    "Without it: the newest session that has a message. FILE is replaced as a whole\n"
+    "or not at all.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"
     "            the same session always gives the same bytes (.jsonl, no suffix)\n"
