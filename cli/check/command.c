@@ -32,6 +32,7 @@ static const struct opt table_of_options[] = {
     {'i', "ignore", "LIST", NULL, "findings to leave out"},
     {0, "only", "client|server|both", "both", "only findings about messages of this side"},
     {'a', "all", NULL, NULL, "check every session of the vault"},
+    FILTER_CALL_OPTS,
     FILTER_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -45,6 +46,8 @@ static const char about[] =
     "FILE contains a `/` or a `.` and is a cassette. Without either: the newest\n"
     "session that has a message, or with --all, --server, --client, --since or\n"
     "--until all matching sessions, oldest first.\n"
+    "--tool, --method, --failed, --since and --until select the messages that are\n"
+    "reported.\n"
     "Exit status: 0 no finding of --fail-on; 1 such a finding; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */
@@ -54,6 +57,8 @@ struct checking {
     struct check_report *report;
     struct query *q;  /* NULL: a file */
     struct slice uid; /* of the session */
+    const struct filter *filter;
+    int64_t started_at_us; /* of the session; 0: a file */
     struct recheck recheck;
     struct buf body;                     /* owned; a large one */
     const struct query_message *message; /* the current one, … */
@@ -96,7 +101,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     c->message = m;
     c->text = body;
     if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
-        !check_add(c->report, m, c->broken, add_detail, c))
+        (filter_message(c->filter, c->started_at_us, m) && !check_add(c->report, m, c->broken, add_detail, c)))
         c->no_memory = true;
     return !c->no_memory;
 }
@@ -124,6 +129,7 @@ static int check_session(struct checking *c, const char *ref, struct buf *error)
         c->uid = buf_slice(&uid);
         check_add_recording(c->report, uid.failed ? "" : buf_str(&uid), false);
         check_set_server(c->report, s.name);
+        c->started_at_us = s.started_at_us;
         st = query_timeline(c->q, s.id, 1, INT64_MAX, on_message, NULL, c);
     }
     if (st < 0)
@@ -132,11 +138,11 @@ static int check_session(struct checking *c, const char *ref, struct buf *error)
     return st;
 }
 
-static int check_one(const struct settings *s, struct check_report *report, const char *ref,
-                     struct query **q)
+static int check_one(const struct settings *s, struct check_report *report,
+                     const struct filter *filter, const char *ref, struct query **q)
 {
     struct buf error = {0};
-    struct checking c = {.report = report};
+    struct checking c = {.report = report, .filter = filter};
     int st, status = EXIT_FINE;
     if (!recording_is_file(ref) && *q == NULL)
         status = session_vault_open(s, q);
@@ -170,7 +176,7 @@ static bool is_narrowed(const struct filter *f)
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
-    if (filter_takes(&w->filter, s)) {
+    if (filter_may_hold(&w->filter, s)) {
         buf_slice_add(&w->uids, s->uid);
         buf_addc(&w->uids, '\0');
     }
@@ -196,7 +202,7 @@ static int check_all(const struct settings *s, struct check_report *report, stru
     for (size_t at = w->uids.n; status == EXIT_FINE && at > 0;) {
         for (at--; at > 0 && w->uids.p[at - 1] != '\0';)
             at--;
-        status = check_one(s, report, w->uids.p + at, q);
+        status = check_one(s, report, &w->filter, w->uids.p + at, q);
     }
     return status;
 }
@@ -213,7 +219,7 @@ static int check_operands(const struct settings *s, struct check_report *report,
     else if (all)
         status = check_all(s, report, &w, q);
     for (int i = 0; !all && status == EXIT_FINE && (i < s->operands_n || i == 0); i++)
-        status = check_one(s, report, s->operands[i], q);
+        status = check_one(s, report, &w.filter, s->operands[i], q);
     buf_close(&w.uids);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "cli/export/formats.h"
+#include "cli/frame/filter.h"
 #include "cli/settings/config.h"
 #include "vault/cassette/file.h"
 
@@ -15,6 +16,7 @@ static const struct opt table_of_options[] = {
     {'F', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
      "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
+    FILTER_SERVER_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -115,8 +117,10 @@ static int export(struct query *q, const struct settings *settings)
 {
     struct query_session s;
     (void)signal(SIGPIPE, SIG_IGN);
-    int st = query_session(q, settings->operands[0], &s);
-    return st == 0 ? export_session(settings, q, &s) : session_fail(q, st);
+    struct filter f;
+    filter_read(&f, settings);
+    int status = filter_pick(&f, settings, q, settings->operands[0], &s);
+    return status == EXIT_FINE ? export_session(settings, q, &s) : status;
 }
 
 static int run(const struct settings *s)

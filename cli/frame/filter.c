@@ -41,6 +41,66 @@ bool filter_name(const char *glob, struct slice text)
     return fits;
 }
 
+static bool filter_names(const struct filter *f, const struct query_session *s)
+{
+    if (f->session_id != 0 && s->id != f->session_id)
+        return false;
+    return filter_name(f->server, s->name) && filter_name(f->client, s->client_name);
+}
+
+int filter_find_session(struct filter *f, const struct settings *s, struct query *q)
+{
+    struct query_session found;
+    const char *ref = text_of(s, "session");
+    int st = ref != NULL ? query_session(q, ref, &found) : 0;
+    if (st == 0 && ref != NULL)
+        f->session_id = found.id;
+    return st;
+}
+
+struct picking {
+    const struct filter *filter;
+    struct query *q;
+    int64_t newest, used; /* used: the newest with a message; 0: none */
+    int status;
+};
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct picking *p = ctx;
+    int64_t seq = 0, event;
+    if (!filter_names(p->filter, s))
+        return true;
+    p->newest = p->newest == 0 ? s->id : p->newest;
+    p->status = query_last(p->q, s->id, &seq, &event);
+    p->used = seq > 0 ? s->id : 0;
+    return p->status == 0 && p->used == 0;
+}
+
+int filter_pick(const struct filter *f, const struct settings *s, struct query *q, const char *ref,
+                struct query_session *ret)
+{
+    struct picking p = {.filter = f, .q = q};
+    bool narrowed = f->server != NULL || f->client != NULL;
+    int st;
+    if (narrowed && ref != NULL)
+        return settings_usage(
+            s, "'%s': name a session, or select one with --server or --client, not both", ref);
+    if (!narrowed) {
+        st = query_session(q, ref, ret);
+    } else {
+        st = query_sessions(q, 0, on_session, &p);
+        st = st == 0 ? p.status : st;
+        if (st == 0 && p.newest == 0) {
+            session_none(q, "no matching session");
+            return EXIT_TROUBLE;
+        }
+        if (st == 0)
+            st = query_session_by_id(q, p.used != 0 ? p.used : p.newest, ret);
+    }
+    return st < 0 ? session_fail(q, st) : EXIT_FINE;
+}
+
 bool filter_call(const struct filter *f, struct slice method, struct slice target)
 {
     if (!filter_name(f->method, method))
@@ -52,11 +112,6 @@ bool filter_call(const struct filter *f, struct slice method, struct slice targe
 bool filter_has_call(const struct filter *f)
 {
     return f->tool != NULL || f->method != NULL || f->failed;
-}
-
-static bool filter_names(const struct filter *f, const struct query_session *s)
-{
-    return filter_name(f->server, s->name) && filter_name(f->client, s->client_name);
 }
 
 bool filter_time(const struct filter *f, int64_t at_us)

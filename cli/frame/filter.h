@@ -5,17 +5,20 @@
  * elsewhere with the time of a message or call.
  *
  * Owns      nothing: the globs belong to the settings.
- * Blocks    never. Pure. */
+ * Blocks    filter_find_session() and filter_pick() on the vault; the others never. */
 #ifndef MI_CLI_FRAME_FILTER_H
 #define MI_CLI_FRAME_FILTER_H
 
 #include "cli/settings/config.h"
 #include "vault/query/reader.h"
 
-#define FILTER_OPTS                                                                                \
+#define FILTER_SERVER_OPTS                                                                         \
     {0, "server", "NAME", NULL, "only sessions of this server; may be a glob such as 'git*'"},     \
-        {0, "client", "NAME", NULL, "only sessions of this client; may be a glob"},                \
-        {0, "since", "WHEN", NULL, "only from this time on: 2h, 7d, today, 2026-01-31"},           \
+    {                                                                                              \
+        0, "client", "NAME", NULL, "only sessions of this client; may be a glob"                   \
+    }
+#define FILTER_OPTS                                                                                \
+    FILTER_SERVER_OPTS, {0, "since", "WHEN", NULL, "only from this time on: 2h, 7d, today, 2026-01-31"},           \
     {                                                                                              \
         0, "until", "WHEN", NULL, "only before this time"                                          \
     }
@@ -28,15 +31,28 @@
         0, "failed", NULL, NULL, "only failed calls and rejected messages"                         \
     }
 
+/* For those that read several sessions. */
+#define FILTER_SESSION_OPT                                                                         \
+    {                                                                                              \
+        0, "session", "SESSION", NULL, "only this session, named as for `show`"                    \
+    }
+
 struct filter {
     const char *server, *client; /* borrowed; NULL: any */
     const char *method, *tool;   /* the same */
     bool failed;
+    int64_t session_id; /* 0: any */
     int64_t since_us, until_us;
 };
 
 /* The options that the command has. */
 void filter_read(struct filter *f, const struct settings *s);
+/* --session, which filter_read() does not look up. 0, or the error of query_session(). */
+MI_MUST int filter_find_session(struct filter *f, const struct settings *s, struct query *q);
+/* The session of a command that reads one: `ref`, else the newest that matches --server and --client. EXIT_FINE or,
+ * after a message on stderr, the status to exit with. */
+MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
+                        const char *ref, struct query_session *ret);
 bool filter_takes(const struct filter *f, const struct query_session *s);
 /* Whether the session may have messages within --since and --until: it may have lasted long after its start. */
 bool filter_may_hold(const struct filter *f, const struct query_session *s);

@@ -108,7 +108,7 @@ int question_open(struct question *x, const struct settings *s)
         if (status != EXIT_FINE)
             return status;
     }
-    if (s->operands_n == 0)
+    if (s->operands_n == 0 && !filter_has_call(&x->filter))
         return settings_usage(s, "nothing to search for; give a word, or a field such as "
                                  "tool:NAME");
     for (size_t i = 0; i < x->terms.n; i++)

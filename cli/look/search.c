@@ -10,7 +10,9 @@
 static const struct opt table_of_options[] = {
     {'n', "limit", "N", "20", "number of messages, newest first; 0: all"},
     {'x', "exact", NULL, NULL, "search each TEXT byte for byte instead of by words"},
+    FILTER_CALL_OPTS,
     FILTER_OPTS,
+    FILTER_SESSION_OPT,
     {0, "json", NULL, NULL, "print one JSON object per line for each message"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -75,10 +77,12 @@ static int print_nothing(struct searching *s, struct query *q)
     return st;
 }
 
-static int search(struct searching *s, struct query *q, int64_t limit)
+static int search(struct searching *s, struct query *q, const struct settings *settings)
 {
     out_open(&s->out);
-    int st = find_messages(q, &s->question, limit, on_found, s);
+    int st = filter_find_session(&s->question.filter, settings, q);
+    if (st == 0)
+        st = find_messages(q, &s->question, settings_number(settings, "limit"), on_found, s);
     if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json)
         st = print_nothing(s, q);
     int status = out_close(&s->out);
@@ -100,7 +104,7 @@ static int run(const struct settings *settings)
     if (status == EXIT_FINE)
         status = session_vault_open(settings, &q);
     if (status == EXIT_FINE)
-        status = search(&s, q, settings_number(settings, "limit"));
+        status = search(&s, q, settings);
     query_close(q);
     question_close(&s.question);
     return status;

@@ -2,6 +2,7 @@
 #include "cli/look/commands.h"
 
 #include "base/log.h"
+#include "cli/frame/filter.h"
 #include "cli/frame/pager.h"
 #include "cli/frame/record_json.h"
 #include "cli/look/session_header.h"
@@ -13,6 +14,8 @@ static const struct opt table_of_options[] = {
     {'b', "bodies", NULL, NULL, "print every body in full, as it was recorded"},
     {'p', "pretty", NULL, NULL, "print every body in full, indented"},
     {'s', "seq", "N", NULL, "only one call: request N, related messages, and its answer"},
+    FILTER_CALL_OPTS,
+    FILTER_OPTS,
     {0, "no-pager", NULL, NULL, "do not use $PAGER on a terminal"},
     {0, "json", NULL, NULL, "print one JSON object per line for each row, including bodies"},
     COMMAND_OPT_VAULT,
@@ -22,7 +25,8 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message.\n"
+    "Without it: the newest session that has a message, and that matches --server and\n"
+    "--client. The other filters select messages.\n"
     "The arrow points to the server or to the client. TOOK is the time from a request\n"
     "to its answer. At the end are the findings [in brackets] and the arguments, the\n"
     "result or the error. On a terminal they are truncated to its width, a narrow one\n"
@@ -36,6 +40,7 @@ struct showing {
     struct session_view view;
     struct out out;
     struct timeline timeline;
+    struct filter filter;
     bool json;
     int64_t seq;      /* of the requested call; 0: all */
     struct buf token; /* owned; its progress token as JSON text; empty: none */
@@ -43,12 +48,20 @@ struct showing {
     int64_t closed;   /* seq of the message that closed the call; 0: none yet */
 };
 
+static bool takes_event(const struct showing *s, const struct query_event *e)
+{
+    return !filter_has_call(&s->filter) &&
+           filter_time(&s->filter, s->session.started_at_us + e->t_us);
+}
+
 /* ---- --json ---- */
 
 static bool json_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
     const char *error;
+    if (!filter_message(&s->filter, s->session.started_at_us, m))
+        return true;
     struct slice body = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &error);
     record_json_message(&s->out.b, &s->session, m, body, error);
     out_end_line(&s->out);
@@ -58,6 +71,8 @@ static bool json_message(void *ctx, const struct query_message *m)
 static bool json_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
+    if (!takes_event(s, e))
+        return true;
     record_json_event(&s->out.b, &s->session, e);
     out_end_line(&s->out);
     return !out_ended(&s->out);
@@ -68,6 +83,8 @@ static bool json_event(void *ctx, const struct query_event *e)
 static bool text_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
+    if (!filter_message(&s->filter, s->session.started_at_us, m))
+        return true;
     timeline_message(&s->timeline, m);
     return !out_ended(&s->out);
 }
@@ -75,6 +92,8 @@ static bool text_message(void *ctx, const struct query_message *m)
 static bool text_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
+    if (!takes_event(s, e))
+        return true;
     timeline_event(&s->timeline, e);
     return !out_ended(&s->out);
 }
@@ -84,7 +103,8 @@ static bool text_event(void *ctx, const struct query_event *e)
 static bool measure(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
-    timeline_measure(&s->timeline, m);
+    if (filter_message(&s->filter, s->session.started_at_us, m))
+        timeline_measure(&s->timeline, m);
     return true;
 }
 
@@ -225,14 +245,16 @@ static int print_session(struct showing *s, const struct settings *settings)
 static int show(struct query *q, const struct settings *settings)
 {
     struct showing s = {.q = q, .json = settings_on(settings, "json")};
+    filter_read(&s.filter, settings);
     if (settings_text(settings, "seq") != NULL)
         s.seq = settings_number(settings, "seq");
-    int st = query_session(q, settings->operands[0], &s.session);
-    if (st == 0)
-        st = session_look(q, &s.session, true, &s.view);
+    int status = filter_pick(&s.filter, settings, q, settings->operands[0], &s.session);
+    if (status != EXIT_FINE)
+        return status;
+    int st = session_look(q, &s.session, true, &s.view);
     if (st < 0)
         return session_fail(q, st);
-    int status = print_session(&s, settings);
+    status = print_session(&s, settings);
     session_close(&s.view);
     return status;
 }

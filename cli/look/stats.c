@@ -14,7 +14,9 @@
 static const struct opt table_of_options[] = {
     {0, "by", "tool|server|client|day|method", "tool", "what to group by"},
     {'n', "limit", "N", "40", "number of lines, most calls first (days: newest first); 0: all"},
+    FILTER_CALL_OPTS,
     FILTER_OPTS,
+    FILTER_SESSION_OPT,
     {0, "json", NULL, NULL, "print one JSON object per line for each group"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -102,7 +104,8 @@ static bool on_call(void *ctx, const struct query_call *call)
 {
     struct counting *c = ctx;
     int64_t at_us = c->session->started_at_us + call->t_us;
-    if (!filter_time(&c->filter, at_us) ||
+    if (!filter_time(&c->filter, at_us) || !filter_call(&c->filter, call->method, call->target) ||
+        (c->filter.failed && !call_status_failed(call->status)) ||
         (c->by == BY_TOOL && !slice_is(call->method, "tools/call")))
         return true;
     make_key(c, call, at_us);
@@ -269,7 +272,9 @@ static int count(struct query *q, const struct settings *s)
             c.by = (int)i;
     filter_read(&c.filter, s);
     out_open(&c.out);
-    int st = query_sessions(q, 0, on_session, &c);
+    int st = filter_find_session(&c.filter, s, q);
+    if (st == 0)
+        st = query_sessions(q, 0, on_session, &c);
     if (st == 0)
         st = c.status;
     bool none = c.tally.n == 0;

@@ -24,6 +24,7 @@ static const struct opt table_of_options[] = {
     {0, "once", NULL, NULL, "do not follow, not even on a terminal"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
+    FILTER_SESSION_OPT,
     {0, "json", NULL, NULL,
      "print one JSON object per line for each message and event, including bodies"},
     COMMAND_OPT_VAULT,
@@ -366,7 +367,9 @@ static int tail(struct query *q, const struct settings *s)
     const struct out *o = &t.page.out;
     t.follow = follows(s);
     t.page.shows_open = t.follow && o->is_terminal && o->controlled && !t.page.json;
-    int st = begin(&t, settings_number(s, "last"));
+    int st = filter_find_session(&t.filter, s, q);
+    if (st == 0)
+        st = begin(&t, settings_number(s, "last"));
     if (st == 0 && t.follow)
         follow(&t);
     st = st == 0 ? t.status : st;

@@ -97,4 +97,57 @@ def _(t):
     eq(len(out.splitlines()), 3, "lines")
 
 
+@case("the filters mean the same in show, tail, stats, search and check")
+def _(t):
+    start = 1795256137000000
+    with contextlib.closing(make_vault(t.vault)) as db:
+        for s, (server, client) in enumerate((("files", "a"), ("git", "a"), ("files", "b")), 1):
+            add_session(db, s, name=server, client_name=client, started_at_us=start + s * 10**7, ended_at_us=start + s * 10**7 + 9 * 10**6)
+            for i, (tool, failed) in enumerate((("read", False), ("write", True), ("read", True), ("list", False))):
+                add_message(db, s, 2 * i + 1, kind="request", rpc_id=str(i), method="tools/call", target=tool, t_us=i * 10**6, finding="duplicate-key",
+                            body='{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{}}}' % (i, tool))
+                add_message(db, s, 2 * i + 2, kind="result", direction="s2c", rpc_id=str(i), t_us=i * 10**6 + 1000, request_seq=2 * i + 1,
+                            finding="tool-error,duplicate-key" if failed else "duplicate-key",
+                            body='{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"x"}]}}' % i)
+
+    def when(us):
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime((start + us) // 10**6))
+
+    def places(command, *args):
+        rows = [json.loads(x) for x in run(t, *command, *args, "--json").splitlines()]
+        return sorted((x["session_id"], x["seq"]) for x in rows if x["type"] in ("message", "match"))
+    every = [(s, i) for s in (1, 2, 3) for i in range(1, 9)]
+    for args, want in (((), every),
+                       (("--tool", "read"), [x for x in every if x[1] in (1, 2, 5, 6)]),
+                       (("--tool", "[lw]*"), [x for x in every if x[1] in (3, 4, 7, 8)]),
+                       (("--method", "tools/*"), every),
+                       (("--method", "ping"), []),
+                       (("--failed",), [x for x in every if x[1] in (4, 6)]),
+                       (("--failed", "--tool", "read"), [x for x in every if x[1] == 6]),
+                       (("--server", "files"), [x for x in every if x[0] != 2]),
+                       (("--client", "b", "--failed"), [(3, 4), (3, 6)]),
+                       (("--since", when(2 * 10**7 + 2 * 10**6)), [x for x in every if x > (2, 4)]),
+                       (("--until", when(10**7 + 2 * 10**6)), [x for x in every if x < (1, 5)]),
+                       (("--session", "git"), [x for x in every if x[0] == 2]),
+                       (("--session", "1", "--failed"), [(1, 4), (1, 6)])):
+        if want:
+            eq(places(["tail", "-n", "99"], *args), want, f"tail {args}")
+            eq(places(["search", "-n", "0", *(() if "--tool" in args or "--method" in args or "--failed" in args else ("method:*",))], *args), want, f"search {args}")
+            calls = sum(json.loads(x)["calls"] for x in run(t, "stats", "--json", *args).splitlines())
+            eq(calls, len({(s, (i + 1) // 2) for s, i in want}), f"stats {args}")
+        if "--session" in args:
+            continue
+        if "--server" not in args and "--client" not in args:
+            eq([x for s in "123" for x in places(["show", s], *args)], want, f"show {args}")
+        text = t.run("check", "-F", "json", "--all", "--fail-on", "none", *args, "--vault", t.vault, env={"TZ": "UTC"}).stdout
+        found = sum(f["finding"] == "duplicate-key" for r in json.loads(text)["recordings"] for f in r["findings"])
+        eq(found, len(want), f"check {args}")
+    eq(json.loads(run(t, "show", "--server", "git", "--json").splitlines()[0])["id"], 2, "show --server")
+    eq(json.loads(run(t, "export", "--client", "a", "-F", "jsonl").splitlines()[0])["id"], 2, "export --client")
+    for command in ("show", "export"):
+        check("no matching session" in t.run(command, "--server", "x", "--vault", t.vault).stderr.decode(), f"{command}: none")
+        check("not both" in fails(t, 2, command, "1", "--server", "git", "--vault", t.vault), f"{command}: both")
+    check("no session 'none'" in fails(t, 3, "stats", "--session", "none", "--vault", t.vault), "an unknown session")
+
+
 lib.main()
