@@ -85,7 +85,10 @@ static int begin_batch(struct store *s, struct ring *r)
     if (kind == ENTRY_ESCALATION)
         entries_escalate(s, r->shared, bytes, at);
     r->at = at; /* it is the next one again */
-    return writer_begin(s->w, STORE_WAIT_US);
+    if (s->troubled) /* nothing is sanitized in vain */
+        return writer_begin(s->w, STORE_WAIT_US);
+    writer_begin_later(s->w, STORE_WAIT_US);
+    return 0;
 }
 
 static int fill_batch(struct store *s, struct ring *r, size_t *ret_n)

@@ -14,8 +14,8 @@
 
 #include <sqlite3.h>
 
-#define ROW_BATCH_ROWS 256
-#define ROW_BATCH_BYTES ((size_t)256 << 10)
+#define ROW_BATCH_ROWS 512
+#define ROW_BATCH_BYTES ((size_t)512 << 10)
 #define ROW_BATCH_ROW_MAX                                                                          \
     ((size_t)128 << 10) /* bytes of a row's texts that fit while the batch is not full */
 

@@ -31,12 +31,26 @@ static int fail_memory(struct writer *s)
 }
 
 /* Runs a statement without result rows. It is always reset, so that it does not hold a lock. */
-static int run(struct writer *s, enum writer_query i)
+static int step(struct writer *s, enum writer_query i)
 {
     int rc = sqlite3_step(s->q[i]);
     int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
     sqlite3_reset(s->q[i]);
     return st;
+}
+
+/* Takes the lock, if writer_begin_later() left that to the first statement. */
+static int begin(struct writer *s)
+{
+    bool begins = s->begins;
+    s->begins = false;
+    return begins ? step(s, Q_BEGIN) : 0;
+}
+
+static int run(struct writer *s, enum writer_query i)
+{
+    int st = begin(s);
+    return st < 0 ? st : step(s, i);
 }
 
 static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
@@ -63,10 +77,16 @@ void writer_wait(struct writer *s, int64_t wait_us)
     s->busy_until_us = 0;
 }
 
-int writer_begin(struct writer *s, int64_t wait_us)
+void writer_begin_later(struct writer *s, int64_t wait_us)
 {
     writer_wait(s, wait_us);
-    return run(s, Q_BEGIN);
+    s->begins = true;
+}
+
+int writer_begin(struct writer *s, int64_t wait_us)
+{
+    writer_begin_later(s, wait_us);
+    return begin(s);
 }
 
 /* Inserts the rows that wait. They are forgotten even if it fails, because the transaction has failed then. */
@@ -90,6 +110,7 @@ int writer_commit(struct writer *s)
 void writer_rollback(struct writer *s)
 {
     row_batch_clear(&s->batch);
+    s->begins = false;
     /* On a full disk SQLite rolls back on its own; other errors leave the transaction open. */
     if (!sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -100,6 +121,8 @@ int writer_session_add(struct writer *s, const struct writer_session *n, int64_t
     sqlite3_stmt *q = s->q[Q_SESSION];
     struct slice command;
     struct buf name = {0};
+    if (begin(s) < 0)
+        return MI_ESTORE;
     if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
         redact_append(slice_of(n->name), &name) < 0) {
         buf_close(&name);
@@ -190,6 +213,8 @@ int writer_position(struct writer *s, int64_t session_id, uint64_t position)
 int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret)
 {
     sqlite3_stmt *q = s->q[Q_POSITION_READ];
+    if (begin(s) < 0)
+        return MI_ESTORE;
     sqlite3_bind_int64(q, 1, session_id);
     int rc = sqlite3_step(q);
     int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
@@ -227,6 +252,9 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     struct slice body = b->text[BATCH_BODY];
     if (body.n <= WRITER_BODY_MAX)
         return 0;
+    int st = begin(s); /* not written again and again while another process holds the lock */
+    if (st < 0)
+        return st;
     b->text[BATCH_BODY] = (struct slice){0};
     if (bodies_add(&s->bodies, uid, body, &b->body_offset) < 0) {
         if (s->want_bodies || errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
@@ -249,7 +277,8 @@ static int add_to_batch(struct writer *s, const struct batch_row *b)
 {
     if (row_batch_add(&s->batch, b) < 0)
         return fail_memory(s);
-    return row_batch_is_full(&s->batch) || sqlite3_get_autocommit(s->db) ? insert_rows(s) : 0;
+    bool in_transaction = s->begins || !sqlite3_get_autocommit(s->db);
+    return row_batch_is_full(&s->batch) || !in_transaction ? insert_rows(s) : 0;
 }
 
 int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)

@@ -5,7 +5,9 @@
  *           A failed call inside a transaction ends the transaction: call writer_rollback().
  * Batches   writer_add() collects rows, and inserts many with one statement: in writer_commit() at the latest. An error
  *           may belong to an earlier row.
- * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only.
+ * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only. After
+ *           writer_begin_later() the first call that needs the lock waits for it: the one that inserts rows, or any
+ *           other call than writer_add().
  *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
 #ifndef MI_VAULT_STORE_WRITER_H
 #define MI_VAULT_STORE_WRITER_H
@@ -38,7 +40,10 @@ void writer_level(struct writer *s, enum record_level level);
 /* Sets how long the next call may wait for the write lock. For calls outside writer_begin() and writer_commit(), which
  * are transactions of their own. */
 void writer_wait(struct writer *s, int64_t wait_us);
+/* Begins a transaction, and takes the write lock. */
 MI_MUST int writer_begin(struct writer *s, int64_t wait_us);
+/* The same, but takes the lock when it is needed: others can write while messages are sanitized. */
+void writer_begin_later(struct writer *s, int64_t wait_us);
 MI_MUST int writer_commit(struct writer *s);
 void writer_rollback(struct writer *s);
 

@@ -38,6 +38,7 @@ struct writer {
     int64_t wait_us;       /* how long the busy handler may wait */
     int64_t busy_until_us; /* its deadline; 0: not called yet */
     int64_t wal_pages;
+    bool begins;      /* the next statement begins the transaction */
     bool want_bodies; /* writer_want_bodies() */
     bool body_lost;   /* the last long body could not be written; a warning was logged */
     int rc;           /* SQLite's extended code for the last failed call */

@@ -677,6 +677,36 @@ static void test_writer_gets_a_lock_that_is_released_in_time(void **state)
     sql_unlock(h);
 }
 
+static void test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_inserted(void **state)
+{
+    struct fixture *f = *state;
+    static char body[WRITER_BODY_MAX + 1];
+    memset(body, 'b', sizeof body);
+    open_store(f, false);
+    int64_t id = add_session(f);
+    struct row r = a_row(1, "{}"), large = {.kind = KIND_RESULT, .seq = 2};
+    large.body = (struct slice){body, sizeof body};
+    pid_t h = sql_lock(&f->t, 0);
+    writer_begin_later(f->s, 0);
+    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_int_equal(writer_commit(f->s), MI_ESTORE);
+    assert_true(writer_busy(f->s));
+    writer_rollback(f->s);
+    writer_begin_later(f->s, 0); /* a body is not written while the lock is held by another process */
+    assert_int_equal(writer_add(f->s, id, UID, &large), MI_ESTORE);
+    assert_true(writer_busy(f->s));
+    writer_rollback(f->s);
+    writer_begin_later(f->s, 0); /* forgotten by the rollback */
+    writer_rollback(f->s);
+    sql_unlock(h);
+    writer_begin_later(f->s, 0);
+    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_string_equal(ask(&f->t, "SELECT count(*) FROM messages"), "0"); /* not a transaction of its own */
+    assert_int_equal(writer_add(f->s, id, UID, &large), 0);
+    assert_int_equal(writer_commit(f->s), 0);
+    assert_string_equal(ask(&f->t, "SELECT count(*), max(body_offset) FROM messages"), "2|0");
+}
+
 /* Adds rows of 4 KiB until one fails. Returns their number; the transaction stays open. */
 static uint64_t fill(struct fixture *f, int64_t id, uint64_t from, uint64_t most, int *ret_st)
 {
@@ -846,6 +876,7 @@ int main(void)
         T(test_writer_log_that_is_a_link_is_not_followed),
         T(test_writer_waits_for_a_held_lock_for_the_given_time),
         T(test_writer_gets_a_lock_that_is_released_in_time),
+        T(test_writer_begin_later_leaves_the_lock_to_others_until_rows_are_inserted),
         T(test_writer_full_disk_stores_none_of_the_batch_and_all_of_the_next),
         T(test_writer_body_that_does_not_fit_fails_its_row),
         T(test_writer_rolled_back_transaction_does_not_overwrite_another),
