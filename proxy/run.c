@@ -279,6 +279,7 @@ static void open_parts(struct proxy *p)
 {
     size_t max = p->cfg->max_message;
     traffic_open(&p->traffic, p->journal, p->cfg->name, p->cfg->validate, max);
+    p->traffic.url = p->cfg->url;
     traffic_deadlines(&p->traffic, p->cfg->deadlines, p->cfg->max_timeout_us);
     p->traffic.check_arguments = p->cfg->check_arguments;
     p->traffic.owner = p;

@@ -18,6 +18,7 @@ struct proxy_config {
     char *const *argv; /* the server's command, NULL-terminated */
     const char *vault; /* directory */
     const char *name;  /* of the server, in the record */
+    const char *url;   /* that its command connects to, for errors; NULL: none */
     enum validate validate;
     enum check_arguments check_arguments;
     enum record_level level; /* how much of each message is stored */

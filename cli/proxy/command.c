@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "cli/frame/server_name.h"
+#include "cli/frame/server_url.h"
 #include "cli/proxy/server_path.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
@@ -37,6 +38,8 @@ static const struct opt proxy_opts[] = {
     {0, "max-message", "SIZE", "128MiB", "reject longer messages"},
     {0, "grace", "DURATION", "1.5s",
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
+    {0, "original", "TEXT...", NULL,
+     "for unwrap: what `wrap --remote` has replaced; not used here"},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -84,14 +87,17 @@ static int extend_path(const struct settings *s)
 static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
+    struct buf url = {0};
     char *vault = settings_vault(s);
     if (vault == NULL)
         return EXIT_TROUBLE;
     server_name(settings_text(s, "name"), s->operands, name);
+    server_url(s->operands, &url);
     struct proxy_config cfg = {
         .argv = s->operands,
         .vault = vault,
         .name = name,
+        .url = url.n > 0 ? buf_str(&url) : NULL,
         .validate = settings_is(s, "validate", "none")       ? VALIDATE_NONE
                     : settings_is(s, "validate", "protocol") ? VALIDATE_PROTOCOL
                                                              : VALIDATE_WIRE,
@@ -113,6 +119,7 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);
+    buf_close(&url);
     free(vault);
     return status;
 }

@@ -53,6 +53,11 @@ char *path_vault(const char *given)
     return resolve(given, "XDG_STATE_HOME", ".local/state", "mcp-interposer");
 }
 
+char *path_backups(void)
+{
+    return resolve(NULL, "XDG_STATE_HOME", ".local/state", "mcp-interposer-backups");
+}
+
 char *path_config(const char *given)
 {
     return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");

@@ -13,7 +13,9 @@
 /* `given`, with a leading `~/` resolved (in a configuration file or a client's JSON no shell does
  * this); NULL: $XDG_STATE_HOME/mcp-interposer, else ~/.local/state/mcp-interposer. */
 char *path_vault(const char *given);
-/* The same with $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
+/* $XDG_STATE_HOME/mcp-interposer-backups, else ~/.local/state/mcp-interposer-backups. */
+char *path_backups(void);
+/* `given`, or $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
 /* `given`, with a leading `~/` resolved. */
 char *path_given(const char *given);

@@ -7,6 +7,7 @@
 void advice_close(struct advice *a)
 {
     buf_close(&a->clients);
+    buf_close(&a->remotes);
     buf_close(&a->lines);
 }
 
@@ -26,6 +27,12 @@ void advice_add_client(struct advice *a, const char *client, const char *path)
         return;
     buf_adds(&a->clients, a->clients.n > 0 ? ", " : "");
     buf_printf(&a->clients, known ? "%s" : "the client that reads %s", known ? client : path);
+}
+
+void advice_add_remote(struct advice *a, const char *server)
+{
+    buf_adds(&a->remotes, a->remotes.n > 0 ? ", " : "");
+    buf_adds(&a->remotes, server);
 }
 
 void advice_add_line(struct advice *a, const char *fmt, ...)
@@ -56,22 +63,35 @@ static void print_lines(struct out *o, struct slice text)
     }
 }
 
-void advice_print(struct advice *a, struct out *o, bool wrapped)
+static void print_deadline(struct out *o)
 {
-    if (a->clients.n == 0 || a->clients.failed || a->lines.failed)
-        return;
+    out_raw(o, "Calls end after 30 s by default. For a slow tool: tool:NAME = 5m in section "
+               "[timeout] of the configuration,");
     out_end_line(o);
-    print_lines(o, buf_slice(&a->lines));
-    if (wrapped) {
-        out_raw(o, "A call that is not answered within 30 s gets an error. For a slow tool, in the "
-                   "configuration file:");
+    out_raw(o, "or unwrap, then: mcp-interposer wrap --timeout tool:NAME=5m");
+    out_end_line(o);
+}
+
+void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen)
+{
+    bool changed = a->clients.n > 0;
+    if (a->clients.failed || a->remotes.failed || a->lines.failed)
+        return;
+    if (changed || a->remotes.n > 0)
         out_end_line(o);
-        out_raw(o, "[timeout] tool:NAME = 10m; for every call of a server: --timeout 10m after "
-                   "`proxy` in its arguments.");
+    print_lines(o, buf_slice(&a->lines));
+    if (a->remotes.n > 0) {
+        out_raw(o, "Not changed, because they have a URL: ");
+        out_text(o, buf_slice(&a->remotes));
+        out_raw(o, "; wrap --remote connects to them through mcp-remote.");
         out_end_line(o);
     }
-    out_raw(o, "Restart these clients: ");
-    out_text(o, buf_slice(&a->clients));
-    out_raw(o, wrapped ? "; undo with: mcp-interposer unwrap" : "");
-    out_end_line(o);
+    if (changed && wrapped && !chosen)
+        print_deadline(o);
+    if (changed) {
+        out_raw(o, "Restart these clients: ");
+        out_text(o, buf_slice(&a->clients));
+        out_raw(o, wrapped ? "; undo with: mcp-interposer unwrap" : "");
+        out_end_line(o);
+    }
 }

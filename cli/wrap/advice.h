@@ -10,15 +10,19 @@
 
 struct advice {
     struct buf clients; /* owned; names of those to restart, each once */
+    struct buf remotes; /* owned; names of servers with a URL that were left alone */
     struct buf lines;   /* owned; whole lines */
 };
 
 void advice_close(struct advice *a);
 /* A file of this client was changed. `path` names the file of an unknown client. */
 void advice_add_client(struct advice *a, const char *client, const char *path);
+/* A server with a URL was left alone: `wrap --remote` is advised. */
+void advice_add_remote(struct advice *a, const char *server);
 /* One line about a file, without its newline. */
 void advice_add_line(struct advice *a, const char *fmt, ...) MI_FORMAT(2, 3);
-/* Prints all of it, and with `wrapped` how to undo it, and which deadline calls have now. */
-void advice_print(struct advice *a, struct out *o, bool wrapped);
+/* Prints all of it; if files were changed, what to restart, and with `wrapped` how to undo it, and which deadline calls
+ * have now, unless it was chosen. */
+void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen);
 
 #endif

@@ -1,12 +1,12 @@
 #include "cli/wrap/backup.h"
 
+#include "base/make_path.h"
 #include "base/write_all.h"
-#include "vault/store/dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PART_MAX                                                                                   \
@@ -30,24 +30,30 @@ static void beside(const char *path, struct buf *b)
     buf_adds(b, ".mcp-interposer.bak");
 }
 
-/* A descriptor of the directory of backups, or -1. */
-static int open_directory(const char *vault, bool create, struct buf *error)
+/* A descriptor of the directory, or -1. */
+static int open_directory(const char *path, bool create, struct buf *error)
 {
-    struct vault_dir dir;
-    if (vault_dir_open(&dir, vault, create, error) < 0)
-        return -1;
-    int fd = vault_dir_sub(dir.fd, VAULT_BACKUPS, create);
+    struct stat st;
+    if (create && make_path(path) < 0)
+        goto fail;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        buf_printf(error, "cannot open %s/" VAULT_BACKUPS ": %s", vault, strerror(errno));
-    vault_dir_close(&dir);
-    return fd;
+        goto fail;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        ((st.st_mode & 077) == 0 || fchmod(fd, 0700) == 0))
+        return fd;
+    close(fd);
+    errno = EPERM;
+fail:
+    buf_printf(error, "cannot open %s, the directory of backups: %s", path, strerror(errno));
+    return -1;
 }
 
 static bool put(int dir, const char *name, struct slice text)
 {
     char part[PART_MAX];
     snprintf(part, sizeof part, "%ld.part", (long)getpid());
-    int fd = vault_dir_file(dir, part, O_WRONLY | O_CREAT | O_TRUNC);
+    int fd = openat(dir, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && write_all(fd, text) == 0 && fsync(fd) == 0;
     int why = errno;
     if (fd >= 0 && close(fd) != 0 && good) {
@@ -64,15 +70,15 @@ static bool put(int dir, const char *name, struct slice text)
     return good;
 }
 
-int backup_make(const char *vault, const char *path, struct slice text, struct buf *error)
+int backup_make(const char *where, const char *path, struct slice text, struct buf *error)
 {
     struct buf name = {0};
     buf_clear(error);
     name_of(path, &name);
-    int dir = name.failed ? -1 : open_directory(vault, true, error);
+    int dir = name.failed ? -1 : open_directory(where, true, error);
     int st = name.failed || error->failed ? MI_ENOMEM : dir < 0 ? MI_EIO : 0;
     if (st == 0 && !put(dir, buf_str(&name), text)) {
-        buf_printf(error, "cannot write its backup to %s/" VAULT_BACKUPS ": %s", vault,
+        buf_printf(error, "cannot write its backup to %s: %s", where,
                    errno == ENAMETOOLONG ? "the path of the file is too long" : strerror(errno));
         st = MI_EIO;
     }
@@ -109,14 +115,14 @@ static enum backup_content content(int dir, const char *name, struct slice text)
     return same ? BACKUP_SAME : BACKUP_OTHER;
 }
 
-bool backup_exists(const char *vault, const char *path)
+bool backup_exists(const char *where, const char *path)
 {
     struct buf name = {0}, error = {0};
     beside(path, &name);
     bool found = faccessat(AT_FDCWD, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     buf_clear(&name);
     name_of(path, &name);
-    int dir = found ? -1 : open_directory(vault, false, &error);
+    int dir = found ? -1 : open_directory(where, false, &error);
     found = found || (dir >= 0 && faccessat(dir, buf_str(&name), F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     if (dir >= 0)
         close(dir);
@@ -134,15 +140,15 @@ static void drop(int dir, const char *name, struct slice text, const char *shown
     }
 }
 
-void backup_drop(const char *vault, const char *path, struct slice text, struct buf *kept)
+void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept)
 {
     struct buf name = {0}, shown = {0}, error = {0};
     beside(path, &name);
     drop(AT_FDCWD, buf_str(&name), text, buf_str(&name), kept);
     buf_clear(&name);
     name_of(path, &name);
-    int dir = open_directory(vault, false, &error);
-    buf_printf(&shown, "%s/" VAULT_BACKUPS "/%s", vault, buf_str(&name));
+    int dir = open_directory(where, false, &error);
+    buf_printf(&shown, "%s/%s", where, buf_str(&name));
     if (dir >= 0 && !name.failed) {
         drop(dir, buf_str(&name), text, buf_str(&shown), kept);
         close(dir);

@@ -1,8 +1,9 @@
-/* backup.h - the original text of a configuration file, kept in the vault until nothing in the file is wrapped.
+/* backup.h - the original text of a configuration file, kept until nothing in the file is wrapped.
  *
- * Files     VAULT/Backups/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with %2F for
- *           each slash (and %XX for %, control characters and bytes over 126): two files never share a backup.
- *           Version 0.1 kept it beside the file, as FILE.mcp-interposer.bak: such a backup counts and is dropped, too.
+ * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with %2F for each slash (and
+ *           %XX for %, control characters and bytes over 126): two files never share a backup. WHERE is private and not
+ *           in a vault: configuration files contain secrets, vaults do not. It is made if it is missing.
+ *           Older versions kept a backup beside the file, as FILE.mcp-interposer.bak: it counts and is dropped, too.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H
@@ -10,11 +11,11 @@
 
 #include "base/buf.h"
 
-/* Writes the backup, replacing an older one. The vault is created if it is missing. 0, MI_EIO or MI_ENOMEM. */
-MI_MUST int backup_make(const char *vault, const char *path, struct slice text, struct buf *error);
+/* Writes the backup, replacing an older one. 0, MI_EIO or MI_ENOMEM. */
+MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
 /* Whether the file has a backup. */
-bool backup_exists(const char *vault, const char *path);
+bool backup_exists(const char *where, const char *path);
 /* Removes each backup of the file whose content is `text`. Adds the path of one that differs to `kept`. */
-void backup_drop(const char *vault, const char *path, struct slice text, struct buf *kept);
+void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept);
 
 #endif

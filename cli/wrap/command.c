@@ -2,6 +2,8 @@
 #include "cli/wrap/commands.h"
 
 #include "base/log.h"
+#include "cli/settings/deadlines.h"
+#include "cli/settings/paths.h"
 #include "cli/wrap/edit.h"
 #include "cli/wrap/file.h"
 #include "cli/wrap/which.h"
@@ -11,7 +13,7 @@
 
 #define COMMON_OPTS                                                                                \
     {'c', "client", "CLIENT...", NULL, "only the files of this client (see below)"},               \
-        {0, "file", "FILE...", NULL, "this file instead of those that the clients read"},        \
+        {0, "file", "FILE...", NULL, "this file instead of those that the clients read"},          \
         {'d', "dry-run", NULL, NULL, "print the changes as a diff; change nothing"},               \
     {                                                                                              \
         0, "json", NULL, NULL, "print one JSON object per line for each server"                    \
@@ -19,6 +21,9 @@
 
 static const struct opt wrap_opts[] = {
     {'l', "list", NULL, NULL, "list the servers, and which of them are wrapped; change nothing"},
+    {0, "remote", NULL, NULL, "also wrap servers that have a URL, through mcp-remote (npx)"},
+    {'t', "timeout", "[WHAT=]DURATION...", NULL,
+     "deadline of a request, for the arguments of `proxy`; WHAT: method, glob, tool:NAME"},
     COMMON_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -26,7 +31,6 @@ static const struct opt wrap_opts[] = {
 
 static const struct opt unwrap_opts[] = {
     COMMON_OPTS,
-    {'V', "vault", "DIR", NULL, "directory of the vault that keeps the backups"},
     COMMAND_OPTS,
 };
 
@@ -34,13 +38,16 @@ static const struct opt unwrap_opts[] = {
 static const char about[] =
     "SERVER is a name in the file; without one, all servers that are started by a\n"
     "command. Only the command and its arguments are changed; unwrap restores the\n"
-    "original bytes. The original file is kept in VAULT/Backups until nothing in it\n"
-    "is wrapped. A file in a git work tree gets the plain name of this program.\n"
+    "original bytes. The original file is kept in\n"
+    "~/.local/state/mcp-interposer-backups until nothing in it is wrapped. A file in\n"
+    "a git work tree gets the plain name of this program.\n"
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"
     "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"
     "directory and in the working directory are processed (docs/clients.md lists\n"
     "them).\n"
+    "A server that has a URL is wrapped with --remote only: the interposer then runs\n"
+    "mcp-remote with npx, which connects to the URL.\n"
     "A client reads its file when it starts: restart it.\n";
 /* clang-format on */
 
@@ -95,8 +102,8 @@ static int process_files(struct wrapping *w)
     }
     if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
         st = MI_ENOMEM;
-    if (st == 0 && !w->json)
-        advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP);
+    if (st == 0 && !w->json && !w->dry)
+        advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL);
     if (st == 0)
         report_missing(w, files_n);
     else
@@ -145,6 +152,30 @@ static int find_directories(struct wrapping *w)
     return status;
 }
 
+/* Checks --timeout, and notes its values for the arguments of `proxy`, which reads the configuration file itself. */
+static int find_deadlines(struct wrapping *w)
+{
+    const struct opt_set *set = &w->settings->set;
+    struct deadlines deadlines = {0};
+    struct buf error = {0};
+    size_t n = 0;
+    int st = settings_deadlines(w->settings, &deadlines, &error);
+    int status = EXIT_FINE;
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    if (st < 0)
+        status = st == MI_ENOMEM ? EXIT_TROUBLE
+                                 : settings_usage(w->settings, "--timeout: %s", buf_str(&error));
+    for (enum opt_from from = OPT_ENVIRONMENT; from <= OPT_FLAG; from++)
+        for (size_t i = 0; i < set->many_n; i++)
+            if (set->many[i].from == from &&
+                strcmp(set->table[set->many[i].i].name, "timeout") == 0)
+                w->deadlines[n++] = set->many[i].value;
+    deadlines_close(&deadlines);
+    buf_close(&error);
+    return status;
+}
+
 /* The path of this program. Its name must be mcp-interposer, which identifies wrapped servers. */
 static int find_this_program(struct wrapping *w)
 {
@@ -171,13 +202,17 @@ static int run(enum wrap_verb verb, const struct settings *s)
     if (status == EXIT_FINE && verb == WRAP_VERB_WRAP) {
         if (settings_on(s, "list"))
             w.verb = WRAP_VERB_LIST;
-        status = find_directories(&w);
+        status = find_deadlines(&w);
+        if (status == EXIT_FINE)
+            status = find_directories(&w);
         if (status == EXIT_FINE)
             status = find_this_program(&w);
     }
-    w.backups = status == EXIT_FINE ? settings_vault(s) : NULL;
-    if (status == EXIT_FINE && w.backups == NULL)
+    w.backups = path_backups();
+    if (status == EXIT_FINE && w.backups == NULL) {
+        log_error("cannot find the directory of backups: %s", strerror(errno));
         status = EXIT_TROUBLE;
+    }
     if (status == EXIT_FINE)
         status = process_files(&w);
     advice_close(&w.advice);

@@ -5,7 +5,7 @@
 #define MI_CLI_WRAP_DIFF_H
 
 #include "cli/frame/out.h"
-#include "cli/wrap/edit.h"
+#include "cli/wrap/edits.h"
 
 /* The edits are in order (edits_apply() has been called). */
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e);

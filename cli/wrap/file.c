@@ -6,8 +6,10 @@
 #include "cli/settings/paths.h"
 #include "cli/wrap/backup.h"
 #include "cli/wrap/diff.h"
+#include "cli/wrap/edit.h"
 #include "cli/wrap/git.h"
 #include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/remote.h"
 #include "cli/wrap/replace.h"
 #include "cli/wrap/which.h"
 
@@ -32,7 +34,6 @@ struct work {
     size_t wrapped_before; /* servers */
     bool redirected;
     bool in_git;
-    struct buf vault; /* owned; --vault of a server that was unwrapped; empty: none */
 };
 
 static bool is_wanted(struct wrapping *w, const char *name)
@@ -131,15 +132,10 @@ static void list_server(struct work *k, const struct mcpfile_server *s, struct w
 
 /* Programs started from a desktop have a short PATH. --path tells the proxy the directory in which a terminal finds
  * the command; it is searched last. */
-static char *far_directory(const struct work *k, const struct wrap_view *v)
+static char *far_directory(const struct work *k, const char *command)
 {
-    struct slice command = buf_slice(&v->command);
-    if (!k->where->desktop || k->in_git || memchr(command.p, '/', command.n) != NULL)
-        return NULL;
-    char *name = strndup(command.p, command.n);
-    char *dir = name != NULL ? which_far_directory(name) : NULL;
-    free(name);
-    return dir;
+    bool named = k->where->desktop && !k->in_git && strchr(command, '/') == NULL;
+    return named ? which_far_directory(command) : NULL;
 }
 
 static const char *program(const struct work *k)
@@ -154,19 +150,24 @@ static const char *directory(const struct work *k, const char *option, const cha
     return !k->in_git || asked ? path : NULL;
 }
 
-static bool add_server(struct work *k, const struct mcpfile_server *s, const struct wrap_view *v)
+static bool add_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v)
 {
     const char *vault = directory(k, "vault", k->w->vault);
     const char *journal_dir = directory(k, "journal-dir", k->w->journal_dir);
-    const char *options[10];
+    const char *options[2 * OPT_MANY_MAX + 10];
     size_t n = 0;
     char name[SERVER_NAME_MAX];
     char *const argv[] = {s->name, NULL};
-    char *dir = far_directory(k, v);
+    bool remote = v->state == WRAP_REMOTE;
+    char *dir = far_directory(k, remote ? "npx" : buf_str(&v->command));
     server_name(s->name, argv, name);
     if (name[0] != '-') {
         options[n++] = "--name";
         options[n++] = name;
+    }
+    for (const char *const *d = k->w->deadlines; *d != NULL; d++) {
+        options[n++] = "--timeout";
+        options[n++] = *d;
     }
     if (vault != NULL) {
         options[n++] = "--vault";
@@ -182,9 +183,24 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, const str
     }
     options[n] = NULL;
     struct wrap_with with = {program(k), options};
-    bool added = wrap_add(&k->edits, &k->conf, s, &with);
+    bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
+                        : wrap_add(&k->edits, &k->conf, s, &with);
     free(dir);
     return added;
+}
+
+/* Sets *wrap if a server with a URL shall be wrapped; if not, people are told why, or how. 0 or MI_ENOMEM. */
+static int consider_remote(struct work *k, const struct mcpfile_server *s, bool *wrap)
+{
+    const char *why;
+    int st = remote_check(&k->conf, s, &why);
+    bool asked = settings_on(k->w->settings, "remote");
+    *wrap = st == 0 && asked && why == NULL;
+    if (!asked)
+        advice_add_remote(&k->w->advice, s->name);
+    else if (st == 0 && why != NULL)
+        log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, why);
+    return st;
 }
 
 /* Whether the interposer of a wrapped server no longer exists. Its path is then replaced with ours. */
@@ -198,31 +214,45 @@ static bool interposer_is_missing(const struct wrap_view *v)
 }
 
 /* 0, MI_ENOMEM, or MI_EFULL. */
+/* 0, MI_EFULL or MI_ENOMEM. */
+static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
+{
+    const struct mcpfile_server *s = &k->conf.server[i];
+    bool room = true, wrap = v->state == WRAP_PLAIN;
+    if (v->state == WRAP_REMOTE && consider_remote(k, s, &wrap) < 0)
+        return MI_ENOMEM;
+    if (wrap) {
+        room = add_server(k, s, v);
+        k->touched[i] = true;
+    } else if (v->state == WRAP_WRAPPED && interposer_is_missing(v)) {
+        room = wrap_redirect(&k->edits, s, program(k));
+        k->touched[i] = k->redirected = true;
+    }
+    return room ? 0 : MI_EFULL;
+}
+
+static int unwrap_server(struct work *k, size_t i, const struct wrap_view *v)
+{
+    if (v->state != WRAP_WRAPPED)
+        return 0;
+    k->touched[i] = true;
+    return wrap_remove(&k->edits, &k->conf, &k->conf.server[i], v) ? 0 : MI_EFULL;
+}
+
 static int process_server(struct work *k, size_t i)
 {
     const struct mcpfile_server *s = &k->conf.server[i];
     struct wrap_view v;
     if (wrap_inspect(&k->conf, s, &v) < 0)
         return MI_ENOMEM;
+    int st = 0;
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    bool room = true;
-    if (is_wanted(k->w, s->name)) {
-        if (k->w->verb == WRAP_VERB_WRAP && v.state == WRAP_PLAIN) {
-            room = add_server(k, s, &v);
-            k->touched[i] = true;
-        } else if (k->w->verb == WRAP_VERB_WRAP && v.state == WRAP_WRAPPED &&
-                   interposer_is_missing(&v)) {
-            room = wrap_redirect(&k->edits, s, program(k));
-            k->touched[i] = k->redirected = true;
-        } else if (k->w->verb == WRAP_VERB_UNWRAP && v.state == WRAP_WRAPPED) {
-            room = wrap_remove(&k->edits, &k->conf, s, &v);
-            k->touched[i] = true;
-            buf_clear(&k->vault);
-            buf_slice_add(&k->vault, buf_slice(&v.vault));
-        }
-    }
+    if (is_wanted(k->w, s->name) && k->w->verb == WRAP_VERB_WRAP)
+        st = wrap_server(k, i, &v);
+    else if (is_wanted(k->w, s->name) && k->w->verb == WRAP_VERB_UNWRAP)
+        st = unwrap_server(k, i, &v);
     wrap_view_close(&v);
-    return room ? 0 : MI_EFULL;
+    return st;
 }
 
 /* ---- one file ---- */
@@ -259,13 +289,19 @@ static bool can_be_undone(struct work *k, struct slice new)
     return good;
 }
 
-/* The backup is in the vault of today's settings, or in the one that the server was wrapped with. */
+/* Whether the file has the same servers afterwards. */
+static bool is_valid(const struct work *k, struct slice new)
+{
+    struct mcpfile conf;
+    bool good = mcpfile_read(&conf, new, k->conf.format) == 0 && conf.servers == k->conf.servers;
+    mcpfile_close(&conf);
+    return good;
+}
+
 static void drop_backups(struct work *k, struct slice text)
 {
     struct buf kept = {0};
     backup_drop(k->w->backups, k->file.path, text, &kept);
-    if (k->vault.n > 0)
-        backup_drop(buf_str(&k->vault), k->file.path, text, &kept);
     if (kept.n > 0)
         log_warn("%s: the file has changed since it was wrapped; its backup is kept: %s",
                  k->where->path, buf_str(&kept));
@@ -320,6 +356,9 @@ static bool finish_file(struct work *k)
         good = false;
     } else if (k->w->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
         fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
+        good = false;
+    } else if (k->w->verb == WRAP_VERB_UNWRAP && !is_valid(k, buf_slice(&new))) {
+        fail_file(k, "unwrapping would make this file invalid; edit it by hand");
         good = false;
     } else if (!k->w->dry) {
         good = change_file(k, buf_slice(&new));
@@ -393,7 +432,6 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
     edits_close(&k->edits);
     mcpfile_close(&k->conf);
     replace_close(&k->file);
-    buf_close(&k->vault);
     free(k->touched);
     free(k);
     return 0;

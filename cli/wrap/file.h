@@ -1,7 +1,7 @@
 /* file.h - lists, wraps or unwraps the servers of one configuration file.
  *
  * Rules     before a file is written, unwrapping is tried in memory and must restore the original bytes. A backup is
- *           made in the vault when the first server of a file is wrapped, and removed when the last one is unwrapped.
+ *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
  *           A file in the work tree of a git repository gets no path of this machine that was not asked for: the
  *           command is the plain name if PATH leads to this program, and --path and variables are left out.
  * Errors    are logged, and set wrapping.failed.
@@ -22,10 +22,11 @@ struct wrapping {
     const struct settings *settings;
     enum wrap_verb verb;
     bool dry, json;
-    char *program;             /* owned; path of the interposer */
-    bool in_path;              /* its plain name leads to it as well */
-    char *backups;             /* owned; the vault that keeps backups */
-    char *vault, *journal_dir; /* owned; absolute paths; NULL: the default */
+    char *program;                           /* owned; path of the interposer */
+    bool in_path;                            /* its plain name leads to it as well */
+    char *backups;                           /* owned; directory of backups */
+    char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
+    const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout; ended by NULL */
     struct advice advice;
     bool seen[WRAP_OPERANDS_MAX]; /* the named server was found */
     struct out out;

@@ -73,7 +73,10 @@ static void answer_others(struct traffic *t, const char *name)
 static void explain(const struct traffic *t, const struct pending *p, const char *name,
                     int64_t waited_us, struct buf *why)
 {
-    buf_printf(why, "the server %s %s %s within %.1f s", t->server,
+    buf_printf(why, "the server %s ", t->server);
+    if (t->url != NULL)
+        buf_printf(why, "(%s) ", t->url);
+    buf_printf(why, "%s %s within %.1f s",
                p->written_us != 0      ? "did not answer"
                : t->timers.server_away ? "had exited, and no new process was ready to read"
                                        : "did not read",

@@ -50,6 +50,7 @@ struct previous_tools {
 struct traffic {
     const struct journal *journal; /* borrowed */
     const char *server;            /* borrowed; its name in records */
+    const char *url;               /* borrowed; that its command connects to; NULL: none */
     enum validate validate;
     size_t max_message;   /* bytes; for the text of an error */
     struct outbox out[2]; /* [ROW_C2S]: to the server, [ROW_S2C]: to the client */

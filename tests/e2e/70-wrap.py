@@ -78,11 +78,11 @@ def config(t, place, text):
     return path
 
 
-def backup_of(t, path, vault=None):
+def backup_of(t, path):
     """Where the backup of a file is (docs/clients.md)."""
     name = "".join(f"%{b:02X}" if chr(b) in "/%" or b < 0x20 or b > 126 else chr(b)
                    for b in os.fsencode(os.path.realpath(path)))
-    return (vault or t.home / ".local/state/mcp-interposer") / "Backups" / name
+    return t.home / ".local/state/mcp-interposer-backups" / name
 
 
 def states(r):
@@ -494,15 +494,20 @@ def _(t):
     eq((path.read_text(), beside.exists()), (TEXT, False), "the file, and its old backup")
 
 
-@case("the backup is in the vault that the servers are recorded in, and unwrap finds it there")
+@case("backups are in a private directory outside of the vault: configuration files contain secrets")
 def _(t):
     path = config(t, ".claude.json", TEXT)
-    vault = t.tmp / "elsewhere"
+    vault = t.home / ".local/state/mcp-interposer"
     run(t, "wrap", "--vault", vault)
-    eq(backup_of(t, path, vault).read_text(), TEXT, "the backup")
-    eq(stat.S_IMODE((vault / "Backups").stat().st_mode), 0o700, "mode of its directory")
+    eq(backup_of(t, path).read_text(), TEXT, "the backup")
+    eq(stat.S_IMODE(backup_of(t, path).parent.stat().st_mode), 0o700, "mode of its directory")
+    check(not vault.exists() or "server-a" not in "".join(p.read_text() for p in vault.rglob("*") if p.is_file()), "the vault")
     run(t, "unwrap")
-    eq((path.read_text(), backup_of(t, path, vault).exists()), (TEXT, False), "the file and the backup")
+    eq((path.read_text(), backup_of(t, path).exists()), (TEXT, False), "the file and the backup")
+    state = t.tmp / "state"
+    run(t, "wrap", env={"XDG_STATE_HOME": str(state)})
+    eq([p.parent for p in state.rglob("*") if p.is_file()], [state / "mcp-interposer-backups"], "with XDG_STATE_HOME")
+    run(t, "unwrap", env={"XDG_STATE_HOME": str(state)})
     long = t.home
     for _ in range(5):
         long = long / ("x" * 60)
@@ -576,7 +581,7 @@ def _(t):
     other = config(t, "other.json", TEXT)
     last = run(t, "wrap").stdout.decode().splitlines()
     eq(last[-1], "Restart these clients: claude-code, cursor; undo with: mcp-interposer unwrap", "the last line")
-    check("not answered within 30 s" in last[-3] and "--timeout 10m" in last[-2], f"{last}")
+    check("Calls end after 30 s by default" in last[-3] and "wrap --timeout tool:NAME=5m" in last[-2], f"{last}")
     check("git" not in "".join(last), f"{last}")
     check(b"Restart" not in run(t, "wrap").stdout, "advice although nothing was changed")
     last = run(t, "wrap", "--file", other).stdout.decode().splitlines()
@@ -646,6 +651,76 @@ def _(t):
         for place in paths:
             shown = place.replace("project/", "").replace(code, "").replace("Library/Application Support/", "")
             check("named/" in place or shown in document or "Insiders" in place, f"docs/clients.md does not name {shown}")
+
+
+@case("wrap --remote: every URL of the corpus becomes a command, and unwrap restores the bytes")
+def _(t):
+    files = settle(t)
+    named = [x for name in NAMED for x in ("--file", t.home / PLACES[name])]
+    def remotes():
+        rows = map(json.loads, run(t, "wrap", "--list", "--json").stdout.splitlines())
+        return sorted((r["client"], r["server"]) for r in rows if r["state"] == "remote")
+    urls = remotes()
+    r = run(t, "wrap", "--remote", stderr=None)
+    warned = r.stderr.decode().splitlines()
+    check(len(warned) == 1 and "server 'remote' is not changed: it has settings for signing in" in warned[0], f"{warned}")
+    check(b"wrap --remote connects" not in r.stdout, f"{r.stdout!r}")
+    run(t, "wrap", *named)
+    check(len(urls) >= 9, f"only {urls}")
+    eq(remotes(), [("codex", "remote")], "what is left")
+    for path, old in files.items():
+        if parse(path, old) is None:
+            continue
+        before = {name: s for name, s in servers_of(parse(path, old)) if "command" not in s and "cmd" not in s}
+        after = dict(servers_of(parse(path, path.read_bytes())))
+        for name, server in before.items():
+            url = next((server[k] for k in ("url", "serverUrl", "httpUrl", "uri") if k in server), None)
+            if url is None or "bearer_token_env_var" in server:
+                continue
+            now = after[name]
+            words = now["command"] if isinstance(now.get("command"), list) else now["args"]
+            words = words[words.index("--") + 1:]
+            eq(words[:2] + words[3:4], ["npx", "-y", url], f"{path.name}: {name}")
+            for header in server.get("headers", {}).items():
+                check(": ".join(header) in words, f"{path.name}: {name} has no header {header}")
+            gone = {"url", "serverUrl", "httpUrl", "uri", "headers", "type"}
+            eq({k: v for k, v in now.items() if k not in {"command", "cmd", "args", "type", "environment"}},
+               {k: v for k, v in json.loads(json.dumps(server)).items() if k not in gone}, f"the rest of {name}")
+            eq(now.get("type"), {"remote": "local"}.get(server["type"], "stdio") if "type" in server else None, "type")
+    run(t, "unwrap")
+    run(t, "unwrap", *named)
+    for path, old in files.items():
+        eq(path.read_bytes(), old, f"{path.name} after unwrapping")
+
+
+@case("wrap --remote: a client that rewrites its file keeps what unwrap needs")
+def _(t):
+    old = {"mcpServers": {"a": {"type": "http", "url": "https://x/mcp", "headers": {"X-Key": "k"}, "timeout": 5},
+                          "b": {"disabled": True, "url": "https://y/mcp"}}}
+    path = config(t, ".claude.json", json.dumps(old))
+    run(t, "wrap", "--remote")
+    for change in (lambda s: s, lambda s: dict(reversed(s.items()))):
+        tree = json.loads(path.read_text())
+        tree["mcpServers"] = {name: change(server) for name, server in tree["mcpServers"].items()}
+        path.write_text(json.dumps(tree, indent=4))
+        run(t, "unwrap", stderr=None)
+        eq(json.loads(path.read_text()), old, "the servers")
+        run(t, "wrap", "--remote", stderr=None)
+
+
+@case("deadlines that are given go into the arguments of the server")
+def _(t):
+    path = config(t, ".claude.json", TEXT)
+    config(t, ".config/mcp-interposer/config.ini", "[timeout]\ntool:x = 7m\n")
+    r = run(t, "wrap", "--timeout", "tool:build=10m", "-t", "1m", env={"MCP_INTERPOSER_TIMEOUT": "ping=5s"})
+    eq(json.loads(path.read_text())["mcpServers"]["a"]["args"],
+       ["proxy", "--name", "a", "--timeout", "ping=5s", "--timeout", "tool:build=10m", "--timeout", "1m", "--", "server-a", "x"],
+       "the arguments")
+    check(b"Calls end after" not in r.stdout, f"{r.stdout!r}")
+    run(t, "unwrap")
+    eq(path.read_text(), TEXT, "the file")
+    r = run(t, "wrap", "--timeout", "tool:build=soon", status=2, stderr=None)
+    check(b"--timeout: " in r.stderr and path.read_text() == TEXT, f"{r.stderr!r}")
 
 
 @case("a named file without servers is an error that says what was expected")

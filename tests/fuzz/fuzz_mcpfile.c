@@ -2,6 +2,7 @@
  * servers, and unwrapping restores every byte. Nothing is read past its end. (A plain scalar of YAML may mean something
  * else in brackets: there `wrap` itself tries to unwrap, and does not write the file if it cannot.) */
 #include "cli/wrap/edit.h"
+#include "cli/wrap/remote.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -16,10 +17,13 @@ static size_t change(const struct mcpfile *f, bool wrap)
     for (size_t i = 0; i < f->servers; i++) {
         const struct mcpfile_server *s = &f->server[i];
         struct wrap_view v;
+        const char *why;
         MUST(wrap_inspect(f, s, &v) == 0);
         MUST((v.why != NULL) == (v.state == WRAP_ODD));
         if (v.state == WRAP_PLAIN && wrap)
             n += wrap_add(&e, f, s, &with);
+        else if (v.state == WRAP_REMOTE && wrap && remote_check(f, s, &why) == 0 && why == NULL)
+            n += remote_add(&e, f, s, &with);
         else if (v.state == WRAP_WRAPPED && !wrap)
             n += wrap_remove(&e, f, s, &v);
         wrap_view_close(&v);

@@ -16,6 +16,7 @@ import { filesystem_cases } from "./filesystem.mjs";
 import { TRUE, checkFindings, neverMet } from "./findings.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
 import { memory_cases } from "./memory.mjs";
+import { checkRemote } from "./remote.mjs";
 import { checkReplay, sameRecording } from "./replay.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
 import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
@@ -304,7 +305,7 @@ const cases = [
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
-if (cases.length === 0 && !words.includes("docs")) fail(`no case has a name that contains ${words.join(" or ")}`);
+if (cases.length === 0 && !words.includes("docs") && !words.includes("remote")) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
   await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
@@ -323,6 +324,10 @@ try {
     await coverage();
     const official = cases.filter(([one, run]) => run !== crashCase && !one.dies);
     await checkRecordings({ interposer, vault, names: official.map(([one]) => one.name), root, test });
+  }
+  if (words.length === 0 || words.includes("remote")) {
+    await checkRemote({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("remote", "interposed") }, cwd: here, test });
+    await test("wrap --remote: no process left", () => noneLeft(markOf("remote", "interposed")));
   }
   if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {

@@ -18,7 +18,6 @@
 #define VAULT_ACTIONS "MCP_Actions" /* in VAULT_LOGS */
 #define VAULT_ESCALATIONS "Escalations"
 #define VAULT_SEARCH "Search"
-#define VAULT_BACKUPS "Backups" /* of configuration files that `wrap` has changed */
 
 struct vault_dir {
     int fd;     /* -1: closed */

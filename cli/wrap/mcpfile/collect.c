@@ -20,7 +20,16 @@ static const struct place {
     {MCPFILE_YAML, {"extensions"}},                  /* Goose */
 };
 
-enum role { ROLE_NONE, ROLE_COMMAND, ROLE_ARGS, ROLE_URL, ROLE_TYPE, ROLE_HEADERS, ROLE_LOGIN };
+enum role {
+    ROLE_NONE,
+    ROLE_COMMAND,
+    ROLE_ARGS,
+    ROLE_URL,
+    ROLE_TYPE,
+    ROLE_HEADERS,
+    ROLE_ENV,
+    ROLE_LOGIN
+};
 
 #define J (1u << MCPFILE_JSON)
 #define T (1u << MCPFILE_TOML)
@@ -42,6 +51,7 @@ static const struct {
     {"transport", J, ROLE_TYPE},
     {"transportType", J, ROLE_TYPE},
     {"headers", J | Y, ROLE_HEADERS},
+    {"environment", J, ROLE_ENV},
     {"auth", J, ROLE_LOGIN},
     {"authProviderType", J, ROLE_LOGIN},
     {"headersHelper", J, ROLE_LOGIN},
@@ -241,6 +251,9 @@ static void note_member(struct mcpfile_scan *s, size_t level, enum role role,
         break;
     case ROLE_HEADERS:
         note_headers(s->f, server, v);
+        break;
+    case ROLE_ENV:
+        (void)note(&server->env, v);
         break;
     case ROLE_LOGIN:
         server->remote_odd = "it has settings for signing in that mcp-remote does not read";

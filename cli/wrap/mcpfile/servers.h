@@ -34,7 +34,8 @@ struct mcpfile_server {
     char *name;    /* owned */
     char *project; /* owned; directory of the project it belongs to; NULL: all projects */
     size_t object; /* identifies its JSON object; 0: a TOML table */
-    struct mcpfile_member command, args, url, type, headers;
+    struct mcpfile_member command, args, url, type, headers,
+        env; /* env: opencode's `environment` */
     bool
         one_array; /* `command` is an array that begins with the program: command.value is its first
                                    string, and the args are the others */

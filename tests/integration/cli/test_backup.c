@@ -1,6 +1,5 @@
-/* The original text of a configuration file is kept in the vault, under a name that no other file has. */
+/* The original text of a configuration file is kept in a private directory, under a name that no other file has. */
 #include "cli/wrap/backup.h"
-#include "vault/store/dir.h"
 
 #include "tests/support/vault_unit.h"
 
@@ -27,7 +26,7 @@ static int drop(void **state)
 
 static void backup_path(const char *name, char *ret, size_t n)
 {
-    assert_true(snprintf(ret, n, "%s/" VAULT_BACKUPS "/%s", t.vault, name) < (int)n);
+    assert_true(snprintf(ret, n, "%s/%s", t.vault, name) < (int)n);
 }
 
 static void test_backup_is_named_by_the_whole_path(void **state)
@@ -84,14 +83,20 @@ static void test_backup_of_a_long_path_is_refused(void **state)
 static void test_backup_directory_that_is_a_link_is_not_followed(void **state)
 {
     (void)state;
-    char at[512];
-    backup_path("", at, sizeof at);
-    at[strlen(at) - 1] = '\0';
-    assert_int_equal(mkdir(t.vault, 0700), 0);
-    assert_int_equal(symlink("/tmp", at), 0);
+    assert_int_equal(symlink("/tmp", t.vault), 0);
     assert_int_equal(backup_make(t.vault, "/x", slice_of("old"), &error), MI_EIO);
     assert_non_null(strstr(buf_str(&error), "cannot open "));
     assert_false(backup_exists(t.vault, "/x"));
+}
+
+static void test_backup_directory_becomes_private(void **state)
+{
+    (void)state;
+    struct stat st;
+    assert_int_equal(mkdir(t.vault, 0755), 0);
+    assert_int_equal(backup_make(t.vault, "/x", slice_of("old"), &error), 0);
+    assert_int_equal(stat(t.vault, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
 }
 
 int main(void)
@@ -100,6 +105,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_backup_is_named_by_the_whole_path, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_that_differs_is_kept, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_of_a_long_path_is_refused, make, drop),
+        cmocka_unit_test_setup_teardown(test_backup_directory_becomes_private, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_directory_that_is_a_link_is_not_followed, make,
                                         drop),
     };

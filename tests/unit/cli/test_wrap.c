@@ -1,6 +1,7 @@
 /* Configuration files of MCP clients: parsing, wrapping, and restoring the original bytes. */
 #include "cli/wrap/edit.h"
 #include "cli/wrap/mcpfile/string.h"
+#include "cli/wrap/remote.h"
 
 #include "tests/support/unit.h"
 
@@ -53,6 +54,15 @@ static char *slurp(const char *path, size_t *ret_n)
     return copy;
 }
 
+static bool remote_too; /* servers with a URL are wrapped as well */
+
+static bool fits(const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    const char *why;
+    assert_int_equal(remote_check(f, s, &why), 0);
+    return why == NULL;
+}
+
 /* Wraps or unwraps the servers of `which` (a bit for each; all: ~0). Returns their number, or -1: the text is invalid. */
 static int change(struct slice text, enum mcpfile_format format, bool wrap, uint64_t which,
                   struct buf *ret)
@@ -69,6 +79,10 @@ static int change(struct slice text, enum mcpfile_format format, bool wrap, uint
             bool wanted = which >> (i % 64) & 1;
             if (wanted && wrap && v.state == WRAP_PLAIN) {
                 assert_true(wrap_add(&e, &f, &f.server[i], &with));
+                n++;
+            } else if (wanted && wrap && remote_too && v.state == WRAP_REMOTE &&
+                       fits(&f, &f.server[i])) {
+                assert_true(remote_add(&e, &f, &f.server[i], &with));
                 n++;
             } else if (wanted && !wrap && v.state == WRAP_WRAPPED) {
                 assert_true(wrap_remove(&e, &f, &f.server[i], &v));
@@ -122,6 +136,7 @@ static const struct {
 
 static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
 {
+    int with_urls = 0;
     (void)state;
     for (size_t i = 0; i < MI_COUNT(corpus); i++) {
         char path[128];
@@ -134,8 +149,12 @@ static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
             fail_msg("%s: %d servers, not %d", path, got, corpus[i].wrappable);
         for (unsigned k = 0; k < 16; k++)
             (void)round_trip((struct slice){text, n}, format, (uint64_t)1 << k);
+        remote_too = true;
+        with_urls += round_trip((struct slice){text, n}, format, ~(uint64_t)0) - got;
+        remote_too = false;
         free(text);
     }
+    assert_true(with_urls >= 8);
 }
 
 static void test_wrap_corpus_lists_every_file(void **state)
@@ -162,6 +181,7 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
         char *text = slurp(path, &n);
         enum mcpfile_format format = mcpfile_format_of(path);
         for (size_t cut = 0; cut < n; cut += unit_slow() ? 37 : 1) {
+            remote_too = cut % 2 != 0;
             char *copy = unit_copy(text, cut); /* sanitizers detect reads beyond its end */
             (void)round_trip((struct slice){copy, cut}, format, ~(uint64_t)0);
             free(copy);
@@ -175,6 +195,7 @@ static void test_wrap_damaged_file_is_rejected_or_restored(void **state)
             buf_close(&once);
             free(copy);
         }
+        remote_too = false;
         free(text);
     }
 }
@@ -230,6 +251,159 @@ static void test_wrap_form_of_each_kind_is_as_documented(void **state)
         assert_string_equal(buf_str(&back), forms[i].plain);
         buf_close(&once);
         buf_close(&back);
+    }
+}
+
+/* Servers with a URL. */
+static const struct {
+    enum mcpfile_format format;
+    const char *plain, *wrapped;
+} remotes[] = {
+#define RUNS "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\", "
+    {MCPFILE_JSON, "{\"mcpServers\":{\"a\":{\"url\": \"https://x/m\"}}}",
+     "{\"mcpServers\":{\"a\":{\"command\": " US ", \"args\": [" WORDS
+     "\"--original\", \"\\\"url\\\": \\\"https://x/m\\\"\", " RUNS "\"https://x/m\"]}}}"},
+    {MCPFILE_JSON, "{\"servers\":{\"a\":{\n  \"type\":\"sse\",\n  \"url\":\"http://x/m\"\n}}}",
+     "{\"servers\":{\"a\":{\n  \"type\":\"stdio\",\n  \"command\": " US ",\n  \"args\": [" WORDS
+     "\"--original\", \"\\\"url\\\":\\\"http://x/m\\\"\", \"--original\", "
+     "\"\\\"type\\\":\\\"sse\\\"\", " RUNS
+     "\"http://x/m\", \"--transport\", \"sse-first\", \"--allow-http\"]\n}}}"},
+    {MCPFILE_JSON,
+     "{\"mcpServers\":{\"a\":{\"headers\":{\"K\":\"v\",\"L\":\"w\"},\"tools\":[\"*\"],\"httpUrl\":"
+     "\"http://localhost:1/\"}}}",
+     "{\"mcpServers\":{\"a\":{\"args\": [" WORDS
+     "\"--original\", \"\\\"httpUrl\\\":\\\"http://localhost:1/\\\"\", \"--original\", "
+     "\"\\\"headers\\\":{\\\"K\\\":\\\"v\\\",\\\"L\\\":\\\"w\\\"}\", " RUNS
+     "\"http://localhost:1/\", \"--header\", \"K: v\", \"--header\", \"L: "
+     "w\"],\"tools\":[\"*\"],\"command\": " US "}}}"},
+    {MCPFILE_JSON,
+     "{\"mcp\":{\"a\":{\"type\": \"remote\", \"url\": \"https://x/m\", \"headers\": {}}}}",
+     "{\"mcp\":{\"a\":{\"type\": \"local\", \"command\": [" US ", " WORDS
+     "\"--original\", \"\\\"url\\\": \\\"https://x/m\\\"\", \"--original\", \"\\\"headers\\\": "
+     "{}\", "
+     "\"--original\", \"\\\"type\\\": \\\"remote\\\"\", " RUNS
+     "\"https://x/m\"], \"environment\": {}}}}"},
+    {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'http://127.0.0.1:1' # c\nenabled = true\n",
+     "[mcp_servers.a]\ncommand = " US "\nargs = [" WORDS
+     "\"--original\", \"url = 'http://127.0.0.1:1'\", " RUNS
+     "\"http://127.0.0.1:1\"] # c\nenabled = true\n"},
+    {MCPFILE_TOML, "mcp_servers.a.url = 'http://127.0.0.1.x/'",
+     "mcp_servers.a.command = " US "\nmcp_servers.a.args = [" WORDS
+     "\"--original\", \"mcp_servers.a.url = 'http://127.0.0.1.x/'\", " RUNS
+     "\"http://127.0.0.1.x/\", \"--allow-http\"]"},
+    {MCPFILE_YAML,
+     "extensions:\n  a:\n    type: streamable_http\n    uri: https://x/m?a=[b]\n    headers:\n     "
+     " K: v\n"
+     "      L: 'w'\n    timeout: 3\n",
+     "extensions:\n  a:\n    type: \"stdio\"\n    cmd: " US "\n    args: [" WORDS
+     "\"--original\", \"uri: https://x/m?a=[b]\", \"--original\", \"headers:\\n      K: v\\n      "
+     "L: 'w'\", "
+     "\"--original\", \"type: streamable_http\", " RUNS
+     "\"https://x/m?a=[b]\", \"--header\", \"K: v\", \"--header\", \"L: w\"]\n    timeout: 3\n"},
+    {MCPFILE_YAML, "extensions: {a: {uri: 'https://x', headers: {}}}",
+     "extensions: {a: {cmd: " US ", args: [" WORDS
+     "\"--original\", \"uri: 'https://x'\", \"--original\", \"headers: {}\", " RUNS
+     "\"https://x\"]}}"},
+};
+
+static void test_wrap_remote_of_each_kind_is_as_documented(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(remotes); i++) {
+        static struct edits e;
+        struct buf once = {0}, back = {0};
+        struct mcpfile f;
+        struct wrap_view v;
+        e.n = 0;
+        assert_int_equal(mcpfile_read(&f, slice_of(remotes[i].plain), remotes[i].format), 0);
+        assert_int_equal(wrap_inspect(&f, &f.server[0], &v), 0);
+        assert_int_equal(v.state, WRAP_REMOTE);
+        assert_true(fits(&f, &f.server[0]));
+        assert_true(remote_add(&e, &f, &f.server[0], &with));
+        edits_apply(&e, slice_of(remotes[i].plain), &once);
+        assert_string_equal(buf_str(&once), remotes[i].wrapped);
+        assert_int_equal(change(buf_slice(&once), remotes[i].format, false, 1, &back), 1);
+        assert_string_equal(buf_str(&back), remotes[i].plain);
+        wrap_view_close(&v);
+        mcpfile_close(&f);
+        edits_close(&e);
+        buf_close(&once);
+        buf_close(&back);
+    }
+}
+
+/* Reordered or rewritten by a client. */
+static const struct {
+    enum mcpfile_format format;
+    const char *wrapped, *plain;
+} rewritten[] = {
+#define ARGS "[\"proxy\",\"--original\",\"\\\"url\\\":\\\"https://x\\\"\",\"--\",\"npx\",\"u\"]"
+    {MCPFILE_JSON,
+     "{\"servers\":{\"a\":{\"args\":" ARGS ",\"tools\":[],\"command\":\"mcp-interposer\"}}}",
+     "{\"servers\":{\"a\":{\"tools\":[],\"url\":\"https://x\"}}}"},
+    {MCPFILE_JSON,
+     "{\"servers\":{\"a\":{\"command\":\"mcp-interposer\",\"tools\":[],\n\"args\":" ARGS "}}}",
+     "{\"servers\":{\"a\":{\"url\":\"https://x\",\"tools\":[]}}}"},
+    {MCPFILE_TOML,
+     "[mcp_servers.a]\nargs = [\"--original\", \"url = 'https://x'\", \"npx\"] # c\nenabled = "
+     "true\n"
+     "command = 'mcp-interposer'\n",
+     "[mcp_servers.a]\nenabled = true\nurl = 'https://x'\n"},
+    {MCPFILE_YAML,
+     "extensions:\n  a:\n    cmd: mcp-interposer\n    args:\n    - proxy\n    - --original\n    - "
+     "'uri: https://x'\n"
+     "    - --original\n    - 'type: sse'\n    - --\n    - npx\n    type: stdio\n",
+     "extensions:\n  a:\n    uri: https://x\n    type: sse\n"},
+};
+
+static void test_wrap_remote_rewritten_by_a_client_is_removed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(rewritten); i++) {
+        struct buf back = {0};
+        assert_int_equal(
+            change(slice_of(rewritten[i].wrapped), rewritten[i].format, false, 1, &back), 1);
+        assert_string_equal(buf_str(&back), rewritten[i].plain);
+        buf_close(&back);
+    }
+}
+
+static const struct {
+    enum mcpfile_format format;
+    const char *server, *why;
+} refused[] = {
+    {MCPFILE_JSON, "\"url\":\"unix:///x\"", "its URL does not begin with http:// or https://"},
+    {MCPFILE_JSON, "\"url\":5", "its URL is not a string"},
+    {MCPFILE_JSON, "\"url\":\"https://\xff\"", "its URL, headers or type are not valid UTF-8"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"httpUrl\":\"https://y\"", "it has two URLs"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":{\"a\":1}", "a value in its `headers`"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "its `headers` is not one object"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
+     "it does not have one `type`"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
+     "it has settings for signing in"},
+    {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
+     "it has settings for signing in"},
+    {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",
+     "it has settings for signing in"},
+};
+
+static void test_wrap_remote_that_cannot_be_a_command_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MI_COUNT(refused); i++) {
+        struct buf text = {0};
+        struct mcpfile f;
+        buf_printf(&text, refused[i].format == MCPFILE_JSON ? "{\"servers\":{\"a\":{%s}}}" : "%s",
+                   refused[i].server);
+        assert_int_equal(mcpfile_read(&f, buf_slice(&text), refused[i].format), 0);
+        assert_int_equal(f.servers, 1);
+        const char *why;
+        assert_int_equal(remote_check(&f, &f.server[0], &why), 0);
+        if (why == NULL || !slice_begins(slice_of(why), refused[i].why))
+            fail_msg("%s: %s", refused[i].server, why != NULL ? why : "accepted");
+        mcpfile_close(&f);
+        buf_close(&text);
     }
 }
 
@@ -331,10 +505,15 @@ static bool survives(struct slice text, enum mcpfile_format format, size_t nth,
     int st = mcpfile_read(&f, text, format);
     for (size_t i = 0; st == 0 && i < f.servers; i++) {
         struct wrap_view v;
+        const char *why = NULL;
         st = wrap_inspect(&f, &f.server[i], &v);
         if (st == 0) {
             if (v.state == WRAP_PLAIN)
                 assert_true(wrap_add(&e, &f, &f.server[i], &with));
+            else if (v.state == WRAP_REMOTE)
+                st = remote_check(&f, &f.server[i], &why);
+            if (st == 0 && v.state == WRAP_REMOTE && why == NULL)
+                assert_true(remote_add(&e, &f, &f.server[i], &with));
             wrap_view_close(&v);
         }
     }
@@ -363,8 +542,10 @@ static void test_wrap_out_of_memory_is_reported(void **state)
         char *text = slurp(path, &n);
         enum mcpfile_format format = mcpfile_format_of(path);
         struct buf want = {0};
-        assert_int_equal(change((struct slice){text, n}, format, true, ~(uint64_t)0, &want),
-                         corpus[i].wrappable);
+        remote_too = true;
+        assert_true(change((struct slice){text, n}, format, true, ~(uint64_t)0, &want) >=
+                    corpus[i].wrappable);
+        remote_too = false;
         for (int on = 0; on < 2; on++) {
             fail_on = on != 0;
             for (size_t nth = 1; !survives((struct slice){text, n}, format, nth, &want); nth++)
@@ -482,6 +663,9 @@ int main(void)
         cmocka_unit_test(test_wrap_corpus_lists_every_file),
         cmocka_unit_test(test_wrap_damaged_file_is_rejected_or_restored),
         cmocka_unit_test(test_wrap_form_of_each_kind_is_as_documented),
+        cmocka_unit_test(test_wrap_remote_of_each_kind_is_as_documented),
+        cmocka_unit_test(test_wrap_remote_rewritten_by_a_client_is_removed),
+        cmocka_unit_test(test_wrap_remote_that_cannot_be_a_command_is_refused),
         cmocka_unit_test(test_wrap_by_hand_is_removed),
         cmocka_unit_test(test_wrap_state_is_reported_for_each_kind),
         cmocka_unit_test(test_wrap_out_of_memory_is_reported),

@@ -1,0 +1,12 @@
+/* make_path.h - makes a directory and those above it that are missing, with mode 0700.
+ *
+ * Errors    MI_EIO with errno, or MI_ENOMEM. A directory that exists is no error.
+ * Blocks    on the file system only. */
+#ifndef MI_BASE_MAKE_PATH_H
+#define MI_BASE_MAKE_PATH_H
+
+#include "base/base.h"
+
+MI_MUST int make_path(const char *path);
+
+#endif

@@ -1,0 +1,121 @@
+#include "cli/wrap/inspect.h"
+
+#include "cli/proxy/commands.h"
+#include "cli/wrap/mcpfile/string.h"
+
+#include <stdlib.h>
+
+#define WORDS_MAX 4096 /* args of a server */
+
+bool wrap_is_ours(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+    return strcmp(slash != NULL ? slash + 1 : command, "mcp-interposer") == 0;
+}
+
+/* Some clients split such a command like a shell; the proxy does not. */
+static bool has_blanks(const char *command)
+{
+    return command[0] != '/' && strpbrk(command, " \t\r\n") != NULL;
+}
+
+void wrap_argv_close(char **argv)
+{
+    for (size_t i = 0; argv != NULL && argv[i] != NULL; i++)
+        free(argv[i]);
+    free(argv);
+}
+
+char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    char **argv = calloc(s->args_n + 2, sizeof *argv);
+    bool good = argv != NULL;
+    for (size_t i = 0; good && i <= s->args_n; i++) {
+        struct buf b = {0};
+        if (i > 0)
+            mcpfile_string(f, f->arg[s->first_arg + i - 1], &b);
+        argv[i] = b.failed ? NULL : strdup(buf_str(&b));
+        good = argv[i] != NULL;
+        buf_close(&b);
+    }
+    if (!good)
+        wrap_argv_close(argv);
+    return good ? argv : NULL;
+}
+
+/* Parses the args of a server whose command is the interposer, with the option table of `proxy`. */
+static void inspect_args(struct wrap_view *v, char **argv, int argc)
+{
+    struct opt_set set;
+    int from = argc > 1 && strcmp(argv[1], "proxy") == 0 ? 2 : 1;
+    int next = from;
+    v->state = WRAP_ODD;
+    v->why = "it runs the interposer, but not as a proxy";
+    if (from == 1 && (argc < 2 || argv[1][0] != '-'))
+        return; /* another command */
+    opt_open(&set, command_proxy.table);
+    if (opt_parse(&set, argc, argv, from, NULL, &next) < 0) {
+        v->why = "it runs the interposer with unknown options";
+    } else if (next < argc) {
+        v->state = WRAP_WRAPPED;
+        v->why = NULL;
+        v->own = (size_t)next - 1;
+        v->dashes = next > from && strcmp(argv[next - 1], "--") == 0;
+        size_t at = 0;
+        for (const char *o; (o = opt_each(&set, "original", &at)) != NULL;)
+            if (v->originals < WRAP_ORIGINALS_MAX)
+                buf_adds(&v->original[v->originals++], o);
+    } else {
+        v->why = "it runs the interposer without a server";
+    }
+    opt_close(&set);
+}
+
+int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct wrap_view *ret)
+{
+    struct wrap_view v = {.state = WRAP_PLAIN};
+    if (s->odd == NULL && s->command.value.n > 0)
+        mcpfile_string(f, s->command.value, &v.command);
+    const char *command = buf_str(&v.command);
+    if (v.command.failed)
+        return MI_ENOMEM;
+    if (s->odd != NULL)
+        v.why = s->odd;
+    else if (s->command.key.n == 0 && s->args.key.n == 0 && s->url.key.n > 0)
+        v.state = WRAP_REMOTE;
+    else if (command[0] == '\0')
+        v.why = "it has no command";
+    else if (command[0] == '-')
+        v.why = "its command begins with a dash";
+    else if (has_blanks(command))
+        v.why = "its command contains blanks; move the arguments to `args`";
+    else if (s->args_n > WORDS_MAX)
+        v.why = "it has too many args";
+    if (v.why != NULL)
+        v.state = WRAP_ODD;
+    if (v.state == WRAP_PLAIN && wrap_is_ours(command)) {
+        char **argv = wrap_argv(f, s);
+        if (argv == NULL) {
+            buf_close(&v.command);
+            return MI_ENOMEM;
+        }
+        inspect_args(&v, argv, (int)s->args_n + 1);
+        wrap_argv_close(argv);
+    }
+    bool failed = false;
+    for (size_t i = 0; i < v.originals; i++)
+        failed |= v.original[i].failed;
+    if (failed) {
+        wrap_view_close(&v);
+        return MI_ENOMEM;
+    }
+    *ret = v;
+    return 0;
+}
+
+void wrap_view_close(struct wrap_view *v)
+{
+    buf_close(&v->command);
+    for (size_t i = 0; i < v->originals; i++)
+        buf_close(&v->original[i]);
+}

@@ -1,0 +1,96 @@
+#include "cli/wrap/members.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+
+void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
+{
+    buf_add(&e->text, f->text.p + s.at, s.n);
+}
+
+void member_add_words(struct edits *e, const char *const *options, bool dashes, struct slice sep)
+{
+    buf_adds(&e->text, "\"proxy\"");
+    for (const char *const *o = options; *o != NULL; o++) {
+        buf_slice_add(&e->text, sep);
+        text_json(&e->text, slice_of(*o)); /* valid in TOML and YAML, too */
+    }
+    if (dashes) {
+        buf_slice_add(&e->text, sep);
+        buf_adds(&e->text, "\"--\"");
+    }
+    buf_slice_add(&e->text, sep);
+}
+
+size_t member_line_start(const struct mcpfile *f, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && strchr(" \t-", f->text.p[from - 1]) != NULL)
+        from--;
+    return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
+}
+
+const char *member_line_end(const struct mcpfile *f, size_t at)
+{
+    while (at > 0 && f->text.p[at - 1] != '\n')
+        at--;
+    return at > 1 && f->text.p[at - 2] == '\r' ? "\r\n" : "\n";
+}
+
+/* The line end and indentation before a key; a blank if the key does not start its line. */
+static void add_break(struct edits *e, const struct mcpfile *f, size_t key)
+{
+    size_t from = member_line_start(f, key);
+    if (from == key || from == 0) {
+        buf_addc(&e->text, ' ');
+        return;
+    }
+    buf_adds(&e->text, member_line_end(f, key));
+    buf_add(&e->text, f->text.p + from, key - from);
+}
+
+void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
+                    const char *name)
+{
+    struct span key = beside->key;
+    if (f->format == MCPFILE_TOML) { /* servers.x.command: args gets the same prefix */
+        size_t n = key.n;
+        while (n > 0 && f->text.p[key.at + n - 1] != '.')
+            n--;
+        buf_add(&e->text, f->text.p + key.at, n);
+    }
+    buf_printf(&e->text,
+               f->format == MCPFILE_JSON   ? "\"%s\": "
+               : f->format == MCPFILE_TOML ? "%s = "
+                                           : "%s: ",
+               name);
+}
+
+void member_add_separator(struct edits *e, const struct mcpfile *f,
+                          const struct mcpfile_member *before)
+{
+    size_t key = before->key.at;
+    if (before->on_line) {
+        size_t from = member_line_start(f, key);
+        buf_adds(&e->text, member_line_end(f, key));
+        buf_add(&e->text, f->text.p + from, key - from);
+    } else {
+        buf_addc(&e->text, ',');
+        add_break(e, f, key);
+    }
+}
+
+bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
+                    const struct mcpfile_member *second)
+{
+    size_t at = first->end;
+    const char *text = f->text.p;
+    if (second->key.at < at)
+        return false;
+    if (!first->on_line && text[at++] != ',')
+        return false;
+    while (at < second->key.at && isspace((unsigned char)text[at]))
+        at++;
+    return at == second->key.at;
+}

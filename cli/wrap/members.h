@@ -1,0 +1,34 @@
+/* members.h - writes members of a server in the language of its file, in the layout of those beside them.
+ *
+ * Errors    edits.text.failed: out of memory.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_WRAP_MEMBERS_H
+#define MI_CLI_WRAP_MEMBERS_H
+
+#include "cli/wrap/edits.h"
+#include "cli/wrap/mcpfile/servers.h"
+
+struct wrap_with {
+    const char *program;        /* path of the interposer */
+    const char *const *options; /* of `proxy`; NULL-terminated */
+};
+
+/* Bytes of the file. */
+void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
+/* "proxy", the options (NULL-terminated) and with `dashes` "--", with `sep` after each. */
+void member_add_words(struct edits *e, const char *const *options, bool dashes, struct slice sep);
+/* A key and what separates it from its value. `beside`: a member of the same server. */
+void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
+                    const char *name);
+/* What separates a new member from the one before it: a comma or a new line. */
+void member_add_separator(struct edits *e, const struct mcpfile *f,
+                          const struct mcpfile_member *before);
+/* Whether only such a separator is between the two. */
+bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
+                    const struct mcpfile_member *second);
+/* The start of the line that contains `at`, if only blanks and dashes are before it there; otherwise `at`. */
+size_t member_line_start(const struct mcpfile *f, size_t at);
+/* How the line before ends. */
+const char *member_line_end(const struct mcpfile *f, size_t at);
+
+#endif

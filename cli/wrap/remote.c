@@ -1,0 +1,260 @@
+#include "cli/wrap/remote.h"
+
+#include "base/text.h"
+#include "cli/wrap/mcpfile/string.h"
+
+static size_t value_end(const struct mcpfile_member *m)
+{
+    return m->value.at + m->value.n;
+}
+
+/* ---- wrapping ---- */
+
+/* mcp-remote connects to http:// only on these hosts, or with --allow-http. */
+static bool is_local(const char *url)
+{
+    static const char *const hosts[] = {"http://localhost", "http://127.0.0.1"};
+    for (size_t i = 0; i < MI_COUNT(hosts); i++) {
+        size_t n = strlen(hosts[i]);
+        if (strncmp(url, hosts[i], n) == 0 && strchr(":/?#", url[n]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Whether --original can have the bytes of the member. */
+static bool is_utf8(const struct mcpfile *f, const struct mcpfile_member *m)
+{
+    const char *p = f->text.p + m->key.at;
+    const char *end = f->text.p + value_end(m);
+    while (m->key.n > 0 && p < end) {
+        size_t n = text_utf8_len(p, (size_t)(end - p));
+        if (n == 0)
+            return false;
+        p += n;
+    }
+    return true;
+}
+
+int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why)
+{
+    struct buf url = {0};
+    *why = s->odd != NULL ? s->odd : s->remote_odd;
+    if (*why != NULL)
+        return 0;
+    if (!is_utf8(f, &s->url) || !is_utf8(f, &s->headers) || !is_utf8(f, &s->type)) {
+        *why = "its URL, headers or type are not valid UTF-8";
+        return 0;
+    }
+    mcpfile_string(f, s->url.value, &url);
+    struct slice text = buf_slice(&url);
+    if (!slice_begins(text, "http://") && !slice_begins(text, "https://"))
+        *why = "its URL does not begin with http:// or https://";
+    int st = url.failed ? MI_ENOMEM : 0;
+    buf_close(&url);
+    return st;
+}
+
+static void add_string(struct edits *e, const char *text)
+{
+    buf_adds(&e->text, ", ");
+    text_json(&e->text, slice_of(text));
+}
+
+static void add_original(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
+{
+    if (m->key.n == 0)
+        return;
+    buf_adds(&e->text, "\"--original\", ");
+    text_json(&e->text, (struct slice){f->text.p + m->key.at, value_end(m) - m->key.at});
+    buf_adds(&e->text, ", ");
+}
+
+static void add_headers(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    for (size_t i = 0; i < s->headers_n; i++) {
+        const struct mcpfile_header *h = &f->header[s->first_header + i];
+        struct buf b = {0};
+        mcpfile_string(f, h->name, &b);
+        buf_adds(&b, ": ");
+        mcpfile_string(f, h->value, &b);
+        add_string(e, "--header");
+        add_string(e, buf_str(&b));
+        e->text.failed |= b.failed;
+        buf_close(&b);
+    }
+}
+
+/* From the word `proxy` on. */
+static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                     const struct wrap_with *with)
+{
+    struct buf url = {0}, type = {0};
+    mcpfile_string(f, s->url.value, &url);
+    if (s->type.key.n > 0)
+        mcpfile_string(f, s->type.value, &type);
+    member_add_words(e, with->options, false, slice_of(", "));
+    add_original(e, f, &s->url);
+    add_original(e, f, &s->headers);
+    add_original(e, f, &s->type);
+    buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
+    add_string(e, buf_str(&url));
+    if (slice_is(buf_slice(&type), "sse")) {
+        add_string(e, "--transport");
+        add_string(e, "sse-first");
+    }
+    if (slice_begins(buf_slice(&url), "http://") && !is_local(buf_str(&url)))
+        add_string(e, "--allow-http");
+    add_headers(e, f, s);
+    e->text.failed |= url.failed || type.failed;
+    buf_close(&url);
+    buf_close(&type);
+}
+
+static void add_args_member(struct edits *e, const struct mcpfile *f,
+                            const struct mcpfile_server *s, const struct wrap_with *with)
+{
+    member_add_key(e, f, &s->url, "args");
+    buf_addc(&e->text, '[');
+    add_args(e, f, s, with);
+    buf_addc(&e->text, ']');
+}
+
+static bool begin_member(struct edits *e, const struct mcpfile_member *m)
+{
+    return edits_begin(e, m->key.at, value_end(m) - m->key.at);
+}
+
+/* opencode: "type": "remote" becomes "local", and the command is an array. */
+static bool is_opencode(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s)
+{
+    struct buf type = {0};
+    if (s->type.key.n > 0)
+        mcpfile_string(f, s->type.value, &type);
+    bool is = slice_is(buf_slice(&type), "remote");
+    e->text.failed |= type.failed;
+    buf_close(&type);
+    return is;
+}
+
+static bool replace_type(struct edits *e, const struct mcpfile_server *s, const char *value)
+{
+    if (s->type.key.n == 0)
+        return true;
+    if (!edits_begin(e, s->type.value.at, s->type.value.n))
+        return false;
+    text_json(&e->text, slice_of(value));
+    edits_end(e);
+    return true;
+}
+
+static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                      const struct wrap_with *with)
+{
+    if (!begin_member(e, &s->url))
+        return false;
+    member_add_key(e, f, &s->url, "command");
+    buf_addc(&e->text, '[');
+    text_json(&e->text, slice_of(with->program));
+    buf_adds(&e->text, ", ");
+    add_args(e, f, s, with);
+    buf_addc(&e->text, ']');
+    edits_end(e);
+    if (s->headers.key.n > 0) {
+        if (!begin_member(e, &s->headers))
+            return false;
+        member_add_key(e, f, &s->headers, "environment");
+        buf_adds(&e->text, "{}");
+        edits_end(e);
+    }
+    return replace_type(e, s, "local");
+}
+
+bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                const struct wrap_with *with)
+{
+    if (is_opencode(e, f, s))
+        return add_array(e, f, s, with);
+    if (!begin_member(e, &s->url))
+        return false;
+    member_add_key(e, f, &s->url, f->format == MCPFILE_YAML ? "cmd" : "command");
+    text_json(&e->text, slice_of(with->program));
+    if (s->headers.key.n == 0) {
+        member_add_separator(e, f, &s->url);
+        add_args_member(e, f, s, with);
+    }
+    edits_end(e);
+    if (s->headers.key.n > 0) {
+        if (!begin_member(e, &s->headers))
+            return false;
+        add_args_member(e, f, s, with);
+        edits_end(e);
+    }
+    return replace_type(e, s, "stdio");
+}
+
+/* ---- unwrapping ---- */
+
+static bool put_back(struct edits *e, size_t at, size_t end, const struct buf *original)
+{
+    if (!edits_begin(e, at, end - at))
+        return false;
+    buf_slice_add(&e->text, buf_slice(original));
+    edits_end(e);
+    return true;
+}
+
+/* The original of a member: its key, which may have quotes, is `key`. NULL: it had none. */
+static const struct buf *original_of(const struct wrap_view *v, const char *key)
+{
+    for (size_t i = 1; i < v->originals; i++) {
+        struct slice text = buf_slice(&v->original[i]);
+        size_t quote = text.n > 0 && (text.p[0] == '"' || text.p[0] == '\'');
+        text = (struct slice){text.p + quote, text.n - quote};
+        if (slice_begins(text, key))
+            return &v->original[i];
+    }
+    return NULL;
+}
+
+/* Deletes a member with the comma before or after it; on a line of its own, with the line. */
+static bool delete_member(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *m)
+{
+    const char *p = f->text.p;
+    size_t from = m->key.at, to = value_end(m);
+    if (m->on_line) {
+        from = member_line_start(f, from);
+        to = m->end;
+        to += to < f->text.n && p[to] == '\r';
+        to += to < f->text.n && p[to] == '\n';
+        return edits_begin(e, from, to - from);
+    }
+    size_t before = from;
+    while (before > 0 && strchr(" \t\r\n", p[before - 1]) != NULL)
+        before--;
+    if (before > 0 && p[before - 1] == ',')
+        return edits_begin(e, before - 1, to - before + 1);
+    while (to < f->text.n && strchr(" \t\r\n", p[to]) != NULL)
+        to++;
+    to += to < f->text.n && p[to] == ',';
+    return edits_begin(e, from, to - from);
+}
+
+bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                   const struct wrap_view *v)
+{
+    const struct buf *headers = original_of(v, "headers");
+    const struct buf *type = original_of(v, "t"); /* type, transport, transportType */
+    const struct mcpfile_member *in_place = s->one_array ? &s->env : &s->args;
+    size_t end = s->one_array ? s->command.end : value_end(&s->command);
+    bool follows = !s->one_array && headers == NULL && member_follows(f, &s->command, &s->args);
+    bool room =
+        put_back(e, s->command.key.at, follows ? value_end(&s->args) : end, &v->original[0]);
+    if (headers != NULL && in_place->key.n > 0)
+        room = room && put_back(e, in_place->key.at, value_end(in_place), headers);
+    else if (!follows && !s->one_array)
+        room = room && delete_member(e, f, &s->args);
+    if (type != NULL && s->type.key.n > 0)
+        room = room && put_back(e, s->type.key.at, value_end(&s->type), type);
+    return room;
+}

@@ -1,0 +1,26 @@
+/* remote.h - wraps a server that has a URL: the interposer starts mcp-remote, which connects to the URL.
+ *
+ * Wrapped   `"type": "http", "url": "https://x/mcp"` becomes `"type": "stdio", "command": "mcp-interposer", "args":
+ *           ["proxy", "--name", "files", "--original", "\"url\": …", "--original", "\"type\": …", "--", "npx", "-y",
+ *           "mcp-remote@VERSION", "https://x/mcp"]`. Each --original has the bytes of a member that was replaced, so
+ *           that unwrapping restores them. Headers become `--header "NAME: VALUE"`.
+ * Place     `command` replaces the URL, and `args` the headers; without headers `args` follows `command`. In opencode
+ *           the array `command` replaces the URL, and an empty `environment` the headers.
+ * Errors    edits.text.failed: out of memory. false: no room for more edits.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_WRAP_REMOTE_H
+#define MI_CLI_WRAP_REMOTE_H
+
+#include "cli/wrap/inspect.h"
+#include "cli/wrap/members.h"
+
+#define REMOTE_PACKAGE "mcp-remote@0.15.1" /* the version of tests/sdk/package.json */
+
+/* Sets *why to the reason if a server with a URL cannot be wrapped, otherwise to NULL. 0 or MI_ENOMEM. */
+MI_MUST int remote_check(const struct mcpfile *f, const struct mcpfile_server *s, const char **why);
+MI_MUST bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                        const struct wrap_with *with);
+MI_MUST bool remote_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                           const struct wrap_view *v);
+
+#endif
