@@ -58,16 +58,24 @@ static int print(struct buf *b)
     return ok ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-/* Also for a client, which may have been told to start this. */
+typedef int (*report_fn)(const char *error);
+
 static int usage(const char *error)
 {
     log_error("%s", error);
     fputs("try: mcp-interposer --help\n", stderr);
-    command_proxy.refuse(error);
     return EXIT_USAGE;
 }
 
-static int unknown_command(const char *name)
+/* Also tells a client, which may have been configured to start this. */
+static int usage_for_client(const char *error)
+{
+    int status = usage(error);
+    command_proxy.refuse(error);
+    return status;
+}
+
+static int unknown_command(const char *name, report_fn report)
 {
     char text[LOG_LINE_MAX];
     struct nearest n = nearest_to(name);
@@ -83,7 +91,7 @@ static int unknown_command(const char *name)
         snprintf(text, sizeof text,
                  "unknown command '%s'; a server is started with: mcp-interposer proxy -- %s", name,
                  name);
-    return usage(text);
+    return report(text);
 }
 
 static int help(const char *name)
@@ -95,7 +103,7 @@ static int help(const char *name)
     }
     const struct command *c = command_find(commands, name);
     if (c == NULL)
-        return unknown_command(name);
+        return unknown_command(name, usage);
     command_help(&b, c);
     return print(&b);
 }
@@ -155,7 +163,7 @@ static int short_form(int argc, char **argv)
     if (asks_help)
         return help(NULL);
     if (st == 0 && s.operands_before_dashes < 0)
-        return usage(
+        return usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
     return run(&command_proxy, argc, argv); /* also reports an invalid option */
 }
@@ -182,7 +190,7 @@ int main(int argc, char **argv)
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)
-        return usage("missing command");
+        return usage_for_client("missing command");
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return help(NULL);
     if (strcmp(word, "help") == 0)
@@ -199,5 +207,5 @@ int main(int argc, char **argv)
     if (word[0] == '-')
         return short_form(argc, argv);
     const struct command *c = command_find(commands, word);
-    return c != NULL ? run(c, argc - 1, argv + 1) : unknown_command(word);
+    return c != NULL ? run(c, argc - 1, argv + 1) : unknown_command(word, usage_for_client);
 }

@@ -267,8 +267,9 @@ def _(t):
         "io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}).encode()
     r = t.run("proxy", "--bad", "--", "true", input=modern)
     eq((r.returncode, json.loads(r.stdout)["error"]["code"]), (2, -31000), "code")
-    r = t.run("sessions", "--bad", input=modern)
-    eq((r.returncode, r.stdout), (2, b""), "of another command")
+    for args in (["help", "shwo"], ["sessions", "--bad"]):
+        r = t.run(*args, input=modern)
+        eq((r.returncode, r.stdout), (2, b""), f"{args}, which no client starts")
     p = Started(t, "proxy", "--bad", "--", "true")
     p.client.expect_eof()           # the client says nothing
     eq(p.proc.wait(10 * lib.PATIENCE), 2, "exit status")
