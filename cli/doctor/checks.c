@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define TEXT_MAX 8192
+#define INDENT 21 /* columns before the text */
 
 static void add_json(struct doctor *d, const char *check, const char *remedy, const char *text)
 {
@@ -29,15 +30,17 @@ static void add(struct doctor *d, const char *check, const char *remedy, const c
     }
     out_words(o, remedy != NULL ? OUT_RED : OUT_GREEN, remedy != NULL ? "found" : "ok   ");
     out_printf(o, "  %-13s ", check);
+    size_t from = o->b.n;
     out_text(o, slice_of(text));
-    out_end_line(o);
+    out_fill_line(o, from, INDENT);
     if (remedy == NULL)
         return;
-    out_printf(o, "%21sto do: ", "");
+    out_printf(o, "%*sto do: ", INDENT, "");
     out_style(o, OUT_BOLD);
+    from = o->b.n;
     out_text(o, slice_of(remedy));
+    out_fill_line(o, from, INDENT + 7);
     out_style(o, OUT_PLAIN);
-    out_end_line(o);
 }
 
 void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)

@@ -29,9 +29,10 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "Checks the configuration, the vault, whether it can be written, its database, the disk, processes left by\n"
-    "killed proxies, the journals and recorders of running sessions, escalations of\n"
-    "the last day, wrapped configuration files of MCP clients, and the libraries.\n"
+    "Checks the configuration, the vault, whether it can be written, its database,\n"
+    "the disk, processes left by killed proxies, the journals and recorders of\n"
+    "running sessions, escalations of the last day, wrapped configuration files of\n"
+    "MCP clients, and the libraries.\n"
     "Calls of the last week that came close to their deadline are listed by tool.\n"
     "Changes nothing.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";

@@ -217,6 +217,18 @@ size_t out_fit(struct out *o, struct slice text, size_t width)
     return add_cell(o, text, width, false, false);
 }
 
+void out_fill_line(struct out *o, size_t from, size_t indent)
+{
+    if (o->columns != OUT_UNLIMITED && !o->b.failed && from < o->b.n) {
+        buf_clear(&o->text);
+        buf_add(&o->text, o->b.p + from, o->b.n - from);
+        o->b.n = from;
+        o->b.failed |= o->text.failed;
+        text_fill(&o->b, buf_slice(&o->text), indent, o->columns);
+    }
+    out_end_line(o);
+}
+
 size_t out_width(struct out *o, struct slice text)
 {
     size_t width;

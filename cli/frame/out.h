@@ -48,6 +48,9 @@ const char *out_arrow(const struct out *o, bool to_server);
 void out_cell(struct out *o, struct slice text, size_t width, bool right);
 /* The same without padding. Returns the number of columns that were printed. */
 size_t out_fit(struct out *o, struct slice text, size_t width);
+/* Ends a line of sentences. What was added since b.n was `from`, without styles, begins at column `indent`: on a
+ * terminal it is broken between words, and further lines begin there as well. */
+void out_fill_line(struct out *o, size_t from, size_t indent);
 /* The width of the text in columns. */
 size_t out_width(struct out *o, struct slice text);
 

@@ -78,12 +78,13 @@ static void print_differences(struct out *o, const struct verify_result *r)
     for (size_t i = 0; i < n; i++) {
         const struct verify_difference *d = &r->difference[i];
         out_raw(o, "    ");
+        size_t from = o->b.n;
         out_text(o, d->pointer.n > 0 ? d->pointer : slice_of("(all)"));
         out_raw(o, ": recorded ");
         print_value(o, d->recorded);
         out_raw(o, ", live ");
         print_value(o, d->live);
-        out_end_line(o);
+        out_fill_line(o, from, 4);
     }
     if (r->differences > n) {
         out_printf(o, "    and %zu more", r->differences - n);
@@ -98,7 +99,9 @@ static void print_result(struct out *o, const struct verify_result *r)
     out_style(o, styles[r->verdict]);
     out_printf(o, "%-14s", verify_verdict_name(r->verdict));
     out_style(o, OUT_PLAIN);
-    out_printf(o, " %lld ", (long long)r->seq);
+    out_raw(o, " ");
+    size_t from = o->b.n;
+    out_printf(o, "%lld ", (long long)r->seq);
     print_raw(o, r->method);
     if (r->target.p != NULL) {
         out_raw(o, " ");
@@ -108,18 +111,19 @@ static void print_result(struct out *o, const struct verify_result *r)
         out_printf(o, ": %s", r->reason);
     if (r->remedy != NULL)
         out_printf(o, "; %s", r->remedy);
-    out_end_line(o);
+    out_fill_line(o, from, 15);
     print_differences(o, r);
 }
 
 static void print_summary(struct out *o, const struct verify_report *r)
 {
+    size_t from = o->b.n;
     out_printf(o, "%llu requests:", (unsigned long long)verify_report_requests(r));
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         if (r->counts[i] > 0 || i == VERIFY_MATCH)
             out_printf(o, "%s %llu %s", i > 0 ? "," : "", (unsigned long long)r->counts[i],
                        verify_verdict_name((enum verify_verdict)i));
-    out_end_line(o);
+    out_fill_line(o, from, 0);
 }
 
 static void on_result(void *ctx, const struct verify_result *r)

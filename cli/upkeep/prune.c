@@ -64,6 +64,7 @@ static void print_count(struct out *o, int64_t n, const char *what)
 
 static void print_report(struct out *o, const char *verb, const struct prune_report *r)
 {
+    size_t from = o->b.n;
     out_printf(o, "%s %lld session%s", verb, (long long)r->sessions, r->sessions == 1 ? "" : "s");
     print_count(o, r->messages, "message");
     print_count(o, r->bodies, "file");
@@ -73,7 +74,7 @@ static void print_report(struct out *o, const char *verb, const struct prune_rep
     out_raw(o, "; ");
     print_size(o, r->file_bytes);
     out_raw(o, " in files");
-    out_end_line(o);
+    out_fill_line(o, from, 0);
 }
 
 /* The sessions of the plan, at most `max`, and what else it would remove. */

@@ -25,10 +25,10 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "FILE contains a `/` or a `.` and is a cassette. The rules are the built-in ones and\n"
-    "those of [redact] in the configuration. A session includes its large bodies, its\n"
-    "lines in the log directory and its escalations. Places and rules are printed,\n"
-    "never the secrets.\n"
+    "FILE contains a `/` or a `.` and is a cassette. The rules are the built-in ones\n"
+    "and those of [redact] in the configuration. A session includes its large bodies,\n"
+    "its lines in the log directory and its escalations. Places and rules are\n"
+    "printed, never the secrets.\n"
     "--apply skips running sessions, and the log of today while there is one.\n"
     "Exit status: 0 nothing was found, or nothing is left; 1 otherwise.\n";
 /* clang-format on */

@@ -627,6 +627,34 @@ def _(t):
     check("tools/call" in on_terminal(t, "show", "1", columns=120, env={"NO_COLOR": "1"}), "120 columns")
 
 
+@case("doctor, prune and verify break long lines between words")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    p.client.send(call(1, "write", {"text": "x"}))
+    p.server.recv()
+    p.server.send(text_result(1, "done"))
+    p.client.recv()
+    p.end()
+    server = t.tmp / "server.py"
+    server.write_text("""import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                          "serverInfo": {"name": "test server", "version": "2.0"}}}), flush=True)
+""")
+    env = {"NO_COLOR": "1", "MCP_INTERPOSER_VAULT": str(t.vault)}
+    for args, words in ((["doctor"], "the database is intact"), (["prune", "--keep-last", "9", "--dry-run"], "0 files of large bodies"),
+                        (["verify", "1", "--", "python3", str(server)], "the tool is not marked read-only or idempotent")):
+        r = t.run(*args, env=env)
+        check(words in r.stdout.decode(), f"{args} in a pipe: {r!r}")
+        for columns in (60, 80):
+            text = on_terminal(t, *args, columns=columns, env=env, vault=False)
+            check(words in re.sub(r"\s+", " ", text), f"{args} in {columns}: {text}")
+            long = [x for x in text.splitlines() if len(x) > columns and len(x.split()[-1]) < columns - 30]  # a longer word is not broken
+            check(not long, f"{args} in {columns}: {long}")
+
+
 @case("a closed pipe is not an error; a full disk is")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:

@@ -56,6 +56,25 @@ static void test_out_style_prints_nothing_without_colours(void **state)
     printed("\033[31mx\033[0m");
 }
 
+static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
+{
+    (void)state;
+    size_t columns = o.columns;
+    o.columns = 20;
+    out_raw(&o, "ok   ");
+    size_t from = o.b.n;
+    out_text(&o, slice_of("one two three four fifteen-columns x"));
+    out_fill_line(&o, from, 5);
+    printed("ok   one two three\n     four\n     fifteen-columns\n     x\n");
+    out_fill_line(&o, 0, 5);
+    printed("\n");
+    o.columns = OUT_UNLIMITED;
+    out_raw(&o, "ok   one two three four fifteen-columns x");
+    out_fill_line(&o, 5, 5);
+    printed("ok   one two three four fifteen-columns x\n");
+    o.columns = columns;
+}
+
 static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
 {
     (void)state;
@@ -227,6 +246,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_out_text_shows_control_characters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_style_prints_nothing_without_colours, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_out_fill_line_breaks_between_words_on_a_terminal, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_out_cell_is_padded_or_truncated_to_its_width, set_up,
                                         tear_down),
