@@ -202,6 +202,34 @@ void report_add(struct report *r, const struct report_finding *f, struct buf *me
     buf_close(&text);
 }
 
+/* ---- what was never requested ---- */
+
+static void log_never_asked(const struct report_request *q)
+{
+    struct slice target = text_head(q->target, REPORT_VALUE_MAX);
+    log_error("never requested: %.*s%s%.*s seq=%llu", (int)q->method.n, q->method.p,
+              target.n > 0 ? " " : "", (int)target.n, target.n > 0 ? target.p : "",
+              (unsigned long long)q->seq);
+}
+
+uint64_t report_log_never_asked(report_next_fn next, void *ctx)
+{
+    struct report_request q;
+    uint64_t n = 0, at = 0;
+    while (next(ctx, &q))
+        n += q.needed && !q.asked;
+    if (n == 0)
+        return 0;
+    log_error("recorded but not requested: requests=%llu", (unsigned long long)n);
+    while (next(ctx, &q))
+        if (q.needed && !q.asked && ++at <= REPORT_LOGGED_MAX)
+            log_never_asked(&q);
+    if (n > REPORT_LOGGED_MAX)
+        log_error("and %llu more; --report lists them",
+                  (unsigned long long)(n - REPORT_LOGGED_MAX));
+    return n;
+}
+
 /* ---- the files ---- */
 
 struct never_asked {

@@ -16,6 +16,7 @@
 #define REPORT_VALUE_MAX 200
 #define REPORT_DIFFERENCES_MAX 8
 #define REPORT_FINDINGS_MAX 1000
+#define REPORT_LOGGED_MAX 20 /* recorded requests without a live one that are logged */
 
 enum report_kind {
     REPORT_UNKNOWN_METHOD, /* no request of this method was recorded */
@@ -73,6 +74,9 @@ struct report_request {
 };
 /* false: no more; the next call starts again with the first. */
 typedef bool (*report_next_fn)(void *ctx, struct report_request *ret);
+
+/* Logs how many required requests were not asked for, and names the first REPORT_LOGGED_MAX. Returns their number. */
+uint64_t report_log_never_asked(report_next_fn next, void *ctx);
 
 struct report_end {
     struct slice recording; /* uid, or the path as it was given */

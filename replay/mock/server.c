@@ -289,16 +289,6 @@ static bool next_request(void *ctx, struct report_request *ret)
     return true;
 }
 
-static uint64_t count_never_requested(struct mock *m)
-{
-    struct listing l = {conversation_plan(m->conversation), 0};
-    struct report_request q;
-    uint64_t n = 0;
-    while (next_request(&l, &q))
-        n += q.needed && !q.asked;
-    return n;
-}
-
 static void write_file(struct mock *m, int fd, const char *path, const struct buf *b)
 {
     size_t put = 0;
@@ -365,12 +355,11 @@ static int conclude(struct mock *m)
     }
     if (m->failed)
         return MOCK_FAILED;
-    uint64_t never = m->cfg->strict ? count_never_requested(m) : 0;
     if (c->missed > 0)
         log_error("the replay does not match: requests=%llu not_recorded=%llu",
                   (unsigned long long)c->requests, (unsigned long long)c->missed);
-    if (never > 0)
-        log_error("recorded but not requested: requests=%llu", (unsigned long long)never);
+    struct listing l = {conversation_plan(m->conversation), 0};
+    uint64_t never = m->cfg->strict ? report_log_never_asked(next_request, &l) : 0;
     warn_unused_faults(m);
     int status = c->missed > 0 || never > 0 ? MOCK_MISMATCH
                  : conversation_ended(m->conversation) == CONVERSATION_SERVER_ENDED

@@ -341,6 +341,23 @@ def _(t):
     check(took < 60 * lib.SLOW, f"{took:.1f} s: it takes more and more for each")
 
 
+@case("--strict names what was recorded and never requested: the first 20, and how many more")
+def _(t):
+    file = cassette(t, plain_script(30))
+    for asked, rest in ((30, 0), (28, 2), (10, 20), (5, 25)):
+        replay = Replay(t, "--strict", file, vault=False).play(plain_script(30)[:3 + 2 * asked])
+        replay.end(1 if rest else 0)
+        lines = [x for x in replay.stderr().splitlines() if "never requested" in x]
+        eq(len(lines), min(rest, 20), f"lines; stderr {replay.stderr()}")
+        eq(all(re.search(r"never requested: tools/call echo seq=\d+$", x) for x in lines), True, f"lines {lines}")
+        eq(len(set(lines)), len(lines), "different requests")
+        eq(f"not requested: requests={rest}\n" in replay.stderr(), rest > 0, f"their number; {replay.stderr()}")
+        eq("and 5 more" in replay.stderr(), rest == 25, f"the end of the list; {replay.stderr()}")
+    replay = Replay(t, file, vault=False).play(plain_script(30)[:5])
+    replay.end(0)
+    eq(replay.stderr(), "", "without --strict")
+
+
 @case("--ignore, --ordering strict and --strict")
 def _(t):
     script = plain_script(3)
