@@ -21,13 +21,15 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "FILE is a cassette, or a recording (JSON lines) of mcp-tape, mcp-rec or\n"
     "mcp-cassette. It becomes a finished session with an ID and a UID of its own. An\n"
-    "invalid file is rejected as a whole, with the line and the reason.\n";
+    "invalid file is rejected as a whole, with the line and the reason. A recording\n"
+    "that was imported before is not imported again.\n"
+    "`sessions` marks imported sessions; `stats` counts them only with --imported.\n";
 /* clang-format on */
 
 struct import_run {
     struct import *import;
     const char *name;
-    int status;
+    int status; /* 1: it was imported before */
 };
 
 static bool on_session(void *ctx, const struct query_session *s)
@@ -44,7 +46,7 @@ static bool on_message(void *ctx, const struct query_message *m)
     return im->status == 0;
 }
 
-static void print_json(struct buf *b, const struct import *d)
+static void print_json(struct buf *b, const struct import *d, bool before)
 {
     struct json_out j = json_out_to(b);
     json_out_object(&j, NULL);
@@ -52,18 +54,20 @@ static void print_json(struct buf *b, const struct import *d)
     json_out_int(&j, "id", import_id(d));
     json_out_str(&j, "uid", import_uid(d));
     json_out_int(&j, "messages", import_messages(d));
+    json_out_bool(&j, "already_imported", before);
     json_out_end(&j);
 }
 
-static int print_result(const struct settings *settings, const struct import *d)
+static int print_result(const struct settings *settings, const struct import *d, bool before)
 {
     struct out o;
     out_open(&o);
     if (settings_on(settings, "json"))
-        print_json(&o.b, d);
+        print_json(&o.b, d, before);
     else
-        out_printf(&o, "session %lld: %lld messages, uid %s", (long long)import_id(d),
-                   (long long)import_messages(d), import_uid(d));
+        out_printf(&o, "session %lld: %lld messages, uid %s%s", (long long)import_id(d),
+                   (long long)import_messages(d), import_uid(d),
+                   before ? "; it was imported before, nothing changed" : "");
     out_end_line(&o);
     return out_close(&o);
 }
@@ -86,7 +90,7 @@ static int import_file(const struct settings *settings, const char *vault)
         log_error("%s", import_error(im.import));
         status = EXIT_TROUBLE;
     } else {
-        status = print_result(settings, im.import);
+        status = print_result(settings, im.import, im.status > 0);
     }
     import_close(im.import);
     buf_close(&error);

@@ -23,7 +23,7 @@ static const char about[] =
     "ENDED is the reason why a session ended, with the exit status unless it is 0;\n"
     "`live` while it is running; `died` if its proxy was killed before it could\n"
     "record an end. `tools changed`: the server had other tools than in the session\n"
-    "before (see `tools --diff`).\n"
+    "before (see `tools --diff`). `imported`: it was not recorded in this vault.\n"
     "CALLS are the client's requests; ERRORS are those that failed or were rejected.\n"
     "A bad end is `died`, or an exit status other than 0. Options that select\n"
     "sessions are combined.\n"
@@ -83,6 +83,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add_int(t, errors, errors > 0 ? OUT_RED : OUT_PLAIN);
     table_add_duration(t, v->lasted_us);
     session_end_text(&l->text, s, v->state);
+    buf_adds(&l->text, session_is_imported(s) ? ", imported" : "");
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
     buf_adds(&l->text, v->summary.unfinished ? ", unfinished lines" : "");
     table_add_buf(t, &l->text, end_style(s, v->state));

@@ -17,6 +17,7 @@ static const struct opt table_of_options[] = {
     FILTER_CALL_OPTS,
     FILTER_OPTS,
     FILTER_SESSION_OPT,
+    {0, "imported", NULL, NULL, "count the calls of imported sessions, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each group"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -56,6 +57,8 @@ static const struct table_column key_columns[][1 + 11] = {
 struct counting {
     struct query *q;
     int by;
+    bool imported; /* count imported sessions */
+    bool left_out; /* there are some, which are not counted */
     struct filter filter;
     const struct query_session *session;
     struct tally tally;
@@ -118,6 +121,10 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct counting *c = ctx;
     if (!filter_may_hold(&c->filter, s))
         return true;
+    if (session_is_imported(s) && !c->imported) {
+        c->left_out = true;
+        return true;
+    }
     c->session = s;
     int st = query_calls(c->q, s->id, on_call, c);
     if (st < 0)
@@ -265,7 +272,7 @@ static int print(struct counting *c, size_t limit, bool json)
 
 static int count(struct query *q, const struct settings *s)
 {
-    struct counting c = {.q = q};
+    struct counting c = {.q = q, .imported = settings_on(s, "imported")};
     bool json = settings_on(s, "json");
     for (size_t i = 0; i < MI_COUNT(by_names); i++)
         if (settings_is(s, "by", by_names[i]))
@@ -285,7 +292,9 @@ static int count(struct query *q, const struct settings *s)
     int status = out_close(&c.out);
     if (st < 0)
         return session_fail(q, st);
-    if (none && !json)
+    if (none && !json && c.left_out)
+        log_warn("no matching call, except in imported sessions; --imported counts them");
+    else if (none && !json)
         session_none(q, "no matching call");
     return status;
 }

@@ -78,10 +78,12 @@ def _(t):
     file = t.tmp / "first.jsonl"
     file.write_bytes(first)
     other = t.tmp / "other"
-    for n in 1, 2:  # twice into the same vault: two sessions
-        got = imported(t, file, vault=other)
-        eq((got["id"], got["messages"]), (n, len(t.messages())), "what import says")
-        eq(exported(t, str(n), vault=other), first, "the file after a round trip")
+    another = t.tmp / "another.jsonl"
+    another.write_bytes(b'{"format":"mcp-interposer-cassette","version":1,"name":"another"}\n' + b'{"end":true,"messages":0}\n')
+    imported(t, another, vault=other)
+    got = imported(t, file, vault=other)
+    eq((got["id"], got["messages"]), (2, len(t.messages())), "what import says")
+    eq(exported(t, "2", vault=other), first, "the file after a round trip")
     eq(t.rows(f"SELECT {COLUMNS} FROM messages WHERE session_id = 2 ORDER BY seq", vault=other),
        t.rows(f"SELECT {COLUMNS} FROM messages ORDER BY seq"), "rows after a round trip")
     columns = "name, client_name, client_version, server_name, server_version, protocol_version, " \
@@ -157,6 +159,41 @@ def _(t):
     refused(t, t.tmp, "it is not a regular file")
 
 
+@case("an imported session is marked, and left out of stats; a recording is imported once, whatever its file looks like")
+def _(t):
+    play(t)
+    other = t.tmp / "other"
+    file, spaced, changed = t.tmp / "a.jsonl", t.tmp / "b.jsonl", t.tmp / "c.jsonl"
+    file.write_bytes(exported(t))
+    lines = file.read_text().splitlines()
+    spaced.write_text("".join(re.sub("^{", "{ ", x) + " \n" for x in lines))
+    first = json.loads(lines[0])
+    changed.write_text("\n".join([json.dumps({**first, "name": "another"}), *lines[1:]]) + "\n")
+    got = imported(t, file, vault=other)
+    eq(got["already_imported"], False, "the first time")
+    before = t.rows("SELECT * FROM sessions", vault=other), t.rows("SELECT count(*) FROM messages", vault=other)
+    bodies = sorted(x.name for x in (other / "Bodies").iterdir())
+    for again in file, spaced, file:
+        eq(imported(t, again, vault=other), {**got, "already_imported": True}, f"{again.name} again")
+    said = t.run("import", "--vault", other, "--name", "x", file)
+    eq((said.returncode, b"session 1: " in said.stdout, b"imported before" in said.stdout), (0, True, True), f"said {said}")
+    eq((t.rows("SELECT * FROM sessions", vault=other), t.rows("SELECT count(*) FROM messages", vault=other)), before, "rows")
+    eq(sorted(x.name for x in (other / "Bodies").iterdir()), bodies, "files of bodies")
+    eq(imported(t, changed, vault=other)["id"], 2, "another recording")
+    eq(imported(t, file)["already_imported"], False, "in the vault that recorded it")
+
+    def listed(*args):
+        return [json.loads(x) for x in t.run(*args, "--vault", t.vault, "--json").stdout.splitlines()]
+    eq([(s["id"], s["imported"]) for s in listed("sessions")], [(2, True), (1, False)], "sessions")
+    text = t.run("sessions", "--vault", t.vault).stdout.decode().splitlines()
+    eq([", imported" in x for x in text[1:]], [True, False], f"marks in {text}")
+    calls = sum(s["calls"] for s in listed("stats", "--by", "method"))
+    check(calls > 0, "no call")
+    eq(sum(s["calls"] for s in listed("stats", "--by", "method", "--imported")), 2 * calls, "with --imported")
+    r = t.run("stats", "--vault", other)
+    check(r.returncode == 0 and b"--imported" in r.stderr, lambda: f"a vault with imported sessions only: {r}")
+
+
 @case("kill -9 during an import leaves the whole session or nothing")
 def _(t):
     file = t.tmp / "long.jsonl"
@@ -170,6 +207,7 @@ def _(t):
     imported(t, file)
     took = time.monotonic() - begin
     for part in 0.2, 0.5, 0.8:
+        file.write_bytes(file.read_bytes().replace(b'"long', b'"longer', 1))  # another recording
         p = subprocess.Popen([lib.PROGRAM, "import", "--vault", t.vault, file], env=t.environ(),
                              stdout=subprocess.DEVNULL)
         try:

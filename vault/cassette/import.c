@@ -4,11 +4,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "redact/sanitizer.h"
+#include "vault/cassette/digest.h"
 #include "vault/store/writer.h"
 #include "wire/json/text.h"
 #include "wire/rpc.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ struct import {
     struct vault_dir dir;
     struct writer *writer; /* owned */
     char uid[UID_LEN + 1];
+    uint64_t digest; /* of what was imported so far */
     int64_t id, started_us, ended_us, last_t_us, messages;
     bool has_exit_status;
     int exit_status;
@@ -122,6 +125,7 @@ int import_session(struct import *d, const struct query_session *s, const char *
 {
     struct buf text = {0}, command = {0}, level = {0}, rules = {0};
     learn_session(d, s);
+    d->digest = digest_session(s);
     if (name != NULL)
         buf_adds(&text, name);
     else
@@ -156,8 +160,33 @@ int import_session(struct import *d, const struct query_session *s, const char *
     return st < 0 ? fail(d, st) : 0;
 }
 
+/* Adds the event `imported`. 1: an earlier session has the same one. */
+static int add_digest(struct import *d)
+{
+    char detail[64];
+    int64_t id;
+    char uid[UID_LEN + 1];
+    snprintf(detail, sizeof detail, "{\"digest\":\"%016llx\"}", (unsigned long long)d->digest);
+    int st = writer_event_session(d->writer, "imported", slice_of(detail), &id, uid);
+    if (st == 0) {
+        writer_rollback(d->writer);
+        remove_bodies(d);
+        d->began = false;
+        d->id = id;
+        memcpy(d->uid, uid, sizeof uid);
+        return 1;
+    }
+    struct row r = {.event = "imported", .body = slice_of(detail)};
+    if (st == MI_ENOENT)
+        st = writer_add(d->writer, d->id, d->uid, &r);
+    return st < 0 ? fail(d, st) : 0;
+}
+
 int import_commit(struct import *d)
 {
+    int found = add_digest(d);
+    if (found != 0)
+        return found;
     struct slice known[L_N] = {{0}};
     for (int i = 0; i < L_N; i++) {
         if (d->learnt[i].failed)
@@ -284,6 +313,7 @@ int import_message(struct import *d, const struct query_message *m)
     if (d->method.failed || d->target.failed)
         return fail(d, MI_ENOMEM);
     learn_message(d, m);
+    d->digest = digest_message(d->digest, m);
     d->last_t_us = m->t_us;
     d->messages++;
     int st = writer_add(d->writer, d->id, d->uid, &r);

@@ -2,6 +2,8 @@
  *
  * Rules     one transaction; other writers wait for it. The session gets a new uid, made from its start time; its
  *           pid is 0 and its host empty. It has ended.
+ *           An event `imported` has the digest of what the file says; a recording that was imported before is not
+ *           imported again.
  *           Its texts are sanitized like all stored texts. It keeps the rules that it was recorded with; if it has
  *           none, the active rules are stored. Names and versions of client and server that its header does not have
  *           are taken from its first messages.
@@ -11,8 +13,8 @@
 #ifndef MI_VAULT_CASSETTE_IMPORT_H
 #define MI_VAULT_CASSETTE_IMPORT_H
 
-#include "vault/query/reader.h"
 #include "journal/uid.h"
+#include "vault/query/reader.h"
 
 #define IMPORT_WAIT_US 10000000
 
@@ -27,6 +29,7 @@ void import_close(struct import *d);
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
 /* Call in order. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
+/* 0, or 1: it was imported before, and nothing changes; id and uid are those of the earlier session. */
 MI_MUST int import_commit(struct import *d);
 
 int64_t import_id(const struct import *d);

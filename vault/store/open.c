@@ -45,6 +45,8 @@ static const char *const sql[Q_COUNT] = {
                   " client_pid, client_start, server_pid, server_start, server_group,"
                   " server_session) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
     [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
+    [Q_EVENT_SESSION] = "SELECT s.id, s.uid FROM events e JOIN sessions s ON s.id = e.session_id"
+                        " WHERE e.kind = ?1 AND e.detail = ?2 ORDER BY e.id LIMIT 1",
     [Q_POSITION] = "INSERT OR REPLACE INTO journals (session_id, position) VALUES (?1,?2)",
     [Q_POSITION_READ] = "SELECT position FROM journals WHERE session_id = ?1",
     [Q_POSITION_REMOVE] = "DELETE FROM journals WHERE session_id = ?1",

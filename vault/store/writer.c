@@ -230,6 +230,24 @@ int writer_position_remove(struct writer *s, int64_t session_id)
     return run(s, Q_POSITION_REMOVE);
 }
 
+int writer_event_session(struct writer *s, const char *kind, struct slice detail, int64_t *ret_id,
+                         char ret_uid[UID_LEN + 1])
+{
+    sqlite3_stmt *q = s->q[Q_EVENT_SESSION];
+    connect_bind(q, 1, slice_of(kind));
+    connect_bind(q, 2, detail);
+    int rc = sqlite3_step(q);
+    int st = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? MI_ENOENT : writer_fail_sql(s);
+    if (rc == SQLITE_ROW) {
+        const char *uid = (const char *)sqlite3_column_text(q, 1);
+        *ret_id = sqlite3_column_int64(q, 0);
+        snprintf(ret_uid, UID_LEN + 1, "%s", uid != NULL ? uid : "");
+    }
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
 static int add_event(struct writer *s, int64_t session_id, const struct row *r)
 {
     sqlite3_stmt *q = s->q[Q_EVENT];

@@ -13,6 +13,7 @@
 #define MI_VAULT_STORE_WRITER_H
 
 #include "journal/entry.h"
+#include "journal/uid.h"
 #include "vault/store/dir.h"
 #include "vault/store/running.h"
 #include "vault/store/sanitize.h"
@@ -63,6 +64,10 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 /* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
  * Each call adds them again: call it in the transaction that stores the position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);
+
+/* The first session with such an event. MI_ENOENT: none. Reads the whole table. */
+MI_MUST int writer_event_session(struct writer *s, const char *kind, struct slice detail,
+                                 int64_t *ret_id, char ret_uid[UID_LEN + 1]);
 
 /* bodies_new() */
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to);

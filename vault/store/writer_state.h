@@ -17,6 +17,7 @@ enum writer_query {
     Q_ROWS_USUAL, /* faster; if row_batch.usual */
     Q_RULES,
     Q_EVENT,
+    Q_EVENT_SESSION,
     Q_SESSION,
     Q_UPDATE,
     Q_RUNNING,
