@@ -26,6 +26,7 @@
 
 static const struct opt table_of_options[] = {
     {'F', "format", "text|json|junit|sarif", "text", "output format"},
+    {0, "json", NULL, NULL, "the same as --format json"},
     {'o', "output", "FILE", "-", "output file; -: stdout"},
     {0, "fail-on", "LIST", "error",
      "findings, error, warning, note, none: exit with 1 if there are any"},
@@ -233,10 +234,11 @@ static const struct {
 static int write_report(const struct settings *s, struct check_report *report)
 {
     struct buf b = {0};
+    const char *format = settings_on(s, "json") ? "json" : settings_text(s, "format");
     if (settings_is(s, "output", "-"))
         report->columns = out_terminal_columns();
     for (size_t i = 0; i < MI_COUNT(formats); i++)
-        if (settings_is(s, "format", formats[i].name))
+        if (strcmp(format, formats[i].name) == 0)
             formats[i].write(report, &b);
     b.failed |= check_failed(report);
     int status = save_buf(settings_text(s, "output"), &b);

@@ -37,6 +37,7 @@ def run(t, *args, status=None):
 
 def as_json(t, *args, status=1):
     got = json.loads(run(t, "-F", "json", *args, status=status))
+    eq(json.loads(run(t, "--json", *args, status=status)), got, "--json")
     return [[(f["from"], f["finding"], f["severity"]) for f in r["findings"]] for r in got["recordings"]]
 
 
