@@ -212,9 +212,9 @@ tsan: ## the journal's ring, used by two threads, under ThreadSanitizer
 	@$(MAKE) -s BUILD=$(BUILD)-tsan CFLAGS='-O1 -g -fsanitize=thread' tsan-run
 
 TSAN := $(BUILD)/tsan/test_ring_threads
-$(TSAN): tests/integration/journal/test_ring_threads.c $(BUILD)/journal/ring.o $(STAMP)
+$(TSAN): tests/integration/journal/test_ring_threads.c $(BUILD)/journal/ring.o $(BUILD)/journal/steps.o $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pthread -MMD -MP -o $@ $< $(BUILD)/journal/ring.o $(ALL_LDFLAGS) -lcmocka
+	$(CC) $(ALL_CFLAGS) -pthread -MMD -MP -o $@ $< $(BUILD)/journal/ring.o $(BUILD)/journal/steps.o $(ALL_LDFLAGS) -lcmocka
 
 # ThreadSanitizer of older compilers does not start where addresses are random in more than 28 bits.
 .PHONY: tsan-run

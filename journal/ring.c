@@ -1,7 +1,6 @@
 #include "journal/ring.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,87 +27,58 @@ static uint64_t record_size(uint64_t n)
     return sizeof(struct ring_head) + round_up(n, 8);
 }
 
-static char *data_at(const struct ring *g, uint64_t position)
+/* ---- the file ---- */
+
+/* Bytes of a step in a ring of this size. */
+static uint64_t step_of(uint64_t size)
 {
-    return g->data + (position & (g->size - 1));
+    return size >= 16 * RING_STEP ? RING_STEP : page_size();
 }
 
-/* ---- memory of the file ---- */
+struct layout {
+    uint64_t table, start, data; /* where they are in the file; the shared part is at 0 */
+    uint64_t end;
+};
 
-#define ALLOCATE 0 /* within the file: its size does not change */
-#define RETURN (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
-
-static int change_memory(int fd, int mode, uint64_t at, uint64_t n)
+static struct layout layout_of(uint64_t size, size_t start_n)
 {
-    int rc;
-    do
-        rc = fallocate(fd, mode, (off_t)at, (off_t)n);
-    while (rc < 0 && errno == EINTR);
-    return rc < 0 ? MI_EIO : 0;
+    uint64_t page = page_size();
+    struct layout l = {.table = page};
+    l.start = l.table + round_up(size / step_of(size) * sizeof(uint32_t), page);
+    l.data = l.start + round_up(start_n, page);
+    l.end = l.data + size;
+    return l;
 }
 
-/* The same for the records between two positions, which may continue at the start of `data`. */
-static int change_records(const struct ring *g, int mode, uint64_t from, uint64_t to)
-{
-    uint64_t before = (uint64_t)(g->data - (char *)g->shared);
-    while (from < to) {
-        uint64_t at = from & (g->size - 1);
-        uint64_t n = to - from < g->size - at ? to - from : g->size - at;
-        if (change_memory(g->fd, mode, before + at, n) < 0)
-            return MI_EIO;
-        from += n;
-    }
-    return 0;
-}
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
-/* Maps allocated memory before it is written, in one call instead of a page fault for every 13 short messages: that is
- * a fifth of the time of an append, and nine tenths of the slowest in a hundred. Linux older than 5.14 does not know it, and has the page faults. */
-static void map_allocated(const struct ring *g, uint64_t from, uint64_t to)
-{
-    for (uint64_t at = from; at < to; at += g->step)
-        (void)madvise(data_at(g, at), g->step, MADV_POPULATE_WRITE);
-}
-
-/* ---- mapping ---- */
-
-static int map_at(char *where, uint64_t n, int fd, uint64_t from)
-{
-    int flags = MAP_SHARED | MAP_FIXED;
-    if (mmap(where, n, PROT_READ | PROT_WRITE, flags, fd, (off_t)from) == MAP_FAILED)
-        return errno == ENOMEM ? MI_ENOMEM : MI_EIO;
-    return 0;
-}
-
-/* Maps the file: its first `before` bytes, and the records twice. */
 static int map(struct ring *g, int fd, uint64_t size, size_t start_n)
 {
-    uint64_t page = page_size(), before = page + round_up(start_n, page);
-    if (before + 2 * size > SIZE_MAX)
+    struct layout l = layout_of(size, start_n);
+    if (l.end > SIZE_MAX)
         return MI_ENOMEM;
-    g->mapped = (size_t)(before + 2 * size);
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    char *all = mmap(NULL, g->mapped, PROT_NONE, flags, -1, 0);
+    void *all = mmap(NULL, (size_t)l.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (all == MAP_FAILED)
         return errno == ENOMEM ? MI_ENOMEM : MI_EIO;
-    void *first = all; /* struct ring_shared is aligned: mappings begin with a page */
-    g->shared = first;
-    g->start = (struct slice){all + page, start_n};
-    g->data = all + before;
+    g->mapped = (size_t)l.end;
+    g->shared = all;
+    g->table = (void *)((char *)all + l.table);
+    g->start = (struct slice){(char *)all + l.start, start_n};
+    g->data = (char *)all + l.data;
     g->size = size;
-    g->step = size / 4 < RING_STEP ? size / 4 : RING_STEP;
+    g->step = step_of(size);
     g->fd = fd;
-    int st = map_at(all, before + size, fd, 0);
-    if (st == 0)
-        st = map_at(all + before + size, size, fd, before);
     /* A copy in a child would keep the lock of journal/file.h. Core files must not contain messages. */
-    if (st == 0 &&
-        (madvise(all, g->mapped, MADV_DONTFORK) < 0 || madvise(all, g->mapped, MADV_DONTDUMP) < 0))
-        st = MI_EIO;
-    return st;
+    bool is_private = madvise(all, g->mapped, MADV_DONTFORK) == 0 &&
+                      madvise(all, g->mapped, MADV_DONTDUMP) == 0;
+    return is_private ? 0 : MI_EIO;
+}
+
+/* Keeps errno. */
+static void close_after(struct ring *g, int st)
+{
+    int error = errno;
+    if (st < 0)
+        ring_close(g);
+    errno = error;
 }
 
 static void fill_shared(struct ring_shared *s, uint64_t size, size_t start_n)
@@ -126,38 +96,34 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
     *w = (struct ring){.fd = -1};
     if (size > SIZE_LIMIT || start.n > RING_START_MAX)
         return MI_EINVAL;
-    uint64_t page = page_size(), before = page + round_up(start.n, page), rounded = 4 * page;
-    while (rounded < size)
-        rounded *= 2;
-    if (ftruncate(fd, (off_t)(before + rounded)) < 0)
+    size = size < 8 * page_size() ? 8 * page_size() : size;
+    size = round_up(size, step_of(size));
+    struct layout l = layout_of(size, start.n);
+    if (ftruncate(fd, (off_t)l.end) < 0)
         return MI_EIO;
-    int st = change_memory(fd, ALLOCATE, 0, before);
+    int st = steps_change(fd, STEPS_ALLOCATE, 0, l.data);
     if (st == 0)
-        st = map(w, fd, rounded, start.n);
-    if (st < 0) {
-        int error = errno;
-        ring_close(w);
-        errno = error;
+        st = map(w, fd, size, start.n);
+    if (st == 0)
+        st = steps_open(&w->steps, (size_t)(size / w->step), (size_t)w->step, w->data, fd, l.data);
+    close_after(w, st);
+    if (st < 0)
         return st;
-    }
     w->limit = limit;
+    w->to = w->data;
     if (start.n > 0)
-        memcpy((char *)w->shared + page, start.p, start.n);
-    fill_shared(w->shared, rounded, start.n);
+        memcpy((char *)w->shared + l.start, start.p, start.n);
+    fill_shared(w->shared, size, start.n);
     return 0;
 }
 
-/* Sets the reader to `tail`. Whether the positions are possible; they may move meanwhile, `freed` last. */
+/* Sets the reader to `tail`. Whether the positions are possible. */
 static bool find_position(struct ring *r)
 {
-    uint64_t freed, head;
-    do {
-        freed = atomic_load_explicit(&r->shared->freed, memory_order_acquire);
-        ring_rewind(r);
-        head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
-    } while (atomic_load_explicit(&r->shared->freed, memory_order_acquire) != freed);
+    ring_rewind(r);
+    uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire);
     return head < POSITION_LIMIT && head % 8 == 0 && r->at % 8 == 0 && r->at <= head &&
-           freed <= r->at && freed % r->step == 0 && head - freed <= r->size;
+           head - r->at <= r->size;
 }
 
 /* The parts of the first page that never change. They are read, not mapped: the page may be missing. */
@@ -171,8 +137,8 @@ static int read_shape(int fd, uint64_t *ret_size, size_t *ret_start_n)
         return MI_EIO;
     if (n != (ssize_t)sizeof s || !S_ISREG(file.st_mode) || s.magic != RING_MAGIC ||
         s.version != RING_VERSION || s.start_n > RING_START_MAX || s.size > SIZE_LIMIT ||
-        s.size < 4 * page || (s.size & (s.size - 1)) != 0 ||
-        (uint64_t)file.st_size != page + round_up(s.start_n, page) + s.size)
+        s.size < 8 * page || s.size % step_of(s.size) != 0 ||
+        (uint64_t)file.st_size != layout_of(s.size, (size_t)s.start_n).end)
         return MI_EINVAL;
     *ret_size = s.size;
     *ret_start_n = (size_t)s.start_n;
@@ -181,21 +147,17 @@ static int read_shape(int fd, uint64_t *ret_size, size_t *ret_start_n)
 
 int ring_open(struct ring *r, int fd)
 {
-    uint64_t size, page = page_size();
+    uint64_t size;
     size_t start_n;
     *r = (struct ring){.fd = -1};
     int st = read_shape(fd, &size, &start_n);
     if (st == 0) /* no effect on a journal; the start of another file may be missing */
-        st = change_memory(fd, ALLOCATE, 0, page + round_up(start_n, page));
+        st = steps_change(fd, STEPS_ALLOCATE, 0, layout_of(size, start_n).data);
     if (st == 0)
         st = map(r, fd, size, start_n);
     if (st == 0 && !find_position(r))
         st = MI_EINVAL;
-    if (st < 0) {
-        int error = errno;
-        ring_close(r);
-        errno = error;
-    }
+    close_after(r, st);
     return st;
 }
 
@@ -203,6 +165,7 @@ void ring_close(struct ring *r)
 {
     if (r->shared != NULL)
         munmap(r->shared, r->mapped);
+    steps_close(&r->steps);
     *r = (struct ring){.fd = -1};
 }
 
@@ -213,10 +176,11 @@ struct slice ring_start(const struct ring *r)
     return r->start;
 }
 
-/* A record may begin anywhere in a step, and the memory of that step cannot be reused for the record's end. */
+/* While the ring is empty, only the step of `end` is in use, and divides the others. */
 size_t ring_record_max(const struct ring *r)
 {
-    return (size_t)(r->size - r->step - sizeof(struct ring_head));
+    uint64_t steps = r->size / r->step;
+    return (size_t)(steps / 2 * r->step - sizeof(struct ring_head));
 }
 
 uint64_t ring_behind(const struct ring *r)
@@ -235,21 +199,28 @@ bool ring_is_finished(const struct ring *r)
 
 /* ---- the writer ---- */
 
-/* Allocates memory up to a position that is beyond what is allocated. The memory of a step is also that of the step
- * `size` bytes before, which must have been returned. */
-static bool allocate(struct ring *w, uint64_t to)
+/* The table's entry for the step of a position. The entry may be damaged. */
+static volatile uint32_t *entry_at(const struct ring *g, uint64_t position)
 {
-    uint64_t freed = atomic_load_explicit(&w->shared->freed, memory_order_seq_cst);
-    to = round_up(to, w->step);
-    if (to - freed > w->size) {
-        errno = ENOBUFS;
-        return false;
-    }
-    if (change_records(w, ALLOCATE, w->allocated, to) < 0)
-        return false;
-    map_allocated(w, w->allocated, to);
-    w->allocated = to;
-    return true;
+    return &g->table[position / g->step % (g->size / g->step)];
+}
+
+static void free_released(struct ring *w, uint64_t tail)
+{
+    uint64_t to = tail < w->end ? tail : w->end;
+    for (; to >= w->freed + w->step; w->freed += w->step)
+        steps_free(&w->steps, *entry_at(w, w->freed));
+}
+
+/* The step of memory after those of the positions up to end + left. */
+static size_t next_step(const struct ring *w)
+{
+    return (size_t)((uint64_t)(w->to - w->data) + w->left) / w->step;
+}
+
+static size_t steps_for(const struct ring *w, uint64_t n)
+{
+    return (size_t)((n + w->step - 1) / w->step);
 }
 
 char *ring_place(struct ring *w, size_t n)
@@ -259,21 +230,62 @@ char *ring_place(struct ring *w, size_t n)
         errno = EMSGSIZE;
         return NULL;
     }
-    uint64_t to = w->end + record_size(n);
-    if (tail != w->end && to - tail > w->limit) {
+    uint64_t size = record_size(n);
+    if (tail != w->end && w->end + size - tail > w->limit) {
         errno = ENOBUFS;
         return NULL;
     }
-    if (to > w->allocated && !allocate(w, to))
+    w->found.n = 0;
+    if (size <= w->left)
+        return w->to + sizeof(struct ring_head);
+    free_released(w, tail);
+    size_t next = next_step(w);
+    if (steps_find(&w->steps, next, steps_for(w, size - w->left), steps_for(w, size), &w->found) <
+        0)
         return NULL;
-    return data_at(w, w->end) + sizeof(struct ring_head);
+    char *to = w->found.first == next ? w->to : w->data + w->found.first * w->step;
+    return to + sizeof(struct ring_head);
+}
+
+static void put_head(struct ring *w, uint32_t kind, size_t n)
+{
+    struct ring_head head = {(uint32_t)n, kind};
+    memcpy(w->to, &head, sizeof head);
+    w->to += record_size(n);
+    w->end += record_size(n);
+    w->left -= record_size(n);
+}
+
+/* Continues in the memory that ring_place() has found. */
+static void add_steps(struct ring *w)
+{
+    if (w->found.first != next_step(w)) {
+        if (w->left > 0)
+            put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
+        w->to = w->data + w->found.first * w->step;
+    }
+    for (size_t i = 0; i < w->found.n; i++, w->left += w->step)
+        *entry_at(w, w->end + w->left) = (uint32_t)(w->found.first + i);
+    steps_use(&w->steps, w->found);
+    w->found.n = 0;
 }
 
 void ring_add(struct ring *w, uint32_t kind, size_t n)
 {
-    struct ring_head head = {(uint32_t)n, kind};
-    memcpy(data_at(w, w->end), &head, sizeof head);
-    w->end += record_size(n);
+    if (w->found.n > 0)
+        add_steps(w);
+    put_head(w, kind, n);
+}
+
+size_t ring_memory(const struct ring *w)
+{
+    return w->steps.memory_n * (size_t)w->step;
+}
+
+void ring_return(struct ring *w, size_t most)
+{
+    free_released(w, atomic_load_explicit(&w->shared->tail, memory_order_seq_cst));
+    steps_return(&w->steps, RING_KEPT, most);
 }
 
 /* After something was made visible: whether the reader sleeps and may have missed it. */
@@ -310,43 +322,64 @@ void ring_writer_waits(struct ring *w, bool waits)
 
 /* ---- the reader ---- */
 
+/* Pages are missing only in a damaged file. Reading one in a full file system would be a SIGBUS. */
+static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
+{
+    uint64_t before = (uint64_t)(r->data - (char *)r->shared);
+    for (uint64_t at = from - from % r->step; at < to; at += r->step) {
+        uint64_t i = *entry_at(r, at);
+        if (i >= r->size / r->step ||
+            steps_change(r->fd, STEPS_ALLOCATE, before + i * r->step, r->step) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The memory of a position, and the bytes up to the end of `data`. NULL: the table is damaged. */
+static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
+{
+    uint64_t i = *entry_at(r, at);
+    if (i >= r->size / r->step)
+        return NULL;
+    uint64_t from = i * r->step + at % r->step;
+    *ret_n = r->size - from;
+    return r->data + from;
+}
+
 int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
 {
     uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire), at = r->at;
-    struct ring_head h;
     if (at == head)
         return MI_ENOENT;
     if (at > head || head - at > r->size || (at | head) % 8 != 0)
         return MI_EPROTO;
-    /* Pages are missing only in a damaged file. Reading one in a full file system would be a SIGBUS. */
-    if (!r->checked && change_records(r, ALLOCATE, at, head) < 0)
+    if (!r->checked && !are_allocated(r, at, head))
         return MI_EPROTO;
     r->checked = true;
-    memcpy(&h, data_at(r, at), sizeof h);
-    if (record_size(h.n) > head - at)
-        return MI_EPROTO;
-    *ret_kind = h.kind;
-    *ret = (struct slice){data_at(r, at) + sizeof h, h.n};
-    *ret_at = at;
-    r->at = at + record_size(h.n);
-    return 0;
+    while (at < head) {
+        struct ring_head h;
+        uint64_t n;
+        const char *p = memory_at(r, at, &n);
+        if (p == NULL)
+            break;
+        memcpy(&h, p, sizeof h);
+        if (record_size(h.n) > head - at || record_size(h.n) > n)
+            break;
+        r->at = at + record_size(h.n);
+        if (h.kind != RING_SKIPPED) {
+            *ret_kind = h.kind;
+            *ret = (struct slice){p + sizeof h, h.n};
+            *ret_at = at;
+            return 0;
+        }
+        at = r->at;
+    }
+    return MI_EPROTO; /* also: nothing follows what was skipped */
 }
 
 void ring_rewind(struct ring *r)
 {
     r->at = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
-}
-
-/* Returns the memory of the steps before `at`, which are released. If that fails, it stays allocated until it is
- * reused. */
-static void return_memory(struct ring *r)
-{
-    uint64_t freed = atomic_load_explicit(&r->shared->freed, memory_order_relaxed);
-    uint64_t to = r->at & ~(r->step - 1);
-    if (to <= freed || to - freed > r->size)
-        return;
-    (void)change_records(r, RETURN, freed, to);
-    atomic_store_explicit(&r->shared->freed, to, memory_order_seq_cst);
 }
 
 static bool must_wake_writer(const struct ring *r)
@@ -357,7 +390,6 @@ static bool must_wake_writer(const struct ring *r)
 bool ring_release(struct ring *r)
 {
     atomic_store_explicit(&r->shared->tail, r->at, memory_order_seq_cst);
-    return_memory(r);
     return must_wake_writer(r);
 }
 

@@ -2,21 +2,23 @@
  *
  * The writer adds records and publishes them; a record becomes visible with one release store, after all its bytes.
  * The reader takes records in order and releases them when they are stored, which frees their memory. Positions are
- * bytes since the start of the journal and never go back. A record is contiguous: the memory is mapped twice, one
- * mapping directly after the other.
+ * bytes since the start of the journal and never go back.
  *
- * File      a page with struct ring_shared; RING_START_MAX bytes or less about the session (ring_start()), in whole
- *           pages; then `size` bytes of records. A record is a struct ring_head and its bytes, padded to 8 bytes.
- * Memory    pages are allocated (fallocate(2)) before they are written, in steps of RING_STEP, so that a full file
- *           system is an error here and never a SIGBUS. Steps whose records are all released are returned to the
- *           system. In a ring smaller than four times RING_STEP, a step is a quarter of the ring.
- * Limit     the writer keeps at most `limit` bytes unreleased; a single record that is longer is accepted while the
- *           ring is empty, if it is not longer than ring_record_max().
+ * File      a page with struct ring_shared; the table, in whole pages; RING_START_MAX bytes or less about the session
+ *           (ring_start()), in whole pages; then `size` bytes of records. A record is a struct ring_head and its bytes,
+ *           padded to 8 bytes.
+ * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than 16 of them, a step
+ *           is a page. The table says which step of memory a step of positions is in, so memory is used again in any
+ *           order. A record is contiguous: if it does not fit into the rest of its step, and the next step of memory
+ *           is not free, it begins in another one, and a record RING_SKIPPED fills the rest.
+ * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
+ *           It keeps the memory of a burst until ring_return().
+ * Limit     the writer keeps at most `limit` bytes unreleased, skipped ones included; a single record that is longer is
+ *           accepted while the ring is empty, if it is not longer than ring_record_max().
  * Wake-ups  the ring only says who must be woken; how is the owner's matter. Each side sets its flag before it looks
  *           at the other's position for the last time, and moves its own position before it looks at the other's
  *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.
- * Kills     a reader can be killed between any two instructions, and another one continues at `tail`. Memory is
- *           returned after `tail` has moved, and reused after `freed` has moved.
+ * Kills     a reader can be killed between any two instructions, and another one continues at `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged. Whatever the shared
  *           page contains, neither side accesses memory outside its mapping.
  * Errors    MI_EIO: see errno.
@@ -25,14 +27,17 @@
 #define MI_JOURNAL_RING_H
 
 #include "base/base.h"
+#include "journal/steps.h"
 
 #include <stdatomic.h>
 
 #define RING_MAGIC 0x6a69636du /* "mcij" */
-#define RING_VERSION 3
+#define RING_VERSION 4
 #define RING_STEP ((size_t)64 << 10) /* larger steps are not faster, and the writer pauses longer */
 #define RING_START_MAX ((size_t)4 << 20)
 #define RING_NONE UINT64_MAX /* no position */
+#define RING_SKIPPED UINT32_MAX /* kind of a record that only fills the rest of a step */
+#define RING_KEPT ((size_t)256 << 10) /* ring_return() leaves so much memory allocated */
 
 /* How the recorder is doing. */
 enum ring_trouble {
@@ -45,7 +50,7 @@ enum ring_trouble {
 struct ring_shared {
     _Atomic uint32_t magic; /* written last: a file without it is not a journal */
     uint32_t version;
-    uint64_t size;    /* bytes of records; a power of two, at least four pages */
+    uint64_t size;    /* bytes of records; whole steps, at least 8 pages */
     uint64_t start_n; /* bytes about the session, after this page */
 
     /* the writer's */
@@ -56,7 +61,6 @@ struct ring_shared {
 
     /* the reader's */
     _Alignas(64) _Atomic uint64_t tail; /* everything before it is stored */
-    _Atomic uint64_t freed;             /* memory before it is returned; whole steps */
     _Atomic uint32_t reader_sleeps;     /* wake it after publishing; cleared by the writer, too */
     _Atomic uint32_t trouble;           /* enum ring_trouble */
     _Atomic int32_t reader_pid;
@@ -70,16 +74,26 @@ struct ring_shared {
 struct ring {
     struct ring_shared *shared;
     struct slice start; /* ring_start() */
-    char *data;         /* mapped twice */
-    uint64_t size;      /* of `data`, once; checked, as shared->size may change */
-    uint64_t step;      /* bytes that are allocated or returned at once */
-    size_t mapped;      /* bytes of the whole mapping */
-    int fd;             /* borrowed */
-    uint64_t limit;     /* the writer's */
-    uint64_t end;       /* the writer's: end of the last record, published or not */
-    uint64_t allocated; /* the writer's: memory is allocated up to here */
-    uint64_t at;        /* the reader's: position of the next record */
-    bool checked;       /* the reader's: the records that it found have memory */
+    /* For each step of positions, modulo their number: its step of memory. Written before `head`. */
+    volatile uint32_t *table;
+    char *data;
+    uint64_t size; /* of `data`; checked, as shared->size may change */
+    uint64_t step; /* bytes of a step */
+    size_t mapped; /* bytes of the whole mapping */
+    int fd;        /* borrowed */
+
+    /* the writer's */
+    uint64_t limit;
+    uint64_t end;   /* of the last record, published or not */
+    char *to;       /* where `end` is in `data` */
+    uint64_t left;  /* bytes after `to` that belong to the positions after `end`; to the end of a step */
+    uint64_t freed; /* the memory of positions before it is free; whole steps */
+    struct steps steps;
+    struct step_run found; /* by ring_place(), for the record that does not fit into `left`; n 0: it fits */
+
+    /* the reader's */
+    uint64_t at;  /* position of the next record */
+    bool checked; /* the records that it found have memory */
 };
 
 struct ring_head {
@@ -87,7 +101,7 @@ struct ring_head {
     uint32_t kind; /* enum entry_kind */
 };
 
-/* Makes a new journal in an empty file, for the writer. size is rounded up to a power of two. The mapping is not
+/* Makes a new journal in an empty file, for the writer. size is rounded up to whole steps. The mapping is not
  * inherited by child processes: a child must not use w. 0, MI_EIO (ENOSPC: the file system is full; EFBIG:
  * RLIMIT_FSIZE, with SIGXFSZ), MI_EINVAL or MI_ENOMEM. */
 MI_MUST int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct slice start);
@@ -99,7 +113,7 @@ void ring_close(struct ring *r); /* unmaps; safe to call twice */
 struct slice ring_start(const struct ring *r);
 /* Bytes of the longest record. */
 size_t ring_record_max(const struct ring *r);
-/* Bytes that are published and not stored. Either side, or any process that has mapped the journal. */
+/* Bytes that are published and not stored, skipped ones included. Either side, or any process that has mapped the journal. */
 uint64_t ring_behind(const struct ring *r);
 /* The session has ended and everything is stored. Either side, or any process that has mapped the journal. */
 bool ring_is_finished(const struct ring *r);
@@ -121,6 +135,11 @@ bool ring_is_stored(const struct ring *w);
  * again after this call, before waiting. Also check when a reader was replaced: the dead one may have moved `tail`
  * without a wake-up. */
 void ring_writer_waits(struct ring *w, bool waits);
+/* Bytes of memory that are allocated for records. */
+size_t ring_memory(const struct ring *w);
+/* Returns memory to the system that no record uses, until RING_KEPT bytes are left; at most `most` bytes at once, so
+ * that it does not take long. */
+void ring_return(struct ring *w, size_t most);
 
 /* ---- the reader ---- */
 
@@ -129,7 +148,7 @@ void ring_writer_waits(struct ring *w, bool waits);
 MI_MUST int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at);
 void ring_rewind(struct ring *r); /* the next record is again the first that is not released */
 /* Everything returned so far is stored. true: the writer waits and must be woken. A new reader calls it once before
- * its first ring_next(): it finishes what a killed reader did not, returning memory and waking the writer. */
+ * its first ring_next(): a killed reader may not have woken the writer. */
 MI_MUST bool ring_release(struct ring *r);
 /* The reader wants to sleep. false: do not sleep, because there are records or the session has ended. */
 MI_MUST bool ring_sleep(struct ring *r);

@@ -237,6 +237,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
     ev_init(&r->pause_timer, on_pause_end);
     r->pause_timer.data = r;
+    rest_open(r);
     int st = uid_make(wall_us, r->uid);
     if (st == 0)
         st = copy_config(r, cfg);
@@ -342,6 +343,7 @@ enum recorder_result recorder_publish(struct recorder *r)
     if (result != RECORDER_HOLD)
         ring_writer_waits(&r->ring, false);
     watch_pause(r, result == RECORDER_HOLD);
+    rest_watch(r);
     return result;
 }
 
@@ -433,8 +435,10 @@ void recorder_close(struct recorder *r)
 {
     if (r == NULL)
         return;
-    if (r->loop != NULL)
+    if (r->loop != NULL) {
         ev_timer_stop(r->loop, &r->pause_timer);
+        ev_timer_stop(r->loop, &r->rest_timer);
+    }
     worker_unwatch(&r->worker);
     r->loop = NULL;
     if (r->has_ring)

@@ -45,6 +45,8 @@ struct recorder {
     struct recorder_calls calls;
     void *data;
     ev_timer pause_timer; /* active while the traffic is held: the end of pause_us */
+    ev_timer rest_timer;  /* active while the journal has more memory than light traffic needs */
+    uint64_t rest_end;    /* end of the last entry when rest_timer was started */
 };
 
 static inline int64_t elapsed_us(const struct recorder *r)
@@ -63,5 +65,11 @@ void append_learnt(struct recorder *r);
 bool append_waiting(struct recorder *r);
 /* There was no room for too long: waiting messages are lost. */
 void append_lose_waiting(struct recorder *r);
+
+/* ---- rest.c ---- */
+
+void rest_open(struct recorder *r);
+/* Call it when entries were published. */
+void rest_watch(struct recorder *r);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 
 #define MIB ((size_t)1 << 20)
@@ -752,6 +753,36 @@ static void test_recorder_works_without_a_directory_for_journals(void **state)
     assert_true(said_holds("messages that are not stored yet are lost: /nonexistent"));
 }
 
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static size_t memory(const struct fixture *f)
+{
+    struct stat s;
+    assert_int_equal(fstat(f->r->file.fd, &s), 0);
+    return (size_t)s.st_blocks * 512;
+}
+
+static void test_recorder_returns_the_memory_of_a_burst(void **state)
+{
+    struct fixture *f = *state;
+    enum { BYTES = 12 << 20, LITTLE = 512 << 10 };
+    begin_pass(f);
+    for (int lap = 0; lap < 2; lap++) {
+        orders->stores = false;
+        add(f, BYTES);
+        assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
+        assert_true(memory(f) > BYTES);
+        ring_return(&f->r->ring, SIZE_MAX);
+        assert_true(memory(f) > BYTES); /* it is in use */
+        orders->stores = true;
+        while (memory(f) > LITTLE) /* without another message */
+            ev_run(f->loop, EVRUN_ONCE);
+        assert_true(ring_is_stored(&f->r->ring));
+    }
+    while (ev_is_active(&f->r->rest_timer))
+        ev_run(f->loop, EVRUN_ONCE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -780,6 +811,7 @@ int main(void)
         TEST(test_recorder_close_reports_messages_that_no_process_stores),
         TEST(test_recorder_close_waits_for_the_previous_tools),
         TEST(test_recorder_works_without_a_directory_for_journals),
+        TEST(test_recorder_returns_the_memory_of_a_burst),
     };
     return cmocka_run_group_tests_name("recorder-room", tests, NULL, NULL);
 }

@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define SIZE 16384
+#define SIZE 32768
 #define PAGE 4096
+#define TABLE PAGE
+#define DATA (3 * PAGE) /* after the shared part, the table, and what is about the session */
 #define RECORDS 5
 #define RECORD 1000 /* bytes, without its head */
 
@@ -170,7 +172,6 @@ static void test_ring_with_damaged_positions_is_rejected(void **state)
     static const size_t fields[] = {
         offsetof(struct ring_shared, head),
         offsetof(struct ring_shared, tail),
-        offsetof(struct ring_shared, freed),
     };
     size_t rejected = 0, damaged = 0, n;
     for (uint64_t records = 0; records < 40; records += 13)
@@ -196,8 +197,7 @@ static void test_ring_with_other_damaged_fields_is_read(void **state)
     size_t n;
     for (size_t at = offsetof(struct ring_shared, start_n) + 8; at < PAGE; at += 4) {
         if (at / 8 == offsetof(struct ring_shared, head) / 8 ||
-            at / 8 == offsetof(struct ring_shared, tail) / 8 ||
-            at / 8 == offsetof(struct ring_shared, freed) / 8)
+            at / 8 == offsetof(struct ring_shared, tail) / 8)
             continue;
         int fd = make_file(20);
         put(fd, at, &hostile[MI_COUNT(hostile) - 1], 4);
@@ -207,18 +207,34 @@ static void test_ring_with_other_damaged_fields_is_read(void **state)
     }
 }
 
+/* Where the record k of those not released is in the file; *ret_left: bytes after its head. */
+static size_t find_record(int fd, size_t k, uint64_t *ret_left)
+{
+    struct ring r;
+    uint32_t kind;
+    struct slice bytes;
+    uint64_t position;
+    assert_int_equal(ring_open(&r, fd), 0);
+    for (size_t i = 0; i <= k; i++)
+        assert_int_equal(ring_next(&r, &kind, &bytes, &position), 0);
+    *ret_left = atomic_load(&r.shared->head) - position - sizeof(struct ring_head);
+    size_t at = (size_t)(bytes.p - (char *)r.shared) - sizeof(struct ring_head);
+    ring_close(&r);
+    return at;
+}
+
 static void test_ring_with_a_damaged_record_ends_before_it(void **state)
 {
     (void)state;
     size_t n;
-    /* 20 records before: the third of these continues at the start of the data */
+    /* 20 records before: their pages are used again */
     for (size_t k = 0; k < RECORDS; k++)
         for (size_t i = 0; i < MI_COUNT(hostile); i++) {
             int fd = make_file(20);
-            uint64_t at = (20 + k) * (RECORD + 8) % SIZE;
+            uint64_t left;
+            size_t at = find_record(fd, k, &left);
             uint32_t value = (uint32_t)hostile[i];
-            uint64_t left = (RECORDS - k) * (RECORD + 8) - 8;
-            put(fd, 2 * PAGE + at, &value, 4);
+            put(fd, at, &value, 4);
             int st = use(fd, &n);
             assert_true(st == 0 || st == MI_EPROTO);
             if (value > left) {
@@ -231,6 +247,23 @@ static void test_ring_with_a_damaged_record_ends_before_it(void **state)
         }
 }
 
+static void test_ring_with_a_damaged_table_ends_before_it(void **state)
+{
+    (void)state;
+    size_t n, damaged = 0;
+    for (size_t k = 0; k < SIZE / PAGE; k++)
+        for (size_t i = 0; i < MI_COUNT(hostile); i++) {
+            uint32_t value = (uint32_t)hostile[i];
+            int fd = make_file(20);
+            put(fd, TABLE + k * sizeof value, &value, sizeof value);
+            int st = use(fd, &n);
+            assert_true(st == 0 || st == MI_EPROTO);
+            damaged += st == MI_EPROTO;
+            close(fd);
+        }
+    assert_true(damaged > 20);
+}
+
 static void test_ring_of_random_bytes_is_never_read_outside(void **state)
 {
     (void)state;
@@ -240,13 +273,13 @@ static void test_ring_of_random_bytes_is_never_read_outside(void **state)
         int fd = make_file(unit_random(&random, 40));
         for (size_t k = unit_random(&random, 8) + 1; k > 0; k--) {
             /* most of them in the first page or in the head of a record */
-            size_t at = unit_random(&random, 2 * PAGE + SIZE) & ~(size_t)3;
+            size_t at = unit_random(&random, DATA + SIZE) & ~(size_t)3;
             uint64_t value =
                 hostile[unit_random(&random, MI_COUNT(hostile))] + unit_random(&random, 3) * 8;
             if (unit_random(&random, 3) == 0)
                 at = offsetof(struct ring_shared, head) + unit_random(&random, 16) * 8;
             else if (unit_random(&random, 2) == 0)
-                at = 2 * PAGE + unit_random(&random, 45) * (RECORD + 8) % SIZE;
+                at = DATA + unit_random(&random, 32) * (RECORD + 8);
             put(fd, at, &value, 4 + 4 * unit_random(&random, 2));
         }
         opened += use(fd, &n) != MI_EINVAL;
@@ -258,10 +291,10 @@ static void test_ring_of_random_bytes_is_never_read_outside(void **state)
 static void test_ring_of_another_length_is_rejected(void **state)
 {
     (void)state;
-    static const off_t sizes[] = {0, 1, 64, sizeof(struct ring_shared), PAGE, 2 * PAGE, PAGE * 3,
-                                  2 * PAGE + SIZE - 1,
+    static const off_t sizes[] = {0, 1, 64, sizeof(struct ring_shared), PAGE, 2 * PAGE, DATA,
+                                  DATA + SIZE - 1,
                                   /* longer */
-                                  2 * PAGE + SIZE + 1, 3 * PAGE + SIZE};
+                                  DATA + SIZE + 1, DATA + SIZE + PAGE};
     size_t n;
     for (size_t i = 0; i < MI_COUNT(sizes); i++) {
         int fd = make_file(0);
@@ -310,7 +343,7 @@ static void test_ring_with_missing_pages_is_damaged_if_there_is_no_memory(void *
 
     fd = make_file(0);
     int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    assert_int_equal(__real_fallocate(fd, punch, 3 * PAGE, PAGE), 0);
+    assert_int_equal(__real_fallocate(fd, punch, DATA, PAGE), 0);
     full = true;
     assert_int_equal(use(fd, &n), MI_EPROTO);
     assert_int_equal(n, 0);
@@ -327,7 +360,6 @@ static void test_ring_damaged_in_use_stays_within_its_mapping(void **state)
     static const size_t fields[] = {
         offsetof(struct ring_shared, size),  offsetof(struct ring_shared, start_n),
         offsetof(struct ring_shared, head),  offsetof(struct ring_shared, tail),
-        offsetof(struct ring_shared, freed),
     };
     for (size_t f = 0; f < MI_COUNT(fields); f++)
         for (size_t i = 0; i < MI_COUNT(hostile); i++) {
@@ -367,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_ring_with_damaged_positions_is_rejected),
         cmocka_unit_test(test_ring_with_other_damaged_fields_is_read),
         cmocka_unit_test(test_ring_with_a_damaged_record_ends_before_it),
+        cmocka_unit_test(test_ring_with_a_damaged_table_ends_before_it),
         cmocka_unit_test(test_ring_of_random_bytes_is_never_read_outside),
         cmocka_unit_test(test_ring_of_another_length_is_rejected),
         cmocka_unit_test(test_ring_in_something_else_than_a_file_is_an_error),

@@ -1,0 +1,154 @@
+#include "journal/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define STEP_HAS_MEMORY 1u
+#define STEP_IS_USED 2u
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at)
+{
+    *s = (struct steps){.n = n, .step = step, .data = data, .fd = fd, .at = at};
+    s->state = calloc(n, 1);
+    return s->state != NULL ? 0 : MI_ENOMEM;
+}
+
+void steps_close(struct steps *s)
+{
+    free(s->state);
+    *s = (struct steps){.fd = -1};
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+int steps_change(int fd, enum steps_change change, uint64_t at, uint64_t n)
+{
+    /* the size of the file never changes */
+    int mode = change == STEPS_RETURN ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE : 0;
+    int rc;
+    do
+        rc = fallocate(fd, mode, (off_t)at, (off_t)n);
+    while (rc < 0 && errno == EINTR);
+    return rc < 0 ? MI_EIO : 0;
+}
+
+static bool has_memory(const struct steps *s, size_t i)
+{
+    return (s->state[i] & STEP_HAS_MEMORY) != 0;
+}
+
+/* Maps it, too, in one call instead of a page fault for every 13 short messages: that is a fifth of the time of an
+ * append, and nine tenths of the slowest in a hundred. Linux older than 5.14 does not know it, and has the faults. */
+static int add_memory(struct steps *s, size_t first, size_t n)
+{
+    if (steps_change(s->fd, STEPS_ALLOCATE, s->at + first * s->step, n * s->step) < 0)
+        return MI_EIO;
+    (void)madvise(s->data + first * s->step, n * s->step, MADV_POPULATE_WRITE);
+    for (size_t i = first; i < first + n; i++)
+        s->state[i] |= STEP_HAS_MEMORY;
+    s->memory_n += n;
+    return 0;
+}
+
+static int give_memory(struct steps *s, struct step_run run)
+{
+    for (size_t i = run.first, end = run.first + run.n; i < end;) {
+        size_t n = 0;
+        if (has_memory(s, i)) {
+            i++;
+            continue;
+        }
+        while (i + n < end && !has_memory(s, i + n))
+            n++;
+        if (add_memory(s, i, n) < 0)
+            return MI_EIO;
+        i += n;
+    }
+    return 0;
+}
+
+void steps_return(struct steps *s, size_t keep, size_t most)
+{
+    for (size_t i = s->n; i > 0 && s->memory_n * s->step > keep && most >= s->step; i--) {
+        if (s->state[i - 1] != STEP_HAS_MEMORY)
+            continue;
+        if (steps_change(s->fd, STEPS_RETURN, s->at + (i - 1) * s->step, s->step) < 0)
+            return; /* it stays allocated */
+        s->state[i - 1] = 0;
+        s->memory_n--;
+        most -= s->step;
+    }
+}
+
+/* ---- use ------------------------------------------------------------------------------------ */
+
+/* Whether the steps are free; and have memory, if `state` says so. */
+static bool is_free(const struct steps *s, struct step_run run, uint8_t state)
+{
+    if (run.n > s->n || run.first > s->n - run.n)
+        return false;
+    for (size_t i = run.first; i < run.first + run.n; i++)
+        if ((s->state[i] & STEP_IS_USED) != 0 || (s->state[i] & state) != state)
+            return false;
+    return true;
+}
+
+/* The first n free steps in a row. */
+static bool find_run(const struct steps *s, size_t n, uint8_t state, struct step_run *ret)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        bool fits = (s->state[i] & STEP_IS_USED) == 0 && (s->state[i] & state) == state;
+        found = fits ? found + 1 : 0;
+        if (found == n) {
+            *ret = (struct step_run){i + 1 - n, n};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find(const struct steps *s, struct step_run next, size_t n, uint8_t state,
+                 struct step_run *ret)
+{
+    bool found = find_run(s, n, state, ret);
+    if (!is_free(s, next, state) || (found && ret->first < next.first))
+        return found;
+    *ret = next;
+    return true;
+}
+
+int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret)
+{
+    struct step_run after = {next, more};
+    if (find(s, after, n, STEP_HAS_MEMORY, ret))
+        return 0;
+    if (!find(s, after, n, 0, ret)) {
+        errno = ENOBUFS;
+        return MI_EIO;
+    }
+    if (give_memory(s, *ret) == 0)
+        return 0;
+    if (errno != ENOSPC)
+        return MI_EIO;
+    steps_return(s, 0, SIZE_MAX); /* the memory that others keep may be enough */
+    return give_memory(s, *ret);
+}
+
+void steps_use(struct steps *s, struct step_run run)
+{
+    for (size_t i = run.first; i < run.first + run.n; i++)
+        s->state[i] |= STEP_IS_USED;
+}
+
+void steps_free(struct steps *s, size_t i)
+{
+    if (i < s->n)
+        s->state[i] &= (uint8_t)~STEP_IS_USED;
+}

@@ -1,0 +1,47 @@
+/* steps.h - the memory of a journal's records, as its writer manages it.
+ *
+ * The memory is divided into steps of equal size. A step has memory or not (a hole in the file), and is in use or free.
+ * A free step keeps its memory, so that using it again costs nothing, until steps_return().
+ *
+ * Pages are allocated (fallocate(2)) before they are written, so that a full file system is an error here and never a
+ * SIGBUS. The lowest steps are used first: with light traffic the same few are used again and again.
+ *
+ * Owns      a byte for each step. The mapping and the file are borrowed.
+ * Errors    MI_EIO: see errno; ENOBUFS: too many steps are in use.
+ * Blocks    never. */
+#ifndef MI_JOURNAL_STEPS_H
+#define MI_JOURNAL_STEPS_H
+
+#include "base/base.h"
+
+struct steps {
+    uint8_t *state;  /* owned; for each step: STEP_HAS_MEMORY, STEP_IS_USED */
+    size_t n;        /* steps */
+    size_t memory_n; /* of these have memory */
+    size_t step;     /* bytes of a step; whole pages */
+    char *data;      /* borrowed: where the first step is mapped */
+    uint64_t at;     /* where it is in the file */
+    int fd;          /* borrowed */
+};
+
+/* Steps one after the other. */
+struct step_run {
+    size_t first, n;
+};
+
+/* No step has memory. data and fd: see struct steps. 0 or MI_ENOMEM. */
+MI_MUST int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at);
+void steps_close(struct steps *s); /* safe to call twice */
+/* Finds free steps and gives them memory: `more` steps from `next`, or n steps anywhere; those that have memory
+ * already and come first are preferred. They stay free until steps_use(). 0 or MI_EIO. */
+MI_MUST int steps_find(struct steps *s, size_t next, size_t more, size_t n, struct step_run *ret);
+void steps_use(struct steps *s, struct step_run run);
+void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */
+/* Returns memory of free steps to the system: the last ones, at most `most` bytes, and `keep` bytes are kept. */
+void steps_return(struct steps *s, size_t keep, size_t most);
+
+/* fallocate(2): n bytes of a file are allocated, or returned to the system. MI_EIO: see errno. */
+enum steps_change { STEPS_ALLOCATE, STEPS_RETURN };
+MI_MUST int steps_change(int fd, enum steps_change change, uint64_t at, uint64_t n);
+
+#endif
