@@ -1,7 +1,29 @@
 #include "redact/read.h"
 
+#include "wire/json/block.h"
+
+#if JSON_BLOCKS
+/* Skips blocks that do not contain the end of the string. Returns where it must be read byte by byte. */
+static const char *skip_blocks(const char *p, const char *end, bool *odd)
+{
+    uint64_t escaped_first = 0;
+    for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
+        struct json_block b = json_block_at(p);
+        uint64_t carry = escaped_first;
+        uint64_t escapes = json_block_escapes(json_block_is(b, '\\'), &carry);
+        uint64_t escaped = escapes << 1 | escaped_first;
+        if ((json_block_is(b, '"') & ~escaped) != 0)
+            break;
+        *odd |= escaped != 0 && (escaped & (json_block_is(b, 'u') | json_block_is(b, '/'))) != 0;
+        escaped_first = carry;
+    }
+    return p - escaped_first;
+}
+#endif
+
 const char *read_string(const char *p, const char *end, bool *odd)
 {
+    unsigned escapes = 0;
     for (p++; (p = read_plain(p, end)) < end; p++) {
         if (*p == '"')
             return p + 1;
@@ -9,8 +31,35 @@ const char *read_string(const char *p, const char *end, bool *odd)
             return end;
         p++;
         *odd |= *p == 'u' || *p == '/';
+#if JSON_BLOCKS
+        if (++escapes == JSON_BLOCK_AFTER) {
+            escapes = 0;
+            p = skip_blocks(p + 1, end, odd) - 1;
+        }
+#endif
     }
     return end;
+}
+
+size_t read_escapes(struct slice raw)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    size_t n = 0;
+#if JSON_BLOCKS
+    uint64_t carry = 0;
+    for (; end - p >= JSON_BLOCK; p += JSON_BLOCK) {
+        struct json_block b = json_block_at(p);
+        uint64_t slashes = json_block_is(b, '\\');
+        if ((slashes | carry) != 0)
+            n += (size_t)__builtin_popcountll(json_block_escapes(slashes, &carry));
+    }
+    p += carry;
+#endif
+    while (p < end && (p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        n++;
+        p += size_min((size_t)(end - p), 2);
+    }
+    return n;
 }
 
 struct slice read_between(const char *p, const char *behind, const char *end)

@@ -51,6 +51,8 @@ static inline const char *read_plain(const char *p, const char *end)
 }
 /* One past the string that begins with the quote at p. Sets *odd if an escape stands for an ordinary letter. */
 const char *read_string(const char *p, const char *end, bool *odd);
+/* The number of escapes in a string. */
+size_t read_escapes(struct slice raw);
 /* The string [p, behind) without its quotes, and without an incomplete escape if the text ends inside it. */
 struct slice read_between(const char *p, const char *behind, const char *end);
 /* One past the string, container or other value that begins at p. */

@@ -14,6 +14,7 @@
 #define KEY_LOOK 256       /* bytes of a string in which NAME= is searched, as in walk.c */
 #define LOOK_AHEAD 1024    /* bytes after a string that are searched with it */
 #define TRUNCATED_LOOK 512 /* bytes of truncated content that need no other round */
+#define TRUNCATED_NAMES 4096 /* bytes of truncated content in which names of secrets matter */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG ((size_t)64 << 10)
 #define CONTENT_SEARCHED ((size_t)16 << 10) /* bytes of that head */
@@ -467,13 +468,16 @@ static bool search_string(struct redact *r, struct slice part, size_t base, bool
 /* The number of characters of a string, if each of its escapes has two bytes. */
 static size_t raw_chars(struct slice raw)
 {
-    const char *p = raw.p, *end = raw.p + raw.n;
-    size_t escapes = 0;
-    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
-        escapes++;
-        p += size_min((size_t)(end - p), 2);
-    }
-    return text_utf8_chars(raw) - escapes;
+    return text_utf8_chars(raw) - read_escapes(raw);
+}
+
+/* May the head of long content be JSON in which a secret is found by its name? Its end decides whether it is JSON. */
+static bool head_may_be_json(const struct redact *r, struct slice raw)
+{
+    struct slice names = {raw.p, TRUNCATED_NAMES};
+    return (memchr(raw.p, '{', TRUNCATED_LOOK) != NULL ||
+            memchr(raw.p, '[', TRUNCATED_LOOK) != NULL) &&
+           redact_maybe_key(r, names);
 }
 
 /* Truncates long content and searches only its head. false: the whole content must be searched, because it may be JSON,
@@ -481,8 +485,7 @@ static size_t raw_chars(struct slice raw)
 static bool truncate_by_head(struct redact *r, struct slice raw, size_t base, bool odd, int level)
 {
     size_t first = r->edit_n;
-    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) ||
-        memchr(raw.p, '{', TRUNCATED_LOOK) != NULL || memchr(raw.p, '[', TRUNCATED_LOOK) != NULL)
+    if (raw.n < CONTENT_LONG || odd || shapes_has_patterns(r->shapes) || head_may_be_json(r, raw))
         return false;
     const char *end = raw.p + CONTENT_SEARCHED;
     size_t n = read_between(raw.p - 1, end, end).n; /* without an incomplete escape */

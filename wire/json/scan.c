@@ -1,6 +1,7 @@
 #include "wire/json/scan.h"
 
 #include "base/text.h"
+#include "wire/json/block.h"
 #include "wire/json/escape.h"
 
 #ifdef __SSE2__
@@ -105,12 +106,65 @@ static const char *scan_wide(struct scanner *s, const char *p)
     return p;
 }
 
+#if JSON_BLOCKS
+/* The characters that begin at these bytes, of which none is a continuation of another. Sets *ret_carry to the bytes of
+ * the next block that belong to the last one. */
+static bool are_characters(const struct scanner *s, const char *p, uint64_t wide,
+                           uint64_t *ret_carry)
+{
+    while (wide != 0) {
+        unsigned i = (unsigned)__builtin_ctzll(wide);
+        size_t n = text_utf8_len(p + i, (size_t)(s->end - p - i));
+        if (n == 0)
+            return false;
+        uint64_t all = ((UINT64_C(1) << n) - 1);
+        wide &= ~(all << i);
+        if (i + n > JSON_BLOCK)
+            *ret_carry = all >> (JSON_BLOCK - i);
+    }
+    return true;
+}
+
+/* Skips valid blocks inside a string. Returns where the scan must go on byte by byte: before the end of the string, a
+ * fault, an escape that begins with \u, or the last bytes. */
+static const char *skip_blocks(struct scanner *s, const char *p)
+{
+    uint64_t escaped_first = 0, wide_first = 0;
+    for (; s->end - p >= JSON_BLOCK; p += JSON_BLOCK) {
+        struct json_block b = json_block_at(p);
+        uint64_t quotes = json_block_is(b, '"'), slashes = json_block_is(b, '\\');
+        uint64_t odd = json_block_odd(b), wide = json_block_wide(b);
+        uint64_t carry = escaped_first, wide_carry = 0;
+        uint64_t escapes = json_block_escapes(slashes, &carry);
+        uint64_t escaped = escapes << 1 | escaped_first;
+        if ((quotes & ~escaped) != 0 || odd != wide ||
+            (escaped != 0 && (escaped & ~(quotes | slashes | json_block_letters(b))) != 0) ||
+            !are_characters(s, p, wide & ~wide_first, &wide_carry))
+            break;
+        s->escaped |= escapes != 0;
+        escaped_first = carry;
+        wide_first = wide_carry;
+    }
+    if (wide_first != 0) /* they are valid */
+        return p + JSON_BLOCK - __builtin_clzll(wide_first);
+    return p - escaped_first;
+}
+#else
+static const char *skip_blocks(const struct scanner *s, const char *p)
+{
+    (void)s;
+    return p;
+}
+#endif
+
 /* p points to the opening quote. */
 static const char *scan_string(struct scanner *s, const char *p)
 {
     s->escaped = false;
     p++;
-    do {
+    for (unsigned specials = 1; p != NULL; specials++) {
+        if (specials % JSON_BLOCK_AFTER == 0)
+            p = skip_blocks(s, p);
         p = skip_plain(p, s->end);
         if (p >= s->end)
             return fail(s, p, JSON_SYNTAX);
@@ -124,7 +178,7 @@ static const char *scan_string(struct scanner *s, const char *p)
         } else {
             p = scan_wide(s, p);
         }
-    } while (p != NULL);
+    }
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "redact/key.h"
+#include "redact/read.h"
 #include "redact/shape/find.h"
 #include "tests/support/unit.h"
 #include "vault/upkeep/scrub/run.h"
@@ -315,6 +316,9 @@ static void test_redact_long_content_truncated_by_its_head_gives_the_same_result
         TEN TEN "012345678 AKIAIOSFODNN7EXAMPL3ABCDEFGH",
         "{\\\"secrets\\\":{\\\"x\\\":\\\"" S1 "\\\"},\\\"a\\\":\\\"",
         "log {\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
+        "{\\\"API Key\\\" : \\\"" S1 "\\\",\\\"a\\\":\\\"",
+        "{\\\"user[password]\\\": \\\"" S1 "\\\",\\\"a\\\":\\\"",
+        "{\\n  printf(\\\"hello\\\", name); [",
         "{\\\"password\\\":\\\"" S1 "\\\",\\\"a\\\":\\\"",
         "password=",
         "eyJhbGciOiJIUzI1NiJ9.eyJhbGciOiJIUzI1NiJ9.",
@@ -348,6 +352,41 @@ static void test_redact_long_content_truncated_by_its_head_gives_the_same_result
     buf_close(&b);
     buf_close(&one);
     buf_close(&all);
+}
+
+/* Both are read in blocks if they have many escapes. */
+static void test_redact_strings_with_many_escapes_are_read_like_others(void **state)
+{
+    (void)state;
+    static const char letters[] = "aaa\\\\\\\"nnu/";
+    struct unit_random random = {5};
+    for (int i = 0; i < (unit_slow() ? 500 : 50000); i++) {
+        char text[400];
+        size_t n = 1 + unit_random(&random, sizeof text - 1), end = 1, escapes = 0;
+        size_t kinds = 4 + unit_random(&random, sizeof letters - 4);
+        bool odd = false, want_odd = false;
+        text[0] = '"';
+        for (size_t k = 1; k < n; k++)
+            text[k] = letters[unit_random(&random, kinds)];
+        if (i % 2 == 0)
+            for (size_t k = 1; k + 1 < n; k++) /* a longer string */
+                text[k] = (char)(text[k] == '"' ? 'x' : text[k]);
+        for (; end < n && text[end] != '"'; end++)
+            if (text[end] == '\\') {
+                escapes++;
+                end++;
+                want_odd |= end < n && (text[end] == 'u' || text[end] == '/');
+            }
+        end = end < n ? end + 1 : n;
+        char *copy = unit_copy(text, n);
+        assert_ptr_equal(read_string(copy, copy + n, &odd), copy + end);
+        assert_int_equal(odd, want_odd);
+        if (text[end - 1] == '"' || end == n) {
+            struct slice raw = {copy + 1, end - 1 - (end < n)};
+            assert_int_equal(read_escapes(raw), escapes);
+        }
+        free(copy);
+    }
 }
 
 static void test_redact_user_rules_are_applied(void **state)
@@ -771,6 +810,7 @@ int main(void)
         EACH(test_redact_long_content_truncated_by_its_head_gives_the_same_result),
         EACH(test_redact_long_content_of_escaped_letters_is_counted),
         EACH(test_redact_long_content_costs_no_more_than_its_head),
+        EACH(test_redact_strings_with_many_escapes_are_read_like_others),
         EACH(test_redact_user_rules_are_applied),
         EACH(test_redact_stored_rules_are_read_back),
         EACH(test_redact_private_key_is_hidden_line_by_line),

@@ -837,6 +837,37 @@ static void test_json_random_text_matches_reference(void **state)
     assert_true(good < rounds / 2);
 }
 
+/* Strings with so many escapes that they are read in blocks. */
+static void test_json_long_strings_with_escapes_match_reference(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "\\n", "\\\\", "\\\"", "\\/", "\\t", "\\u00e9", "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80",
+        "a",   "abcdefghij",
+    };
+    struct unit_random rnd = {20261122};
+    int rounds = unit_slow() ? 500 : 50000, good = 0;
+    for (int i = 0; i < rounds; i++) {
+        char text[600];
+        size_t n = 0, end = 100 + unit_random(&rnd, 450);
+        size_t kinds = 1 + unit_random(&rnd, MI_COUNT(pieces)); /* of the pieces in this string */
+        size_t first = unit_random(&rnd, MI_COUNT(pieces));
+        text[n++] = '"';
+        while (n < end) {
+            const char *piece = pieces[(first + unit_random(&rnd, kinds)) % MI_COUNT(pieces)];
+            memcpy(text + n, piece, strlen(piece));
+            n += strlen(piece);
+        }
+        text[n++] = '"';
+        if (unit_random(&rnd, 4) != 0)
+            text[unit_random(&rnd, n)] = "\"\\un\x1f\x80\xc3x"[unit_random(&rnd, 8)];
+        decides_like_reference(text, n);
+        struct json_scan got;
+        good += scan(text, n, &got) == 0;
+    }
+    assert_true(good > rounds / 5 && good < rounds / 5 * 4);
+}
+
 static void test_json_long_string_end_is_found(void **state)
 {
     (void)state;
@@ -889,6 +920,7 @@ int main(void)
         cmocka_unit_test(test_json_text_truncated_at_any_byte_is_rejected),
         cmocka_unit_test(test_json_any_changed_byte_matches_reference),
         cmocka_unit_test(test_json_random_text_matches_reference),
+        cmocka_unit_test(test_json_long_strings_with_escapes_match_reference),
         cmocka_unit_test(test_json_long_string_end_is_found),
         cmocka_unit_test(test_json_each_fault_kind_has_a_text),
     };

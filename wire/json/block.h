@@ -1,0 +1,96 @@
+/* block.h - 64 bytes of JSON text at once, as bits: for long strings with many escapes.
+ *
+ * Bit i stands for byte i. Without SSE2 JSON_BLOCKS is 0, and the callers look at each byte.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_JSON_BLOCK_H
+#define MI_WIRE_JSON_BLOCK_H
+
+#include "base/base.h"
+
+#if defined(__SSE2__) && !defined(MI_NO_SIMD)
+#include <emmintrin.h>
+#define JSON_BLOCKS 1
+#else
+#define JSON_BLOCKS 0
+#endif
+
+#define JSON_BLOCK 64
+#define JSON_BLOCK_AFTER 8 /* escapes and such in a string, after which blocks are faster than bytes */
+
+#if JSON_BLOCKS
+
+struct json_block {
+    __m128i a, b, c, d;
+};
+
+static inline struct json_block json_block_at(const char *p)
+{
+    const __m128i *part = (const void *)p;
+    return (struct json_block){_mm_loadu_si128(part), _mm_loadu_si128(part + 1),
+                               _mm_loadu_si128(part + 2), _mm_loadu_si128(part + 3)};
+}
+
+/* The first bit of each byte. */
+static inline uint64_t json_block_bits(struct json_block b)
+{
+    uint64_t low = (unsigned)_mm_movemask_epi8(b.a) | (unsigned)_mm_movemask_epi8(b.b) << 16;
+    uint64_t high = (unsigned)_mm_movemask_epi8(b.c) | (unsigned)_mm_movemask_epi8(b.d) << 16;
+    return low | high << 32;
+}
+
+/* The bytes that equal c. */
+static inline uint64_t json_block_is(struct json_block b, char c)
+{
+    const __m128i v = _mm_set1_epi8(c);
+    return json_block_bits((struct json_block){_mm_cmpeq_epi8(b.a, v), _mm_cmpeq_epi8(b.b, v),
+                                               _mm_cmpeq_epi8(b.c, v), _mm_cmpeq_epi8(b.d, v)});
+}
+
+/* The bytes from 0x80 on. */
+static inline uint64_t json_block_wide(struct json_block b)
+{
+    return json_block_bits(b);
+}
+
+/* The bytes below 0x20 or from 0x80 on. */
+static inline uint64_t json_block_odd(struct json_block b)
+{
+    const __m128i v = _mm_set1_epi8(0x20); /* compared as signed numbers */
+    return json_block_bits((struct json_block){_mm_cmplt_epi8(b.a, v), _mm_cmplt_epi8(b.b, v),
+                                               _mm_cmplt_epi8(b.c, v), _mm_cmplt_epi8(b.d, v)});
+}
+
+static inline __m128i json_block_letters_of(__m128i v)
+{
+    __m128i bf = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('b')),
+                              _mm_cmpeq_epi8(v, _mm_set1_epi8('f')));
+    __m128i nr = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('n')),
+                              _mm_cmpeq_epi8(v, _mm_set1_epi8('r')));
+    __m128i t = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('t')),
+                             _mm_cmpeq_epi8(v, _mm_set1_epi8('/')));
+    return _mm_or_si128(_mm_or_si128(bf, nr), t);
+}
+
+/* The bytes that may follow a backslash, except `"`, `\` and `u`. */
+static inline uint64_t json_block_letters(struct json_block b)
+{
+    return json_block_bits(
+        (struct json_block){json_block_letters_of(b.a), json_block_letters_of(b.b),
+                            json_block_letters_of(b.c), json_block_letters_of(b.d)});
+}
+
+/* Which backslashes begin an escape, given all backslashes: of several in a row, every other one. *carry: 1 if the first
+ * byte of the block is escaped; set for the next block. The subtraction carries through each row (simdjson). */
+static inline uint64_t json_block_escapes(uint64_t slashes, uint64_t *carry)
+{
+    const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
+    uint64_t first = slashes & ~*carry;
+    uint64_t begins = (((first << 1) | odd) - first) ^ odd; /* and what follows the last of a row */
+    uint64_t ret = begins & slashes & ~*carry;
+    *carry = ret >> 63;
+    return ret;
+}
+
+#endif
+
+#endif
