@@ -2,10 +2,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-/* If pages are larger, madvise() fails, and the memory is not returned. */
-#define PAGE 4096u
+static struct chunk *spare; /* owned; NULL: none */
 
 struct chunk *chunk_new(size_t cap)
 {
@@ -24,6 +22,15 @@ int chunk_grow(struct chunk **c, size_t cap)
     assert((*c)->refs == 1);
     if (cap > SIZE_MAX / 2)
         return MI_ENOMEM;
+    if (cap >= CHUNK_LARGE && spare != NULL && spare->cap >= cap) {
+        struct chunk *large = spare;
+        spare = NULL;
+        large->refs = 1;
+        memcpy(large->data, (*c)->data, (*c)->cap);
+        free(*c);
+        *c = large;
+        return 0;
+    }
     /* glibc moves a large block by its pages: nothing is copied */
     struct chunk *n = realloc(*c, sizeof *n + cap);
     if (n == NULL)
@@ -44,16 +51,18 @@ void chunk_drop(struct chunk *c)
     if (c == NULL)
         return;
     assert(c->refs > 0);
-    if (--c->refs == 0)
-        free(c);
+    if (--c->refs > 0)
+        return;
+    if (c->cap >= CHUNK_LARGE && (spare == NULL || spare->cap < c->cap)) {
+        struct chunk *smaller = spare;
+        spare = c;
+        c = smaller;
+    }
+    free(c);
 }
 
-void chunk_discard(struct chunk *c, size_t from, size_t to)
+void chunk_rest(void)
 {
-    uintptr_t a = (uintptr_t)(c->data + from);
-    uintptr_t b = (uintptr_t)(c->data + to);
-    a = (a + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    b &= ~(uintptr_t)(PAGE - 1);
-    if (a < b)
-        (void)madvise((void *)a, b - a, MADV_DONTNEED); /* a hint: nothing is lost when it fails */
+    free(spare);
+    spare = NULL;
 }

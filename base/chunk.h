@@ -1,6 +1,7 @@
 /* chunk.h - reference-counted blocks of bytes: a reader fills one, and lines and queues point into it.
  *
- * Owns      its bytes; freed with the last reference.
+ * Owns      its bytes; freed with the last reference. The last large one that was freed is kept for the next:
+ *           16 MiB of new memory take longer than to read a message into it.
  * Lifetime  chunk_new() returns one reference; chunk_hold() adds one, chunk_drop() removes one.
  * Blocks    never. */
 #ifndef MI_BASE_CHUNK_H
@@ -15,11 +16,12 @@ struct chunk {
 };
 
 struct chunk *chunk_new(size_t cap); /* of at least cap bytes; NULL: out of memory */
-/* Grows *c, which must have one reference and may move. 0, or MI_ENOMEM with *c unchanged. */
+/* Grows *c to at least cap bytes; it must have one reference and may move. 0, or MI_ENOMEM with *c unchanged. */
 MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_hold(struct chunk *c);
 void chunk_drop(struct chunk *c); /* NULL is allowed */
-/* Returns the memory of whole pages in data[from, to) to the system. The content of the range is then undefined. */
-void chunk_discard(struct chunk *c, size_t from, size_t to);
+#define CHUNK_LARGE ((size_t)1 << 20)
+/* Frees the large chunk that is kept. */
+void chunk_rest(void);
 
 #endif

@@ -4,7 +4,6 @@
 #include <sys/uio.h>
 
 #define IOV_MOST 64
-#define DISCARD_MIN ((size_t)256 << 10) /* smaller pieces are not worth a system call */
 
 void outbox_open(struct outbox *o)
 {
@@ -21,7 +20,6 @@ static void drop_first(struct outbox *o)
     chunk_drop(segment_at(o, 0)->chunk);
     o->head = (o->head + 1) & (o->cap - 1);
     o->count--;
-    o->spent = NULL;
 }
 
 void outbox_break(struct outbox *o)
@@ -128,23 +126,8 @@ void outbox_drop_staged(struct outbox *o)
         if (last->n == 0) {
             chunk_drop(last->chunk);
             o->count--;
-            if (o->count == 0)
-                o->spent = NULL; /* it pointed into this segment */
         }
     }
-}
-
-/* Discards the memory of a large message while it is written. Called before a write, so that bytes written in one loop
- * turn can still be read at the end of that turn. */
-static void discard_written(struct outbox *o)
-{
-    if (o->count == 0 || o->spent == NULL)
-        return;
-    struct segment *s = segment_at(o, 0);
-    if ((size_t)(s->p - o->spent) < DISCARD_MIN)
-        return;
-    chunk_discard(s->chunk, (size_t)(o->spent - s->chunk->data), (size_t)(s->p - s->chunk->data));
-    o->spent = s->p;
 }
 
 static size_t gather(const struct outbox *o, struct iovec *v)
@@ -170,8 +153,6 @@ static void advance(struct outbox *o, size_t n)
             drop_first(o);
             continue;
         }
-        if (o->spent == NULL)
-            o->spent = s->p;
         s->p += n;
         s->n -= n;
         return;
@@ -180,7 +161,6 @@ static void advance(struct outbox *o, size_t n)
 
 int outbox_flush(struct outbox *o, const struct stream *to)
 {
-    discard_written(o);
     while (o->written < o->released) {
         struct iovec v[IOV_MOST];
         ssize_t n = stream_write(to, v, (int)gather(o, v));

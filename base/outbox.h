@@ -26,7 +26,6 @@ struct outbox {
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
     uint64_t lost;                      /* part of `written`: dropped by outbox_break() */
-    const char *spent; /* in the first segment: the first written byte that was not discarded */
     bool broken;       /* outbox_break() was called */
 };
 

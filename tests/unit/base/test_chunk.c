@@ -65,33 +65,34 @@ static void test_chunk_impossible_size_is_rejected_and_changes_nothing(void **st
     chunk_drop(c);
 }
 
-/* Whole pages are discarded; the bytes around them stay. */
-static void test_chunk_discard_keeps_the_bytes_around_the_range(void **state)
+/* The large chunk that was freed last is the next one. */
+static void test_chunk_large_one_is_kept_for_the_next(void **state)
 {
     (void)state;
-    const size_t n = (size_t)1 << 20;
-    static const size_t ranges[][2] = {
-        {0, 1}, {0, 1 << 20}, {5000, 5001}, {4096, 8192}, {100000, 700001}};
-    for (size_t i = 0; i < MI_COUNT(ranges); i++) {
-        struct chunk *c = chunk_new(n);
-        assert_non_null(c);
-        memset(c->data, 'x', n);
-        size_t from = ranges[i][0], to = ranges[i][1], lost = 0;
-        chunk_discard(c, from, to);
-        for (size_t k = 0; k < n; k++) {
-            if (c->data[k] == 'x')
-                continue;
-            if (k < from || k >= to)
-                fail_msg("range %zu: byte %zu changed", i, k);
-            lost++;
-        }
-        if (to - from > 3 * 4096)
-            assert_true(lost >= to - from - 2 * 4096); /* else nothing was given back */
-        memset(c->data, 'y', n);                       /* and it can be used again */
-        assert_int_equal(c->data[n - 1], 'y');
-        assert_int_equal(c->refs, 1);
-        chunk_drop(c);
-    }
+    chunk_rest();
+    struct chunk *c = chunk_new(4), *next = chunk_new(8);
+    assert_non_null(c);
+    assert_non_null(next);
+    assert_int_equal(chunk_grow(&c, 3 * CHUNK_LARGE), 0);
+    struct chunk *large = c;
+    assert_ptr_equal(chunk_hold(c), c);
+    chunk_drop(c);
+    memcpy(next->data, "12345678", 8);
+    assert_int_equal(chunk_grow(&next, CHUNK_LARGE), 0); /* the other is still in use */
+    assert_ptr_not_equal(next, large);
+    chunk_drop(next);
+    chunk_drop(large); /* it is larger than the one that is kept */
+    next = chunk_new(8);
+    assert_non_null(next);
+    memcpy(next->data, "12345678", 8);
+    assert_int_equal(chunk_grow(&next, CHUNK_LARGE), 0);
+    assert_ptr_equal(next, large);
+    assert_int_equal(next->cap, 3 * CHUNK_LARGE);
+    assert_int_equal(next->refs, 1);
+    assert_memory_equal(next->data, "12345678", 8);
+    chunk_drop(next);
+    chunk_rest();
+    chunk_rest();
 }
 
 int main(void)
@@ -101,7 +102,7 @@ int main(void)
         cmocka_unit_test(test_chunk_is_freed_with_the_last_reference),
         cmocka_unit_test(test_chunk_grow_keeps_the_bytes),
         cmocka_unit_test(test_chunk_impossible_size_is_rejected_and_changes_nothing),
-        cmocka_unit_test(test_chunk_discard_keeps_the_bytes_around_the_range),
+        cmocka_unit_test(test_chunk_large_one_is_kept_for_the_next),
     };
     return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);
 }
