@@ -8,6 +8,7 @@
 /* More than a machine has, and small enough for sums without overflow. */
 #define SIZE_LIMIT ((uint64_t)1 << 40)
 #define POSITION_LIMIT ((uint64_t)1 << 62)
+#define LONG_STEPS 16 /* of a long record */
 
 _Static_assert(sizeof(struct ring_shared) <= 4096, "the shared part is one page");
 _Static_assert(sizeof(struct ring_head) == 8, "records are aligned to 8 bytes");
@@ -270,11 +271,16 @@ static void add_steps(struct ring *w)
     w->found.n = 0;
 }
 
+/* After a long record the rest of its last step is skipped, so that its memory is free when it is stored: the next long
+ * record fits there. */
 void ring_add(struct ring *w, uint32_t kind, size_t n)
 {
+    bool is_long = w->found.n >= LONG_STEPS;
     if (w->found.n > 0)
         add_steps(w);
     put_head(w, kind, n);
+    if (is_long && w->left > 0)
+        put_head(w, RING_SKIPPED, (size_t)w->left - sizeof(struct ring_head));
 }
 
 size_t ring_memory(const struct ring *w)
@@ -346,6 +352,17 @@ static char *memory_at(const struct ring *r, uint64_t at, uint64_t *ret_n)
     return r->data + from;
 }
 
+/* The record at a position, and its head. NULL: there is none, or it is damaged. */
+static const char *head_at(const struct ring *r, uint64_t at, uint64_t head, struct ring_head *ret)
+{
+    uint64_t n;
+    const char *p = at < head ? memory_at(r, at, &n) : NULL;
+    if (p == NULL)
+        return NULL;
+    memcpy(ret, p, sizeof *ret);
+    return record_size(ret->n) <= head - at && record_size(ret->n) <= n ? p : NULL;
+}
+
 int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *ret_at)
 {
     uint64_t head = atomic_load_explicit(&r->shared->head, memory_order_acquire), at = r->at;
@@ -356,25 +373,21 @@ int ring_next(struct ring *r, uint32_t *ret_kind, struct slice *ret, uint64_t *r
     if (!r->checked && !are_allocated(r, at, head))
         return MI_EPROTO;
     r->checked = true;
-    while (at < head) {
-        struct ring_head h;
-        uint64_t n;
-        const char *p = memory_at(r, at, &n);
-        if (p == NULL)
-            break;
-        memcpy(&h, p, sizeof h);
-        if (record_size(h.n) > head - at || record_size(h.n) > n)
-            break;
-        r->at = at + record_size(h.n);
-        if (h.kind != RING_SKIPPED) {
-            *ret_kind = h.kind;
-            *ret = (struct slice){p + sizeof h, h.n};
-            *ret_at = at;
-            return 0;
-        }
-        at = r->at;
+    struct ring_head h;
+    const char *p = head_at(r, at, head, &h);
+    if (p != NULL && h.kind == RING_SKIPPED) {
+        at += record_size(h.n);
+        p = head_at(r, at, head, &h);
     }
-    return MI_EPROTO; /* also: nothing follows what was skipped */
+    if (p == NULL || h.kind == RING_SKIPPED)
+        return MI_EPROTO;
+    *ret_kind = h.kind;
+    *ret = (struct slice){p + sizeof h, h.n};
+    *ret_at = at;
+    r->at = at + record_size(h.n);
+    if (head_at(r, r->at, head, &h) != NULL && h.kind == RING_SKIPPED)
+        r->at += record_size(h.n); /* it belongs to this record, or to the next */
+    return 0;
 }
 
 void ring_rewind(struct ring *r)

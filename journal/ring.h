@@ -10,7 +10,7 @@
  * Steps     positions and memory are divided into steps of RING_STEP bytes; in a ring of less than 16 of them, a step
  *           is a page. The table says which step of memory a step of positions is in, so memory is used again in any
  *           order. A record is contiguous: if it does not fit into the rest of its step, and the next step of memory
- *           is not free, it begins in another one, and a record RING_SKIPPED fills the rest.
+ *           is not free, it begins in another one, and a record RING_SKIPPED fills the rest; also after a long record.
  * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
  *           It keeps the memory of a burst until ring_return().
  * Limit     the writer keeps at most `limit` bytes unreleased, skipped ones included; a single record that is longer is

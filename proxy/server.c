@@ -125,11 +125,17 @@ static void carry_out(struct proxy *p, unsigned todo)
 
 /* ---- events --------------------------------------------------------------------------------- */
 
+static bool waits_for_recorder(const struct proxy *p, enum row_direction dir)
+{
+    return p->holding || (p->lagging && line_partial(&p->relay[dir].lines) >= RECORDER_LONG / 2);
+}
+
 void server_hold_reading(struct proxy *p)
 {
-    relay_hold(&p->relay[ROW_C2S], p->holding || traffic_must_wait(&p->traffic) ||
+    relay_hold(&p->relay[ROW_C2S], waits_for_recorder(p, ROW_C2S) ||
+                                       traffic_must_wait(&p->traffic) ||
                                        server_state_holds_client(&p->machine));
-    relay_hold(&p->relay[ROW_S2C], p->holding);
+    relay_hold(&p->relay[ROW_S2C], waits_for_recorder(p, ROW_S2C));
     relay_hold(&p->server_stderr, p->holding);
 }
 

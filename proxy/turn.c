@@ -112,6 +112,11 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+static size_t incomplete(const struct proxy *p)
+{
+    return line_partial(&p->relay[ROW_C2S].lines) + line_partial(&p->relay[ROW_S2C].lines);
+}
+
 /* Messages are released to be written only when they are in the journal. */
 static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
 {
@@ -124,6 +129,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         return;
     }
     p->holding = result == RECORDER_HOLD;
+    p->lagging = !p->holding && recorder_lags(p->recorder, incomplete(p));
     server_hold_reading(p);
     if (p->holding) {
         watch_reading(p);

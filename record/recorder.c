@@ -52,14 +52,6 @@ static void on_restart(void *data)
     append_learnt(data);
 }
 
-static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
-{
-    (void)loop, (void)revents;
-    struct recorder *r = w->data;
-    if (r->calls.changed != NULL)
-        r->calls.changed(r->data);
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static char *copy(const char *s)
@@ -235,9 +227,7 @@ int recorder_open(struct recorder **ret, const struct recorder_config *cfg)
     r->pause_us = RECORDER_PAUSE_US;
     r->end_us = RECORDER_END_US;
     r->file.fd = r->notifier.fd = r->worker.control = r->worker.text = -1;
-    ev_init(&r->pause_timer, on_pause_end);
-    r->pause_timer.data = r;
-    rest_open(r);
+    waits_open(r);
     int st = uid_make(wall_us, r->uid);
     if (st == 0)
         st = copy_config(r, cfg);
@@ -319,18 +309,6 @@ static enum recorder_result end_turn(struct recorder *r)
     return RECORDER_PUBLISHED;
 }
 
-static void watch_pause(struct recorder *r, bool holds)
-{
-    if (r->loop == NULL || holds == ev_is_active(&r->pause_timer))
-        return;
-    ev_timer_stop(r->loop, &r->pause_timer);
-    if (!holds)
-        return;
-    int64_t left = r->waits_since_us + r->pause_us - clock_mono_us();
-    ev_timer_set(&r->pause_timer, (double)(left > 0 ? left : 0) / 1e6, 0.);
-    ev_timer_start(r->loop, &r->pause_timer);
-}
-
 enum recorder_result recorder_publish(struct recorder *r)
 {
     if (!r->has_ring)
@@ -342,8 +320,8 @@ enum recorder_result recorder_publish(struct recorder *r)
     }
     if (result != RECORDER_HOLD)
         ring_writer_waits(&r->ring, false);
-    watch_pause(r, result == RECORDER_HOLD);
-    rest_watch(r);
+    waits_pause(r, result == RECORDER_HOLD ? r->waits_since_us + r->pause_us : 0);
+    waits_rest(r);
     return result;
 }
 
@@ -435,10 +413,7 @@ void recorder_close(struct recorder *r)
 {
     if (r == NULL)
         return;
-    if (r->loop != NULL) {
-        ev_timer_stop(r->loop, &r->pause_timer);
-        ev_timer_stop(r->loop, &r->rest_timer);
-    }
+    waits_stop(r);
     worker_unwatch(&r->worker);
     r->loop = NULL;
     if (r->has_ring)

@@ -33,6 +33,9 @@
 #include <ev.h>
 
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
+#define RECORDER_LAG_MAX ((size_t)24 << 20) /* the same, and incomplete lines, if these are long */
+#define RECORDER_LAG_US 1000000
+#define RECORDER_LONG ((size_t)1 << 20) /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
 #define RECORDER_END_US 1000000
@@ -93,6 +96,10 @@ void recorder_escalate(struct recorder *r, const struct escalation *e);
 
 /* The end of a loop turn. */
 enum recorder_result recorder_publish(struct recorder *r);
+/* The rest of a long line must not be read yet: what is not stored and the `incomplete` bytes of lines would take more
+ * than RECORDER_LAG_MAX of memory. At most for RECORDER_LAG_US, and not while the recorder cannot store. `changed` is
+ * called when it is time to ask again. Call it after recorder_publish(). */
+bool recorder_lags(struct recorder *r, size_t incomplete);
 /* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
  * turn's bytes may still be sent. */
 bool recorder_has_everything(const struct recorder *r);

@@ -44,7 +44,8 @@ struct recorder {
     struct ev_loop *loop; /* NULL: not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* active while the traffic is held: the end of pause_us */
+    ev_timer pause_timer; /* active while the traffic is held, or a long line waits: the end of it */
+    int64_t lags_since_us; /* since when a long line waits; 0: none */
     ev_timer rest_timer;  /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;    /* end of the last entry when rest_timer was started */
 };
@@ -66,10 +67,13 @@ bool append_waiting(struct recorder *r);
 /* There was no room for too long: waiting messages are lost. */
 void append_lose_waiting(struct recorder *r);
 
-/* ---- rest.c ---- */
+/* ---- waits.c ---- */
 
-void rest_open(struct recorder *r);
-/* Call it when entries were published. */
-void rest_watch(struct recorder *r);
+void waits_open(struct recorder *r);
+void waits_stop(struct recorder *r);
+/* `changed` is called at this time (clock_mono_us()); 0: it is not. */
+void waits_pause(struct recorder *r, int64_t until_us);
+/* Call it when entries were published: memory is returned when no more come. */
+void waits_rest(struct recorder *r);
 
 #endif

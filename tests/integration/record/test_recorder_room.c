@@ -762,6 +762,33 @@ static size_t memory(const struct fixture *f)
     return (size_t)s.st_blocks * 512;
 }
 
+static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void **state)
+{
+    struct fixture *f = *state;
+    begin_pass(f);
+    orders->stores = false;
+    add(f, 20 * MIB);
+    assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
+    assert_false(recorder_lags(f->r, MIB / 2)); /* not a long line */
+    assert_false(recorder_lags(f->r, 3 * MIB));
+    assert_true(recorder_lags(f->r, 8 * MIB));
+    assert_true(recorder_lags(f->r, 8 * MIB));
+    orders->stores = true;
+    int changed = f->changed;
+    while (recorder_lags(f->r, 8 * MIB)) /* is called when something is stored */
+        ev_run(f->loop, EVRUN_ONCE);
+    assert_true(f->changed > changed);
+    assert_true(ring_is_stored(&f->r->ring));
+
+    orders->stores = false; /* not for long */
+    add(f, 20 * MIB);
+    assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
+    assert_true(recorder_lags(f->r, 8 * MIB));
+    while (recorder_lags(f->r, 8 * MIB))
+        ev_run(f->loop, EVRUN_ONCE);
+    assert_false(ring_is_stored(&f->r->ring));
+}
+
 static void test_recorder_returns_the_memory_of_a_burst(void **state)
 {
     struct fixture *f = *state;
@@ -811,6 +838,7 @@ int main(void)
         TEST(test_recorder_close_reports_messages_that_no_process_stores),
         TEST(test_recorder_close_waits_for_the_previous_tools),
         TEST(test_recorder_works_without_a_directory_for_journals),
+        TEST(test_recorder_lags_while_a_long_line_would_take_too_much_memory),
         TEST(test_recorder_returns_the_memory_of_a_burst),
     };
     return cmocka_run_group_tests_name("recorder-room", tests, NULL, NULL);

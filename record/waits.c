@@ -1,0 +1,102 @@
+/* waits.c - the end of a pause; a long line that waits; after a burst, memory returns to the system. */
+#include "record/state.h"
+
+/* ---- pauses --------------------------------------------------------------------------------- */
+
+static void on_pause_end(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct recorder *r = w->data;
+    if (r->calls.changed != NULL)
+        r->calls.changed(r->data);
+}
+
+void waits_pause(struct recorder *r, int64_t until_us)
+{
+    if (r->loop == NULL || (until_us != 0) == ev_is_active(&r->pause_timer))
+        return;
+    ev_timer_stop(r->loop, &r->pause_timer);
+    if (until_us == 0)
+        return;
+    int64_t left = until_us - clock_mono_us();
+    ev_timer_set(&r->pause_timer, (double)(left > 0 ? left : 0) / 1e6, 0.);
+    ev_timer_start(r->loop, &r->pause_timer);
+}
+
+static bool lags(const struct recorder *r, size_t incomplete)
+{
+    return r->has_ring && r->loop != NULL && r->worker.pid > 0 && incomplete >= RECORDER_LONG &&
+           ring_behind(&r->ring) + incomplete > RECORDER_LAG_MAX &&
+           atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire) == RING_FINE;
+}
+
+bool recorder_lags(struct recorder *r, size_t incomplete)
+{
+    if (!lags(r, incomplete)) {
+        r->lags_since_us = 0;
+        return false;
+    }
+    int64_t now = clock_mono_us();
+    if (r->lags_since_us == 0)
+        r->lags_since_us = now;
+    if (now - r->lags_since_us >= RECORDER_LAG_US)
+        return false; /* until it has caught up once */
+    ring_writer_waits(&r->ring, true);
+    if (!lags(r, incomplete)) { /* it has changed before */
+        ring_writer_waits(&r->ring, false);
+        r->lags_since_us = 0;
+        return false;
+    }
+    waits_pause(r, r->lags_since_us + RECORDER_LAG_US);
+    return true;
+}
+
+/* ---- rest ----------------------------------------------------------------------------------- */
+
+#define REST_S 0.5                   /* without an entry, until memory is returned */
+#define PART_S 0.02                  /* between two parts */
+#define PART_BYTES ((size_t)4 << 20) /* a millisecond or two */
+
+static void again(struct recorder *r, double s)
+{
+    r->rest_end = r->ring.end;
+    ev_timer_set(&r->rest_timer, s, 0.);
+    ev_timer_start(r->loop, &r->rest_timer);
+}
+
+static void on_rest(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct recorder *r = w->data;
+    size_t before = ring_memory(&r->ring);
+    if (r->ring.end == r->rest_end) {
+        ring_return(&r->ring, PART_BYTES);
+        if (r->calls.rested != NULL)
+            r->calls.rested(r->data);
+    }
+    if (ring_memory(&r->ring) > RING_KEPT)
+        again(r, ring_memory(&r->ring) < before ? PART_S : REST_S);
+}
+
+void waits_rest(struct recorder *r)
+{
+    if (r->loop != NULL && !ev_is_active(&r->rest_timer) && ring_memory(&r->ring) > RING_KEPT)
+        again(r, REST_S);
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+void waits_open(struct recorder *r)
+{
+    ev_init(&r->pause_timer, on_pause_end);
+    ev_init(&r->rest_timer, on_rest);
+    r->pause_timer.data = r->rest_timer.data = r;
+}
+
+void waits_stop(struct recorder *r)
+{
+    if (r->loop == NULL)
+        return;
+    ev_timer_stop(r->loop, &r->pause_timer);
+    ev_timer_stop(r->loop, &r->rest_timer);
+}
