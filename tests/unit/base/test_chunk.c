@@ -36,6 +36,7 @@ static void test_chunk_is_freed_with_the_last_reference(void **state)
 static void test_chunk_grow_keeps_the_bytes(void **state)
 {
     (void)state;
+    chunk_rest(); /* the large one of another test has another size */
     struct chunk *c = chunk_new(16);
     assert_non_null(c);
     memcpy(c->data, "0123456789abcdef", 16);
