@@ -9,6 +9,7 @@ import { checkFindings } from "./findings.mjs";
 import { same } from "./vault.mjs";
 
 const node = process.execPath;
+const patience = new URL("patience.mjs", import.meta.url).href;
 
 // name, the Inspector's arguments after --method, its exit status, the status of the invocation
 // (null: it does not call that method)
@@ -59,7 +60,7 @@ export const inspector_cases = Object.entries({ everything, filesystem, memory }
   list.map(([what, args, status, invocation]) => ({ name: `inspector ${server} ${what}`, server, args, status, invocation, hasty: true })),
 );
 
-export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault, again }) {
+export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault, again, stored }) {
   const outputs = {};
   // Runs the Inspector with this command as its server, in the folder of the run.
   async function run(via, it, own) {
@@ -78,6 +79,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
       await run(via, via === "direct" ? { command, args: rest } : behind(vault, command, ...rest), own);
     }),
   );
+  await stored();
   const { direct, interposed } = outputs;
   function alike(a, b) {
     same("stdout", b.stdout.split("\n"), a.stdout.split("\n"));
@@ -93,6 +95,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
       const { uid } = await vault.session(name);
       await mkdir(join(dir, "replayed"));
       await run("replayed", behind(again, interposer, "replay", "--vault", vault.dir, uid));
+      await stored();
       const at = join(dir, "interposed"); // the folder in the recorded server's messages
       for (const stream of ["stdout", "stderr"]) outputs.replayed[stream] = outputs.replayed[stream].replaceAll(at, "<dir>");
       alike(interposed, outputs.replayed);
@@ -119,7 +122,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
 // Runs the Inspector; kills and reports one that hangs.
 function cli(program, args, env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(node, [program, ...args], { env: { ...env, NODE_OPTIONS: `--import ${patience}` }, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"]) child[stream].setEncoding("utf8").on("data", (text) => (output[stream] += text));
     const ms = deadline(40_000);
