@@ -9,7 +9,6 @@ import { checkFindings } from "./findings.mjs";
 import { same } from "./vault.mjs";
 
 const node = process.execPath;
-const patience = new URL("patience.mjs", import.meta.url).href;
 
 // name, the Inspector's arguments after --method, its exit status, the status of the invocation
 // (null: it does not call that method)
@@ -122,7 +121,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
 // Runs the Inspector; kills and reports one that hangs.
 function cli(program, args, env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [program, ...args], { env: { ...env, NODE_OPTIONS: `--import ${patience}` }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"]) child[stream].setEncoding("utf8").on("data", (text) => (output[stream] += text));
     const ms = deadline(40_000);

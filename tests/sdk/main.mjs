@@ -48,6 +48,8 @@ const vault = new Vault(join(root, "vault"));
 const replays = new Vault(join(root, "replays")); // where replays are recorded
 const played = []; // the sessions through the interposer, for the checks at the end
 
+const GRACE = { MCP_INTERPOSER_GRACE: "60s" }; // no SIGTERM to a server that is slow to exit
+
 // Every process of a run has the run's mark in its environment.
 const markOf = (n, via) => `${token}-${n}-${via}`;
 async function processes(mark) {
@@ -85,7 +87,6 @@ const settings = {
   npm_config_cache: join(root, "npm"),
   npm_config_update_notifier: "false",
   npm_config_offline: "true",
-  MCP_INTERPOSER_GRACE: "60s", // no SIGTERM to a server that is slow to exit
   ...Object.fromEntries(["ASAN_OPTIONS", "UBSAN_OPTIONS"].filter((k) => process.env[k]).map((k) => [k, process.env[k]])),
 };
 
@@ -98,7 +99,7 @@ async function play(one, n, via) {
   const behind = ["proxy", "--vault", vault.dir, ...name, ...(one.interposer ?? []), "--", command, ...args];
   const session = new Session({
     ...(via === "direct" ? { command, args } : { command: interposer, args: behind }),
-    env: { ...settings, ...env, MCP_SDK_TEST: markOf(n, via) },
+    env: { ...settings, ...GRACE, ...env, MCP_SDK_TEST: markOf(n, via) },
     cwd: here,
     capabilities: one.capabilities,
     options: one.options?.(),
@@ -126,7 +127,7 @@ async function replay(one, n, recorded) {
   const session = new Session({
     command: interposer,
     args: ["proxy", "--vault", replays.dir, "--name", one.name, ...(one.interposer ?? []), "--", ...server],
-    env: { ...settings, MCP_SDK_TEST: markOf(n, "replayed") },
+    env: { ...settings, ...GRACE, MCP_SDK_TEST: markOf(n, "replayed") },
     cwd: here,
     capabilities: one.capabilities,
     options: one.options?.(),

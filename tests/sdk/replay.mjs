@@ -41,10 +41,25 @@ function compared(lines, ordered) {
 // may have logged an error about them.
 const roots = (line) => /^s2c request .*"roots\/list"|^c2s result |^s2c stderr /.test(line);
 
+// The Inspector's SDK ends a server that has not exited two seconds after the last answer, so that its last messages may not
+// be recorded: what is only in the longer recording does not count.
+function sameUntilTheEnd(first, second) {
+  const rest = (all, some) => {
+    const left = [...all];
+    for (const line of some) if (left.includes(line)) left.splice(left.indexOf(line), 1);
+    return left;
+  };
+  const [longer, shorter] = first.length >= second.length ? [first, second] : [second, first];
+  if (!shorter.some((line) => line.startsWith("c2s request "))) return [first, second];
+  const extra = rest(longer, shorter);
+  return [rest(longer, extra).sort(), [...shorter].sort()];
+}
+
 export async function sameRecording(one, vault, again) {
   const rows = async (v) => said(await v.messages(await v.session(one.name)), one.ordered).filter((line) => !(one.hasty && roots(line)));
-  const [first, second] = [await rows(vault), await rows(again)];
-  const parts = difference(compared(first, one.ordered), compared(second, one.ordered));
+  let [first, second] = [compared(await rows(vault), one.ordered), compared(await rows(again), one.ordered)];
+  if (one.hasty) [first, second] = sameUntilTheEnd(first, second);
+  const parts = difference(first, second);
   if (parts) throw new Error(parts);
   checkFindings(await again.messages(await again.session(one.name)));
 }
