@@ -693,6 +693,16 @@ def _(t):
         eq(path.read_bytes(), old, f"{path.name} after unwrapping")
 
 
+@case("wrap --remote: the version of mcp-remote is the one that is tested and documented")
+def _(t):
+    path = config(t, ".claude.json", '{"mcpServers": {"a": {"url": "https://x/mcp"}}}')
+    run(t, "wrap", "--remote")
+    args = json.loads(path.read_text())["mcpServers"]["a"]["args"]
+    tested = json.loads((lib.ROOT / "tests/sdk/package.json").read_text())["devDependencies"]["mcp-remote"]
+    eq(args[args.index("-y") + 1], f"mcp-remote@{tested}", "the package")
+    eq(set(re.findall(r"mcp-remote@([0-9.]+)", (lib.ROOT / "docs/clients.md").read_text())), {tested}, "docs/clients.md")
+
+
 @case("wrap --remote: a client that rewrites its file keeps what unwrap needs")
 def _(t):
     old = {"mcpServers": {"a": {"type": "http", "url": "https://x/mcp", "headers": {"X-Key": "k"}, "timeout": 5},
