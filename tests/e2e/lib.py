@@ -505,7 +505,7 @@ def _is_pending(path):
             if len(page) < 4096:
                 return False
             (head,), (ended,), (tail,) = (struct.unpack_from(c, page, at) for c, at in (("Q", 64), ("I", 80), ("Q", 128)))
-            sleeps, trouble, reader = struct.unpack_from("IIi", page, 144)
+            sleeps, trouble, reader = struct.unpack_from("IIi", page, 136)
             lock = fcntl.fcntl(f, 36, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))     # F_OFD_GETLK
             has_writer = struct.unpack("hhqqi4x", lock)[0] != fcntl.F_UNLCK
     except OSError:

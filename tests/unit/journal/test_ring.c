@@ -670,10 +670,23 @@ static void test_ring_that_ended_is_finished_when_all_is_stored(void **state)
     close_pair(&p);
 }
 
+/* tests/e2e/lib.py reads these, to see whether everything is stored. */
+static void test_ring_shared_has_the_offsets_that_other_tests_read(void **state)
+{
+    (void)state;
+    assert_int_equal(offsetof(struct ring_shared, head), 64);
+    assert_int_equal(offsetof(struct ring_shared, ended), 80);
+    assert_int_equal(offsetof(struct ring_shared, tail), 128);
+    assert_int_equal(offsetof(struct ring_shared, reader_sleeps), 136);
+    assert_int_equal(offsetof(struct ring_shared, trouble), 140);
+    assert_int_equal(offsetof(struct ring_shared, reader_pid), 144);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_new_is_empty),
+        cmocka_unit_test(test_ring_shared_has_the_offsets_that_other_tests_read),
         cmocka_unit_test(test_ring_keeps_the_bytes_about_the_session),
         cmocka_unit_test(test_ring_passes_records_of_each_size),
         cmocka_unit_test(test_ring_record_at_any_position_is_contiguous),
