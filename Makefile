@@ -293,12 +293,17 @@ ZSH_COMPLETION  := zsh/site-functions/_mcp-interposer
 FISH_COMPLETION := fish/vendor_completions.d/mcp-interposer.fish
 COMPLETIONS     := $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 
+# Messages of the program name files there (cli/settings/paths.h).
+DOCUMENTS := $(PREFIX)/share/doc/mcp-interposer
+
 .PHONY: install
-install: $(BIN) ## copy the program, its man page and completions below PREFIX
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+install: $(BIN) ## copy the program, its man page, documents and completions below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(DOCUMENTS)
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
-	install -m 644 docs/mcp-interposer.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	sed 's|/usr/local/share|$(PREFIX)/share|' docs/mcp-interposer.1 >$(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	chmod 644 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	install -m 644 docs/*.md $(DESTDIR)$(DOCUMENTS)
 	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION)
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
@@ -307,6 +312,7 @@ install: $(BIN) ## copy the program, its man page and completions below PREFIX
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	rm -rf $(DESTDIR)$(DOCUMENTS)
 	rm -f $(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION) $(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
 	rm -f $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 

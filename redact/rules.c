@@ -166,7 +166,7 @@ int redact_add_rules(struct redact *r, struct slice rules, struct buf *error)
     while (st == 0 && json_walk_next(&w, &key, &pair))
         st = add_recorded(r, pair, error);
     if (st == MI_EINVAL && error->n == 0)
-        buf_adds(error, "the recorded rules do not have the form described in docs/vault.md");
+        buf_adds(error, "the recorded rules are damaged");
     return st;
 }
 

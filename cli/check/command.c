@@ -43,7 +43,7 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Reports unusual messages and protocol violations in recordings: the findings\n"
     "that were noted while recording, and those of the rules of this version.\n"
-    "docs/findings.md explains them.\n" COMMAND_SESSION_HELP
+    "findings.md explains them (documents, see: mcp-interposer help).\n" COMMAND_SESSION_HELP
     "FILE contains a `/` or a `.` and is a cassette. Without either: the newest\n"
     "session that has a message, or with --all, --server, --client, --since or\n"
     "--until all matching sessions, oldest first.\n"

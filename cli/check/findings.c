@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 #include "base/text.h"
+#include "cli/settings/paths.h"
 
 #include <stdlib.h>
 
@@ -48,7 +49,10 @@ static int severity_of(struct slice word)
 
 static bool unknown_word(struct slice word, struct buf *error)
 {
-    buf_printf(error, "unknown finding '%.*s'; docs/findings.md lists them", (int)word.n, word.p);
+    char *list = path_document("findings.md");
+    buf_printf(error, "unknown finding '%.*s'; %s lists them", (int)word.n, word.p,
+               list != NULL ? list : "findings.md");
+    free(list);
     return false;
 }
 

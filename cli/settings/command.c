@@ -1,8 +1,10 @@
 #include "cli/settings/command.h"
 
 #include "base/log.h"
+#include "cli/settings/paths.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static bool has_alias(const struct command *c, const char *name)
 {
@@ -58,6 +60,10 @@ void command_help_all(struct buf *b, const struct command *const *commands)
                 "  journals       --journal-dir, else /dev/shm/mcp-interposer-UID\n"
                 "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
                 "                 else ~/.config/mcp-interposer/config.ini\n");
+    char *documents = path_document("options.md");
+    if (documents != NULL)
+        buf_printf(b, "  documents      %.*s\n", (int)(strrchr(documents, '/') - documents), documents);
+    free(documents);
 }
 
 int command_usage(const struct command *c, const char *error)

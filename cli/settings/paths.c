@@ -72,3 +72,25 @@ char *path_user_config(const char *below)
 {
     return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
 }
+
+char *path_document(const char *name)
+{
+    static const char *const places[] = {"share/doc/mcp-interposer", "docs"};
+    char *program = realpath("/proc/self/exe", NULL), *found = NULL;
+    for (int up = 0; up < 2 && program != NULL; up++) {
+        char *slash = strrchr(program, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    }
+    for (size_t i = 0; i < MI_COUNT(places) && program != NULL && found == NULL; i++) {
+        char *path;
+        if (asprintf(&path, "%s/%s/%s", program, places[i], name) < 0)
+            break;
+        if (access(path, R_OK) == 0)
+            found = path;
+        else
+            free(path);
+    }
+    free(program);
+    return found != NULL ? found : join("docs", name);
+}

@@ -22,5 +22,8 @@ char *path_given(const char *given);
 /* The path of another program's file: below the home directory, or below $XDG_CONFIG_HOME, else ~/.config. */
 char *path_home(const char *below);
 char *path_user_config(const char *below);
+/* Where a document of docs/ is found, for messages: as `make install` installs it, in share/doc next to the bin of this
+ * program; in the source tree that this program was built in; else docs/NAME. */
+char *path_document(const char *name);
 
 #endif

@@ -44,8 +44,8 @@ static const char about[] =
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"
     "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"
-    "directory and in the working directory are processed (docs/clients.md lists\n"
-    "them).\n"
+    "directory and in the working directory are processed; clients.md lists them\n"
+    "(documents, see: mcp-interposer help).\n"
     "A server that has a URL is wrapped with --remote only: the interposer then runs\n"
     "mcp-remote with npx, which connects to the URL.\n"
     "A client reads its file when it starts: restart it.\n";

@@ -107,7 +107,7 @@ def declare(number, name):
 
     @case(f"contract {number}: SIGTERM during a hanging call: no process is left, and the next session works")
     def _(t):
-        talk = Talk(t, number, fault=f"hang tools/call {CALL[number][0]}")
+        talk = Talk(t, number, fault=f"hang tools/call {CALL[number][0]}", env={"MCP_INTERPOSER_GRACE": "12s"})
         name, arguments = CALL[number]
         talk.send("tools/call", {"name": name, "arguments": arguments})
         lib.wait_until(lambda: "tools/call" in talk.received(), 10, "the call at the server")
