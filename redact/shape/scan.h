@@ -2,7 +2,7 @@
  *
  * Method    each anchor is represented by three letters, the last three of its window (find.c). A bitmap, indexed by
  *           six bits of each letter, says whether any anchor has these three. With AVX2, 32 offsets at a time are
- *           first filtered by the nibbles of their bytes: each anchor belongs to one of sixteen groups, and an
+ *           first filtered by the nibbles of their bytes: each anchor belongs to one of 24 groups, and an
  *           offset is skipped if no group has all six nibbles. Both methods find every anchor; both may also report
  *           offsets without one, more of them without AVX2.
  * Owns      tables of the process, which are filled once and then only read.
