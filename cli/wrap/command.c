@@ -35,20 +35,30 @@ static const struct opt unwrap_opts[] = {
 };
 
 /* clang-format off */
-static const char about[] =
-    "SERVER is a name in the file; without one, all servers that are started by a\n"
+#define ABOUT_CLIENTS                                                                              \
+    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"             \
+    "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"                   \
+    "directory and in the working directory are edited; clients.md lists them\n"                   \
+    "(documents, see: mcp-interposer help).\n"                                                     \
+    "A client reads its file when it starts: restart it.\n"
+
+static const char wrap_about[] =
+    "SERVER is a name in the file; by default, all servers that are started by a\n"
     "command. Only the command and its arguments are changed; unwrap restores the\n"
     "original bytes. The original file is kept in\n"
-    "~/.local/state/mcp-interposer-backups until nothing in it is wrapped. A file in\n"
-    "a git work tree gets the plain name of this program.\n"
-    "\n"
-    "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex,\n"
-    "zed, opencode, cline, copilot, goose, jetbrains. Their files in the home\n"
-    "directory and in the working directory are processed; clients.md lists them\n"
-    "(documents, see: mcp-interposer help).\n"
+    "~/.local/state/mcp-interposer-backups until nothing in it is wrapped. In a git\n"
+    "work tree, the file gets only the name of this program, not its path.\n"
     "A server that has a URL is wrapped with --remote only: the interposer then runs\n"
     "mcp-remote with npx, which connects to the URL.\n"
-    "A client reads its file when it starts: restart it.\n";
+    "\n"
+    ABOUT_CLIENTS;
+
+static const char unwrap_about[] =
+    "SERVER is a name in the file; by default, all wrapped servers. The file gets its\n"
+    "original bytes; if the result differs from the backup in\n"
+    "~/.local/state/mcp-interposer-backups, the backup is kept, with a warning.\n"
+    "\n"
+    ABOUT_CLIENTS;
 /* clang-format on */
 
 static int find_files(const struct settings *s, struct client_files *files)
@@ -237,7 +247,7 @@ const struct command command_wrap = {
     .name = "wrap",
     .summary = "put the interposer in front of the servers of MCP clients",
     .usage = "[OPTIONS] [SERVER...]",
-    .about = about,
+    .about = wrap_about,
     .table = wrap_opts,
     .operands_max = WRAP_OPERANDS_MAX,
     .run = run_wrap,
@@ -247,7 +257,7 @@ const struct command command_unwrap = {
     .name = "unwrap",
     .summary = "remove the interposer from the configuration of clients",
     .usage = "[OPTIONS] [SERVER...]",
-    .about = about,
+    .about = unwrap_about,
     .table = unwrap_opts,
     .operands_max = WRAP_OPERANDS_MAX,
     .run = run_unwrap,
