@@ -147,7 +147,7 @@ class End:
 
     def __init__(self, name, read_fd, write_fd):
         self.name, self.read_fd, self.write_fd = name, read_fd, write_fd
-        self.peer = None        # the process that reads what is written, if known
+        self.peers = list       # the pids of those who read what is written, or keep the reader waiting
         self.buf, self.scanned, self.eof = bytearray(), 0, False
         for fd in {read_fd, write_fd} - {None}:
             os.set_blocking(fd, False)
@@ -174,15 +174,17 @@ class End:
 
     def send_until_full(self, data, most, quiet=1.0):
         """Write data repeatedly until nothing could be written for `quiet` seconds, or `most` bytes
-        were written. Returns the number of bytes written. A peer that waits for a processor is not quiet."""
-        taken, at = 0, 0
-        while taken < most:
-            if not self._ready(self.write_fd, select.POLLOUT, time.monotonic() + quiet * SLOW):
-                if self.peer is None or process_state(self.peer) == "S":
-                    return taken
-            n = self.try_write(memoryview(data)[at:])
-            taken += n
-            at = (at + n) % len(data)
+        were written. Returns the number of bytes written. Time in which a peer waits for a processor or the disk does
+        not count."""
+        taken, at, since = 0, 0, time.monotonic()
+        while taken < most and time.monotonic() < since + quiet * SLOW:
+            ready = self._ready(self.write_fd, select.POLLOUT, time.monotonic() + 0.02)
+            if ready:
+                n = self.try_write(memoryview(data)[at:])
+                taken += n
+                at = (at + n) % len(data)
+            if ready or any(process_state(pid) in "RD" for pid in self.peers()):
+                since = time.monotonic()
         return taken
 
     def fill(self, end):
@@ -363,7 +365,7 @@ class Proxy:
             with listener:
                 self._meet(listener)
         for end in filter(None, (self.client, self.server)):
-            end.peer = self.pid
+            end.peers = lambda: [self.pid, *self.children()]
 
     def _meet(self, listener):
         end = time.monotonic() + 10 * PATIENCE
