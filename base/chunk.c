@@ -61,6 +61,11 @@ void chunk_drop(struct chunk *c)
     free(c);
 }
 
+bool chunk_is_kept(void)
+{
+    return spare != NULL;
+}
+
 void chunk_rest(void)
 {
     free(spare);

@@ -21,7 +21,9 @@ MI_MUST int chunk_grow(struct chunk **c, size_t cap);
 struct chunk *chunk_hold(struct chunk *c);
 void chunk_drop(struct chunk *c); /* NULL is allowed */
 #define CHUNK_LARGE ((size_t)1 << 20)
-/* Frees the large chunk that is kept. */
+/* Whether a large chunk is kept. */
+bool chunk_is_kept(void);
+/* Frees it. */
 void chunk_rest(void);
 
 #endif

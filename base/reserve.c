@@ -43,15 +43,13 @@ static void drop(union head *h)
         free(h);
 }
 
-/* Without memory for a larger block: its contents move to the reserve. */
-static union head *move(union head *old, size_t n)
+/* The contents move to another block. */
+static void move(union head *to, union head *old, size_t n)
 {
-    union head *h = take(n);
-    if (old != NULL)
-        memcpy(h + 1, old + 1, size_min(old->n, n));
-    if (old != NULL)
-        drop(old);
-    return h;
+    if (old == NULL)
+        return;
+    memcpy(to + 1, old + 1, size_min(old->n, n));
+    drop(old);
 }
 
 void *reserve_realloc(void *p, long n)
@@ -62,10 +60,12 @@ void *reserve_realloc(void *p, long n)
             drop(old);
         return NULL;
     }
-    if (old == NULL || !is_reserved(old))
-        h = realloc(old, sizeof *h + (size_t)n);
+    bool leaves_reserve = old != NULL && is_reserved(old);
+    h = realloc(leaves_reserve ? NULL : old, sizeof *h + (size_t)n);
     if (h == NULL)
-        h = move(old, (size_t)n);
+        move(h = take((size_t)n), old, (size_t)n);
+    else if (leaves_reserve)
+        move(h, old, (size_t)n);
     h->n = (size_t)n;
     return h + 1;
 }

@@ -1,7 +1,8 @@
 /* reserve.h - an allocator that does not fail, for a library that ends the program when memory runs out (libev).
  *
  * Memory comes from malloc(). When that fails, it comes from RESERVE_SIZE bytes of the program's data, which are not
- * given back: libev's arrays are few and small, and they double.
+ * given back: libev's arrays are few and small, and they double. A block leaves the reserve when it grows and there is
+ * memory again.
  *
  * Owns      the reserve.
  * Errors    none. When the reserve is used up as well, a line on stderr says so, and the program ends with abort(3).

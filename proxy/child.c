@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NOT_READ_S 0.5     /* until the owner is asked again whether it reads the last output */
 #define LAST_OUTPUT_S 0.02 /* after SIGKILL, to read what is left in the pipe */
 
 static const struct {
@@ -66,12 +67,12 @@ static double half_grace(const struct child *c)
     return (double)c->grace_us / 2e6;
 }
 
-/* Another process holds the pipe open, or it is not read. */
+/* A process outside of the group holds the pipe open, or it is not read. No signal is sent again: that can go on for
+ * hours, and the number of the group may by then be that of another one. */
 static void end_output(struct child *c)
 {
-    kill(-c->group, SIGKILL);
     if (c->on_last_output != NULL && !c->on_last_output(c))
-        arm(c, half_grace(c));
+        arm(c, NOT_READ_S);
     else
         child_output_ended(c);
 }

@@ -40,7 +40,7 @@ struct child {
     /* All may be NULL. on_finished comes last and may start another process. */
     void (*on_exit)(struct child *);
     void (*on_kill)(struct child *, int sig); /* a signal was sent */
-    /* The process is gone, but its output has not ended. False: ask again after half the grace, it is not read now. */
+    /* The process is gone, but its output has not ended. False: ask again soon, it is not read now. */
     bool (*on_last_output)(struct child *);
     void (*on_finished)(struct child *);
     void *data;

@@ -28,6 +28,7 @@ struct proxy {
     struct ev_loop *loop;
     ev_check turn_start;
     ev_prepare turn_end;
+    ev_timer chunk_timer; /* active while memory is kept for the next large line */
     struct stall stall;
     ev_signal signals[3];
     int exit_status; /* of this program, as far as it is known */

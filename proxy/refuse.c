@@ -7,6 +7,7 @@
 #include "wire/rpc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -23,10 +24,11 @@ static bool await(int fd, short events, int64_t until_us)
     return n > 0;
 }
 
-static void write_all(struct slice s, int64_t until_us)
+/* A pipe that is ready takes PIPE_BUF bytes; more would block. */
+static void write_until(struct slice s, int64_t until_us)
 {
     while (s.n > 0 && await(STDOUT_FILENO, POLLOUT, until_us)) {
-        ssize_t n = write(STDOUT_FILENO, s.p, s.n);
+        ssize_t n = write(STDOUT_FILENO, s.p, size_min(s.n, PIPE_BUF));
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return;
         s.p += n > 0 ? n : 0;
@@ -50,7 +52,7 @@ static void answer(const struct rpc *m, const char *why, int64_t until_us)
     reply_write(&b, &r);
     buf_addc(&b, '\n');
     if (!b.failed && !text.failed)
-        write_all(buf_slice(&b), until_us);
+        write_until(buf_slice(&b), until_us);
     buf_close(&b);
     buf_close(&text);
 }

@@ -1,7 +1,6 @@
 /* run.c - opens and closes the live side, and passes on what the relays read. */
 #include "proxy/live.h"
 
-#include "base/chunk.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/reserve.h"
@@ -270,15 +269,8 @@ static void on_previous_tools(void *data, struct tools *tools, const char *uid)
     tool_changes_previous(&p->traffic, tools, uid);
 }
 
-static void on_rested(void *data)
-{
-    (void)data;
-    chunk_rest();
-}
-
 static const struct recorder_calls recorder_calls = {
     .changed = on_record_changed,
-    .rested = on_rested,
     .output = on_record_output,
     .previous_tools = on_previous_tools,
 };

@@ -2,6 +2,7 @@
  * the deadline timer. */
 #include "proxy/live.h"
 
+#include "base/chunk.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proxy/session/expire.h"
@@ -10,6 +11,9 @@
 /* While a deadline runs, the loop turns at least this often: then a longer pause of this process is noticed, and only a
  * shorter one is taken for time in which the server did not answer. */
 #define TICK_US 1000000
+
+/* How long memory is kept for the next large line: getting it anew twice in a second takes a few milliseconds. */
+#define CHUNK_KEPT_S 0.5
 
 /* Answers that are in the journal are delivered; the server gets nothing more. */
 static void stop_recording(struct proxy *p)
@@ -112,6 +116,20 @@ static void on_turn_start(struct ev_loop *loop, ev_check *w, int revents)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+static void on_chunk_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)w, (void)revents;
+    chunk_rest();
+}
+
+static void watch_chunk(struct proxy *p)
+{
+    if (!chunk_is_kept() || ev_is_active(&p->chunk_timer))
+        return;
+    ev_timer_set(&p->chunk_timer, CHUNK_KEPT_S, 0.);
+    ev_timer_start(p->loop, &p->chunk_timer);
+}
+
 static size_t incomplete(const struct proxy *p)
 {
     return line_partial(&p->relay[ROW_C2S].lines) + line_partial(&p->relay[ROW_S2C].lines);
@@ -147,6 +165,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
             relay_close_out(&p->relay[ROW_C2S]);
     }
     server_check_flushed(p);
+    watch_chunk(p);
     expect_next_turn(p);
 }
 
@@ -159,6 +178,7 @@ void turn_open(struct proxy *p)
     ev_check_start(p->loop, &p->turn_start);
     ev_prepare_init(&p->turn_end, on_turn_end);
     ev_init(&p->deadline_timer, on_deadline);
+    ev_init(&p->chunk_timer, on_chunk_timer);
     p->turn_end.data = p->deadline_timer.data = p;
     ev_prepare_start(p->loop, &p->turn_end);
 }

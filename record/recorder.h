@@ -64,7 +64,6 @@ struct recorder_calls {
     void (*output)(
         void *data,
         struct slice bytes); /* for our stderr: warnings of the recorder, output of commands */
-    void (*rested)(void *data); /* nothing was recorded for a while: return memory to the system */
     void (*previous_tools)(void *data, struct tools *tools,
                            const char *uid); /* takes ownership of *tools */
 };

@@ -69,11 +69,8 @@ static void on_rest(struct ev_loop *loop, ev_timer *w, int revents)
     (void)loop, (void)revents;
     struct recorder *r = w->data;
     size_t before = ring_memory(&r->ring);
-    if (r->ring.end == r->rest_end) {
+    if (r->ring.end == r->rest_end)
         ring_return(&r->ring, PART_BYTES);
-        if (r->calls.rested != NULL)
-            r->calls.rested(r->data);
-    }
     if (ring_memory(&r->ring) > RING_KEPT)
         again(r, ring_memory(&r->ring) < before ? PART_S : REST_S);
 }

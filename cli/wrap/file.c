@@ -213,7 +213,6 @@ static bool interposer_is_missing(const struct wrap_view *v)
     return lost;
 }
 
-/* 0, MI_ENOMEM, or MI_EFULL. */
 /* 0, MI_EFULL or MI_ENOMEM. */
 static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
 {

@@ -62,14 +62,41 @@ def large_rounds(p, size, n):
             p.client.recv(60)
 
 
+def wait_until_freed(p):
+    lib.wait_until(lambda: lib.kib(p.pid, "RssAnon") < 6 << 10, 20, "the memory is given back")
+
+
+def wait_until_journal_is_small(t):
+    lib.wait_until(lambda: sum(x.stat().st_blocks * 512 for x in t.journals.iterdir()) < MIB, 20, "so is that of the journal")
+
+
 @case("the memory of large messages is freed soon after the last", limit=120)
 def _(t):
     if lib.SIZES_MEAN_NOTHING:
         raise Skip(f"sizes under {lib.UNDER} say nothing")
     p = t.proxy().initialize()
     large_rounds(p, 12 * MIB, 6)
-    lib.wait_until(lambda: lib.kib(p.pid, "RssAnon") < 6 << 10, 20, "the memory is given back")
-    lib.wait_until(lambda: sum(x.stat().st_blocks * 512 for x in t.journals.iterdir()) < MIB, 20, "so is that of the journal")
+    wait_until_freed(p)
+    wait_until_journal_is_small(t)
+    p.end()
+
+
+@case("the memory of a large message is also freed if it is not recorded, or read after a while", limit=120)
+def _(t):
+    if lib.SIZES_MEAN_NOTHING:
+        raise Skip(f"sizes under {lib.UNDER} say nothing")
+    p = t.proxy("--max-message", "16MiB").initialize()
+    p.client.send(padded(17 * MIB), seconds=60)
+    eq(json.loads(p.client.recv(60))["error"]["code"], -32600, "code")
+    wait_until_freed(p)
+    ask = padded(12 * MIB)
+    with Background(lambda: p.client.send(ask, seconds=60)):
+        lib.wait_until(lambda: lib.kib(p.pid, "RssAnon") > 10 << 10, 20, "the message is in memory")
+        wait_until_journal_is_small(t)
+        p.server.recv(60)
+    wait_until_freed(p)
+    p.server.send(lib.text_result("big", "done"))
+    p.client.recv()
     p.end()
 
 

@@ -35,6 +35,13 @@ static void on_kill_call(struct child *c, int sig)
     buf_addc(&f->log, sig == SIGTERM ? 'T' : sig == SIGKILL ? 'K' : '?');
 }
 
+static bool on_last_output_call(struct child *c)
+{
+    struct fixture *f = c->data;
+    buf_addc(&f->log, 'o');
+    return false;
+}
+
 static void on_finished_call(struct child *c)
 {
     struct fixture *f = c->data;
@@ -386,6 +393,22 @@ static void test_child_crash_ends_processes_that_hold_its_output(void **state)
 }
 
 /* After a clean exit its child may be the real server: it gets no signal until child_stop(). */
+/* However long that takes, no other signal is sent; without a grace it takes no processor time either. */
+static void test_child_whose_last_output_is_not_read_waits(void **state)
+{
+    struct fixture *f = *state;
+    f->c.grace_us = 0;
+    f->c.on_last_output = on_last_output_call;
+    assert_int_equal(start(f, "setsid sleep 300 & exit 7"), 0);
+    int64_t start_us = clock_mono_us();
+    run_until(f, "xTKooo");
+    assert_true(clock_mono_us() - start_us >= 500000);
+    assert_int_equal(f->c.state, CHILD_STOPPING);
+    child_output_ended(&f->c);
+    assert_string_equal(buf_str(&f->log), "xTKooof");
+    assert_false(ev_is_active(&f->c.kill_timer));
+}
+
 static void test_child_clean_exit_sends_no_signal_to_its_group(void **state)
 {
     struct fixture *f = *state;
@@ -488,6 +511,7 @@ int main(void)
         T(test_child_ignoring_sigterm_gets_sigkill_at_the_grace),
         T(test_child_signals_reach_its_group),
         T(test_child_crash_ends_processes_that_hold_its_output),
+        T(test_child_whose_last_output_is_not_read_waits),
         T(test_child_clean_exit_sends_no_signal_to_its_group),
         T(test_child_sweep_ends_every_process_but_the_spare),
         T(test_child_sweep_without_processes_is_quick),

@@ -91,8 +91,11 @@ static void test_chunk_large_one_is_kept_for_the_next(void **state)
     assert_int_equal(next->cap, 3 * CHUNK_LARGE);
     assert_int_equal(next->refs, 1);
     assert_memory_equal(next->data, "12345678", 8);
+    assert_false(chunk_is_kept()); /* it is in use */
     chunk_drop(next);
+    assert_true(chunk_is_kept());
     chunk_rest();
+    assert_false(chunk_is_kept());
     chunk_rest();
 }
 

@@ -57,6 +57,22 @@ static void test_reserve_keeps_contents_with_and_without_memory(void **state)
     fail = false;
 }
 
+/* Short lacks of memory do not use up the reserve. */
+static void test_reserve_block_leaves_it_when_there_is_memory(void **state)
+{
+    (void)state;
+    unsigned char *p = NULL;
+    for (size_t i = 0; i < 20; i++) {
+        fail = true;
+        p = grow(p, 0, 1000);
+        fail = false;
+        for (size_t n = 1000; n < RESERVE_SIZE; n *= 2)
+            p = grow(p, n, 2 * n);
+        assert_null(reserve_realloc(p, 0));
+        p = NULL;
+    }
+}
+
 static void test_reserve_used_up_ends_the_program_with_a_reason(void **state)
 {
     (void)state;
@@ -84,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reserve_keeps_contents_with_and_without_memory),
+        cmocka_unit_test(test_reserve_block_leaves_it_when_there_is_memory),
         cmocka_unit_test(test_reserve_used_up_ends_the_program_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
