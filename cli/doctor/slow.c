@@ -80,7 +80,9 @@ static bool on_session(void *ctx, const struct query_session *session)
 
 static void report_tool(struct doctor *d, const struct slow_tool *t)
 {
-    struct buf text = {0}, remedy = {0};
+    struct buf text = {0}, remedy = {0}, rule = {0};
+    long long minutes = deadline_longer_minutes(t->deadline_us);
+    deadline_suggest_rule(&rule, slice_of("tools/call"), slice_of(t->tool));
     buf_printf(&text, "%s of %s: in the last %d days ", t->tool, t->server, SLOW_DAYS);
     if (t->longest_us > 0) {
         buf_adds(&text, "a call took ");
@@ -92,13 +94,13 @@ static void report_tool(struct doctor *d, const struct slow_tool *t)
     buf_adds(&text, "; the deadline is ");
     units_show_duration(&text, t->deadline_us);
     buf_printf(&remedy,
-               "raise it: tool:%s = %lldm in section [timeout] of the configuration, or --timeout "
-               "tool:%s=%lldm before the '--' of this server",
-               t->tool, (long long)deadline_longer_minutes(t->deadline_us), t->tool,
-               (long long)deadline_longer_minutes(t->deadline_us));
+               "raise it: %s = %lldm in section [timeout] of the configuration, or --timeout "
+               "%s=%lldm before the '--' of this server",
+               buf_str(&rule), minutes, buf_str(&rule), minutes);
     doctor_found(d, "deadlines", buf_str(&remedy), "%s", buf_str(&text));
     buf_close(&text);
     buf_close(&remedy);
+    buf_close(&rule);
 }
 
 static void report(struct doctor *d, const struct slow *s)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define NAME_MAX_BYTES 1024 /* of a method or tool name; longer ones match no rule */
+#define SUGGESTED_MAX 64    /* bytes of a name in a suggested rule */
 
 enum specific { FOR_GLOB, FOR_METHOD, FOR_TOOL_GLOB, FOR_TOOL };
 
@@ -169,4 +170,21 @@ int64_t deadline_longer_minutes(int64_t us)
 {
     int64_t minutes = (2 * us + 59999999) / 60000000;
     return minutes > 5 ? minutes : 5;
+}
+
+static bool is_plain(struct slice name)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+    size_t n = 0;
+    while (n < name.n && name.p[n] != '\0' && strchr(good, name.p[n]) != NULL)
+        n++;
+    return n > 0 && n == name.n && n <= SUGGESTED_MAX;
+}
+
+void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target)
+{
+    bool tool = json_key_is(method, "tools/call") && target.p != NULL;
+    struct slice name = tool ? target : method;
+    buf_adds(b, tool ? "tool:" : "");
+    buf_slice_add(b, is_plain(name) ? name : slice_of(tool ? "NAME" : "METHOD"));
 }

@@ -33,6 +33,9 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
  * escapes not resolved; target may be {NULL, 0}. */
 int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
                     struct slice target);
+/* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long, or that a shell would
+ * not read as one word, is a word in capitals: users copy the suggestion. */
+void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);
 /* What to suggest instead of a deadline that was too short: 5 minutes, or twice the deadline if that is more. */
 int64_t deadline_longer_minutes(int64_t us);
 

@@ -91,11 +91,11 @@ static void explain(const struct traffic *t, const struct pending *p, const char
 /* Whose deadline it was, and how it is raised: a slow tool would have answered. */
 static void explain_deadline(const struct traffic *t, const struct pending *p, struct buf *why)
 {
-    bool tool = json_key_is(p->method, "tools/call") && p->target.p != NULL;
-    struct slice what = tool ? p->target : p->method;
+    struct buf rule = {0};
     bool by_max = timers_by_max(&t->timers, p);
     int64_t us = by_max ? t->timers.max_us : p->timeout_us;
     int minutes = (int)deadline_longer_minutes(us);
+    deadline_suggest_rule(&rule, p->method, p->target);
     buf_printf(why, "; this deadline of %g s is mcp-interposer's, not the server's: raise it with ",
                (double)us / 1e6);
     if (by_max)
@@ -103,10 +103,10 @@ static void explain_deadline(const struct traffic *t, const struct pending *p, s
             why, "--max-timeout %dm, or max-timeout = %dm in section [proxy] of its configuration",
             minutes, minutes);
     else
-        buf_printf(
-            why, "--timeout %s%.*s=%dm, or %s%.*s = %dm in section [timeout] of its configuration",
-            tool ? "tool:" : "", (int)what.n, what.p, minutes, tool ? "tool:" : "", (int)what.n,
-            what.p, minutes);
+        buf_printf(why, "--timeout %s=%dm, or %s = %dm in section [timeout] of its configuration",
+                   buf_str(&rule), minutes, buf_str(&rule), minutes);
+    why->failed |= rule.failed;
+    buf_close(&rule);
 }
 
 static void expire(struct traffic *t, struct pending *p, int64_t now_us)

@@ -271,6 +271,9 @@ def _(t):
         r = t.run(*args, input=modern)
         eq((r.returncode, r.stdout), (2, b""), f"{args}, which no client starts")
     p = Started(t, "proxy", "--bad", "--", "true")
+    p.client.send(request("i" * 500_000, "initialize"))     # the answer fills the pipe, and is not read
+    eq(p.proc.wait(10 * lib.PATIENCE), 2, "exit status")
+    p = Started(t, "proxy", "--bad", "--", "true")
     p.client.expect_eof()           # the client says nothing
     eq(p.proc.wait(10 * lib.PATIENCE), 2, "exit status")
 

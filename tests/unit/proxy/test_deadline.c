@@ -232,6 +232,43 @@ static void test_deadline_invalid_rule_is_rejected(void **state)
     }
 }
 
+/* What is suggested can be copied to a command line, whatever the server calls its tools. */
+static void test_deadline_suggested_rule_is_one_plain_word(void **state)
+{
+    (void)state;
+    char lengthy[66];
+    memset(lengthy, 'x', sizeof lengthy - 1);
+    lengthy[65] = '\0';
+    const struct {
+        const char *method, *target, *rule;
+    } rows[] = {
+        {"tools/call", "send_e-mail.v2", "tool:send_e-mail.v2"},
+        {"tools/call", NULL, "tools/call"},
+        {"resources/read", "file:///x", "resources/read"},
+        {"tools/call", "x; rm -r ~", "tool:NAME"},
+        {"tools/call", "$(date)", "tool:NAME"},
+        {"tools/call", "a=1s,b", "tool:NAME"},
+        {"tools/call", "gr\xc3\xbcn", "tool:NAME"},
+        {"tools/call", "", "tool:NAME"},
+        {"tools/call", lengthy, "tool:NAME"},
+        {"tools/call", lengthy + 1, NULL},
+        {"$/x `id`", NULL, "METHOD"},
+        {"", NULL, "METHOD"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct buf b = {0};
+        struct slice target = {0};
+        if (rows[i].target != NULL)
+            target = slice_of(rows[i].target);
+        deadline_suggest_rule(&b, slice_of(rows[i].method), target);
+        if (rows[i].rule != NULL)
+            assert_string_equal(buf_str(&b), rows[i].rule);
+        else
+            assert_string_equal(buf_str(&b) + strlen("tool:"), rows[i].target);
+        buf_close(&b);
+    }
+}
+
 static void test_deadline_rules_past_the_limit_are_rejected(void **state)
 {
     (void)state;
@@ -272,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_deadline_compares_names_without_escapes),
         cmocka_unit_test(test_deadline_of_a_too_long_name_is_the_default),
         cmocka_unit_test(test_deadline_invalid_rule_is_rejected),
+        cmocka_unit_test(test_deadline_suggested_rule_is_one_plain_word),
         cmocka_unit_test(test_deadline_rules_past_the_limit_are_rejected),
         cmocka_unit_test(test_deadline_rules_can_be_closed_twice),
     };
