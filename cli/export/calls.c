@@ -28,6 +28,8 @@ static bool add(struct calls *c, const struct query_message *m)
         .end_us = -1,
         .status = m->action == ROW_REFUSED ? CALL_REFUSED : CALL_OPEN,
         .from_server = m->direction == ROW_S2C,
+        .selected = filter_time(c->filter, c->started_at_us + m->t_us) &&
+                    filter_call(c->filter, m->method, m->target),
     };
     return true;
 }
@@ -87,10 +89,23 @@ static bool on_message(void *ctx, const struct query_message *m)
     return true;
 }
 
-int calls_read(struct calls *c, struct query *q, int64_t session_id, int64_t last_seq)
+/* --failed, when the outcome of each call is known. */
+static void select_failed(struct calls *c)
 {
-    *c = (struct calls){0};
-    int st = query_timeline(q, session_id, 0, last_seq, on_message, NULL, c);
+    for (size_t i = 0; i < c->n; i++) {
+        struct call *call = &c->call[i];
+        call->selected &= !c->filter->failed || call_status_failed(call->status);
+        c->selected_n += call->selected;
+    }
+}
+
+int calls_read(struct calls *c, struct query *q, const struct query_session *s, int64_t last_seq,
+               const struct filter *f)
+{
+    *c = (struct calls){.filter = f, .started_at_us = s->started_at_us};
+    int st = query_timeline(q, s->id, 0, last_seq, on_message, NULL, c);
+    select_failed(c);
+    c->filter = NULL;
     return st == 0 && c->no_memory ? MI_ENOMEM : st;
 }
 

@@ -16,7 +16,8 @@ static const struct opt table_of_options[] = {
     {'F', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
      "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
-    FILTER_SERVER_OPTS,
+    FILTER_CALL_OPTS,
+    FILTER_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -34,7 +35,10 @@ static const char about[] =
     "  otlp      OpenTelemetry spans, as OTLP/JSON\n"
     "  markdown  a note with YAML front matter (.md, .markdown)\n"
     "  html      one page with timeline, filter and latencies; needs no network\n"
-    "            (.html, .htm)\n";
+    "            (.html, .htm)\n"
+    "\n"
+    "--tool, --method, --failed, --since and --until select calls, or messages as in\n"
+    "`show` with the format jsonl. A cassette is always a whole session.\n";
 /* clang-format on */
 
 static bool on_lines(void *ctx, struct slice lines)
@@ -84,12 +88,17 @@ static const char *format_of(const struct settings *s)
     return NULL;
 }
 
+static bool is_cassette(const struct settings *s)
+{
+    return strcmp(format_of(s), "cassette") == 0;
+}
+
 static int write_other(const struct settings *settings, struct query *q,
-                       const struct query_session *s, struct save *file)
+                       const struct query_session *s, const struct filter *f, struct save *file)
 {
     const char *format = format_of(settings);
     struct export x;
-    int st = export_open(&x, q, s, file);
+    int st = export_open(&x, q, s, file, f);
     x.no_stderr = settings_on(settings, "no-stderr");
     for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
         if (strcmp(format, formats[i].name) == 0)
@@ -101,14 +110,14 @@ static int write_other(const struct settings *settings, struct query *q,
 }
 
 static int export_session(const struct settings *settings, struct query *q,
-                          const struct query_session *s)
+                          const struct query_session *s, const struct filter *f)
 {
     struct save file;
     int st = MI_EIO;
     save_open(&file, settings_text(settings, "output"));
     if (file.error == 0)
-        st = strcmp(format_of(settings), "cassette") == 0 ? write_cassette(settings, q, s, &file)
-                                                          : write_other(settings, q, s, &file);
+        st = is_cassette(settings) ? write_cassette(settings, q, s, &file)
+                                   : write_other(settings, q, s, f, &file);
     int status = save_close(&file, st == 0);
     return st < 0 ? EXIT_TROUBLE : status;
 }
@@ -120,7 +129,7 @@ static int export(struct query *q, const struct settings *settings)
     struct filter f;
     filter_read(&f, settings);
     int status = filter_pick(&f, settings, q, settings->operands[0], &s);
-    return status == EXIT_FINE ? export_session(settings, q, &s) : status;
+    return status == EXIT_FINE ? export_session(settings, q, &s, &f) : status;
 }
 
 static int run(const struct settings *s)
@@ -131,6 +140,12 @@ static int run(const struct settings *s)
             "--output: the suffix of '%s' is not one of a format; name the format with "
             "--format",
             settings_text(s, "output"));
+    struct filter f;
+    filter_read(&f, s);
+    if (is_cassette(s) && filter_selects(&f))
+        return settings_usage(
+            s, "a cassette is a whole session: --tool, --method, --failed, --since and --until "
+               "require --format jsonl, csv, otlp, markdown or html");
     return session_command(s, export);
 }
 

@@ -2,11 +2,12 @@
 
 #define WRITE_SIZE ((size_t)64 << 10)
 
-int export_open(struct export *x, struct query *q, const struct query_session *s, struct save *file)
+int export_open(struct export *x, struct query *q, const struct query_session *s, struct save *file,
+                const struct filter *f)
 {
-    *x = (struct export){.q = q, .s = s, .file = file};
+    *x = (struct export){.q = q, .s = s, .file = file, .filter = f};
     int st = session_look(q, s, false, &x->view);
-    return st == 0 ? calls_read(&x->calls, q, s->id, x->view.summary.last_seq) : st;
+    return st == 0 ? calls_read(&x->calls, q, s, x->view.summary.last_seq, f) : st;
 }
 
 void export_close(struct export *x)
@@ -58,4 +59,22 @@ int export_each(struct export *x, query_message_fn on_message, query_event_fn on
 bool export_skips(const struct export *x, const struct query_message *m)
 {
     return x->no_stderr && m->kind == KIND_STDERR;
+}
+
+const struct call *export_call(const struct export *x, const struct query_message *m)
+{
+    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    return c != NULL && c->selected ? c : NULL;
+}
+
+bool export_takes(const struct export *x, const struct query_message *m)
+{
+    int64_t seq = m->request_seq != 0 ? m->request_seq : m->seq;
+    const struct call *c = calls_find(&x->calls, seq);
+    return c != NULL ? c->selected : filter_message(x->filter, x->s->started_at_us, m);
+}
+
+bool export_takes_event(const struct export *x, const struct query_event *e)
+{
+    return filter_event(x->filter, x->s->started_at_us, e);
 }

@@ -3,6 +3,8 @@
  * Rules     recorded text must not control the program that shows it: it is quoted as the format requires, and
  *           control characters are made visible.
  *           Messages that a proxy records during the export are left out.
+ *           A format that lists calls lists those that the filter selects, with all their messages; what belongs to
+ *           no call is selected by itself.
  * Owns      the list of calls and the buffers; export_close() frees them.
  * Errors    a negative status. MI_EIO: writing the file failed (see cli/frame/save.h); for others see query_error().
  * Blocks    on the vault and on the file. */
@@ -15,9 +17,10 @@
 
 struct export
 {
-    struct query *q;               /* borrowed, as are the next two */
+    struct query *q;               /* borrowed, as are the next three */
     const struct query_session *s; /* valid until the next query_session() */
     struct save *file;
+    const struct filter *filter;
     struct session_view view;
     struct calls calls;
     struct buf b;    /* owned; not written yet */
@@ -28,13 +31,18 @@ struct export
 };
 
 MI_MUST int export_open(struct export *x, struct query *q, const struct query_session *s,
-                        struct save *file);
+                        struct save *file, const struct filter *f);
 void export_close(struct export *x);
 
 /* All messages and events, in order. on_event may be NULL. */
 MI_MUST int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event,
                         void *ctx);
 bool export_skips(const struct export *x, const struct query_message *m); /* --no-stderr */
+/* The call that this request begins. NULL: it is no request, or it is not selected. */
+const struct call *export_call(const struct export *x, const struct query_message *m);
+/* Whether the message belongs to a call that is selected, or to none and matches the filter. */
+bool export_takes(const struct export *x, const struct query_message *m);
+bool export_takes_event(const struct export *x, const struct query_event *e);
 /* The body of a message; of a large one at most `max` bytes. {NULL, 0}: there is no body, or it cannot be read
  * and *ret_error is the reason. Valid until the next call. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,

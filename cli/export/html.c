@@ -100,8 +100,8 @@ static bool on_message(void *ctx, const struct query_message *m)
 {
     struct page *p = ctx;
     struct export *x = p->x;
-    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
-    if (export_skips(x, m))
+    const struct call *c = export_call(x, m);
+    if (export_skips(x, m) || !export_takes(x, m))
         return true;
     begin_row(p);
     json_out_int(&p->j, "seq", m->seq);
@@ -125,6 +125,8 @@ static bool on_message(void *ctx, const struct query_message *m)
 static bool on_event(void *ctx, const struct query_event *e)
 {
     struct page *p = ctx;
+    if (!export_takes_event(p->x, e))
+        return true;
     begin_row(p);
     json_out_int(&p->j, "t", e->t_us);
     add_text(p, "event", e->kind);
@@ -149,6 +151,10 @@ static void add_session(struct page *p)
     json_out_int(&p->j, "calls", x->view.summary.calls);
     json_out_int(&p->j, "errors", session_errors(&x->view.summary));
     json_out_int(&p->j, "messages", x->view.summary.last_seq);
+    if (x->calls.selected_n < x->calls.n) {
+        json_out_uint(&p->j, "selected", x->calls.selected_n);
+        json_out_uint(&p->j, "of", x->calls.n);
+    }
     buf_clear(&x->text);
     session_end_text(&x->text, s, x->view.state);
     add_text(p, "ended", buf_slice(&x->text));

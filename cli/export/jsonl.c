@@ -7,7 +7,7 @@ static bool json_message(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
     const char *error;
-    if (export_skips(x, m))
+    if (export_skips(x, m) || !filter_message(x->filter, x->s->started_at_us, m))
         return true;
     struct slice body = export_body(x, m, SIZE_MAX, &error);
     record_json_message(&x->b, x->s, m, body, error);
@@ -18,6 +18,8 @@ static bool json_message(void *ctx, const struct query_message *m)
 static bool json_event(void *ctx, const struct query_event *e)
 {
     struct export *x = ctx;
+    if (!export_takes_event(x, e))
+        return true;
     record_json_event(&x->b, x->s, e);
     buf_addc(&x->b, '\n');
     return export_flush(x);

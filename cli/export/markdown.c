@@ -192,17 +192,14 @@ static void add_title(struct export *x)
                errors == 1 ? "" : "s");
     units_show_duration(&x->b, x->view.lasted_us);
     buf_adds(&x->b, ".\n\n");
-}
-
-static const struct call *call_of(const struct export *x, const struct query_message *m)
-{
-    return m->kind == KIND_REQUEST ? calls_find(&x->calls, m->seq) : NULL;
+    if (x->calls.selected_n < x->calls.n)
+        buf_printf(&x->b, "This note lists %zu of %zu calls.\n\n", x->calls.selected_n, x->calls.n);
 }
 
 static bool on_row(void *ctx, const struct query_message *m)
 {
     struct export *x = ctx;
-    const struct call *c = call_of(x, m);
+    const struct call *c = export_call(x, m);
     if (c == NULL)
         return true;
     buf_printf(&x->b, "| %lld | %.3f s | %s | ", (long long)m->seq, (double)m->t_us / 1e6,
@@ -226,7 +223,7 @@ static bool on_call(void *ctx, const struct query_message *m)
 {
     struct note *n = ctx;
     struct export *x = n->x;
-    const struct call *c = call_of(x, m);
+    const struct call *c = export_call(x, m);
     if (c == NULL)
         return true;
     buf_printf(&x->b, "### %lld · ", (long long)m->seq);
@@ -246,6 +243,8 @@ static bool on_event(void *ctx, const struct query_event *e)
 {
     struct note *n = ctx;
     struct export *x = n->x;
+    if (!export_takes_event(x, e))
+        return true;
     if (!n->has_events)
         buf_adds(&x->b, "## Events\n\n");
     n->has_events = true;
@@ -271,7 +270,7 @@ int export_markdown(struct export *x)
     add_front_matter(x);
     add_title(x);
     int st = x->status;
-    if (x->calls.n > 0) {
+    if (x->calls.selected_n > 0) {
         buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
                         "|---:|---:|---|---|---|---:|\n");
         st = export_each(x, on_row, NULL, x);

@@ -301,7 +301,7 @@ static void end_line(struct spans *p)
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct spans *p = ctx;
-    const struct call *c = m->kind == KIND_REQUEST ? calls_find(&p->x->calls, m->seq) : NULL;
+    const struct call *c = export_call(p->x, m);
     const char *error;
     if (c == NULL ||
         m->method.p == NULL) /* a span must have a method; a rejected line may have none */

@@ -114,6 +114,11 @@ bool filter_has_call(const struct filter *f)
     return f->tool != NULL || f->method != NULL || f->failed;
 }
 
+bool filter_selects(const struct filter *f)
+{
+    return filter_has_call(f) || f->since_us != INT64_MIN || f->until_us != INT64_MAX;
+}
+
 bool filter_time(const struct filter *f, int64_t at_us)
 {
     return at_us >= f->since_us && at_us < f->until_us;
@@ -125,6 +130,12 @@ bool filter_message(const struct filter *f, int64_t session_started_at_us,
     return filter_time(f, session_started_at_us + m->t_us) &&
            filter_call(f, session_method(m), session_target(m)) &&
            (!f->failed || m->action == ROW_REFUSED || call_status_failed(session_status(m)));
+}
+
+bool filter_event(const struct filter *f, int64_t session_started_at_us,
+                  const struct query_event *e)
+{
+    return !filter_has_call(f) && filter_time(f, session_started_at_us + e->t_us);
 }
 
 bool filter_takes(const struct filter *f, const struct query_session *s)

@@ -67,5 +67,10 @@ bool filter_message(const struct filter *f, int64_t session_started_at_us,
                     const struct query_message *m);
 /* Whether --tool, --method or --failed is given: then events do not match. */
 bool filter_has_call(const struct filter *f);
+/* Whether one of those, --since or --until is given. */
+bool filter_selects(const struct filter *f);
+/* Whether the event matches --tool, --method, --failed, --since and --until. */
+bool filter_event(const struct filter *f, int64_t session_started_at_us,
+                  const struct query_event *e);
 
 #endif

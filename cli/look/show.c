@@ -48,12 +48,6 @@ struct showing {
     int64_t closed;   /* seq of the message that closed the call; 0: none yet */
 };
 
-static bool takes_event(const struct showing *s, const struct query_event *e)
-{
-    return !filter_has_call(&s->filter) &&
-           filter_time(&s->filter, s->session.started_at_us + e->t_us);
-}
-
 /* ---- --json ---- */
 
 static bool json_message(void *ctx, const struct query_message *m)
@@ -71,7 +65,7 @@ static bool json_message(void *ctx, const struct query_message *m)
 static bool json_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
-    if (!takes_event(s, e))
+    if (!filter_event(&s->filter, s->session.started_at_us, e))
         return true;
     record_json_event(&s->out.b, &s->session, e);
     out_end_line(&s->out);
@@ -92,7 +86,7 @@ static bool text_message(void *ctx, const struct query_message *m)
 static bool text_event(void *ctx, const struct query_event *e)
 {
     struct showing *s = ctx;
-    if (!takes_event(s, e))
+    if (!filter_event(&s->filter, s->session.started_at_us, e))
         return true;
     timeline_event(&s->timeline, e);
     return !out_ended(&s->out);

@@ -85,8 +85,7 @@ static bool on_message(void *ctx, const struct query_message *m)
 static bool on_event(void *ctx, const struct query_event *e)
 {
     struct tail *t = ctx;
-    if (!filter_has_call(&t->filter) &&
-        filter_time(&t->filter, t->of->s.started_at_us + e->t_us))
+    if (filter_event(&t->filter, t->of->s.started_at_us, e))
         t->status = tail_page_event(&t->page, e);
     return t->status == 0;
 }

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Filters of the list of sessions, and the pager."""
 import contextlib
+import csv
+import io
 import json
 import os
+import re
 import time
 
 import lib
@@ -97,7 +100,22 @@ def _(t):
     eq(len(out.splitlines()), 3, "lines")
 
 
-@case("the filters mean the same in show, tail, stats, search and check")
+def exported(t, session, format, *args):
+    """The seqs of the requests that a format lists."""
+    text = run(t, "export", session, "-F", format, *args)
+    if format == "csv":
+        return [int(x["request_seq"]) for x in csv.DictReader(io.StringIO(text))]
+    if format == "otlp":
+        [resource] = json.loads(text)["resourceSpans"]
+        return [int(a["value"]["intValue"]) for s in resource["scopeSpans"][0]["spans"] for a in s["attributes"]
+                if a["key"] == "mcp_interposer.seq"]
+    if format == "markdown":
+        return [int(x) for x in re.findall(r"^### (\d+) ", text, re.M)]
+    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[0])
+    return [x["seq"] for x in data[1:] if x["kind"] == "request"]
+
+
+@case("the filters mean the same in show, tail, stats, search, check and export")
 def _(t):
     start = 1795256137000000
     with contextlib.closing(make_vault(t.vault)) as db:
@@ -139,6 +157,11 @@ def _(t):
             continue
         if "--server" not in args and "--client" not in args:
             eq([x for s in "123" for x in places(["show", s], *args)], want, f"show {args}")
+            for s in "123":
+                eq(run(t, "export", s, "-F", "jsonl", *args), run(t, "show", s, "--json", *args), f"export -F jsonl {s} {args}")
+                asked = sorted({i - (i + 1) % 2 for x, i in want if x == int(s)})
+                for format in ("csv", "otlp", "markdown", "html"):
+                    eq(exported(t, s, format, *args), asked, f"export -F {format} {s} {args}")
         text = t.run("check", "-F", "json", "--all", "--fail-on", "none", *args, "--vault", t.vault, env={"TZ": "UTC"}).stdout
         found = sum(f["finding"] == "duplicate-key" for r in json.loads(text)["recordings"] for f in r["findings"])
         eq(found, len(want), f"check {args}")

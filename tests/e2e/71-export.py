@@ -336,6 +336,48 @@ def _(t):
         eq({x for x in b.requests if not x.startswith("file://")}, set(), "what it fetched")
 
 
+# --- filters --------------------------------------------------------------------------------------
+
+@case("filters select calls, with their answers; what belongs to no call is selected by itself")
+def _(t):
+    session(t, names=["tool", "other"])
+    every = {x["request_seq"]: x for x in csv.DictReader(io.StringIO(export(t, "csv")))}
+    failed = {i for i, x in every.items() if x["status"] in ("error", "tool-error", "server-gone", "timeout", "refused")}
+    check(0 < len(failed) < len(every), f"failed calls: {failed}")
+    for args, want in ((("--failed",), failed), (("--tool", "tool"), {i for i, x in every.items() if x["target"] == "tool"}),
+                       (("--tool", "[ab]*", "--failed"), {i for i in failed if every[i]["target"] == "broken"}),
+                       (("--method", "resources/*"), {i for i, x in every.items() if x["method"] == "resources/read"}),
+                       (("--since", "1h"), set(every)), (("--until", "1h"), set())):
+        eq({x["request_seq"] for x in csv.DictReader(io.StringIO(export(t, "csv", *args)))}, want, f"csv {args}")
+        items = data_of(export(t, "html", *args))
+        eq({str(m["seq"]) for m in items if m.get("status") and not m.get("from_server")}, want, f"html {args}")
+        seqs = {m["seq"] for m in items[1:] if "seq" in m}
+        eq({m["answer"] for m in items if "answer" in m} - seqs, set(), f"html {args}: answers that are missing")
+        text = export(t, "markdown", *args)
+        eq({x for x in re.findall(r"^### (\d+) ", text, re.M) if x in every}, want, f"markdown {args}")
+        some = "--since" not in args
+        eq(("This note lists " in text, "selected" in items[0]), (some, some), f"{args}: the number of calls")
+        eq(any("event" in m for m in items), args == ("--since", "1h"), f"html {args}: events")
+        eq("## Events" in text, args == ("--since", "1h"), f"markdown {args}: events")
+        eq(export(t, "jsonl", *args), t.run("show", "--vault", t.vault, "--json", *args).stdout.decode(), f"jsonl {args}")
+    progress = [m for m in data_of(export(t, "html", "--method", "notifications/*"))[1:] if m["kind"] != "notification"]
+    eq(progress, [], "what is not a notification")
+    items = data_of(export(t, "html", "--tool", "slow"))[1:]
+    eq([m["method"] for m in items], ["tools/call", "notifications/cancelled"], "a call and its cancellation")
+
+
+@case("a cassette is a whole session: a filter is an error that names the formats with filters")
+def _(t):
+    session(t, names=["tool"])
+    for args in (("--tool", "tool"), ("--method", "x"), ("--failed",), ("--since", "1h"), ("--until", "1h")):
+        for more in ((), ("-F", "cassette"), ("-o", t.tmp / "a.jsonl")):
+            r = t.run("export", "--vault", t.vault, *args, *more)
+            check(r.returncode == 2 and b"a cassette is a whole session" in r.stderr and b"--format jsonl, csv, otlp, markdown or html" in r.stderr,
+                  lambda: f"{args} {more}: {r}")
+            check(not (t.tmp / "a.jsonl").exists(), "a file")
+    eq(t.run("export", "--vault", t.vault, "--failed", "-o", t.tmp / "a.csv").returncode, 0, "a csv file")
+
+
 # --- whatever there is ----------------------------------------------------------------------------
 
 FORMATS = ("jsonl", "csv", "otlp", "markdown", "html")

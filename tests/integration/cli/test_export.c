@@ -65,12 +65,13 @@ static char *written(int (*format)(struct export *x))
     struct buf error = {0};
     struct save file;
     struct export x;
+    const struct filter all = {.since_us = INT64_MIN, .until_us = INT64_MAX};
     const char *path = temp_path(&temp, "out");
     if (query_open(&q, temp.vault, &error) < 0)
         fail_msg("%s", buf_str(&error));
     assert_int_equal(query_session(q, "1", &s), 0);
     save_open(&file, path);
-    assert_int_equal(export_open(&x, q, &s, &file), 0);
+    assert_int_equal(export_open(&x, q, &s, &file, &all), 0);
     assert_int_equal(format(&x), 0);
     export_close(&x);
     assert_int_equal(save_close(&file, true), EXIT_FINE);
