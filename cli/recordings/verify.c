@@ -24,6 +24,7 @@ static const struct opt table_of_options[] = {
     {0, "grace", "DURATION", "1.5s",
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
     {0, "report", "FILE", NULL, "write the results as JSON; -: stdout, in place of the text"},
+    {0, "json", NULL, NULL, "the same as --report -"},
     {0, "junit", "FILE", NULL, "write the results as JUnit XML"},
     {'v', "verbose", NULL, NULL, "print the requests that match, too"},
     COMMAND_OPT_VAULT,
@@ -143,10 +144,10 @@ static void on_result(void *ctx, const struct verify_result *r)
 typedef void (*report_fn)(const struct verify_report *r, struct slice recording, int64_t lasted_us,
                           struct buf *b);
 
-static int write_report(const struct settings *s, const char *option, report_fn fn,
-                        const struct verifying *v, struct slice recording, int64_t lasted_us)
+/* path: NULL: no report. */
+static int write_report(const char *path, report_fn fn, const struct verifying *v,
+                        struct slice recording, int64_t lasted_us)
 {
-    const char *path = settings_text(s, option);
     struct buf b = {0};
     if (path == NULL)
         return EXIT_FINE;
@@ -189,11 +190,25 @@ static int verify_recording(const struct settings *s, struct recording *r,
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
+static int write_reports(const struct settings *s, const struct verifying *v,
+                         struct slice recording, int64_t lasted_us)
+{
+    bool json = settings_on(s, "json") && !is_stdout(s, "report");
+    int status = write_report(json ? "-" : NULL, verify_report_json, v, recording, lasted_us);
+    if (status == EXIT_FINE)
+        status =
+            write_report(settings_text(s, "report"), verify_report_json, v, recording, lasted_us);
+    if (status == EXIT_FINE)
+        status =
+            write_report(settings_text(s, "junit"), verify_report_junit, v, recording, lasted_us);
+    return status;
+}
+
 static int run_on(const struct settings *s, struct recording *r, const struct pointers *ignore,
                   char *const *argv)
 {
     struct verifying v = {
-        .quiet = is_stdout(s, "report") || is_stdout(s, "junit"),
+        .quiet = settings_on(s, "json") || is_stdout(s, "report") || is_stdout(s, "junit"),
         .verbose = settings_on(s, "verbose"),
     };
     int64_t began = clock_mono_us();
@@ -204,9 +219,7 @@ static int run_on(const struct settings *s, struct recording *r, const struct po
     int status = verify_recording(s, r, ignore, argv, &v);
     int64_t lasted = clock_mono_us() - began;
     if (status == EXIT_FINE)
-        status = write_report(s, "report", verify_report_json, &v, r->name, lasted);
-    if (status == EXIT_FINE)
-        status = write_report(s, "junit", verify_report_junit, &v, r->name, lasted);
+        status = write_reports(s, &v, r->name, lasted);
     if (status == EXIT_FINE && v.update != NULL)
         status = update_write(v.update, r->file);
     if (status == EXIT_FINE && verify_report_differs(&v.report))

@@ -2,6 +2,7 @@
 #include "cli/upkeep/commands.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/frame/ask.h"
@@ -26,6 +27,9 @@ static const struct opt table_of_options[] = {
      "keep the last N sessions whatever other rules say; alone: remove all others"},
     {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
     {'y', "yes", NULL, NULL, "do not ask on a terminal before anything is removed"},
+    {0, "json", NULL, NULL,
+     "print one JSON object per line for each session, and one for the sums; requires --dry-run "
+     "or --yes"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -43,7 +47,8 @@ static const char about[] =
     "  keep-last = 100\n"
     "\n"
     "AGE and SPACE need a unit. On a terminal it shows what would be removed, and\n"
-    "asks. The database file shrinks only while no proxy runs; otherwise its free\n"
+    "asks; --json never asks, and requires --dry-run or --yes.\n"
+    "The database file shrinks only while no proxy runs; otherwise its free\n"
     "space is used for new messages.\n"
     "Exit status: 0; 1 with --dry-run if there is something to remove, and if the\n"
     "answer was not yes.\n";
@@ -76,6 +81,56 @@ static void print_report(struct out *o, const char *verb, const struct prune_rep
     out_raw(o, " in files");
     out_fill_line(o, from, 0);
 }
+
+/* ---- --json ---- */
+
+/* A line for each session of the plan, oldest first. */
+static int json_sessions(struct query *q, const struct prune *p, bool removed, struct buf *b)
+{
+    const int64_t *ids;
+    size_t n = prune_sessions(p, &ids);
+    struct json_out j = json_out_to(b);
+    int st = 0;
+    for (size_t i = 0; i < n && st == 0; i++) {
+        struct query_session s;
+        st = query_session_by_id(q, ids[i], &s);
+        if (st < 0)
+            break;
+        json_out_object(&j, NULL);
+        json_out_str(&j, "type", "pruned");
+        json_out_bool(&j, "removed", removed);
+        json_out_int(&j, "id", s.id);
+        json_out_text(&j, "uid", s.uid);
+        json_out_text(&j, "name", s.name);
+        json_out_int(&j, "started_at_us", s.started_at_us);
+        if (s.ended_at_us != 0)
+            json_out_int(&j, "ended_at_us", s.ended_at_us);
+        else
+            json_out_null(&j, "ended_at_us");
+        json_out_end(&j);
+        json_out_line(&j);
+    }
+    return st == 0 && b->failed ? MI_ENOMEM : st;
+}
+
+static void json_sums(struct out *o, const struct prune_report *r, bool removed)
+{
+    struct json_out j = json_out_to(&o->b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "sums");
+    json_out_bool(&j, "removed", removed);
+    json_out_int(&j, "sessions", r->sessions);
+    json_out_int(&j, "messages", r->messages);
+    json_out_int(&j, "bodies", r->bodies);
+    json_out_int(&j, "logs", r->logs);
+    json_out_int(&j, "escalations", r->escalations);
+    json_out_int(&j, "file_bytes", r->file_bytes);
+    json_out_int(&j, "free_bytes", r->free_bytes);
+    json_out_end(&j);
+    out_end_line(o);
+}
+
+/* ---- for people ---- */
 
 /* The sessions of the plan, at most `max`, and what else it would remove. */
 static int print_plan(struct query *q, const struct prune *p, struct out *o, size_t max)
@@ -150,6 +205,35 @@ static int remove_planned(struct prune *p, const char *vault, struct out *o, str
     return st;
 }
 
+/* Sessions are removed in the order of the plan: if the removal fails, only the lines of removed ones are printed. */
+static int remove_as_json(struct query *q, struct prune *p, struct out *o, struct buf *error)
+{
+    struct buf lines = {0};
+    int st = json_sessions(q, p, true, &lines);
+    if (st == 0)
+        st = remove_all(p, query_vault(q), error);
+    const char *line = buf_str(&lines);
+    for (int64_t i = 0; i < prune_done(p)->sessions && *line != '\0'; i++) {
+        size_t n = strcspn(line, "\n");
+        buf_add(&o->b, line, n);
+        out_end_line(o);
+        line += n + 1;
+    }
+    json_sums(o, prune_done(p), true);
+    buf_close(&lines);
+    return st;
+}
+
+/* --json with --dry-run or --yes. */
+static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o, struct buf *error)
+{
+    if (!dry)
+        return remove_as_json(q, p, o, error);
+    int st = json_sessions(q, p, false, &o->b);
+    json_sums(o, prune_plan(p), false);
+    return st;
+}
+
 /* DRY prints what would be removed, ASK does so and asks, REMOVE asks nothing. */
 enum mode { REMOVE, ASK, DRY };
 
@@ -160,7 +244,28 @@ static enum mode mode_of(const struct settings *s)
                                                       : ASK;
 }
 
-static int prune(struct query *q, const struct retention *rule, enum mode mode)
+/* *ret_kept: there is something to remove, and it was not removed. */
+static int prune_text(struct query *q, struct prune *p, enum mode mode, bool some, struct out *o,
+                      bool *ret_kept, struct buf *error)
+{
+    int st = 0;
+    bool kept = false;
+    if (mode == DRY || (mode == ASK && some)) {
+        st = print_plan(q, p, o, mode == DRY ? SIZE_MAX : ASKED_MAX);
+        out_flush(o);
+        kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
+    }
+    if (st == 0 && mode != DRY && !kept)
+        st = remove_planned(p, query_vault(q), o, error);
+    else if (st == 0 && mode == ASK) {
+        out_raw(o, "nothing was removed");
+        out_end_line(o);
+    }
+    *ret_kept = kept;
+    return st;
+}
+
+static int prune(struct query *q, const struct retention *rule, enum mode mode, bool json)
 {
     struct prune *p = NULL;
     struct out o;
@@ -171,16 +276,11 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode)
     (void)running_close_dead_sessions(query_vault(q));
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
     bool some = st == 0 && (prune_plan(p)->sessions > 0 || prune_plan(p)->file_bytes > 0);
-    if (st == 0 && (mode == DRY || (mode == ASK && some))) {
-        st = print_plan(q, p, &o, mode == DRY ? SIZE_MAX : ASKED_MAX);
-        out_flush(&o);
-        kept = some && (mode == DRY || st < 0 || !ask_yes("Remove all this?"));
-    }
-    if (st == 0 && mode != DRY && !kept)
-        st = remove_planned(p, query_vault(q), &o, &error);
-    else if (st == 0 && mode == ASK) {
-        out_raw(&o, "nothing was removed");
-        out_end_line(&o);
+    if (st == 0 && json) {
+        st = prune_json(q, p, mode == DRY, &o, &error);
+        kept = some && mode == DRY;
+    } else if (st == 0) {
+        st = prune_text(q, p, mode, some, &o, &kept, &error);
     }
     prune_close(p);
     int status = out_close(&o);
@@ -192,6 +292,19 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode)
     }
     buf_close(&error);
     return status == EXIT_FINE && kept ? EXIT_FOUND : status;
+}
+
+/* A vault in which nothing is recorded. */
+static int prune_nothing(struct query *q, const struct settings *s)
+{
+    struct out o;
+    if (!settings_on(s, "json")) {
+        session_none(q, "no session");
+        return EXIT_FINE;
+    }
+    out_open(&o);
+    json_sums(&o, &(struct prune_report){0}, !settings_on(s, "dry-run"));
+    return out_close(&o);
 }
 
 static int run(const struct settings *s)
@@ -206,13 +319,14 @@ static int run(const struct settings *s)
         status = settings_usage(
             s, "missing rule: use --older-than, --max-size or --keep-last, or the section "
                "[retention] of the configuration");
+    if (status == EXIT_FINE && settings_on(s, "json") && !settings_on(s, "dry-run") &&
+        !settings_on(s, "yes"))
+        status = settings_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
     if (status == EXIT_FINE)
         status = session_vault_open(s, &q);
     if (status == EXIT_FINE) {
-        if (query_is_stored(q))
-            status = prune(q, &rule, mode_of(s));
-        else
-            session_none(q, "no session");
+        status = query_is_stored(q) ? prune(q, &rule, mode_of(s), settings_on(s, "json"))
+                                    : prune_nothing(q, s);
         query_close(q);
     }
     return status;

@@ -2,6 +2,7 @@
 #include "cli/upkeep/commands.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/frame/out.h"
@@ -27,6 +28,7 @@ static const struct opt table_of_options[] = {
      .arg = "AGE",
      .def = "10m",
      .help = "how long a proxy without a parent process must have been idle"},
+    {.name = "json", .help = "print one JSON object per line for each session"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -47,7 +49,7 @@ static const char about[] =
 struct reaper {
     const char *vault;
     struct out out;
-    bool dry;
+    bool dry, json;
     int64_t idle_us;
     bool found, failed;
 };
@@ -107,25 +109,91 @@ static bool stop_proxy(const struct running *r)
     return exited;
 }
 
-static void print_session(struct reaper *p, const struct running_row *row)
+/* ---- output ---- */
+
+/* What was done, or would be done, about one session. */
+struct reaped {
+    const struct running_row *row;
+    struct process group[GROUP_MAX]; /* of the server, before it was stopped */
+    size_t n;
+    int64_t idle_us; /* of a proxy whose client has exited; -1: the proxy has exited */
+    bool ended;
+};
+
+static void print_group(struct out *o, const struct reaped *d)
 {
-    out_printf(&p->out, "session %lld (", (long long)row->session_id);
-    out_text(&p->out, slice_of(row->name));
-    out_raw(&p->out, "): ");
+    out_printf(o, "%zu %s of group %d (", d->n, d->n == 1 ? "process" : "processes",
+               (int)d->row->r.server_group);
+    for (size_t i = 0; i < d->n && i < NAMES_MAX; i++) {
+        out_raw(o, i > 0 ? ", " : "");
+        out_text(o, slice_of(d->group[i].name));
+        out_printf(o, " %d", (int)d->group[i].pid);
+    }
+    out_raw(o, d->n > NAMES_MAX ? ", ...)" : ")");
 }
 
-static void print_group(struct reaper *p, const struct running *r, const struct process *group,
-                        size_t n)
+static void print_text(struct out *o, const struct reaped *d, bool dry)
 {
-    out_printf(&p->out, "%zu %s of group %d (", n, n == 1 ? "process" : "processes",
-               (int)r->server_group);
-    for (size_t i = 0; i < n && i < NAMES_MAX; i++) {
-        out_raw(&p->out, i > 0 ? ", " : "");
-        out_text(&p->out, slice_of(group[i].name));
-        out_printf(&p->out, " %d", (int)group[i].pid);
+    const char *verb = dry ? "would stop " : d->ended ? "stopped " : "could not stop ";
+    out_printf(o, "session %lld (", (long long)d->row->session_id);
+    out_text(o, slice_of(d->row->name));
+    out_raw(o, "): ");
+    if (d->idle_us >= 0) {
+        struct buf text = {0};
+        units_show_duration(&text, d->idle_us);
+        out_printf(o, "the client %d has exited, and no message has passed for %s; ",
+                   (int)d->row->r.client_pid, buf_str(&text));
+        buf_close(&text);
+        out_printf(o, "%sthe proxy %d and its server", verb, (int)d->row->r.pid);
+        return;
     }
-    out_raw(&p->out, n > NAMES_MAX ? ", ...)" : ")");
+    out_printf(o, "the proxy %d has exited; ", (int)d->row->r.pid);
+    if (d->n == 0) {
+        out_raw(o, dry ? "would close the session" : "no process was left, closed the session");
+    } else {
+        out_raw(o, verb);
+        print_group(o, d);
+    }
 }
+
+static void add_pid(struct json_out *j, const char *name, pid_t pid)
+{
+    if (pid > 0)
+        json_out_int(j, name, pid);
+    else
+        json_out_null(j, name);
+}
+
+static void print_json(struct out *o, const struct reaped *d, bool dry)
+{
+    const struct running *r = &d->row->r;
+    struct json_out j = json_out_to(&o->b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "reaped");
+    json_out_str(&j, "state", dry ? "found" : d->ended ? "ended" : "failed");
+    json_out_int(&j, "session_id", d->row->session_id);
+    json_out_str(&j, "uid", d->row->uid);
+    json_out_str(&j, "name", d->row->name);
+    json_out_str(&j, "exited", d->idle_us >= 0 ? "client" : "proxy");
+    if (d->idle_us >= 0)
+        json_out_int(&j, "idle_us", d->idle_us);
+    else
+        json_out_null(&j, "idle_us");
+    add_pid(&j, "client_pid", r->client_pid);
+    add_pid(&j, "pid", r->pid);
+    add_pid(&j, "server_group", r->server_group);
+    json_out_array(&j, "server_processes");
+    for (size_t i = 0; i < d->n; i++) {
+        json_out_object(&j, NULL);
+        json_out_int(&j, "pid", d->group[i].pid);
+        json_out_str(&j, "name", d->group[i].name);
+        json_out_end(&j);
+    }
+    json_out_end(&j);
+    json_out_end(&j);
+}
+
+/* ---- one session ---- */
 
 static void close_record(struct reaper *p, const struct running_row *row)
 {
@@ -138,45 +206,20 @@ static void close_record(struct reaper *p, const struct running_row *row)
     buf_close(&error);
 }
 
-static void reap_left(struct reaper *p, const struct running_row *row)
+/* idle_us: -1: the proxy has exited. */
+static void reap_row(struct reaper *p, const struct running_row *row, int64_t idle_us)
 {
-    struct process group[GROUP_MAX];
-    size_t n = running_group(&row->r, group, GROUP_MAX);
-    p->found = true;
-    print_session(p, row);
-    out_printf(&p->out, "the proxy %d has exited; ", (int)row->r.pid);
-    bool ended = p->dry || stop_group(&row->r);
-    if (n == 0) {
-        out_raw(&p->out,
-                p->dry ? "would close the session" : "no process was left, closed the session");
-    } else {
-        out_raw(&p->out, p->dry ? "would stop " : ended ? "stopped " : "could not stop ");
-        print_group(p, &row->r, group, n);
-    }
+    struct reaped d = {.row = row, .idle_us = idle_us};
+    d.n = running_group(&row->r, d.group, GROUP_MAX);
+    d.ended = p->dry || ((idle_us < 0 || stop_proxy(&row->r)) && stop_group(&row->r));
+    if (p->json)
+        print_json(&p->out, &d, p->dry);
+    else
+        print_text(&p->out, &d, p->dry);
     out_end_line(&p->out);
-    p->failed |= !ended;
-    if (ended && !p->dry)
-        close_record(p, row);
-}
-
-static void reap_idle(struct reaper *p, const struct running_row *row, int64_t idle_us)
-{
-    struct buf text = {0};
     p->found = true;
-    units_show_duration(&text, idle_us);
-    print_session(p, row);
-    out_printf(&p->out, "the client %d has exited, and no message has passed for %s; ",
-               (int)row->r.client_pid, buf_str(&text));
-    buf_close(&text);
-    bool ended = p->dry || (stop_proxy(&row->r) && stop_group(&row->r));
-    out_printf(&p->out, "%s the proxy %d and its server",
-               p->dry  ? "would stop"
-               : ended ? "stopped"
-                       : "could not stop",
-               (int)row->r.pid);
-    out_end_line(&p->out);
-    p->failed |= !ended;
-    if (ended && !p->dry)
+    p->failed |= !d.ended;
+    if (d.ended && !p->dry)
         close_record(p, row); /* does nothing if the proxy has closed the session */
 }
 
@@ -184,11 +227,11 @@ static void process_row(struct reaper *p, const struct running_row *row)
 {
     enum running_state state = running_look(row);
     if (state == RUNNING_EXITED) {
-        reap_left(p, row);
+        reap_row(p, row, -1);
     } else if (state == RUNNING_LIVE && running_client_exited(&row->r)) {
         int64_t idle_us = clock_wall_us() - row->last_at_us;
         if (idle_us >= p->idle_us)
-            reap_idle(p, row, idle_us);
+            reap_row(p, row, idle_us);
     }
 }
 
@@ -197,6 +240,7 @@ static int reap(struct query *q, const struct settings *s)
     struct reaper p = {
         .vault = query_vault(q),
         .dry = settings_on(s, "dry-run"),
+        .json = settings_on(s, "json"),
         .idle_us = settings_duration_us(s, "idle"),
     };
     struct running_list rows;
@@ -207,7 +251,7 @@ static int reap(struct query *q, const struct settings *s)
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
         process_row(&p, &rows.row[i]);
-    if (st == 0 && !p.found && (p.out.is_terminal || !query_is_stored(q)))
+    if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
         session_none(q, "nothing to end");
     running_close(&rows);
     buf_close(&error);

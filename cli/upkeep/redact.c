@@ -219,9 +219,10 @@ static int redact(const struct settings *s, struct job *j, const char *operand)
     if (recording_is_file(operand))
         return redact_file(operand, j->apply, on_hit, j);
     int status = session_vault_open(s, &q);
-    if (status == EXIT_FINE && !query_is_stored(q) && operand == NULL)
+    bool none = status == EXIT_FINE && !query_is_stored(q) && operand == NULL;
+    if (none && !j->json)
         session_none(q, "no session");
-    else if (status == EXIT_FINE)
+    if (status == EXIT_FINE && !none)
         status = redact_vault(j, q, operand);
     query_close(q);
     return status;

@@ -186,6 +186,26 @@ def _(t):
     eq(reap(t), "", "what a second time says")
 
 
+@case("reap --json prints an object for each session, with every documented member")
+def _(t):
+    p, pids = leave_behind(t)
+    members = "type state session_id uid name exited idle_us client_pid pid server_group server_processes"
+    found = json.loads(reap(t, "--dry-run", "--json", status=1))
+    eq(" ".join(found), members, "members")
+    eq({k: found[k] for k in ("type", "state", "session_id", "name", "exited", "idle_us", "client_pid", "pid")},
+       dict(type="reaped", state="found", session_id=1, name="left", exited="proxy", idle_us=None, client_pid=os.getpid(), pid=p.pid), "what would be ended")
+    eq(found["uid"].encode(), t.rows("SELECT uid FROM sessions")[0][0], "uid")
+    eq(found["server_group"], running(t)[0][3], "server_group")
+    eq(sorted(x["pid"] for x in found["server_processes"]), sorted(pids), "processes")
+    eq({x["name"] for x in found["server_processes"]}, {"stubborn"}, "names")
+    check(all(alive(pid) for pid in pids), "a dry run has ended something")
+    done = json.loads(reap(t, "--json"))
+    eq(done, found | {"state": "ended"}, "what was ended")
+    eq([pid for pid in pids if alive(pid)], [], "who is left")
+    r = t.run("reap", "--json", "--vault", t.vault)
+    eq((r.returncode, r.stdout, r.stderr), (0, b"", b""), "what a second time says")
+
+
 @case("reap kills processes that ignore SIGTERM, and stopped ones")
 def _(t):
     _, pids = leave_behind(t, "term")
@@ -269,6 +289,9 @@ def _(t):
     eq(reap(t), "", "what reap says when it has just been used")
     p.client.send(lib.request(2))
     p.client.recv()
+    found = json.loads(reap(t, "--idle", "0s", "--dry-run", "--json", status=1))
+    eq((found["state"], found["exited"], found["pid"], found["client_pid"]), ("found", "client", proxy["pid"], p.pid), "as JSON")
+    check(found["idle_us"] >= 0 and [x["pid"] for x in found["server_processes"]] == [proxy["server_pid"]], f"{found}")
     said = reap(t, "--idle", "0s", "--dry-run", status=1)
     check(f"the client {p.pid} has exited" in said and "would stop the proxy" in said, said)
     said = reap(t, "--idle", "0s")

@@ -285,6 +285,19 @@ def _(t):
     check(done.returncode == 1 and b"0 match" in done.stdout, lambda: repr(done))
 
 
+@case("--json prints the report once and nothing else, as --report - does, also beside a file")
+def _(t):
+    server, spec, file = t.tmp / "server.py", t.tmp / "spec", t.tmp / "r.json"
+    server.write_text(SERVER)
+    spec.write_text(json.dumps({"answers": changed(tools_call__read=text("four"))}))
+    for args in (["--report", "-"], ["--json"], ["--json", "--report", "-"], ["--json", "--report", file], ["--json", "-v"]):
+        done = t.run("verify", "--vault", t.vault, *args, cassette(t), "--", "python3", server, spec, t.tmp / "asked")
+        eq((done.returncode, done.stderr), (1, b""), f"{args}")
+        report = json.loads(done.stdout)
+        eq((report["format"], report["requests"], report["changed"]), ("mcp-interposer-verify", 8, 1), f"{args}")
+    eq([x["verdict"] for x in json.loads(file.read_text())["results"]], [x["verdict"] for x in report["results"]], "the file beside it")
+
+
 @case("the JUnit file has a case for each request, and correct counts")
 def _(t):
     live = Live(t, cassette(t), changed(tools_call__read=text("<&\"\u0007")), status=1)

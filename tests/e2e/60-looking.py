@@ -145,13 +145,15 @@ def _(t):
         for more, place in (((), vault), (("--vault", empty), empty)):
             r = t.run(*args, *more)
             eq((r.returncode, r.stdout, r.stderr.decode()), (status, b"", f"mcp-interposer: warn: {hint.replace(str(vault), str(place))}"), f"{args}")
-        if args[0] not in ("reap", "prune"):
+        if args[0] != "prune":  # which prints the sums
             r = t.run(*args, "--json")
             eq((r.returncode, r.stdout, r.stderr), (status, b"", b""), f"{args} --json")
         r = t.run(*args, env={"MCP_INTERPOSER_VAULT": str(t.tmp / "to-be-created")})
         eq(r.returncode, status, f"{args} with a vault of the environment; {r.stderr!r}")
     r = t.run("redact", "--scan", "--all")
     eq((r.returncode, r.stdout), (0, b"nothing found\n"), "redact")
+    r = t.run("redact", "--scan", "--all", "--json")
+    eq((r.returncode, r.stdout, r.stderr), (0, b"", b""), "redact --json")
     for args in (["show"], ["export"], ["check"]):
         eq(fails(t, 3, *args), hint, f"{args}")
     check("no session '7' in" in fails(t, 3, "show", "7"), "a session by its number")

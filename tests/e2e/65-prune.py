@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """prune: by hand, and by an idle proxy."""
 import contextlib
+import json
 import os
 import pty
 import select
@@ -164,6 +165,66 @@ def _(t):
     said = answer(t, None, 0, "prune", "--older-than", "60h", "--yes")
     check("[y/N]" not in said and "removed 1 session," in said, said)
     whole(t, (4, 5))
+
+
+def objects(t, status, *args):
+    r = t.run("prune", *args, "--json", "--vault", t.vault)
+    eq((r.returncode, r.stderr), (status, b""), f"prune {args}")
+    *sessions, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]
+    eq({x["type"] for x in sessions} - {"pruned"}, set(), "types")
+    return sessions, sums
+
+
+@case("prune --json lists what would be removed, and what was; it never asks")
+def _(t):
+    make(t, 6)
+    with lib.database(t.vault) as db:
+        rows = [tuple(x.decode() if isinstance(x, bytes) else x for x in r)
+                for r in db.execute("SELECT id, uid, name, started_at_us, ended_at_us FROM sessions ORDER BY id LIMIT 3")]
+    rule = ("--older-than", "84h")
+    for more in ((), ("--yes",)):
+        sessions, sums = objects(t, 1, *rule, "--dry-run", *more)
+        eq([x["id"] for x in sessions], [1, 2, 3], "sessions of --dry-run")
+        eq((sums["removed"], sums["sessions"], sums["messages"]), (False, 3, 1350), "sums of --dry-run")
+        eq({x["removed"] for x in sessions}, {False}, "removed")
+    whole(t, range(1, 7))
+    for dry, status in ((("--dry-run",), 1), ((), 2)):
+        said = answer(t, None, status, "prune", *rule, "--json", *dry)
+        check("[y/N]" not in said and ("add --dry-run, or --yes to remove" in said) == (not dry), said)
+    r = t.run("prune", *rule, "--json", "--vault", t.vault)
+    check(r.returncode == 2 and b"add --dry-run, or --yes to remove" in r.stderr and r.stdout == b"", f"in a pipe: {r}")
+    whole(t, range(1, 7))
+    sessions, sums = objects(t, 0, *rule, "--yes")
+    eq([tuple(x[k] for k in ("id", "uid", "name", "started_at_us", "ended_at_us")) for x in sessions], rows, "removed sessions")
+    eq({x["removed"] for x in sessions}, {True}, "removed")
+    eq({k: sums[k] for k in ("type", "removed", "sessions", "messages", "bodies", "escalations")},
+       dict(type="sums", removed=True, sessions=3, messages=1350, bodies=3, escalations=3), "sums")
+    check(sums["file_bytes"] >= 300000 and sums["logs"] >= 2 and "free_bytes" in sums, f"{sums}")
+    whole(t, (4, 5, 6))
+    for args, removed in ((("--dry-run",), False), (("--yes",), True)):
+        sessions, sums = objects(t, 0, *rule, *args)
+        eq((sessions, sums["removed"], sums["sessions"], sums["file_bytes"]), ([], removed, 0, 0), f"nothing left, {args}")
+
+
+@case("prune --json: if the removal fails, what is gone is listed")
+def _(t):
+    make(t, 4)
+    run(t, "search", "word2")
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("CREATE TRIGGER no BEFORE DELETE ON sessions WHEN old.id = 2 BEGIN SELECT RAISE(ABORT, 'not this one'); END")
+    r = t.run("prune", "--older-than", "1s", "--yes", "--json", "--vault", t.vault)
+    check(r.returncode == 3 and b"not this one" in r.stderr, f"{r}")
+    one, sums = [json.loads(x) for x in r.stdout.decode().splitlines()]
+    eq((one["id"], sums["type"], sums["sessions"]), (1, "sums", 1), "what is gone")
+
+
+@case("prune --json of a vault without sessions prints the sums alone")
+def _(t):
+    for args, removed in ((("--dry-run",), False), (("--yes",), True)):
+        r = t.run("prune", "--keep-last", "1", "--json", *args, env={"XDG_STATE_HOME": str(t.tmp / "none"), "MCP_INTERPOSER_VAULT": str(t.tmp / "none/v")})
+        eq((r.returncode, r.stderr), (0, b""), f"{args}")
+        sums = json.loads(r.stdout)
+        eq((sums["type"], sums["removed"], sums["sessions"]), ("sums", removed, 0), f"{args}")
 
 
 @case("prune never removes running sessions, and finishes an interrupted run")
