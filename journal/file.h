@@ -3,7 +3,7 @@
  * A journal holds messages as they were received, so it must never reach a disk: its directory is used only if it is
  * on tmpfs, belongs to the user, has mode 0700 and is not a symbolic link. By default this is
  * /dev/shm/mcp-interposer-UID, which is made if it is missing. A file is 0600 and has the uid of the session as its
- * name. If there is no such directory, or it has less room than JOURNAL_FILE_ROOM, a journal is a file without a name
+ * name. If the directory cannot be used, or has less room than JOURNAL_FILE_ROOM, a journal is a file without a name
  * (memfd_create(2)): then it is lost if both processes are killed.
  *
  * Locks     each side holds a lock on its own open file description (F_OFD_SETLK): byte 0 for the writer, byte 1 for

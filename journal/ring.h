@@ -15,8 +15,8 @@
  *           It keeps the memory of a burst until ring_return().
  * Limit     the writer keeps at most `limit` bytes unreleased, skipped ones included; a single record that is longer is
  *           accepted while the ring is empty, if it is not longer than ring_record_max().
- * Wake-ups  the ring only says who must be woken; how is the owner's matter. Each side sets its flag before it looks
- *           at the other's position for the last time, and moves its own position before it looks at the other's
+ * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag before it reads the
+ *           other's position for the last time, and moves its own position before it reads the other's
  *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.
  * Kills     a reader can be killed between any two instructions, and another one continues at `tail`.
  * Trust     the reader checks everything that it reads: the file of a dead session may be damaged. Whatever the shared

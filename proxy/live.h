@@ -6,7 +6,7 @@
  *   restart.c        the next process: what it gets, and what the last one leaves
  *   server.c         reports events to the state machine and carries out what is decided
  *   turn.c           a loop turn: whether it came in time; at its end, publish, then write
- *   pipes.c          the pipes are read before a deadline is believed
+ *   pipes.c          reads the pipes before a deadline counts
  *   stall.c          whether this process ran: pure
  *
  * Owns      see the fields. One struct proxy in a process.
@@ -102,8 +102,8 @@ void server_own_answer(void *owner, const struct rpc *m);
 
 /* ---- pipes.c ---- */
 
-/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline is believed: after a
- * pause of this process the timers are due before the pipes are read. */
+/* Reads and writes what the pipes have and accept now, a bounded amount. Called before a deadline counts: after a
+ * pause of this process, timers are due before the pipes have been read. */
 void pipes_use(struct proxy *p);
 /* Pauses the deadlines while the server is not read. True: it is read again. */
 bool pipes_watch_reading(struct proxy *p);

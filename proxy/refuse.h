@@ -1,8 +1,8 @@
 /* refuse.h - answers the client when no session can begin.
  *
- * Most clients show the answer to their first request to the user, but not our stderr: the first request is awaited for
- * PROXY_REFUSE_MS, and answered with the reason. Notifications and lines that are not messages are skipped. Nothing is
- * recorded. With a terminal as stdin nothing is awaited: its user has read stderr.
+ * Most clients show the answer to their first request to the user, but not our stderr: we wait PROXY_REFUSE_MS for the
+ * first request and answer it with the reason. Notifications and lines that are not messages are skipped. Nothing is
+ * recorded. If stdin is a terminal, we do not wait: its user has read stderr.
  *
  * Owns      nothing. SIGPIPE is ignored from then on.
  * Blocks    up to PROXY_REFUSE_MS. */

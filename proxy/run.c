@@ -217,7 +217,7 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
 {
     server_event(p, SERVER_EV_STARTED);
     if (isatty(in.fd)) /* a client uses pipes */
-        log_warn("waiting for JSON-RPC messages on the terminal, one a line: this command is meant "
+        log_warn("waiting for JSON-RPC messages on the terminal, one per line: this command is meant "
                  "for the configuration of an MCP client, see `mcp-interposer wrap --help`; Ctrl-D "
                  "ends it");
     server_process_connect(p, pipes);
@@ -327,7 +327,7 @@ int proxy_run(const struct proxy_config *cfg)
     ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {
-        log_error("cannot make an event loop: %s", strerror(errno));
+        log_error("cannot create an event loop: %s", strerror(errno));
         recorder_close(p.recorder);
         return PROXY_FAILED;
     }

@@ -66,7 +66,7 @@ void append_lose_waiting(struct recorder *r)
         log_warn("messages are not recorded: %s",
                  ring_behind(&r->ring) > 0 ? "the recorder process is behind, and the journal in "
                                              "memory is full"
-                                           : "there is no memory for the journal");
+                                           : "the system has no memory for the journal");
     if (!r->losing)
         r->full_at = ring_behind(&r->ring);
     r->losing = true;
@@ -120,7 +120,7 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
     if (!put(r, &e, form_size(&e)))
         return false;
     if (!r->body_lost)
-        log_warn("the body of a message was not recorded, there is no memory for the journal: "
+        log_warn("the body of a message was not recorded, the system has no memory for it: "
                  "bytes=%zu",
                  e.row.size);
     r->body_lost = true;

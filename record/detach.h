@@ -1,7 +1,7 @@
-/* detach.h - detaches a side process from the client.
+/* detach.h - detaches the recorder process and the notifier process from the client.
  *
  * The client's pipes must close when the proxy closes them, and a Ctrl-C or a signal to the client's process group
- * must not reach the side process.
+ * must not reach these processes.
  * Blocks    never. */
 #ifndef MI_RECORD_DETACH_H
 #define MI_RECORD_DETACH_H

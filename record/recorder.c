@@ -139,7 +139,7 @@ static int make_journal(struct recorder *r)
     }
     int e = errno;
     if (st == 0 && !r->file.has_name)
-        log_warn("if all processes are killed at once, messages that are not stored yet are lost: "
+        log_warn("messages that are not stored yet will be lost if all processes are killed at once: "
                  "%s; choose a directory on tmpfs with --journal-dir",
                  buf_str(&why));
     buf_close(&start);
@@ -388,7 +388,7 @@ static void report_rest(const struct recorder *r)
     if (behind == 0)
         return;
     if (r->worker.pid > 0)
-        log_warn("the session's last messages are not stored yet; the recorder process goes on: "
+        log_warn("the session's last messages are not stored yet; the recorder process continues: "
                  "bytes=%llu pid=%d",
                  behind, (int)r->worker.pid);
     else if (r->file.has_name)

@@ -1,4 +1,6 @@
-/* recorder.h - the proxy's side of recording: appends to the journal and looks after the recorder process.
+/* recorder.h - the proxy's side of recording: appends to the journal, and starts and watches the recorder process.
+ *
+ * `struct recorder` is this side; the process is always called the recorder process.
  *
  * Messages, events and metadata are appended to the journal in memory (journal/ring.h) during a loop turn.
  * recorder_publish() makes them visible to the recorder process at the end of the turn; only then may the turn's bytes
@@ -33,8 +35,8 @@
 #include <ev.h>
 
 #define RECORDER_JOURNAL_MAX ((size_t)64 << 20) /* unstored bytes of a session */
-#define RECORDER_LAG_MAX ((size_t)24 << 20) /* the same, and incomplete lines, if these are long */
-#define RECORDER_LAG_US 1000000
+#define RECORDER_LAG_MAX ((size_t)24 << 20) /* unstored bytes and incomplete long lines together */
+#define RECORDER_LAG_US 1000000             /* longest time that a long line waits */
 #define RECORDER_LONG ((size_t)1 << 20) /* bytes of a long line */
 #define RECORDER_PAUSE_US 10000000
 #define RECORDER_OPEN_US 10000000
@@ -71,8 +73,9 @@ struct recorder_calls {
 struct recorder;
 
 /* Makes the journal, and starts the notifier; call it before anything is open that the notifier must not inherit. Under
- * stop_on_error it also starts the recorder process: MI_ESTORE if the vault cannot be opened or no journal can be made; the reason was logged. Otherwise
- * the session goes on without a record, which is logged. 0, MI_ENOMEM, MI_EIO or MI_ESTORE. Strings are copied. */
+ * stop_on_error it also starts the recorder process: MI_ESTORE if the vault cannot be opened or no journal can be made;
+ * the reason was logged. Otherwise the session continues without a record, which is logged. 0, MI_ENOMEM, MI_EIO or
+ * MI_ESTORE. Strings are copied. */
 MI_MUST int recorder_open(struct recorder **ret, const struct recorder_config *cfg);
 /* The loop starts the recorder process soon after, if it is not running. */
 void recorder_watch(struct recorder *r, struct ev_loop *loop, const struct recorder_calls *calls,
@@ -95,9 +98,9 @@ void recorder_escalate(struct recorder *r, const struct escalation *e);
 
 /* The end of a loop turn. */
 enum recorder_result recorder_publish(struct recorder *r);
-/* The rest of a long line must not be read yet: what is not stored and the `incomplete` bytes of lines would take more
- * than RECORDER_LAG_MAX of memory. At most for RECORDER_LAG_US, and not while the recorder cannot store. `changed` is
- * called when it is time to ask again. Call it after recorder_publish(). */
+/* Whether the rest of a long line must not be read yet, because the unstored bytes and the `incomplete` bytes of lines
+ * are more than RECORDER_LAG_MAX. True for at most RECORDER_LAG_US, and never while the recorder process cannot store.
+ * `changed` is called when it is time to ask again. Call it after recorder_publish(). */
 bool recorder_lags(struct recorder *r, size_t incomplete);
 /* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
  * turn's bytes may still be sent. */

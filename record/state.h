@@ -44,7 +44,7 @@ struct recorder {
     struct ev_loop *loop; /* NULL: not watched */
     struct recorder_calls calls;
     void *data;
-    ev_timer pause_timer; /* active while the traffic is held, or a long line waits: the end of it */
+    ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
     int64_t lags_since_us; /* since when a long line waits; 0: none */
     ev_timer rest_timer;  /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;    /* end of the last entry when rest_timer was started */

@@ -175,7 +175,7 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
         doctor_fine(d, "configuration", "%s is valid", path);
     else
         doctor_fine(d, "configuration",
-                    "there is no configuration file: all options have their "
+                    "no configuration file: all options have their "
                     "defaults");
     free(path);
 }

@@ -86,7 +86,7 @@ static void check_writing(struct doctor *d)
         doctor_fine(d, "writing", "%s can be written", d->vault);
     } else {
         if (e == EROFS)
-            buf_adds(&remedy, "mount it writable, or name another vault with --vault");
+            buf_adds(&remedy, "mount it writable, or choose another vault with --vault");
         else if (e == ENOSPC || e == EDQUOT)
             buf_adds(&remedy, "free some space, or: mcp-interposer prune --older-than 30d");
         else

@@ -137,7 +137,7 @@ static int run(const struct settings *s)
     if (format_of(s) == NULL)
         return settings_usage(
             s,
-            "--output: the suffix of '%s' is not one of a format; name the format with "
+            "--output: the suffix of '%s' does not select a format; choose one with "
             "--format",
             settings_text(s, "output"));
     struct filter f;

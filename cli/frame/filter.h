@@ -53,6 +53,7 @@ MI_MUST int filter_find_session(struct filter *f, const struct settings *s, stru
  * after a message on stderr, the status to exit with. */
 MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct query *q,
                         const char *ref, struct query_session *ret);
+/* Whether a session in a list matches: its start is compared with --since and --until. */
 bool filter_takes(const struct filter *f, const struct query_session *s);
 /* Whether the session may have messages within --since and --until: it may have lasted long after its start. */
 bool filter_may_hold(const struct filter *f, const struct query_session *s);

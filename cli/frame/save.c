@@ -85,7 +85,7 @@ int save_close(struct save *s, bool keep)
     if (s->beside != NULL && (!keep || s->error != 0))
         (void)unlink(s->beside);
     if (s->error != 0)
-        log_error("cannot write %s: %s; use another file", s->path != NULL ? s->path : "the file",
+        log_error("cannot write %s: %s; choose another file", s->path != NULL ? s->path : "the file",
                   strerror(s->error));
     int status = s->error != 0 ? EXIT_TROUBLE : EXIT_FINE;
     free(s->path);

@@ -45,7 +45,7 @@ MI_MUST int session_look(struct query *q, const struct query_session *s, bool wa
                          struct session_view *ret);
 void session_close(struct session_view *v);
 
-/* Was it added by `import`, not recorded? */
+/* Whether it was added by `import`, not recorded. */
 static inline bool session_is_imported(const struct query_session *s)
 {
     return s->pid == 0;

@@ -1,16 +1,16 @@
 /* bypass.h - MCP_INTERPOSER=off: `proxy` becomes the server.
  *
- * The way out for a user in trouble: the server's command is executed in this process, with its arguments, stdin,
- * stdout and stderr. No other process is started, nothing is recorded, and neither the vault nor the configuration file
- * is opened. Of the options only --path has an effect.
+ * For users who have a problem with the interposer: the server's command is executed in this process, with its
+ * arguments, stdin, stdout and stderr. No other process is started, nothing is recorded, and neither the vault nor the
+ * configuration file is opened. Of the options only --path has an effect.
  *
- * Rules     the value is `off` or `0`; any other value means nothing.
+ * Rules     the value is `off` or `0`; other values are ignored.
  * Blocks    never. */
 #ifndef MI_CLI_PROXY_BYPASS_H
 #define MI_CLI_PROXY_BYPASS_H
 
-/* argv is that of the command: argv[0] is its name. Does not return if the server is started. 0: the variable does not
- * say so, or --help is given; else the exit status, after a message on stderr and to the client. */
+/* argv is that of the command: argv[0] is its name. Does not return if the server is started. 0: the variable is not
+ * set to such a value, or --help is given; else the exit status, after a message on stderr and to the client. */
 int bypass(int argc, char **argv);
 
 #endif

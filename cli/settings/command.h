@@ -51,7 +51,7 @@ struct command {
     int (*run)(const struct settings *s); /* the exit status */
     /* Runs with an invalid configuration file, of which `error` says what is wrong. NULL: that is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
-    /* Tells the client that waits for this command about a usage error; stderr has it. NULL: nobody waits. */
+    /* Reports a usage error, which is on stderr already, to the client of this command. NULL: it has no client. */
     void (*refuse)(const char *error);
 };
 

@@ -168,7 +168,7 @@ char *settings_vault(const struct settings *s)
     char *path = path_vault(opt_get(&s->set, "vault"));
     if (path == NULL)
         log_error("%s", errno == ENOENT
-                            ? "cannot locate the vault: there is no home directory; use --vault DIR"
+                            ? "cannot locate the vault: the home directory is unknown; use --vault DIR"
                             : "out of memory");
     return path;
 }
@@ -189,7 +189,7 @@ int settings_journal_dir(const struct settings *s, char **ret)
         return EXIT_FINE;
     char *path = path_given(given);
     if (path == NULL) {
-        log_error("%s", errno == ENOENT ? "cannot resolve --journal-dir: there is no home directory"
+        log_error("%s", errno == ENOENT ? "cannot resolve --journal-dir: the home directory is unknown"
                                         : "out of memory");
         return EXIT_TROUBLE;
     }

@@ -50,8 +50,8 @@ static const char about[] =
     "asks; --json never asks, and requires --dry-run or --yes.\n"
     "The database file shrinks only while no proxy runs; otherwise its free\n"
     "space is used for new messages.\n"
-    "Exit status: 0; 1 with --dry-run if there is something to remove, and if the\n"
-    "answer was not yes.\n";
+    "Exit status: 0 success; 1 if something would be removed with --dry-run, or if\n"
+    "the answer was not yes.\n";
 /* clang-format on */
 
 static void print_size(struct out *o, int64_t bytes)

@@ -42,7 +42,7 @@ static const char about[] =
     "Processes are identified by id and start time, never by name; those of other\n"
     "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
     "second later.\n"
-    "Exit status: 0 nothing is left; 1 with --dry-run if there is something to end;\n"
+    "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */
 

@@ -3,7 +3,7 @@
  * Files     WHERE/NAME with mode 0600. NAME is the absolute path of the file, links resolved, with %2F for each slash (and
  *           %XX for %, control characters and bytes over 126): two files never share a backup. WHERE is private and not
  *           in a vault: configuration files contain secrets, vaults do not. It is made if it is missing.
- *           Older versions kept a backup beside the file, as FILE.mcp-interposer.bak: it counts and is dropped, too.
+ *           Older versions kept a backup beside the file, as FILE.mcp-interposer.bak: it is recognized and removed, too.
  * Errors    in `error`: one sentence.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_BACKUP_H

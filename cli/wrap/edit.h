@@ -2,7 +2,7 @@
  *
  * Wrapped   `"command": "npx", "args": ["-y", "x"]` becomes
  *           `"command": "/usr/bin/mcp-interposer", "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`.
- *           The server's own strings are not rewritten, so that removing ours restores the original bytes. A server
+ *           The server's own strings do not change, so that removing ours restores the original bytes. A server
  *           without `args` is wrapped without `--`, so that unwrapping removes `args` again. A server with a URL:
  *           remote.h.
  * Errors    edits.text.failed: out of memory. false: no room for more edits.

@@ -2,7 +2,7 @@
  *
  * Changes   out[ROW_S2C], own_bytes, scratch, spare; closes the requests that it answers.
  * Errors    out of memory for an error: it is written into memory that was set aside. When that is full, the connection
- *           to its receiver is closed, so that it does not wait for ever. */
+ *           to its receiver is closed, so that it does not wait forever. */
 #ifndef MI_PROXY_SESSION_ANSWER_H
 #define MI_PROXY_SESSION_ANSWER_H
 

@@ -1,6 +1,6 @@
 /* arguments.h - checks arguments and results of tools/call against the schemas of the newest complete tools/list.
  *
- * Without a list nothing is checked; a tool that is missing in a complete list is unknown.
+ * Nothing is checked before a complete list is known; a tool that is missing in it is unknown.
  *
  * Changes   tools. */
 #ifndef MI_PROXY_SESSION_ARGUMENTS_H

@@ -28,8 +28,8 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
 void traffic_last_line(struct traffic *t, enum row_direction dir, struct line *line);
 /* A line has long been incomplete: n bytes of it have arrived. When it is complete, it gets a finding. */
 void traffic_unfinished(struct traffic *t, enum row_direction dir, size_t n);
-/* True while the client sends messages that we answer ourselves and does not read the answers: reading from it must
- * stop, as the server's outbox does not hold it up. */
+/* True while the client sends messages that we answer ourselves and does not read the answers: it must not be read,
+ * because the server's outbox, which is not full, does not stop it. */
 bool traffic_must_wait(struct traffic *t);
 
 #endif

@@ -70,7 +70,7 @@ static int add_unrecordable(struct store *s, uint32_t kind, struct slice bytes, 
         e.row.body = (struct slice){0};
         st = writer_add(s->w, s->session_id, s->uid, &e.row);
     }
-    log_warn("an entry of the journal stopped the recorder process, and is stored without its "
+    log_warn("an entry of the journal killed the recorder process, and is stored without its "
              "content: seq=%llu kills=%u",
              (unsigned long long)seq, kills);
     struct json_out j = begin_detail(s);

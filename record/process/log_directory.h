@@ -1,8 +1,8 @@
 /* log_directory.h - the log directory: one JSON line for each finished invocation, a file for each UTC day.
  *
  * VAULT/Logs/MCP_Actions/YYYY-MM-DD.jsonl, O_APPEND. The lines of a transaction are written after it, in
- * one call, whole lines only; docs/vault.md describes their fields. The database is the record; the log is
- * a convenience. If it cannot be written, lines are dropped and one warning is logged.
+ * one call, whole lines only; docs/vault.md describes their fields. If the directory cannot be written, lines are
+ * dropped and one warning is logged: everything in them is also in the database.
  *
  * Texts from messages are sanitized here, as in the database.
  *
@@ -36,8 +36,8 @@ void log_directory_close(struct log_directory *a);
 void log_directory_add(struct log_directory *a, const struct invocation *x);
 /* Forgets the buffered lines. */
 void log_directory_drop(struct log_directory *a);
-/* Removes the buffered lines that are in the files already, written by a process that was killed before it could say
- * so. Reads the files from the day of the first line until today. */
+/* Removes the buffered lines that are in the files already, written by a process that was killed before it released
+ * them. Reads the files from the day of the first line until today. */
 void log_directory_resume(struct log_directory *a, int vault_fd);
 /* Writes the buffered lines. vault_fd: the vault's directory; -1: the vault is not open. */
 void log_directory_flush(struct log_directory *a, int vault_fd);

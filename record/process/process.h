@@ -1,4 +1,4 @@
-/* process.h - the recorder process: stores what its proxy appends to the journal, and looks after the vault.
+/* process.h - the recorder process: stores what its proxy appends to the journal, and maintains the vault.
  *
  * It sleeps until the proxy wakes it; only retention, a checkpoint after a burst, and one look at dead sessions shortly
  * after the start are timed (upkeep.h). After waking up it waits PROCESS_GATHER_US, so that more than one message is

@@ -48,7 +48,8 @@ MI_MUST int store_open(struct store **ret, const struct session_start *start,
                        const struct store_calls *calls, void *ctx);
 void store_close(struct store *s); /* NULL is fine */
 
-/* Call once for each journal that was opened: finishes what a killed reader did not, and finds out what killed it. */
+/* Call once for each journal that was opened: completes the work of a killed reader, and determines which entry killed
+ * it. */
 void store_take_over(struct store *s, struct ring *r);
 /* Opens the vault and adds the session, if that has not been done. Sets shared->trouble. */
 MI_MUST enum store_result store_ready(struct store *s, struct ring *r);

@@ -10,7 +10,7 @@
  *                page cache.
  *
  * Owns      a run of prune.
- * Errors    not reported: `doctor` finds the cause, and the next run tries again.
+ * Errors    not reported: `doctor` reports the cause, and the next run tries again.
  * Blocks    on the disk, and on locks as these modules say. */
 #ifndef MI_RECORD_PROCESS_UPKEEP_H
 #define MI_RECORD_PROCESS_UPKEEP_H

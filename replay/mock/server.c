@@ -378,7 +378,7 @@ static int open_report(const char *path, int *ret)
     *ret = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
     if (*ret >= 0)
         return 0;
-    log_error("cannot write %s: %s; name another file", path, strerror(errno));
+    log_error("cannot write %s: %s; choose another file", path, strerror(errno));
     return MI_EIO;
 }
 

@@ -29,7 +29,7 @@ struct playback {
     int64_t owed_until_us; /* how long its answer waits for the client to answer; 0: it does not */
     bool after_note;       /* the message sent last was a notification */
     bool again;            /* a repetition: unsolicited messages are not sent again */
-    bool patient;          /* METHOD_PATIENT: may stay pending for ever */
+    bool patient;          /* METHOD_PATIENT: may stay pending forever */
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;             /* a list without a next step so far */
     bool stream;           /* of a subscription */

@@ -155,7 +155,7 @@ def _(t):
     refused(t, file, "the end line says")
     file.write_bytes(b"\x89PNG\r\n")
     refused(t, file, "bad.jsonl:1: this is not the first line of a cassette")
-    refused(t, t.tmp / "not-there", "No such file", "name another file")
+    refused(t, t.tmp / "not-there", "No such file", "choose another file")
     refused(t, t.tmp, "it is not a regular file")
 
 

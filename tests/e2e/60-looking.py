@@ -129,7 +129,7 @@ def _(t):
     nowhere = t.tmp / "nowhere"
     for args in (["sessions"], ["show"], ["sessions", "--json"], ["ps"], ["tail"], ["tail", "-f"], ["tools"], ["prune", "--older-than", "30d"]):
         text = fails(t, 3, *args, "--vault", nowhere)
-        eq(text, f"nothing has been recorded in {nowhere}; name another vault with --vault\n", "what is said")
+        eq(text, f"nothing has been recorded in {nowhere}; choose another vault with --vault\n", "what is said")
     check(not nowhere.exists() and not list(t.home.iterdir()), "something was created")
 
 

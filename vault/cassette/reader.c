@@ -26,7 +26,7 @@ int cassette_fail_io(struct cassette_reader *r, const char *why)
     buf_clear(r->error);
     buf_adds(r->error, "cannot read ");
     text_visible(r->error, slice_of(r->name));
-    buf_printf(r->error, ": %s; name another file", why);
+    buf_printf(r->error, ": %s; choose another file", why);
     return MI_EIO;
 }
 

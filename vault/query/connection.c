@@ -103,7 +103,7 @@ static int open_db(struct query *q)
     if (version > SCHEMA_VERSION) {
         buf_printf(&q->error,
                    "%s/" VAULT_DB " was created by a newer mcp-interposer; use that version, or "
-                   "name another vault with --vault",
+                   "choose another vault with --vault",
                    q->path);
         return MI_ESTORE;
     }
@@ -121,7 +121,7 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
     if (q->path == NULL) {
         st = errno == ENOENT ? MI_ENOENT : errno == ENOMEM ? MI_ENOMEM : MI_EIO;
         if (st == MI_EIO)
-            buf_printf(&q->error, "cannot open vault %s: %s; name another with --vault", vault,
+            buf_printf(&q->error, "cannot open vault %s: %s; choose another with --vault", vault,
                        strerror(errno));
     }
     if (st == 0)
@@ -132,7 +132,7 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
     }
     buf_clear(error);
     if (st == MI_ENOENT)
-        buf_printf(error, "nothing has been recorded in %s; name another vault with --vault",
+        buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
                    vault);
     else
         buf_adds(error, st == MI_ENOMEM ? "out of memory" : buf_str(&q->error));

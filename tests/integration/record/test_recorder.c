@@ -322,7 +322,7 @@ static void test_recorder_close_leaves_the_rest_to_a_stopped_process(void **stat
     assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
     f->r->end_us = 20000;
     close_it(f);
-    assert_true(said_holds("the recorder process goes on"));
+    assert_true(said_holds("the recorder process continues"));
     assert_int_equal(kill(pid, SIGCONT), 0);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -144,8 +144,8 @@ static void test_query_open_reports_why_a_vault_cannot_be_read(void **state)
     snprintf(path, sizeof path, "%s/" VAULT_DB, v->temp.vault);
     snprintf(other, sizeof other, "%s/other", v->temp.vault);
     open_fails("/nonexistent/vault", MI_ENOENT,
-               "nothing has been recorded in /nonexistent/vault; name");
-    open_fails(path, MI_EIO, "Not a directory; name another with --vault");
+               "nothing has been recorded in /nonexistent/vault; choose");
+    open_fails(path, MI_EIO, "Not a directory; choose another with --vault");
     sql_run(v->db, "PRAGMA user_version = 99");
     open_fails(v->temp.vault, MI_ESTORE, "created by a newer mcp-interposer");
     sql_run(v->db, "PRAGMA user_version = 0"); /* the tables do not exist yet */

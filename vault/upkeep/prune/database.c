@@ -41,7 +41,7 @@ int prune_connect(struct prune *p, struct buf *error)
     char path[PATH_MAX];
     int64_t version;
     if (!connect_path(p->dir.path, path)) {
-        buf_printf(error, "nothing has been recorded in %s; name another vault with --vault",
+        buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
                    p->dir.path);
         return MI_ENOENT;
     }
