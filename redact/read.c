@@ -137,3 +137,25 @@ bool read_member(struct read_members *m, struct slice *ret_key, struct slice *re
     *ret_value = (struct slice){p, (size_t)(m->p - p)};
     return true;
 }
+
+struct slice read_trim(struct slice s, bool escaped)
+{
+    while (s.n > 0) {
+        if (read_is_space(s.p[0]))
+            s = (struct slice){s.p + 1, s.n - 1};
+        else if (escaped && s.n > 1 && s.p[0] == '\\' && strchr("nrt", s.p[1]) != NULL)
+            s = (struct slice){s.p + 2, s.n - 2};
+        else
+            break;
+    }
+    while (s.n > 0) {
+        if (read_is_space(s.p[s.n - 1]))
+            s.n--;
+        else if (escaped && s.n > 1 && s.p[s.n - 2] == '\\' &&
+                 (s.p[s.n - 1] == 'n' || s.p[s.n - 1] == 'r' || s.p[s.n - 1] == 't'))
+            s.n -= 2;
+        else
+            break;
+    }
+    return s;
+}

@@ -9,159 +9,21 @@
 
 #include <stdlib.h>
 
-#define JSON_TRIES 16      /* invalid `{` in a text after which no more JSON is searched */
-#define WORD_MAX 64        /* bytes of a name in text */
-#define KEY_LOOK 256       /* bytes of a string in which NAME= is searched, as in walk.c */
-#define LOOK_AHEAD 1024    /* bytes after a string that are searched with it */
-#define TRUNCATED_LOOK 512 /* bytes of truncated content that need no other round */
+#define JSON_TRIES 16        /* invalid `{` in a text after which no more JSON is searched */
+#define LOOK_AHEAD 1024      /* bytes after a string that are searched with it */
+#define TRUNCATED_LOOK 512   /* bytes of truncated content that need no other round */
 #define TRUNCATED_NAMES 4096 /* bytes of truncated content in which names of secrets matter */
 /* Only the head of longer content is usually searched. */
 #define CONTENT_LONG ((size_t)64 << 10)
 #define CONTENT_SEARCHED ((size_t)16 << 10) /* bytes of that head */
 
-/* ---- strings that need no search ------------------------------------------------------------ */
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-/* Trims white space at both ends; `escaped`: also escaped white space. */
-static struct slice trim(struct slice s, bool escaped)
-{
-    while (s.n > 0) {
-        if (is_space(s.p[0]))
-            s = (struct slice){s.p + 1, s.n - 1};
-        else if (escaped && s.n > 1 && s.p[0] == '\\' && strchr("nrt", s.p[1]) != NULL)
-            s = (struct slice){s.p + 2, s.n - 2};
-        else
-            break;
-    }
-    while (s.n > 0) {
-        if (is_space(s.p[s.n - 1]))
-            s.n--;
-        else if (escaped && s.n > 1 && s.p[s.n - 2] == '\\' &&
-                 (s.p[s.n - 1] == 'n' || s.p[s.n - 1] == 'r' || s.p[s.n - 1] == 't'))
-            s.n -= 2;
-        else
-            break;
-    }
-    return s;
-}
-
-static bool looks_json(struct slice s, bool escaped)
-{
-    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !is_space(s.p[0]) && s.p[0] != '\\'))
-        return false;
-    s = trim(s, escaped);
-    return s.n > 1 &&
-           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
-}
-
-/* Does an object with a member begin here? `escaped`: in a string of JSON, where its quotes are escaped. */
-static bool begins_object(const char *p, const char *end, bool escaped)
-{
-    if (p == end || *p++ != '{')
-        return false;
-    while (p < end && (is_space(*p) || (escaped && end - p > 1 && *p == '\\' &&
-                                        (p[1] == 'n' || p[1] == 'r' || p[1] == 't'))))
-        p += is_space(*p) ? 1 : 2;
-    if (escaped)
-        return end - p > 1 && p[0] == '\\' && p[1] == '"';
-    return p < end && *p == '"';
-}
-
-/* The next such object; NULL: none. */
-static const char *next_object(const char *p, const char *end, bool escaped)
-{
-    while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
-        if (begins_object(p, end, escaped))
-            return p;
-        p++;
-    }
-    return NULL;
-}
-
-bool redact_maybe_json(const struct redact *r, struct slice raw)
-{
-    const char *end = raw.p + raw.n;
-    return (looks_json(raw, true) || next_object(raw.p, end, true) != NULL) &&
-           redact_maybe_key(r, raw);
-}
+/* ---- values whose key is the name of a secret ------------------------------------------------- */
 
 static bool in_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.' || c == '%';
 }
-
-static bool is_letter(char c)
-{
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
-/* The end of the last word before `end`, in which separators, escaped white space, and the backslashes of a quote are
- * skipped; `digits`: digits as well. */
-static const char *word_end(const char *from, const char *end, bool digits)
-{
-    for (; end > from; end--) {
-        char c = end[-1];
-        bool space = end - from > 1 && end[-2] == '\\' && (c == 'n' || c == 'r' || c == 't');
-        if (space)
-            end--;
-        else if (is_letter(c) || (unsigned char)c >= 0x80 || (!digits && c >= '0' && c <= '9'))
-            break;
-    }
-    return end;
-}
-
-/* Does the name of a secret end here? Its last WORD_MAX bytes are enough. */
-static bool ends_name(const struct redact *r, const char *from, const char *end)
-{
-    end = word_end(from, end, false);
-    if (end - from > WORD_MAX)
-        from = end - WORD_MAX;
-    return key_maybe(&r->keys, from, end) && word_end(from, end, true) > from &&
-           key_find(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
-}
-
-/* The text between two quotes: a string, or what is between two strings. Is it the name of a secret, NAME=VALUE, a
- * header, or the key of base64? */
-static bool may_matter(const struct redact *r, const char *p, const char *end)
-{
-    if (p == end)
-        return false;
-    const char *head = p + size_min((size_t)(end - p), KEY_LOOK), *behind = end;
-    const char *is = memchr(p, '=', (size_t)(head - p)),
-               *colon = memchr(p, ':', (size_t)(head - p));
-    while (behind > p && behind[-1] == '\\')
-        behind--;
-    return ends_name(r, p, end) || (is != NULL && ends_name(r, p, is)) ||
-           (colon != NULL && ends_name(r, p, colon)) ||
-           place_role((struct slice){p, (size_t)(behind - p)}) == ROLE_BLOB;
-}
-
-/* True if a string in it may matter to the walk, or an escape may hide one. Otherwise a walk over the JSON finds no more
- * than the search for shapes. */
-bool redact_maybe_key(const struct redact *r, struct slice s)
-{
-    const char *p = s.p, *end = s.p + s.n;
-    if (s.n == 0)
-        return false;
-    if (r->thorough)
-        return true;
-    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
-        if (++p < end && (*p == 'u' || *p == '/'))
-            return true;
-    }
-    const char *from = s.p;
-    for (p = s.p; (p = memchr(p, '"', (size_t)(end - p))) != NULL; from = ++p)
-        if (may_matter(r, from, p))
-            return true;
-    return false;
-}
-
-/* ---- values whose key is the name of a secret ------------------------------------------------- */
 
 static bool is_hex(char c)
 {
@@ -172,7 +34,7 @@ static bool is_path(struct slice s)
 {
     if (s.n > 0 && (s.p[0] == '/' || s.p[0] == '~' || s.p[0] == '.' || s.p[0] == '\\'))
         return true;
-    return s.n > 2 && is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
+    return s.n > 2 && read_is_letter(s.p[0]) && s.p[1] == ':' && (s.p[2] == '\\' || s.p[2] == '/');
 }
 
 /* Is it a word that is not a secret, such as the name of a scheme or grant type? */
@@ -199,11 +61,11 @@ static bool is_reference(const struct redact *r, struct slice s)
         if (s.n <= a + b || !slice_begins(s, forms[i].open) ||
             memcmp(s.p + s.n - b, forms[i].close, b) != 0)
             continue;
-        struct slice name = trim((struct slice){s.p + a, s.n - a - b}, false);
+        struct slice name = read_trim((struct slice){s.p + a, s.n - a - b}, false);
         for (size_t k = 0; k < name.n; k++)
             if (!in_word(name.p[k]) && name.p[k] != ':' && name.p[k] != ' ')
                 return false;
-        return name.n <= WORD_MAX && key_find(&r->keys, name) != NULL;
+        return name.n <= REDACT_NAME_MAX && key_find(&r->keys, name) != NULL;
     }
     return false;
 }
@@ -222,7 +84,7 @@ static struct slice without_scheme(struct slice s)
 
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw)
 {
-    struct slice s = trim(raw, true);
+    struct slice s = read_trim(raw, true);
     if (s.n == 0 || edit_mark_len(raw) == raw.n)
         return false;
     if ((rule->flags & KEY_NO_PATH && is_path(s)) ||
@@ -271,7 +133,7 @@ static void redact_shapes(struct redact *r, struct slice text)
 
 static bool begins_json(struct slice text)
 {
-    text = trim(text, false);
+    text = read_trim(text, false);
     return text.n > 0 && (text.p[0] == '{' || text.p[0] == '[');
 }
 
@@ -280,7 +142,8 @@ static bool find_json(struct redact *r, struct slice text, int level)
 {
     const char *p = text.p, *end = text.p + text.n;
     bool found = false;
-    for (int tries = 0; tries < JSON_TRIES && (p = next_object(p, end, false)) != NULL; p++) {
+    for (int tries = 0; tries < JSON_TRIES && (p = redact_next_object(p, end, false)) != NULL;
+         p++) {
         struct json_scan scan;
         size_t first = r->edit_n;
         int st = json_scan((struct slice){p, (size_t)(end - p)}, NULL, NULL, &scan);
@@ -301,7 +164,7 @@ void redact_plain(struct redact *r, struct slice text, int level)
     struct json_scan scan;
     size_t first = r->edit_n;
     bool deep = level < REDACT_LEVELS;
-    if (deep && looks_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
+    if (deep && redact_looks_json(text, false) && json_scan(text, NULL, NULL, &scan) == 0) {
         redact_json(r, text, level, ZONE_ANY, 0, 0);
         return;
     }

@@ -190,7 +190,7 @@ static const struct key_rule *option_rule(const struct redact *r, struct slice r
 static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
 {
     char mark = f->zone == ZONE_HEADERS ? ':' : '=';
-    const char *at = memchr(raw.p, mark, size_min(raw.n, KEY_TEXT_MAX));
+    const char *at = memchr(raw.p, mark, size_min(raw.n, REDACT_NAME_LOOK));
     if (at == NULL)
         return false;
     struct slice name = {raw.p, (size_t)(at - raw.p)};

@@ -15,7 +15,9 @@
 #include "redact/shape/find.h"
 #include "wire/json/pointer.h"
 
-#define REDACT_LEVELS 8 /* most levels of JSON nested in strings */
+#define REDACT_LEVELS 8      /* most levels of JSON nested in strings */
+#define REDACT_NAME_MAX 64   /* bytes of the name of a secret in text */
+#define REDACT_NAME_LOOK 256 /* bytes of a string in which the end of NAME= is searched */
 
 /* [from, to) of a text becomes texts[text, text + text_n). */
 struct edit {
@@ -94,6 +96,17 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
 /* true: redact_json() collects no edits for this text of level 0, of ZONE_TOP or ZONE_ANY, without flags. */
 bool redact_nothing(struct redact *r, struct slice json);
 
+/* ---- quick tests of strings (redact/maybe.c); `escaped`: the text is in a string of JSON ---- */
+
+/* false: no key in this JSON, or JSON-like text, is the name of a secret. */
+bool redact_maybe_key(const struct redact *r, struct slice s);
+/* false: the string (raw, with escapes) contains no JSON in which a key is the name of a secret. */
+bool redact_maybe_json(const struct redact *r, struct slice raw);
+/* Does it begin and end like an object or array? */
+bool redact_looks_json(struct slice s, bool escaped);
+/* The first object in the text that has a member; NULL: none. */
+const char *redact_next_object(const char *p, const char *end, bool escaped);
+
 /* ---- strings (redact/string.c) ---- */
 
 enum string_kind {
@@ -107,10 +120,6 @@ void redact_string(struct redact *r, struct slice raw, size_t base, bool odd, in
                    enum string_kind kind);
 /* Collects the edits for unescaped text: as JSON if it is JSON, otherwise by shape and in JSON inside it. */
 void redact_plain(struct redact *r, struct slice text, int level);
-/* Quick test. false: no key in this JSON, or JSON-like text, is the name of a secret. */
-bool redact_maybe_key(const struct redact *r, struct slice s);
-/* Quick test. false: the string (raw, with escapes) contains no JSON in which a key is the name of a secret. */
-bool redact_maybe_json(const struct redact *r, struct slice raw);
 /* Does it contain only valid JSON escapes? */
 bool redact_escapes_valid(struct slice raw);
 /* Quick test for [from, to) of the text of level 0. true: no built-in shape is in it. Ranges must be passed from left

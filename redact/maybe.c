@@ -1,0 +1,108 @@
+/* maybe.c - quick tests: whether a string needs the search, because it contains JSON in which a name matters. */
+#include "redact/place.h"
+#include "redact/read.h"
+#include "redact/walk.h"
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+bool redact_looks_json(struct slice s, bool escaped)
+{
+    if (s.n < 2 || (s.p[0] != '{' && s.p[0] != '[' && !read_is_space(s.p[0]) && s.p[0] != '\\'))
+        return false;
+    s = read_trim(s, escaped);
+    return s.n > 1 &&
+           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
+}
+
+/* Does an object with a member begin here? `escaped`: in a string of JSON, where its quotes are escaped. */
+static bool begins_object(const char *p, const char *end, bool escaped)
+{
+    if (p == end || *p++ != '{')
+        return false;
+    while (p < end && (read_is_space(*p) || (escaped && end - p > 1 && *p == '\\' &&
+                                             (p[1] == 'n' || p[1] == 'r' || p[1] == 't'))))
+        p += read_is_space(*p) ? 1 : 2;
+    if (escaped)
+        return end - p > 1 && p[0] == '\\' && p[1] == '"';
+    return p < end && *p == '"';
+}
+
+const char *redact_next_object(const char *p, const char *end, bool escaped)
+{
+    while (p < end && (p = memchr(p, '{', (size_t)(end - p))) != NULL) {
+        if (begins_object(p, end, escaped))
+            return p;
+        p++;
+    }
+    return NULL;
+}
+
+bool redact_maybe_json(const struct redact *r, struct slice raw)
+{
+    const char *end = raw.p + raw.n;
+    return (redact_looks_json(raw, true) || redact_next_object(raw.p, end, true) != NULL) &&
+           redact_maybe_key(r, raw);
+}
+
+/* ---- names of secrets ----------------------------------------------------------------------- */
+
+/* The end of the last word before `end`, in which separators, escaped white space, and the backslashes of a quote are
+ * skipped; `digits`: digits as well. */
+static const char *word_end(const char *from, const char *end, bool digits)
+{
+    for (; end > from; end--) {
+        char c = end[-1];
+        bool space = end - from > 1 && end[-2] == '\\' && (c == 'n' || c == 'r' || c == 't');
+        if (space)
+            end--;
+        else if (read_is_letter(c) || (unsigned char)c >= 0x80 || (!digits && c >= '0' && c <= '9'))
+            break;
+    }
+    return end;
+}
+
+/* Does the name of a secret end here? Its last REDACT_NAME_MAX bytes are enough. */
+static bool ends_name(const struct redact *r, const char *from, const char *end)
+{
+    end = word_end(from, end, false);
+    if (end - from > REDACT_NAME_MAX)
+        from = end - REDACT_NAME_MAX;
+    return key_maybe(&r->keys, from, end) && word_end(from, end, true) > from &&
+           key_find(&r->keys, (struct slice){from, (size_t)(end - from)}) != NULL;
+}
+
+/* The text between two quotes: a string, or what is between two strings. Is it the name of a secret, NAME=VALUE, a
+ * header, or the key of base64? */
+static bool may_matter(const struct redact *r, const char *p, const char *end)
+{
+    if (p == end)
+        return false;
+    const char *head = p + size_min((size_t)(end - p), REDACT_NAME_LOOK), *behind = end;
+    const char *is = memchr(p, '=', (size_t)(head - p)),
+               *colon = memchr(p, ':', (size_t)(head - p));
+    while (behind > p && behind[-1] == '\\')
+        behind--;
+    return ends_name(r, p, end) || (is != NULL && ends_name(r, p, is)) ||
+           (colon != NULL && ends_name(r, p, colon)) ||
+           place_role((struct slice){p, (size_t)(behind - p)}) == ROLE_BLOB;
+}
+
+/* True if a string in it may matter to the walk, or an escape may hide one. Otherwise a walk over the JSON finds no more
+ * than the search for shapes. */
+bool redact_maybe_key(const struct redact *r, struct slice s)
+{
+    const char *p = s.p, *end = s.p + s.n;
+    if (s.n == 0)
+        return false;
+    if (r->thorough)
+        return true;
+    while ((p = memchr(p, '\\', (size_t)(end - p))) != NULL) {
+        if (++p < end && (*p == 'u' || *p == '/'))
+            return true;
+    }
+    const char *from = s.p;
+    for (p = s.p; (p = memchr(p, '"', (size_t)(end - p))) != NULL; from = ++p)
+        if (may_matter(r, from, p))
+            return true;
+    return false;
+}
