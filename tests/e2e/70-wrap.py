@@ -663,7 +663,7 @@ def _(t):
     urls = remotes()
     r = run(t, "wrap", "--remote", stderr=None)
     warned = r.stderr.decode().splitlines()
-    check(len(warned) == 1 and "server 'remote' is not changed: it has settings for signing in" in warned[0], f"{warned}")
+    check(len(warned) == 1 and "server 'remote' is not changed: it has login settings" in warned[0], f"{warned}")
     check(b"wrap --remote connects" not in r.stdout, f"{r.stdout!r}")
     run(t, "wrap", *named)
     check(len(urls) >= 9, f"only {urls}")

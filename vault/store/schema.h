@@ -2,8 +2,8 @@
  *
  * Version   PRAGMA user_version. A new database is created or an old one upgraded in one transaction.
  * Additions tables that a program without them can ignore, and views with more than they had. They do not change the
- *           version, so that older programs continue to use the vault. schema_ready() creates the missing ones; whoever reads a vault without calling
- *           it asks schema_has_table().
+ *           version, so that older programs continue to use the vault. schema_ready() creates the missing ones. Code that
+ *           reads a vault without calling it checks schema_has_table() first.
  * Owns      nothing; the connection is the caller's.
  * Blocks    on the database, as long as its busy handler waits. */
 #ifndef MI_VAULT_STORE_SCHEMA_H

@@ -1,5 +1,5 @@
-/* writable.h - whether a vault can be written. This is tried, because root passes every check of permissions, and a
- * read-only mount, an immutable file or a full disk is not a matter of permissions.
+/* writable.h - whether a vault can be written. Permissions do not tell: root passes every check of them, and they do not
+ * show a read-only mount, an immutable file or a full disk. So writing is tried.
  *
  * Rules     in each directory a file without a name (O_TMPFILE) gets WRITABLE_BYTES of disk space; the files of the
  *           database are opened for writing. Nothing in the vault changes. A file system without O_TMPFILE is not tried.

@@ -256,7 +256,7 @@ static void note_member(struct mcpfile_scan *s, size_t level, enum role role,
         (void)note(&server->env, v);
         break;
     case ROLE_LOGIN:
-        server->remote_odd = "it has settings for signing in that mcp-remote does not read";
+        server->remote_odd = "it has login settings that mcp-remote does not read";
         break;
     }
 }

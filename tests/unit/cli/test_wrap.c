@@ -381,11 +381,11 @@ static const struct {
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
      "it does not have one `type`"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
-     "it has settings for signing in"},
+     "it has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
-     "it has settings for signing in"},
+     "it has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",
-     "it has settings for signing in"},
+     "it has login settings"},
 };
 
 static void test_wrap_remote_that_cannot_be_a_command_is_refused(void **state)

@@ -3,7 +3,7 @@
  * What      a session is removed if it has ended, is not among the newest `keep_last`, and is older than `older_us`
  *           or the vault would still be larger than `max_bytes` without all older sessions. Without these two rules,
  *           all sessions except the newest `keep_last` are removed. The newest session is never removed, so that
- *           ids are not reused; nor is a session that may still be written to.
+ *           ids are not reused. A session that may still be written to is not removed either.
  *           A log file or an escalation is removed if it was last written before `older_us` and before the oldest
  *           remaining session.
  * How       in steps of a few milliseconds: one short transaction, or one file. While proxies run, call prune_step()
