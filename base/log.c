@@ -5,7 +5,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#define LINE_MAX_VISIBLE (4 * LOG_LINE_MAX + 64) /* a control byte becomes at most four bytes */
 
 static enum log_level most_level = LOG_WARN;
 static log_sink_fn sink_fn;
@@ -30,7 +33,7 @@ void log_set_filter(log_filter_fn filter, void *ctx)
     filter_ctx = ctx;
 }
 
-static void to_stderr(struct slice line)
+static void write_stderr(struct slice line)
 {
     while (line.n > 0) {
         ssize_t n = write(STDERR_FILENO, line.p, line.n);
@@ -39,6 +42,22 @@ static void to_stderr(struct slice line)
         line.p += n;
         line.n -= (size_t)n;
     }
+}
+
+/* A terminal breaks long lines anywhere: they are broken between words here. Further lines are indented, so that no text
+ * in a line looks like another line. */
+static void to_stderr(struct slice line)
+{
+    struct winsize w;
+    char place[LINE_MAX_VISIBLE];
+    struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
+    bool is_terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0;
+    struct slice text = {line.p, line.n - 1};
+    if (is_terminal && text_utf8_chars(text) > w.ws_col) {
+        text_fill(&b, text, 2, w.ws_col);
+        buf_addc(&b, '\n');
+    }
+    write_stderr(b.n > 0 && !b.failed ? buf_slice(&b) : line);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -53,7 +72,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         return;
-    char place[4 * LOG_LINE_MAX + 64]; /* a control byte becomes at most four bytes */
+    char place[LINE_MAX_VISIBLE];
     struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
     buf_printf(&b, "mcp-interposer: %s: ", names[level]);
     struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};

@@ -2,6 +2,7 @@
  *
  * Levels    error: the user must act; warn: a problem that the program handled; info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
+ *           On a terminal a long line is broken between words.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
  * Blocks    the default sink writes to stderr and may block; `proxy` sets one that does not. */
 #ifndef MI_BASE_LOG_H

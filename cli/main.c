@@ -94,10 +94,15 @@ static int unknown_command(const char *name, report_fn report)
     return report(text);
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int help(const char *name)
 {
     struct buf b = {0};
-    if (name == NULL || strcmp(name, "help") == 0) {
+    if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
         command_help_all(&b, commands);
         return print(&b);
     }
@@ -191,7 +196,7 @@ int main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)
         return usage_for_client("missing command");
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    if (is_help(word))
         return help(NULL);
     if (strcmp(word, "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);

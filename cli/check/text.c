@@ -32,20 +32,30 @@ static void add_finding(const struct check_report *r, const struct check_finding
     buf_close(&line);
 }
 
+static void add_title(const struct check_report *r, const struct check_recording *x, struct buf *b)
+{
+    struct buf line = {0};
+    text_visible(&line, check_slice(r, x->name));
+    if (x->server.n > 0) {
+        buf_adds(&line, " (");
+        text_visible(&line, check_slice(r, x->server));
+        buf_addc(&line, ')');
+    }
+    buf_adds(&line, ": ");
+    add_count(&line, (size_t)x->messages, "message", ", ");
+    add_count(&line, x->count[SEVERITY_ERROR], "error", ", ");
+    add_count(&line, x->count[SEVERITY_WARNING], "warning", ", ");
+    add_count(&line, x->count[SEVERITY_NOTE], "note", "");
+    text_fill(b, buf_slice(&line), 0, r->columns == 0 ? SIZE_MAX : r->columns);
+    buf_addc(b, '\n');
+    b->failed |= line.failed;
+    buf_close(&line);
+}
+
 static void add_recording(const struct check_report *r, const struct check_recording *x,
                           struct buf *b, struct buf *scratch)
 {
-    text_visible(b, check_slice(r, x->name));
-    if (x->server.n > 0) {
-        buf_adds(b, " (");
-        text_visible(b, check_slice(r, x->server));
-        buf_addc(b, ')');
-    }
-    buf_adds(b, ": ");
-    add_count(b, (size_t)x->messages, "message", ", ");
-    add_count(b, x->count[SEVERITY_ERROR], "error", ", ");
-    add_count(b, x->count[SEVERITY_WARNING], "warning", ", ");
-    add_count(b, x->count[SEVERITY_NOTE], "note", "\n");
+    add_title(r, x, b);
     for (size_t i = 0; i < x->n; i++)
         add_finding(r, &x->findings[i], b, scratch);
     if (x->not_listed > 0)

@@ -137,8 +137,8 @@ static int run(const struct settings *s)
     if (format_of(s) == NULL)
         return settings_usage(
             s,
-            "--output: the suffix of '%s' does not select a format; choose one with "
-            "--format",
+            "--output: the suffix of '%s' does not select a format: use .jsonl, .csv, .md or "
+            ".html, or --format",
             settings_text(s, "output"));
     struct filter f;
     filter_read(&f, s);

@@ -204,7 +204,11 @@ static int print_diff(struct out *o, struct query *q, const char *server,
         }
         tools_diff(&before.tools, &now->tools, NULL, on_change, &p);
     } else if (st == 0 && !json) {
-        out_printf(o, "no difference from %zu earlier lists of %s\n", compared, server);
+        if (compared == 0)
+            out_printf(o, "no earlier list of tools of %s to compare with\n", server);
+        else
+            out_printf(o, "no difference from %zu earlier list%s of %s\n", compared,
+                       compared == 1 ? "" : "s", server);
     }
     tool_list_close(&before);
     return st < 0 ? EXIT_TROUBLE : n > 0 ? EXIT_FOUND : EXIT_FINE;

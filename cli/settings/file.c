@@ -61,12 +61,17 @@ static int set_option(struct settings *s, const struct command *c, const struct 
     return st;
 }
 
+/* Sections that are not those of a command. */
+static const char *const sections[] = {"timeout", "retention", "redact"};
+
 /* A section of a command, or "": every command that has such an option. */
 static int take_option(struct settings *s, const char *section, const char *key, const char *value,
                        struct buf *why)
 {
     struct nearest section_near = nearest_to(section);
     struct nearest key_near = nearest_to(key);
+    for (size_t i = 0; i < MI_COUNT(sections); i++)
+        nearest_try(&section_near, sections[i]);
     bool section_known = section[0] == '\0', key_known = false;
     for (size_t i = 0; s->commands[i] != NULL; i++) {
         const struct command *c = s->commands[i];

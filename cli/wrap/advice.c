@@ -8,6 +8,7 @@ void advice_close(struct advice *a)
 {
     buf_close(&a->clients);
     buf_close(&a->remotes);
+    buf_close(&a->kept);
     buf_close(&a->lines);
 }
 
@@ -29,10 +30,20 @@ void advice_add_client(struct advice *a, const char *client, const char *path)
     buf_printf(&a->clients, known ? "%s" : "the client that reads %s", known ? client : path);
 }
 
+static void add_name(struct buf *names, const char *name)
+{
+    buf_adds(names, names->n > 0 ? ", " : "");
+    buf_adds(names, name);
+}
+
 void advice_add_remote(struct advice *a, const char *server)
 {
-    buf_adds(&a->remotes, a->remotes.n > 0 ? ", " : "");
-    buf_adds(&a->remotes, server);
+    add_name(&a->remotes, server);
+}
+
+void advice_add_kept(struct advice *a, const char *server)
+{
+    add_name(&a->kept, server);
 }
 
 void advice_add_line(struct advice *a, const char *fmt, ...)
@@ -55,43 +66,44 @@ static void print_lines(struct out *o, struct slice text)
 {
     while (text.n > 0) {
         const char *end = memchr(text.p, '\n', text.n);
-        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n, from = o->b.n;
         out_text(o, (struct slice){text.p, n});
-        out_end_line(o);
+        out_fill_line(o, from, 0);
         n = size_min(n + 1, text.n);
         text = (struct slice){text.p + n, text.n - n};
     }
 }
 
-static void print_deadline(struct out *o)
+static void print_line(struct out *o, const char *before, struct buf *names, const char *after)
 {
-    out_raw(o, "Calls end after 30 s by default. For a slow tool: tool:NAME = 5m in section "
-               "[timeout] of the configuration,");
-    out_end_line(o);
-    out_raw(o, "or unwrap, then: mcp-interposer wrap --timeout tool:NAME=5m");
-    out_end_line(o);
+    size_t from = o->b.n;
+    out_raw(o, before);
+    if (names != NULL)
+        out_text(o, buf_slice(names));
+    out_raw(o, after);
+    out_fill_line(o, from, 0);
 }
 
 void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen)
 {
     bool changed = a->clients.n > 0;
-    if (a->clients.failed || a->remotes.failed || a->lines.failed)
+    if (a->clients.failed || a->remotes.failed || a->kept.failed || a->lines.failed)
         return;
-    if (changed || a->remotes.n > 0)
+    if (changed || a->remotes.n > 0 || a->kept.n > 0)
         out_end_line(o);
     print_lines(o, buf_slice(&a->lines));
-    if (a->remotes.n > 0) {
-        out_raw(o, "Not changed, because they have a URL: ");
-        out_text(o, buf_slice(&a->remotes));
-        out_raw(o, "; wrap --remote connects to them through mcp-remote.");
-        out_end_line(o);
-    }
+    if (a->remotes.n > 0)
+        print_line(o, "Not changed, because they have a URL: ", &a->remotes,
+                   "; wrap --remote connects to them through mcp-remote.");
+    if (a->kept.n > 0)
+        print_line(o, "Not changed, because they were wrapped before: ", &a->kept,
+                   "; to give them other deadlines, unwrap them first.");
     if (changed && wrapped && !chosen)
-        print_deadline(o);
-    if (changed) {
-        out_raw(o, "Restart these clients: ");
-        out_text(o, buf_slice(&a->clients));
-        out_raw(o, wrapped ? "; undo with: mcp-interposer unwrap" : "");
-        out_end_line(o);
-    }
+        print_line(o,
+                   "Calls end after 30 s by default. For a slow tool: tool:NAME = 5m in section "
+                   "[timeout] of the configuration,",
+                   NULL, " or unwrap, then: mcp-interposer wrap --timeout tool:NAME=5m");
+    if (changed)
+        print_line(o, "Restart these clients: ", &a->clients,
+                   wrapped ? "; undo with: mcp-interposer unwrap" : "");
 }

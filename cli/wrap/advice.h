@@ -11,6 +11,7 @@
 struct advice {
     struct buf clients; /* owned; names of those to restart, each once */
     struct buf remotes; /* owned; names of servers with a URL that were left alone */
+    struct buf kept;    /* owned; names of servers that were wrapped before, with other arguments of `proxy` */
     struct buf lines;   /* owned; whole lines */
 };
 
@@ -19,6 +20,8 @@ void advice_close(struct advice *a);
 void advice_add_client(struct advice *a, const char *client, const char *path);
 /* A server with a URL was left alone: `wrap --remote` is advised. */
 void advice_add_remote(struct advice *a, const char *server);
+/* A server was wrapped before: arguments that were given now do not reach it. */
+void advice_add_kept(struct advice *a, const char *server);
 /* One line about a file, without its newline. */
 void advice_add_line(struct advice *a, const char *fmt, ...) MI_FORMAT(2, 3);
 /* Prints all of it; if files were changed, what to restart, and with `wrapped` how to undo it, and which deadline calls

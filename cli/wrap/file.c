@@ -227,6 +227,8 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
         room = wrap_redirect(&k->edits, s, program(k));
         k->touched[i] = k->redirected = true;
     }
+    if (v->state == WRAP_WRAPPED && opt_source(&k->w->settings->set, "timeout") == OPT_FLAG)
+        advice_add_kept(&k->w->advice, s->name);
     return room ? 0 : MI_EFULL;
 }
 

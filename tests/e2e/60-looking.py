@@ -114,7 +114,9 @@ def _(t):
         for command in re.findall("`([a-z-]+)", hint):
             args = [command] if command == "--version" else ["help", command] if command != "help" else ["help"]
             eq(t.run(*args).returncode, 0, f"{args} of a hint")
-    eq(t.run("help", "help").stdout, t.run("help").stdout, "help help")
+    for word in ("help", "--help", "-h"):
+        r = t.run("help", word)
+        eq((r.returncode, r.stdout), (0, t.run("help").stdout), f"help {word}")
 
 
 @case("options and -- without a command mean proxy")

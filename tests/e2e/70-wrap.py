@@ -581,7 +581,7 @@ def _(t):
     other = config(t, "other.json", TEXT)
     last = run(t, "wrap").stdout.decode().splitlines()
     eq(last[-1], "Restart these clients: claude-code, cursor; undo with: mcp-interposer unwrap", "the last line")
-    check("Calls end after 30 s by default" in last[-3] and "wrap --timeout tool:NAME=5m" in last[-2], f"{last}")
+    check("Calls end after 30 s by default" in last[-2] and "wrap --timeout tool:NAME=5m" in last[-2], f"{last}")
     check("git" not in "".join(last), f"{last}")
     check(b"Restart" not in run(t, "wrap").stdout, "advice although nothing was changed")
     last = run(t, "wrap", "--file", other).stdout.decode().splitlines()
@@ -727,6 +727,11 @@ def _(t):
        ["proxy", "--name", "a", "--timeout", "ping=5s", "--timeout", "tool:build=10m", "--timeout", "1m", "--", "server-a", "x"],
        "the arguments")
     check(b"Calls end after" not in r.stdout, f"{r.stdout!r}")
+    check(b"wrapped before" not in r.stdout, f"{r.stdout!r}")
+    r = run(t, "wrap", "--timeout", "1h")
+    check(b"\nNot changed, because they were wrapped before: a; to give them other deadlines, unwrap them first.\n" in r.stdout,
+          f"{r.stdout!r}")
+    check(b"wrapped before" not in run(t, "wrap").stdout, "nothing was given that is not used")
     run(t, "unwrap")
     eq(path.read_text(), TEXT, "the file")
     r = run(t, "wrap", "--timeout", "tool:build=soon", status=2, stderr=None)

@@ -98,6 +98,7 @@ def _(t):
             (folder / name).unlink()
     for name in ("a.json", "a.pdf", "a.csv.", "a.html~"):
         r = t.run("export", "--vault", t.vault, "-o", folder / name)
+        check(b"use .jsonl, .csv, .md or .html, or --format" in r.stderr, f"{r.stderr!r}")
         check(r.returncode == 2 and b"--format" in r.stderr and name.encode() in r.stderr, lambda: f"{name}: {r}")
         check(not (folder / name).exists(), f"{name} exists")
         eq(t.run("export", "--vault", t.vault, "-F", "otlp", "-o", folder / name).returncode, 0, f"otlp into {name}")

@@ -4,6 +4,9 @@
 #include "base/buf.h"
 #include "tests/support/unit.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static void gather(void *ctx, struct slice line)
@@ -103,6 +106,48 @@ static void test_log_without_a_sink_writes_to_stderr(void **state)
     close(fds[0]);
 }
 
+/* What log_warn() writes to a terminal of so many columns, without the CR that the terminal adds. */
+static void to_terminal(unsigned short columns, const char *text, char *ret, size_t room)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY), kept = dup(STDERR_FILENO);
+    assert_true(master >= 0 && kept >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    struct winsize w = {.ws_row = 24, .ws_col = columns};
+    assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &w) == 0);
+    assert_true(dup2(slave, STDERR_FILENO) >= 0);
+    log_set_sink(NULL, NULL);
+    log_warn("%s", text);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    size_t n = 0;
+    char c = '\0';
+    do {
+        assert_int_equal(read(master, &c, 1), 1);
+        if (c != '\r')
+            ret[n++] = c;
+    } while (n < room - 1 && !(c == '\n' && n > 2 && ret[n - 2] == '.'));
+    ret[n] = '\0';
+    close(slave);
+    close(master);
+}
+
+static void test_log_line_is_broken_between_words_on_a_terminal(void **state)
+{
+    (void)state;
+    char got[512];
+    to_terminal(40, "one two three four five six, and /a/path/that/is/longer/than/a/line ends.", got,
+                sizeof got);
+    assert_string_equal(got, "mcp-interposer: warn: one two three\n"
+                             "  four five six, and\n"
+                             "  /a/path/that/is/longer/than/a/line\n"
+                             "  ends.\n");
+    to_terminal(40, "exactly forty.....", got, sizeof got);
+    assert_string_equal(got, "mcp-interposer: warn: exactly forty.....\n");
+    to_terminal(80, "one two three four five six seven eight nine ten.", got, sizeof got);
+    assert_string_equal(
+        got, "mcp-interposer: warn: one two three four five six seven eight nine ten.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +161,8 @@ int main(void)
                                         to_buffer, to_stderr_again),
         cmocka_unit_test_setup_teardown(test_log_without_a_sink_writes_to_stderr, to_buffer,
                                         to_stderr_again),
+        cmocka_unit_test_setup_teardown(test_log_line_is_broken_between_words_on_a_terminal,
+                                        to_buffer, to_stderr_again),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }

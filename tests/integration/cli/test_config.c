@@ -194,6 +194,7 @@ static void test_settings_error_in_the_file_has_file_and_line(void **state)
         {"[alpha]\ndepth = 1\n", "config.ini:2: unknown key 'depth'"},
         {"zzzzzz = 1\n", "config.ini:1: unknown key 'zzzzzz'"},
         {"\n\n[gamma]\nsize = 1\n", "config.ini:4: unknown section 'gamma'"},
+        {"[timout]\nx = 1s\n", "config.ini:2: unknown section 'timout'; did you mean 'timeout'?"},
         {"[alfa]\nsize = 1\n", "did you mean 'alpha'?"},
         {"[alpha]\nsize = much\n", "config.ini:2: size: invalid size 'much'"},
         {"[alpha]\ntime = soon\n", "config.ini:2: time: invalid duration 'soon'"},

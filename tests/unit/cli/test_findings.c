@@ -167,6 +167,7 @@ static void test_findings_text_is_broken_between_words_on_a_terminal(void **stat
         open_with(&r, "none", "");
         for (int k = 0; k < 3; k++)
             add(&r, false, "crlf,request-before-initialize", 0, NULL);
+        r.recordings[0].messages = 1234567890123456;
         r.columns = columns[i];
         check_text(&r, &b);
         size_t width = 0;
