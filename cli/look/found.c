@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "cli/frame/session.h"
 
+#include <stdio.h>
+
 #define BEFORE 48 /* columns before the match */
 #define PIPED 116 /* bytes of the context in a pipe */
 
@@ -44,14 +46,32 @@ void found_json(struct out *o, const struct found *f)
     out_end_line(o);
 }
 
+/* Method and target, on a line of their own if `left` columns are not enough. */
+static void print_subject(struct out *o, struct slice method, struct slice target, size_t left)
+{
+    size_t wanted = out_width(o, method) + 1 + out_width(o, target);
+    if (wanted + 2 > left) {
+        out_raw(o, "\n  ");
+        left = o->columns - size_min(o->columns, 2);
+    }
+    out_raw(o, "  ");
+    left -= size_min(left, 2);
+    left -= size_min(left, out_fit(o, method, size_min(40, left)) + 1);
+    if (target.p != NULL) {
+        out_raw(o, " ");
+        out_fit(o, target, size_min(60, left));
+    }
+}
+
 static void print_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
-    char when[CLOCK_TEXT_MAX];
+    char where[48], when[CLOCK_TEXT_MAX];
     bool to_server = m->direction == ROW_C2S;
     enum call_status status = session_status(m);
     struct slice method = session_method(m), target = session_target(m);
     clock_local_text(f->started_at_us + m->t_us, when);
+    const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
     out_style(o, OUT_BOLD);
     out_printf(o, "%lld", (long long)f->session_id);
     out_style(o, OUT_PLAIN);
@@ -62,17 +82,13 @@ static void print_title(struct out *o, const struct found *f)
     out_text(o, slice_of(f->server));
     out_style(o, OUT_PLAIN);
     out_printf(o, "  %s  ", out_arrow(o, to_server));
-    if (status != CALL_UNKNOWN)
-        out_words(o, session_status_style(status), call_status_name(status));
-    else
-        out_text(o, slice_of(row_kind_name(m->kind)));
-    if (method.p != NULL) {
-        out_raw(o, "  ");
-        out_fit(o, method, 40);
-    }
-    if (target.p != NULL) {
-        out_raw(o, " ");
-        out_fit(o, target, 60);
+    out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
+    if (method.p != NULL || target.p != NULL) {
+        int n = snprintf(where, sizeof where, "%lld --seq %lld", (long long)f->session_id,
+                         (long long)m->seq);
+        size_t used = (size_t)n + strlen(when) + out_width(o, slice_of(f->server)) +
+                      out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
+        print_subject(o, method, target, o->columns > used ? o->columns - used : 0);
     }
     out_end_line(o);
 }

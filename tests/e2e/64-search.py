@@ -82,6 +82,9 @@ def _(t):
     (x,) = [json.loads(y) for y in run(t, "search", "--json", "sent", "server:mail").splitlines()]
     eq((x["type"], x["server"], x["method"], x["target"], x["status"], x["found"], x["context"]),
        ("match", "mail", "tools/call", "send", "ok", "sent", '{"text":"Invoices sent "today""}'), "--json")
+    for columns in (60, 80):
+        lines = on_terminal(t, "search", "invoice", columns=columns, env={"NO_COLOR": "1"}).splitlines()
+        check(max(map(len, lines)) <= columns and sum("file:///invoice" in x for x in lines) == 2, f"{columns} columns: {lines}")
     colour = on_terminal(t, "search", "sent", "server:mail", columns=60)
     check("Invoices \x1b[33msent\x1b[0m" in colour, f"{colour!r}")
     long = "x" * 300 + " needle " + "y" * 300
