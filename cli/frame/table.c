@@ -99,11 +99,12 @@ static void widen(const struct table *t, size_t left, size_t *width, const size_
 static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
 {
     while (sum > columns) {
-        size_t widest = 0;
+        size_t widest = t->columns_n;
         for (size_t i = 0; i < t->columns_n; i++)
-            if (!t->columns[i].right && (t->columns[widest].right || width[i] > width[widest]))
+            if (!t->columns[i].right && t->columns[i].spare >= 0 && width[i] > SQUEEZED_MIN &&
+                (widest == t->columns_n || width[i] > width[widest]))
                 widest = i;
-        if (t->columns[widest].right || width[widest] <= SQUEEZED_MIN)
+        if (widest == t->columns_n)
             return;
         width[widest]--;
         sum--;

@@ -13,8 +13,8 @@ struct table_column {
     bool right;
     size_t max; /* longer cells are truncated on a terminal */
     /* 0: always shown. Above 0: on a narrow terminal the highest number is hidden first. Below 0: before a column is
-     * hidden, cells are truncated to -spare columns. If the row is still too wide, the widest columns of text are. In a
-     * pipe all columns are shown in full. */
+     * hidden, cells are truncated to -spare columns, but not further. If the row is still too wide, the widest other
+     * columns of text are truncated. In a pipe all columns are shown in full. */
     int spare;
 };
 

@@ -597,6 +597,7 @@ def _(t):
         lines = on_terminal(t, "sessions", columns=columns, env={"NO_COLOR": "1"}).splitlines()
         check(max(map(len, lines)) <= columns, f"{max(map(len, lines))} columns of {columns}")
         check("ENDED" in lines[0] and ("UID" in lines[0]) == (columns == 200), lines[0])
+        check(all(re.search(r" \d\d:\d\d:\d\d ", x) for x in lines[1:] if x.strip()), f"a time is cut in {columns}: {lines}")
 
 
 @case("show and tail on 60, 80 and 120 columns: no line wraps, and every row has tool, outcome, time and content")
