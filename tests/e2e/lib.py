@@ -510,8 +510,11 @@ def _is_pending(path):
             sleeps, trouble, reader = struct.unpack_from("IIi", page, 136)
             lock = fcntl.fcntl(f, 36, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))     # F_OFD_GETLK
             has_writer = struct.unpack("hhqqi4x", lock)[0] != fcntl.F_UNLCK
+            age = time.time() - os.fstat(f.fileno()).st_mtime
     except OSError:
         return False
+    if reader == 0 and not has_writer:
+        return age < 5          # a recorder may have been forked, and not run yet
     state = process_state(reader)
     if state in "ZX":
         return has_writer       # another recorder is started

@@ -96,5 +96,5 @@ def on_terminal(t, *args, columns=100, env=None, status=0, vault=True):
     finally:
         os.close(master)
         p.wait()
-    eq(p.returncode, status, f"exit status of {args}")
+    eq(p.returncode, status, f"exit status of {args}; {out[-500:]!r}")
     return out.decode().replace("\r\n", "\n")
