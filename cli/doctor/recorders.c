@@ -73,7 +73,10 @@ static void check_left(struct doctor *d, const struct journals *l)
                      left == 1 ? " has" : "s have");
     if (l->unreadable > 0) {
         struct buf remedy = {0};
-        buf_adds(&remedy, "run the version of mcp-interposer that wrote it, or remove it: rm '");
+        buf_adds(&remedy, l->unreadable == 1
+                              ? "run the version of mcp-interposer that wrote it, or remove it: rm '"
+                              : "run the version of mcp-interposer that wrote them, or remove each; "
+                                "this is one of them: rm '");
         journal_file_where(&remedy);
         buf_printf(&remedy, "/%s'", l->unreadable_uid);
         doctor_found(d, "journals", buf_str(&remedy),

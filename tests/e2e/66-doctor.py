@@ -189,6 +189,15 @@ def _(t):
     t.run("reap", "--vault", t.vault)
     eq(bad(doctor(t)), {}, "afterwards")
     eq(len(t.messages()), 5, "messages")
+    one, two = (t.journals / f"01M81F15ZAVZNB85ETRK5PS01{x}" for x in "ST")
+    for path, says, remedy in ((one, "1 journal is damaged", f"that wrote it, or remove it: rm '{one}'"),
+                               (two, "2 journals are damaged", "that wrote them, or remove each; this is one of them: rm '")):
+        path.write_bytes(b"not a journal" * 1000)
+        path.chmod(0o600)
+        ((text, advice),) = bad(doctor(t, status=1))["journals"]
+        check(text.startswith(says) and remedy in advice, f"{text}: {advice}")
+    one.unlink()
+    two.unlink()
     got = bad(doctor(t, "--journal-dir", t.vault, status=1))["journals"]
     check(len(got) == 1 and "if a proxy and its recorder are killed at once" in got[0][0] and "/dev/shm" in got[0][1], got)
 
