@@ -7,11 +7,13 @@
 #include "base/json_out.h"
 #include "base/text.h"
 #include "cli/export/report.h"
+#include "cli/frame/preview.h"
 #include "wire/json/scan.h"
 
 #include <assert.h>
 
 #define BODY_MAX ((size_t)64 << 10) /* bytes of a body that are shown */
+#define PREVIEW_MAX ((size_t)240)   /* bytes of a preview: more than a row of the page shows */
 
 struct page {
     struct export *x;
@@ -48,6 +50,20 @@ static void add_text(struct page *p, const char *name, struct slice text)
     buf_close(&visible);
 }
 
+/* The arguments, or what else is useful, for the row of the message. */
+static void add_preview(struct page *p, const struct query_message *m, struct slice body)
+{
+    struct buf *text = &p->x->text;
+    buf_clear(text);
+    preview_add(text, m, body, PREVIEW_MAX + 4); /* 4: a longer text exceeds PREVIEW_MAX by one character or more */
+    if (text->n > PREVIEW_MAX) {
+        text->n = text_head(buf_slice(text), PREVIEW_MAX).n;
+        buf_adds(text, "…");
+    }
+    if (text->n > 0)
+        add_text(p, "preview", buf_slice(text));
+}
+
 static void add_body(struct page *p, const struct query_message *m)
 {
     struct export *x = p->x;
@@ -61,6 +77,7 @@ static void add_body(struct page *p, const struct query_message *m)
             add_text(p, "error", slice_of(error));
         return;
     }
+    add_preview(p, m, body);
     buf_clear(&x->text);
     if (json_scan(body, NULL, NULL, &scan) == 0) {
         text_json_visible(&x->text, scan.root);

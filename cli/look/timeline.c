@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/frame/pretty.h"
+#include "cli/frame/preview.h"
 #include "cli/look/message_notes.h"
-#include "cli/look/preview.h"
 #include "wire/json/text.h"
 
 #define ID_MIN 2

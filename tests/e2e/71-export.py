@@ -276,6 +276,36 @@ def _(t):
     check("stderr" not in {m.get("kind") for m in data_of(export(t, "html", "--no-stderr"))}, "--no-stderr")
 
 
+@case("html: each row has the arguments or the text of its message, on one line, cut, without controls and markup")
+def _(t):
+    def more(p):
+        ask(p, call(50, "long", {"query": "é" * 200}), text_result(50, "a\n\x1b[31m\u202eb"))
+        ask(p, call(51, "large", {"query": "y" * 300000}), text_result(51, "z" * 300000))
+        p.server.say_err(b'{"error":"boom"}\n\x1b[31m"text": "' + b"x" * 300 + b"\n")
+        lib.wait_until(lambda: len(t.messages("kind = 'stderr'")) == 2, 5, "two lines of stderr are recorded")
+    session(t, names=["tool"], more=more)
+    page = export(t, "html")
+    no_control(page, "html")
+    check("<b>" not in page and "<img" not in page, "an element of the record")
+    items = [m for m in data_of(page)[1:] if "seq" in m]
+    for m in items:
+        no_control(m.get("preview", ""), f"the preview of {m['seq']}")
+        check("\n" not in m.get("preview", ""), f"two lines for {m['seq']}")
+        check(len(m.get("preview", "").encode()) < 300, f"a preview that is not cut: {m['seq']}")
+    calls = {m["target"]: m for m in items if m.get("answer") and "target" in m}
+    preview = calls["tool"]["preview"]
+    check(preview.startswith('{"html":"</script><script>') and preview.endswith('"n":12345678901234567890,"f":1.0}'), preview)
+    for name, char in (("long", "é"), ("large", "y")):
+        eq(re.sub(f"{char}+", char, calls[name]["preview"]).replace(" ", ""), '{"query":"%s…' % char, f"the cut arguments of {name}")
+    check("é" * 200 in calls["long"]["body"], "the details have all of the arguments")
+    answers = {m["seq"]: m for m in items}
+    eq(answers[calls["long"]["answer"]]["preview"], "a\\n\\x1b[31m\\u{202e}b", "an answer")
+    eq(answers[calls["missing"]["answer"]]["preview"], f"-32602 Unknown tool: {EVIL}", "an error")
+    lines = [m["preview"] for m in items if m["kind"] == "stderr"]
+    eq((lines[0], lines[2]), ('{"error":"boom"}', "a word <b>on stderr</b>"), "lines of stderr")
+    check(re.fullmatch(r'\\x1b\[31m"text": "x{200,}…', lines[1]), f"a long line of stderr: {lines[1]}")
+
+
 @case("html: its script is valid JavaScript")
 def _(t):
     if not shutil.which("node"):
@@ -291,6 +321,51 @@ ROWS = "[...document.querySelectorAll('#rows > li')].map(x => x.innerText)"
 
 def type_filter(b, text):
     b.run(f"(e => {{ e.value = {json.dumps(text)}; e.dispatchEvent(new Event('input')); }})(document.getElementById('filter'))")
+
+
+def blank(b):
+    """The room right of the facts and left of the chart's labels, in pixels."""
+    return b.run("""(() => {
+        const box = document.getElementById('facts'), facts = [...box.children].map(x => x.getBoundingClientRect());
+        const rows = new Map(facts.map(x => [x.top, x.right]));
+        const edge = document.querySelector('svg')?.getBoundingClientRect().left;
+        const names = [...document.querySelectorAll('svg .name')].map(x => x.getBoundingClientRect().left - edge);
+        return [Math.max(...[...rows.values()].map(x => box.getBoundingClientRect().right - x)), names.length ? Math.min(...names) : 0];
+    })()""")
+
+
+@case("html in Chromium: arguments and stderr in rows, no blank room; no calls; 10,000 calls", limit=240)
+def _(t):
+    browser.find()
+    session(t, names=["tool"])
+    page = export(t, "html")
+    data = data_of(page)
+    [one] = [m for m in data if m.get("target") == "tool" and "answer" in m]
+    file = t.tmp / "page.html"
+    start, end = page.index(' id="data">') + len(' id="data">'), page.index("</script>")
+
+    def open_with(data):
+        file.write_text(page[:start] + json.dumps(data).replace("<", "\\u003c") + page[end:])
+        b.open(f"file://{file}?{len(data)}")
+        return b.run(ROWS)
+    with browser.Browser(t) as b:
+        b.screen(1000, 800)
+        rows = open_with(data)
+        check(any("<script>" in x and '"n":12345678901234567890' in x for x in rows), f"rows with arguments: {rows}")
+        check(any("a word <b>on stderr</b>" in x for x in rows), f"rows with stderr: {rows}")
+        heights = b.run("[...document.querySelectorAll('.preview')].map(x => x.getBoundingClientRect().height)")
+        check(heights and max(heights) < 30, f"a preview of two lines: {heights}")
+        eq(b.run("document.querySelectorAll('#rows .status:empty, #rows .size:empty, #facts dd:empty').length"), 0, "what is empty")
+        for width in (1000, 600, 390):
+            b.screen(width, 800)
+            open_with(data)
+            check(max(blank(b)) < 20, f"blank room at {width}: {blank(b)}")
+        b.screen(1000, 800)
+        eq((open_with(data[:1]), b.run("document.getElementById('latency').hidden")), ([], True), "a page without calls")
+        rows = open_with(data[:1] + [one | {"seq": i + 1, "answer": 20000 + i} for i in range(10000)])
+        eq((len(rows), b.run("document.getElementById('count').textContent")), (300, "10000 of 10000"), "10,000 calls")
+        eq(b.run("document.getElementById('fewer').hidden"), False, "the note on dots that are left out")
+        eq(b.problems, [], "what the page complains of")
 
 
 @case("html in Chromium: no error, no recorded script runs, the filter works, wide and narrow, light and dark", limit=240)

@@ -1,5 +1,5 @@
 /* Previews of messages, and how values are printed. */
-#include "cli/look/preview.h"
+#include "cli/frame/preview.h"
 
 #include "cli/frame/pretty.h"
 #include "cli/frame/record_json.h"
@@ -70,6 +70,8 @@ static void test_preview_shows_the_useful_part_of_a_message(void **state)
         {"noise", NULL, "not JSON at all", "not JSON at all"},
         {"noise", NULL, "{\"a\":1}", "{\"a\":1}"},
         {"noise", NULL, "", ""},
+        {"stderr", NULL, "{\"error\":\"a line of a log\"}", "{\"error\":\"a line of a log\"}"},
+        {"stderr", NULL, "with \"text\": \"x\"", "with \"text\": \"x\""},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++)
         shows(&rows[i], 200);

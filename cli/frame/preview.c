@@ -1,4 +1,4 @@
-#include "cli/look/preview.h"
+#include "cli/frame/preview.h"
 
 #include "base/text.h"
 #include "wire/json/text.h"
@@ -201,7 +201,9 @@ void preview_add(struct buf *b, const struct query_message *m, struct slice body
     struct json_scan scan;
     if (body.p == NULL)
         return;
-    if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
+    if (m->kind == KIND_STDERR)
+        add_head(b, body, max); /* a line of a log, whatever its format */
+    else if (json_scan(body, on_member, &p, &scan) < 0 || scan.type != JSON_OBJECT)
         add_partial(b, m, body, max);
     else if (p.error.type != JSON_NONE && p.error.type != JSON_NULL)
         add_error(b, p.error, max);

@@ -1,12 +1,12 @@
 /* preview.h - the most useful part of a message, for one line of a list.
  *
  * For a request this is its arguments or params, for a tool's result its text, for an error its code and message, for
- * a log notification the logged data, and otherwise the whole message.
+ * a log notification the logged data, and otherwise the whole message. A line of stderr is shown as it is.
  *
- * Owns      nothing. The text is raw: print it with out_text() or out_fit().
+ * Owns      nothing. The text is raw: print it with out_text() or out_fit(), or write it with text_visible().
  * Blocks    never. Pure. */
-#ifndef MI_CLI_LOOK_PREVIEW_H
-#define MI_CLI_LOOK_PREVIEW_H
+#ifndef MI_CLI_FRAME_PREVIEW_H
+#define MI_CLI_FRAME_PREVIEW_H
 
 #include "vault/query/reader.h"
 
