@@ -365,6 +365,12 @@ def _(t):
         rows = open_with(data[:1] + [one | {"seq": i + 1, "answer": 20000 + i} for i in range(10000)])
         eq((len(rows), b.run("document.getElementById('count').textContent")), (300, "10000 of 10000"), "10,000 calls")
         eq(b.run("document.getElementById('fewer').hidden"), False, "the note on dots that are left out")
+        for took, labels in (([0], "1 µs 2 µs"), ([1000], "1 ms 2 ms"), ([30, 700], "20 µs 50 µs 100 µs 200 µs 500 µs 1 ms"),
+                             ([30, 7e7], "100 µs 1 ms 10 ms 100 ms 1 s 10 s 100 s")):
+            open_with(data[:1] + [one | {"seq": i + 1, "took": us} for i, us in enumerate(took)])
+            eq(b.run("[...document.querySelectorAll('text.axis')].map(x => x.textContent).join(' ')"), labels, f"the axis of {took}")
+            edge = b.run("[...document.querySelectorAll('circle')].map(x => [x.cx.baseVal.value, x.ownerSVGElement.viewBox.baseVal.width])")
+            check(all(0 < at < width for at, width in edge), f"dots outside of the chart: {edge}")
         eq(b.problems, [], "what the page complains of")
 
 
