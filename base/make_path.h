@@ -1,6 +1,6 @@
 /* make_path.h - makes a directory and those above it that are missing, with mode 0700.
  *
- * Errors    MI_EIO with errno, or MI_ENOMEM. A directory that exists is no error.
+ * Errors    MI_EIO with errno, or MI_ENOMEM. An existing directory is not an error.
  * Blocks    on the file system only. */
 #ifndef MI_BASE_MAKE_PATH_H
 #define MI_BASE_MAKE_PATH_H

@@ -13,8 +13,9 @@
  *           is not free, it begins in another one, and a record RING_SKIPPED fills the rest; also after a long record.
  * Memory    the writer allocates it before it writes there, and uses it again when its records are released (steps.h).
  *           It keeps the memory of a burst until ring_return().
- * Limit     the writer keeps at most `limit` bytes unreleased, skipped ones included; a single record that is longer is
- *           accepted while the ring is empty, if it is not longer than ring_record_max().
+ * Limit     the writer keeps at most `limit` bytes unreleased, and less than a step more where it skips the rest of one;
+ *           a single record that is longer is accepted while the ring is empty, if it is not longer than
+ *           ring_record_max().
  * Wake-ups  the ring only says who must be woken; the owner wakes it. Each side sets its flag before it reads the
  *           other's position for the last time, and moves its own position before it reads the other's
  *           flag. These four accesses are sequentially consistent, so that at least one side sees the other's.

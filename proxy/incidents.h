@@ -35,7 +35,7 @@ void incidents_message(struct incidents *t, enum row_direction dir, const struct
 void incidents_stderr_line(struct incidents *t, struct slice clean);
 void incidents_new_process(struct incidents *t);
 /* Appends the stderr line that best explains a crash: the last one with an error message, else the last one.
- * Appends nothing if there is no line, or with --record=minimal. */
+ * Appends nothing if the server has written no line, or with --record=minimal. */
 void incidents_last_output(const struct incidents *t, struct buf *b);
 
 /* Reads /proc, so call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */

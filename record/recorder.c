@@ -271,7 +271,7 @@ static bool is_failing(const struct recorder *r, int64_t now)
     return trouble(r) == RING_FAILING || (gone != 0 && now - gone >= r->pause_us);
 }
 
-/* There is no room, or not everything is stored. */
+/* The journal is full, or --sync full waits for the database. */
 static enum recorder_result postpone(struct recorder *r, bool moved, bool failing, int64_t now)
 {
     if (r->waits_since_us == 0)
@@ -344,7 +344,7 @@ static bool waits_for_tools(struct recorder *r)
     return false;
 }
 
-/* Waits until everything is stored, at most end_us. If there is no process, one more is started. */
+/* Waits until everything is stored, at most end_us. Starts a process if none runs, once. */
 static void store_rest(struct recorder *r)
 {
     int64_t until = clock_mono_us() + r->end_us;

@@ -38,12 +38,12 @@ void export_close(struct export *x);
 MI_MUST int export_each(struct export *x, query_message_fn on_message, query_event_fn on_event,
                         void *ctx);
 bool export_skips(const struct export *x, const struct query_message *m); /* --no-stderr */
-/* The call that this request begins. NULL: it is no request, or it is not selected. */
+/* The call that this message begins. NULL: the message is not a request, or the call is not selected. */
 const struct call *export_call(const struct export *x, const struct query_message *m);
 /* Whether the message belongs to a call that is selected, or to none and matches the filter. */
 bool export_takes(const struct export *x, const struct query_message *m);
 bool export_takes_event(const struct export *x, const struct query_event *e);
-/* The body of a message; of a large one at most `max` bytes. {NULL, 0}: there is no body, or it cannot be read
+/* The body of a message; of a large one at most `max` bytes. {NULL, 0}: none was recorded, or it cannot be read
  * and *ret_error is the reason. Valid until the next call. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error);

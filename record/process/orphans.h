@@ -5,7 +5,7 @@
  * journal removed. If several processes find it, one of them stores it. A journal of another version of the program
  * is left alone; so is one that cannot be stored now. A file that never became a journal, because its proxy was killed
  * while making it, is removed after ORPHANS_UNFINISHED_US.
- * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database. One opendir(3) if there is no journal. */
+ * Blocks    on the disk, and ORPHANS_WAIT_US for a locked database. Costs one opendir(3) if the directory is empty. */
 #ifndef MI_RECORD_PROCESS_ORPHANS_H
 #define MI_RECORD_PROCESS_ORPHANS_H
 

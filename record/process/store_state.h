@@ -51,8 +51,8 @@ enum store_result store_fine(struct store *s, struct ring *r);
 enum store_result store_failing(struct store *s, struct ring *r); /* because of s->reason */
 /* The vault cannot be opened because its database is locked, for example by others that open it. Waits STORE_WAIT_US. */
 enum store_result store_busy(struct store *s, struct ring *r);
-/* A transaction failed with this status, or could not begin: rolls it back. If there is no space, the next ones are
- * smaller until everything is stored. */
+/* Call it when a transaction has failed with this status, or could not begin: rolls it back. After a full disk, the
+ * next transactions are smaller until everything is stored. */
 enum store_result store_failed(struct store *s, struct ring *r, int st);
 
 /* Adds the entry at this position to the open transaction. 0, MI_ESTORE (see the writer) or MI_ENOMEM. */
