@@ -57,7 +57,7 @@ for name, deadline in (("--timeout", ["--timeout", "6s"]),
         call(p, 1)
         taken, rest = flood(p, 1)
         call(p, 2)                                   # after it, the server sends nothing that is read
-        nothing_taken_for(p, 8)
+        nothing_taken_for(p, 6.2)
         with Background(p.server.write, rest + text_result(1, "one") + b"\n" + text_result(2, "two") + b"\n", 60):
             read_flood(p, taken)
             p.client.expect(text_result(1, "one"), text_result(2, "two"))
