@@ -26,7 +26,7 @@ static const struct opt table_of_options[] = {
     {0, "keep-last", "N", NULL,
      "keep the last N sessions whatever other rules say; alone: remove all others"},
     {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
-    {'y', "yes", NULL, NULL, "do not ask on a terminal before anything is removed"},
+    {'y', "yes", NULL, NULL, "do not ask before anything is removed"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the sums; requires --dry-run "
      "or --yes"},
@@ -46,8 +46,9 @@ static const char about[] =
     "  older-than = 30d\n"
     "  keep-last = 100\n"
     "\n"
-    "AGE and SPACE need a unit. On a terminal it shows what would be removed, and\n"
-    "asks; --json never asks, and requires --dry-run or --yes.\n"
+    "AGE and SPACE need a unit. It shows what would be removed, and asks on the\n"
+    "terminal. Where it cannot ask, as in a script or with --json, it requires\n"
+    "--dry-run or --yes.\n"
     "The database file shrinks only while no proxy runs; otherwise its free\n"
     "space is used for new messages.\n"
     "Exit status: 0 success; 1 if something would be removed with --dry-run, or if\n"
@@ -67,6 +68,11 @@ static void print_count(struct out *o, int64_t n, const char *what)
     out_printf(o, ", %lld %s%s", (long long)n, what, n == 1 ? "" : "s");
 }
 
+static bool is_some(const struct prune_report *r)
+{
+    return r->sessions > 0 || r->messages > 0 || r->bodies > 0 || r->logs > 0 || r->escalations > 0;
+}
+
 static void print_report(struct out *o, const char *verb, const struct prune_report *r)
 {
     size_t from = o->b.n;
@@ -80,6 +86,18 @@ static void print_report(struct out *o, const char *verb, const struct prune_rep
     print_size(o, r->file_bytes);
     out_raw(o, " in files");
     out_fill_line(o, from, 0);
+}
+
+/* r: the totals of the plan, or of what was removed. */
+static void print_result(const struct prune *p, struct out *o, const char *verb,
+                         const struct prune_report *r)
+{
+    if (is_some(prune_plan(p))) {
+        print_report(o, verb, r);
+        return;
+    }
+    out_raw(o, "nothing to remove");
+    out_end_line(o);
 }
 
 /* ---- --json ---- */
@@ -153,7 +171,7 @@ static int print_plan(struct query *q, const struct prune *p, struct out *o, siz
         out_printf(o, "and %zu more sessions", n - max);
         out_end_line(o);
     }
-    print_report(o, "would remove", prune_plan(p));
+    print_result(p, o, "would remove", prune_plan(p));
     return st;
 }
 
@@ -196,7 +214,7 @@ static int remove_all(struct prune *p, const char *vault, struct buf *error)
 static int remove_planned(struct prune *p, const char *vault, struct out *o, struct buf *error)
 {
     int st = remove_all(p, vault, error);
-    print_report(o, "removed", prune_done(p));
+    print_result(p, o, "removed", prune_done(p));
     if (st == 0 && prune_done(p)->free_bytes > 0 && !prune_done(p)->shrunk) {
         print_size(o, prune_done(p)->free_bytes);
         out_raw(o, " of the database are free for new messages");
@@ -239,9 +257,20 @@ enum mode { REMOVE, ASK, DRY };
 
 static enum mode mode_of(const struct settings *s)
 {
-    return settings_on(s, "dry-run")                  ? DRY
-           : settings_on(s, "yes") || !ask_possible() ? REMOVE
-                                                      : ASK;
+    return settings_on(s, "dry-run") ? DRY : settings_on(s, "yes") ? REMOVE : ASK;
+}
+
+/* Nothing is removed without --yes or an answer. EXIT_FINE, or a usage error. */
+static int check_asking(const struct settings *s)
+{
+    if (mode_of(s) != ASK)
+        return EXIT_FINE;
+    if (settings_on(s, "json"))
+        return settings_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
+    if (!ask_possible())
+        return settings_usage(s, "cannot ask before removing, since stdin or stderr is not a "
+                                 "terminal: add --dry-run, or --yes to remove");
+    return EXIT_FINE;
 }
 
 /* *ret_kept: there is something to remove, and it was not removed. */
@@ -275,7 +304,7 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     /* sessions that killed proxies left open count as ended */
     (void)running_close_dead_sessions(query_vault(q));
     int st = prune_open(&p, query_vault(q), rule, clock_wall_us(), &error);
-    bool some = st == 0 && (prune_plan(p)->sessions > 0 || prune_plan(p)->file_bytes > 0);
+    bool some = st == 0 && is_some(prune_plan(p));
     if (st == 0 && json) {
         st = prune_json(q, p, mode == DRY, &o, &error);
         kept = some && mode == DRY;
@@ -319,9 +348,8 @@ static int run(const struct settings *s)
         status = settings_usage(
             s, "missing rule: use --older-than, --max-size or --keep-last, or the section "
                "[retention] of the configuration");
-    if (status == EXIT_FINE && settings_on(s, "json") && !settings_on(s, "dry-run") &&
-        !settings_on(s, "yes"))
-        status = settings_usage(s, "--json does not ask: add --dry-run, or --yes to remove");
+    if (status == EXIT_FINE)
+        status = check_asking(s);
     if (status == EXIT_FINE)
         status = session_vault_open(s, &q);
     if (status == EXIT_FINE) {

@@ -129,7 +129,7 @@ def _(t):
 @case("a directory that --vault names must exist, and nothing is created")
 def _(t):
     nowhere = t.tmp / "nowhere"
-    for args in (["sessions"], ["show"], ["sessions", "--json"], ["ps"], ["tail"], ["tail", "-f"], ["tools"], ["prune", "--older-than", "30d"]):
+    for args in (["sessions"], ["show"], ["sessions", "--json"], ["ps"], ["tail"], ["tail", "-f"], ["tools"], ["prune", "--older-than", "30d", "--yes"]):
         text = fails(t, 3, *args, "--vault", nowhere)
         eq(text, f"nothing has been recorded in {nowhere}; choose another vault with --vault\n", "what is said")
     check(not nowhere.exists() and not list(t.home.iterdir()), "something was created")
@@ -142,7 +142,7 @@ def _(t):
     empty = t.tmp / "empty"
     empty.mkdir()
     for args, status in ((["sessions"], 0), (["ps"], 0), (["tail"], 0), (["tail", "--once"], 0), (["stats"], 0), (["search", "x"], 1), (["search", "tool:x"], 1),
-                         (["tools"], 0), (["tools", "files"], 0), (["tools", "--diff"], 0), (["reap"], 0), (["prune", "--older-than", "30d"], 0),
+                         (["tools"], 0), (["tools", "files"], 0), (["tools", "--diff"], 0), (["reap"], 0), (["prune", "--older-than", "30d", "--yes"], 0),
                          (["sessions", "--failed", "--server", "x"], 0)):
         for more, place in (((), vault), (("--vault", empty), empty)):
             r = t.run(*args, *more)
@@ -634,12 +634,13 @@ def _(t):
 
 @case("doctor, prune and verify break long lines between words")
 def _(t):
-    p = t.proxy("--name", "one").initialize()
-    p.client.send(call(1, "write", {"text": "x"}))
-    p.server.recv()
-    p.server.send(text_result(1, "done"))
-    p.client.recv()
-    p.end()
+    for name in ("one", "two"):
+        p = t.proxy("--name", name).initialize()
+        p.client.send(call(1, "write", {"text": "x"}))
+        p.server.recv()
+        p.server.send(text_result(1, "done"))
+        p.client.recv()
+        p.end()
     server = t.tmp / "server.py"
     server.write_text("""import json, sys
 for line in sys.stdin:
@@ -649,12 +650,12 @@ for line in sys.stdin:
                           "serverInfo": {"name": "test server", "version": "2.0"}}}), flush=True)
 """)
     env = {"NO_COLOR": "1", "MCP_INTERPOSER_VAULT": str(t.vault)}
-    for args, words in ((["doctor"], "the database is intact"), (["prune", "--keep-last", "9", "--dry-run"], "0 files of large bodies"),
-                        (["verify", "1", "--", "python3", str(server)], "the tool is not marked read-only or idempotent")):
+    for args, status, words in ((["doctor"], 0, "the database is intact"), (["prune", "--keep-last", "1", "--dry-run"], 1, "0 files of large bodies"),
+                                (["verify", "1", "--", "python3", str(server)], 0, "the tool is not marked read-only or idempotent")):
         r = t.run(*args, env=env)
         check(words in r.stdout.decode(), f"{args} in a pipe: {r!r}")
         for columns in (60, 80):
-            text = on_terminal(t, *args, columns=columns, env=env, vault=False)
+            text = on_terminal(t, *args, columns=columns, env=env, status=status, vault=False)
             check(words in re.sub(r"\s+", " ", text), f"{args} in {columns}: {text}")
             long = [x for x in text.splitlines() if len(x) > columns and len(x.split()[-1]) < columns - 30]  # a longer word is not broken
             check(not long, f"{args} in {columns}: {long}")

@@ -66,12 +66,13 @@ def whole(t, ids, n=10):
         eq(db.execute("PRAGMA integrity_check").fetchone()[0], b"ok", "integrity_check")
 
 
-def answer(t, line, status, *args):
-    """What a command says on a terminal, where `line` is typed when it asks; None: it must not ask."""
+def answer(t, line, status, *args, **others):
+    """What a command says on a terminal, where `line` is typed when it asks; None: it must not ask. others: standard
+    streams that are not the terminal."""
     lib.settle()
     master, slave = pty.openpty()
-    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdin=slave, stdout=slave, stderr=slave,
-                         env=t.environ({"TERM": "dumb"}))
+    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], env=t.environ({"TERM": "dumb"}),
+                         **{"stdin": slave, "stdout": slave, "stderr": slave, **others})
     os.close(slave)
     said, asked, end = b"", line is None, time.monotonic() + 20 * lib.PATIENCE
     with contextlib.ExitStack() as stack:
@@ -104,7 +105,7 @@ def _(t):
     eq([x.split()[1] for x in lines[:-1]], ["1", "2", "3", "4", "5"], "sessions of --dry-run")
     check(lines[-1].startswith("would remove 5 sessions, 2250 messages, 5 files of large bodies, "), lines[-1])
     whole(t, range(1, 11))
-    text = run(t, "prune", "--older-than", "6d")
+    text = run(t, "prune", "--older-than", "6d", "--yes")
     check(text.startswith("removed 5 sessions, 2250 messages, 5 files of large bodies, "), text)
     whole(t, range(6, 11))
     after = (t.vault / "interposer.db").stat().st_size
@@ -118,18 +119,18 @@ def _(t):
 @case("prune --keep-last and --max-size: combined rules keep what one of them keeps")
 def _(t):
     make(t)
-    run(t, "prune", "--older-than", "1s", "--keep-last", "8")
+    run(t, "prune", "--older-than", "1s", "--keep-last", "8", "--yes")
     whole(t, range(3, 11))
-    run(t, "prune", "--keep-last", "6")
+    run(t, "prune", "--keep-last", "6", "--yes")
     whole(t, range(5, 11))
-    run(t, "prune", "--max-size", "100GiB")
+    run(t, "prune", "--max-size", "100GiB", "--yes")
     whole(t, range(5, 11))
     size = sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file())
-    run(t, "prune", "--max-size", f"{size // 2}B")
+    run(t, "prune", "--max-size", f"{size // 2}B", "--yes")
     (ids, *_), _ = left(t)
     check(0 < len(ids) <= 3 and ids[-1] == 10, f"sessions {ids} of half the size")
     check(sum(f.stat().st_size for f in t.vault.rglob("*") if f.is_file()) <= size // 2 + 300000, "the size")
-    run(t, "prune", "--max-size", "1B")
+    run(t, "prune", "--max-size", "1B", "--yes")
     (ids, *_), _ = left(t)
     eq(ids, (10,), "the newest always stays")
 
@@ -141,11 +142,11 @@ def _(t):
                               ("--max-size", "2", "invalid size '2': use a number and a unit")):
         check(says in fails(t, 2, "prune", rule, value, "--vault", t.vault), f"{rule} {value}")
     whole(t, (1, 2, 3))
-    run(t, "prune", "--older-than", "1w")
+    run(t, "prune", "--older-than", "1w", "--yes")
     whole(t, (1, 2, 3))
-    run(t, "prune", "--older-than", "1mo")
+    run(t, "prune", "--older-than", "1mo", "--yes")
     whole(t, (1, 2, 3))
-    check(run(t, "prune", "--older-than", "0.28w").startswith("removed 2 sessions"), "a fraction of a week")
+    check(run(t, "prune", "--older-than", "0.28w", "--yes").startswith("removed 2 sessions"), "a fraction of a week")
     whole(t, (3,))
 
 
@@ -161,10 +162,26 @@ def _(t):
     check("Remove all this? [y/N] " in said and "removed 2 sessions" in said, said)
     whole(t, (3, 4, 5))
     said = answer(t, None, 0, "prune", "--older-than", "84h")
-    check("[y/N]" not in said and "removed 0 sessions" in said, f"nothing to ask: {said}")
+    eq(said.splitlines()[0], "nothing to remove", "nothing to ask")
+    eq(answer(t, None, 0, "prune", "--older-than", "84h", "--dry-run"), "nothing to remove\n", "--dry-run")
     said = answer(t, None, 0, "prune", "--older-than", "60h", "--yes")
     check("[y/N]" not in said and "removed 1 session," in said, said)
     whole(t, (4, 5))
+
+
+@case("prune removes nothing without --yes where it cannot ask")
+def _(t):
+    make(t, 3)
+    rule, says = ("prune", "--older-than", "36h"), "cannot ask before removing, since stdin or stderr is not a terminal: add --dry-run, or --yes"
+    check(says in answer(t, None, 2, *rule, stdin=subprocess.DEVNULL), "stdin is not a terminal")
+    eq(answer(t, None, 2, *rule, stderr=subprocess.DEVNULL), "", "stderr is not a terminal")
+    check(says in fails(t, 2, *rule, "--vault", t.vault), "in a script")
+    check(says in fails(t, 2, "prune", "--older-than", "1w", "--vault", t.vault), "also with nothing to remove")
+    whole(t, (1, 2, 3))
+    check("would remove 2 sessions" in answer(t, None, 1, *rule, "--dry-run", stdin=subprocess.DEVNULL), "--dry-run")
+    check("removed 2 sessions" in answer(t, None, 0, *rule, "--yes", stdin=subprocess.DEVNULL), "--yes")
+    whole(t, (3,))
+    eq(run(t, *rule, "--yes").splitlines()[0], "nothing to remove", "the second time")
 
 
 def objects(t, status, *args):
@@ -240,7 +257,7 @@ def _(t):
     orphan.write_bytes(b"x")
     os.utime(orphan, (0, 0))
     (t.vault / "Bodies" / "notes.txt").write_text("mine")
-    run(t, "prune", "--older-than", "1s")
+    run(t, "prune", "--older-than", "1s", "--yes")
     tables, folders = left(t)
     eq(tables[0], (1, 3, 4), "sessions")
     eq(folders[0], tuple(sorted([UID % 1, UID % 3, UID % 4, "notes.txt"])), "files")
@@ -252,7 +269,7 @@ def _(t):
     check("missing rule: use --older-than" in fails(t, 2, "prune", "--vault", t.vault), "no rule")
     ini = t.tmp / "c.ini"
     ini.write_text("[retention]\nkeep-last = 2\n")
-    run(t, "prune", "--config", ini)
+    run(t, "prune", "--config", ini, "--yes")
     whole(t, (2, 3))
     for text, says in (("older-than = soon", ":2: older-than: invalid age 'soon'"),
                        ("older-than = 30", ":2: older-than: invalid age '30': use a number and a unit, such as 12h, 30d"),
@@ -323,7 +340,7 @@ def _(t):
             if k >= window:
                 p.client.recv(10)
     threads = [Background(drive, p, seconds=100) for p in proxies]
-    text = run(t, "prune", "--older-than", "12h", seconds=60)
+    text = run(t, "prune", "--older-than", "12h", "--yes", seconds=60)
     check(text.startswith("removed 10 sessions, 4500 messages"), text)
     for x in threads:
         x.join()
