@@ -11,14 +11,6 @@ static void watch(struct relay *r, ev_io *w, bool on)
         ev_io_stop(r->loop, w);
 }
 
-static void set_reading(struct relay *r)
-{
-    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->full;
-    if (on && !ev_is_active(&r->read_watch))
-        r->read_at = ev_now(r->loop);
-    watch(r, &r->read_watch, on);
-}
-
 /* ---- incomplete lines --------------------------------------------------------------------- */
 
 static void start_unfinished_timer(struct relay *r, double s)
@@ -27,11 +19,12 @@ static void start_unfinished_timer(struct relay *r, double s)
     ev_timer_start(r->loop, &r->unfinished_timer);
 }
 
-/* Bytes do not restart the timer: when it fires it checks how long ago the last byte came. */
+/* Bytes do not restart the timer: when it fires it checks how long ago the last byte came. It is not active while
+ * nothing is read: the rest of the line may have come. */
 static void watch_line(struct relay *r)
 {
-    bool waits =
-        r->calls->unfinished != NULL && !r->ended && !r->reported && line_partial(&r->lines) > 0;
+    bool waits = r->calls->unfinished != NULL && ev_is_active(&r->read_watch) && !r->reported &&
+                 line_partial(&r->lines) > 0;
     if (waits && !ev_is_active(&r->unfinished_timer))
         start_unfinished_timer(r, r->unfinished_s);
     else if (!waits && ev_is_active(&r->unfinished_timer))
@@ -43,16 +36,24 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
     (void)revents;
     struct relay *r = w->data;
     relay_read_available(r); /* this process may have been stopped while bytes came */
-    if (r->ended || line_partial(&r->lines) == 0 || ev_is_active(w))
+    if (!ev_is_active(&r->read_watch) || line_partial(&r->lines) == 0 || ev_is_active(w))
         return;
     double quiet_s = ev_now(loop) - r->read_at;
-    bool reads = ev_is_active(&r->read_watch);
-    if (!reads || quiet_s < r->unfinished_s) {
-        start_unfinished_timer(r, reads ? r->unfinished_s - quiet_s : r->unfinished_s);
+    if (quiet_s < r->unfinished_s) {
+        start_unfinished_timer(r, r->unfinished_s - quiet_s);
         return;
     }
     r->reported = true;
     r->calls->unfinished(r, line_partial(&r->lines));
+}
+
+static void set_reading(struct relay *r)
+{
+    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->full;
+    if (on && !ev_is_active(&r->read_watch))
+        r->read_at = ev_now(r->loop);
+    watch(r, &r->read_watch, on);
+    watch_line(r);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -196,7 +197,6 @@ void relay_stop_reading(struct relay *r)
     r->ended = true;
     r->reported = false;
     set_reading(r);
-    watch_line(r);
     stream_close(&r->in);
 }
 

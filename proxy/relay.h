@@ -2,7 +2,7 @@
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
  * (from RELAY_HIGH down to RELAY_LOW) and while the relay is held. A line that stays incomplete is reported once;
- * a timer is active only while a line is incomplete.
+ * its timer is active only while a line is incomplete and more is read.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
  * Blocks    never. */
@@ -45,7 +45,7 @@ struct relay {
     bool priority_complete; /* once `priority` is written, `box` follows */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
     ev_io read_watch, write_watch;
-    ev_timer unfinished_timer; /* active while an incomplete line is not yet reported */
+    ev_timer unfinished_timer; /* active while the rest of a line is awaited, until it is reported */
     double unfinished_s;       /* RELAY_UNFINISHED_S; shorter in tests */
     ev_tstamp read_at;         /* time of the last byte, or when reading began */
     bool reported;             /* the incomplete line has been reported */
@@ -65,7 +65,8 @@ void relay_close_out(struct relay *r);    /* the peer sees the end of its input 
 /* Writes `priority` first. The outbox follows after relay_end_priority(). */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);
-/* Reads what is available now, at most RELAY_TURN bytes. Used before reading stops. */
+/* Reads what is available now, at most RELAY_TURN bytes, even if too many are unsent; nothing while the relay is held.
+ * Used before reading stops, and before a deadline is believed. */
 void relay_read_available(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
 /* The peer may have sent something, but is not read now. */

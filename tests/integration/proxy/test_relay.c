@@ -249,13 +249,12 @@ static void test_relay_too_long_line_is_reported_and_the_next_forwarded(void **s
     assert_string_equal(buf_str(&f->got), "next\n");
 }
 
-/* The peer does not read: reading pauses near RELAY_HIGH, and continues when the peer has read. */
-static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
+/* Writes pieces of 1000 bytes, each with one newline, until no more are taken. Returns the number of bytes. */
+static size_t put_until_full(struct fixture *f, size_t newline_at)
 {
-    struct fixture *f = *state;
     char line[1000];
     memset(line, 'x', sizeof line);
-    line[sizeof line - 1] = '\n';
+    line[newline_at] = '\n';
     size_t in = 0, idle = 0;
     while (idle < 50) {
         size_t n = put(f, line, sizeof line); /* a write of less than a page is atomic */
@@ -263,6 +262,14 @@ static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
         idle = n == 0 ? idle + 1 : 0;
         turn(f);
     }
+    return in;
+}
+
+/* The peer does not read: reading pauses near RELAY_HIGH, and continues when the peer has read. */
+static void test_relay_reading_pauses_while_too_much_is_unsent(void **state)
+{
+    struct fixture *f = *state;
+    size_t in = put_until_full(f, 999);
     assert_true(f->r.full);
     assert_false(ev_is_active(&f->r.read_watch));
     assert_in_range(outbox_bytes(&f->box), RELAY_HIGH, RELAY_HIGH + RELAY_TURN + LINE_CHUNK);
@@ -474,6 +481,30 @@ static void test_relay_unfinished_line_is_not_reported_while_held(void **state)
     assert_string_equal(buf_str(&f->log), "");
 }
 
+/* The peer does not read, and the last line that was read is incomplete: waiting for its rest reads nothing more. */
+static void test_relay_unfinished_line_is_not_read_while_too_much_is_unsent(void **state)
+{
+    struct fixture *f = *state;
+    f->r.unfinished_s = 0.01;
+    put_until_full(f, 499);
+    assert_true(f->r.full);
+    uint64_t read_before = f->bytes;
+    assert_true(line_partial(&f->r.lines) > 0);
+    assert_false(ev_is_active(&f->r.unfinished_timer)); /* no wake-ups when idle */
+    for (int i = 0; i < 20; i++) {
+        usleep(2000);
+        turn(f);
+    }
+    assert_int_equal(f->bytes, read_before);
+    assert_string_equal(buf_str(&f->log), "");
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->r.full && clock_mono_us() < until) {
+        take(f, 4096);
+        turn(f);
+    }
+    assert_false(f->r.full); /* the peer reads, and the rest of the line is read */
+}
+
 /* This process was stopped: the newline has come, and the timer fires first. */
 static void test_relay_complete_unread_line_is_not_reported(void **state)
 {
@@ -564,6 +595,7 @@ int main(void)
         T(test_relay_unfinished_line_is_reported_once),
         T(test_relay_growing_line_is_not_reported),
         T(test_relay_unfinished_line_is_not_reported_while_held),
+        T(test_relay_unfinished_line_is_not_read_while_too_much_is_unsent),
         T(test_relay_complete_unread_line_is_not_reported),
         T(test_relay_without_memory_drops_a_long_line_and_forwards_the_next),
         T(test_relay_without_any_memory_waits_and_continues),
