@@ -63,17 +63,25 @@ static int fail(struct opt_set *s, const char *fmt, const char *a, const char *b
     return MI_EINVAL;
 }
 
-static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+bool opt_yes_or_no(const char *value, bool *ret)
 {
     static const char *const yes[] = {"yes", "true", "on", "1"};
     static const char *const no[] = {"no", "false", "off", "0"};
     for (size_t k = 0; k < MI_COUNT(yes); k++) {
-        if (strcmp(value, yes[k]) == 0)
-            return set(s, i, "yes", from), 0;
-        if (strcmp(value, no[k]) == 0)
-            return set(s, i, "no", from), 0;
+        *ret = strcmp(value, yes[k]) == 0;
+        if (*ret || strcmp(value, no[k]) == 0)
+            return true;
     }
-    return fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
+    return false;
+}
+
+static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_from from)
+{
+    bool yes;
+    if (!opt_yes_or_no(value, &yes))
+        return fail(s, "$1: invalid value '$2': use yes or no", s->table[i].name, value);
+    set(s, i, yes ? "yes" : "no", from);
+    return 0;
 }
 
 static int unknown(struct opt_set *s, const char *written, const char *name, size_t len)
@@ -148,6 +156,7 @@ int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operand
             operands[operands_n++] = argv[i];
             continue;
         }
+        *ret_next = i;
         int st =
             argv[i][1] == '-' ? parse_long(s, argc, argv, &i) : parse_letters(s, argc, argv, &i);
         if (st < 0)

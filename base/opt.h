@@ -47,7 +47,8 @@ void opt_close(struct opt_set *s);
 
 /* Reads argv[from…]. With operands == NULL it stops before the first operand, or after `--`, and
  * *ret_next is the index of the next argument. Otherwise operands may stand between options: they are
- * collected in operands[*ret_next], which has room for argc entries. 0 or MI_EINVAL. */
+ * collected in operands[*ret_next], which has room for argc entries. 0, or MI_EINVAL: *ret_next is then the index of
+ * the invalid option. */
 MI_MUST int opt_parse(struct opt_set *s, int argc, char **argv, int from, char **operands,
                       int *ret_next);
 /* Reads the environment. 0, or MI_EINVAL if a flag is neither yes nor no. */
@@ -61,6 +62,9 @@ const char *opt_get(const struct opt_set *s, const char *name); /* NULL: not giv
 const char *opt_each(const struct opt_set *s, const char *name, size_t *at);
 bool opt_on(const struct opt_set *s, const char *name); /* is the flag `yes`? */
 enum opt_from opt_source(const struct opt_set *s, const char *name);
+
+/* The words of a flag: yes, true, on, 1; no, false, off, 0. False: it is none of them. */
+bool opt_yes_or_no(const char *value, bool *ret);
 
 /* The table as lines of help of at most 80 columns, aligned, with the defaults. */
 void opt_help(struct buf *b, const struct opt *table);

@@ -41,6 +41,13 @@ static int run(const struct settings *s)
     return settings_usage(s, "unknown shell '%s': use bash, zsh or fish", s->operands[0]);
 }
 
+/* A shell that starts needs nothing of the configuration file. */
+static int run_misconfigured(const struct settings *s, const char *error)
+{
+    (void)error;
+    return run(s);
+}
+
 const struct command command_completion = {
     .name = "completion",
     .summary = "print the completion script for bash, zsh or fish",
@@ -49,4 +56,5 @@ const struct command command_completion = {
     .table = table_of_options,
     .operands_max = 1,
     .run = run,
+    .run_misconfigured = run_misconfigured,
 };

@@ -168,8 +168,8 @@ static void check_configuration(struct doctor *d, const struct settings *s, cons
     char *path = path_config(settings_text(s, "config"));
     if (fault != NULL)
         doctor_found(d, "configuration",
-                     "correct it: until then no command works, and clients get an error instead of "
-                     "their server; the checks below ignore the rest of the file",
+                     "correct it: until then most commands fail, and clients get an error "
+                     "instead of their server; the checks below ignore the rest of the file",
                      "%s", fault);
     else if (path != NULL && access(path, F_OK) == 0)
         doctor_fine(d, "configuration", "%s is valid", path);

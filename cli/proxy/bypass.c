@@ -14,7 +14,28 @@
 static bool is_wanted(void)
 {
     const char *value = getenv("MCP_INTERPOSER");
-    return value != NULL && (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+    bool on;
+    if (value == NULL || value[0] == '\0')
+        return false;
+    if (opt_yes_or_no(value, &on))
+        return !on;
+    log_warn("MCP_INTERPOSER=%s has no effect: use off, to start the server without the "
+             "interposer, or on",
+             value);
+    return false;
+}
+
+/* The index of the server's command; argc: there is none. An invalid option is skipped, with what may be its value. */
+static int skip_options(struct opt_set *s, int argc, char **argv)
+{
+    int at = 1;
+    while (opt_parse(s, argc, argv, at, NULL, &at) < 0) {
+        log_warn("%s; ignored, because MCP_INTERPOSER is off", buf_str(&s->error));
+        do
+            at++;
+        while (at < argc && argv[at][0] != '-');
+    }
+    return at;
 }
 
 /* Returns only if the server cannot be started. */
@@ -34,25 +55,19 @@ int bypass(int argc, char **argv)
 {
     struct opt_set s;
     struct buf error = {0};
-    int next = 1, status = EXIT_FINE;
+    int status = EXIT_FINE;
     if (!is_wanted())
         return EXIT_FINE;
     opt_open(&s, command_proxy.table);
-    int st = opt_parse(&s, argc, argv, 1, NULL, &next);
-    bool help = st == 0 && opt_on(&s, "help");
-    if (st == 0 && !help) {
+    int server = skip_options(&s, argc, argv);
+    if (!opt_on(&s, "help")) {
         if (opt_env(&s) < 0)
             log_warn("%s", buf_str(&s.error)); /* of another option than --path */
-        st = server_path_extend(&s, &error);
-    }
-    if (st == MI_ENOMEM) {
-        log_error("out of memory");
-        status = EXIT_TROUBLE;
-    } else if (st < 0) {
-        status = command_usage(&command_proxy, buf_str(error.n > 0 ? &error : &s.error));
-    } else if (!help) {
-        status =
-            next < argc ? become(argv + next) : command_usage(&command_proxy, SERVER_PATH_MISSING);
+        int st = server_path_extend(&s, &error);
+        if (st < 0)
+            log_warn("%s", st == MI_ENOMEM ? "out of memory, --path is ignored" : buf_str(&error));
+        status = server < argc ? become(argv + server)
+                               : command_usage(&command_proxy, SERVER_PATH_MISSING);
     }
     opt_close(&s);
     buf_close(&error);

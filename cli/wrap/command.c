@@ -243,6 +243,15 @@ static int run_unwrap(const struct settings *s)
     return run(WRAP_VERB_UNWRAP, s);
 }
 
+/* Servers that are wrapped now would not start; to list and to unwrap them must be possible. */
+static int run_misconfigured(const struct settings *s, const char *error)
+{
+    if (s->command == &command_wrap && !settings_on(s, "list"))
+        return command_usage(s->command, error);
+    log_warn("the rest of the configuration file is ignored: %s", error);
+    return s->command->run(s);
+}
+
 const struct command command_wrap = {
     .name = "wrap",
     .summary = "put the interposer in front of the servers of MCP clients",
@@ -251,6 +260,7 @@ const struct command command_wrap = {
     .table = wrap_opts,
     .operands_max = WRAP_OPERANDS_MAX,
     .run = run_wrap,
+    .run_misconfigured = run_misconfigured,
 };
 
 const struct command command_unwrap = {
@@ -261,4 +271,5 @@ const struct command command_unwrap = {
     .table = unwrap_opts,
     .operands_max = WRAP_OPERANDS_MAX,
     .run = run_unwrap,
+    .run_misconfigured = run_misconfigured,
 };

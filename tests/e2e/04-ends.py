@@ -292,7 +292,7 @@ def _(t):
     ini = t.tmp / "c.ini"
     ini.write_text("this is not a configuration")
     script = 'echo "$$ $0 $1 $2"; cat; exit 7'
-    for value in ("off", "0"):
+    for value in ("off", "0", "no", "false"):
         for args in (["proxy", "--vault", t.vault, "--config", ini, "--name", "x", "--"], ["--vault", t.vault, "--config", ini, "--"]):
             proc = subprocess.Popen([lib.PROGRAM, *map(str, args), "sh", "-c", script, "zero", "-x", "a b"], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=t.environ({"MCP_INTERPOSER": value}))
@@ -308,13 +308,21 @@ def _(t):
     r = t.run("proxy", "--vault", t.vault, "--", "no-such-server-here", env=off, input=request(1, "initialize"))
     check(r.returncode == 127 and b"MCP_INTERPOSER is off" in r.stderr and b"MCP_INTERPOSER is off" in r.stdout, r)
     eq(t.run("proxy", "--", env=off).returncode, 2, "no server")
-    eq(t.run("proxy", "--bad", "--", "true", env=off).returncode, 2, "a wrong option")
+    for args in (["proxy", "--bad"], ["proxy", "--name", "x", "--bad", "value", "--path", folder], ["--bad", "--bad=2", "--path", folder],
+                 ["proxy", "-z", "--path", "relative"], ["proxy", "--restarts", "many"]):
+        server = "own-server" if folder in args else "/bin/echo"
+        r = t.run(*args, "--", server, "found", env=off)
+        eq((r.returncode, r.stdout), (0, b"found\n"), f"{args}, of which one is invalid: {r.stderr!r}")
+        eq(b"ignored, because MCP_INTERPOSER is off" in r.stderr, "--bad" in args or "-z" in args, f"the warning: {r.stderr!r}")
+    eq(t.run("proxy", "--bad", "server", env=off).returncode, 2, "no -- after a wrong option: its value, or the server?")
     check(b"Usage: " in t.run("proxy", "--help", env=off).stdout, "--help")
     eq(t.run("sessions", "--vault", t.vault, env=off).returncode, 3, "another command")
-    for value in ("", "on", "OFF", "1", str(lib.PROGRAM)):
+    for value in ("", "on", "1", "OFF", "of", str(lib.PROGRAM)):
         r = t.run("proxy", "--vault", t.vault, "--name", "recorded", "--", "true", env={"MCP_INTERPOSER": value})
         eq(r.returncode, 0, f"exit status with {value!r}")
-    eq(t.rows("SELECT count(*) FROM sessions")[0][0], 5, "sessions with other values")
+        warned = f"MCP_INTERPOSER={value} has no effect: use off" in r.stderr.decode()
+        eq(warned, value not in ("", "on", "1"), f"a warning about {value!r}: {r.stderr!r}")
+    eq(t.rows("SELECT count(*) FROM sessions")[0][0], 6, "sessions with other values")
 
 
 @case("a usage error has exit status 2, a hint on stderr and nothing on stdout")

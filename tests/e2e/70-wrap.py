@@ -738,6 +738,25 @@ def _(t):
     check(b"--timeout: " in r.stderr and path.read_text() == TEXT, f"{r.stderr!r}")
 
 
+@case("an invalid configuration file: unwrap and wrap --list work, with a warning; wrap does not, because no server would start")
+def _(t):
+    path = config(t, ".claude.json", TEXT)
+    run(t, "wrap")
+    wrapped = path.read_text()
+    ini = config(t, ".config/mcp-interposer/config.ini", "[proxy]\nrecrd = full\n")
+    warning = f": the rest of the configuration file is ignored: {ini}:2: unknown key 'recrd'; did you mean 'record'?\n"
+    r = run(t, "wrap", "--list", "--json", stderr=None)
+    eq(states(r), {"a": "wrapped"}, "the list")
+    check(r.stderr.decode().endswith(warning), f"{r.stderr!r}")
+    r = run(t, "unwrap", stderr=None)
+    eq((path.read_text(), r.stderr.decode().endswith(warning)), (TEXT, True), f"unwrapped; {r.stderr!r}")
+    r = run(t, "wrap", status=2, stderr=None)
+    check(b"unknown key 'recrd'" in r.stderr and path.read_text() == TEXT, f"{r.stderr!r}")
+    path.write_text(wrapped)
+    run(t, "unwrap", "--config", t.home / "no-such.ini", stderr=None)
+    eq(path.read_text(), TEXT, "with a configuration file that does not exist")
+
+
 @case("a named file without servers is an error that says what was expected")
 def _(t):
     for text in ("{}", '{"server": {"a": {"command": "b"}}}', ""):

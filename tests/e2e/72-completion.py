@@ -19,6 +19,7 @@ SHELLS = ("bash", "zsh", "fish")
 def script(t, shell):
     r = t.run("completion", shell)
     eq((r.returncode, r.stderr), (0, b""), f"completion {shell}")
+    eq(t.run("completion", shell, "--config", "/no/such/file").stdout, r.stdout, "without a valid configuration")
     path = t.tmp / f"completion.{shell}"
     path.write_bytes(r.stdout)
     return path

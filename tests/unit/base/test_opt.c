@@ -139,10 +139,10 @@ static void test_opt_invalid_command_line_is_rejected_with_a_message(void **stat
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct opt_set s;
         const char *operands[24];
-        int n = 4711;
+        int n = 4711, invalid = rows[i].words[0][0] != '-';
         assert_int_equal(parse(&s, rows[i].words, operands, &n), MI_EINVAL);
         assert_string_equal(buf_str(&s.error), rows[i].error);
-        assert_int_equal(n, 4711);
+        assert_int_equal(n, invalid); /* its index */
         opt_close(&s);
     }
 }
@@ -205,6 +205,9 @@ static void test_opt_flag_accepts_every_word_for_yes_and_no(void **state)
             assert_string_equal(buf_str(&s.error), want);
         }
         opt_close(&s);
+        bool yes = false;
+        assert_int_equal(opt_yes_or_no(rows[i].word, &yes), rows[i].on >= 0);
+        assert_int_equal(yes, rows[i].on == 1);
     }
     setenv("MCP_INTERPOSER_VERBOSE", "perhaps", 1);
     struct opt_set s;
