@@ -31,7 +31,12 @@ ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
 LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml
 
 ROOMS   := base wire redact journal vault record proxy replay cli
-SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c'))
+# The folder below base/os/ that has the code for this system.
+SYSTEM  := $(shell uname -s | tr A-Z a-z)
+ifeq ($(wildcard base/os/$(SYSTEM)),)
+$(error mcp-interposer runs on Linux only. docs/porting.md describes what base/os/$(SYSTEM) must provide)
+endif
+SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(wildcard base/os/$(SYSTEM)/*.c))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
 EMBED   := cli/export/report.html|cli/export/report.h|report_page \

@@ -1,18 +1,11 @@
 #include "journal/running.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-
-int64_t running_pid_namespace(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)st.st_ino : 0;
-}
 
 void running_self(struct running *r)
 {
     *r = (struct running){
-        .pid_namespace = running_pid_namespace(),
+        .pid_namespace = process_namespace(),
         .pid = getpid(),
         .client_pid = getppid(),
     };

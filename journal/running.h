@@ -4,7 +4,7 @@
  * group whose leader has exited is identified by their common session (setsid(2)), and by start times: no member is
  * older than the leader.
  *
- * Blocks    never: the functions only read /proc. */
+ * Blocks    never. */
 #ifndef MI_JOURNAL_RUNNING_H
 #define MI_JOURNAL_RUNNING_H
 
@@ -13,7 +13,7 @@
 /* Of the running interposer. */
 struct running {
     char boot[PROCESS_BOOT_MAX];
-    int64_t pid_namespace; /* inode of /proc/self/ns/pid; 0: unknown */
+    int64_t pid_namespace; /* process_namespace() */
     pid_t pid;             /* the interposer */
     uint64_t pid_start;    /* process_start(), as all start times */
     pid_t client_pid;      /* the parent of the interposer */
@@ -27,8 +27,5 @@ struct running {
 void running_self(struct running *r);
 /* Sets the server process; pid 0: it has exited. */
 void running_server(struct running *r, pid_t pid, pid_t group);
-
-/* The inode of this process's PID namespace; 0: unknown. */
-int64_t running_pid_namespace(void);
 
 #endif

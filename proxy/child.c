@@ -2,20 +2,20 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os/process.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NOT_READ_S 0.5     /* until the owner is asked again whether it reads the last output */
 #define LAST_OUTPUT_S 0.02 /* after SIGKILL, to read what is left in the pipe */
+#define CHILDREN_MAX 512   /* signalled at a time; the others after these have exited */
 
 static const struct {
     const char *name;
@@ -154,9 +154,8 @@ static void exec_server(char *const argv[], const int fd[FD_COUNT], pid_t parent
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(127); /* the parent died before the line above */
+    if (!process_die_with(parent))
+        _exit(127);
     if (dup2(fd[IN_R], 0) < 0 || dup2(fd[OUT_W], 1) < 0 || dup2(fd[ERR_W], 2) < 0) {
         *ret_errno = errno;
         _exit(127);
@@ -250,26 +249,17 @@ void child_output_ended(struct child *c)
     finish_if_done(c);
 }
 
-/* Signals all children of this process but one, and returns their number. Grandchildren become children when their
- * parent exits (PR_SET_CHILD_SUBREAPER). */
+/* Signals the children of this process but one, and returns their number. Grandchildren become children when their
+ * parent exits (process_adopt_orphans()). */
 static int signal_children(pid_t spare, int sig)
 {
-    char text[4096]; /* no stdio: it allocates, and memory may have run out */
+    pid_t pid[CHILDREN_MAX];
+    size_t all = process_children(getpid(), pid, MI_COUNT(pid));
     int n = 0;
-    snprintf(text, sizeof text, "/proc/self/task/%d/children", (int)getpid());
-    int fd = open(text, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
-        return 0;
-    text[got] = '\0';
-    /* a number is followed by a blank: the last one may be cut, and is read the next time */
-    for (char *p = text, *end; (end = strchr(p, ' ')) != NULL; p = end + 1) {
-        pid_t pid = (pid_t)strtol(p, NULL, 10);
-        if (pid <= 0 || pid == spare)
+    for (size_t i = 0; i < all; i++) {
+        if (pid[i] == spare)
             continue;
-        kill(pid, sig);
+        kill(pid[i], sig);
         n++;
     }
     return n;

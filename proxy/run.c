@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /* Of a longer line of the server's stderr only the head is recorded. */
@@ -323,7 +322,7 @@ int proxy_run(const struct proxy_config *cfg)
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)process_adopt_orphans();
     ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);
     if (p.loop == NULL) {

@@ -14,7 +14,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -289,7 +288,7 @@ static int open_dispatcher(struct dispatcher *c)
     sigaddset(&child, SIGCHLD);
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &child, NULL);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)process_adopt_orphans();
     fcntl(DETACH_FD, F_SETFD, FD_CLOEXEC);
     c->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
     if (c->signals < 0 || pipe2(fd, O_CLOEXEC) != 0)

@@ -1,10 +1,10 @@
-/* process.h - processes, as described by /proc.
+/* process.h - what the system knows of processes, and what is to happen to those that this one starts.
  *
- * Source    proc(5): /proc/PID/stat, statm, task/PID/children and /proc/sys/kernel/random/boot_id. Start time and
- *           boot distinguish a process from a later one with the same pid.
- * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time, as the kernel has them.
- * Errors    MI_ENOENT: no such process, or /proc hides it.
- * Blocks    never: none of these files waits for the process. */
+ * Identity  the system uses a pid again. Pid, start time and boot together identify a process.
+ * Units     ticks of sysconf(_SC_CLK_TCK) for CPU time and start time.
+ * Errors    MI_ENOENT: no such process, or the system hides it. A field that the system does not have is 0 or "".
+ * Linux     proc(5), pidfd_open(2), prctl(2).
+ * Blocks    never. */
 #ifndef MI_BASE_OS_PROCESS_H
 #define MI_BASE_OS_PROCESS_H
 
@@ -12,29 +12,53 @@
 
 #include <sys/types.h>
 
-/* Bytes of a name, with its NUL; 15 characters, more for kernel threads. */
+/* Bytes of a name, with its NUL. Linux: 15 characters, more for kernel threads. */
 #define PROCESS_NAME_MAX 64
 #define PROCESS_BOOT_MAX 40 /* bytes of a boot id, with its NUL */
 
+/* state: R running; S, I sleeping; D in a wait that no signal ends; T stopped; t stopped by a debugger; Z, X dead. */
 struct process {
     pid_t pid, parent, group, session;
     char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
-    char state;                  /* R, S, D, T, t, Z, X, I as in proc(5) */
-    int64_t cpu_ticks;           /* including children that the process has waited for */
+    char state;
+    int64_t cpu_ticks; /* including children that the process has waited for */
     int64_t threads;
     uint64_t start_ticks; /* since boot; with pid and boot id it identifies the process */
     int64_t rss_bytes;
 };
 
+/* ---- other processes ---- */
+
 MI_MUST int process_read(pid_t pid, struct process *ret);
-/* The children, oldest first, at most `max`. Returns their number. */
+/* The children, oldest first, at most `max`. Returns their number. Allocates nothing. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max);
 /* The running processes of a group, at most `max`. Reads every process of the machine. */
 size_t process_group(pid_t group, struct process *ret, size_t max);
 /* The start time of a running process; 0: none. A zombie does not count as running. */
 uint64_t process_start(pid_t pid);
+/* When a process started, in microseconds since the Unix epoch, if the wall clock was never set; 0: unknown. */
+int64_t process_began_us(pid_t pid);
+/* Signals the process with this start time, never a later one with the same pid. 0, MI_ENOENT (it has exited), or
+ * MI_EIO: see errno. */
+MI_MUST int process_signal(pid_t pid, uint64_t start, int sig);
+
+/* ---- this machine, and this program ---- */
+
 /* The id of this boot of the machine, "" if unknown. ret has PROCESS_BOOT_MAX bytes. */
 void process_boot(char *ret);
+/* Pids are unique within a namespace. The number of this process's, 0 if unknown; a system without namespaces: 1. */
+int64_t process_namespace(void);
 int64_t process_ticks_us(int64_t ticks);
+/* The path of this program's file; the caller frees it. NULL: unknown, or out of memory. */
+char *process_program(void);
+
+/* ---- this process and those that it starts ---- */
+
+/* From now on, a descendant whose parent exits becomes a child of this process, not of init. Without it, what a server
+ * leaves behind outside of its process group is not found at the end of the session. Whether the system can do it. */
+bool process_adopt_orphans(void);
+/* Call it in a child process before exec, also after vfork(2): the system kills the process when its parent dies.
+ * Without it, the recorder process does that for servers. False: the parent, whose pid is given, has died already. */
+bool process_die_with(pid_t parent);
 
 #endif

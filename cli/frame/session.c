@@ -2,53 +2,30 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os/process.h"
 #include "record/process/orphans.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A process that started this much later than the session has reused the pid of its proxy. The value is generous
  * because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
-/* The start of the process by the wall clock; 0: unknown. */
-static int64_t began_us(int64_t pid)
-{
-    char text[1024];
-    snprintf(text, sizeof text, "/proc/%lld/stat", (long long)pid);
-    FILE *f = fopen(text, "re");
-    if (f == NULL)
-        return 0;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *p = strrchr(text, ')'); /* the process name before it may contain any character */
-    for (int field = 2; p != NULL && field < 22; field++) {
-        p = strchr(p + 1, ' ');
-    }
-    struct timespec boot;
-    long hz = sysconf(_SC_CLK_TCK);
-    if (p == NULL || hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
-        return 0;
-    int64_t since_boot_us = (int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000;
-    return clock_wall_us() - since_boot_us + strtoll(p, NULL, 10) * (1000000 / hz);
-}
-
 enum session_state session_state_of(const struct query_session *s)
 {
     if (s->ended_at_us != 0)
         return SESSION_ENDED;
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[_POSIX_HOST_NAME_MAX + 1] = "";
     if (gethostname(host, sizeof host - 1) != 0 || !slice_is(s->host, host))
         return SESSION_ELSEWHERE;
     if (s->pid <= 0 || s->pid > INT_MAX || (kill((pid_t)s->pid, 0) != 0 && errno == ESRCH))
         return SESSION_DIED;
-    return began_us(s->pid) > s->started_at_us + PID_REUSE_US ? SESSION_DIED : SESSION_LIVE;
+    return process_began_us((pid_t)s->pid) > s->started_at_us + PID_REUSE_US ? SESSION_DIED
+                                                                             : SESSION_LIVE;
 }
 
 int session_vault_open(const struct settings *s, struct query **ret)

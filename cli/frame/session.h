@@ -2,7 +2,7 @@
  *
  * Owns      a view owns its summary; session_close() frees it.
  * Errors    those of vault/query/reader.h.
- * Blocks    on /proc, and session_look() on the vault. */
+ * Blocks    session_look(), on the vault. */
 #ifndef MI_CLI_FRAME_SESSION_H
 #define MI_CLI_FRAME_SESSION_H
 

@@ -1,5 +1,7 @@
 #include "cli/settings/paths.h"
 
+#include "base/os/process.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -76,7 +78,7 @@ char *path_user_config(const char *below)
 char *path_document(const char *name)
 {
     static const char *const places[] = {"share/doc/mcp-interposer", "docs"};
-    char *program = realpath("/proc/self/exe", NULL), *found = NULL;
+    char *program = process_program(), *found = NULL;
     for (int up = 0; up < 2 && program != NULL; up++) {
         char *slash = strrchr(program, '/');
         if (slash != NULL)

@@ -10,11 +10,8 @@
 #include "cli/settings/config.h"
 #include "vault/store/running.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define GROUP_MAX 256
 #define NAMES_MAX 8           /* processes listed in a line of the report */
@@ -90,23 +87,14 @@ static bool stop_group(const struct running *r)
     return becomes_true(KILL_US, group_has_exited, r);
 }
 
-/* The pidfd guarantees that the signal does not reach another process with the same id. */
 static bool stop_proxy(const struct running *r)
 {
-    int fd = pidfd_open(r->pid, 0);
-    bool exited = fd < 0 && errno == ESRCH;
-    if (fd >= 0 && !proxy_has_exited(r)) {
-        exited = pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0 &&
-                 becomes_true(PROXY_TERM_US, proxy_has_exited, r);
-        if (!exited)
-            exited = pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0 &&
-                     becomes_true(KILL_US, proxy_has_exited, r);
-    } else if (fd >= 0) {
-        exited = true;
-    }
-    if (fd >= 0)
-        close(fd);
-    return exited;
+    int st = process_signal(r->pid, r->pid_start, SIGTERM);
+    if (st == 0 && becomes_true(PROXY_TERM_US, proxy_has_exited, r))
+        return true;
+    if (st != MI_ENOENT)
+        st = process_signal(r->pid, r->pid_start, SIGKILL);
+    return st == MI_ENOENT || (st == 0 && becomes_true(KILL_US, proxy_has_exited, r));
 }
 
 /* ---- output ---- */

@@ -1,5 +1,7 @@
 #include "cli/wrap/which.h"
 
+#include "base/os/process.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -51,7 +53,7 @@ static char *same_program(const char *dir, const struct stat *own)
 char *which_this_program(void)
 {
     struct stat own;
-    char *exe = realpath("/proc/self/exe", NULL);
+    char *exe = process_program();
     if (exe == NULL || stat(exe, &own) != 0) {
         free(exe);
         return NULL;
@@ -72,11 +74,14 @@ bool which_is_in_path(void)
 {
     struct stat own;
     const char *rest;
-    char *dir = find(getenv("PATH"), name, &rest);
-    char *path = dir != NULL && stat("/proc/self/exe", &own) == 0 ? same_program(dir, &own) : NULL;
+    char *exe = process_program(), *path = NULL;
+    char *dir = exe != NULL && stat(exe, &own) == 0 ? find(getenv("PATH"), name, &rest) : NULL;
+    if (dir != NULL)
+        path = same_program(dir, &own);
     bool found = path != NULL;
     free(path);
     free(dir);
+    free(exe);
     return found;
 }
 

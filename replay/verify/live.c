@@ -1,6 +1,7 @@
 #include "replay/verify/live.h"
 
 #include "base/clock.h"
+#include "base/os/process.h"
 #include "base/text.h"
 #include "wire/line.h"
 
@@ -9,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,8 +34,7 @@ static void become_server(char *const *argv, int in, int out, int report, pid_t 
     for (size_t i = 0; i < MI_COUNT(ours); i++)
         (void)signal(ours[i], SIG_DFL);
     (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+    if (process_die_with(parent) && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
         execvp(argv[0], argv);
     int e = errno;
     (void)!write(report, &e, sizeof e);

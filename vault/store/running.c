@@ -25,12 +25,12 @@ static bool is_same_boot(const struct running *r)
 /* Whether the row's process ids are valid in this boot and PID namespace. */
 static bool is_here(const struct running *r)
 {
-    return is_same_boot(r) && r->pid_namespace != 0 && r->pid_namespace == running_pid_namespace();
+    return is_same_boot(r) && r->pid_namespace != 0 && r->pid_namespace == process_namespace();
 }
 
 enum running_state running_look(const struct running_row *row)
 {
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[_POSIX_HOST_NAME_MAX + 1] = "";
     const struct running *r = &row->r;
     if (is_here(r))
         return r->pid_start != 0 && process_start(r->pid) == r->pid_start ? RUNNING_LIVE

@@ -1,6 +1,7 @@
-/* Processes in /proc: names that look like fields, processes that have exited. */
+/* Processes: names that look like fields, processes that have exited, orphans, signals. */
 #include "base/os/process.h"
 
+#include "base/clock.h"
 #include "tests/support/unit.h"
 
 #include <sys/wait.h>
@@ -86,6 +87,21 @@ static void test_process_children_are_listed_up_to_a_limit(void **state)
         end(pid[i]);
 }
 
+/* The kernel's list of them is longer than one read. */
+static void test_process_many_children_are_all_listed(void **state)
+{
+    (void)state;
+    enum { MANY = 900 };
+    static pid_t pid[MANY], got[MANY + 1];
+    for (int i = 0; i < MANY; i++)
+        pid[i] = unit_sleeper();
+    size_t n = process_children(getpid(), got, MI_COUNT(got));
+    for (int i = 0; i < MANY; i++)
+        end(pid[i]);
+    assert_int_equal(n, MANY);
+    assert_memory_equal(got, pid, sizeof pid);
+}
+
 static void test_process_group_lists_running_members(void **state)
 {
     (void)state;
@@ -117,6 +133,101 @@ static void test_process_started_later_has_a_later_start(void **state)
     end(b);
 }
 
+static void test_process_began_when_the_wall_clock_says(void **state)
+{
+    (void)state;
+    int64_t before = clock_wall_us();
+    pid_t pid = unit_sleeper();
+    int64_t began = process_began_us(pid);
+    end(pid);
+    assert_true(began > before - 5000000); /* the kernel counts in steps of 10 ms */
+    assert_true(began < clock_wall_us() + 5000000);
+    assert_true(process_began_us(pid) == 0);
+}
+
+static void test_process_signal_needs_the_right_start_time(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = unit_sleeper();
+    uint64_t start = process_start(pid);
+    assert_int_equal(process_signal(pid, start + 1, SIGKILL), MI_ENOENT);
+    assert_int_equal(process_signal(pid, 0, SIGKILL), MI_ENOENT);
+    assert_int_equal(process_signal(pid, start, SIGTERM), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+    assert_int_equal(process_signal(pid, start, SIGTERM), MI_ENOENT);
+}
+
+/* Starts a child that starts a grandchild and exits. *ret: the grandchild's parent from then on. */
+static pid_t orphan(pid_t *ret)
+{
+    int fd[2];
+    pid_t grandchild;
+    struct process p;
+    assert_int_equal(pipe(fd), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if ((grandchild = fork()) == 0)
+            for (;;)
+                pause();
+        _exit(write(fd[1], &grandchild, sizeof grandchild) != (ssize_t)sizeof grandchild);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(read(fd[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    close(fd[0]);
+    close(fd[1]);
+    assert_int_equal(process_read(grandchild, &p), 0);
+    *ret = p.parent;
+    return grandchild;
+}
+
+static void test_process_orphans_are_adopted_on_request(void **state)
+{
+    (void)state;
+    pid_t parent;
+    kill(orphan(&parent), SIGKILL);
+    assert_int_not_equal(parent, getpid());
+    assert_true(process_adopt_orphans());
+    end(orphan(&parent));
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    assert_int_equal(parent, getpid());
+}
+
+static void test_process_dies_with_its_parent(void **state)
+{
+    (void)state;
+    int fd[2];
+    char byte;
+    assert_int_equal(pipe(fd), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        pid_t self = getpid();
+        if (fork() == 0) {
+            if (process_die_with(self + 1) || !process_die_with(self) || write(fd[1], "r", 1) != 1)
+                _exit(1);
+            pause();
+        }
+        pause();
+    }
+    close(fd[1]);
+    assert_int_equal(read(fd[0], &byte, 1), 1);
+    end(parent);
+    assert_int_equal(read(fd[0], &byte, 1), 0); /* no process has the other end */
+    close(fd[0]);
+}
+
+static void test_process_program_is_this_file(void **state)
+{
+    (void)state;
+    char *path = process_program();
+    assert_non_null(path);
+    assert_string_equal(strrchr(path, '/'), "/test_process");
+    free(path);
+    assert_true(process_namespace() > 0);
+}
+
 static void test_process_boot_is_one_word(void **state)
 {
     (void)state;
@@ -144,8 +255,14 @@ int main(void)
         T(test_process_missing_is_enoent),
         T(test_process_zombie_has_no_start_time),
         T(test_process_children_are_listed_up_to_a_limit),
+        T(test_process_many_children_are_all_listed),
         T(test_process_group_lists_running_members),
         T(test_process_started_later_has_a_later_start),
+        T(test_process_began_when_the_wall_clock_says),
+        T(test_process_signal_needs_the_right_start_time),
+        T(test_process_orphans_are_adopted_on_request),
+        T(test_process_dies_with_its_parent),
+        T(test_process_program_is_this_file),
         T(test_process_boot_is_one_word),
         T(test_process_ticks_are_converted_to_microseconds),
     };

@@ -1,10 +1,17 @@
 #include "base/os/process.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STAT_MAX 1024 /* bytes of /proc/PID/stat: a name of 64 and 50 numbers */
@@ -66,19 +73,34 @@ int process_read(pid_t pid, struct process *ret)
     return 0;
 }
 
-/* A long list does not fit into one read; a number may be split between two. */
+/* Takes the numbers before the last blank of `text`, which is left: "12 13 1" is "1" then. */
+static size_t take_pids(char *text, size_t *text_n, pid_t *ret, size_t max)
+{
+    size_t n = 0;
+    char *p = text;
+    text[*text_n] = '\0';
+    for (char *blank; n < max && (blank = strchr(p, ' ')) != NULL; p = blank + 1)
+        ret[n++] = (pid_t)strtol(p, NULL, 10);
+    *text_n -= (size_t)(p - text);
+    memmove(text, p, *text_n);
+    return n;
+}
+
+/* A long list does not fit into one read; a number may be split between two. Each is followed by a blank. */
 size_t process_children(pid_t pid, pid_t *ret, size_t max)
 {
-    char path[64];
-    size_t n = 0;
-    int child;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    FILE *f = pid > 0 ? fopen(path, "re") : NULL;
-    if (f == NULL)
-        return 0;
-    while (n < max && fscanf(f, "%d", &child) == 1)
-        ret[n++] = child;
-    fclose(f);
+    char text[4096];
+    size_t n = 0, text_n = 0;
+    snprintf(text, sizeof text, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    int fd = pid > 0 ? open(text, O_RDONLY | O_CLOEXEC) : -1;
+    for (ssize_t got; fd >= 0 && n < max; n += take_pids(text, &text_n, ret + n, max - n)) {
+        got = read(fd, text + text_n, sizeof text - 1 - text_n);
+        if (got <= 0)
+            break;
+        text_n += (size_t)got;
+    }
+    if (fd >= 0)
+        close(fd);
     return n;
 }
 
@@ -107,6 +129,35 @@ uint64_t process_start(pid_t pid)
     return process_read(pid, &p) == 0 && lives(&p) ? p.start_ticks : 0;
 }
 
+int64_t process_began_us(pid_t pid)
+{
+    struct process p;
+    struct timespec boot;
+    if (process_read(pid, &p) < 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+        return 0;
+    int64_t since_boot_us = (int64_t)boot.tv_sec * 1000000 + boot.tv_nsec / 1000;
+    return clock_wall_us() - since_boot_us + process_ticks_us((int64_t)p.start_ticks);
+}
+
+/* The descriptor stays with one process. If that is not the one with this start time, the other one has exited. */
+int process_signal(pid_t pid, uint64_t start, int sig)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return errno == ESRCH ? MI_ENOENT : MI_EIO;
+    int st = MI_ENOENT;
+    if (process_start(pid) == start && start != 0) {
+        bool sent = syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) == 0;
+        st = sent ? 0 : errno == ESRCH ? MI_ENOENT : MI_EIO;
+    }
+    int e = errno;
+    close(fd);
+    errno = e;
+    return st;
+}
+
+/* ---- this machine, and this program ---- */
+
 void process_boot(char *ret)
 {
     ssize_t n = read_small("/proc/sys/kernel/random/boot_id", ret, PROCESS_BOOT_MAX);
@@ -121,4 +172,29 @@ int64_t process_ticks_us(int64_t ticks)
 {
     long hz = sysconf(_SC_CLK_TCK);
     return hz > 0 ? ticks * (1000000 / hz) : 0;
+}
+
+int64_t process_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)st.st_ino : 0;
+}
+
+char *process_program(void)
+{
+    return realpath("/proc/self/exe", NULL);
+}
+
+/* ---- this process and those that it starts ---- */
+
+bool process_adopt_orphans(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+}
+
+/* The parent may have died before the first line. */
+bool process_die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return getppid() == parent;
 }
