@@ -31,22 +31,24 @@ static bool exists(const char *program)
     return strchr(program, '/') != NULL || in_path(program);
 }
 
-/* A server whose command is the interposer: its options are those of `proxy`, unless it runs another command. */
+/* A server that starts the interposer, by its args after the first `launch`: its options are those of `proxy`, unless it
+ * runs another command. */
 static void check_options(struct doctor *d, const char *path, const struct mcpfile *f,
-                          const struct mcpfile_server *s, struct rules *rules)
+                          const struct mcpfile_server *s, size_t launch, struct rules *rules)
 {
-    char **argv = wrap_argv(f, s);
+    char **words = wrap_argv(f, s);
+    char **argv = words != NULL ? words + launch : NULL;
     struct buf error = {0};
     if (argv == NULL || argv[1] == NULL) {
-        wrap_argv_close(argv);
+        wrap_argv_close(words);
         return;
     }
     bool named = strcmp(argv[1], "proxy") == 0; /* else `mcp-interposer [OPTIONS] -- SERVER` */
     if ((named || argv[1][0] == '-') &&
-        rules_add(rules, (int)s->args_n + !named, argv + named, &error) == MI_EINVAL)
+        rules_add(rules, (int)(s->args_n - launch) + !named, argv + named, &error) == MI_EINVAL)
         doctor_found(d, "clients", "correct the options of this server in that file",
                      "%s: server %s cannot be started: %s", path, s->name, buf_str(&error));
-    wrap_argv_close(argv);
+    wrap_argv_close(words);
     buf_close(&error);
 }
 
@@ -57,13 +59,16 @@ static void check_server(struct doctor *d, const char *path, const struct mcpfil
     struct buf server = {0};
     if (wrap_inspect(f, s, &v) < 0)
         return;
-    if (wrap_is_ours(buf_str(&v.command)))
-        check_options(d, path, f, s, rules);
+    if (v.ours)
+        check_options(d, path, f, s, v.launch, rules);
     if (v.state == WRAP_WRAPPED) {
         ++*wrapped;
         if (!exists(buf_str(&v.command)))
             doctor_found(d, "clients",
-                         "mcp-interposer wrap writes the path of the current program there",
+                         v.launch > 0
+                             ? "install Node.js, or start mcp-interposer in another way"
+                             : "mcp-interposer wrap writes the path of the current program "
+                               "there",
                          "%s: server %s is started by %s, which does not exist", path, s->name,
                          buf_str(&v.command));
         if (v.own < s->args_n)

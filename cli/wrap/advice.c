@@ -84,7 +84,7 @@ static void print_line(struct out *o, const char *before, struct buf *names, con
     out_fill_line(o, from, 0);
 }
 
-void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen)
+void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, const char *program)
 {
     bool changed = a->clients.n > 0;
     if (a->clients.failed || a->remotes.failed || a->kept.failed || a->lines.failed)
@@ -98,12 +98,18 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen)
     if (a->kept.n > 0)
         print_line(o, "Not changed, because they were wrapped before: ", &a->kept,
                    "; to give them other deadlines, unwrap them first.");
-    if (changed && wrapped && !chosen)
+    struct buf command = {0};
+    if (changed && wrapped && !chosen) {
+        buf_printf(&command, "%s wrap --timeout tool:NAME=5m", program);
         print_line(o,
                    "Calls end after 30 s by default. For a slow tool: tool:NAME = 5m in section "
-                   "[timeout] of the configuration,",
-                   NULL, " or unwrap, then: mcp-interposer wrap --timeout tool:NAME=5m");
+                   "[timeout] of the configuration, or unwrap, then: ",
+                   &command, "");
+    }
+    buf_clear(&command);
+    if (changed && wrapped)
+        buf_printf(&command, "; undo with: %s unwrap", program);
     if (changed)
-        print_line(o, "Restart these clients: ", &a->clients,
-                   wrapped ? "; undo with: mcp-interposer unwrap" : "");
+        print_line(o, "Restart these clients: ", &a->clients, buf_str(&command));
+    buf_close(&command);
 }

@@ -11,8 +11,9 @@
 struct advice {
     struct buf clients; /* owned; names of those to restart, each once */
     struct buf remotes; /* owned; names of servers with a URL that were left alone */
-    struct buf kept;    /* owned; names of servers that were wrapped before, with other arguments of `proxy` */
-    struct buf lines;   /* owned; whole lines */
+    struct buf
+        kept; /* owned; names of servers that were wrapped before, with other arguments of `proxy` */
+    struct buf lines; /* owned; whole lines */
 };
 
 void advice_close(struct advice *a);
@@ -24,8 +25,8 @@ void advice_add_remote(struct advice *a, const char *server);
 void advice_add_kept(struct advice *a, const char *server);
 /* One line about a file, without its newline. */
 void advice_add_line(struct advice *a, const char *fmt, ...) MI_FORMAT(2, 3);
-/* Prints all of it; if files were changed, what to restart, and with `wrapped` how to undo it, and which deadline calls
- * have now, unless it was chosen. */
-void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen);
+/* Prints all of it; if files were changed, what to restart, and with `wrapped` how to undo it (`program`: what starts
+ * this program in a shell), and which deadline calls have now, unless it was chosen. */
+void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, const char *program);
 
 #endif

@@ -97,6 +97,15 @@ static void report_missing(struct wrapping *w, size_t files)
     }
 }
 
+static void print_advice(struct wrapping *w)
+{
+    struct buf program = {0};
+    launch_add(&w->launch, &program);
+    advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL,
+                 buf_str(&program));
+    buf_close(&program);
+}
+
 static int process_files(struct wrapping *w)
 {
     struct client_files files = {.n = 0};
@@ -113,7 +122,7 @@ static int process_files(struct wrapping *w)
     if (st == 0 && w->table.cells_n > 0 && !table_print(&w->table, &w->out))
         st = MI_ENOMEM;
     if (st == 0 && !w->json && !w->dry)
-        advice_print(&w->advice, &w->out, w->verb == WRAP_VERB_WRAP, w->deadlines[0] != NULL);
+        print_advice(w);
     if (st == 0)
         report_missing(w, files_n);
     else
@@ -186,21 +195,14 @@ static int find_deadlines(struct wrapping *w)
     return status;
 }
 
-/* The path of this program. Its name must be mcp-interposer, which identifies wrapped servers. */
 static int find_this_program(struct wrapping *w)
 {
-    w->program = which_this_program();
-    if (w->program == NULL) {
-        log_error("cannot find the path of this program: %s", strerror(errno));
-        return EXIT_TROUBLE;
-    }
-    w->in_path = which_is_in_path();
-    if (wrap_is_ours(w->program))
-        return EXIT_FINE;
-    log_error("this program is %s, but wrapped servers are recognized by the name mcp-interposer; "
-              "rename it",
-              w->program);
-    return EXIT_TROUBLE;
+    struct buf error = {0};
+    int st = launch_open(&w->launch, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    buf_close(&error);
+    return st == 0 ? EXIT_FINE : st == MI_EINVAL ? EXIT_USAGE : EXIT_TROUBLE;
 }
 
 static int run(enum wrap_verb verb, const struct settings *s)
@@ -226,7 +228,7 @@ static int run(enum wrap_verb verb, const struct settings *s)
     if (status == EXIT_FINE)
         status = process_files(&w);
     advice_close(&w.advice);
-    free(w.program);
+    launch_close(&w.launch);
     free(w.backups);
     free(w.vault);
     free(w.journal_dir);

@@ -5,12 +5,44 @@
 
 #include <ctype.h>
 
-bool wrap_redirect(struct edits *e, const struct mcpfile_server *s, const char *program)
+static bool replace_command(struct edits *e, const struct mcpfile_server *s, const char *command)
 {
     if (!edits_begin(e, s->command.value.at, s->command.value.n))
         return false;
-    text_json(&e->text, slice_of(program));
+    text_json(&e->text, slice_of(command));
     edits_end(e);
+    return true;
+}
+
+/* What separates strings: a comma, or in a YAML list with dashes what is before the string at `at`. */
+static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
+                          size_t at)
+{
+    if (s->dashes) {
+        size_t from = member_line_start(f, at);
+        buf_adds(sep, member_line_end(f, at));
+        buf_add(sep, f->text.p + from, at - from);
+    } else {
+        buf_adds(sep, ", ");
+    }
+}
+
+bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                   const struct wrap_view *v, const char *const *command)
+{
+    const struct span *word = &f->arg[s->first_arg];
+    struct buf sep = {0};
+    if (!replace_command(e, s, command[0]))
+        return false;
+    if (v->launch == 0 && command[1] == NULL)
+        return true;
+    if (!edits_begin(e, word[0].at, word[v->launch].at - word[0].at))
+        return false;
+    add_separator(&sep, f, s, word[0].at);
+    member_add_words(e, command + 1, buf_slice(&sep));
+    edits_end(e);
+    e->text.failed |= sep.failed;
+    buf_close(&sep);
     return true;
 }
 
@@ -21,7 +53,7 @@ static void add_member(struct edits *e, const struct mcpfile *f, const struct mc
     member_add_separator(e, f, &s->command);
     member_add_key(e, f, &s->command, "args");
     buf_addc(&e->text, '[');
-    member_add_words(e, with->options, false, slice_of(", "));
+    member_add_args(e, with, false, slice_of(", "));
     member_add_span(e, f, s->command.value);
     buf_addc(&e->text, ']');
 }
@@ -32,27 +64,20 @@ static bool add_to_array(struct edits *e, const struct mcpfile_server *s,
 {
     if (!edits_begin(e, s->command.value.at, 0))
         return false;
-    text_json(&e->text, slice_of(with->program));
+    text_json(&e->text, slice_of(with->command[0]));
     buf_adds(&e->text, ", ");
-    member_add_words(e, with->options, true, slice_of(", "));
+    member_add_args(e, with, true, slice_of(", "));
     edits_end(e);
     return true;
 }
 
-/* Before the first string of args. What separates strings: a comma, or in a YAML list with dashes what is before the
- * first one. */
+/* Before the first string of args. */
 static void add_before_args(struct edits *e, const struct mcpfile *f,
                             const struct mcpfile_server *s, const struct wrap_with *with, size_t at)
 {
     struct buf sep = {0};
-    if (s->dashes) {
-        size_t from = member_line_start(f, at);
-        buf_adds(&sep, member_line_end(f, at));
-        buf_add(&sep, f->text.p + from, at - from);
-    } else {
-        buf_adds(&sep, ", ");
-    }
-    member_add_words(e, with->options, true, buf_slice(&sep));
+    add_separator(&sep, f, s, at);
+    member_add_args(e, with, true, buf_slice(&sep));
     member_add_span(e, f, s->command.value);
     if (s->args_n > 0)
         buf_slice_add(&e->text, buf_slice(&sep));
@@ -69,7 +94,7 @@ bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_ser
     size_t at = !has_args        ? s->command.end
                 : s->args_n == 0 ? s->args.value.at + 1
                                  : f->arg[s->first_arg].at;
-    if (!wrap_redirect(e, s, with->program) || !edits_begin(e, at, 0))
+    if (!replace_command(e, s, with->command[0]) || !edits_begin(e, at, 0))
         return false;
     if (has_args)
         add_before_args(e, f, s, with, at);

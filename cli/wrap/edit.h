@@ -2,7 +2,8 @@
  *
  * Wrapped   `"command": "npx", "args": ["-y", "x"]` becomes
  *           `"command": "/usr/bin/mcp-interposer", "args": ["proxy", "--name", "files", "--", "npx", "-y", "x"]`.
- *           The server's own strings do not change, so that removing ours restores the original bytes. A server
+ *           With `npx -y mcp-interposer@1.2.3` as the command of the interposer (launch.h), `-y` and the package come
+ *           before "proxy". The server's own strings do not change, so that removing ours restores the original bytes. A server
  *           without `args` is wrapped without `--`, so that unwrapping removes `args` again. A server with a URL:
  *           remote.h.
  * Errors    edits.text.failed: out of memory. false: no room for more edits.
@@ -13,11 +14,12 @@
 #include "cli/wrap/inspect.h"
 #include "cli/wrap/members.h"
 
-/* Add the edits that wrap a plain server, unwrap a wrapped one, or replace the path of its interposer. */
+/* Add the edits that wrap a plain server, unwrap a wrapped one, or replace the command that starts its interposer. */
 MI_MUST bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                       const struct wrap_with *with);
 MI_MUST bool wrap_remove(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                          const struct wrap_view *v);
-MI_MUST bool wrap_redirect(struct edits *e, const struct mcpfile_server *s, const char *program);
+MI_MUST bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                           const struct wrap_view *v, const char *const *command);
 
 #endif

@@ -138,9 +138,10 @@ static char *far_directory(const struct work *k, const char *command)
     return named ? which_far_directory(command) : NULL;
 }
 
-static const char *program(const struct work *k)
+static const char *const *command(const struct work *k)
 {
-    return k->in_git && k->w->in_path ? "mcp-interposer" : k->w->program;
+    static const char *const plain[] = {"mcp-interposer", NULL};
+    return k->in_git && k->w->launch.in_path ? plain : k->w->launch.words;
 }
 
 /* The value of --vault or --journal-dir in the arguments; NULL: none. */
@@ -182,7 +183,7 @@ static bool add_server(struct work *k, const struct mcpfile_server *s, struct wr
         options[n++] = dir;
     }
     options[n] = NULL;
-    struct wrap_with with = {program(k), options};
+    struct wrap_with with = {command(k), options};
     bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)
                         : wrap_add(&k->edits, &k->conf, s, &with);
     free(dir);
@@ -203,14 +204,26 @@ static int consider_remote(struct work *k, const struct mcpfile_server *s, bool 
     return st;
 }
 
-/* Whether the interposer of a wrapped server no longer exists. Its path is then replaced with ours. */
-static bool interposer_is_missing(const struct wrap_view *v)
+/* Whether a wrapped server names another version of the package that this program is started from. */
+static bool has_other_version(const struct work *k, const struct mcpfile_server *s,
+                              struct wrap_view *v)
 {
-    struct buf b = {0};
-    buf_slice_add(&b, buf_slice(&v->command));
-    bool lost = b.n > 0 && b.p[0] == '/' && access(buf_str(&b), X_OK) != 0;
-    buf_close(&b);
-    return lost;
+    const struct launch *ours = &k->w->launch;
+    struct buf package = {0};
+    if (!ours->by_runner || v->launch == 0 || strcmp(ours->words[0], buf_str(&v->command)) != 0)
+        return false;
+    mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->launch - 1], &package);
+    bool other = launch_is_other_version(ours, buf_slice(&package));
+    buf_close(&package);
+    return other;
+}
+
+/* Whether a wrapped server needs another command that starts the interposer. */
+static bool needs_redirect(const struct work *k, const struct mcpfile_server *s,
+                           struct wrap_view *v)
+{
+    const char *path = buf_str(&v->command);
+    return (path[0] == '/' && access(path, X_OK) != 0) || has_other_version(k, s, v);
 }
 
 /* 0, MI_EFULL or MI_ENOMEM. */
@@ -223,8 +236,8 @@ static int wrap_server(struct work *k, size_t i, struct wrap_view *v)
     if (wrap) {
         room = add_server(k, s, v);
         k->touched[i] = true;
-    } else if (v->state == WRAP_WRAPPED && interposer_is_missing(v)) {
-        room = wrap_redirect(&k->edits, s, program(k));
+    } else if (v->state == WRAP_WRAPPED && needs_redirect(k, s, v)) {
+        room = wrap_redirect(&k->edits, &k->conf, s, v, command(k));
         k->touched[i] = k->redirected = true;
     }
     if (v->state == WRAP_WRAPPED && opt_source(&k->w->settings->set, "timeout") == OPT_FLAG)
@@ -309,20 +322,43 @@ static void drop_backups(struct work *k, struct slice text)
     buf_close(&kept);
 }
 
+static void advise_git(struct work *k)
+{
+    const struct launch *l = &k->w->launch;
+    const char *path = k->where->path;
+    if (l->in_path)
+        advice_add_line(&k->w->advice,
+                        "%s is in a git work tree: its servers are started by the plain name "
+                        "mcp-interposer, so that the file works on other machines.",
+                        path);
+    else if (!l->by_runner)
+        advice_add_line(&k->w->advice,
+                        "%s is in a git work tree, and now contains the path %s, because PATH does "
+                        "not lead to this program; install it, unwrap and wrap again.",
+                        path, l->words[0]);
+}
+
+/* The PATH of a client that is started from a desktop may lack the directory of npx. */
+static void advise_runner(struct work *k)
+{
+    const char *runner = k->w->launch.words[0];
+    char *dir = k->where->desktop ? which_far_directory(runner) : NULL;
+    if (dir != NULL)
+        advice_add_line(&k->w->advice,
+                        "%s may not find %s, which is in %s: if its servers do not start, "
+                        "install mcp-interposer, unwrap and wrap again.",
+                        k->where->client, runner, dir);
+    free(dir);
+}
+
 static void advise(struct work *k)
 {
     bool wraps = k->w->verb == WRAP_VERB_WRAP;
     advice_add_client(&k->w->advice, k->where->client, k->where->path);
-    if (wraps && k->in_git && k->w->in_path)
-        advice_add_line(&k->w->advice,
-                        "%s is in a git work tree: its servers are started by the plain name "
-                        "mcp-interposer, so that the file works on other machines.",
-                        k->where->path);
-    else if (wraps && k->in_git)
-        advice_add_line(&k->w->advice,
-                        "%s is in a git work tree, and now contains the path %s, because PATH does "
-                        "not lead to this program; install it, unwrap and wrap again.",
-                        k->where->path, k->w->program);
+    if (wraps && k->in_git)
+        advise_git(k);
+    if (wraps && k->w->launch.by_runner)
+        advise_runner(k);
 }
 
 static bool change_file(struct work *k, struct slice new)

@@ -4,6 +4,8 @@
  *           made when the first server of a file is wrapped, and removed when the last one is unwrapped.
  *           A file in the work tree of a git repository gets no path of this machine that was not asked for: the
  *           command is the plain name if PATH leads to this program, and --path and variables are left out.
+ *           A wrapped server gets another command when its interposer no longer exists, or when it names another
+ *           version of the package that this program is started from.
  * Errors    are logged, and set wrapping.failed.
  * Blocks    on the disk. */
 #ifndef MI_CLI_WRAP_FILE_H
@@ -13,6 +15,7 @@
 #include "cli/settings/config.h"
 #include "cli/wrap/advice.h"
 #include "cli/wrap/clients.h"
+#include "cli/wrap/launch.h"
 
 #define WRAP_OPERANDS_MAX 256
 
@@ -22,8 +25,7 @@ struct wrapping {
     const struct settings *settings;
     enum wrap_verb verb;
     bool dry, json;
-    char *program;                           /* owned; path of the interposer */
-    bool in_path;                            /* its plain name leads to it as well */
+    struct launch launch;                    /* how clients start this program */
     char *backups;                           /* owned; directory of backups */
     char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
     const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout; ended by NULL */

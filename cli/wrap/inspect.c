@@ -1,17 +1,12 @@
 #include "cli/wrap/inspect.h"
 
 #include "cli/proxy/commands.h"
+#include "cli/wrap/launch.h"
 #include "cli/wrap/mcpfile/string.h"
 
 #include <stdlib.h>
 
 #define WORDS_MAX 4096 /* args of a server */
-
-bool wrap_is_ours(const char *command)
-{
-    const char *slash = strrchr(command, '/');
-    return strcmp(slash != NULL ? slash + 1 : command, "mcp-interposer") == 0;
-}
 
 /* Some clients split such a command like a shell; the proxy does not. */
 static bool has_blanks(const char *command)
@@ -43,7 +38,7 @@ char **wrap_argv(const struct mcpfile *f, const struct mcpfile_server *s)
     return good ? argv : NULL;
 }
 
-/* Parses the args of a server whose command is the interposer, with the option table of `proxy`. */
+/* Parses the args of the interposer (argv[0] is not used), with the option table of `proxy`. */
 static void inspect_args(struct wrap_view *v, char **argv, int argc)
 {
     struct opt_set set;
@@ -59,7 +54,7 @@ static void inspect_args(struct wrap_view *v, char **argv, int argc)
     } else if (next < argc) {
         v->state = WRAP_WRAPPED;
         v->why = NULL;
-        v->own = (size_t)next - 1;
+        v->own = v->launch + (size_t)next - 1;
         v->dashes = next > from && strcmp(argv[next - 1], "--") == 0;
         size_t at = 0;
         for (const char *o; (o = opt_each(&set, "original", &at)) != NULL;)
@@ -93,13 +88,15 @@ int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s, struct
         v.why = "it has too many args";
     if (v.why != NULL)
         v.state = WRAP_ODD;
-    if (v.state == WRAP_PLAIN && wrap_is_ours(command)) {
+    if (v.state == WRAP_PLAIN) {
         char **argv = wrap_argv(f, s);
         if (argv == NULL) {
             buf_close(&v.command);
             return MI_ENOMEM;
         }
-        inspect_args(&v, argv, (int)s->args_n + 1);
+        v.ours = launch_is_ours(command, (const char *const *)argv + 1, &v.launch);
+        if (v.ours)
+            inspect_args(&v, argv + v.launch, (int)(s->args_n - v.launch) + 1);
         wrap_argv_close(argv);
     }
     bool failed = false;

@@ -19,13 +19,14 @@ struct wrap_view {
     enum wrap_state state;
     const char *why;    /* of WRAP_ODD: the reason; else NULL */
     struct buf command; /* owned; the value of `command` */
+    bool ours;          /* it starts the interposer: WRAP_WRAPPED, or WRAP_ODD */
+    size_t launch;      /* if ours: number of args before those of the interposer (launch.h) */
     size_t own;         /* of WRAP_WRAPPED: number of args before the server's command */
     bool dashes;        /* those args end with `--` */
     struct buf original[WRAP_ORIGINALS_MAX]; /* owned; of WRAP_WRAPPED: its --original (remote.h) */
     size_t originals;
 };
 
-bool wrap_is_ours(const char *command); /* whether its base name is mcp-interposer */
 /* Examines a server. 0 or MI_ENOMEM. */
 MI_MUST int wrap_inspect(const struct mcpfile *f, const struct mcpfile_server *s,
                          struct wrap_view *ret);

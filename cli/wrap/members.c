@@ -9,18 +9,22 @@ void member_add_span(struct edits *e, const struct mcpfile *f, struct span s)
     buf_add(&e->text, f->text.p + s.at, s.n);
 }
 
-void member_add_words(struct edits *e, const char *const *options, bool dashes, struct slice sep)
+void member_add_words(struct edits *e, const char *const *words, struct slice sep)
 {
-    buf_adds(&e->text, "\"proxy\"");
-    for (const char *const *o = options; *o != NULL; o++) {
+    for (; *words != NULL; words++) {
+        text_json(&e->text, slice_of(*words)); /* valid in TOML and YAML, too */
         buf_slice_add(&e->text, sep);
-        text_json(&e->text, slice_of(*o)); /* valid in TOML and YAML, too */
     }
-    if (dashes) {
-        buf_slice_add(&e->text, sep);
-        buf_adds(&e->text, "\"--\"");
-    }
-    buf_slice_add(&e->text, sep);
+}
+
+void member_add_args(struct edits *e, const struct wrap_with *with, bool dashes, struct slice sep)
+{
+    static const char *const proxy[] = {"proxy", NULL}, *const end[] = {"--", NULL};
+    member_add_words(e, with->command + 1, sep);
+    member_add_words(e, proxy, sep);
+    member_add_words(e, with->options, sep);
+    if (dashes)
+        member_add_words(e, end, sep);
 }
 
 size_t member_line_start(const struct mcpfile *f, size_t at)

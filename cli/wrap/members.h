@@ -9,14 +9,16 @@
 #include "cli/wrap/mcpfile/servers.h"
 
 struct wrap_with {
-    const char *program;        /* path of the interposer */
+    const char *const *command; /* starts the interposer; NULL-terminated (launch.h) */
     const char *const *options; /* of `proxy`; NULL-terminated */
 };
 
 /* Bytes of the file. */
 void member_add_span(struct edits *e, const struct mcpfile *f, struct span s);
-/* "proxy", the options (NULL-terminated) and with `dashes` "--", with `sep` after each. */
-void member_add_words(struct edits *e, const char *const *options, bool dashes, struct slice sep);
+/* The words (NULL-terminated) as strings, with `sep` after each. */
+void member_add_words(struct edits *e, const char *const *words, struct slice sep);
+/* The words of the command but the first, "proxy", the options and with `dashes` "--", with `sep` after each. */
+void member_add_args(struct edits *e, const struct wrap_with *with, bool dashes, struct slice sep);
 /* A key and what separates it from its value. `beside`: a member of the same server. */
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
                     const char *name);

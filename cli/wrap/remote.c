@@ -93,7 +93,7 @@ static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpf
     mcpfile_string(f, s->url.value, &url);
     if (s->type.key.n > 0)
         mcpfile_string(f, s->type.value, &type);
-    member_add_words(e, with->options, false, slice_of(", "));
+    member_add_args(e, with, false, slice_of(", "));
     add_original(e, f, &s->url);
     add_original(e, f, &s->headers);
     add_original(e, f, &s->type);
@@ -155,7 +155,7 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
         return false;
     member_add_key(e, f, &s->url, "command");
     buf_addc(&e->text, '[');
-    text_json(&e->text, slice_of(with->program));
+    text_json(&e->text, slice_of(with->command[0]));
     buf_adds(&e->text, ", ");
     add_args(e, f, s, with);
     buf_addc(&e->text, ']');
@@ -178,7 +178,7 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
     if (!begin_member(e, &s->url))
         return false;
     member_add_key(e, f, &s->url, f->format == MCPFILE_YAML ? "cmd" : "command");
-    text_json(&e->text, slice_of(with->program));
+    text_json(&e->text, slice_of(with->command[0]));
     if (s->headers.key.n == 0) {
         member_add_separator(e, f, &s->url);
         add_args_member(e, f, s, with);

@@ -11,7 +11,8 @@ static struct edits e;
 static size_t change(const struct mcpfile *f, bool wrap)
 {
     static const char *const options[] = {"--name", "n", NULL};
-    static const struct wrap_with with = {"/bin/mcp-interposer", options};
+    static const char *const command[] = {"npx", "-y", "mcp-interposer@1.2.3", NULL};
+    static const struct wrap_with with = {command, options};
     size_t n = 0;
     e.n = 0;
     for (size_t i = 0; i < f->servers; i++) {

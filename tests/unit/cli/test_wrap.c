@@ -38,7 +38,9 @@ char *__wrap_strdup(const char *s)
 }
 
 static const char *const options[] = {"--name", "x y", NULL};
-static const struct wrap_with with = {"/opt/a b/mcp-interposer", options};
+static const char *const program[] = {"/opt/a b/mcp-interposer", NULL};
+static const char *const npx[] = {"npx", "-y", "mcp-interposer@1.2.3", NULL};
+static struct wrap_with with = {program, options};
 
 static char *slurp(const char *path, size_t *ret_n)
 {
@@ -151,6 +153,9 @@ static void test_wrap_corpus_is_restored_byte_for_byte(void **state)
             (void)round_trip((struct slice){text, n}, format, (uint64_t)1 << k);
         remote_too = true;
         with_urls += round_trip((struct slice){text, n}, format, ~(uint64_t)0) - got;
+        with.command = npx;
+        assert_true(round_trip((struct slice){text, n}, format, ~(uint64_t)0) >= got);
+        with.command = program;
         remote_too = false;
         free(text);
     }
@@ -380,8 +385,7 @@ static const struct {
     {MCPFILE_JSON, "\"url\":\"https://x\",\"headers\":[]", "its `headers` is not one object"},
     {MCPFILE_JSON, "\"url\":\"https://x\",\"type\":\"http\",\"transport\":\"http\"",
      "it does not have one `type`"},
-    {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}",
-     "it has login settings"},
+    {MCPFILE_JSON, "\"url\":\"https://x\",\"oauth\":{\"clientId\":\"c\"}", "it has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'T'",
      "it has login settings"},
     {MCPFILE_TOML, "[mcp_servers.a]\nurl = 'https://x'\n[mcp_servers.a.http_headers]\nK = 'v'",

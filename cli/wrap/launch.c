@@ -1,0 +1,155 @@
+#include "cli/wrap/launch.h"
+
+#include "cli/wrap/which.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+static const char name[] = "mcp-interposer";
+
+static const char *base_name(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+    return slash != NULL ? slash + 1 : command;
+}
+
+static bool is_program(const char *command)
+{
+    return strcmp(base_name(command), name) == 0;
+}
+
+/* mcp-interposer, with or without @VERSION. */
+static bool is_package(const char *word)
+{
+    size_t n = sizeof name - 1;
+    return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '@');
+}
+
+/* The args that a package runner has in front of the package: `verb`, if it has one, and options. SIZE_MAX: `command` is
+ * not a package runner. */
+static size_t runner_args(const char *command, const char *const *args)
+{
+    static const struct {
+        const char *command, *verb;
+    } runners[] = {
+        {"npx", NULL},   {"npm", "exec"}, {"pnpx", NULL},
+        {"pnpm", "dlx"}, {"yarn", "dlx"}, {"bunx", NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(runners); i++) {
+        const char *verb = runners[i].verb;
+        size_t n = verb != NULL;
+        if (strcmp(base_name(command), runners[i].command) != 0)
+            continue;
+        if (verb != NULL && (args[0] == NULL || strcmp(args[0], verb) != 0))
+            continue;
+        while (args[n] != NULL && args[n][0] == '-')
+            n++;
+        return n;
+    }
+    return SIZE_MAX;
+}
+
+bool launch_is_ours(const char *command, const char *const *args, size_t *ret_n)
+{
+    size_t n = 0;
+    if (!is_program(command)) {
+        n = runner_args(command, args);
+        if (n == SIZE_MAX || args[n] == NULL || !is_package(args[n]))
+            return false;
+        n++;
+    }
+    *ret_n = n;
+    return true;
+}
+
+/* Splits a copy of the variable. false: too many words, or none. */
+static bool split(struct launch *l)
+{
+    size_t n = 0;
+    char *rest = l->text;
+    for (char *word; (word = strtok_r(rest, " \t", &rest)) != NULL; n++) {
+        if (n == LAUNCH_WORDS_MAX)
+            return false;
+        l->words[n] = word;
+    }
+    return n > 0;
+}
+
+static int open_variable(struct launch *l, const char *value, struct buf *error)
+{
+    size_t n;
+    l->text = strdup(value);
+    if (l->text == NULL)
+        return MI_ENOMEM;
+    bool good =
+        split(l) && launch_is_ours(l->words[0], l->words + 1, &n) && l->words[n + 1] == NULL;
+    if (!good) {
+        buf_printf(error,
+                   LAUNCH_VARIABLE ": '%s' does not start this program: expected a command such as "
+                                   "npx -y mcp-interposer, or unset the variable",
+                   value);
+        return error->failed ? MI_ENOMEM : MI_EINVAL;
+    }
+    l->by_runner = n > 0;
+    l->in_path = n == 0 && strchr(l->words[0], '/') == NULL;
+    return 0;
+}
+
+int launch_open(struct launch *l, struct buf *error)
+{
+    const char *value = getenv(LAUNCH_VARIABLE);
+    *l = (struct launch){0};
+    if (value != NULL && value[0] != '\0') {
+        int st = open_variable(l, value, error);
+        if (st < 0 || l->by_runner)
+            return st;
+    }
+    char *path = which_this_program();
+    int reason = errno;
+    free(l->text);
+    l->text = path;
+    l->words[0] = path;
+    l->in_path = l->in_path || which_is_in_path();
+    if (path == NULL)
+        buf_printf(error, "cannot find the path of this program: %s", strerror(reason));
+    else if (!is_program(path))
+        buf_printf(error,
+                   "this program is %s, but wrapped servers are recognized by the name "
+                   "mcp-interposer; rename it",
+                   path);
+    return error->failed ? MI_ENOMEM : error->n > 0 ? MI_EIO : 0;
+}
+
+static const char *package(const struct launch *l)
+{
+    size_t n = 0;
+    while (l->words[n + 1] != NULL)
+        n++;
+    return l->words[n];
+}
+
+bool launch_is_other_version(const struct launch *l, struct slice word)
+{
+    size_t n = sizeof name - 1;
+    return l->by_runner && slice_begins(word, "mcp-interposer@") && n + 1 < word.n &&
+           isdigit((unsigned char)word.p[n + 1]) && !slice_is(word, package(l));
+}
+
+void launch_add(const struct launch *l, struct buf *b)
+{
+    if (!l->by_runner) {
+        buf_adds(b, name);
+        return;
+    }
+    for (size_t n = 0; l->words[n] != NULL; n++) {
+        buf_adds(b, n > 0 ? " " : "");
+        buf_adds(b, l->words[n]);
+    }
+}
+
+void launch_close(struct launch *l)
+{
+    free(l->text);
+    *l = (struct launch){0};
+}
