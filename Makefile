@@ -4,7 +4,7 @@
 #   build/  build-asan/  build-fuzz/  build-cov/  ...   (`make BUILD=elsewhere` works too)
 # A stamp in each of them holds the flags: changed CFLAGS rebuild everything.
 
-VERSION := 0.1.0
+VERSION := $(file <VERSION)
 BUILD   ?= build
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -44,9 +44,13 @@ EMBED   := cli/export/report.html|cli/export/report.h|report_page \
 EMBED_OBJ := $(foreach e,$(EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
-# Everything but main(); the unit tests link it too.
+# The same program, without shared libraries.
+STATIC  := $(BUILD)/static/mcp-interposer
+# What only the program has: main() and the commit.
+MAIN    := $(BUILD)/cli/main.o $(BUILD)/embed/commit.o
+# Everything else; the unit tests link it too.
 LIB     := $(BUILD)/libinterposer.a
-LIBOBJ  := $(filter-out $(BUILD)/cli/main.o,$(OBJ)) $(EMBED_OBJ)
+LIBOBJ  := $(filter-out $(MAIN),$(OBJ)) $(EMBED_OBJ)
 
 # cmocka programs: pure code in tests/unit; code that uses files, pipes or processes in tests/integration.
 UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c tests/integration/*/test_*.c))
@@ -63,10 +67,16 @@ SUITES ?= sdk e2e conformance faults stress revision-2026 unit integration repo 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
 
-# The stamp is rewritten only when the compiler or a flag has changed, and never by `make -n` or `make -q`.
+# The stamp is rewritten only when the compiler or a flag has changed, and never by `make -n` or `make -q`; so is the
+# file with the commit: a new commit compiles that file and links the program, and nothing else.
 # `make install` installs the existing build, whatever its flags.
 STAMP := $(BUILD)/flags
 FLAGS_NOW := $(CC) | $(ALL_CFLAGS) | $(ALL_LDFLAGS) | $(LIBS)
+COMMIT := $(BUILD)/embed/commit.c
+define COMMIT_NOW
+#include "cli/version.h"
+const char version_commit[] = "$(shell packaging/commit)";
+endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
 ifneq ($(if $(DRY),,$(filter-out clean help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
@@ -74,15 +84,27 @@ ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
 endif
+ifneq ($(file <$(COMMIT)),$(COMMIT_NOW))
+$(shell mkdir -p $(dir $(COMMIT)))
+$(file >$(COMMIT),$(COMMIT_NOW))
 endif
-$(STAMP):
+endif
+$(STAMP) $(COMMIT):
 
-$(BIN): $(BUILD)/cli/main.o $(LIB)
+$(BIN): $(MAIN) $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
+# A warning of the linker is an error: it says that a function of libc.a needs shared libraries.
+$(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS) -lm
+
+.PHONY: static
+static: $(STATIC) ## build build/static/mcp-interposer, which needs no shared libraries
 
 $(LIB): $(LIBOBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcsD $@ $^
 
 $(BUILD)/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
@@ -93,12 +115,12 @@ define EMBED_RULE
 $(BUILD)/embed/$3.c: $1
 	@mkdir -p $$(@D)
 	@{ echo '#include "$2"'; echo 'const char $3[] = {'; \
-	  od -A n -v -t d1 $$< | sed 's/  *\([-0-9][0-9]*\)/\1,/g'; echo '};'; \
+	  od -A n -v -t o1 $$< | sed "s/ *\([0-7][0-7]*\)/'\\\\\1',/g"; echo '};'; \
 	  echo 'const size_t $3_n = sizeof $3;'; } >$$@
 endef
 $(foreach e,$(EMBED),$(eval $(call EMBED_RULE,$(word 1,$(subst |, ,$e)),$(word 2,$(subst |, ,$e)),$(word 3,$(subst |, ,$e)))))
 
-$(EMBED_OBJ): %.o: %.c $(STAMP)
+$(EMBED_OBJ) $(COMMIT:.c=.o): %.o: %.c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # WRAP_test_x := malloc write   lets test_x.c define __wrap_malloc and __wrap_write.
@@ -174,7 +196,7 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
+-include $(OBJ:.o=.d) $(COMMIT:.c=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # Everything that is compiled for tests.

@@ -14,6 +14,7 @@
 #include "cli/settings/config.h"
 #include "cli/settings/guess.h"
 #include "cli/upkeep/commands.h"
+#include "cli/version.h"
 #include "cli/wrap/commands.h"
 #include "journal/file.h"
 #include "redact/sanitizer.h"
@@ -202,7 +203,7 @@ int main(int argc, char **argv)
         return help(argc > 2 ? argv[2] : NULL);
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
-        buf_adds(&b, "mcp-interposer " MI_VERSION "\n");
+        version_text(&b);
         return print(&b);
     }
     if (strcmp(word, "__complete") == 0) {

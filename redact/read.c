@@ -23,7 +23,9 @@ static const char *skip_blocks(const char *p, const char *end, bool *odd)
 
 const char *read_string(const char *p, const char *end, bool *odd)
 {
+#if JSON_BLOCKS
     unsigned escapes = 0;
+#endif
     for (p++; (p = read_plain(p, end)) < end; p++) {
         if (*p == '"')
             return p + 1;

@@ -1,14 +1,13 @@
 /* command.c - `mcp-interposer doctor`: checks the vault, the machine and the wrapped clients. */
 #include "cli/doctor/commands.h"
 
-#include "base/pattern.h"
 #include "base/units.h"
 #include "cli/doctor/files.h"
+#include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
-#include "proxy/run.h"
 #include "vault/store/running.h"
 #include "vault/upkeep/health.h"
 
@@ -147,18 +146,17 @@ static void check_proxies(struct doctor *d)
 static void check_libraries(struct doctor *d)
 {
     bool new_enough, fts5;
-    struct buf pcre2 = {0};
+    struct buf list = {0};
     const char *sqlite = health_sqlite(&new_enough, &fts5);
-    pattern_library(&pcre2);
-    doctor_fine(d, "libraries", "mcp-interposer %s, SQLite %s, PCRE2 %s, libev %d.%d", MI_VERSION,
-                sqlite, buf_str(&pcre2), proxy_libev() / 100, proxy_libev() % 100);
+    libraries_list(&list);
+    doctor_fine(d, "libraries", "mcp-interposer " MI_VERSION ", %s", buf_str(&list));
     if (!new_enough)
         doctor_found(d, "libraries", "install SQLite 3.37 or later",
                      "SQLite %s does not support STRICT tables", sqlite);
     if (!fts5)
         doctor_found(d, "libraries", "install a SQLite with FTS5",
                      "SQLite %s has no FTS5: search does not work", sqlite);
-    buf_close(&pcre2);
+    buf_close(&list);
 }
 
 /* ---- the command ---- */

@@ -50,7 +50,7 @@ void command_help_all(struct buf *b, const struct command *const *commands)
     buf_adds(b, "  help       show this help, or that of a command: help COMMAND\n"
                 "\nOptions:\n"
                 "  -h, --help     show this help\n"
-                "      --version  show the version\n"
+                "      --version  show the version, the commit and the libraries\n"
                 "\nEvery option of a command except --help can also be set in the environment\n"
                 "(--vault as MCP_INTERPOSER_VAULT) and, except --config, in the configuration\n"
                 "file.\n"

@@ -8,14 +8,27 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* getpwuid() would load shared libraries (NSS), which a static program cannot. The result is good until the next call. */
+static const char *home_in_passwd(void)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    const struct passwd *pw;
+    if (file == NULL)
+        return NULL;
+    do
+        pw = fgetpwent(file);
+    while (pw != NULL && pw->pw_uid != getuid());
+    fclose(file);
+    return pw != NULL ? pw->pw_dir : NULL;
+}
+
 static const char *home(void)
 {
     const char *dir = getenv("HOME");
+    if (dir == NULL || dir[0] != '/')
+        dir = home_in_passwd();
     if (dir != NULL && dir[0] == '/')
         return dir;
-    const struct passwd *pw = getpwuid(getuid());
-    if (pw != NULL && pw->pw_dir != NULL && pw->pw_dir[0] == '/')
-        return pw->pw_dir;
     errno = ENOENT;
     return NULL;
 }

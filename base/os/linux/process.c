@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -183,6 +184,22 @@ int64_t process_namespace(void)
 char *process_program(void)
 {
     return realpath("/proc/self/exe", NULL);
+}
+
+const char *process_target(void)
+{
+#if defined __x86_64__
+    return "linux-x64";
+#elif defined __aarch64__
+    return "linux-arm64";
+#else
+    return "linux";
+#endif
+}
+
+bool process_is_static(void)
+{
+    return getauxval(AT_BASE) == 0; /* the address of the dynamic linker */
 }
 
 /* ---- this process and those that it starts ---- */

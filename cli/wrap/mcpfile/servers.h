@@ -68,5 +68,7 @@ enum mcpfile_format mcpfile_format_of(const char *path);
 MI_MUST int mcpfile_read(struct mcpfile *f, struct slice text,
                          enum mcpfile_format format); /* 0, MI_EINVAL, MI_ENOMEM */
 void mcpfile_close(struct mcpfile *f);                /* safe to call twice */
+/* The version of libyaml: "0.2.5". */
+const char *mcpfile_libyaml(void);
 
 #endif

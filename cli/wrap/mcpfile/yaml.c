@@ -206,3 +206,8 @@ bool mcpfile_scan_yaml(struct mcpfile_scan *s)
     yaml_parser_delete(&y.parser);
     return good;
 }
+
+const char *mcpfile_libyaml(void)
+{
+    return yaml_get_version_string();
+}

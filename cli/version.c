@@ -1,0 +1,12 @@
+#include "cli/version.h"
+
+#include "base/os/process.h"
+#include "cli/doctor/libraries.h"
+
+void version_text(struct buf *b)
+{
+    buf_printf(b, "mcp-interposer " MI_VERSION "\ncommit     %s\ntarget     %s%s\nlibraries  ",
+               version_commit, process_target(), process_is_static() ? ", static" : "");
+    libraries_list(b);
+    buf_addc(b, '\n');
+}
