@@ -136,7 +136,29 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
             return;
         }
         width[least] = 0;
+        if (t->columns[least].spare == TABLE_ABOVE)
+            columns = columns > GAP ? columns - GAP : 0; /* its rows are indented */
     }
+}
+
+/* The column that is printed above its rows; columns_n: none. */
+static size_t column_above(const struct table *t, const size_t *width)
+{
+    size_t i = 0;
+    while (i < t->columns_n && (t->columns[i].spare != TABLE_ABOVE || width[i] > 0))
+        i++;
+    return i;
+}
+
+static void print_above(const struct table *t, struct out *o, size_t column, size_t row)
+{
+    const struct table_cell *cell = &t->cells[row * t->columns_n + column];
+    if (row > 0 && slice_eq(text_of(t, cell), text_of(t, cell - t->columns_n)))
+        return;
+    out_style(o, cell->style);
+    out_text(o, text_of(t, cell));
+    out_style(o, OUT_PLAIN);
+    out_end_line(o);
 }
 
 static void print_row(const struct table *t, struct out *o, const size_t *width, size_t row)
@@ -144,6 +166,8 @@ static void print_row(const struct table *t, struct out *o, const size_t *width,
     size_t last = 0;
     for (size_t i = 0; i < t->columns_n; i++)
         last = width[i] > 0 ? i : last;
+    if (column_above(t, width) < t->columns_n)
+        out_printf(o, "%*s", GAP, "");
     for (size_t i = 0; i <= last; i++) {
         const struct table_column *c = &t->columns[i];
         const struct table_cell *cell = &t->cells[row * t->columns_n + i];
@@ -179,7 +203,11 @@ bool table_print(struct table *t, struct out *o)
     if (ok)
         print_row(&head, o, width, 0);
     table_close(&head);
-    for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_ended(o); row++)
+    size_t above = column_above(t, width);
+    for (size_t row = 0; ok && row < t->cells_n / t->columns_n && !out_ended(o); row++) {
+        if (above < t->columns_n)
+            print_above(t, o, above, row);
         print_row(t, o, width, row);
+    }
     return ok;
 }

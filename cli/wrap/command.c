@@ -72,31 +72,6 @@ static int find_files(const struct settings *s, struct client_files *files)
     return st;
 }
 
-static bool client_wanted(const struct settings *s, const char *client)
-{
-    size_t at = 0;
-    if (settings_text(s, "client") == NULL)
-        return true;
-    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;)
-        if (strcmp(word, client) == 0)
-            return true;
-    return false;
-}
-
-static void report_missing(struct wrapping *w, size_t files)
-{
-    if (files == 0) {
-        log_warn("no configuration file of an MCP client found; name one with --file");
-        return;
-    }
-    for (int i = 0; i < w->settings->operands_n; i++) {
-        if (w->seen[i])
-            continue;
-        log_error("unknown server '%s'; see: mcp-interposer wrap --list", w->settings->operands[i]);
-        w->failed = true;
-    }
-}
-
 static void print_advice(struct wrapping *w)
 {
     struct buf program = {0};
@@ -114,7 +89,7 @@ static int process_files(struct wrapping *w)
     out_open(&w->out);
     table_open(&w->table, wrap_columns, wrap_columns_n);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
-        if (client_wanted(w->settings, files.file[i].client)) {
+        if (wanted_client(&w->wanted, files.file[i].client)) {
             files_n++;
             st = wrap_file(w, &files.file[i], settings_text(w->settings, "file") != NULL);
         }
@@ -123,13 +98,15 @@ static int process_files(struct wrapping *w)
         st = MI_ENOMEM;
     if (st == 0 && !w->json && !w->dry)
         print_advice(w);
-    if (st == 0)
-        report_missing(w, files_n);
-    else
-        log_error("%s", st == MI_EFULL ? "too many files" : "out of memory");
     table_close(&w->table);
     client_files_close(&files);
     int status = out_close(&w->out);
+    if (st < 0)
+        log_error("%s", st == MI_EFULL ? "too many files" : "out of memory");
+    else if (files_n == 0)
+        log_warn("no configuration file of an MCP client found; name one with --file");
+    else
+        w->failed |= !wanted_report(&w->wanted);
     if (st < 0 || w->failed)
         return EXIT_TROUBLE;
     return w->dry && w->changes ? EXIT_FOUND : status;
@@ -207,7 +184,7 @@ static int find_this_program(struct wrapping *w)
 
 static int run(enum wrap_verb verb, const struct settings *s)
 {
-    struct wrapping w = {.settings = s, .verb = verb};
+    struct wrapping w = {.settings = s, .wanted.settings = s, .verb = verb};
     w.dry = settings_on(s, "dry-run");
     w.json = settings_on(s, "json");
     int status = check_clients(s);
@@ -228,6 +205,7 @@ static int run(enum wrap_verb verb, const struct settings *s)
     if (status == EXIT_FINE)
         status = process_files(&w);
     advice_close(&w.advice);
+    wanted_close(&w.wanted);
     launch_close(&w.launch);
     free(w.backups);
     free(w.vault);
@@ -260,7 +238,7 @@ const struct command command_wrap = {
     .usage = "[OPTIONS] [SERVER...]",
     .about = wrap_about,
     .table = wrap_opts,
-    .operands_max = WRAP_OPERANDS_MAX,
+    .operands_max = WANTED_MAX,
     .run = run_wrap,
     .run_misconfigured = run_misconfigured,
 };
@@ -271,7 +249,7 @@ const struct command command_unwrap = {
     .usage = "[OPTIONS] [SERVER...]",
     .about = unwrap_about,
     .table = unwrap_opts,
-    .operands_max = WRAP_OPERANDS_MAX,
+    .operands_max = WANTED_MAX,
     .run = run_unwrap,
     .run_misconfigured = run_misconfigured,
 };

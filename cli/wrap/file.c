@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 const struct table_column wrap_columns[] = {
-    {"SERVER", false, 24, 0},  {"CLIENT", false, 16, 1}, {"STATE", false, 12, 0},
-    {"COMMAND", false, 32, 3}, {"FILE", false, 80, 2},
+    {"SERVER", false, 24, 0},
+    {"CLIENT", false, 16, 1},
+    {"STATE", false, 12, 0},
+    {"COMMAND", false, 32, 3},
+    {"FILE", false, OUT_UNLIMITED, TABLE_ABOVE},
 };
 
 const size_t wrap_columns_n = MI_COUNT(wrap_columns);
@@ -35,18 +38,6 @@ struct work {
     bool redirected;
     bool in_git;
 };
-
-static bool is_wanted(struct wrapping *w, const char *name)
-{
-    bool wanted = w->settings->operands_n == 0;
-    for (int i = 0; i < w->settings->operands_n; i++) {
-        if (strcmp(w->settings->operands[i], name) == 0) {
-            w->seen[i] = true;
-            wanted = true;
-        }
-    }
-    return wanted;
-}
 
 /* ---- one server ---- */
 
@@ -260,10 +251,12 @@ static int process_server(struct work *k, size_t i)
     if (wrap_inspect(&k->conf, s, &v) < 0)
         return MI_ENOMEM;
     int st = 0;
+    bool wanted = wanted_server(&k->w->wanted, s->name);
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    if (is_wanted(k->w, s->name) && k->w->verb == WRAP_VERB_WRAP)
+    wanted_found(&k->w->wanted, s->name);
+    if (wanted && k->w->verb == WRAP_VERB_WRAP)
         st = wrap_server(k, i, &v);
-    else if (is_wanted(k->w, s->name) && k->w->verb == WRAP_VERB_UNWRAP)
+    else if (wanted && k->w->verb == WRAP_VERB_UNWRAP)
         st = unwrap_server(k, i, &v);
     wrap_view_close(&v);
     return st;
@@ -412,7 +405,7 @@ static void list_servers(struct work *k)
 {
     for (size_t i = 0; i < k->conf.servers; i++) {
         struct wrap_view v;
-        if (!is_wanted(k->w, k->conf.server[i].name))
+        if (!wanted_server(&k->w->wanted, k->conf.server[i].name))
             continue;
         if (wrap_inspect(&k->conf, &k->conf.server[i], &v) < 0) {
             fail_file(k, "out of memory");

@@ -16,8 +16,7 @@
 #include "cli/wrap/advice.h"
 #include "cli/wrap/clients.h"
 #include "cli/wrap/launch.h"
-
-#define WRAP_OPERANDS_MAX 256
+#include "cli/wrap/wanted.h"
 
 enum wrap_verb { WRAP_VERB_LIST, WRAP_VERB_WRAP, WRAP_VERB_UNWRAP };
 
@@ -30,7 +29,7 @@ struct wrapping {
     char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */
     const char *deadlines[OPT_MANY_MAX + 1]; /* values of --timeout; ended by NULL */
     struct advice advice;
-    bool seen[WRAP_OPERANDS_MAX]; /* the named server was found */
+    struct wanted wanted;
     struct out out;
     struct table table;
     bool changes; /* something was, or would be, changed */

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import lib
 from lib import case, check, eq
+from looking import on_terminal
 
 try:
     import yaml
@@ -246,6 +247,34 @@ def _(t):
     eq([r["project"] for r in rows if r["server"] == "git"], ["/home/me/notes"], "a server of one project")
 
 
+def rows_of(text):
+    """The rows of a list on a narrow terminal: [(file, server, state)]."""
+    found, file = [], None
+    for line in text.split("\n\n")[0].splitlines()[1:]:
+        if line.startswith("  "):
+            found.append((file, line.split()[0], re.split("  +", line.strip())[2]))
+        else:
+            file = line
+    return found
+
+
+@case("80 columns: the file is a line above its servers, also in what wrap and unwrap have done")
+def _(t):
+    desktop, project = "~/.config/Claude/claude_desktop_config.json", "~/project/.vscode/mcp.json"
+    text = '{"mcpServers": {"filesystem": {"command": "npx"}, "other": {"command": "npx"}}}'
+    config(t, desktop[2:], text)
+    config(t, project[2:], text)
+
+    def shown(*args):
+        lines = on_terminal(t, *args, columns=80, vault=False, cwd=t.home / "project", env={"NO_COLOR": "1", "PATH": BARE})
+        check(max(map(len, lines.splitlines())) <= 80, lines)
+        return rows_of(lines)
+
+    eq(shown("wrap", "--list"), [(f, s, "plain") for f in (desktop, project) for s in ("filesystem", "other")], "the list")
+    eq(shown("wrap", "filesystem"), [(f, "filesystem", "wrapped now") for f in (desktop, project)], "of one server")
+    eq(shown("unwrap", "filesystem"), [(f, "filesystem", "unwrapped") for f in (desktop, project)], "unwrapped")
+
+
 # --- a wrapped server works -----------------------------------------------------------------------
 
 def speak(t, path, name, env=None):
@@ -421,6 +450,10 @@ def _(t):
     eq(servers["good"]["args"][-1], "good", "what is good")
     r = run(t, "wrap", "nobody", status=3, stderr=None)
     check(b"unknown server 'nobody'; see: mcp-interposer wrap --list" in r.stderr, f"{r.stderr!r}")
+    for verb in (["wrap", "god"], ["wrap", "--list", "god"], ["unwrap", "good", "god"]):
+        r = run(t, *verb, status=3, stderr=None)
+        check(b"unknown server 'god'; did you mean 'good'?" in r.stderr, f"{verb}: {r.stderr!r}")
+    run(t, "wrap", stderr=None)
     r = run(t, "wrap", "-c", "emacs", status=2, stderr=None)
     check(b"--client: unknown client 'emacs': use one of claude-code, claude-desktop," in r.stderr, f"{r.stderr!r}")
     run(t, "unwrap")

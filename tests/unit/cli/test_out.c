@@ -174,6 +174,34 @@ static void test_table_on_a_narrow_terminal_hides_columns(void **state)
     table_close(&t);
 }
 
+static void test_table_column_that_does_not_fit_is_printed_above_its_rows(void **state)
+{
+    (void)state;
+    static const struct table_column above[] = {
+        {.title = "NAME", .max = 8},
+        {.title = "END", .max = 20, .spare = 1},
+        {.title = "FILE", .max = OUT_UNLIMITED, .spare = TABLE_ABOVE},
+    };
+    struct table t;
+    table_open(&t, above, MI_COUNT(above));
+    add(&t, "a"), add(&t, "done"), add(&t, "/one");
+    add(&t, "b"), add(&t, "done"), add(&t, "/one");
+    add(&t, "c"), add(&t, "lost"), add(&t, "/two/\n");
+    o.columns = 4 + 2 + 4 + 2 + 7;
+    assert_true(table_print(&t, &o));
+    printed("NAME  END   FILE\n"
+            "a     done  /one\n"
+            "b     done  /one\n"
+            "c     lost  /two/\\n\n");
+    o.columns--;
+    assert_true(table_print(&t, &o));
+    printed("  NAME  END\n/one\n  a     done\n  b     done\n/two/\\n\n  c     lost\n");
+    o.columns = 2 + 4 + 2 + 3; /* the other columns have less room */
+    assert_true(table_print(&t, &o));
+    printed("  NAME\n/one\n  a\n  b\n/two/\\n\n  c\n");
+    table_close(&t);
+}
+
 static void test_table_cell_from_a_buffer_clears_the_buffer(void **state)
 {
     (void)state;
@@ -247,8 +275,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_out_text_shows_control_characters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_style_prints_nothing_without_colours, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_out_fill_line_breaks_between_words_on_a_terminal, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_out_fill_line_breaks_between_words_on_a_terminal,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_cell_is_padded_or_truncated_to_its_width, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_out_cell_without_utf8_ends_with_three_dots, set_up,
@@ -259,6 +287,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_columns_are_as_wide_as_they_need, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_table_column_that_does_not_fit_is_printed_above_its_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_on_a_narrow_terminal_hides_columns, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_table_cell_from_a_buffer_clears_the_buffer, set_up,

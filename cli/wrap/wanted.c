@@ -1,0 +1,59 @@
+#include "cli/wrap/wanted.h"
+
+#include "base/log.h"
+#include "base/nearest.h"
+
+void wanted_close(struct wanted *w)
+{
+    buf_close(&w->names);
+}
+
+bool wanted_client(const struct wanted *w, const char *client)
+{
+    size_t at = 0;
+    if (settings_text(w->settings, "client") == NULL)
+        return true;
+    for (const char *word; (word = settings_each(w->settings, "client", &at)) != NULL;)
+        if (strcmp(word, client) == 0)
+            return true;
+    return false;
+}
+
+bool wanted_server(const struct wanted *w, const char *name)
+{
+    for (int i = 0; i < w->settings->operands_n; i++)
+        if (strcmp(w->settings->operands[i], name) == 0)
+            return true;
+    return w->settings->operands_n == 0;
+}
+
+void wanted_found(struct wanted *w, const char *name)
+{
+    for (int i = 0; i < w->settings->operands_n; i++)
+        w->seen[i] |= strcmp(w->settings->operands[i], name) == 0;
+    buf_add(&w->names, name, strlen(name) + 1);
+}
+
+static const char *nearest_name(const struct wanted *w, const char *word)
+{
+    struct nearest near = nearest_to(word);
+    struct slice names = w->names.failed ? (struct slice){0} : buf_slice(&w->names);
+    for (size_t at = 0; at < names.n; at += strlen(names.p + at) + 1)
+        nearest_try(&near, names.p + at);
+    return near.best;
+}
+
+bool wanted_report(const struct wanted *w)
+{
+    bool all = true;
+    for (int i = 0; i < w->settings->operands_n; i++) {
+        const char *word = w->settings->operands[i];
+        const char *near = w->seen[i] ? NULL : nearest_name(w, word);
+        all &= w->seen[i];
+        if (near != NULL)
+            log_error("unknown server '%s'; did you mean '%s'?", word, near);
+        else if (!w->seen[i])
+            log_error("unknown server '%s'; see: mcp-interposer wrap --list", word);
+    }
+    return all;
+}
