@@ -239,9 +239,10 @@ tsan: ## the journal's ring, used by two threads, under ThreadSanitizer
 	@$(MAKE) -s BUILD=$(BUILD)-tsan CFLAGS='-O1 -g -fsanitize=thread' tsan-run
 
 TSAN := $(BUILD)/tsan/test_ring_threads
-$(TSAN): tests/integration/journal/test_ring_threads.c $(BUILD)/journal/ring.o $(BUILD)/journal/steps.o $(STAMP)
+TSAN_OBJ := $(BUILD)/journal/ring.o $(BUILD)/journal/steps.o $(BUILD)/base/os/$(SYSTEM)/memory.o
+$(TSAN): tests/integration/journal/test_ring_threads.c $(TSAN_OBJ) $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pthread -MMD -MP -o $@ $< $(BUILD)/journal/ring.o $(BUILD)/journal/steps.o $(ALL_LDFLAGS) -lcmocka
+	$(CC) $(ALL_CFLAGS) -pthread -MMD -MP -o $@ $< $(TSAN_OBJ) $(ALL_LDFLAGS) -lcmocka
 
 # ThreadSanitizer of older compilers does not start where addresses are random in more than 28 bits.
 .PHONY: tsan-run

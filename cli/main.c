@@ -1,6 +1,7 @@
 /* main.c - finds the command, reads its settings and runs it. */
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/os/memory.h"
 #include "base/os/title.h"
 #include "cli/check/commands.h"
 #include "cli/complete/commands.h"
@@ -20,7 +21,6 @@
 #include "redact/sanitizer.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -190,9 +190,7 @@ int main(int argc, char **argv)
     argv = title_open(argc, argv);
     open_stdio();
     log_set_filter(redact_log_filter, NULL);
-    /* Blocks of this size are mapped separately and returned to the system when they are freed. By default the C
-     * library raises the threshold after the first large message, and keeps the memory of later ones. */
-    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    memory_return_large_blocks(); /* a large message must not enlarge the proxy for good */
 
     const char *word = argc > 1 ? argv[1] : NULL;
     if (word == NULL)

@@ -1,21 +1,17 @@
 #include "journal/file.h"
 
+#include "base/os/memory.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U /* Linux 6.3 */
-#endif
 
 /* ---- the directory ---- */
 
@@ -44,7 +40,7 @@ static const char *dir_name(void)
     static char path[64];
     if (dir_path[0] != '\0')
         return dir_path;
-    int n = snprintf(path, sizeof path, "/dev/shm/mcp-interposer-%u", (unsigned)geteuid());
+    int n = snprintf(path, sizeof path, "%s/mcp-interposer-%u", memory_dir(), (unsigned)geteuid());
     assert(n > 0 && (size_t)n < sizeof path);
     return path;
 }
@@ -58,10 +54,9 @@ void journal_file_where(struct buf *b)
 static bool dir_is_safe(int fd, const char *path, struct buf *why)
 {
     struct stat st;
-    struct statfs fs;
-    if (fstat(fd, &st) != 0 || fstatfs(fd, &fs) != 0)
+    if (fstat(fd, &st) != 0)
         buf_printf(why, "cannot examine %s: %s", path, strerror(errno));
-    else if ((unsigned long)fs.f_type != TMPFS_MAGIC)
+    else if (!memory_holds(fd))
         buf_printf(why, "%s is not on tmpfs", path);
     else if (st.st_uid != geteuid())
         buf_printf(why, "%s belongs to another user", path);
@@ -119,9 +114,9 @@ int journal_file_open_dir(void)
 
 static bool dir_has_room(int fd, struct buf *why)
 {
-    struct statfs fs; /* f_blocks is 0 if tmpfs has no limit */
-    if (fstatfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
-        fs.f_bavail >= JOURNAL_FILE_ROOM / (size_t)fs.f_bsize)
+    struct statvfs fs; /* f_blocks is 0 if tmpfs has no limit */
+    if (fstatvfs(fd, &fs) != 0 || fs.f_blocks == 0 ||
+        fs.f_bavail >= JOURNAL_FILE_ROOM / fs.f_frsize)
         return true;
     buf_printf(why, "%s is full", dir_name());
     return false;
@@ -204,10 +199,7 @@ static int create_named(struct journal_file *f, struct buf *why)
 int journal_file_create_unnamed(struct journal_file *f, const char *uid)
 {
     *f = closed(uid);
-    /* vm.memfd_noexec can require MFD_NOEXEC_SEAL; older kernels do not know it */
-    f->fd = memfd_create("mcp-interposer", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-    if (f->fd < 0 && errno == EINVAL)
-        f->fd = memfd_create("mcp-interposer", MFD_CLOEXEC);
+    f->fd = memory_file("mcp-interposer");
     if (f->fd < 0)
         return MI_EIO;
     return lock(f->fd, JOURNAL_WRITER) == 0 ? 0 : give_up(f, MI_EIO);

@@ -1,5 +1,7 @@
 #include "journal/ring.h"
 
+#include "base/os/memory.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -68,9 +70,7 @@ static int map(struct ring *g, int fd, uint64_t size, size_t start_n)
     g->step = step_of(size);
     g->fd = fd;
     /* A copy in a child would keep the lock of journal/file.h. Core files must not contain messages. */
-    bool is_private = madvise(all, g->mapped, MADV_DONTFORK) == 0 &&
-                      madvise(all, g->mapped, MADV_DONTDUMP) == 0;
-    return is_private ? 0 : MI_EIO;
+    return memory_keep_private(all, g->mapped);
 }
 
 /* Keeps errno. */
@@ -102,7 +102,7 @@ int ring_create(struct ring *w, int fd, uint64_t size, uint64_t limit, struct sl
     struct layout l = layout_of(size, start.n);
     if (ftruncate(fd, (off_t)l.end) < 0)
         return MI_EIO;
-    int st = steps_change(fd, STEPS_ALLOCATE, 0, l.data);
+    int st = memory_allocate(fd, 0, l.data);
     if (st == 0)
         st = map(w, fd, size, start.n);
     if (st == 0)
@@ -153,7 +153,7 @@ int ring_open(struct ring *r, int fd)
     *r = (struct ring){.fd = -1};
     int st = read_shape(fd, &size, &start_n);
     if (st == 0) /* no effect on a journal; the start of another file may be missing */
-        st = steps_change(fd, STEPS_ALLOCATE, 0, layout_of(size, start_n).data);
+        st = memory_allocate(fd, 0, layout_of(size, start_n).data);
     if (st == 0)
         st = map(r, fd, size, start_n);
     if (st == 0 && !find_position(r))
@@ -335,7 +335,7 @@ static bool are_allocated(const struct ring *r, uint64_t from, uint64_t to)
     for (uint64_t at = from - from % r->step; at < to; at += r->step) {
         uint64_t i = *entry_at(r, at);
         if (i >= r->size / r->step ||
-            steps_change(r->fd, STEPS_ALLOCATE, before + i * r->step, r->step) < 0)
+            memory_allocate(r->fd, before + i * r->step, r->step) < 0)
             return false;
     }
     return true;

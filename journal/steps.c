@@ -1,16 +1,12 @@
 #include "journal/steps.h"
 
+#include "base/os/memory.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define STEP_HAS_MEMORY 1u
 #define STEP_IS_USED 2u
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 int steps_open(struct steps *s, size_t n, size_t step, char *data, int fd, uint64_t at)
 {
@@ -27,29 +23,18 @@ void steps_close(struct steps *s)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-int steps_change(int fd, enum steps_change change, uint64_t at, uint64_t n)
-{
-    /* the size of the file never changes */
-    int mode = change == STEPS_RETURN ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE : 0;
-    int rc;
-    do
-        rc = fallocate(fd, mode, (off_t)at, (off_t)n);
-    while (rc < 0 && errno == EINTR);
-    return rc < 0 ? MI_EIO : 0;
-}
-
 static bool has_memory(const struct steps *s, size_t i)
 {
     return (s->state[i] & STEP_HAS_MEMORY) != 0;
 }
 
 /* Maps it, too, in one call instead of a page fault for every 13 short messages: that is a fifth of the time of an
- * append, and nine tenths of the slowest in a hundred. Linux older than 5.14 does not know it, and has the faults. */
+ * append, and nine tenths of the slowest in a hundred. */
 static int add_memory(struct steps *s, size_t first, size_t n)
 {
-    if (steps_change(s->fd, STEPS_ALLOCATE, s->at + first * s->step, n * s->step) < 0)
+    if (memory_allocate(s->fd, s->at + first * s->step, n * s->step) < 0)
         return MI_EIO;
-    (void)madvise(s->data + first * s->step, n * s->step, MADV_POPULATE_WRITE);
+    memory_touch(s->data + first * s->step, n * s->step);
     for (size_t i = first; i < first + n; i++)
         s->state[i] |= STEP_HAS_MEMORY;
     s->memory_n += n;
@@ -78,7 +63,7 @@ void steps_return(struct steps *s, size_t keep, size_t most)
     for (size_t i = s->n; i > 0 && s->memory_n * s->step > keep && most >= s->step; i--) {
         if (s->state[i - 1] != STEP_HAS_MEMORY)
             continue;
-        if (steps_change(s->fd, STEPS_RETURN, s->at + (i - 1) * s->step, s->step) < 0)
+        if (memory_free(s->fd, s->at + (i - 1) * s->step, s->step) < 0)
             return; /* it stays allocated */
         s->state[i - 1] = 0;
         s->memory_n--;

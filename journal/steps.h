@@ -3,7 +3,7 @@
  * The memory is divided into steps of equal size. A step has memory or not (a hole in the file), and is in use or free.
  * A free step keeps its memory, so that using it again costs nothing, until steps_return().
  *
- * Pages are allocated (fallocate(2)) before they are written, so that a full file system is an error here and never a
+ * Pages are allocated (memory_allocate()) before they are written, so that a full file system is an error here and never a
  * SIGBUS. The lowest steps are used first: with light traffic the same few are used again and again.
  *
  * Owns      a byte for each step. The mapping and the file are borrowed.
@@ -39,9 +39,5 @@ void steps_use(struct steps *s, struct step_run run);
 void steps_free(struct steps *s, size_t i); /* ignored if there is no such step */
 /* Returns memory of free steps to the system: the last ones, at most `most` bytes, and `keep` bytes are kept. */
 void steps_return(struct steps *s, size_t keep, size_t most);
-
-/* fallocate(2): n bytes of a file are allocated, or returned to the system. MI_EIO: see errno. */
-enum steps_change { STEPS_ALLOCATE, STEPS_RETURN };
-MI_MUST int steps_change(int fd, enum steps_change change, uint64_t at, uint64_t n);
 
 #endif

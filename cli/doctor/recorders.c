@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/os/confine.h"
+#include "base/os/memory.h"
 #include "base/units.h"
 #include "cli/frame/journals.h"
 #include "journal/file.h"
@@ -89,12 +90,15 @@ static void check_left(struct doctor *d, const struct journals *l)
 static void check_directory(struct doctor *d)
 {
     struct buf where = {0}, problem = {0};
+    char remedy[160];
+    snprintf(remedy, sizeof remedy,
+             "mount a tmpfs of 64 MiB at %s, or set --journal-dir to a directory on one",
+             memory_dir());
     journal_file_where(&where);
     journal_file_problem(&problem);
     if (problem.n > 0)
         doctor_found(
-            d, "journals",
-            "mount a tmpfs of 64 MiB at /dev/shm, or set --journal-dir to a directory on one",
+            d, "journals", remedy,
             "%s; if a proxy and its recorder are killed at once, messages that are not yet "
             "stored are lost",
             buf_str(&problem));

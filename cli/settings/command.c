@@ -1,6 +1,7 @@
 #include "cli/settings/command.h"
 
 #include "base/log.h"
+#include "base/os/memory.h"
 #include "cli/settings/paths.h"
 
 #include <stdio.h>
@@ -57,8 +58,9 @@ void command_help_all(struct buf *b, const struct command *const *commands)
                 "\nFiles:\n"
                 "  vault          --vault, else $XDG_STATE_HOME/mcp-interposer,\n"
                 "                 else ~/.local/state/mcp-interposer\n"
-                "  journals       --journal-dir, else /dev/shm/mcp-interposer-UID\n"
-                "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
+                "  journals       --journal-dir, else ");
+    buf_printf(b, "%s/mcp-interposer-UID\n", memory_dir());
+    buf_adds(b, "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
                 "                 else ~/.config/mcp-interposer/config.ini\n");
     char *documents = path_document("options.md");
     if (documents != NULL)

@@ -1,9 +1,9 @@
 #include "record/process/previous_tools.h"
 
 #include "base/json_out.h"
+#include "base/os/memory.h"
 #include "vault/query/tool_list.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 static void write_list(struct buf *b, const struct tool_list *l)
@@ -24,7 +24,7 @@ static void write_list(struct buf *b, const struct tool_list *l)
 
 static int make_file(const struct buf *b)
 {
-    int fd = memfd_create("mcp-interposer-tools", MFD_CLOEXEC);
+    int fd = memory_file("mcp-interposer-tools");
     if (fd >= 0 && pwrite(fd, b->p, b->n, 0) == (ssize_t)b->n)
         return fd;
     if (fd >= 0)

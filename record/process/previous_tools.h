@@ -5,7 +5,7 @@
 #ifndef MI_RECORD_PROCESS_PREVIOUS_TOOLS_H
 #define MI_RECORD_PROCESS_PREVIOUS_TOOLS_H
 
-/* server: its name; uid: of the present session. A descriptor (memfd_create(2)) at offset 0, which the caller closes;
+/* server: its name; uid: of the present session. A descriptor (memory_file()) at offset 0, which the caller closes;
  * -1: there is no such session, or it cannot be read. */
 int previous_tools_file(const char *vault, const char *server, const char *uid);
 

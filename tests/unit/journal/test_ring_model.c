@@ -1,7 +1,7 @@
 /* The ring of a journal under every interleaving of its two sides.
  *
- * The functions under test are those of ring.c and steps.c, compiled here with their atomic accesses and fallocate() replaced:
- * each is one step. The writer and the reader are coroutines that stop before each step, and the explorer runs every
+ * The functions under test are those of ring.c and steps.c, compiled here with their atomic accesses, memory_allocate()
+ * and memory_free() replaced: each is one step. The writer and the reader are coroutines that stop before each step, and the explorer runs every
  * order of steps. A state that was seen before is not continued: it consists of shared memory and of what each
  * side has read since the last place in its program where its variables are known.
  *
@@ -12,6 +12,7 @@
  * The reader can be killed before any of its steps. Another one takes its place. */
 #include "journal/ring.h"
 
+#include "base/os/memory.h"
 #include "tests/support/unit.h"
 
 #include <errno.h>
@@ -22,8 +23,10 @@
 static uint64_t model_load(void *from, size_t n);
 static void model_store(void *to, size_t n, uint64_t value, memory_order order);
 static uint64_t model_exchange(void *to, size_t n, uint64_t value);
-static int model_fallocate(int fd, int mode, off_t at, off_t n);
-static int (*const real_fallocate)(int, int, off_t, off_t) = fallocate;
+static int model_allocate(int fd, uint64_t at, uint64_t n);
+static int model_free(int fd, uint64_t at, uint64_t n);
+static int (*const real_allocate)(int, uint64_t, uint64_t) = memory_allocate;
+static int (*const real_free)(int, uint64_t, uint64_t) = memory_free;
 
 #undef atomic_load_explicit
 #undef atomic_store_explicit
@@ -31,7 +34,8 @@ static int (*const real_fallocate)(int, int, off_t, off_t) = fallocate;
 #define atomic_load_explicit(p, order) model_load((p), sizeof *(p))
 #define atomic_store_explicit(p, value, order) model_store((p), sizeof *(p), (value), (order))
 #define atomic_exchange_explicit(p, value, order) model_exchange((p), sizeof *(p), (value))
-#define fallocate model_fallocate
+#define memory_allocate model_allocate
+#define memory_free model_free
 #include "journal/steps.c"
 
 #include "journal/ring.c"
@@ -193,17 +197,30 @@ static uint64_t model_exchange(void *to, size_t n, uint64_t value)
     return old;
 }
 
-static int model_fallocate(int fd, int mode, off_t at, off_t n)
+static void change_memory(uint64_t at, uint64_t n, bool allocated)
 {
-    if (current == NULL)
-        return real_fallocate(fd, mode, at, n);
     stop();
     show_all(current); /* a system call */
     see(1);
-    at -= w.data - (char *)w.shared;
-    require(at >= 0 && n > 0 && at + n <= SIZE, "memory outside the records");
-    for (off_t page = at / PAGE; page < (at + n) / PAGE; page++)
-        page_is_allocated[page] = mode == 0;
+    uint64_t start = (uint64_t)(w.data - (char *)w.shared);
+    require(at >= start && n > 0 && at + n <= start + SIZE, "memory outside the records");
+    for (uint64_t page = (at - start) / PAGE; page < (at - start + n) / PAGE; page++)
+        page_is_allocated[page] = allocated;
+}
+
+static int model_allocate(int fd, uint64_t at, uint64_t n)
+{
+    if (current == NULL)
+        return real_allocate(fd, at, n);
+    change_memory(at, n, true);
+    return 0;
+}
+
+static int model_free(int fd, uint64_t at, uint64_t n)
+{
+    if (current == NULL)
+        return real_free(fd, at, n);
+    change_memory(at, n, false);
     return 0;
 }
 
@@ -591,7 +608,7 @@ static int set_up(void **state)
     assert_int_equal(ring_create(&created, fd, SIZE, SIZE, slice_of("about")), 0);
     assert_int_equal(created.size, SIZE);
     assert_int_equal(created.step, PAGE);
-    assert_int_equal(real_fallocate(fd, 0, 0, (off_t)layout_of(SIZE, 5).end), 0);
+    assert_int_equal(real_allocate(fd, 0, layout_of(SIZE, 5).end), 0);
     close(fd);
     writer.stack = malloc(STACK);
     reader.stack = malloc(STACK);

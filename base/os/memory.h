@@ -1,0 +1,41 @@
+/* memory.h - files in memory that two processes share, and the memory of this process.
+ *
+ * The journal holds messages as they were received, so its files must be in memory and never on a disk. Swap space is
+ * not a disk in this sense.
+ *
+ * Linux     tmpfs(5), memfd_create(2), fallocate(2), madvise(2), mallopt(3).
+ * Errors    MI_EIO, and -1: see errno.
+ * Blocks    never. */
+#ifndef MI_BASE_OS_MEMORY_H
+#define MI_BASE_OS_MEMORY_H
+
+#include "base/base.h"
+
+/* ---- files ---- */
+
+/* The directory on a file system in memory where every user may make files, such as /dev/shm. On a system without one
+ * a directory for which memory_holds() is false: journals are files without a name then. */
+const char *memory_dir(void);
+/* Whether the file or directory is on a file system that keeps everything in memory. */
+bool memory_holds(int fd);
+/* Makes a file without a name in memory, empty, close-on-exec. It is gone with its last descriptor and mapping. It can
+ * be read, written, resized, mapped, and locked with F_OFD_SETLK (fcntl(2)). -1: it cannot be made. */
+MI_MUST int memory_file(const char *title);
+/* Gives memory to n bytes of a file in memory, so that access to them cannot fail later. 0 or MI_EIO. */
+MI_MUST int memory_allocate(int fd, uint64_t at, uint64_t n);
+/* Returns n bytes of a file to the system: whole pages, which are zeros from then on. The size of the file stays. */
+MI_MUST int memory_free(int fd, uint64_t at, uint64_t n);
+
+/* ---- mappings; p is the start of a page ---- */
+
+/* Child processes do not inherit the mapping, and core files do not contain it. 0, or MI_EIO. */
+MI_MUST int memory_keep_private(void *p, size_t n);
+/* Maps pages that have memory now, instead of one by one at their first use. Only faster: it may do nothing. */
+void memory_touch(void *p, size_t n);
+
+/* ---- malloc() ---- */
+
+/* From now on, free() returns large blocks to the system at once. It may do nothing. */
+void memory_return_large_blocks(void);
+
+#endif
