@@ -10,7 +10,7 @@
 
 #define LINE_MAX_VISIBLE (4 * LOG_LINE_MAX + 64) /* a control byte becomes at most four bytes */
 
-static enum log_level most_level = LOG_WARN;
+static enum log_level most_level = LOG_NOTE;
 static log_sink_fn sink_fn;
 static void *sink_ctx;
 static log_filter_fn filter_fn;
@@ -62,7 +62,7 @@ static void to_stderr(struct slice line)
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
+    static const char *const names[] = {"error", "warn", "note", "info", "debug"};
     if (level > most_level)
         return;
     char raw[LOG_LINE_MAX];

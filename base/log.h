@@ -1,6 +1,7 @@
 /* log.h - log lines for people: `mcp-interposer: warn: what key=value`.
  *
- * Levels    error: the user must act; warn: a problem that the program handled; info: life cycle; debug: each message.
+ * Levels    error: the user must act; warn: a problem that the program handled; note: what a command chose or wrote;
+ *           info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
  *           On a terminal a long line is broken between words.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
@@ -12,11 +13,11 @@
 
 #define LOG_LINE_MAX 2048
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_INFO, LOG_DEBUG };
 
 typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n' */
 
-void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_WARN */
+void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_NOTE */
 void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: back to stderr */
 /* Filters the text of each line; the result is valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
@@ -25,6 +26,7 @@ void log_line(enum log_level level, const char *fmt, ...) MI_FORMAT(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_WARN, __VA_ARGS__)
+#define log_note(...) log_line(LOG_NOTE, __VA_ARGS__)
 #define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 

@@ -2,17 +2,22 @@
 #include "cli/export/commands.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/export/formats.h"
+#include "cli/frame/ask.h"
 #include "cli/frame/filter.h"
 #include "cli/settings/config.h"
 #include "vault/cassette/file.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 static const struct opt table_of_options[] = {
     {'o', "output", "FILE", "-", "output file; -: stdout"},
+    {0, "force", NULL, NULL, "replace FILE without asking if it exists"},
     {'F', "format", "auto|cassette|jsonl|csv|otlp|markdown|html", "auto",
      "output format (see below); auto: by the suffix of FILE"},
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
@@ -25,8 +30,9 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message. FILE is replaced as a whole\n"
-    "or not at all.\n"
+    "Without it: the newest session that has a message. A new FILE can be read by its\n"
+    "owner only. One that exists is replaced after asking, or with --force: as a whole\n"
+    "or not at all. A line on stderr says what was written.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"
     "            the same session always gives the same bytes (.jsonl, no suffix)\n"
@@ -93,8 +99,10 @@ static bool is_cassette(const struct settings *s)
     return strcmp(format_of(s), "cassette") == 0;
 }
 
+/* *ret_calls: the number of calls that the filter selects. */
 static int write_other(const struct settings *settings, struct query *q,
-                       const struct query_session *s, const struct filter *f, struct save *file)
+                       const struct query_session *s, const struct filter *f, struct save *file,
+                       size_t *ret_calls)
 {
     const char *format = format_of(settings);
     struct export x;
@@ -103,22 +111,50 @@ static int write_other(const struct settings *settings, struct query *q,
     for (size_t i = 0; st == 0 && i < MI_COUNT(formats); i++)
         if (strcmp(format, formats[i].name) == 0)
             st = formats[i].write(&x);
+    *ret_calls = x.calls.selected_n;
     export_close(&x);
     if (st < 0 && file->error == 0)
         (void)session_fail(q, st);
     return st;
 }
 
+/* Nothing if the caller has named the session and reads stdout. */
+static void say_what(const struct settings *settings, const char *title, bool selected,
+                     size_t calls, uint64_t bytes)
+{
+    const char *path = settings_text(settings, "output");
+    bool to_stdout = strcmp(path, "-") == 0;
+    char some[40] = "";
+    if (to_stdout && settings->operands[0] != NULL)
+        return;
+    if (selected)
+        snprintf(some, sizeof some, " calls=%zu", calls);
+    log_note("exported %s to %s:%s bytes=%llu", title, to_stdout ? "stdout" : path, some,
+             (unsigned long long)bytes);
+}
+
 static int export_session(const struct settings *settings, struct query *q,
                           const struct query_session *s, const struct filter *f)
 {
     struct save file;
-    int st = MI_EIO;
-    save_open(&file, settings_text(settings, "output"));
-    if (file.error == 0)
+    struct buf title = {0};
+    size_t calls = 0;
+    int st = session_describe(q, s, &title);
+    if (st < 0) {
+        buf_close(&title);
+        return session_fail(q, st);
+    }
+    save_open(&file, settings_text(settings, "output"), SAVE_PRIVATE);
+    if (file.error != 0)
+        st = MI_EIO;
+    else
         st = is_cassette(settings) ? write_cassette(settings, q, s, &file)
-                                   : write_other(settings, q, s, f, &file);
+                                   : write_other(settings, q, s, f, &file, &calls);
+    uint64_t bytes = file.bytes;
     int status = save_close(&file, st == 0);
+    if (st == 0 && status == EXIT_FINE)
+        say_what(settings, buf_str(&title), filter_selects(f), calls, bytes);
+    buf_close(&title);
     return st < 0 ? EXIT_TROUBLE : status;
 }
 
@@ -130,6 +166,28 @@ static int export(struct query *q, const struct settings *settings)
     filter_read(&f, settings);
     int status = filter_pick(&f, settings, q, settings->operands[0], &s);
     return status == EXIT_FINE ? export_session(settings, q, &s, &f) : status;
+}
+
+/* An existing file is replaced with --force, or after asking. A device or a pipe is written, not replaced. EXIT_FINE, or
+ * the status to exit with. */
+static int check_file(const struct settings *s)
+{
+    const char *path = settings_text(s, "output");
+    struct stat st;
+    if (settings_on(s, "force") || strcmp(path, "-") == 0 || stat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return EXIT_FINE;
+    if (!ask_possible())
+        return settings_usage(s, "%s exists: add --force to replace it, or choose another file",
+                              path);
+    struct buf question = {0};
+    text_visible(&question, slice_of(path));
+    buf_adds(&question, " exists. Replace it?");
+    bool yes = ask_yes(buf_str(&question));
+    buf_close(&question);
+    if (!yes)
+        log_note("nothing was written");
+    return yes ? EXIT_FINE : EXIT_FOUND;
 }
 
 static int run(const struct settings *s)
@@ -146,7 +204,8 @@ static int run(const struct settings *s)
         return settings_usage(
             s, "a cassette is a whole session: --tool, --method, --failed, --since and --until "
                "require --format jsonl, csv, otlp, markdown or html");
-    return session_command(s, export);
+    int status = check_file(s);
+    return status == EXIT_FINE ? session_command(s, export) : status;
 }
 
 const struct command command_export = {

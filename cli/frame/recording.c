@@ -16,7 +16,13 @@ static bool runs(const struct query_session *s)
 static int pick_session(struct recording *r, const char *server, struct buf *error)
 {
     struct query_session session;
+    struct buf title = {0};
     int st = source_pick(r->query, server, runs, &session, error);
+    if (st == 0 && (st = session_describe(r->query, &session, &title)) < 0)
+        buf_adds(error, query_error(r->query));
+    if (st == 0)
+        log_note("the recording is %s", buf_str(&title));
+    buf_close(&title);
     return st < 0 ? st : source_open_session(&r->source, r->query, &session, error);
 }
 

@@ -23,7 +23,17 @@ static char *target_of(const char *path)
     return real != NULL ? real : strdup(path);
 }
 
-static void open_beside(struct save *s)
+/* A file that is replaced keeps its mode. */
+static bool keep_mode(int fd, const char *target)
+{
+    struct stat old, now;
+    if (stat(target, &old) != 0)
+        return errno == ENOENT;
+    return fstat(fd, &now) == 0 &&
+           (((old.st_mode ^ now.st_mode) & 0777) == 0 || fchmod(fd, old.st_mode & 0777) == 0);
+}
+
+static void open_beside(struct save *s, enum save_access access)
 {
     char *beside = NULL;
     s->target = target_of(s->path);
@@ -33,15 +43,17 @@ static void open_beside(struct save *s)
         return;
     }
     s->beside = beside;
-    s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (s->fd >= 0)
+    s->fd = open(s->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, access);
+    if (s->fd >= 0 && keep_mode(s->fd, s->target))
         return;
     failed(s);
+    if (s->fd >= 0)
+        return; /* save_close() removes it */
     free(s->beside); /* the file of that name may belong to another process */
     s->beside = NULL;
 }
 
-void save_open(struct save *s, const char *path)
+void save_open(struct save *s, const char *path, enum save_access access)
 {
     struct stat st;
     *s = (struct save){.fd = -1, .path = strdup(path)};
@@ -53,7 +65,7 @@ void save_open(struct save *s, const char *path)
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         s->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {
-        open_beside(s);
+        open_beside(s, access);
         return;
     }
     if (s->fd < 0)
@@ -70,6 +82,7 @@ bool save_write(struct save *s, struct slice bytes)
             failed(s);
             break;
         }
+        s->bytes += (uint64_t)n;
         bytes = (struct slice){bytes.p + n, bytes.n - (size_t)n};
     }
     return s->error == 0;
@@ -102,7 +115,7 @@ int save_buf(const char *path, const struct buf *b)
         log_error("cannot write %s: out of memory", path);
         return EXIT_TROUBLE;
     }
-    save_open(&s, path);
+    save_open(&s, path, SAVE_SHARED);
     bool written = save_write(&s, buf_slice(b));
     return save_close(&s, written);
 }

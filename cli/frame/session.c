@@ -126,6 +126,19 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
         buf_printf(b, " %lld", (long long)s->exit_status);
 }
 
+int session_describe(struct query *q, const struct query_session *s, struct buf *b)
+{
+    char started[CLOCK_TEXT_MAX];
+    int64_t messages = 0, event = 0;
+    int st = query_last(q, s->id, &messages, &event);
+    if (st < 0)
+        return st;
+    clock_local_text(s->started_at_us, started);
+    buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->id, (int)s->name.n,
+               s->name.p, started, (long long)messages, messages == 1 ? "" : "s");
+    return b->failed ? MI_ENOMEM : 0;
+}
+
 int64_t session_errors(const struct query_summary *s)
 {
     int64_t n = 0;

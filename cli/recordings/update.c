@@ -120,7 +120,7 @@ int update_write(struct update *u, const char *path)
     struct buf error = {0};
     if (u->n == 0)
         return EXIT_FINE;
-    save_open(&file, path);
+    save_open(&file, path, SAVE_PRIVATE);
     int st = cassette_write_open(&u->w, on_lines, &file);
     if (st == 0)
         st = cassette_read(path, on_session, on_message, u, &error);

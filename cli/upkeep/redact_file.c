@@ -152,7 +152,7 @@ static int process_file(struct work *k, const char *path)
 static int rewrite(struct work *k, const char *path)
 {
     struct save file;
-    save_open(&file, path);
+    save_open(&file, path, SAVE_PRIVATE);
     int st = cassette_write_open(&k->w, on_lines, &file);
     if (st < 0)
         log_error("out of memory");

@@ -157,7 +157,7 @@ def _(t):
     replay.proc.kill()
     replay.proc.wait()
     eq(digest(t.vault), before, "the vault after a killed replay")
-    for args in ("sessions",), ("show",), ("stats",), ("export",), ("check",), ("doctor",), ("ps",), ("tail", "--once"):
+    for args in ("sessions",), ("show",), ("stats",), ("export", "1"), ("check",), ("doctor",), ("ps",), ("tail", "--once"):
         r = t.run(*args, "--vault", t.vault)
         check(r.returncode in (0, 1) and r.stderr == b"", f"{args}: {r.returncode} {r.stderr!r}")
         eq(digest(t.vault), before, f"the vault after {args}")
@@ -228,10 +228,13 @@ def _(t):
     p = t.proxy("--name", "runs").initialize()
     p.round()
     uid = t.rows("SELECT uid FROM sessions WHERE name = 'old'")[0][0].decode()
-    for options, name in (((), "new"), (("--name", "old"), "old"), (("1",), "old"), ((uid,), "old"), (("2",), "new")):
+    for options, name, chosen in (((), "new", 2), (("last",), "new", 2), (("--name", "old"), "old", 1), (("old",), "old", 1),
+                                  (("1",), "old", 0), ((uid,), "old", 0), (("2",), "new", 0)):
         replay = Replay(t, *options).play(handshake())
         eq(replay.ask(call(5))["result"]["content"][0]["text"], name, f"the session of {options}")
         replay.end()
+        note = rf"mcp-interposer: note: the recording is session {chosen} of {name} \(20\S+ \S+, 5 messages\)\n" if chosen else ""
+        check(re.fullmatch(note, replay.stderr()), lambda: f"{options}: {replay.stderr()!r}")
     p.end()
     for options, words in ((("--name", "none"), "none"), (("77",), "77")):
         replay = Replay(t, *options)

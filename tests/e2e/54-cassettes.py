@@ -48,8 +48,8 @@ def play(t, **more):
     return p
 
 
-def exported(t, *args, vault=None):
-    done = t.run("export", "--vault", vault or t.vault, *args)
+def exported(t, session="last", *args, vault=None):
+    done = t.run("export", "--vault", vault or t.vault, session, *args)
     eq((done.returncode, done.stderr), (0, b""), "export")
     return done.stdout
 
@@ -112,11 +112,11 @@ def _(t):
 @case("stderr lines can be left out, and the rest stays consistent")
 def _(t):
     play(t)
-    lines = [json.loads(x) for x in exported(t, "--no-stderr").splitlines()]
+    lines = [json.loads(x) for x in exported(t, "last", "--no-stderr").splitlines()]
     check(all(x.get("kind") != "stderr" for x in lines), "a line of stderr is there")
     eq(lines[-1]["messages"], len(t.messages("kind <> 'stderr'")), "messages in the file")
     file = t.tmp / "less.jsonl"
-    file.write_bytes(exported(t, "--no-stderr"))
+    file.write_bytes(exported(t, "last", "--no-stderr"))
     other = t.tmp / "other"
     imported(t, file, vault=other)
     sql = "SELECT method, target, status FROM invocations ORDER BY request_seq"
@@ -227,7 +227,7 @@ def _(t):
     file.write_bytes(b"old")
     link = t.tmp / "link.jsonl"
     link.symlink_to(file)
-    done = t.run("export", "--vault", t.vault, "999", "-o", file)
+    done = t.run("export", "--vault", t.vault, "999", "--force", "-o", file)
     eq((done.returncode, file.read_bytes()), (3, b"old"), "a session that is not there")
     done = t.run("export", "--vault", t.vault, "-o", t.tmp / "no/where")
     check(done.returncode == 3 and b"No such file" in done.stderr, lambda: repr(done))
@@ -235,7 +235,7 @@ def _(t):
     eq(done.returncode, 2, "a format that is not there")
     done = t.run("import", "--vault", t.vault)
     eq(done.returncode, 2, "import of nothing")
-    eq(t.run("export", "--vault", t.vault, "-o", link).returncode, 0, "export through a link")
+    eq(t.run("export", "--vault", t.vault, "--force", "-o", link).returncode, 0, "export through a link")
     check(link.is_symlink() and file.read_bytes() == exported(t), "the link's file has the session")
     eq(sorted(p.name for p in t.tmp.glob("*.jsonl*")), ["kept.jsonl", "link.jsonl"], "files that are left")
     with open("/dev/full", "wb") as full:

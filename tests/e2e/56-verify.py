@@ -283,6 +283,7 @@ def _(t):
     check(re.fullmatch("[0-9A-Z]{26}", live.report["recording"]), lambda: live.report["recording"])
     done = t.run("verify", "--vault", t.vault, "-t", "100ms", "--", "sh", "-c", "cat >/dev/null; exit 0")
     check(done.returncode == 1 and b"0 match" in done.stdout, lambda: repr(done))
+    check(b"note: the recording is session 1 of " in done.stderr, lambda: repr(done))
 
 
 @case("--json prints the report once and nothing else, as --report - does, also beside a file")

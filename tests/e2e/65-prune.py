@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import pty
-import select
 import shutil
 import sqlite3
 import subprocess
@@ -12,7 +10,7 @@ import time
 
 import lib
 from lib import Background, call, case, check, eq, fake, note, text_result
-from looking import UID, add_message, add_session, fails, make_vault, run, wait_for_sessions
+from looking import UID, add_message, add_session, answer, fails, make_vault, run, wait_for_sessions
 
 DAY = 86400 * 10**6
 
@@ -64,34 +62,6 @@ def whole(t, ids, n=10):
     check(len(ids) <= len(folders[2]) <= len(ids) + 1 and folders[2][-1] <= utc_day(now), f"log files: {folders[2]}")
     with lib.database(t.vault) as db:
         eq(db.execute("PRAGMA integrity_check").fetchone()[0], b"ok", "integrity_check")
-
-
-def answer(t, line, status, *args, **others):
-    """What a command says on a terminal, where `line` is typed when it asks; None: it must not ask. others: standard
-    streams that are not the terminal."""
-    lib.settle()
-    master, slave = pty.openpty()
-    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], env=t.environ({"TERM": "dumb"}),
-                         **{"stdin": slave, "stdout": slave, "stderr": slave, **others})
-    os.close(slave)
-    said, asked, end = b"", line is None, time.monotonic() + 20 * lib.PATIENCE
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, master)
-        stack.callback(p.wait)
-        stack.callback(p.kill)
-        while select.select([master], [], [], max(0, end - time.monotonic()))[0]:
-            try:
-                data = os.read(master, 65536)
-            except OSError:
-                break
-            said += data
-            if not data:
-                break
-            if not asked and said.endswith(b"[y/N] "):
-                os.write(master, line.encode())
-                asked = True
-        eq(p.wait(5 * lib.PATIENCE), status, f"exit status of {args}: {said!r}")
-    return said.decode().replace("\r\n", "\n")
 
 
 @case("prune --older-than removes sessions with everything that belongs to them, and the file shrinks")

@@ -10,6 +10,7 @@ import subprocess
 import browser
 import lib
 from lib import call, case, check, eq, error, note, request, result, text_result
+from looking import answer
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>'
 NAMES = [EVIL, '"><svg onload=alert(3)>', "=cmd|'/C calc'!A0", "a,b", 'say "hi"', "new\nline", "\x1b[31mred\u202e",
@@ -86,7 +87,7 @@ def _(t):
     for name, format in (("a", "cassette"), ("a.jsonl", "cassette"), (".csv", "cassette"), ("a.csv", "csv"), ("A.CSV", "csv"),
                          ("a.b.md", "markdown"), ("a.markdown", "markdown"), ("a.html", "html"), ("a.htm", "html")):
         r = t.run("export", "--vault", t.vault, "-o", folder / name)
-        eq((r.returncode, r.stderr), (0, b""), f"exit status of {name}")
+        eq(r.returncode, 0, f"exit status of {name}; {r.stderr!r}")
         text = (folder / name).read_bytes()
         check(text.startswith(begins[format]), lambda: f"{name} begins with {text[:40]!r}")
         if format == "cassette":
@@ -502,6 +503,53 @@ def _(t):
     for format in FORMATS:
         check("large" in export(t, format), f"{format} without the body")
     check("cannot be read" in export(t, "markdown"), "a word in markdown")
+
+
+@case("export says which session it wrote, how much and where, unless the session was named and goes to stdout")
+def _(t):
+    for n in range(2):
+        t.proxy("--name", f"server{n}").initialize().end()
+    for args, where in ((("-o", t.tmp / "a.jsonl"), t.tmp / "a.jsonl"), ((), "stdout"), (("2", "-o", t.tmp / "a.csv"), t.tmp / "a.csv"),
+                        (("last", "-o", "-"), None), (("2", "-F", "csv"), None), (("--failed", "-F", "csv"), "stdout")):
+        r = t.run("export", "--vault", t.vault, *args)
+        size = len(r.stdout) or where.stat().st_size
+        calls = "calls=0 " if "--failed" in args else ""
+        want = rf"mcp-interposer: note: exported session 2 of server1 \(20\S+ \S+, 3 messages\) to {where}: {calls}bytes={size}\n"
+        check(re.fullmatch(want if where else "", r.stderr.decode()), lambda: f"{args}: {r.stderr!r}")
+    r = t.run("export", "--vault", t.vault, "-o", t.tmp / "no/where")
+    check(r.returncode == 3 and b"exported" not in r.stderr, f"{r}")
+
+
+@case("a new file is private; an existing one is replaced with --force or after asking, and keeps its mode")
+def _(t):
+    t.proxy().initialize().end()
+    file, link = t.tmp / "a.jsonl", t.tmp / "link.jsonl"
+
+    def mode():
+        return oct(file.stat().st_mode & 0o7777)
+    args = ("export", "-o", str(link))
+    eq(answer(t, None, 0, "export", "-o", str(file)).count("exported session 1 "), 1, "a new file")
+    eq(mode(), "0o600", "mode of a new file")
+    whole = file.read_bytes()
+    link.symlink_to(file)
+    file.write_bytes(b"mine")
+    file.chmod(0o640)
+    for more in {"stdin": subprocess.DEVNULL}, {"stderr": subprocess.DEVNULL}:
+        answer(t, None, 2, *args, **more)
+    r = t.run(*args, "--vault", t.vault)
+    check(r.returncode == 2 and f"{link} exists: add --force to replace it, or choose another file".encode() in r.stderr, f"{r}")
+    for word in "", "n", "what":
+        said = answer(t, word + "\n", 1, *args)
+        check(f"{link} exists. Replace it? [y/N] " in said and "nothing was written" in said, said)
+    eq((file.read_bytes(), mode()), (b"mine", "0o640"), "a file that is not replaced")
+    answer(t, "y\n", 0, *args)
+    eq((file.read_bytes(), mode(), link.is_symlink()), (whole, "0o640", True), "a file that is replaced")
+    file.write_bytes(b"mine")
+    file.chmod(0o444)
+    eq(t.run(*args, "--force", "--vault", t.vault).returncode, 0, "--force")
+    eq((file.read_bytes(), mode()), (whole, "0o444"), "with --force")
+    eq(t.run("export", "--vault", t.vault, "-o", "/dev/null").returncode, 0, "a device is not replaced")
+    eq(sorted(x.name for x in t.tmp.glob("*jsonl*")), ["a.jsonl", "link.jsonl"], "files that are left")
 
 
 @case("a file is written whole or not at all, and a full disk is reported")

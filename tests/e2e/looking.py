@@ -1,4 +1,5 @@
 """Shared by the tests of the commands that read a vault: hand-made vaults, and the output of a command."""
+import contextlib
 import fcntl
 import json
 import os
@@ -98,3 +99,31 @@ def on_terminal(t, *args, columns=100, env=None, status=0, vault=True, cwd=None)
         p.wait()
     eq(p.returncode, status, f"exit status of {args}; {out[-500:]!r}")
     return out.decode().replace("\r\n", "\n")
+
+
+def answer(t, line, status, *args, **others):
+    """What a command that may ask says on a terminal, where `line` is typed when it asks; None: it must not ask. others:
+    standard streams that are not the terminal."""
+    lib.settle()
+    master, slave = pty.openpty()
+    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], env=t.environ({"TERM": "dumb"}),
+                         **{"stdin": slave, "stdout": slave, "stderr": slave, **others})
+    os.close(slave)
+    said, asked, end = b"", line is None, time.monotonic() + 20 * lib.PATIENCE
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, master)
+        stack.callback(p.wait)
+        stack.callback(p.kill)
+        while select.select([master], [], [], max(0, end - time.monotonic()))[0]:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            said += data
+            if not data:
+                break
+            if not asked and said.endswith(b"[y/N] "):
+                os.write(master, line.encode())
+                asked = True
+        eq(p.wait(5 * lib.PATIENCE), status, f"exit status of {args}: {said!r}")
+    return said.decode().replace("\r\n", "\n")

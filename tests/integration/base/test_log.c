@@ -39,10 +39,12 @@ static void test_log_line_has_program_level_and_text(void **state)
     log_set_level(LOG_DEBUG);
     log_error("cannot open file=%s", "x");
     log_warn("n=%d", 7);
+    log_note("done");
     log_info("started");
     log_debug("%s", "");
     assert_string_equal(buf_str(b), "mcp-interposer: error: cannot open file=x\n"
                                     "mcp-interposer: warn: n=7\n"
+                                    "mcp-interposer: note: done\n"
                                     "mcp-interposer: info: started\n"
                                     "mcp-interposer: debug: \n");
 }
@@ -50,7 +52,7 @@ static void test_log_line_has_program_level_and_text(void **state)
 static void test_log_line_above_the_level_is_dropped(void **state)
 {
     struct buf *b = *state;
-    static const char *const words[] = {"error", "warn", "info", "debug"};
+    static const char *const words[] = {"error", "warn", "note", "info", "debug"};
     for (int level = LOG_ERROR; level <= LOG_DEBUG; level++) {
         buf_clear(b);
         log_set_level((enum log_level)level);

@@ -70,7 +70,7 @@ static char *written(int (*format)(struct export *x))
     if (query_open(&q, temp.vault, &error) < 0)
         fail_msg("%s", buf_str(&error));
     assert_int_equal(query_session(q, "1", &s), 0);
-    save_open(&file, path);
+    save_open(&file, path, SAVE_PRIVATE);
     assert_int_equal(export_open(&x, q, &s, &file, &all), 0);
     assert_int_equal(format(&x), 0);
     export_close(&x);
