@@ -75,6 +75,27 @@ static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
     o.columns = columns;
 }
 
+static void test_out_fill_line_counts_columns_not_characters(void **state)
+{
+    (void)state;
+    o.columns = 10;
+    out_text(
+        &o,
+        slice_of(
+            "\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad")); /* 4 + 1 + 4 + 1 + 2 */
+    out_fill_line(&o, 0, 0);
+    printed("\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87\n\xe4\xb8\xad\n");
+    out_text(&o, slice_of("e\xcc\x81"
+                          "e\xcc\x81"
+                          "e\xcc\x81"
+                          "e\xcc\x81 12345")); /* combining: 4 + 1 + 5 */
+    out_fill_line(&o, 0, 0);
+    printed("e\xcc\x81"
+            "e\xcc\x81"
+            "e\xcc\x81"
+            "e\xcc\x81 12345\n");
+}
+
 static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
 {
     (void)state;
@@ -274,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_out_text_shows_control_characters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_style_prints_nothing_without_colours, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_out_fill_line_counts_columns_not_characters, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_out_fill_line_breaks_between_words_on_a_terminal,
                                         set_up, tear_down),
