@@ -1,8 +1,8 @@
 #include "replay/mock/server.h"
 
 #include "base/clock.h"
+#include "base/io/outbox.h"
 #include "base/log.h"
-#include "base/outbox.h"
 #include "base/reserve.h"
 #include "wire/line.h"
 
