@@ -604,6 +604,19 @@ def _(t):
         check(all(re.search(r" \d\d:\d\d:\d\d ", x) for x in lines[1:] if x.strip()), f"a time is cut in {columns}: {lines}")
 
 
+@case("sessions on a narrow terminal: the reason and exit status of each end are shown")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="a-server-with-a-long-name", client_name="a client", client_version="1.0", ended_at_us=1795256138000000,
+                    end_reason="client-closed", exit_status=143)
+        add_session(db, 2, name="short", ended_at_us=1795256138000000, end_reason="restart-changed", exit_status=1)
+    for columns in (60, 80, 100):
+        lines = on_terminal(t, "sessions", columns=columns, env={"NO_COLOR": "1"}).splitlines()
+        check(max(map(len, lines)) <= columns, f"{columns} columns: {lines}")
+        check(lines[1].endswith("  restart-changed 1") and lines[2].endswith("  client-closed 143"), f"{columns} columns: {lines}")
+        check("PROTOCOL" not in lines[0], f"a column without a value in {columns} columns: {lines[0]}")
+
+
 @case("show and tail on 60, 80 and 120 columns: no line wraps, and every row has tool, outcome, time and content")
 def _(t):
     story(t).end(status=0, gone=())
