@@ -30,9 +30,9 @@ static const struct opt table_of_options[] = {
 /* clang-format off */
 static const char about[] =
     COMMAND_SESSION_HELP
-    "Without it: the newest session that has a message. A new FILE can be read by its\n"
-    "owner only. One that exists is replaced after asking, or with --force: as a whole\n"
-    "or not at all. A line on stderr says what was written.\n"
+    "Without it: the newest session that has a message. A line on stderr says what\n"
+    "was written. A new FILE can be read by its owner only; one that exists is\n"
+    "replaced after asking, or with --force, as a whole or not at all.\n"
     "\n"
     "  cassette  for replay and verify: no paths and no names of this machine, and\n"
     "            the same session always gives the same bytes (.jsonl, no suffix)\n"

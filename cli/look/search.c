@@ -83,15 +83,14 @@ static int search(struct searching *s, struct query *q, const struct settings *s
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
         st = find_messages(q, &s->question, settings_number(settings, "limit"), on_found, s);
-    bool empty = s->found == 0 && !s->json && session_nothing_recorded(q);
-    if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
+    if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json)
         st = print_nothing(s, q);
     int status = out_close(&s->out);
     if (st < 0)
         return session_fail(q, st);
     if (status != EXIT_FINE || s->found > 0)
         return status;
-    if (empty)
+    if (!s->json && !query_is_stored(q))
         session_none(q, "no matching message");
     return EXIT_FOUND;
 }

@@ -1,7 +1,6 @@
 #include "record/process/escalation_files.h"
 
 #include "base/clock.h"
-#include "base/os/file.h"
 #include "base/write_all.h"
 #include "journal/uid.h"
 #include "record/process/escalation_text.h"
@@ -98,11 +97,11 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
 /* Renames to a name that is not in use; MI_EIO with EEXIST if it is. */
 static int put_in_place(int dir, const char *temporary, const char *name)
 {
-    if (file_rename_new(dir, temporary, name) == 0)
+    if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != ENOTSUP)
+    if (errno != EINVAL && errno != ENOSYS)
         return MI_EIO;
-    /* the lock on the directory excludes other proxies */
+    /* not supported by the file system: the lock on the directory excludes other proxies */
     if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         errno = EEXIST;
         return MI_EIO;

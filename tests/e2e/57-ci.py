@@ -25,7 +25,7 @@ def checkout(t):
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    shutil.copy(lib.ROOT / "examples/server.py", folder / "server.py")
+    shutil.copy(lib.ROOT / "examples/mail-server.py", folder / "server.py")
     bin = t.tmp / "bin"
     bin.mkdir()
     (bin / "mcp-interposer").symlink_to(lib.PROGRAM)

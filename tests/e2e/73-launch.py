@@ -45,13 +45,13 @@ def fake_npx(t):
 def _(t):
     bin = fake_npx(t)
     path = f"{bin}:{BARE}"
-    text = json.dumps({"mcpServers": {"files": {"command": "python3", "args": [str(lib.ROOT / "examples/server.py")]},
+    text = json.dumps({"mcpServers": {"files": {"command": "python3", "args": [str(lib.ROOT / "examples/mail-server.py")]},
                                       "b": {"command": "python3"}}})
     file = config(t, ".claude.json", text)
     out = run(t, "wrap", path=path).stdout
     check(f"undo with: {NPX} unwrap" in out and f"{NPX} wrap --timeout tool:NAME=5m" in out, out)
     eq(servers(file)["files"], {"command": "npx", "args": [
-        "-y", "mcp-interposer@1.2.3", "proxy", "--name", "files", "--", "python3", str(lib.ROOT / "examples/server.py")]}, "a")
+        "-y", "mcp-interposer@1.2.3", "proxy", "--name", "files", "--", "python3", str(lib.ROOT / "examples/mail-server.py")]}, "a")
     eq(servers(file)["b"], {"command": "npx", "args": ["-y", "mcp-interposer@1.2.3", "proxy", "--name", "b", "python3"]}, "b")
     entry = servers(file)["files"]
     r = subprocess.run([entry["command"], *entry["args"]], stdout=subprocess.PIPE, input=lib.request(1, "tools/list") + b"\n",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small MCP server over stdio: one JSON-RPC message a line, standard library only.
 
-    mcp-interposer proxy -- python3 examples/server.py
+    mcp-interposer proxy -- python3 examples/mail-server.py
 """
 import json
 import sys
@@ -27,16 +27,17 @@ def count_words(text):
     return f"{len(text.split())} words"
 
 
-def tool(function, description, **properties):
+def tool(function, description, only_reads, **properties):
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    shown = {"name": function.__name__, "description": description, "inputSchema": schema}
+    shown = {"name": function.__name__, "description": description, "inputSchema": schema,
+             "annotations": {"readOnlyHint": only_reads}}
     return function.__name__, (function, shown)
 
 
 TEXT = {"type": "string"}
 TOOLS = dict([
-    tool(send_email, "Send an e-mail (this one only pretends to)", to=TEXT, subject=TEXT, body=TEXT),
-    tool(count_words, "Count the words of a text", text=TEXT),
+    tool(send_email, "Send an e-mail (this one only pretends to)", False, to=TEXT, subject=TEXT, body=TEXT),
+    tool(count_words, "Count the words of a text", True, text=TEXT),
 ])
 
 
@@ -45,7 +46,7 @@ def initialize(params):
     return {
         "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
         "capabilities": {"tools": {}},
-        "serverInfo": {"name": "example-server", "version": "1.0.0"},
+        "serverInfo": {"name": "example-mail-server", "version": "1.0.0"},
     }
 
 

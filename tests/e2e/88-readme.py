@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""README.md: its commands, run as described."""
+import os
+import re
+import shutil
+import subprocess
+
+import lib
+from lib import case, check, eq
+
+DOCUMENT = (lib.ROOT / "README.md").read_text()
+
+
+def blocks(heading):
+    """The shell blocks of a section, as lists of commands without comments; a command may have several lines."""
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", DOCUMENT, re.S | re.M).group(1)
+    return [[x for x in re.split(r"(?<!\\)\n(?! )", re.sub(r" +# .*", "", block)) if x]
+            for block in re.findall(r"```sh\n(.*?)```", section, re.S)]
+
+
+def checkout(t):
+    """A folder with the example, and a function that runs a command in it, as a user does who has installed the program."""
+    folder, bin = t.tmp / "checkout", t.tmp / "bin"
+    shutil.copytree(lib.ROOT / "examples", folder / "examples")
+    bin.mkdir()
+    (bin / "mcp-interposer").symlink_to(lib.PROGRAM)
+    env = t.environ({"PATH": f"{bin}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"})
+
+    def run(command):
+        lib.settle()
+        done = subprocess.run(command, shell=True, cwd=folder, env=env, timeout=60 * lib.PATIENCE,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        eq(done.returncode, 0, f"{command}: {done.stdout.decode()}")
+        return done.stdout.decode()
+    return folder, run
+
+
+@case("the first session has no findings, a sensible name, a redacted password and a truncated text")
+def _(t):
+    _, run = checkout(t)
+    first, show, one = blocks("Install")[-1]
+    answers = run(first).splitlines()
+    check(len(answers) == 4 and all('"result"' in x for x in answers), answers)
+    shown = run(show)
+    check("server    mail-server (" in shown and "4 calls: 4 ok" in shown, shown)
+    check("(mail-server): 9 messages, 0 errors, 0 warnings, 0 notes\n" in run("mcp-interposer check"), "findings")
+    check("password=[redacted:" in run(one) and "… [+80 chars]" in run(one), run(one))
+
+
+@case("the commands that look at a recording end with success and print something")
+def _(t):
+    folder, run = checkout(t)
+    run(blocks("Install")[-1][0])
+    commands, (query,) = blocks("Look at what was recorded")
+    eq(len(commands), 8, "commands")
+    for command in commands:
+        if command.split()[1] not in ("tail", "doctor"):     # one does not end by itself, the other judges this machine
+            check(run(command) != "", command)
+    check((folder / "session.html").read_text().startswith("<!doctype html>"), "the page")
+    if shutil.which("sqlite3"):
+        check("count_words" in run(query), "the query")
+
+
+@case("a recording replays, and the server still answers as the document says")
+def _(t):
+    _, run = checkout(t)
+    first = blocks("Install")[-1][0]
+    answers = run(first)
+    (export, replay), (verify,) = blocks("Replay it in CI")
+    run(export)
+    eq(run(replay), answers, "the answers of the replay")
+    said = re.search(r"```\n(match .*?)```", DOCUMENT, re.S).group(1)
+    eq(run(verify).split(), said.split(), "what verify says")
+
+
+@case("no line of code is wider than a terminal")
+def _(t):
+    for block in re.findall(r"```\w*\n(.*?)```", DOCUMENT, re.S):
+        for line in block.splitlines():
+            check(len(line) <= 80, f"{len(line)} columns: {line}")
+
+
+lib.main()
