@@ -1,14 +1,12 @@
 #include "base/log.h"
 
 #include "base/buf.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-#define LINE_MAX_VISIBLE (4 * LOG_LINE_MAX + 64) /* a control byte becomes at most four bytes */
 
 static enum log_level most_level = LOG_NOTE;
 static log_sink_fn sink_fn;
@@ -44,20 +42,17 @@ static void write_stderr(struct slice line)
     }
 }
 
-/* A terminal breaks long lines anywhere: they are broken between words here. Further lines are indented, so that no text
- * in a line looks like another line. */
-static void to_stderr(struct slice line)
+/* Further lines are indented, so that no text in a line looks like another line. */
+struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX])
 {
-    struct winsize w;
-    char place[LINE_MAX_VISIBLE];
-    struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
-    bool is_terminal = ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0;
+    struct buf b = {.p = place, .cap = LOG_FILLED_MAX, .max = LOG_FILLED_MAX - 1};
+    size_t columns = terminal_columns(STDERR_FILENO);
     struct slice text = {line.p, line.n - 1};
-    if (is_terminal && text_utf8_chars(text) > w.ws_col) {
-        text_fill(&b, text, 2, w.ws_col);
-        buf_addc(&b, '\n');
-    }
-    write_stderr(b.n > 0 && !b.failed ? buf_slice(&b) : line);
+    if (columns == 0 || text_columns(text) <= columns)
+        return line;
+    text_fill(&b, text, 2, columns);
+    buf_addc(&b, '\n');
+    return b.failed ? line : buf_slice(&b);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -72,7 +67,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         return;
-    char place[LINE_MAX_VISIBLE];
+    char place[LOG_FILLED_MAX], filled[LOG_FILLED_MAX];
     struct buf b = {.p = place, .cap = sizeof place, .max = sizeof place - 1};
     buf_printf(&b, "mcp-interposer: %s: ", names[level]);
     struct slice text = {raw, size_min((size_t)n, sizeof raw - 1)};
@@ -83,5 +78,5 @@ void log_line(enum log_level level, const char *fmt, ...)
     if (sink_fn != NULL)
         sink_fn(sink_ctx, buf_slice(&b));
     else
-        to_stderr(buf_slice(&b));
+        write_stderr(log_fill(buf_slice(&b), filled));
 }

@@ -3,7 +3,7 @@
  * Levels    error: the user must act; warn: a problem that the program handled; note: what a command chose or wrote;
  *           info: life cycle; debug: each message.
  *           Bodies of messages are not logged. Control characters are made visible.
- *           On a terminal a long line is broken between words.
+ *           On a terminal a long line is broken between words; a sink calls log_fill() for this.
  * Owns      nothing; a line is built on the stack and truncated to LOG_LINE_MAX bytes.
  * Blocks    the default sink writes to stderr and may block; `proxy` sets one that does not. */
 #ifndef MI_BASE_LOG_H
@@ -12,6 +12,7 @@
 #include "base/base.h"
 
 #define LOG_LINE_MAX 2048
+#define LOG_FILLED_MAX (4 * LOG_LINE_MAX + 64) /* a control byte becomes at most four bytes */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_INFO, LOG_DEBUG };
 
@@ -19,6 +20,9 @@ typedef void (*log_sink_fn)(void *ctx, struct slice line); /* line ends with '\n
 
 void log_set_level(enum log_level most); /* drops lines of higher levels; the default is LOG_NOTE */
 void log_set_sink(log_sink_fn sink, void *ctx); /* NULL: back to stderr */
+/* For a sink that writes to stderr: if that is a terminal, a line that is too long for it becomes several lines in `place`,
+ * since a terminal would break it anywhere. Otherwise the line is returned. */
+struct slice log_fill(struct slice line, char place[LOG_FILLED_MAX]);
 /* Filters the text of each line; the result is valid until the next call. */
 typedef struct slice (*log_filter_fn)(void *ctx, struct slice text);
 void log_set_filter(log_filter_fn filter, void *ctx); /* NULL: none */

@@ -87,6 +87,7 @@ static int set_flag(struct opt_set *s, size_t i, const char *value, enum opt_fro
 static int unknown(struct opt_set *s, const char *written, const char *name, size_t len)
 {
     char word[NEAREST_MAX + 2]; /* longer names have no nearest candidate */
+    s->unknown = written;
     snprintf(word, sizeof word, "%.*s", (int)size_min(len, sizeof word), name);
     struct nearest near = nearest_to(word);
     for (size_t i = 0; i < s->n; i++)

@@ -40,6 +40,7 @@ struct opt_set {
     bool overflow;              /* there were more than OPT_MANY_MAX values */
     int operands_before_dashes; /* operands found before `--`; -1: there was no `--` */
     struct buf error;           /* owned; the message of the last MI_EINVAL */
+    const char *unknown;        /* the option that it names, as written; NULL: another error */
 };
 
 void opt_open(struct opt_set *s, const struct opt *table);

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <wchar.h>
+
 /* Eight bytes at a time: a continuation byte has bit 7 set and bit 6 clear. */
 size_t text_utf8_chars(struct slice s)
 {
@@ -12,15 +14,6 @@ size_t text_utf8_chars(struct slice s)
     for (; i < s.n; i++)
         behind += text_utf8_cont(s.p + i);
     return s.n - behind;
-}
-
-uint32_t text_utf8_code(const char *p, size_t len)
-{
-    static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    uint32_t c = (unsigned char)p[0] & first[len];
-    for (size_t i = 1; i < len; i++)
-        c = c << 6 | ((unsigned char)p[i] & 0x3F);
-    return c;
 }
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -197,13 +190,32 @@ void text_json(struct buf *b, struct slice s)
     text_json_truncated(b, s, SIZE_MAX);
 }
 
+size_t text_char_columns(const char *p, size_t len)
+{
+    if (len <= 1)
+        return 1;
+    int w = wcwidth((wchar_t)text_utf8_code(p, len));
+    return w >= 0 ? (size_t)w : 1;
+}
+
+size_t text_columns(struct slice s)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < s.n;) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        columns += text_char_columns(s.p + i, len);
+        i += len > 0 ? len : 1;
+    }
+    return columns;
+}
+
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns)
 {
     size_t at = indent;
     for (bool first = true; text.n > 0; first = false) {
         const char *blank = memchr(text.p, ' ', text.n);
         struct slice word = {text.p, blank != NULL ? (size_t)(blank - text.p) : text.n};
-        size_t width = text_utf8_chars(word);
+        size_t width = text_columns(word);
         if (!first && at + 1 + width > columns) {
             buf_printf(b, "\n%*s", (int)indent, "");
             at = indent;

@@ -1,7 +1,7 @@
 /* text.h - encodings of text: UTF-8, JSON strings, XML, visible control characters.
  *
  * Owns      nothing; results are appended to a buffer of the caller, whose `failed` reports errors.
- * Blocks    never. Pure. */
+ * Blocks    never. Pure, except that the locale decides text_char_columns(). */
 #ifndef MI_BASE_TEXT_H
 #define MI_BASE_TEXT_H
 
@@ -62,8 +62,21 @@ static inline size_t text_utf8_put(uint32_t c, char *ret)
     return 4;
 }
 
+/* The columns of a terminal that a printable character takes: 0 (combining), 1 or 2 (wide). len is the result of
+ * text_utf8_len(). Only ASCII is known before setlocale() has set a UTF-8 locale; any other character counts as 1. */
+size_t text_char_columns(const char *p, size_t len);
+/* Those of visible text, as text_visible() makes it. */
+size_t text_columns(struct slice s);
+
 /* The code point of a character; len is the result of text_utf8_len(). */
-uint32_t text_utf8_code(const char *p, size_t len);
+static inline uint32_t text_utf8_code(const char *p, size_t len)
+{
+    static const unsigned char first[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t c = (unsigned char)p[0] & first[len];
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | ((unsigned char)p[i] & 0x3F);
+    return c;
+}
 
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
@@ -82,7 +95,7 @@ void text_json_head(struct buf *b, struct slice s, size_t max_chars);
 void text_json_visible(struct buf *b, struct slice valid);
 /* Text of an XML attribute or element. Characters that XML forbids are made visible, as by text_visible(). */
 void text_xml(struct buf *b, struct slice text);
-/* Appends words in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
+/* Appends words, visible text, in lines of at most `columns` that begin at column `indent`, where the first one begins. Words are
  * separated by single blanks; a longer word is not broken. */
 void text_fill(struct buf *b, struct slice text, size_t indent, size_t columns);
 /* The longest prefix of at most max bytes that does not split a character. */

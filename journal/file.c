@@ -1,5 +1,6 @@
 #include "journal/file.h"
 
+#include "base/os/file.h"
 #include "base/os/memory.h"
 
 #include <assert.h>
@@ -86,7 +87,7 @@ static int dir_open(bool make, struct buf *why)
             return -1;
         }
     }
-    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = file_open_dir(path, O_NOFOLLOW);
     if (fd < 0) {
         struct stat st;
         int e = errno;
@@ -268,13 +269,10 @@ int journal_file_reopen(struct journal_file *f, const struct journal_file *of)
 {
     if (of->fd < 0)
         return journal_file_open(f, of->uid);
-    char path[32];
     struct journal_file own = closed(of->uid);
     own.has_name = of->has_name;
-    int n = snprintf(path, sizeof path, "/proc/self/fd/%d", of->fd);
-    assert(n > 0 && (size_t)n < sizeof path);
-    own.fd = open(path, O_RDWR | O_CLOEXEC);
-    if (own.fd < 0 && of->has_name) /* no /proc */
+    own.fd = file_reopen(of->fd, O_RDWR | O_CLOEXEC);
+    if (own.fd < 0 && of->has_name)
         return journal_file_open(f, of->uid);
     if (own.fd < 0)
         own.fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 0);

@@ -34,7 +34,7 @@ enum journal_side { JOURNAL_WRITER, JOURNAL_READER };
 void journal_file_dir(const char *path);
 /* Appends the directory's path, whether it can be used or not. */
 void journal_file_where(struct buf *b);
-/* The directory, as an O_PATH descriptor. -1: it is missing, or cannot be used. */
+/* The directory, opened by file_open_dir(). -1: it is missing, or cannot be used. */
 MI_MUST int journal_file_open_dir(void);
 /* Why journals of this process have no name: appends the reason, such as "/mnt/x is not on tmpfs", or nothing if they
  * have one. Makes and removes a file. For doctor. */

@@ -9,7 +9,7 @@
 #ifndef MI_PROXY_RELAY_H
 #define MI_PROXY_RELAY_H
 
-#include "base/outbox.h"
+#include "base/io/outbox.h"
 #include "wire/line.h"
 
 #include <ev.h>

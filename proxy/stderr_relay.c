@@ -100,11 +100,12 @@ static void on_pause(struct ev_loop *loop, ev_timer *w, int revents)
 static void on_log_line(void *ctx, struct slice line)
 {
     struct stderr_relay *v = ctx;
+    char place[LOG_FILLED_MAX];
     report_dropped(v);
     if (v->in_line)
         add(v, slice_of("\n"));
     v->in_line = false;
-    add(v, line);
+    add(v, log_fill(line, place));
     flush(v);
 }
 

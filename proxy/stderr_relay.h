@@ -10,7 +10,7 @@
 #ifndef MI_PROXY_STDERR_RELAY_H
 #define MI_PROXY_STDERR_RELAY_H
 
-#include "base/outbox.h"
+#include "base/io/outbox.h"
 #include "redact/stream.h"
 
 #include <ev.h>

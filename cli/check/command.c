@@ -2,6 +2,7 @@
 #include "cli/check/commands.h"
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/check/findings.h"
 #include "cli/check/json.h"
@@ -19,6 +20,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BODY_MAX ((size_t)16 << 20) /* larger bodies are not checked again */
 #define OPERANDS_MAX 1000
@@ -102,7 +104,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     c->message = m;
     c->text = body;
     if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
-        (filter_message(c->filter, c->started_at_us, m) && !check_add(c->report, m, c->broken, add_detail, c)))
+        (filter_message(c->filter, c->started_at_us, m) &&
+         !check_add(c->report, m, c->broken, add_detail, c)))
         c->no_memory = true;
     return !c->no_memory;
 }
@@ -235,8 +238,9 @@ static int write_report(const struct settings *s, struct check_report *report)
 {
     struct buf b = {0};
     const char *format = settings_on(s, "json") ? "json" : settings_text(s, "format");
+    (void)out_set_locale();
     if (settings_is(s, "output", "-"))
-        report->columns = out_terminal_columns();
+        report->columns = terminal_columns(STDOUT_FILENO);
     for (size_t i = 0; i < MI_COUNT(formats); i++)
         if (strcmp(format, formats[i].name) == 0)
             formats[i].write(report, &b);

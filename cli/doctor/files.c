@@ -1,6 +1,7 @@
 #include "cli/doctor/files.h"
 
 #include "base/clock.h"
+#include "base/os/file.h"
 #include "base/units.h"
 #include "vault/store/dir.h"
 #include "vault/upkeep/writable.h"
@@ -114,7 +115,8 @@ static void count_escalations(struct escalations *m, DIR *d)
         if (n < 4 || n >= sizeof m->newest || strcmp(e->d_name + n - 3, ".md") != 0 ||
             e->d_name[0] == '.' || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        int64_t at_us = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+        struct timespec at = file_changed_at(&st);
+        int64_t at_us = (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
         if (m->n++ == 0 || at_us > m->newest_us) {
             m->newest_us = at_us;
             memcpy(m->newest, e->d_name, n + 1);

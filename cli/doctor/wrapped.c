@@ -1,7 +1,8 @@
 #include "cli/doctor/wrapped.h"
 
-#include "cli/wrap/clients.h"
+#include "cli/settings/paths.h"
 #include "cli/wrap/edit.h"
+#include "cli/wrap/elsewhere.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/replace.h"
 
@@ -104,11 +105,13 @@ void doctor_wrapped(struct doctor *d, struct rules *rules)
 {
     struct client_files files = {.n = 0};
     int64_t before = d->found, wrapped = 0;
-    if (client_files_find(&files) == 0)
+    char *backups = path_backups();
+    if (client_files_find(&files) == 0 && backups != NULL && elsewhere_find(&files, backups) == 0)
         for (size_t i = 0; i < files.n; i++)
             check_file(d, files.file[i].path, rules, &wrapped);
     if (d->found == before)
         doctor_fine(d, "clients", "%zu configuration file%s, %lld wrapped server%s", files.n,
                     files.n == 1 ? "" : "s", (long long)wrapped, wrapped == 1 ? "" : "s");
     client_files_close(&files);
+    free(backups);
 }

@@ -1,6 +1,7 @@
 #include "cli/frame/out.h"
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/settings/command.h"
 
@@ -11,9 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
 
 #define BLOCK ((size_t)32 << 10)
 
@@ -23,34 +22,25 @@ static bool has(const char *variable)
     return v != NULL && v[0] != '\0';
 }
 
-static size_t terminal_columns(void)
+bool out_set_locale(void)
 {
-    struct winsize w;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
-        return w.ws_col;
-    const char *v = getenv("COLUMNS");
-    int n = v != NULL ? atoi(v) : 0;
-    return n > 0 ? (size_t)n : 80;
-}
-
-size_t out_terminal_columns(void)
-{
-    return isatty(STDOUT_FILENO) == 1 ? terminal_columns() : 0;
+    bool utf8 = setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (!utf8)
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    return utf8;
 }
 
 void out_open(struct out *o)
 {
     *o = (struct out){0};
     (void)signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE */
-    o->utf8 = setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    /* wcwidth() must know UTF-8 characters in any locale: recordings contain them. */
-    if (!o->utf8)
-        (void)setlocale(LC_CTYPE, "C.UTF-8");
-    o->is_terminal = isatty(STDOUT_FILENO) == 1;
+    o->utf8 = out_set_locale();
+    size_t columns = terminal_columns(STDOUT_FILENO);
+    o->is_terminal = columns > 0;
     const char *term = getenv("TERM");
     o->controlled = o->is_terminal && term != NULL && strcmp(term, "dumb") != 0;
     o->coloured = o->controlled && !has("NO_COLOR");
-    o->columns = o->is_terminal ? terminal_columns() : OUT_UNLIMITED;
+    o->columns = o->is_terminal ? columns : OUT_UNLIMITED;
 }
 
 void out_flush(struct out *o)
@@ -139,21 +129,13 @@ void out_end_line(struct out *o)
         out_flush(o);
 }
 
-static size_t width_of(const char *p, size_t len)
-{
-    if (len == 1)
-        return 1;
-    int w = wcwidth((wchar_t)text_utf8_code(p, len));
-    return w >= 0 ? (size_t)w : 1;
-}
-
 /* The bytes of visible text that fit into `max` columns; *ret_width: the columns they need. */
 static size_t fit(struct slice s, size_t max, size_t *ret_width)
 {
     size_t i = 0, width = 0;
     while (i < s.n) {
         size_t len = text_utf8_len(s.p + i, s.n - i);
-        size_t w = width_of(s.p + i, len);
+        size_t w = text_char_columns(s.p + i, len);
         if (width + w > max)
             break;
         width += w;
@@ -231,7 +213,5 @@ void out_fill_line(struct out *o, size_t from, size_t indent)
 
 size_t out_width(struct out *o, struct slice text)
 {
-    size_t width;
-    (void)fit(visible(o, text), SIZE_MAX, &width);
-    return width;
+    return text_columns(visible(o, text));
 }

@@ -35,10 +35,22 @@ static const char *wanted(const struct out *o)
     return pager[0] == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 
+/* Options of the user follow ours, so that they apply if both are given. */
+static bool set_less(void)
+{
+    const char *own = getenv("LESS");
+    struct buf b = {0};
+    buf_adds(&b, own != NULL ? "-R " : "FRX");
+    buf_adds(&b, own != NULL ? own : "");
+    bool set = !b.failed && setenv("LESS", buf_str(&b), 1) == 0;
+    buf_close(&b);
+    return set;
+}
+
 static void become(const char *pager, int in)
 {
     (void)signal(SIGPIPE, SIG_DFL);
-    if (dup2(in, STDIN_FILENO) >= 0 && setenv("LESS", "FRX", 0) == 0)
+    if (dup2(in, STDIN_FILENO) >= 0 && set_less() && setenv("LV", "-c", 0) == 0)
         execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
     _exit(127);
 }

@@ -46,10 +46,15 @@ int session_vault_open(const struct settings *s, struct query **ret)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-void session_none(struct query *q, const char *what)
+bool session_nothing_recorded(struct query *q)
 {
     int64_t newest = 0;
-    if (query_newest(q, &newest) == 0 && newest == 0)
+    return query_newest(q, &newest) == 0 && newest == 0;
+}
+
+void session_none(struct query *q, const char *what)
+{
+    if (session_nothing_recorded(q))
         log_warn(QUERY_NOTHING_YET, query_vault(q));
     else
         log_warn("%s in %s", what, query_vault(q));

@@ -19,6 +19,7 @@ MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_command(const struct settings *s, session_work_fn work);
+bool session_nothing_recorded(struct query *q); /* the vault has no session */
 /* Says on stderr why a list is empty: `what`, such as "no matching call", or that nothing is recorded and how to
  * begin. */
 void session_none(struct query *q, const char *what);

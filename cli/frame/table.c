@@ -95,20 +95,54 @@ static void widen(const struct table *t, size_t left, size_t *width, const size_
     }
 }
 
+/* The widest column of text; columns_n: all are narrow. narrowed: of those with a negative `spare`. */
+static size_t widest_text(const struct table *t, const size_t *width, bool narrowed)
+{
+    size_t widest = t->columns_n;
+    for (size_t i = 0; i < t->columns_n; i++)
+        if (!t->columns[i].right && (t->columns[i].spare < 0) == narrowed &&
+            width[i] > SQUEEZED_MIN && (widest == t->columns_n || width[i] > width[widest]))
+            widest = i;
+    return widest;
+}
+
 /* Narrows the widest columns of text until the row has at most `columns`. */
 static void squeeze(const struct table *t, size_t sum, size_t columns, size_t *width)
 {
-    while (sum > columns) {
-        size_t widest = t->columns_n;
-        for (size_t i = 0; i < t->columns_n; i++)
-            if (!t->columns[i].right && t->columns[i].spare >= 0 && width[i] > SQUEEZED_MIN &&
-                (widest == t->columns_n || width[i] > width[widest]))
-                widest = i;
+    for (; sum > columns; sum--) {
+        size_t widest = widest_text(t, width, false);
+        if (widest == t->columns_n)
+            widest = widest_text(t, width, true);
         if (widest == t->columns_n)
             return;
         width[widest]--;
-        sum--;
     }
+}
+
+static bool has_value(const struct table *t, size_t column)
+{
+    for (size_t i = column; i < t->cells_n; i += t->columns_n)
+        if (t->cells[i].n > 0 && !slice_is(text_of(t, &t->cells[i]), "-"))
+            return true;
+    return false;
+}
+
+/* The column that is hidden first: the highest `spare`, or no value. columns_n: none may be hidden. */
+static size_t least_column(const struct table *t, const size_t *width)
+{
+    size_t least = t->columns_n;
+    int highest = 0;
+    for (size_t i = 0; i < t->columns_n; i++) {
+        int spare = t->columns[i].spare;
+        if (spare <= 0 || width[i] == 0)
+            continue;
+        spare = has_value(t, i) ? spare : INT_MAX;
+        if (spare > highest) {
+            least = i;
+            highest = spare;
+        }
+    }
+    return least;
 }
 
 /* Columns with a negative `spare` are narrowed; if that is not enough, others are hidden: width 0. */
@@ -121,15 +155,10 @@ static void spare_columns(const struct table *t, size_t columns, size_t *width)
             width[i] = size_min(width[i], (size_t)-t->columns[i].spare);
     }
     for (;;) {
-        size_t sum = 0, least = t->columns_n;
-        for (size_t i = 0; i < t->columns_n; i++) {
-            if (width[i] == 0)
-                continue;
-            sum += width[i] + (sum > 0 ? GAP : 0);
-            if (t->columns[i].spare > 0 &&
-                (least == t->columns_n || t->columns[i].spare > t->columns[least].spare))
-                least = i;
-        }
+        size_t sum = 0, least = least_column(t, width);
+        for (size_t i = 0; i < t->columns_n; i++)
+            if (width[i] > 0)
+                sum += width[i] + (sum > 0 ? GAP : 0);
         if (sum <= columns || least == t->columns_n) {
             squeeze(t, sum, columns, width);
             widen(t, sum < columns ? columns - sum : 0, width, wanted);

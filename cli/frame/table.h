@@ -14,10 +14,10 @@ struct table_column {
     const char *title;
     bool right;
     size_t max; /* longer cells are truncated on a terminal */
-    /* 0: always shown. Above 0: on a narrow terminal the highest number is hidden first; instead of a hidden column
-     * with TABLE_ABOVE, a line with its text is printed above the rows that have it. Below 0: before a column is hidden,
-     * cells are truncated to -spare columns, but not further. If the row is still too wide, the widest other columns of
-     * text are truncated. In a pipe all columns are shown in full. */
+    /* 0: always shown. Above 0: on a narrow terminal it is hidden, columns without a value ("-" in each row) first, then
+     * the highest number; instead of a hidden column with TABLE_ABOVE, a line with its text is printed above the rows
+     * that have it. Below 0: before a column is hidden, cells are truncated to -spare columns. If the row is still too
+     * wide, the widest columns of text are truncated, those below 0 last. In a pipe all columns are shown in full. */
     int spare;
 };
 

@@ -83,14 +83,15 @@ static int search(struct searching *s, struct query *q, const struct settings *s
     int st = filter_find_session(&s->question.filter, settings, q);
     if (st == 0)
         st = find_messages(q, &s->question, settings_number(settings, "limit"), on_found, s);
-    if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json)
+    bool empty = s->found == 0 && !s->json && session_nothing_recorded(q);
+    if (st == 0 && s->found == 0 && s->out.is_terminal && !s->json && !empty)
         st = print_nothing(s, q);
     int status = out_close(&s->out);
     if (st < 0)
         return session_fail(q, st);
     if (status != EXIT_FINE || s->found > 0)
         return status;
-    if (!s->json && !query_is_stored(q))
+    if (empty)
         session_none(q, "no matching message");
     return EXIT_FOUND;
 }

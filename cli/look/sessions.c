@@ -34,10 +34,10 @@ static const char about[] =
 /* clang-format on */
 
 static const struct table_column columns[] = {
-    {"ID", true, 20, 0},      {"UID", false, 26, 5},    {"STARTED", false, 19, -19},
-    {"SERVER", false, 24, 0}, {"CLIENT", false, 24, 4}, {"PROTOCOL", false, 12, 3},
-    {"CALLS", true, 12, 1},   {"ERRORS", true, 12, 0},  {"LASTED", true, 10, 2},
-    {"ENDED", false, 32, -13}, /* client-closed */
+    {"ID", true, 20, 0},       {"UID", false, 26, 5},    {"STARTED", false, 19, -19},
+    {"SERVER", false, 24, -8}, {"CLIENT", false, 24, 4}, {"PROTOCOL", false, 12, 3},
+    {"CALLS", true, 12, 1},    {"ERRORS", true, 12, 0},  {"LASTED", true, 10, 2},
+    {"ENDED", false, 32, -17}, /* client-closed 143 */
 };
 
 struct listing {

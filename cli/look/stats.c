@@ -36,22 +36,22 @@ static const char about[] =
 enum { BY_TOOL, BY_SERVER, BY_CLIENT, BY_DAY, BY_METHOD };
 static const char *const by_names[] = {"tool", "server", "client", "day", "method"};
 
-/* --by tool has two key columns, the others have one. */
+/* --by tool has two key columns, the others have one. How calls ended is shown on any terminal. */
 #define NUMBER_COLUMNS                                                                             \
-    {"CALLS", true, 12, 0}, {"ERRORS", true, 12, 0}, {"TIMEOUTS", true, 12, 3},                    \
-        {"P50", true, 10, 0}, {"P95", true, 10, 0}, {"P99", true, 10, 4}, {"MAX", true, 10, 2},    \
-        {"BYTES", true, 10, 5}, {"FIRST", false, 10, 7}, {"LAST", false, 10, 6},                   \
+    {"CALLS", true, 12, 0}, {"ERRORS", true, 12, 0}, {"TIMEOUTS", true, 12, 0},                    \
+        {"P50", true, 10, 1}, {"P95", true, 10, 2}, {"P99", true, 10, 5}, {"MAX", true, 10, 4},    \
+        {"BYTES", true, 10, 6}, {"FIRST", false, 10, 8}, {"LAST", false, 10, 7},                   \
     {                                                                                              \
-        "LATENCY", false, TALLY_BUCKETS, 1                                                         \
+        "LATENCY", false, TALLY_BUCKETS, 3                                                         \
     }
 static const struct table_column tool_columns[] = {
-    {"SERVER", false, 24, 0}, {"TOOL", false, 32, 0}, NUMBER_COLUMNS};
+    {"SERVER", false, 24, -8}, {"TOOL", false, 32, -16}, NUMBER_COLUMNS};
 static const struct table_column key_columns[][1 + 11] = {
     [BY_TOOL] = {{0}},
-    [BY_SERVER] = {{"SERVER", false, 40, 0}, NUMBER_COLUMNS},
-    [BY_CLIENT] = {{"CLIENT", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_SERVER] = {{"SERVER", false, 40, -16}, NUMBER_COLUMNS},
+    [BY_CLIENT] = {{"CLIENT", false, 40, -16}, NUMBER_COLUMNS},
     [BY_DAY] = {{"DAY", false, 10, 0}, NUMBER_COLUMNS},
-    [BY_METHOD] = {{"METHOD", false, 40, 0}, NUMBER_COLUMNS},
+    [BY_METHOD] = {{"METHOD", false, 40, -16}, NUMBER_COLUMNS},
 };
 
 struct counting {

@@ -353,7 +353,7 @@ static void follow(struct tail *t)
 
 static bool follows(const struct settings *s)
 {
-    return !settings_on(s, "once") && (settings_on(s, "follow") || out_terminal_columns() > 0);
+    return !settings_on(s, "once") && (settings_on(s, "follow") || isatty(STDOUT_FILENO) == 1);
 }
 
 static int tail(struct query *q, const struct settings *s)

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/when.h"
 #include "cli/settings/file.h"
+#include "cli/settings/guess.h"
 #include "cli/settings/paths.h"
 #include "cli/settings/value.h"
 #include "redact/sanitizer.h"
@@ -82,7 +83,10 @@ enum settings_result settings_read(struct settings *s, const struct command *con
         invalid = SETTINGS_BAD_FILE;
         st = settings_read_file(s, error);
     }
-    if (st < 0 && error->n == 0)
+    const char *hint = s->set.unknown != NULL ? guess_option(s->set.unknown) : NULL;
+    if (st < 0 && hint != NULL)
+        buf_printf(error, "unknown option %s; %s", s->set.unknown, hint);
+    else if (st < 0 && error->n == 0)
         buf_adds(error, st == MI_ENOMEM ? "out of memory" : buf_str(&s->set.error));
     return st == MI_ENOMEM ? SETTINGS_NO_MEMORY : st < 0 ? invalid : SETTINGS_READY;
 }
@@ -167,9 +171,10 @@ char *settings_vault(const struct settings *s)
 {
     char *path = path_vault(opt_get(&s->set, "vault"));
     if (path == NULL)
-        log_error("%s", errno == ENOENT
-                            ? "cannot locate the vault: the home directory is unknown; use --vault DIR"
-                            : "out of memory");
+        log_error("%s",
+                  errno == ENOENT
+                      ? "cannot locate the vault: the home directory is unknown; use --vault DIR"
+                      : "out of memory");
     return path;
 }
 
@@ -189,8 +194,9 @@ int settings_journal_dir(const struct settings *s, char **ret)
         return EXIT_FINE;
     char *path = path_given(given);
     if (path == NULL) {
-        log_error("%s", errno == ENOENT ? "cannot resolve --journal-dir: the home directory is unknown"
-                                        : "out of memory");
+        log_error("%s", errno == ENOENT
+                            ? "cannot resolve --journal-dir: the home directory is unknown"
+                            : "out of memory");
         return EXIT_TROUBLE;
     }
     *ret = path;

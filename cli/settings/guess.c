@@ -2,6 +2,8 @@
 
 #include "cli/settings/value.h"
 
+#include <stdio.h>
+
 /* clang-format off */
 static const struct guess guesses[] = {
     {"version", "`--version` shows the version"},
@@ -31,6 +33,12 @@ static const struct guess guesses[] = {
     {"server|servers|client|clients", "`wrap --list` lists the servers of your clients, `ps` those that run"},
     {"man|manual|usage", "`help COMMAND` shows the help of a command; see also: man mcp-interposer"},
 };
+static const struct guess options[] = {
+    {"status|kind", "`search` has fields for it: search status:timeout, search kind:error"},
+    {"error|errors", "`--failed` selects failed calls, in `sessions`, `show`, `tail`, `stats`, `search`, `check` and `export`"},
+    {"follow", "`tail` follows the messages"},
+    {"color|colour|no-color|no-colour", "colours are used on a terminal only, and not with `NO_COLOR=1` in the environment"},
+};
 /* clang-format on */
 
 const struct guess *guess_at(size_t i)
@@ -38,10 +46,23 @@ const struct guess *guess_at(size_t i)
     return i < MI_COUNT(guesses) ? &guesses[i] : NULL;
 }
 
+static const char *find(const struct guess *table, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (value_is_one_of(table[i].words, word))
+            return table[i].hint;
+    return NULL;
+}
+
 const char *guess_hint(const char *word)
 {
-    for (size_t i = 0; i < MI_COUNT(guesses); i++)
-        if (value_is_one_of(guesses[i].words, word))
-            return guesses[i].hint;
-    return NULL;
+    return find(guesses, MI_COUNT(guesses), word);
+}
+
+const char *guess_option(const char *option)
+{
+    char word[16];
+    const char *name = option + strspn(option, "-");
+    int n = snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    return n > 0 && (size_t)n < sizeof word ? find(options, MI_COUNT(options), word) : NULL;
 }

@@ -1,4 +1,4 @@
-/* guess.h - words that users try as a command, and what does what they mean.
+/* guess.h - words that users try as a command or as an option, and what does what they mean.
  *
  * Blocks    never. Pure; the table is static. */
 #ifndef MI_CLI_SETTINGS_GUESS_H
@@ -13,5 +13,7 @@ struct guess {
 
 const struct guess *guess_at(size_t i);   /* NULL: past the last one */
 const char *guess_hint(const char *word); /* NULL: none */
+/* For an option that the command does not have, such as `--status` or `--status=x`. NULL: none. */
+const char *guess_option(const char *option);
 
 #endif

@@ -216,14 +216,20 @@ static int check(const struct settings *s, const char *operand)
 static int redact(const struct settings *s, struct job *j, const char *operand)
 {
     struct query *q = NULL;
-    if (recording_is_file(operand))
-        return redact_file(operand, j->apply, on_hit, j);
+    if (recording_is_file(operand)) {
+        int status = redact_file(operand, j->apply, on_hit, j);
+        if (status == EXIT_FINE)
+            print_summary(j);
+        return status;
+    }
     int status = session_vault_open(s, &q);
     bool none = status == EXIT_FINE && !query_is_stored(q) && operand == NULL;
     if (none && !j->json)
         session_none(q, "no session");
     if (status == EXIT_FINE && !none)
         status = redact_vault(j, q, operand);
+    if (status == EXIT_FINE && !none)
+        print_summary(j);
     query_close(q);
     return status;
 }
@@ -236,8 +242,6 @@ static int run(const struct settings *s)
         struct job j = {.json = settings_on(s, "json"), .apply = settings_on(s, "apply")};
         out_open(&j.out);
         status = redact(s, &j, operand);
-        if (status == EXIT_FINE)
-            print_summary(&j);
         int printed = out_close(&j.out);
         if (status == EXIT_FINE && (j.left || (!j.apply && j.n > 0)))
             status = EXIT_FOUND;

@@ -9,6 +9,7 @@ void advice_close(struct advice *a)
     buf_close(&a->clients);
     buf_close(&a->remotes);
     buf_close(&a->kept);
+    buf_close(&a->elsewhere);
     buf_close(&a->lines);
 }
 
@@ -44,6 +45,11 @@ void advice_add_remote(struct advice *a, const char *server)
 void advice_add_kept(struct advice *a, const char *server)
 {
     add_name(&a->kept, server);
+}
+
+void advice_add_elsewhere(struct advice *a, const char *path)
+{
+    add_name(&a->elsewhere, path);
 }
 
 void advice_add_line(struct advice *a, const char *fmt, ...)
@@ -87,9 +93,10 @@ static void print_line(struct out *o, const char *before, struct buf *names, con
 void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, const char *program)
 {
     bool changed = a->clients.n > 0;
-    if (a->clients.failed || a->remotes.failed || a->kept.failed || a->lines.failed)
+    if (a->clients.failed || a->remotes.failed || a->kept.failed || a->elsewhere.failed ||
+        a->lines.failed)
         return;
-    if (changed || a->remotes.n > 0 || a->kept.n > 0)
+    if (changed || a->remotes.n > 0 || a->kept.n > 0 || a->elsewhere.n > 0)
         out_end_line(o);
     print_lines(o, buf_slice(&a->lines));
     if (a->remotes.n > 0)
@@ -99,6 +106,12 @@ void advice_print(struct advice *a, struct out *o, bool wrapped, bool chosen, co
         print_line(o, "Not changed, because they were wrapped before: ", &a->kept,
                    "; to give them other deadlines, unwrap them first.");
     struct buf command = {0};
+    if (a->elsewhere.n > 0) {
+        buf_printf(&command, "; to unwrap these as well: %s unwrap --all", program);
+        print_line(o, "Still wrapped, in files of other directories: ", &a->elsewhere,
+                   buf_str(&command));
+        buf_clear(&command);
+    }
     if (changed && wrapped && !chosen) {
         buf_printf(&command, "%s wrap --timeout tool:NAME=5m", program);
         print_line(o,

@@ -13,7 +13,8 @@ struct advice {
     struct buf remotes; /* owned; names of servers with a URL that were left alone */
     struct buf
         kept; /* owned; names of servers that were wrapped before, with other arguments of `proxy` */
-    struct buf lines; /* owned; whole lines */
+    struct buf elsewhere; /* owned; paths of files of other directories with wrapped servers */
+    struct buf lines;     /* owned; whole lines */
 };
 
 void advice_close(struct advice *a);
@@ -23,6 +24,8 @@ void advice_add_client(struct advice *a, const char *client, const char *path);
 void advice_add_remote(struct advice *a, const char *server);
 /* A server was wrapped before: arguments that were given now do not reach it. */
 void advice_add_kept(struct advice *a, const char *server);
+/* A file of another directory was left alone, with wrapped servers: `unwrap --all` is advised. */
+void advice_add_elsewhere(struct advice *a, const char *path);
 /* One line about a file, without its newline. */
 void advice_add_line(struct advice *a, const char *fmt, ...) MI_FORMAT(2, 3);
 /* Prints all of it; if files were changed, what to restart, and with `wrapped` how to undo it (`program`: what starts

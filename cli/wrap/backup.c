@@ -3,6 +3,7 @@
 #include "base/make_path.h"
 #include "base/write_all.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,30 @@ static void name_of(const char *path, struct buf *b)
         else
             buf_addc(b, *p);
     }
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The file of a backup with this name, ended by NUL; nothing if it is the name of something else. */
+static void path_of(const char *name, struct buf *b)
+{
+    size_t before = b->n;
+    for (const char *p = name; *p != '\0'; p++) {
+        int high = *p == '%' ? hex_digit(p[1]) : 0;
+        int low = *p == '%' && high >= 0 ? hex_digit(p[2]) : 0;
+        if (high < 0 || low < 0) {
+            b->n = before;
+            return;
+        }
+        buf_addc(b, *p == '%' ? (char)(high << 4 | low) : *p);
+        p += *p == '%' ? 2 : 0;
+    }
+    buf_addc(b, '\0');
+    if (!b->failed && b->p[before] != '/')
+        b->n = before;
 }
 
 static void beside(const char *path, struct buf *b)
@@ -129,6 +154,21 @@ bool backup_exists(const char *where, const char *path)
     buf_close(&name);
     buf_close(&error);
     return found;
+}
+
+int backup_list(const char *where, struct buf *paths)
+{
+    struct buf error = {0};
+    int fd = open_directory(where, false, &error);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        path_of(e->d_name, paths);
+    if (dir != NULL)
+        closedir(dir);
+    buf_close(&error);
+    return paths->failed ? MI_ENOMEM : 0;
 }
 
 static void drop(int dir, const char *name, struct slice text, const char *shown, struct buf *kept)

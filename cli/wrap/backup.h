@@ -15,6 +15,8 @@
 MI_MUST int backup_make(const char *where, const char *path, struct slice text, struct buf *error);
 /* Whether the file has a backup. */
 bool backup_exists(const char *where, const char *path);
+/* Appends the path of each file that has one in WHERE, ended by NUL. 0 or MI_ENOMEM. */
+MI_MUST int backup_list(const char *where, struct buf *paths);
 /* Removes each backup of the file whose content is `text`. Adds the path of one that differs to `kept`. */
 void backup_drop(const char *where, const char *path, struct slice text, struct buf *kept);
 

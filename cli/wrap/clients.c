@@ -1,5 +1,6 @@
 #include "cli/wrap/clients.h"
 
+#include "base/grow.h"
 #include "cli/settings/paths.h"
 
 #include <stdio.h>
@@ -117,28 +118,38 @@ static char *path_of(const struct place *p, bool *failed)
     return path;
 }
 
-static bool is_listed(const struct client_files *l, const struct stat *st)
+bool client_files_contain(const struct client_files *l, const char *path)
 {
-    struct stat other;
-    for (size_t i = 0; i < l->n; i++)
-        if (stat(l->file[i].path, &other) == 0 && other.st_dev == st->st_dev &&
-            other.st_ino == st->st_ino)
+    struct stat st, other;
+    for (size_t i = 0; stat(path, &st) == 0 && i < l->n; i++)
+        if (stat(l->file[i].path, &other) == 0 && other.st_dev == st.st_dev &&
+            other.st_ino == st.st_ino)
             return true;
     return false;
+}
+
+/* Takes ownership of `path`; NULL: out of memory. */
+static int append(struct client_files *l, const char *client, char *path)
+{
+    if (path == NULL || !GROW(l->file, l->n, l->cap)) {
+        free(path);
+        return MI_ENOMEM;
+    }
+    l->file[l->n++] = (struct client_file){client, is_desktop(client), false, path};
+    return 0;
 }
 
 int client_files_find(struct client_files *l)
 {
     bool failed = false;
-    for (size_t i = 0; i < MI_COUNT(places) && l->n < CLIENT_FILES_MAX; i++) {
+    for (size_t i = 0; i < MI_COUNT(places) && !failed; i++) {
         struct stat st;
         char *path = path_of(&places[i], &failed);
-        if (path == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || is_listed(l, &st)) {
+        bool found = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+        if (found && !client_files_contain(l, path))
+            failed = append(l, places[i].client, path) < 0;
+        else
             free(path);
-            continue;
-        }
-        const char *client = places[i].client;
-        l->file[l->n++] = (struct client_file){client, is_desktop(client), path};
     }
     return failed ? MI_ENOMEM : 0;
 }
@@ -152,22 +163,17 @@ static bool ends_with(const char *path, const char *end)
 
 int client_files_add(struct client_files *l, const char *path)
 {
-    if (l->n == CLIENT_FILES_MAX)
-        return MI_EFULL;
-    char *copy = strdup(path);
-    if (copy == NULL)
-        return MI_ENOMEM;
     const char *client = "-";
     for (size_t i = 0; i < MI_COUNT(places) && client[0] == '-'; i++)
         if (places[i].variable == NULL && ends_with(path, places[i].below))
             client = places[i].client;
-    l->file[l->n++] = (struct client_file){client, is_desktop(client), copy};
-    return 0;
+    return append(l, client, strdup(path));
 }
 
 void client_files_close(struct client_files *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->file[i].path);
-    l->n = 0;
+    free(l->file);
+    *l = (struct client_files){0};
 }

@@ -9,23 +9,24 @@
 
 #include "base/base.h"
 
-#define CLIENT_FILES_MAX 64
-
 struct client_file {
     const char *client; /* "claude-code" and the like; "-": not known */
     bool desktop;       /* started from a desktop, with a short PATH */
+    bool elsewhere;     /* found by elsewhere_find() */
     char *path;         /* owned; absolute */
 };
 
 struct client_files {
-    struct client_file file[CLIENT_FILES_MAX];
-    size_t n;
+    struct client_file *file; /* owned */
+    size_t n, cap;
 };
 
 /* Every file that exists, once. 0 or MI_ENOMEM. */
 MI_MUST int client_files_find(struct client_files *l);
-/* A file given by name. 0, MI_EFULL or MI_ENOMEM. */
+/* A file given by name. 0 or MI_ENOMEM. */
 MI_MUST int client_files_add(struct client_files *l, const char *path);
+/* Whether this file is in the list, by this or another path. False also for a file that does not exist. */
+bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 
 bool client_is_known(const char *client);

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/paths.h"
-#include "cli/wrap/edit.h"
+#include "cli/wrap/elsewhere.h"
 #include "cli/wrap/file.h"
 #include "cli/wrap/which.h"
 
@@ -30,6 +30,7 @@ static const struct opt wrap_opts[] = {
 };
 
 static const struct opt unwrap_opts[] = {
+    {'a', "all", NULL, NULL, "also the files of other directories that `wrap` has changed"},
     COMMON_OPTS,
     COMMAND_OPTS,
 };
@@ -57,16 +58,20 @@ static const char unwrap_about[] =
     "SERVER is a name in the file; by default, all wrapped servers. The file gets its\n"
     "original bytes; if the result differs from the backup in\n"
     "~/.local/state/mcp-interposer-backups, the backup is kept, with a warning.\n"
+    "Servers that are still wrapped in other directories are listed.\n"
     "\n"
     ABOUT_CLIENTS;
 /* clang-format on */
 
-static int find_files(const struct settings *s, struct client_files *files)
+static int find_files(const struct wrapping *w, struct client_files *files)
 {
+    const struct settings *s = w->settings;
     size_t at = 0;
     int st = 0;
-    if (settings_text(s, "file") == NULL)
-        return client_files_find(files);
+    if (settings_text(s, "file") == NULL) {
+        st = client_files_find(files);
+        return st == 0 && w->verb != WRAP_VERB_WRAP ? elsewhere_find(files, w->backups) : st;
+    }
     for (const char *path; st == 0 && (path = settings_each(s, "file", &at)) != NULL;)
         st = client_files_add(files, path);
     return st;
@@ -85,7 +90,7 @@ static int process_files(struct wrapping *w)
 {
     struct client_files files = {.n = 0};
     size_t files_n = 0;
-    int st = find_files(w->settings, &files);
+    int st = find_files(w, &files);
     out_open(&w->out);
     table_open(&w->table, wrap_columns, wrap_columns_n);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
@@ -102,7 +107,7 @@ static int process_files(struct wrapping *w)
     client_files_close(&files);
     int status = out_close(&w->out);
     if (st < 0)
-        log_error("%s", st == MI_EFULL ? "too many files" : "out of memory");
+        log_error("out of memory");
     else if (files_n == 0)
         log_warn("no configuration file of an MCP client found; name one with --file");
     else
@@ -112,9 +117,11 @@ static int process_files(struct wrapping *w)
     return w->dry && w->changes ? EXIT_FOUND : status;
 }
 
-static int check_clients(const struct settings *s)
+static int check_options(const struct settings *s, bool all)
 {
     size_t at = 0;
+    if (all && settings_text(s, "file") != NULL)
+        return settings_usage(s, "--all and --file cannot be combined");
     for (const char *word; (word = settings_each(s, "client", &at)) != NULL;)
         if (!client_is_known(word))
             return settings_usage(s, "--client: unknown client '%s': use one of %s", word,
@@ -187,10 +194,9 @@ static int run(enum wrap_verb verb, const struct settings *s)
     struct wrapping w = {.settings = s, .wanted.settings = s, .verb = verb};
     w.dry = settings_on(s, "dry-run");
     w.json = settings_on(s, "json");
-    int status = check_clients(s);
+    w.all = verb == WRAP_VERB_UNWRAP && settings_on(s, "all");
+    int status = check_options(s, w.all);
     if (status == EXIT_FINE && verb == WRAP_VERB_WRAP) {
-        if (settings_on(s, "list"))
-            w.verb = WRAP_VERB_LIST;
         status = find_deadlines(&w);
         if (status == EXIT_FINE)
             status = find_directories(&w);
@@ -215,7 +221,7 @@ static int run(enum wrap_verb verb, const struct settings *s)
 
 static int run_wrap(const struct settings *s)
 {
-    return run(WRAP_VERB_WRAP, s);
+    return run(settings_on(s, "list") ? WRAP_VERB_LIST : WRAP_VERB_WRAP, s);
 }
 
 static int run_unwrap(const struct settings *s)

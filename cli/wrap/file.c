@@ -30,12 +30,14 @@ const size_t wrap_columns_n = MI_COUNT(wrap_columns);
 struct work {
     struct wrapping *w;
     const struct client_file *where;
+    enum wrap_verb verb; /* what is done with this file */
     struct replace file;
     struct mcpfile conf;
     struct edits edits;
     bool *touched;         /* owned; of each server */
     size_t wrapped_before; /* servers */
     bool redirected;
+    bool left_wrapped; /* it is elsewhere, and remains wrapped */
     bool in_git;
 };
 
@@ -44,7 +46,7 @@ struct work {
 static const char *state_name(const struct work *k, const struct wrap_view *v, bool touched)
 {
     bool dry = k->w->dry;
-    if (touched && k->w->verb == WRAP_VERB_WRAP)
+    if (touched && k->verb == WRAP_VERB_WRAP)
         return dry ? "would wrap" : "wrapped now";
     if (touched)
         return dry ? "would unwrap" : "unwrapped";
@@ -253,10 +255,12 @@ static int process_server(struct work *k, size_t i)
     int st = 0;
     bool wanted = wanted_server(&k->w->wanted, s->name);
     k->wrapped_before += v.state == WRAP_WRAPPED;
-    wanted_found(&k->w->wanted, s->name);
-    if (wanted && k->w->verb == WRAP_VERB_WRAP)
+    wanted_found(&k->w->wanted, s->name, k->verb == k->w->verb ? WANTED_HERE : WANTED_ELSEWHERE);
+    if (wanted && v.state == WRAP_WRAPPED && k->verb != k->w->verb)
+        k->left_wrapped = true;
+    if (wanted && k->verb == WRAP_VERB_WRAP)
         st = wrap_server(k, i, &v);
-    else if (wanted && k->w->verb == WRAP_VERB_UNWRAP)
+    else if (wanted && k->verb == WRAP_VERB_UNWRAP)
         st = unwrap_server(k, i, &v);
     wrap_view_close(&v);
     return st;
@@ -346,7 +350,7 @@ static void advise_runner(struct work *k)
 
 static void advise(struct work *k)
 {
-    bool wraps = k->w->verb == WRAP_VERB_WRAP;
+    bool wraps = k->verb == WRAP_VERB_WRAP;
     advice_add_client(&k->w->advice, k->where->client, k->where->path);
     if (wraps && k->in_git)
         advise_git(k);
@@ -354,9 +358,17 @@ static void advise(struct work *k)
         advise_runner(k);
 }
 
+static void advise_elsewhere(struct work *k)
+{
+    struct buf path = {0};
+    add_path(&path, k->where->path);
+    advice_add_elsewhere(&k->w->advice, buf_str(&path));
+    buf_close(&path);
+}
+
 static bool change_file(struct work *k, struct slice new)
 {
-    bool wraps = k->w->verb == WRAP_VERB_WRAP;
+    bool wraps = k->verb == WRAP_VERB_WRAP;
     size_t touched = 0;
     for (size_t i = 0; i < k->conf.servers; i++)
         touched += k->touched[i];
@@ -384,10 +396,10 @@ static bool finish_file(struct work *k)
     if (new.failed) {
         fail_file(k, "out of memory");
         good = false;
-    } else if (k->w->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
+    } else if (k->verb == WRAP_VERB_WRAP && !can_be_undone(k, buf_slice(&new))) {
         fail_file(k, "unwrap could not restore this file exactly; edit it by hand");
         good = false;
-    } else if (k->w->verb == WRAP_VERB_UNWRAP && !is_valid(k, buf_slice(&new))) {
+    } else if (k->verb == WRAP_VERB_UNWRAP && !is_valid(k, buf_slice(&new))) {
         fail_file(k, "unwrapping would make this file invalid; edit it by hand");
         good = false;
     } else if (!k->w->dry) {
@@ -403,6 +415,10 @@ static bool finish_file(struct work *k)
 /* Lists the servers as they were read: positions refer to the old text. */
 static void list_servers(struct work *k)
 {
+    if (k->verb != k->w->verb && !k->left_wrapped)
+        return;
+    if (k->left_wrapped)
+        advise_elsewhere(k);
     for (size_t i = 0; i < k->conf.servers; i++) {
         struct wrap_view v;
         if (!wanted_server(&k->w->wanted, k->conf.server[i].name))
@@ -440,9 +456,8 @@ static void read_servers(struct work *k, bool named)
                      "NAME.toml, or `extensions` in a file NAME.yaml; in another format, put "
                      "`mcp-interposer proxy --` before the server's command "
                      "by hand");
-    } else if (k->edits.n == 0 || finish_file(k)) {
-        if (!k->w->dry || k->w->json)
-            list_servers(k);
+    } else if ((k->edits.n == 0 || finish_file(k)) && (!k->w->dry || k->w->json)) {
+        list_servers(k);
     }
 }
 
@@ -453,6 +468,7 @@ int wrap_file(struct wrapping *w, const struct client_file *where, bool named)
         return MI_ENOMEM;
     k->w = w;
     k->where = where;
+    k->verb = where->elsewhere && !w->all ? WRAP_VERB_LIST : w->verb;
     if (replace_open(&k->file, where->path) == 0) {
         k->in_git = git_contains(k->file.path);
         read_servers(k, named);

@@ -23,7 +23,7 @@ enum wrap_verb { WRAP_VERB_LIST, WRAP_VERB_WRAP, WRAP_VERB_UNWRAP };
 struct wrapping {
     const struct settings *settings;
     enum wrap_verb verb;
-    bool dry, json;
+    bool dry, json, all;
     struct launch launch;                    /* how clients start this program */
     char *backups;                           /* owned; directory of backups */
     char *vault, *journal_dir;               /* owned; absolute paths; NULL: the default */

@@ -1,5 +1,6 @@
 #include "cli/wrap/replace.h"
 
+#include "base/os/file.h"
 #include "base/write_all.h"
 
 #include <errno.h>
@@ -97,9 +98,9 @@ int replace_check(struct replace *r)
         return fail(r, MI_EINVAL, "it is read-only", "; to allow changes: chmod u+w");
     if (stat(r->path, &now) != 0)
         return fail(r, MI_EIO, strerror(errno), "");
+    struct timespec at = file_changed_at(&now), was_at = file_changed_at(&r->was);
     if (now.st_ino != r->was.st_ino || now.st_dev != r->was.st_dev ||
-        now.st_size != r->was.st_size || now.st_mtim.tv_sec != r->was.st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != r->was.st_mtim.tv_nsec)
+        now.st_size != r->was.st_size || at.tv_sec != was_at.tv_sec || at.tv_nsec != was_at.tv_nsec)
         return fail(r, MI_EINVAL, "another program has changed it meanwhile", "; try again");
     return 0;
 }

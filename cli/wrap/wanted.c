@@ -27,10 +27,11 @@ bool wanted_server(const struct wanted *w, const char *name)
     return w->settings->operands_n == 0;
 }
 
-void wanted_found(struct wanted *w, const char *name)
+void wanted_found(struct wanted *w, const char *name, enum wanted_where where)
 {
     for (int i = 0; i < w->settings->operands_n; i++)
-        w->seen[i] |= strcmp(w->settings->operands[i], name) == 0;
+        if (w->seen[i] < where && strcmp(w->settings->operands[i], name) == 0)
+            w->seen[i] = where;
     buf_add(&w->names, name, strlen(name) + 1);
 }
 
@@ -48,11 +49,14 @@ bool wanted_report(const struct wanted *w)
     bool all = true;
     for (int i = 0; i < w->settings->operands_n; i++) {
         const char *word = w->settings->operands[i];
-        const char *near = w->seen[i] ? NULL : nearest_name(w, word);
-        all &= w->seen[i];
-        if (near != NULL)
+        const char *near = nearest_name(w, word);
+        all &= w->seen[i] == WANTED_HERE;
+        if (w->seen[i] == WANTED_ELSEWHERE)
+            log_error("server '%s' is in a file of another directory; to change it, add --all",
+                      word);
+        else if (w->seen[i] == WANTED_NOWHERE && near != NULL)
             log_error("unknown server '%s'; did you mean '%s'?", word, near);
-        else if (!w->seen[i])
+        else if (w->seen[i] == WANTED_NOWHERE)
             log_error("unknown server '%s'; see: mcp-interposer wrap --list", word);
     }
     return all;

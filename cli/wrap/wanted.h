@@ -10,10 +10,13 @@
 
 #define WANTED_MAX 256 /* SERVER arguments */
 
+/* Where a server was found. */
+enum wanted_where { WANTED_NOWHERE, WANTED_ELSEWHERE, WANTED_HERE };
+
 struct wanted {
-    const struct settings *settings; /* borrowed */
-    bool seen[WANTED_MAX];           /* of each SERVER: the server was found */
-    struct buf names;                /* owned; of the servers that were found, each ended by NUL */
+    const struct settings *settings;    /* borrowed */
+    enum wanted_where seen[WANTED_MAX]; /* of each SERVER */
+    struct buf names; /* owned; of the servers that were found, each ended by NUL */
 };
 
 void wanted_close(struct wanted *w);
@@ -21,9 +24,9 @@ void wanted_close(struct wanted *w);
 bool wanted_client(const struct wanted *w, const char *client);
 /* Whether all servers, or this one, are to be processed. */
 bool wanted_server(const struct wanted *w, const char *name);
-/* A server of this name was found. */
-void wanted_found(struct wanted *w, const char *name);
-/* Reports each SERVER that was not found, with the name that may have been meant. False: there is one. */
+/* A server of this name was found; elsewhere: in a file of another directory, which is not to be changed. */
+void wanted_found(struct wanted *w, const char *name, enum wanted_where where);
+/* Reports each SERVER that was not found here, with the name that may have been meant. False: there is one. */
 bool wanted_report(const struct wanted *w);
 
 #endif

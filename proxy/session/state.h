@@ -18,7 +18,7 @@
 #ifndef MI_PROXY_SESSION_STATE_H
 #define MI_PROXY_SESSION_STATE_H
 
-#include "base/outbox.h"
+#include "base/io/outbox.h"
 #include "journal/journal.h"
 #include "proxy/session/handshake.h"
 #include "proxy/session/timers.h"

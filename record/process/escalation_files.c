@@ -1,6 +1,7 @@
 #include "record/process/escalation_files.h"
 
 #include "base/clock.h"
+#include "base/os/file.h"
 #include "base/write_all.h"
 #include "journal/uid.h"
 #include "record/process/escalation_text.h"
@@ -97,11 +98,11 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
 /* Renames to a name that is not in use; MI_EIO with EEXIST if it is. */
 static int put_in_place(int dir, const char *temporary, const char *name)
 {
-    if (renameat2(dir, temporary, dir, name, RENAME_NOREPLACE) == 0)
+    if (file_rename_new(dir, temporary, name) == 0)
         return 0;
-    if (errno != EINVAL && errno != ENOSYS)
+    if (errno != ENOTSUP)
         return MI_EIO;
-    /* not supported by the file system: the lock on the directory excludes other proxies */
+    /* the lock on the directory excludes other proxies */
     if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         errno = EEXIST;
         return MI_EIO;

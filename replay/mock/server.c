@@ -1,8 +1,8 @@
 #include "replay/mock/server.h"
 
 #include "base/clock.h"
+#include "base/io/outbox.h"
 #include "base/log.h"
-#include "base/outbox.h"
 #include "base/reserve.h"
 #include "wire/line.h"
 
@@ -257,7 +257,9 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 /* Output that does not fit is dropped: stderr must not delay the replay. */
 static void on_log_line(void *ctx, struct slice line)
 {
-    struct iovec v = {.iov_base = (void *)(uintptr_t)line.p, .iov_len = line.n};
+    char place[LOG_FILLED_MAX];
+    struct slice text = log_fill(line, place);
+    struct iovec v = {.iov_base = (void *)(uintptr_t)text.p, .iov_len = text.n};
     if (stream_write(&((struct mock *)ctx)->err, &v, 1) < 0)
         return;
 }

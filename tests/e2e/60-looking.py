@@ -94,6 +94,8 @@ def _(t):
             (["bananas\x1b[31m"], "unknown command 'bananas\\x1b[31m'", "mcp-interposer --help"),
             (["--vault", "x", "sessions"], "put options after the command", "mcp-interposer --help"),
             (["show", "--what"], "unknown option --what", "mcp-interposer show --help"),
+            (["search", "--status", "timeout"], "unknown option --status; `search` has fields for it: search status:timeout", "mcp-interposer search --help"),
+            (["stats", "--errors"], "unknown option --errors; `--failed` selects failed calls", "mcp-interposer stats --help"),
             (["show", "--seq"], "option --seq requires a value", "mcp-interposer show --help"),
             (["show", "--seq", "0"], "message numbers start at 1", "mcp-interposer show --help"),
             (["show", "1", "2"], "unexpected argument '2'", "mcp-interposer show --help"),
@@ -108,7 +110,7 @@ def _(t):
 
 @case("a wrong guess for a command gets a hint: each word of the table")
 def _(t):
-    source = (lib.ROOT / "cli/settings/guess.c").read_text()
+    source = (lib.ROOT / "cli/settings/guess.c").read_text().split("static const struct guess options[]")[0]
     rows = re.findall(r'\{"([a-z|]+)",\s+"([^"]+)"\}', source)
     eq(len(rows), source.count("{\""), "rows of the table")
     for words, hint in rows:
@@ -145,7 +147,7 @@ def _(t):
     hint = f"nothing is recorded in {vault} yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- SERVER\n"
     empty = t.tmp / "empty"
     empty.mkdir()
-    for args, status in ((["sessions"], 0), (["ps"], 0), (["tail"], 0), (["tail", "--once"], 0), (["stats"], 0), (["search", "x"], 1), (["search", "tool:x"], 1),
+    for args, status in ((["sessions"], 0), (["ps"], 0), (["tail"], 0), (["tail", "--once"], 0), (["stats"], 0), (["search", "x"], 1), (["search", "tool:x"], 1), (["redact", "--scan", "--all"], 0),
                          (["tools"], 0), (["tools", "files"], 0), (["tools", "--diff"], 0), (["reap"], 0), (["prune", "--older-than", "30d", "--yes"], 0),
                          (["sessions", "--failed", "--server", "x"], 0)):
         for more, place in (((), vault), (("--vault", empty), empty)):
@@ -156,10 +158,8 @@ def _(t):
             eq((r.returncode, r.stdout, r.stderr), (status, b"", b""), f"{args} --json")
         r = t.run(*args, env={"MCP_INTERPOSER_VAULT": str(t.tmp / "to-be-created")})
         eq(r.returncode, status, f"{args} with a vault of the environment; {r.stderr!r}")
-    r = t.run("redact", "--scan", "--all")
-    eq((r.returncode, r.stdout), (0, b"nothing found\n"), "redact")
-    r = t.run("redact", "--scan", "--all", "--json")
-    eq((r.returncode, r.stdout, r.stderr), (0, b"", b""), "redact --json")
+    for args, status in ((["search", "x"], 1), (["redact", "--scan", "--all"], 0)):  # a terminal is told the same once
+        eq(on_terminal(t, *args, columns=300, status=status, vault=False), f"mcp-interposer: warn: {hint}", f"{args} on a terminal")
     for args in (["show"], ["export"], ["check"]):
         eq(fails(t, 3, *args), hint, f"{args}")
     check("no session '7' in" in fails(t, 3, "show", "7"), "a session by its number")
@@ -604,6 +604,19 @@ def _(t):
         check(all(re.search(r" \d\d:\d\d:\d\d ", x) for x in lines[1:] if x.strip()), f"a time is cut in {columns}: {lines}")
 
 
+@case("sessions on a narrow terminal: the reason and exit status of each end are shown")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="a-server-with-a-long-name", client_name="a client", client_version="1.0", ended_at_us=1795256138000000,
+                    end_reason="client-closed", exit_status=143)
+        add_session(db, 2, name="short", ended_at_us=1795256138000000, end_reason="restart-changed", exit_status=1)
+    for columns in (60, 80, 100):
+        lines = on_terminal(t, "sessions", columns=columns, env={"NO_COLOR": "1"}).splitlines()
+        check(max(map(len, lines)) <= columns, f"{columns} columns: {lines}")
+        check(lines[1].endswith("  restart-changed 1") and lines[2].endswith("  client-closed 143"), f"{columns} columns: {lines}")
+        check("PROTOCOL" not in lines[0], f"a column without a value in {columns} columns: {lines[0]}")
+
+
 @case("show and tail on 60, 80 and 120 columns: no line wraps, and every row has tool, outcome, time and content")
 def _(t):
     story(t).end(status=0, gone=())
@@ -634,6 +647,22 @@ def _(t):
             if columns < 120:
                 check("tools/call" not in text and "SIZE" not in text, f"words that are dropped first: {text}")
     check("tools/call" in on_terminal(t, "show", "1", columns=120, env={"NO_COLOR": "1"}), "120 columns")
+
+
+@case("warnings on a terminal are broken between words, also those of replay and proxy")
+def _(t):
+    p = t.proxy("--name", "one").initialize()
+    p.client.send(call(1, "a_tool_with_a_long_name", {"text": "x"}))
+    p.server.recv()
+    p.server.send(text_result(1, "done"))
+    p.client.recv()
+    p.end()
+    for columns in (50, 60, 80):
+        for args, status in ((["replay", "--strict", "--fault", "hang@tools/call:another", "1"], 1), (["proxy", "--", "/nowhere/server"], 127)):
+            text = on_terminal(t, args[0], "--vault", str(t.vault), *args[1:], columns=columns, status=status, vault=False, stdin=subprocess.DEVNULL)
+            lines = text.splitlines()
+            check(lines[0].startswith("mcp-interposer: ") and any(x.startswith("  ") for x in lines), f"{args} in {columns}: {text}")
+            check(all(len(x) <= columns for x in lines if len(x.split()[-1]) < columns - 10), f"{args} in {columns}: {text}")
 
 
 @case("doctor, prune and verify break long lines between words")

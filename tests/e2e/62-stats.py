@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import json
+import re
 import time
 
 import lib
@@ -134,6 +135,22 @@ def _(t):
     check("FIRST" in wide and "LAST" in wide and "TIMEOUTS" in wide, wide)
     narrow = on_terminal(t, "stats", columns=70, env={"NO_COLOR": "1"}).splitlines()
     check(max(map(len, narrow)) <= 70 and "P95" in narrow[0] and "BYTES" not in narrow[0], narrow[0])
+
+
+@case("stats on a narrow terminal: how calls ended is always shown, whatever the names")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="a-server-with-a-long-name", client_name="a client with a name that is long")
+        for i, tool in enumerate(("x", "a_tool_with_a_name_that_is_very_long")):
+            add_message(db, 1, 2 * i + 1, kind="request", rpc_id=str(i), method="tools/call", target=tool, t_us=0)
+            add_message(db, 1, 2 * i + 2, kind="error", direction="s2c", rpc_id=str(i), request_seq=2 * i + 1, t_us=10**6 * 30, error_code=-32001,
+                        origin="interposer", finding="timeout")
+    for by in ("tool", "server", "client", "day", "method"):
+        for columns in (60, 80, 100):
+            lines = on_terminal(t, "stats", "--by", by, columns=columns, env={"NO_COLOR": "1"}).splitlines()
+            check(max(map(len, lines)) <= columns, f"{columns} columns: {lines}")
+            check(re.search("CALLS +ERRORS +TIMEOUTS", lines[0]), f"{columns} columns: {lines[0]}")
+        check("P50" in lines[0] and "P95" in lines[0], f"the widest: {lines[0]}")
 
 
 @case("stats: no matching call is a warning")

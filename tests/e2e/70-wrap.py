@@ -563,6 +563,48 @@ def _(t):
     eq({p: p.read_text() for p in texts}, texts, "the files")
 
 
+# --- files of other directories ---------------------------------------------------------------------
+
+@case("unwrap names the files of other directories that are still wrapped, and --all unwraps them; wrap --list lists them")
+def _(t):
+    text = TEXT.replace('"a"', '"db"')
+    home = config(t, ".claude.json", TEXT)
+    projects = [config(t, f"{name}/.vscode/mcp.json", text) for name in ("one", "two", "three")]
+    for path in projects:
+        run(t, "wrap", cwd=path.parent.parent)
+    run(t, "unwrap", cwd=t.home / "three")
+    projects[2].write_text("{")         # its backup has gone: not looked at
+    gone = config(t, "gone/.mcp.json", text)
+    run(t, "wrap", cwd=gone.parent)
+    gone.unlink()
+    run(t, "wrap")
+    rows = [json.loads(x) for x in run(t, "wrap", "--list", "--json").stdout.splitlines()]
+    eq([(r["server"], r["client"], r["state"], r["file"]) for r in rows],
+       [("a", "claude-code", "wrapped", str(home))] + [("db", "vscode", "wrapped", str(p)) for p in projects[:2]], "the list")
+    r = run(t, "unwrap", "db", status=3, stderr=None)
+    check(b"server 'db' is in a file of another directory; to change it, add --all" in r.stderr, f"{r.stderr!r}")
+    check(b"Still wrapped" not in run(t, "unwrap", "--client", "claude-code").stdout, "another client was asked for")
+    eq(home.read_text(), TEXT, "the file of this client")
+    lines = run(t, "unwrap").stdout.decode().splitlines()
+    eq([x.split() for x in lines[2:4]], [["db", "vscode", "wrapped", "server-a", f"~/{p}/.vscode/mcp.json"] for p in ("one", "two")], "rows")
+    eq(lines[-1], "Still wrapped, in files of other directories: ~/one/.vscode/mcp.json, ~/two/.vscode/mcp.json; "
+       "to unwrap these as well: mcp-interposer unwrap --all", "the advice")
+    r = run(t, "unwrap", "--all", "--file", home, status=2, stderr=None)
+    check(b"--all and --file cannot be combined" in r.stderr, f"{r.stderr!r}")
+    run(t, "unwrap", "--all", "db")
+    eq([p.read_text() for p in projects[:2]], [text, text], "the files")
+    check(b"Still" not in run(t, "unwrap").stdout, "nothing is wrapped")
+
+
+@case("doctor looks at the wrapped servers of other directories, too")
+def _(t):
+    path = config(t, "one/.mcp.json", '{"mcpServers": {"db": {"command": "sh"}}}')
+    run(t, "wrap", cwd=path.parent)
+    path.write_text(path.read_text().replace('"sh"', '"no-such-server"'))
+    r = run(t, "doctor", status=1)
+    check(f"{path}: server db runs no-such-server, which does not exist".encode() in r.stdout, f"{r.stdout!r}")
+
+
 # --- files in git, and what wrap says -------------------------------------------------------------
 
 @case("a file in a git work tree gets the plain name of the program, and no path of this machine")

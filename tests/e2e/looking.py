@@ -75,12 +75,12 @@ def fails(t, status, *args, env=None):
     return text.removeprefix("mcp-interposer: error: ")
 
 
-def on_terminal(t, *args, columns=100, env=None, status=0, vault=True, cwd=None):
-    """The output of a command on a terminal, with colours."""
+def on_terminal(t, *args, columns=100, env=None, status=0, vault=True, cwd=None, stdin=None):
+    """The output of a command on a terminal, with colours. stdin: if it is not the terminal."""
     lib.settle()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
-    p = subprocess.Popen([lib.PROGRAM, *args, *(["--vault", str(t.vault)] if vault else [])], stdin=slave, stdout=slave, stderr=slave,
+    p = subprocess.Popen([lib.PROGRAM, *args, *(["--vault", str(t.vault)] if vault else [])], stdin=slave if stdin is None else stdin, stdout=slave, stderr=slave,
                          cwd=cwd, env=t.environ({"TERM": "xterm", "PAGER": "cat", "LC_ALL": "C.UTF-8", **(env or {})}))
     os.close(slave)
     out, end = b"", time.monotonic() + 20 * lib.PATIENCE

@@ -12,7 +12,7 @@
 #include "tests/support/journal_fake.h"
 #include "tests/support/log_unit.h"
 
-#include "base/stream.h"
+#include "base/io/stream.h"
 #include "base/text.h"
 #include "proxy/session/expire.h"
 #include "proxy/session/final_answers.h"

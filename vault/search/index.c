@@ -1,5 +1,6 @@
 #include "vault/search/index.h"
 
+#include "base/os/file.h"
 #include "vault/search/text.h"
 #include "vault/store/connect.h"
 #include "vault/store/dir.h"
@@ -67,7 +68,7 @@ static void remove_and_overwrite(int dir_fd, int64_t number)
     bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0;
     for (off_t at = 0; plain && at < st.st_size; at += (off_t)sizeof zeros)
         plain = pwrite(fd, zeros, size_min(sizeof zeros, (size_t)(st.st_size - at)), at) > 0;
-    (void)fdatasync(fd); /* the file is deleted in any case */
+    (void)!file_sync_data(fd); /* the file is deleted in any case */
     close(fd);
 }
 

@@ -1,5 +1,7 @@
 #include "vault/store/bodies.h"
 
+#include "base/os/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -62,7 +64,7 @@ int bodies_add(struct bodies *b, const char *uid, struct slice body, int64_t *re
         }
         done += (size_t)n;
     }
-    if (b->sync && fdatasync(b->fd) != 0)
+    if (b->sync && file_sync_data(b->fd) < 0)
         return MI_EIO;
     *ret_offset = b->tail;
     b->tail += (int64_t)done;
@@ -84,12 +86,10 @@ void bodies_write_out(const char *vault, const char *uid, int64_t from, int64_t 
     int bodies = dir >= 0 ? vault_dir_sub(dir, VAULT_BODIES, false) : -1;
     int fd = bodies >= 0 ? vault_dir_file(bodies, uid, O_RDONLY) : -1;
     from = to - from > BODIES_WRITE_MOST ? to - BODIES_WRITE_MOST : from;
-    if (fd >= 0 && sync_file_range(fd, from, to - from,
-                                   SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                                       SYNC_FILE_RANGE_WAIT_AFTER) == 0)
-        (void)posix_fadvise(fd, from, to - from, POSIX_FADV_DONTNEED);
-    if (fd >= 0)
+    if (fd >= 0) {
+        file_write_out(fd, from, to);
         close(fd);
+    }
     if (bodies >= 0)
         close(bodies);
     if (dir >= 0)

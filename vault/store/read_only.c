@@ -3,6 +3,8 @@
  * walBeginShmUnreliable). */
 #include "vault/store/read_only.h"
 
+#include "base/os/file.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,9 +50,9 @@ static int read_page(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
         return rc;
     if (stat(m->name, &st) != 0)
         return SQLITE_IOERR_FSTAT;
+    struct timespec now = file_changed_at(&st), at_lock = file_changed_at(&m->at_lock);
     bool same = st.st_size == m->at_lock.st_size && st.st_ino == m->at_lock.st_ino &&
-                st.st_mtim.tv_sec == m->at_lock.st_mtim.tv_sec &&
-                st.st_mtim.tv_nsec == m->at_lock.st_mtim.tv_nsec;
+                now.tv_sec == at_lock.tv_sec && now.tv_nsec == at_lock.tv_nsec;
     return same ? SQLITE_OK : SQLITE_BUSY;
 }
 

@@ -1,5 +1,6 @@
 #include "vault/upkeep/writable.h"
 
+#include "base/os/file.h"
 #include "vault/store/dir.h"
 
 #include <errno.h>
@@ -11,16 +12,6 @@ static const char *const folders[] = {".", VAULT_BODIES, VAULT_LOGS "/" VAULT_AC
 static const char *const files[] = {VAULT_DB, VAULT_DB "-wal", VAULT_DB "-shm"};
 
 /* 0 or an errno. */
-static int try_folder(int dir, const char *name)
-{
-    int fd = openat(dir, name, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ? 0 : errno;
-    int e = posix_fallocate(fd, 0, (off_t)WRITABLE_BYTES);
-    close(fd);
-    return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
-}
-
 static int try_file(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -33,10 +24,10 @@ static int try_file(int dir, const char *name)
 int writable_try(const char *vault, struct buf *where, int *ret_errno)
 {
     const char *name = NULL;
-    int dir = open(vault, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int dir = file_open_dir(vault, 0);
     int e = dir < 0 ? errno : 0;
     for (size_t i = 0; e == 0 && i < MI_COUNT(folders); i++)
-        e = try_folder(dir, name = folders[i]);
+        e = file_try_space(dir, name = folders[i], WRITABLE_BYTES);
     for (size_t i = 0; e == 0 && i < MI_COUNT(files); i++)
         e = try_file(dir, name = files[i]);
     if (dir >= 0)

@@ -1,8 +1,8 @@
 /* writable.h - whether a vault can be written. Permissions do not tell: root passes every check of them, and they do not
  * show a read-only mount, an immutable file or a full disk. So writing is tried.
  *
- * Rules     in each directory a file without a name (O_TMPFILE) gets WRITABLE_BYTES of disk space; the files of the
- *           database are opened for writing. Nothing in the vault changes. A file system without O_TMPFILE is not tried.
+ * Rules     each directory must have WRITABLE_BYTES of disk space for a new file (file_try_space()); the files of the
+ *           database are opened for writing. Nothing in the vault changes.
  * Owns      nothing.
  * Blocks    on the file system only. */
 #ifndef MI_VAULT_UPKEEP_WRITABLE_H

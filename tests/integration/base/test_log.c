@@ -108,8 +108,17 @@ static void test_log_without_a_sink_writes_to_stderr(void **state)
     close(fds[0]);
 }
 
+static void filled(void *ctx, struct slice line)
+{
+    (void)ctx;
+    char place[LOG_FILLED_MAX];
+    struct slice text = log_fill(line, place);
+    assert_int_equal(write(STDERR_FILENO, text.p, text.n), (ssize_t)text.n);
+}
+
 /* What log_warn() writes to a terminal of so many columns, without the CR that the terminal adds. */
-static void to_terminal(unsigned short columns, const char *text, char *ret, size_t room)
+static void to_terminal(log_sink_fn sink, unsigned short columns, const char *text, char *ret,
+                        size_t room)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY), kept = dup(STDERR_FILENO);
     assert_true(master >= 0 && kept >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
@@ -117,7 +126,7 @@ static void to_terminal(unsigned short columns, const char *text, char *ret, siz
     struct winsize w = {.ws_row = 24, .ws_col = columns};
     assert_true(slave >= 0 && ioctl(slave, TIOCSWINSZ, &w) == 0);
     assert_true(dup2(slave, STDERR_FILENO) >= 0);
-    log_set_sink(NULL, NULL);
+    log_set_sink(sink, NULL);
     log_warn("%s", text);
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     close(kept);
@@ -136,18 +145,39 @@ static void to_terminal(unsigned short columns, const char *text, char *ret, siz
 static void test_log_line_is_broken_between_words_on_a_terminal(void **state)
 {
     (void)state;
+    static const log_sink_fn sinks[] = {NULL, filled};
     char got[512];
-    to_terminal(40, "one two three four five six, and /a/path/that/is/longer/than/a/line ends.", got,
+    for (size_t i = 0; i < MI_COUNT(sinks); i++) {
+        to_terminal(sinks[i], 40,
+                    "one two three four five six, and /a/path/that/is/longer/than/a/line ends.",
+                    got, sizeof got);
+        assert_string_equal(got, "mcp-interposer: warn: one two three\n"
+                                 "  four five six, and\n"
+                                 "  /a/path/that/is/longer/than/a/line\n"
+                                 "  ends.\n");
+        to_terminal(sinks[i], 40, "exactly forty.....", got, sizeof got);
+        assert_string_equal(got, "mcp-interposer: warn: exactly forty.....\n");
+        to_terminal(sinks[i], 80, "one two three four five six seven eight nine ten.", got,
+                    sizeof got);
+        assert_string_equal(
+            got, "mcp-interposer: warn: one two three four five six seven eight nine ten.\n");
+    }
+}
+
+static void test_log_terminal_of_unknown_width_has_the_columns_of_the_environment(void **state)
+{
+    (void)state;
+    char got[512];
+    assert_int_equal(setenv("COLUMNS", "31", 1), 0);
+    to_terminal(NULL, 0, "one two three four.", got, sizeof got);
+    assert_string_equal(got, "mcp-interposer: warn: one two\n"
+                             "  three four.\n");
+    assert_int_equal(unsetenv("COLUMNS"), 0);
+    to_terminal(NULL, 0, "one two three four five six seven eight nine ten eleven twelve.", got,
                 sizeof got);
-    assert_string_equal(got, "mcp-interposer: warn: one two three\n"
-                             "  four five six, and\n"
-                             "  /a/path/that/is/longer/than/a/line\n"
-                             "  ends.\n");
-    to_terminal(40, "exactly forty.....", got, sizeof got);
-    assert_string_equal(got, "mcp-interposer: warn: exactly forty.....\n");
-    to_terminal(80, "one two three four five six seven eight nine ten.", got, sizeof got);
     assert_string_equal(
-        got, "mcp-interposer: warn: one two three four five six seven eight nine ten.\n");
+        got, "mcp-interposer: warn: one two three four five six seven eight nine ten eleven\n"
+             "  twelve.\n");
 }
 
 int main(void)
@@ -163,6 +193,9 @@ int main(void)
                                         to_buffer, to_stderr_again),
         cmocka_unit_test_setup_teardown(test_log_without_a_sink_writes_to_stderr, to_buffer,
                                         to_stderr_again),
+        cmocka_unit_test_setup_teardown(
+            test_log_terminal_of_unknown_width_has_the_columns_of_the_environment, to_buffer,
+            to_stderr_again),
         cmocka_unit_test_setup_teardown(test_log_line_is_broken_between_words_on_a_terminal,
                                         to_buffer, to_stderr_again),
     };

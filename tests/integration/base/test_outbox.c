@@ -1,5 +1,5 @@
 /* Output for a peer is staged, released and written in order, to the byte. */
-#include "base/outbox.h"
+#include "base/io/outbox.h"
 
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* Non-blocking streams that do not change the flags of shared descriptors. */
-#include "base/stream.h"
+#include "base/io/stream.h"
 
 #include "tests/support/unit.h"
 

@@ -3,6 +3,7 @@
 
 #include "tests/support/vault_unit.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static struct temp t;
@@ -51,6 +52,31 @@ static void test_backup_is_named_by_the_whole_path(void **state)
         assert_int_equal(kept.n, 0);
         assert_false(backup_exists(t.vault, rows[i].path));
     }
+}
+
+static void test_backup_list_has_the_path_of_each_file(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/home/me/.mcp.json", "/a b%2Fc", "/\n\x7f\xc3\xa4"};
+    static const char *const others[] = {"12.part", "a", "%2", "%2Fa%G0", "%2fa"};
+    struct buf list = {0};
+    assert_int_equal(backup_list(t.vault, &list), 0); /* there is no directory */
+    assert_int_equal(list.n, 0);
+    for (size_t i = 0; i < MI_COUNT(paths); i++)
+        assert_int_equal(backup_make(t.vault, paths[i], slice_of("old"), &error), 0);
+    for (size_t i = 0; i < MI_COUNT(others); i++) {
+        char at[512];
+        backup_path(others[i], at, sizeof at);
+        assert_int_equal(close(open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    }
+    assert_int_equal(backup_list(t.vault, &list), 0);
+    size_t found = 0, listed = 0;
+    for (size_t at = 0; at < list.n; at += strlen(list.p + at) + 1, listed++)
+        for (size_t i = 0; i < MI_COUNT(paths); i++)
+            found += strcmp(list.p + at, paths[i]) == 0;
+    assert_int_equal(found, MI_COUNT(paths));
+    assert_int_equal(listed, MI_COUNT(paths));
+    buf_close(&list);
 }
 
 static void test_backup_that_differs_is_kept(void **state)
@@ -103,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_backup_is_named_by_the_whole_path, make, drop),
+        cmocka_unit_test_setup_teardown(test_backup_list_has_the_path_of_each_file, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_that_differs_is_kept, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_of_a_long_path_is_refused, make, drop),
         cmocka_unit_test_setup_teardown(test_backup_directory_becomes_private, make, drop),

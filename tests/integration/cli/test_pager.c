@@ -74,10 +74,47 @@ static void test_pager_gets_all_of_the_output(void **state)
     free(got);
 }
 
+/* What a pager finds in LESS and LV. */
+static void test_pager_less_always_has_the_option_for_colours(void **state)
+{
+    const struct temp *t = *state;
+    static const struct {
+        const char *less, *lv, *want;
+    } cases[] = {
+        {NULL, NULL, "<FRX> <-c>\n"},
+        {"FX", "-Ou8", "<-R FX> <-Ou8>\n"},
+        {"-i -Pprompt", NULL, "<-R -i -Pprompt> <-c>\n"}, /* a prompt ends with the variable */
+        {"", NULL, "<-R > <-c>\n"},
+    };
+    char command[200];
+    setenv("PATH", "/usr/bin:/bin", 1);
+    setenv("TERM", "xterm", 1);
+    snprintf(command, sizeof command, "echo \"<$LESS> <$LV>\" >'%s'", temp_path(t, "less"));
+    setenv("PAGER", command, 1);
+    for (size_t i = 0; i < MI_COUNT(cases); i++) {
+        struct out o = {.is_terminal = true};
+        struct pager p;
+        size_t n;
+        cases[i].less != NULL ? setenv("LESS", cases[i].less, 1) : unsetenv("LESS");
+        cases[i].lv != NULL ? setenv("LV", cases[i].lv, 1) : unsetenv("LV");
+        pager_open(&p, &o);
+        pager_close(&p);
+        char *got = slurp(temp_path(t, "less"), &n);
+        assert_int_equal(n, strlen(cases[i].want));
+        assert_memory_equal(got, cases[i].want, n);
+        free(got);
+    }
+    unsetenv("LESS");
+    unsetenv("LV");
+    (void)signal(SIGINT, SIG_DFL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pager_is_for_terminals_and_can_be_turned_off,
+                                        temp_set_up, temp_tear_down),
+        cmocka_unit_test_setup_teardown(test_pager_less_always_has_the_option_for_colours,
                                         temp_set_up, temp_tear_down),
         cmocka_unit_test_setup_teardown(test_pager_gets_all_of_the_output, temp_set_up,
                                         temp_tear_down),

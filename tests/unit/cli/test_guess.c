@@ -34,10 +34,27 @@ static void test_guess_other_words_have_no_hint(void **state)
             fail_msg("'%s' has a hint", words[i]);
 }
 
+static void test_guess_option_with_or_without_a_value_has_a_hint(void **state)
+{
+    (void)state;
+    static const char *const with[] = {"--status", "--status=timeout", "--kind", "--no-color",
+                                       "--errors="};
+    static const char *const without[] = {
+        "--", "-", "--=", "--stat", "--status|kind", "--a-very-long-option-of-another"};
+    for (size_t i = 0; i < MI_COUNT(with); i++)
+        if (guess_option(with[i]) == NULL)
+            fail_msg("%s has no hint", with[i]);
+    for (size_t i = 0; i < MI_COUNT(without); i++)
+        if (guess_option(without[i]) != NULL)
+            fail_msg("%s has a hint", without[i]);
+    assert_non_null(strstr(guess_option("--status"), "search status:timeout"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guess_each_word_of_each_row_finds_its_hint),
+        cmocka_unit_test(test_guess_option_with_or_without_a_value_has_a_hint),
         cmocka_unit_test(test_guess_other_words_have_no_hint),
     };
     return cmocka_run_group_tests_name("guess", tests, NULL, NULL);

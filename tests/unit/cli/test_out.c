@@ -75,6 +75,27 @@ static void test_out_fill_line_breaks_between_words_on_a_terminal(void **state)
     o.columns = columns;
 }
 
+static void test_out_fill_line_counts_columns_not_characters(void **state)
+{
+    (void)state;
+    o.columns = 10;
+    out_text(
+        &o,
+        slice_of(
+            "\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad")); /* 4 + 1 + 4 + 1 + 2 */
+    out_fill_line(&o, 0, 0);
+    printed("\xe4\xb8\xad\xe6\x96\x87 \xe4\xb8\xad\xe6\x96\x87\n\xe4\xb8\xad\n");
+    out_text(&o, slice_of("e\xcc\x81"
+                          "e\xcc\x81"
+                          "e\xcc\x81"
+                          "e\xcc\x81 12345")); /* combining: 4 + 1 + 5 */
+    out_fill_line(&o, 0, 0);
+    printed("e\xcc\x81"
+            "e\xcc\x81"
+            "e\xcc\x81"
+            "e\xcc\x81 12345\n");
+}
+
 static void test_out_cell_is_padded_or_truncated_to_its_width(void **state)
 {
     (void)state;
@@ -202,6 +223,45 @@ static void test_table_column_that_does_not_fit_is_printed_above_its_rows(void *
     table_close(&t);
 }
 
+static void test_table_column_without_a_value_is_hidden_first(void **state)
+{
+    (void)state;
+    struct table t;
+    table_open(&t, columns, MI_COUNT(columns));
+    add(&t, "1"), add(&t, "-"), add(&t, "done");
+    add(&t, "12"), add(&t, "-"), add(&t, "x");
+    o.columns = 2 + 2 + 4 + 2 + 4;
+    assert_true(table_print(&t, &o));
+    printed("ID  NAME  END\n 1  -     done\n12  -     x\n");
+    o.columns--;
+    assert_true(table_print(&t, &o));
+    printed("ID  END\n 1  done\n12  x\n");
+    table_close(&t);
+}
+
+static void test_table_columns_that_may_be_narrowed_are_narrowed_further_at_last(void **state)
+{
+    (void)state;
+    static const struct table_column narrow[] = {
+        {.title = "ID", .right = true, .max = 6},
+        {.title = "NAME", .max = 20, .spare = -12},
+        {.title = "END", .max = 20, .spare = 1},
+    };
+    struct table t;
+    table_open(&t, narrow, MI_COUNT(narrow));
+    add(&t, "1"), add(&t, "sixteen-columns-"), add(&t, "done");
+    o.columns = 2 + 2 + 12 + 2 + 4;
+    assert_true(table_print(&t, &o));
+    printed("ID  NAME          END\n 1  sixteen-col\xe2\x80\xa6  done\n");
+    o.columns -= 2; /* END is hidden, and NAME has its columns */
+    assert_true(table_print(&t, &o));
+    printed("ID  NAME\n 1  sixteen-columns-\n");
+    o.columns = 2 + 2 + 9;
+    assert_true(table_print(&t, &o));
+    printed("ID  NAME\n 1  sixteen-\xe2\x80\xa6\n");
+    table_close(&t);
+}
+
 static void test_table_cell_from_a_buffer_clears_the_buffer(void **state)
 {
     (void)state;
@@ -275,6 +335,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_out_text_shows_control_characters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_style_prints_nothing_without_colours, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_out_fill_line_counts_columns_not_characters, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_out_fill_line_breaks_between_words_on_a_terminal,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_cell_is_padded_or_truncated_to_its_width, set_up,
@@ -291,6 +353,11 @@ int main(void)
             test_table_column_that_does_not_fit_is_printed_above_its_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_on_a_narrow_terminal_hides_columns, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_table_column_without_a_value_is_hidden_first, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_table_columns_that_may_be_narrowed_are_narrowed_further_at_last, set_up,
+            tear_down),
         cmocka_unit_test_setup_teardown(test_table_cell_from_a_buffer_clears_the_buffer, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_pretty_indents_members_and_elements, set_up,

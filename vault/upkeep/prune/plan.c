@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/os/file.h"
 #include "base/search.h"
 #include "journal/uid.h"
 #include "vault/upkeep/prune/database.h"
@@ -167,7 +168,8 @@ static int count_messages(struct prune *p)
 
 static int64_t changed_us(const struct stat *st)
 {
-    return (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
+    struct timespec at = file_changed_at(st);
+    return (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
 }
 
 typedef bool (*removable_fn)(struct prune *p, const char *name, const struct stat *st,

@@ -1,6 +1,7 @@
 #include "vault/upkeep/scrub/bodies.h"
 
 #include "base/grow.h"
+#include "base/os/file.h"
 #include "vault/upkeep/scrub/error.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ int scrub_append_body(struct scrub *s, struct slice body, int64_t *ret_offset)
     st = write_at(s, body.p, body.n, end);
     if (st == 0)
         st = write_at(s, "\n", 1, end + (int64_t)body.n);
-    if (st == 0 && fdatasync(s->bodies_fd) != 0)
+    if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = fail(s, "write to a file in");
     if (st == 0)
         st = scrub_keep_range(s, end, (int64_t)body.n);
@@ -113,7 +114,7 @@ int scrub_blank_bodies(struct scrub *s)
     }
     if (st == 0 && file.st_size > at)
         st = blank(s, at, file.st_size);
-    if (st == 0 && fdatasync(s->bodies_fd) != 0)
+    if (st == 0 && file_sync_data(s->bodies_fd) < 0)
         st = fail(s, "write to a file in");
     return st;
 }

@@ -9,11 +9,11 @@
  * Errors    MI_ENOMEM: nothing was staged. After outbox_break() all bytes are dropped silently. The queue grows when it is
  *           half full, so that memory which is missing for a moment is not missed.
  * Blocks    never: outbox_flush() stops at EAGAIN. */
-#ifndef MI_BASE_OUTBOX_H
-#define MI_BASE_OUTBOX_H
+#ifndef MI_BASE_IO_OUTBOX_H
+#define MI_BASE_IO_OUTBOX_H
 
 #include "base/chunk.h"
-#include "base/stream.h"
+#include "base/io/stream.h"
 
 struct segment {
     struct chunk *chunk; /* held */
@@ -26,7 +26,7 @@ struct outbox {
     size_t head, count, cap;
     uint64_t staged, released, written; /* written <= released <= staged */
     uint64_t lost;                      /* part of `written`: dropped by outbox_break() */
-    bool broken;       /* outbox_break() was called */
+    bool broken;                        /* outbox_break() was called */
 };
 
 void outbox_open(struct outbox *o);

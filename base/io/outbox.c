@@ -1,4 +1,4 @@
-#include "base/outbox.h"
+#include "base/io/outbox.h"
 
 #include <stdlib.h>
 #include <sys/uio.h>

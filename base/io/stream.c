@@ -1,9 +1,10 @@
-#include "base/stream.h"
+#include "base/io/stream.h"
+
+#include "base/os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,9 +16,8 @@ int stream_open(struct stream *s, int fd, bool for_writing)
     if (fstat(fd, &st) != 0)
         return MI_EIO;
     if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        s->fd = open(path, (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+        int flags = (for_writing ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+        s->fd = file_reopen(fd, flags);
         if (s->fd >= 0)
             return 0;
     }

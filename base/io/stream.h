@@ -1,13 +1,13 @@
 /* stream.h - non-blocking input and output without changing the flags of shared descriptors.
  *
  * O_NONBLOCK belongs to the open file description, which is shared with the parent process. So a pipe or a terminal
- * is reopened through /proc, and a socket is used with MSG_DONTWAIT. If neither is possible, a write is limited to
+ * is opened again (file_reopen()), and a socket is used with MSG_DONTWAIT. If neither is possible, a write is limited to
  * PIPE_BUF bytes, which a writable pipe accepts without blocking (pipe(7)). A regular file never blocks.
  *
  * Owns      its descriptor.
  * Blocks    never, except on the disk for a regular file. */
-#ifndef MI_BASE_STREAM_H
-#define MI_BASE_STREAM_H
+#ifndef MI_BASE_IO_STREAM_H
+#define MI_BASE_IO_STREAM_H
 
 #include "base/base.h"
 

@@ -1,0 +1,34 @@
+/* file.h - what POSIX does not offer for files and directories.
+ *
+ * Linux     open(2), renameat2(2), sync_file_range(2), proc(5).
+ * Errors    MI_EIO, and -1: see errno. ENOTSUP: the system or the file system cannot do it; the caller has another way.
+ * Blocks    on the file system only. */
+#ifndef MI_BASE_OS_FILE_H
+#define MI_BASE_OS_FILE_H
+
+#include "base/base.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+/* Opens the file of a descriptor again: a new open file description, with its own O_NONBLOCK, offset and locks.
+ * flags: of open(2). -1: not possible; on some systems never. */
+MI_MUST int file_reopen(int fd, int flags);
+/* Opens a directory to find files in it, which needs no permission to list it; close-on-exec. flags: 0 or O_NOFOLLOW.
+ * The descriptor works with fstat(2) and as the directory of openat(2) and the like; a system may allow more. */
+MI_MUST int file_open_dir(const char *path, int flags);
+/* Renames within a directory, unless the new name exists. 0, or MI_EIO: EEXIST, ENOTSUP, or another errno. */
+MI_MUST int file_rename_new(int dir, const char *from, const char *to);
+/* Whether a new file in a directory would get n bytes of disk space. Changes nothing. 0 or an errno; also 0 if this
+ * cannot be found out without leaving a trace. dir: of file_open_dir(); folder: below it, or ".". */
+MI_MUST int file_try_space(int dir, const char *folder, size_t n);
+
+/* The time of the last change of the contents. */
+struct timespec file_changed_at(const struct stat *st);
+
+/* Writes a file's bytes to the medium, with what is needed to read them, and waits for it. 0 or MI_EIO. */
+MI_MUST int file_sync_data(int fd);
+/* Begins to write these bytes to the disk, waits for it, and drops them from memory. A hint: it may do nothing. */
+void file_write_out(int fd, int64_t from, int64_t to);
+
+#endif

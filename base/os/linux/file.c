@@ -1,0 +1,60 @@
+#include "base/os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+int file_reopen(int fd, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, flags);
+}
+
+int file_open_dir(const char *path, int flags)
+{
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+}
+
+int file_rename_new(int dir, const char *from, const char *to)
+{
+    if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno == EINVAL || errno == ENOSYS) /* the file system, or the kernel */
+        errno = ENOTSUP;
+    return MI_EIO;
+}
+
+/* A file without a name. */
+int file_try_space(int dir, const char *folder, size_t n)
+{
+    int fd = openat(dir, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT ? 0 : errno;
+    int e = posix_fallocate(fd, 0, (off_t)n);
+    close(fd);
+    return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
+}
+
+/* ---- times and contents --------------------------------------------------------------------- */
+
+struct timespec file_changed_at(const struct stat *st)
+{
+    return st->st_mtim;
+}
+
+int file_sync_data(int fd)
+{
+    return fdatasync(fd) == 0 ? 0 : MI_EIO;
+}
+
+void file_write_out(int fd, int64_t from, int64_t to)
+{
+    const unsigned wait =
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    if (sync_file_range(fd, from, to - from, wait) == 0)
+        (void)posix_fadvise(fd, from, to - from, POSIX_FADV_DONTNEED);
+}

@@ -1,0 +1,49 @@
+#include "cli/wrap/elsewhere.h"
+
+#include "cli/wrap/backup.h"
+#include "cli/wrap/inspect.h"
+#include "cli/wrap/replace.h"
+
+#include <stdlib.h>
+
+static bool has_wrapped(const char *path)
+{
+    struct replace file;
+    struct mcpfile f = {0};
+    bool found = false;
+    int st = replace_open(&file, path);
+    if (st == 0)
+        st = mcpfile_read(&f, buf_slice(&file.text), mcpfile_format_of(path));
+    for (size_t i = 0; st == 0 && !found && i < f.servers; i++) {
+        struct wrap_view v;
+        st = wrap_inspect(&f, &f.server[i], &v);
+        found = st == 0 && v.state == WRAP_WRAPPED;
+        if (st == 0)
+            wrap_view_close(&v);
+    }
+    mcpfile_close(&f);
+    replace_close(&file);
+    return found;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct client_file *x = a, *y = b;
+    return strcmp(x->path, y->path);
+}
+
+int elsewhere_find(struct client_files *l, const char *backups)
+{
+    struct buf paths = {0};
+    size_t before = l->n;
+    int st = backup_list(backups, &paths);
+    for (size_t at = 0; st == 0 && at < paths.n; at += strlen(paths.p + at) + 1)
+        if (!client_files_contain(l, paths.p + at) && has_wrapped(paths.p + at))
+            st = client_files_add(l, paths.p + at);
+    for (size_t i = before; i < l->n; i++)
+        l->file[i].elsewhere = true;
+    if (l->n > before)
+        qsort(l->file + before, l->n - before, sizeof *l->file, by_path);
+    buf_close(&paths);
+    return st;
+}
