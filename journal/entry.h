@@ -32,6 +32,7 @@ struct row {
     uint64_t batch_seq; /* of a member of a batch: seq of the batch; 0: none */
     findings findings;
     breaches rules;
+    bool ends_invocation; /* of an answer: set by the journal */
 };
 
 /* An update of session metadata: members that are {NULL, 0}, false or 0 do not change the record. */
@@ -59,7 +60,15 @@ struct invocation {
     int64_t duration_us;
     size_t request_bytes, response_bytes;
     struct slice result; /* its text, at most INVOCATION_RESULT_MAX bytes; {NULL, 0}: none */
+    bool
+        result_escaped; /* the text is from between the quotes of a JSON string, escapes as written */
+    bool result_clean; /* set by the recorder: the sanitizer found nothing in the answer */
 };
+
+static inline bool invocation_is_valid(const struct invocation *x)
+{
+    return x->arguments_n >= x->arguments.n && x->result.n <= INVOCATION_RESULT_MAX;
+}
 
 #define ESCALATION_LINES_MAX 20 /* lines of stderr, the last ones */
 

@@ -216,6 +216,7 @@ static void put_invocation(struct out *o, const struct invocation *x)
     put_uint(o, x->request_bytes);
     put_uint(o, x->response_bytes);
     put_text(o, x->result);
+    put_int(o, x->result_escaped);
 }
 
 static void get_invocation(struct in *i, struct invocation *x)
@@ -233,8 +234,8 @@ static void get_invocation(struct in *i, struct invocation *x)
     x->request_bytes = get_uint(i);
     x->response_bytes = get_uint(i);
     x->result = get_text(i);
-    if (x->arguments_n < x->arguments.n || x->result.n > INVOCATION_RESULT_MAX)
-        i->bad = true;
+    x->result_escaped = get_bool(i);
+    i->bad = i->bad || !invocation_is_valid(x);
 }
 
 /* ---- escalations ---- */
@@ -356,7 +357,7 @@ static void put_entry(struct out *o, const struct entry *e)
 size_t form_size(const struct entry *e)
 {
     if (e->kind == ENTRY_MESSAGE)
-        return message_size(&e->row);
+        return message_size(&e->row, &e->invocation);
     struct out o = {0};
     put_entry(&o, e);
     return o.n;
@@ -365,7 +366,7 @@ size_t form_size(const struct entry *e)
 void form_write(const struct entry *e, char *to)
 {
     if (e->kind == ENTRY_MESSAGE)
-        message_write(&e->row, to);
+        message_write(&e->row, &e->invocation, to);
     else
         put_entry(&(struct out){.p = to}, e);
 }
@@ -416,7 +417,7 @@ int form_read(enum entry_kind kind, struct slice bytes, struct entry *ret)
 {
     if (kind != ENTRY_MESSAGE)
         return other_read(kind, bytes, ret);
-    int st = message_read(bytes, &ret->row);
+    int st = message_read(bytes, &ret->row, &ret->invocation);
     if (st == 0)
         ret->kind = kind;
     return st;

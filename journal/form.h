@@ -1,7 +1,7 @@
 /* form.h - the entries of a journal as bytes.
  *
  * Form      integers in the machine's byte order; texts as a length and bytes. A text of a row that lies within its
- *           body is stored as a position in the body. The form is private to one version of the program (RING_VERSION):
+ *           body is stored as a position in the body (journal/message.h). The form is private to one version of the program (RING_VERSION):
  *           it is never written to a disk.
  * Owns      nothing. Texts of a read entry point into the bytes.
  * Errors    MI_EINVAL: the bytes are not an entry; every length is checked.
@@ -13,7 +13,7 @@
 #include "journal/running.h"
 
 enum entry_kind {
-    ENTRY_MESSAGE = 1,  /* row, with seq and t_us */
+    ENTRY_MESSAGE = 1,  /* row, with seq and t_us; and invocation, if row.ends_invocation */
     ENTRY_EVENT,        /* row.event, row.t_us, row.body */
     ENTRY_UPDATE,       /* update */
     ENTRY_RUNNING,      /* running */
@@ -50,10 +50,12 @@ struct added_rules {
 struct entry {
     enum entry_kind kind;
     union {
-        struct row row;
+        struct {
+            struct row row;
+            struct invocation invocation;
+        };
         struct session_update update;
         struct running running;
-        struct invocation invocation;
         struct {
             struct escalation escalation; /* server, session and command are not stored */
             int64_t t_us;

@@ -22,6 +22,8 @@ struct journal {
     int64_t (*now_us)(void *owner);
     /* Records a message. Returns its seq: 1, 2, … in the order of the calls. */
     uint64_t (*append)(void *owner, const struct row *row);
+    /* The same for an answer, and logs the invocation that it ends. Texts of x that lie in row->body are not copied. */
+    uint64_t (*answer)(void *owner, const struct row *row, const struct invocation *x);
     /* Records an event. kind: static. detail: JSON or NULL; copied. */
     void (*event)(void *owner, const char *kind, const char *detail);
     /* Adds rules to those that a recorded message violates. */
@@ -43,6 +45,12 @@ static inline int64_t journal_now_us(const struct journal *j)
 static inline uint64_t journal_append(const struct journal *j, const struct row *row)
 {
     return j->append(j->owner, row);
+}
+
+static inline uint64_t journal_answer(const struct journal *j, const struct row *row,
+                                      const struct invocation *x)
+{
+    return j->answer(j->owner, row, x);
 }
 
 static inline void journal_event(const struct journal *j, const char *kind, const char *detail)

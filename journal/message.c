@@ -1,156 +1,316 @@
 #include "journal/message.h"
 
-/* A text of a message. */
-struct place {
-    uint32_t
-        at; /* in the body, TEXT_MISSING, or TEXT_AFTER: after the body and the texts before it */
-    uint32_t n;
+/* Numbers that follow the fixed part, in this order, if they are not 0. */
+enum {
+    N_SIZE, /* minus the body's bytes */
+    N_REDACTIONS,
+    N_REQUEST_SEQ,
+    N_ERROR_CODE,
+    N_BATCH_SEQ,
+    N_FINDINGS,
+    N_RULES,
+    ROW_NUMBERS,
+    N_WALL_US = ROW_NUMBERS,
+    N_DURATION_US,
+    N_SEQ, /* minus the row's request_seq */
+    N_ARGUMENTS_N,
+    N_REQUEST_BYTES,
+    N_RESPONSE_BYTES, /* minus the row's size */
+    NUMBERS
 };
-#define TEXT_MISSING UINT32_MAX
-#define TEXT_AFTER (UINT32_MAX - 1)
 
-enum { MESSAGE_BODY = 1, MESSAGE_NOT_JSON = 2, MESSAGE_ERROR_CODE = 4, MESSAGE_FLAGS = 7 };
+/* Texts whose places follow the numbers, in this order, if they are not missing. */
+enum {
+    T_RPC_ID,
+    T_METHOD,
+    T_TARGET,
+    ROW_TEXTS,
+    T_CALL_METHOD = ROW_TEXTS,
+    T_CALL_TARGET,
+    T_ARGUMENTS,
+    T_MESSAGE_CODE,
+    T_MESSAGE,
+    T_RESULT,
+    TEXTS
+};
 
-/* Followed by the body, then the texts that are not in it. */
-struct message {
+/* Which numbers and texts there are, and more. */
+#define HAS_NUMBER(i) (1u << (i))
+#define HAS_TEXT(i) (1u << (NUMBERS + (i)))
+#define HAS_BODY (1u << (NUMBERS + TEXTS))
+#define NOT_JSON (HAS_BODY << 1)
+#define HAS_ERROR_CODE (HAS_BODY << 2)
+#define ENDS_INVOCATION (HAS_BODY << 3)
+#define RESULT_ESCAPED (HAS_BODY << 4)
+#define ALL_FLAGS ((HAS_BODY << 5) - 1)
+#define ROW_FLAGS                                                                                  \
+    ((HAS_NUMBER(ROW_NUMBERS) - 1) | (HAS_TEXT(ROW_TEXTS) - HAS_TEXT(0)) | HAS_BODY | NOT_JSON |   \
+     HAS_ERROR_CODE)
+
+struct fixed {
     uint64_t seq;
     int64_t t_us;
-    uint64_t size, redactions, request_seq;
-    int64_t error_code;
-    uint64_t batch_seq, findings, rules, body_n;
-    struct place rpc_id, method, target;
-    uint8_t kind, direction, origin, action, flags, zero[3];
+    uint32_t body_n, flags;
+    uint8_t kind, direction, origin, action, status, zero[3];
 };
-_Static_assert(sizeof(struct message) == 10 * 8 + 3 * 8 + 8, "no padding");
+_Static_assert(sizeof(struct fixed) == 32, "no padding");
+_Static_assert(NUMBERS + TEXTS + 5 <= 32, "the flags are 32 bits");
+
+struct place {
+    uint32_t at; /* in the body; OUTSIDE: after the body and the texts before it */
+    uint32_t n;
+};
+#define OUTSIDE UINT32_MAX
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+struct parts {
+    uint64_t number[NUMBERS];
+    struct slice text[TEXTS];
+    size_t numbers, texts; /* of the row, or of both */
+};
+
+static void take_apart(const struct row *r, const struct invocation *x, struct parts *p)
+{
+    p->number[N_SIZE] = r->size - r->body.n;
+    p->number[N_REDACTIONS] = r->redactions;
+    p->number[N_REQUEST_SEQ] = r->request_seq;
+    p->number[N_ERROR_CODE] = (uint64_t)r->error_code;
+    p->number[N_BATCH_SEQ] = r->batch_seq;
+    p->number[N_FINDINGS] = r->findings;
+    p->number[N_RULES] = r->rules;
+    p->text[T_RPC_ID] = r->rpc_id;
+    p->text[T_METHOD] = r->method;
+    p->text[T_TARGET] = r->target;
+    p->numbers = ROW_NUMBERS;
+    p->texts = ROW_TEXTS;
+    if (!r->ends_invocation)
+        return;
+    p->number[N_WALL_US] = (uint64_t)x->wall_us;
+    p->number[N_DURATION_US] = (uint64_t)x->duration_us;
+    p->number[N_SEQ] = x->seq - r->request_seq;
+    p->number[N_ARGUMENTS_N] = x->arguments_n;
+    p->number[N_REQUEST_BYTES] = x->request_bytes;
+    p->number[N_RESPONSE_BYTES] = x->response_bytes - r->size;
+    p->text[T_CALL_METHOD] = x->method;
+    p->text[T_CALL_TARGET] = x->target;
+    p->text[T_ARGUMENTS] = x->arguments;
+    p->text[T_MESSAGE_CODE] = x->error_code;
+    p->text[T_MESSAGE] = x->error_message;
+    p->text[T_RESULT] = x->result;
+    p->numbers = NUMBERS;
+    p->texts = TEXTS;
+}
 
 static bool is_within(struct slice s, struct slice body)
 {
-    return s.p != NULL && body.p != NULL && s.n <= body.n &&
-           (uintptr_t)s.p - (uintptr_t)body.p <= body.n - s.n;
+    return body.p != NULL && s.n <= body.n && (uintptr_t)s.p - (uintptr_t)body.p <= body.n - s.n;
 }
 
-/* Bytes after the body. */
-static size_t outside(struct slice s, struct slice body)
+size_t message_size(const struct row *r, const struct invocation *x)
 {
-    return is_within(s, body) ? 0 : s.n;
+    struct parts p;
+    take_apart(r, x, &p);
+    size_t n = sizeof(struct fixed) + r->body.n;
+    for (size_t i = 0; i < p.numbers; i++)
+        n += p.number[i] != 0 ? sizeof p.number[i] : 0;
+    for (size_t i = 0; i < p.texts; i++)
+        if (p.text[i].p != NULL)
+            n += sizeof(struct place) + (is_within(p.text[i], r->body) ? 0 : p.text[i].n);
+    return n;
 }
 
-size_t message_size(const struct row *r)
+static char *put(char *to, const void *p, size_t n)
 {
-    return sizeof(struct message) + r->body.n + outside(r->rpc_id, r->body) +
-           outside(r->method, r->body) + outside(r->target, r->body);
+    if (n > 0)
+        memcpy(to, p, n);
+    return to + n;
 }
 
-static struct place message_text(struct slice s, struct slice body, char **to)
+static char *put_numbers(char *to, const struct parts *p, uint32_t *flags)
 {
-    if (s.p == NULL)
-        return (struct place){TEXT_MISSING, 0};
-    if (is_within(s, body))
-        return (struct place){(uint32_t)(s.p - body.p), (uint32_t)s.n};
-    if (s.n > 0)
-        memcpy(*to, s.p, s.n);
-    *to += s.n;
-    return (struct place){TEXT_AFTER, (uint32_t)s.n};
+    for (size_t i = 0; i < p->numbers; i++)
+        if (p->number[i] != 0) {
+            *flags |= HAS_NUMBER(i);
+            to = put(to, &p->number[i], sizeof p->number[i]);
+        }
+    return to;
 }
 
-void message_write(const struct row *r, char *to)
+static char *put_places(char *to, const struct parts *p, struct slice body, uint32_t *flags)
 {
-    char *after = to + sizeof(struct message);
-    if (r->body.n > 0)
-        memcpy(after, r->body.p, r->body.n);
-    after += r->body.n;
-    struct message m = {
+    for (size_t i = 0; i < p->texts; i++) {
+        struct slice s = p->text[i];
+        if (s.p == NULL)
+            continue;
+        struct place place = {is_within(s, body) ? (uint32_t)(s.p - body.p) : OUTSIDE,
+                              (uint32_t)s.n};
+        *flags |= HAS_TEXT(i);
+        to = put(to, &place, sizeof place);
+    }
+    return to;
+}
+
+void message_write(const struct row *r, const struct invocation *x, char *to)
+{
+    struct parts p;
+    take_apart(r, x, &p);
+    struct fixed f = {
         .seq = r->seq,
         .t_us = r->t_us,
-        .size = r->size,
-        .redactions = r->redactions,
-        .request_seq = r->request_seq,
-        .error_code = r->error_code,
-        .batch_seq = r->batch_seq,
-        .findings = r->findings,
-        .rules = r->rules,
-        .body_n = r->body.n,
+        .body_n = (uint32_t)r->body.n,
+        .flags = (r->body.p != NULL ? HAS_BODY : 0) | (r->not_json ? NOT_JSON : 0) |
+                 (r->has_error_code ? HAS_ERROR_CODE : 0),
         .kind = (uint8_t)r->kind,
         .direction = (uint8_t)r->direction,
         .origin = (uint8_t)r->origin,
         .action = (uint8_t)r->action,
-        .flags = (uint8_t)((r->body.p != NULL ? MESSAGE_BODY : 0) |
-                           (r->not_json ? MESSAGE_NOT_JSON : 0) |
-                           (r->has_error_code ? MESSAGE_ERROR_CODE : 0)),
     };
-    m.rpc_id = message_text(r->rpc_id, r->body, &after);
-    m.method = message_text(r->method, r->body, &after);
-    m.target = message_text(r->target, r->body, &after);
-    memcpy(to, &m, sizeof m);
-}
-
-/* Takes a text from the body, or from *after. */
-static bool message_text_read(struct place t, struct slice body, struct slice *after,
-                              struct slice *ret)
-{
-    *ret = (struct slice){0};
-    if (t.at == TEXT_MISSING)
-        return t.n == 0;
-    if (t.at == TEXT_AFTER) {
-        if (t.n > after->n)
-            return false;
-        *ret = (struct slice){after->p, t.n};
-        *after = (struct slice){after->p + t.n, after->n - t.n};
-        return true;
+    if (r->ends_invocation) {
+        f.flags |= ENDS_INVOCATION | (x->result_escaped ? RESULT_ESCAPED : 0);
+        f.status = (uint8_t)x->status;
     }
-    if (body.p == NULL || t.at > body.n || t.n > body.n - t.at)
+    char *next = put_numbers(to + sizeof f, &p, &f.flags);
+    next = put_places(next, &p, r->body, &f.flags);
+    next = put(next, r->body.p, r->body.n);
+    for (size_t i = 0; i < p.texts; i++)
+        if (p.text[i].p != NULL && !is_within(p.text[i], r->body))
+            next = put(next, p.text[i].p, p.text[i].n);
+    memcpy(to, &f, sizeof f);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool is_valid(const struct fixed *f)
+{
+    static const uint8_t zero[sizeof f->zero];
+    uint32_t allowed = (f->flags & ENDS_INVOCATION) != 0 ? ALL_FLAGS : ROW_FLAGS;
+    return (f->flags & ~allowed) == 0 && (f->body_n == 0 || (f->flags & HAS_BODY) != 0) &&
+           f->kind < KIND_UNKNOWN && f->direction < ROW_DIRECTION_UNKNOWN &&
+           f->origin < ROW_ORIGIN_UNKNOWN && f->action < ROW_ACTION_UNKNOWN &&
+           f->status < CALL_UNKNOWN && memcmp(f->zero, zero, sizeof zero) == 0;
+}
+
+/* The next n bytes of *left; NULL: there are fewer. */
+static const char *take(struct slice *left, size_t n)
+{
+    const char *p = left->p;
+    if (n > left->n)
+        return NULL;
+    *left = (struct slice){p + n, left->n - n};
+    return p;
+}
+
+static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
+{
+    memset(p->number, 0, sizeof p->number);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        if ((flags & HAS_NUMBER(i)) == 0)
+            continue;
+        const char *at = take(left, sizeof p->number[i]);
+        if (at == NULL)
+            return false;
+        memcpy(&p->number[i], at, sizeof p->number[i]);
+    }
+    return p->number[N_FINDINGS] < FINDING(FIND_COUNT) && p->number[N_RULES] < RULE(RULE_COUNT);
+}
+
+/* The places, the body and the texts, which must be all that is left. */
+static bool get_texts(struct slice left, const struct fixed *f, struct slice *ret_body,
+                      struct parts *p)
+{
+    struct place place[TEXTS];
+    memset(p->text, 0, sizeof p->text);
+    for (size_t i = 0; i < TEXTS; i++) {
+        if ((f->flags & HAS_TEXT(i)) == 0)
+            continue;
+        const char *at = take(&left, sizeof place[i]);
+        if (at == NULL)
+            return false;
+        memcpy(&place[i], at, sizeof place[i]);
+    }
+    struct slice body = {take(&left, f->body_n), f->body_n};
+    if (body.p == NULL)
         return false;
-    *ret = (struct slice){body.p + t.at, t.n};
-    return true;
+    for (size_t i = 0; i < TEXTS; i++) {
+        if ((f->flags & HAS_TEXT(i)) == 0)
+            continue;
+        bool outside = place[i].at == OUTSIDE;
+        if (!outside && (place[i].at > body.n || place[i].n > body.n - place[i].at))
+            return false;
+        const char *at = outside ? take(&left, place[i].n) : body.p + place[i].at;
+        if (at == NULL)
+            return false;
+        p->text[i] = (struct slice){at, place[i].n};
+    }
+    *ret_body = (f->flags & HAS_BODY) != 0 ? body : (struct slice){0};
+    return left.n == 0;
 }
 
-static bool message_is_valid(const struct message *m, size_t n)
+static struct row row_of(const struct fixed *f, const struct parts *p, struct slice body)
 {
-    static const uint8_t zero[sizeof m->zero];
-    return m->body_n <= n && (m->body_n == 0 || (m->flags & MESSAGE_BODY) != 0) &&
-           m->kind < KIND_UNKNOWN && m->direction < ROW_DIRECTION_UNKNOWN &&
-           m->origin < ROW_ORIGIN_UNKNOWN && m->action < ROW_ACTION_UNKNOWN &&
-           (m->flags & ~MESSAGE_FLAGS) == 0 && m->findings < FINDING(FIND_COUNT) &&
-           m->rules < RULE(RULE_COUNT) && memcmp(m->zero, zero, sizeof zero) == 0;
-}
-
-int message_read(struct slice bytes, struct row *ret)
-{
-    struct message m;
-    if (bytes.n < sizeof m)
-        return MI_EINVAL;
-    memcpy(&m, bytes.p, sizeof m);
-    const char *p = bytes.p + sizeof m;
-    size_t n = bytes.n - sizeof m;
-    if (!message_is_valid(&m, n))
-        return MI_EINVAL;
-    struct slice body = {(m.flags & MESSAGE_BODY) != 0 ? p : NULL, m.body_n};
-    struct slice after = {p + m.body_n, n - m.body_n};
-    struct slice rpc_id, method, target;
-    if (!message_text_read(m.rpc_id, body, &after, &rpc_id) ||
-        !message_text_read(m.method, body, &after, &method) ||
-        !message_text_read(m.target, body, &after, &target) || after.n != 0)
-        return MI_EINVAL;
-    *ret = (struct row){
-        .kind = m.kind,
-        .seq = m.seq,
-        .t_us = m.t_us,
-        .direction = m.direction,
-        .origin = m.origin,
-        .action = m.action,
-        .rpc_id = rpc_id,
-        .method = method,
-        .target = target,
+    return (struct row){
+        .kind = f->kind,
+        .seq = f->seq,
+        .t_us = f->t_us,
+        .direction = f->direction,
+        .origin = f->origin,
+        .action = f->action,
+        .rpc_id = p->text[T_RPC_ID],
+        .method = p->text[T_METHOD],
+        .target = p->text[T_TARGET],
         .body = body,
-        .not_json = (m.flags & MESSAGE_NOT_JSON) != 0,
-        .size = m.size,
-        .redactions = m.redactions,
-        .request_seq = m.request_seq,
-        .has_error_code = (m.flags & MESSAGE_ERROR_CODE) != 0,
-        .error_code = m.error_code,
-        .batch_seq = m.batch_seq,
-        .findings = m.findings,
-        .rules = m.rules,
+        .not_json = (f->flags & NOT_JSON) != 0,
+        .size = p->number[N_SIZE] + body.n,
+        .redactions = p->number[N_REDACTIONS],
+        .request_seq = p->number[N_REQUEST_SEQ],
+        .has_error_code = (f->flags & HAS_ERROR_CODE) != 0,
+        .error_code = (int64_t)p->number[N_ERROR_CODE],
+        .batch_seq = p->number[N_BATCH_SEQ],
+        .findings = p->number[N_FINDINGS],
+        .rules = p->number[N_RULES],
+        .ends_invocation = (f->flags & ENDS_INVOCATION) != 0,
     };
+}
+
+static struct invocation invocation_of(const struct fixed *f, const struct parts *p,
+                                       const struct row *r)
+{
+    return (struct invocation){
+        .wall_us = (int64_t)p->number[N_WALL_US],
+        .seq = p->number[N_SEQ] + r->request_seq,
+        .status = f->status,
+        .method = p->text[T_CALL_METHOD],
+        .target = p->text[T_CALL_TARGET],
+        .arguments = p->text[T_ARGUMENTS],
+        .arguments_n = p->number[N_ARGUMENTS_N],
+        .error_code = p->text[T_MESSAGE_CODE],
+        .error_message = p->text[T_MESSAGE],
+        .duration_us = (int64_t)p->number[N_DURATION_US],
+        .request_bytes = p->number[N_REQUEST_BYTES],
+        .response_bytes = p->number[N_RESPONSE_BYTES] + r->size,
+        .result = p->text[T_RESULT],
+        .result_escaped = (f->flags & RESULT_ESCAPED) != 0,
+    };
+}
+
+int message_read(struct slice bytes, struct row *ret, struct invocation *ret_x)
+{
+    struct fixed f;
+    struct parts p;
+    struct slice body;
+    const char *at = take(&bytes, sizeof f);
+    if (at == NULL)
+        return MI_EINVAL;
+    memcpy(&f, at, sizeof f);
+    if (!is_valid(&f) || !get_numbers(&bytes, f.flags, &p) || !get_texts(bytes, &f, &body, &p))
+        return MI_EINVAL;
+    struct row r = row_of(&f, &p, body);
+    if (r.ends_invocation) {
+        *ret_x = invocation_of(&f, &p, &r);
+        if (!invocation_is_valid(ret_x))
+            return MI_EINVAL;
+    }
+    *ret = r;
     return 0;
 }

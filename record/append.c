@@ -115,7 +115,7 @@ static bool put_without_body(struct recorder *r, struct slice bytes)
     }
     if (form_read(ENTRY_MESSAGE, bytes, &e) < 0 || e.row.body.p == NULL)
         return false;
-    e.row.body = (struct slice){0};
+    e.row.body = e.invocation.error_message = e.invocation.result = (struct slice){0};
     e.row.findings |= FINDING(FIND_BODY_LOST);
     if (!put(r, &e, form_size(&e)))
         return false;
@@ -193,17 +193,32 @@ static int64_t now_us(void *owner)
     return elapsed_us(owner);
 }
 
+/* Appends e->row, and e->invocation if that is set. */
+static uint64_t append_row(struct recorder *r, struct entry *e)
+{
+    e->kind = ENTRY_MESSAGE;
+    e->row.seq = ++r->seq;
+    e->row.t_us = elapsed_us(r);
+    append_entry(r, e);
+    return r->seq;
+}
+
 static uint64_t append_message(void *owner, const struct row *row)
 {
     struct recorder *r = owner;
     struct entry e;
-    e.kind = ENTRY_MESSAGE;
     e.row = *row;
-    e.row.seq = ++r->seq;
-    e.row.t_us = elapsed_us(r);
     r->asked |= row->kind == KIND_REQUEST && row->direction == ROW_C2S;
-    append_entry(r, &e);
-    return r->seq;
+    return append_row(r, &e);
+}
+
+static uint64_t append_answer(void *owner, const struct row *row, const struct invocation *x)
+{
+    struct entry e;
+    e.row = *row;
+    e.row.ends_invocation = true;
+    e.invocation = *x;
+    return append_row(owner, &e);
 }
 
 static void append_event(void *owner, const char *kind, const char *detail)
@@ -268,6 +283,7 @@ void append_open(struct recorder *r)
         .uid = r->uid,
         .now_us = now_us,
         .append = append_message,
+        .answer = append_answer,
         .event = append_event,
         .add_rules = append_rules,
         .update = append_update,

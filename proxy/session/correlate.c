@@ -233,6 +233,18 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     return forward;
 }
 
+/* Returns its seq. */
+static uint64_t record_answer(struct traffic *t, const struct message *x, const struct pending *p,
+                              bool tool_error)
+{
+    struct row row = message_row(x, row_kind_of(x->m.kind), ROW_FORWARDED);
+    row.request_seq = p->request_seq;
+    if (x->dir == ROW_C2S)
+        return journal_append(t->journal, &row);
+    struct invocation ended = invocation_answered(t, p, x, tool_error);
+    return journal_answer(t->journal, &row, &ended);
+}
+
 /* Updates the state of the session from an answer of the server. */
 static void use_answer(struct traffic *t, const struct message *x, const struct pending *p,
                        bool tool_error)
@@ -241,7 +253,6 @@ static void use_answer(struct traffic *t, const struct message *x, const struct 
         session_info_result(t, p, &x->m);
     else if (json_key_is(p->method, "shutdown"))
         t->client_said_shutdown = false; /* the server does not know the method and continues */
-    invocation_log_answer(t, p, x, tool_error);
     struct slice text = x->m.kind == RPC_ERROR ? x->m.error.text : x->m.content.text;
     if (t->on_auth != NULL && (x->m.kind == RPC_ERROR || tool_error) && text.p != NULL &&
         credentials_refused(text))
@@ -267,10 +278,7 @@ static bool handle_answer(struct traffic *t, struct message *x)
     bool tool_error = x->m.is_error.type == JSON_TRUE && x->m.kind == RPC_RESULT;
     if (tool_error)
         x->m.findings |= FINDING(FIND_TOOL_ERROR);
-    struct row row = message_row(x, row_kind_of(x->m.kind), ROW_FORWARDED);
-    row.request_seq = p->request_seq;
-    uint64_t seq = journal_append(t->journal, &row);
-    tool_changes_recorded(t, seq);
+    tool_changes_recorded(t, record_answer(t, x, p, tool_error));
     if (x->dir == ROW_S2C)
         use_answer(t, x, p, tool_error);
     request_close(t, other(x->dir), p);

@@ -18,8 +18,8 @@ struct invocation invocation_of(const struct traffic *t, const struct pending *p
     };
 }
 
-/* The start of the text of a content block. Blocks may be long: nothing after the text is read. */
-static bool block_text(struct buf *b, const char *block)
+/* The text of a content block. Blocks may be long: nothing after the text is read. false: it has none. */
+static bool block_text(const char *block, struct slice *ret)
 {
     struct slice key;
     const char *at;
@@ -27,7 +27,7 @@ static bool block_text(struct buf *b, const char *block)
     struct json_walk w = json_walk_at(block);
     while (json_walk_peek(&w, &key, &at)) {
         if (json_key_is(key, "text") && *at == '"') {
-            json_unescape(b, json_string_head(at, INVOCATION_RESULT_MAX));
+            *ret = json_string_head(at, INVOCATION_RESULT_MAX);
             return true;
         }
         if (!json_walk_next(&w, &key, &v))
@@ -37,32 +37,30 @@ static bool block_text(struct buf *b, const char *block)
 }
 
 /* The text of the first content block, else the start of the JSON. */
-static struct slice result_text(struct buf *b, const struct rpc *m)
+static void set_result(struct invocation *x, const struct rpc *m)
 {
     struct slice key;
     const char *first;
     struct json_walk w = json_walk_begin(m->content);
-    if (m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) && *first == '{' &&
-        block_text(b, first))
-        return b->failed ? (struct slice){0} : buf_slice(b);
-    return text_head(m->result.text, INVOCATION_RESULT_MAX);
+    x->result_escaped = m->content.type == JSON_ARRAY && json_walk_peek(&w, &key, &first) &&
+                        *first == '{' && block_text(first, &x->result);
+    if (!x->result_escaped)
+        x->result = text_head(m->result.text, INVOCATION_RESULT_MAX);
 }
 
-void invocation_log_answer(struct traffic *t, const struct pending *p, const struct message *x,
-                           bool tool_error)
+struct invocation invocation_answered(const struct traffic *t, const struct pending *p,
+                                      const struct message *x, bool tool_error)
 {
     struct invocation v = invocation_of(t, p);
-    struct buf text = {0};
     v.status = x->m.kind == RPC_ERROR ? CALL_ERROR : tool_error ? CALL_TOOL_ERROR : CALL_OK;
     v.response_bytes = x->size;
     if (x->m.kind == RPC_ERROR) {
         v.error_code = x->m.error_code.text;
         v.error_message = x->m.error_message.text;
     } else {
-        v.result = result_text(&text, &x->m);
+        set_result(&v, &x->m);
     }
-    journal_log(t->journal, &v);
-    buf_close(&text);
+    return v;
 }
 
 void invocation_log_error(struct traffic *t, struct invocation *x, int code, const char *why,

@@ -197,10 +197,21 @@ static int add_escalated(struct store *s, const struct entry *e, uint64_t at)
                                : add_event(s, e->t_us, "escalation", buf_slice(&s->escalated));
 }
 
-static int add(struct store *s, const struct entry *e, uint64_t at)
+static int add_message(struct store *s, struct entry *e)
+{
+    int st = writer_add(s->w, s->session_id, s->uid, &e->row);
+    if (st < 0 || !e->row.ends_invocation)
+        return st;
+    e->invocation.result_clean = writer_left_body(s->w);
+    log_directory_add(&s->log, &e->invocation);
+    return 0;
+}
+
+static int add(struct store *s, struct entry *e, uint64_t at)
 {
     switch (e->kind) {
     case ENTRY_MESSAGE:
+        return add_message(s, e);
     case ENTRY_EVENT:
         return writer_add(s->w, s->session_id, s->uid, &e->row);
     case ENTRY_UPDATE:

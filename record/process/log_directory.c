@@ -136,10 +136,17 @@ static void add_arguments(struct log_directory *a, struct json_out *j, const str
     buf_close(&head);
 }
 
-static void add_result(struct log_directory *a, struct json_out *j, struct slice result)
+static void add_result(struct log_directory *a, struct json_out *j, const struct invocation *x)
 {
     struct buf *b = j->b;
-    struct slice text = clean_text(a, result);
+    struct buf plain = {0};
+    struct slice text = x->result;
+    if (x->result_escaped && text.n > 0 && memchr(text.p, '\\', text.n) != NULL) {
+        json_unescape(&plain, text);
+        text = buf_slice(&plain);
+    }
+    if (!x->result_clean)
+        text = clean_text(a, text);
     size_t n = redact_head(text, LOG_DIRECTORY_TEXT_MAX);
     json_out_name(j, "result");
     text_json(b, (struct slice){text.p, n});
@@ -147,6 +154,8 @@ static void add_result(struct log_directory *a, struct json_out *j, struct slice
         b->n--; /* the closing quote */
         buf_adds(b, "…\"");
     }
+    b->failed |= plain.failed;
+    buf_close(&plain);
 }
 
 static void add_error(struct log_directory *a, struct json_out *j, const struct invocation *x)
@@ -181,7 +190,7 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
     json_out_uint(&j, "request_bytes", x->request_bytes);
     json_out_uint(&j, "response_bytes", x->response_bytes);
     if (x->result.p != NULL && bodies)
-        add_result(a, &j, x->result);
+        add_result(a, &j, x);
     json_out_end(&j);
     json_out_line(&j);
     if (b->failed || a->who.failed) { /* out of memory: drop this line, keep the earlier ones */

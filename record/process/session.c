@@ -73,7 +73,8 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
             break;
         }
         n++;
-        if (kind == ENTRY_INVOCATION && form_read(kind, bytes, &e) == 0)
+        if (form_read((enum entry_kind)kind, bytes, &e) == 0 &&
+            (kind == ENTRY_INVOCATION || (kind == ENTRY_MESSAGE && e.row.ends_invocation)))
             log_directory_add(&s->log, &e.invocation);
     }
     log_directory_resume(&s->log, s->dir.fd);

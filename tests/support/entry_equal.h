@@ -24,7 +24,8 @@ static inline bool same_message(const struct row *a, const struct row *b)
            a->not_json == b->not_json && a->size == b->size && a->redactions == b->redactions &&
            a->request_seq == b->request_seq && a->has_error_code == b->has_error_code &&
            a->error_code == b->error_code && a->batch_seq == b->batch_seq &&
-           a->findings == b->findings && a->rules == b->rules;
+           a->findings == b->findings && a->rules == b->rules &&
+           a->ends_invocation == b->ends_invocation;
 }
 
 static inline bool same_event(const struct row *a, const struct row *b)
@@ -60,7 +61,7 @@ static inline bool same_invocation(const struct invocation *a, const struct invo
            same_text(a->error_code, b->error_code) &&
            same_text(a->error_message, b->error_message) && a->duration_us == b->duration_us &&
            a->request_bytes == b->request_bytes && a->response_bytes == b->response_bytes &&
-           same_text(a->result, b->result);
+           same_text(a->result, b->result) && a->result_escaped == b->result_escaped;
 }
 
 static inline bool same_escalation(const struct escalation *a, const struct escalation *b)
@@ -85,7 +86,8 @@ static inline bool same_entry(const struct entry *a, const struct entry *b)
         return false;
     switch (a->kind) {
     case ENTRY_MESSAGE:
-        return same_message(&a->row, &b->row);
+        return same_message(&a->row, &b->row) &&
+               (!a->row.ends_invocation || same_invocation(&a->invocation, &b->invocation));
     case ENTRY_EVENT:
         return same_event(&a->row, &b->row);
     case ENTRY_UPDATE:

@@ -128,6 +128,13 @@ static inline void fake_log(void *owner, const struct invocation *x)
     log_directory_add(&j->log, x);
 }
 
+static inline uint64_t fake_answer(void *owner, const struct row *row, const struct invocation *x)
+{
+    uint64_t seq = fake_append(owner, row);
+    fake_log(owner, x);
+    return seq;
+}
+
 static inline void fake_want_previous_tools(void *owner)
 {
     struct fake_journal *j = owner;
@@ -140,6 +147,7 @@ static inline void fake_journal_open(struct fake_journal *j)
                                            .uid = FAKE_UID,
                                            .now_us = fake_now_us,
                                            .append = fake_append,
+                                           .answer = fake_answer,
                                            .event = fake_event,
                                            .add_rules = fake_add_rules,
                                            .update = fake_update,

@@ -306,6 +306,7 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
     struct sanitized_row k;
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
         return fail_memory(s);
+    s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     findings set = r->findings;
@@ -335,6 +336,11 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
     if (found.n > 0)
         b.text[BATCH_FINDING] = buf_slice(&found);
     return st < 0 ? st : add_to_batch(s, &b);
+}
+
+bool writer_left_body(const struct writer *s)
+{
+    return s->left_body;
 }
 
 int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules)

@@ -61,6 +61,9 @@ MI_MUST int writer_position_read(struct writer *s, int64_t session_id, uint64_t 
 MI_MUST int writer_position_remove(struct writer *s, int64_t session_id);
 /* uid: of the session; names its file of large bodies. */
 MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r);
+/* Whether the sanitizer has left the body of the message that was added last as it was: parts of it may be written
+ * elsewhere. */
+bool writer_left_body(const struct writer *s);
 /* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
  * Each call adds them again: call it in the transaction that stores the position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);

@@ -58,6 +58,14 @@ static void check_round_trip(const struct entry *e)
     drop(bytes);
 }
 
+static void check_rejected(const struct entry *e)
+{
+    struct slice bytes = bytes_of(e);
+    struct entry back;
+    assert_int_equal(form_read(e->kind, bytes, &back), MI_EINVAL);
+    drop(bytes);
+}
+
 static struct row full_row(void)
 {
     return (struct row){
@@ -80,6 +88,26 @@ static struct row full_row(void)
         .batch_seq = 11,
         .findings = FINDING(FIND_CRLF) | FINDING(FIND_COUNT - 1),
         .rules = RULE(0) | RULE(RULE_COUNT - 1),
+    };
+}
+
+static struct invocation full_invocation(void)
+{
+    return (struct invocation){
+        .wall_us = 1785542399123456,
+        .seq = 4,
+        .status = CALL_OPEN,
+        .method = slice_of("tools/call"),
+        .target = slice_of("search"),
+        .arguments = slice_of("{\"q\":1"),
+        .arguments_n = 5000,
+        .error_code = slice_of("-32000"),
+        .error_message = slice_of("\"gone\""),
+        .duration_us = 77,
+        .request_bytes = 88,
+        .response_bytes = 99,
+        .result = slice_of("text"),
+        .result_escaped = true,
     };
 }
 
@@ -130,21 +158,7 @@ static struct entry full(enum entry_kind kind)
         };
         break;
     case ENTRY_INVOCATION:
-        e.invocation = (struct invocation){
-            .wall_us = 1785542399123456,
-            .seq = 4,
-            .status = CALL_OPEN,
-            .method = slice_of("tools/call"),
-            .target = slice_of("search"),
-            .arguments = slice_of("{\"q\":1"),
-            .arguments_n = 5000,
-            .error_code = slice_of("-32000"),
-            .error_message = slice_of("\"gone\""),
-            .duration_us = 77,
-            .request_bytes = 88,
-            .response_bytes = 99,
-            .result = slice_of("text"),
-        };
+        e.invocation = full_invocation();
         break;
     case ENTRY_ESCALATION:
         e.escalation = (struct escalation){
@@ -289,11 +303,73 @@ static void test_form_texts_within_the_body_are_not_written_twice(void **state)
     (void)state;
     struct entry e = full(ENTRY_MESSAGE), none = e;
     none.row.rpc_id = none.row.method = none.row.target = (struct slice){0};
-    assert_true(form_size(&e) == form_size(&none));
+    size_t place = 8;
+    assert_true(form_size(&e) == form_size(&none) + 3 * place);
     e.row.rpc_id = (struct slice){line, sizeof line - 1}; /* all of it */
     e.row.method = (struct slice){line, 0};               /* its begin and its end */
     e.row.target = (struct slice){line + sizeof line - 1, 0};
-    assert_true(form_size(&e) == form_size(&none));
+    assert_true(form_size(&e) == form_size(&none) + 3 * place);
+    check_round_trip(&e);
+}
+
+/* An answer with the invocation that it ends. */
+static struct entry full_answer(void)
+{
+    struct entry e = full(ENTRY_MESSAGE);
+    e.row.ends_invocation = true;
+    e.invocation = full_invocation();
+    return e;
+}
+
+static void test_form_an_answer_is_read_with_the_invocation_that_it_ends(void **state)
+{
+    (void)state;
+    struct entry e = full_answer();
+    check_round_trip(&e);
+    e.invocation.result_escaped = false;
+    for (int v = 0; v < CALL_UNKNOWN; v++) {
+        e.invocation.status = (enum call_status)v;
+        check_round_trip(&e);
+    }
+    struct slice *text[] = {&e.invocation.method,        &e.invocation.target,
+                            &e.invocation.arguments,     &e.invocation.error_code,
+                            &e.invocation.error_message, &e.invocation.result};
+    for (size_t i = 0; i < MI_COUNT(text); i++) {
+        *text[i] = (struct slice){"", 0};
+        check_round_trip(&e);
+        *text[i] = (struct slice){0};
+        check_round_trip(&e);
+    }
+    e.invocation = (struct invocation){0};
+    check_round_trip(&e);
+}
+
+static void test_form_the_texts_of_an_invocation_may_lie_in_the_answer(void **state)
+{
+    (void)state;
+    struct entry e = full_answer();
+    size_t before = form_size(&e), n = e.invocation.result.n;
+    e.invocation.result = part("arguments");
+    assert_true(form_size(&e) == before - n);
+    e.row.body = (struct slice){0}; /* now it lies elsewhere */
+    e.row.not_json = false;
+    check_round_trip(&e);
+}
+
+static void test_form_an_answer_whose_invocation_cannot_be_is_rejected(void **state)
+{
+    (void)state;
+    static char text[INVOCATION_RESULT_MAX + 1];
+    struct entry e = full_answer();
+    e.invocation.status = CALL_UNKNOWN;
+    check_rejected(&e);
+    e = full_answer();
+    e.invocation.arguments_n = e.invocation.arguments.n - 1;
+    check_rejected(&e);
+    e = full_answer();
+    e.invocation.result = (struct slice){text, sizeof text};
+    check_rejected(&e);
+    e.invocation.result.n--;
     check_round_trip(&e);
 }
 
@@ -352,14 +428,6 @@ static void test_form_every_value_of_an_enum(void **state)
     }
 }
 
-static void check_rejected(const struct entry *e)
-{
-    struct slice bytes = bytes_of(e);
-    struct entry back;
-    assert_int_equal(form_read(e->kind, bytes, &back), MI_EINVAL);
-    drop(bytes);
-}
-
 static void test_form_values_that_are_not_one_of_the_enum_are_rejected(void **state)
 {
     (void)state;
@@ -411,10 +479,18 @@ static void test_form_unknown_flags_of_a_message_are_rejected(void **state)
 {
     (void)state;
     struct entry e = {.kind = ENTRY_MESSAGE}, back;
-    struct slice bytes = bytes_of(&e); /* ends with the flags and three zero bytes */
-    for (size_t bit = 3; bit < 32; bit++) {
+    struct slice bytes = bytes_of(&e); /* the flags are after two numbers and the body's length */
+    for (size_t bit = 0; bit < 32; bit++) {
+        if (bit >= 22 && bit <= 25)
+            continue; /* a body, not JSON, an error code, an invocation */
         char *copy = unit_copy(bytes.p, bytes.n);
-        copy[bytes.n - 4 + bit / 8] ^= (char)(1u << bit % 8);
+        copy[20 + bit / 8] ^= (char)(1u << bit % 8); /* unknown, or its number or text is missing */
+        assert_int_equal(form_read(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back), MI_EINVAL);
+        free(copy);
+    }
+    for (size_t i = bytes.n - 3; i < bytes.n; i++) { /* the fixed part ends with zeros */
+        char *copy = unit_copy(bytes.p, bytes.n);
+        copy[i] = 1;
         assert_int_equal(form_read(ENTRY_MESSAGE, (struct slice){copy, bytes.n}, &back), MI_EINVAL);
         free(copy);
     }
@@ -467,8 +543,11 @@ static void test_form_truncated_or_longer_bytes_are_rejected(void **state)
     (void)state;
     for (size_t i = 0; i < MI_COUNT(kinds); i++) {
         struct entry e = full(kinds[i]), back;
-        if (e.kind == ENTRY_MESSAGE)
+        if (e.kind == ENTRY_MESSAGE) {
+            e = full_answer();
             e.row.target = slice_of("not in the body");
+            e.invocation.result = part("arguments");
+        }
         struct slice bytes = bytes_of(&e);
         for (size_t n = 0; n < bytes.n; n++) {
             char *copy = unit_copy(bytes.p, n);
@@ -515,8 +594,11 @@ static void test_form_damaged_bytes_are_rejected_or_read_within_their_bounds(voi
     size_t valid = 0, rejected = 0;
     for (size_t i = 0; i < MI_COUNT(kinds); i++) {
         struct entry e = full(kinds[i]), back;
-        if (e.kind == ENTRY_MESSAGE)
+        if (e.kind == ENTRY_MESSAGE) {
+            e = full_answer();
             e.row.target = slice_of("not in the body");
+            e.invocation.result = part("arguments");
+        }
         struct slice bytes = bytes_of(&e);
         for (size_t at = 0; at < bytes.n; at++)
             for (size_t k = 0; k < 8 + 2 * MI_COUNT(extreme); k++) {
@@ -651,6 +733,9 @@ int main(void)
         cmocka_unit_test(test_form_entries_with_nothing_set),
         cmocka_unit_test(test_form_an_event_without_a_kind_is_rejected),
         cmocka_unit_test(test_form_texts_within_the_body_are_not_written_twice),
+        cmocka_unit_test(test_form_an_answer_is_read_with_the_invocation_that_it_ends),
+        cmocka_unit_test(test_form_the_texts_of_an_invocation_may_lie_in_the_answer),
+        cmocka_unit_test(test_form_an_answer_whose_invocation_cannot_be_is_rejected),
         cmocka_unit_test(test_form_texts_outside_the_body),
         cmocka_unit_test(test_form_every_value_of_an_enum),
         cmocka_unit_test(test_form_values_that_are_not_one_of_the_enum_are_rejected),
