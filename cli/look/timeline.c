@@ -146,8 +146,8 @@ void timeline_measure(struct timeline *t, const struct query_message *m)
     struct layout_widths *w = &t->widths;
     if (is_text(m))
         return;
-    widen(&w->method, out_width(t->out, method_text(t, m, false)), SIZE_MAX);
-    widen(&w->short_method, out_width(t->out, method_text(t, m, true)), SIZE_MAX);
+    size_t method = out_width(t->out, method_text(t, m, false));
+    layout_add_method(w, method, out_width(t->out, method_text(t, m, true)));
     if (m->rpc_id.p != NULL)
         widen(&w->id, out_width(t->out, m->rpc_id), ID_MAX);
     if (w->of_many)
@@ -320,7 +320,7 @@ static void packed_columns(struct timeline *t, const struct query_message *m)
     bool answered = session_is_answer(m) && m->has_request;
     enum out_style style = session_is_answer(m) ? OUT_DIM : OUT_PLAIN;
     struct slice method = method_text(t, m, true);
-    add_text(t, method, layout_method_max(left(t), answered), style);
+    add_text(t, method, layout_method_max(&t->layout, left(t), answered), style);
     add_took(t, m);
     if (t->text.n > 0) {
         add_gap(t, method.n > 0 ? 1 : 0);
@@ -331,7 +331,9 @@ static void packed_columns(struct timeline *t, const struct query_message *m)
 static void padded_columns(struct timeline *t, const struct query_message *m)
 {
     const struct layout *l = &t->layout;
-    add_cell(t, method_text(t, m, l->level >= LAYOUT_SHORT_NAMES), l->method, false,
+    struct slice method = method_text(t, m, l->level >= LAYOUT_SHORT_NAMES);
+    size_t width = size_min(out_width(t->out, method), layout_method_max(l, left(t), true));
+    add_cell(t, method, width > l->method ? width : l->method, false,
              session_is_answer(m) ? OUT_DIM : OUT_PLAIN);
     if (l->id > 0) {
         add_gap(t, l->gap);

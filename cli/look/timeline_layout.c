@@ -11,7 +11,6 @@
 #define SERVER_NARROW 8
 #define NARROW 80 /* fewer columns: SERVER_NARROW, no session */
 #define METHOD_MIN 12
-#define METHOD_MAX 28 /* or a quarter of the line */
 #define CONTENT_MIN 14
 
 static size_t most(size_t a, size_t b)
@@ -26,12 +25,18 @@ size_t layout_lead(const struct layout *l, const struct layout_widths *w)
     return n + l->gap + w->arrow + l->gap;
 }
 
+/* The columns and gaps between METHOD and the content. */
+static size_t columns_behind(const struct layout *l)
+{
+    size_t n = 2 * l->gap + l->took;
+    n += l->id > 0 ? l->gap + l->id : 0;
+    return n + (l->size > 0 ? l->gap + l->size : 0);
+}
+
 /* Everything except METHOD and the content. */
 static size_t fixed_columns(const struct layout *l, const struct layout_widths *w)
 {
-    size_t n = layout_lead(l, w) + l->what + 1 + 2 * l->gap + l->took;
-    n += l->id > 0 ? l->gap + l->id : 0;
-    return n + (l->size > 0 ? l->gap + l->size : 0);
+    return layout_lead(l, w) + l->what + 1 + columns_behind(l);
 }
 
 void layout_set(struct layout *l, const struct layout_widths *w, enum layout_level level)
@@ -59,14 +64,36 @@ void layout_set(struct layout *l, const struct layout_widths *w, enum layout_lev
     size_t fixed = fixed_columns(l, w) + LAYOUT_CONTENT;
     size_t left = w->columns > fixed ? w->columns - fixed : 0;
     size_t wanted = level < LAYOUT_SHORT_NAMES ? w->method : w->short_method;
-    size_t max = w->columns == OUT_UNLIMITED ? METHOD_MAX : most(METHOD_MAX, w->columns / 4);
+    size_t max = LAYOUT_METHOD_MAX;
+    if (w->columns != OUT_UNLIMITED)
+        max = most(max, w->columns / 4);
     l->method = most(METHOD_MIN, size_min(size_min(wanted, max), left));
+}
+
+void layout_add_method(struct layout_widths *w, size_t method, size_t short_method)
+{
+    w->method = most(w->method, method);
+    w->short_method = most(w->short_method, short_method);
+    w->measured++;
+    w->by_width[false][size_min(method, LAYOUT_METHOD_MAX)]++;
+    w->by_width[true][size_min(short_method, LAYOUT_METHOD_MAX)]++;
+}
+
+/* The width that two thirds of the METHODs do not exceed. */
+static size_t usual_method(const struct layout_widths *w, bool is_short)
+{
+    size_t width = 0, n = w->by_width[is_short][0];
+    if (w->measured == 0)
+        return size_min(is_short ? w->short_method : w->method, LAYOUT_METHOD_MAX);
+    while (width < LAYOUT_METHOD_MAX && 3 * n < 2 * (size_t)w->measured)
+        n += w->by_width[is_short][++width];
+    return width;
 }
 
 static bool fits(const struct layout *l, const struct layout_widths *w)
 {
-    size_t wanted = most(METHOD_MIN, l->level < LAYOUT_SHORT_NAMES ? w->method : w->short_method);
-    return fixed_columns(l, w) + size_min(wanted, METHOD_MAX) + LAYOUT_CONTENT <= w->columns;
+    size_t wanted = most(METHOD_MIN, usual_method(w, l->level >= LAYOUT_SHORT_NAMES));
+    return fixed_columns(l, w) + wanted + LAYOUT_CONTENT <= w->columns;
 }
 
 void layout_choose(struct layout *l, const struct layout_widths *w)
@@ -77,8 +104,12 @@ void layout_choose(struct layout *l, const struct layout_widths *w)
         layout_set(l, w, ++level);
 }
 
-size_t layout_method_max(size_t left, bool took)
+size_t layout_method_max(const struct layout *l, size_t left, bool took)
 {
     size_t others = CONTENT_MIN + 1 + (took ? TOOK + 1 : 0);
+    if (l->level < LAYOUT_PACKED) {
+        others = CONTENT_MIN + columns_behind(l);
+        return most(l->method, left > others ? left - others : 0);
+    }
     return left > others + METHOD_MIN ? left - others : size_min(left, METHOD_MIN);
 }

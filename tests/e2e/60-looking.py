@@ -649,6 +649,23 @@ def _(t):
     check("tools/call" in on_terminal(t, "show", "1", columns=120, env={"NO_COLOR": "1"}), "120 columns")
 
 
+@case("show: one long tool name does not change the columns of the other lines")
+def _(t):
+    long = "a_tool_with_a_name_longer_than_a_column"
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="files")
+        for i, name in enumerate(["read_file"] * 4 + [long]):
+            add_message(db, 1, 2 * i + 1, kind="request", method="tools/call", target=name, rpc_id=str(i), body=call(i, name, {"path": "/home/me"}).decode())
+            add_message(db, 1, 2 * i + 2, kind="result", direction="s2c", rpc_id=str(i), request_seq=2 * i + 1, body=text_result(i, "the answer").decode())
+    text = on_terminal(t, "show", columns=80, env={"NO_COLOR": "1"}).split("\n\n")[1]
+    head, *lines = text.splitlines()
+    check(head == "SEQ     TIME     WHAT        METHOD        ID     TOOK", head)
+    at = head.index("METHOD")
+    check(all(x[at:].startswith("read_file    ") and x[at + 12:].startswith("   ") for x in lines[:8]), text)
+    check(all(len(x) <= 80 and x[at:].startswith("a_tool_with_a_name_") for x in lines[8:]), text)
+    check("{\"path\"" in lines[8] and "1.00ms  the answer" in lines[9], text)
+
+
 @case("warnings on a terminal are broken between words, also those of replay and proxy")
 def _(t):
     p = t.proxy("--name", "one").initialize()

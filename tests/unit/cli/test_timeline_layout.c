@@ -99,14 +99,49 @@ static void test_layout_a_wide_method_is_narrowed_for_the_content(void **state)
     assert_int_equal(l.method, 28);
 }
 
+static void test_layout_one_long_method_does_not_change_the_level(void **state)
+{
+    (void)state;
+    struct layout l;
+    struct layout_widths w = show_of(80, 0, 0);
+    for (int i = 0; i < 6; i++)
+        layout_add_method(&w, 25, 14);
+    for (int i = 0; i < 3; i++) { /* a third */
+        layout_add_method(&w, 61, 50);
+        layout_choose(&l, &w);
+        assert_int_equal(l.level, LAYOUT_NO_ID);
+        assert_int_equal(l.method, 16); /* what is left */
+    }
+    layout_add_method(&w, 61, 50);
+    layout_choose(&l, &w);
+    assert_int_equal(l.level, LAYOUT_PACKED);
+}
+
+static void test_layout_long_method_takes_columns_of_its_own_content(void **state)
+{
+    (void)state;
+    struct layout l;
+    struct layout_widths w = show_of(80, 25, 14);
+    layout_choose(&l, &w);
+    assert_int_equal(l.level, LAYOUT_NO_ID);
+    /* behind METHOD: 2 + 7 + 2, and 14 of content */
+    assert_int_equal(layout_method_max(&l, 51, true), 26);
+    assert_int_equal(layout_method_max(&l, 30, true), 14); /* not narrower than the column */
+    w.columns = 200;
+    layout_choose(&l, &w);
+    assert_int_equal(layout_method_max(&l, 171, true),
+                     171 - 14 - 11 - 4 - 9); /* also ID and SIZE */
+}
+
 static void test_layout_packed_method_leaves_room_for_time_and_content(void **state)
 {
     (void)state;
-    assert_int_equal(layout_method_max(40, true), 17);
-    assert_int_equal(layout_method_max(40, false), 25);
-    assert_int_equal(layout_method_max(30, true), 12);
-    assert_int_equal(layout_method_max(5, true), 5);
-    assert_int_equal(layout_method_max(OUT_UNLIMITED, false), OUT_UNLIMITED - 15);
+    struct layout l = {.level = LAYOUT_PACKED};
+    assert_int_equal(layout_method_max(&l, 40, true), 17);
+    assert_int_equal(layout_method_max(&l, 40, false), 25);
+    assert_int_equal(layout_method_max(&l, 30, true), 12);
+    assert_int_equal(layout_method_max(&l, 5, true), 5);
+    assert_int_equal(layout_method_max(&l, OUT_UNLIMITED, false), OUT_UNLIMITED - 15);
 }
 
 int main(void)
@@ -115,6 +150,8 @@ int main(void)
         cmocka_unit_test(test_layout_drops_columns_until_the_content_has_its_columns),
         cmocka_unit_test(test_layout_columns_leave_with_their_level),
         cmocka_unit_test(test_layout_a_wide_method_is_narrowed_for_the_content),
+        cmocka_unit_test(test_layout_one_long_method_does_not_change_the_level),
+        cmocka_unit_test(test_layout_long_method_takes_columns_of_its_own_content),
         cmocka_unit_test(test_layout_packed_method_leaves_room_for_time_and_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
