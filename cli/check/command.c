@@ -119,7 +119,7 @@ static bool on_header(void *ctx, const struct query_session *s)
 
 static int check_file(struct checking *c, const char *path, struct buf *error)
 {
-    check_add_recording(c->report, path, true);
+    check_add_recording(c->report, path, 0);
     return cassette_read(path, on_header, on_message, c, error);
 }
 
@@ -131,7 +131,7 @@ static int check_session(struct checking *c, const char *ref, struct buf *error)
     if (st == 0) {
         buf_slice_add(&uid, s.uid); /* its text is lost with the next call */
         c->uid = buf_slice(&uid);
-        check_add_recording(c->report, uid.failed ? "" : buf_str(&uid), false);
+        check_add_recording(c->report, uid.failed ? "" : buf_str(&uid), s.id);
         check_set_server(c->report, s.name);
         c->started_at_us = s.started_at_us;
         st = query_timeline(c->q, s.id, 1, INT64_MAX, on_message, NULL, c);

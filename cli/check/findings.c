@@ -96,7 +96,7 @@ static struct check_text store(struct check_report *r, struct slice s)
     return t;
 }
 
-void check_add_recording(struct check_report *r, const char *name, bool is_file)
+void check_add_recording(struct check_report *r, const char *name, int64_t session_id)
 {
     struct check_recording *more = realloc(r->recordings, (r->n + 1) * sizeof *more);
     if (more == NULL) {
@@ -105,7 +105,7 @@ void check_add_recording(struct check_report *r, const char *name, bool is_file)
     }
     r->recordings = more;
     r->recordings[r->n++] =
-        (struct check_recording){.name = store(r, slice_of(name)), .is_file = is_file};
+        (struct check_recording){.name = store(r, slice_of(name)), .session_id = session_id};
 }
 
 void check_set_server(struct check_report *r, struct slice name)

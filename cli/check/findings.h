@@ -27,7 +27,7 @@ struct check_finding {
 struct check_recording {
     struct check_text name; /* a file, or the uid of a session */
     struct check_text server;
-    bool is_file;
+    int64_t session_id;             /* 0: a file */
     struct check_finding *findings; /* owned */
     size_t n, cap, not_listed;
     size_t count[3], failing; /* count: by severity */
@@ -56,7 +56,7 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error);
 /* A list like "crlf,unknown-method": names of findings to ignore. False: as above. */
 bool check_ignore(struct check_report *r, const char *list, struct buf *error);
 /* Starts a recording. The server's name is set later, when the header has been read. */
-void check_add_recording(struct check_report *r, const char *name, bool is_file);
+void check_add_recording(struct check_report *r, const char *name, int64_t session_id);
 void check_set_server(struct check_report *r, struct slice name);
 /* Appends details of a finding of the current message, as visible text. */
 typedef void (*check_detail_fn)(void *ctx, const struct finding_info *info, struct buf *b);

@@ -28,7 +28,9 @@ static void add_recording(const struct check_report *r, const struct check_recor
                           struct json_out *j)
 {
     json_out_object(j, NULL);
-    json_out_text(j, x->is_file ? "file" : "session", check_slice(r, x->name));
+    json_out_text(j, x->session_id == 0 ? "file" : "session", check_slice(r, x->name));
+    if (x->session_id != 0)
+        json_out_int(j, "session_id", x->session_id);
     json_out_text(j, "server", check_slice(r, x->server));
     json_out_int(j, "messages", x->messages);
     json_out_uint(j, "errors", x->count[SEVERITY_ERROR]);

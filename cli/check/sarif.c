@@ -68,7 +68,7 @@ static void add_location(const struct check_report *r, const struct check_record
     json_out_array(j, "locations");
     json_out_object(j, NULL);
     buf_clear(scratch);
-    if (x->is_file) {
+    if (x->session_id == 0) {
         add_uri(scratch, check_slice(r, x->name));
         add_physical_location(j, buf_slice(scratch), seq);
     }
@@ -78,7 +78,7 @@ static void add_location(const struct check_report *r, const struct check_record
     buf_clear(scratch);
     buf_int(scratch, seq);
     json_out_text(j, "name", buf_slice(scratch));
-    if (!x->is_file) {
+    if (x->session_id != 0) {
         buf_clear(scratch);
         buf_slice_add(scratch, check_slice(r, x->name));
         buf_printf(scratch, "/%lld", (long long)seq);

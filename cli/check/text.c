@@ -35,7 +35,10 @@ static void add_finding(const struct check_report *r, const struct check_finding
 static void add_title(const struct check_report *r, const struct check_recording *x, struct buf *b)
 {
     struct buf line = {0};
-    text_visible(&line, check_slice(r, x->name));
+    if (x->session_id != 0)
+        buf_printf(&line, "session %lld", (long long)x->session_id);
+    else
+        text_visible(&line, check_slice(r, x->name));
     if (x->server.n > 0) {
         buf_adds(&line, " (");
         text_visible(&line, check_slice(r, x->server));
