@@ -54,6 +54,7 @@ struct proxy {
     ev_timer state_timer;        /* active in the states that have a timeout */
     struct outbox handshake_box; /* to a restarted process, before anything else */
     struct buf start_error;      /* owned; why no process could be started */
+    size_t start_error_short;    /* its bytes without what is said only once */
 };
 
 /* ---- server_process.c ---- */

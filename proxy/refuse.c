@@ -12,6 +12,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define NEVER INT64_MAX
+
+static int64_t soon(void)
+{
+    return clock_mono_us() + PROXY_REFUSE_MS * INT64_C(1000);
+}
+
 /* false: the descriptor is not ready in time. */
 static bool await(int fd, short events, int64_t until_us)
 {
@@ -19,24 +26,28 @@ static bool await(int fd, short events, int64_t until_us)
     int n;
     do {
         int64_t left_us = until_us - clock_mono_us();
-        n = left_us > 0 ? poll(&p, 1, (int)(left_us / 1000) + 1) : 0;
+        int wait_ms = until_us == NEVER ? -1 : (int)(left_us / 1000) + 1;
+        n = left_us > 0 ? poll(&p, 1, wait_ms) : 0;
     } while (n < 0 && errno == EINTR);
     return n > 0;
 }
 
-/* A pipe that is ready takes PIPE_BUF bytes; more would block. */
-static void write_until(struct slice s, int64_t until_us)
+/* A pipe that is ready takes PIPE_BUF bytes; more would block. false: the client does not read. */
+static bool write_all_soon(struct slice s)
 {
+    int64_t until_us = soon();
     while (s.n > 0 && await(STDOUT_FILENO, POLLOUT, until_us)) {
         ssize_t n = write(STDOUT_FILENO, s.p, size_min(s.n, PIPE_BUF));
         if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return;
+            return false;
         s.p += n > 0 ? n : 0;
         s.n -= n > 0 ? (size_t)n : 0;
     }
+    return s.n == 0;
 }
 
-static void answer(const struct rpc *m, const char *why, int64_t until_us)
+/* false: it could not be written, or there is no memory. */
+static bool answer(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
     buf_adds(&text, "mcp-interposer did not start the server: ");
@@ -51,50 +62,58 @@ static void answer(const struct rpc *m, const char *why, int64_t until_us)
     };
     reply_write(&b, &r);
     buf_addc(&b, '\n');
-    if (!b.failed && !text.failed)
-        write_until(buf_slice(&b), until_us);
+    bool good = !b.failed && !text.failed && write_all_soon(buf_slice(&b));
     buf_close(&b);
     buf_close(&text);
+    return good;
 }
 
-/* true: it was a request, and is answered. */
-static bool take_line(struct slice line, const char *why, int64_t until_us)
+/* What is known of the client. */
+struct client {
+    struct line_reader lines;
+    const char *why;
+    bool asked; /* it has sent a request */
+    bool gone;  /* its answer could not be written */
+};
+
+static void take_line(struct client *c, const struct line *line)
 {
     struct rpc m;
-    if (rpc_read(line, &m) < 0 || m.kind != RPC_REQUEST)
-        return false;
-    answer(&m, why, until_us);
-    return true;
+    if (c->gone || rpc_read((struct slice){line->p, line->n}, &m) < 0 || m.kind != RPC_REQUEST)
+        return;
+    c->asked = true;
+    c->gone = !answer(&m, c->why);
 }
 
-static bool take_lines(struct line_reader *r, bool at_end, const char *why, int64_t until_us)
+static void take_lines(struct client *c, bool at_end)
 {
     struct line line;
     enum line_result found;
-    while ((found = line_next(r, &line)) != LINE_NEED_MORE)
-        if (found == LINE_READY && take_line((struct slice){line.p, line.n}, why, until_us))
-            return true;
-    return at_end && line_last(r, &line) == LINE_READY &&
-           take_line((struct slice){line.p, line.n}, why, until_us);
+    while ((found = line_next(&c->lines, &line)) != LINE_NEED_MORE)
+        if (found == LINE_READY)
+            take_line(c, &line);
+    if (at_end && line_last(&c->lines, &line) == LINE_READY)
+        take_line(c, &line);
 }
 
 void proxy_refuse(const char *why)
 {
-    int64_t until_us = clock_mono_us() + PROXY_REFUSE_MS * INT64_C(1000);
-    struct line_reader r;
-    bool done = isatty(STDIN_FILENO) == 1;
+    struct client c = {.why = why};
+    int64_t first_until_us = soon();
+    bool ended = isatty(STDIN_FILENO) == 1;
     signal(SIGPIPE, SIG_IGN);
-    line_open(&r, PROXY_REFUSE_LINE);
-    while (!done && await(STDIN_FILENO, POLLIN, until_us)) {
+    line_open(&c.lines, PROXY_REFUSE_LINE);
+    while (!ended && !c.gone && await(STDIN_FILENO, POLLIN, c.asked ? NEVER : first_until_us)) {
         size_t room;
-        char *to = line_room(&r, &room);
+        char *to = line_room(&c.lines, &room);
         if (to == NULL)
             break; /* out of memory: there is none for an answer either */
         ssize_t n = read(STDIN_FILENO, to, room);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        line_filled(&r, n > 0 ? (size_t)n : 0);
-        done = take_lines(&r, n <= 0, why, until_us) || n <= 0;
+        ended = n <= 0;
+        line_filled(&c.lines, n > 0 ? (size_t)n : 0);
+        take_lines(&c, ended);
     }
-    line_close(&r);
+    line_close(&c.lines);
 }

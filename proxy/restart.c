@@ -148,6 +148,7 @@ static void no_memory(struct proxy *p)
 {
     buf_clear(&p->start_error);
     buf_adds(&p->start_error, "out of memory, initialize was not repeated to the new process");
+    p->start_error_short = p->start_error.n;
     p->exit_status = PROXY_FAILED;
 }
 

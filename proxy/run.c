@@ -10,6 +10,7 @@
 #include "proxy/session/tool_changes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -225,13 +226,17 @@ static void run(struct proxy *p, struct stream in, struct stream out, struct chi
     run_loop(p);
 }
 
-/* Most clients show the answer to their first request to the user, but not our stderr: the request is awaited and
- * answered with the reason. A user at a terminal has read stderr. */
+/* Most clients show the answer to a request to the user, but not our stderr: each request is answered with the reason.
+ * A user at a terminal has read stderr. */
 static void run_without_server(struct proxy *p, struct stream in, struct stream out)
 {
     server_event(p, SERVER_EV_START_FAILED);
     if (isatty(in.fd))
         return;
+    int nowhere =
+        open("/dev/null", O_WRONLY | O_CLOEXEC); /* the messages of the client are dropped */
+    if (nowhere >= 0)
+        relay_write_to(&p->relay[ROW_C2S], stream_own(nowhere));
     relay_write_to(&p->relay[ROW_S2C], out);
     relay_read_from(&p->relay[ROW_C2S], in);
     run_loop(p);

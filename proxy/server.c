@@ -42,11 +42,13 @@ static void disconnect(struct proxy *p)
 
 static void reject_requests(struct proxy *p)
 {
-    outbox_break(&p->traffic.out[ROW_C2S]);
-    for (struct pending *q; (q = p->traffic.open[ROW_C2S].open.oldest) != NULL;)
+    for (struct pending *q; (q = p->traffic.open[ROW_C2S].open.oldest) != NULL;) {
         answer_for_server(&p->traffic, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
                           buf_str(&p->start_error));
-    relay_stop_reading(&p->relay[ROW_C2S]);
+        p->start_error.n = p->start_error_short;
+    }
+    if (p->machine.state == SERVER_FLUSHING)
+        relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
 /* The server is not restarted although it should be: the limit is reached, or its initialize cannot be repeated.
@@ -226,7 +228,7 @@ void server_client_closed(struct proxy *p)
 
 void server_check_requests(struct proxy *p)
 {
-    if (p->machine.state == SERVER_UNAVAILABLE && p->traffic.open[ROW_C2S].open.count > 0)
+    if (server_state_rejects(&p->machine) && p->traffic.open[ROW_C2S].open.count > 0)
         server_event(p, SERVER_EV_REQUEST);
 }
 

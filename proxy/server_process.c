@@ -8,38 +8,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATH_SHOWN_MAX 200 /* bytes of PATH in an error */
+#define PATH_SHOWN_MAX 72 /* bytes of PATH in an error: a line, and a usual PATH of a desktop */
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* The first directories of PATH: enough to see whether it is that of a shell or that of a desktop. */
+/* The number of directories in PATH, and the first of them: it can be seen whether it is that of a shell or that of a
+ * desktop. */
 static void add_path(struct buf *b)
 {
     const char *path = getenv("PATH");
-    size_t n = path != NULL ? strlen(path) : 0, more = 0;
-    if (n > PATH_SHOWN_MAX)
+    size_t n = path != NULL ? strlen(path) : 0, directories = 1;
+    if (n == 0) {
+        buf_adds(b, "; PATH is not set");
+        return;
+    }
+    for (const char *at = path; *at != '\0'; at++)
+        directories += *at == ':';
+    bool whole = n <= PATH_SHOWN_MAX;
+    if (!whole)
         for (n = PATH_SHOWN_MAX; n > 0 && path[n] != ':'; n--)
             continue;
-    if (n == 0)
-        return;
-    for (const char *at = path + n; *at != '\0'; at++)
-        more += *at == ':';
-    buf_printf(b, ", which is %.*s", (int)n, path);
-    if (more > 0)
-        buf_printf(b, " and %zu more", more);
+    buf_printf(b, "; %zu director%s searched", directories,
+               directories == 1 ? "y was" : "ies were");
+    if (n > 0)
+        buf_printf(b, ": %.*s%s", (int)n, path, whole ? "" : ":...");
 }
 
 /* The reason is logged, and kept for the errors of requests. */
 static void set_start_error(struct proxy *p, const char *server, int e)
 {
     struct buf *b = &p->start_error;
+    bool by_path = e == ENOENT && strchr(server, '/') == NULL;
     buf_clear(b);
-    if (e == ENOENT && strchr(server, '/') == NULL) {
+    if (by_path)
         buf_printf(b,
                    "cannot find the server '%s'; give its full path, or add its directory to PATH",
                    server);
-        add_path(b);
-    } else if (e == ENOENT)
+    else if (e == ENOENT)
         buf_printf(b,
                    "cannot find the server '%s', or the interpreter named in its first line; "
                    "correct the path",
@@ -47,8 +52,12 @@ static void set_start_error(struct proxy *p, const char *server, int e)
     else
         buf_printf(b, "cannot start the server '%s': %s%s", server, strerror(e),
                    e == EACCES || e == ENOEXEC ? "; name an executable file" : "");
+    p->start_error_short = b->n;
+    if (by_path)
+        add_path(b);
     if (b->failed)
         buf_clear(b);
+    p->start_error_short = size_min(p->start_error_short, b->n);
     log_error("%s", b->n > 0 ? buf_str(b) : "cannot start the server");
 }
 
@@ -112,7 +121,7 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
 {
     switch (p->machine.cause) {
     case SERVER_CAUSE_START_FAILED:
-        buf_slice_add(b, buf_slice(&p->start_error));
+        buf_add(b, buf_slice(&p->start_error).p, p->start_error_short);
         break;
     case SERVER_CAUSE_CHANGED:
         buf_printf(b, "the server %s was restarted and answered initialize differently than before",

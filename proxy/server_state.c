@@ -30,6 +30,13 @@ struct cell {
 /* In every state but ENDED. */
 #define RECORD_FAILS                                                                               \
     [SERVER_EV_RECORD_FAILED] = {SERVER_ENDED, FINISH, 0, SERVER_REASON_RECORD_ERROR}
+/* No server was started. */
+#define REJECTS                                                                                    \
+    RECORD_FAILS, [SERVER_EV_REQUEST] = {SERVER_REJECTING, REJECT},                                \
+                  [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},                           \
+                  [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},                            \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},                      \
+                  [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT}
 /* The client or a signal ends the session. `cause`: STOPPED, unless the server could not answer any more. */
 #define SESSION_ENDS(cause)                                                                        \
     RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, STOP, cause, CLIENT_CLOSED},       \
@@ -67,13 +74,8 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                                                      SERVER_CAUSE_START_FAILED,
                                                      SERVER_REASON_START_FAILED},
                          RECORD_FAILS},
-    [SERVER_UNAVAILABLE] = {[SERVER_EV_REQUEST] = {SERVER_FLUSHING, REJECT},
-                            [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, REJECT},
-                            [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, REJECT},
-                            [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, REJECT},
-                            [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, REJECT},
-                            [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH},
-                            RECORD_FAILS},
+    [SERVER_UNAVAILABLE] = {REJECTS, [SERVER_EV_TIMEOUT] = {SERVER_ENDED, FINISH}},
+    [SERVER_REJECTING] = {REJECTS},
     [SERVER_RUNNING] = {[SERVER_EV_INPUT_CLOSED] = {SERVER_INPUT_CLOSED},
                         [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                         [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
@@ -306,6 +308,11 @@ bool server_state_holds_client(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
 }
 
+bool server_state_rejects(const struct server_machine *s)
+{
+    return s->state == SERVER_UNAVAILABLE || s->state == SERVER_REJECTING;
+}
+
 bool server_state_is_draining(const struct server_machine *s)
 {
     return s->state == SERVER_DRAINING || s->state == SERVER_INITIALIZING_DRAINING;
@@ -323,6 +330,7 @@ const char *server_state_name(enum server_state state)
     static const char *const names[SERVER_NSTATES] = {
         [SERVER_STARTING] = "starting",
         [SERVER_UNAVAILABLE] = "unavailable",
+        [SERVER_REJECTING] = "rejecting",
         [SERVER_RUNNING] = "running",
         [SERVER_INPUT_CLOSED] = "input-closed",
         [SERVER_OUTPUT_CLOSED] = "output-closed",

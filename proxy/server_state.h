@@ -27,7 +27,8 @@ enum {
 
 enum server_state {
     SERVER_STARTING,      /* the first process is being started */
-    SERVER_UNAVAILABLE,   /* it could not be started; the first request gets the reason */
+    SERVER_UNAVAILABLE,   /* it could not be started; a request is awaited */
+    SERVER_REJECTING,     /* the same; each request gets the reason, until the client leaves */
     SERVER_RUNNING,       /* messages are forwarded */
     SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
     SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
@@ -66,7 +67,7 @@ enum server_event {
     SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
-    SERVER_EV_REQUEST,            /* a request is pending (reported in UNAVAILABLE) */
+    SERVER_EV_REQUEST,            /* a request is pending (reported in UNAVAILABLE, REJECTING) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
     SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
@@ -140,6 +141,8 @@ void server_state_extend(struct server_machine *s, int64_t now_us);
 bool server_state_holds_client(const struct server_machine *s);
 /* The client closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
+/* No server was started. */
+bool server_state_rejects(const struct server_machine *s);
 /* The process was killed or exited, and a restart follows. */
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* The process is being stopped, was killed or exited, and no restart follows. */

@@ -143,17 +143,6 @@ def _(t):
         eq("PATH" in said, "/" not in command, f"PATH in {said!r}")
 
 
-@case("an unknown command: a long PATH is shortened in the error, a short one is not")
-def _(t):
-    long = ":".join(f"/some/directory/{i}" for i in range(100))
-    for path, shown in (("/usr/bin:/bin", "PATH, which is /usr/bin:/bin\n"), (long, "/some/directory/10 and 89 more\n"),
-                        ("/" + "x" * 5000 + ":/bin", "add its directory to PATH\n")):
-        done = t.run("proxy", "--vault", t.vault, "--", "no-such-server-here", env={"PATH": path})
-        said = done.stderr.decode()
-        eq(done.returncode, 127, "exit status")
-        check(shown in said and len(said) < 500, said)
-
-
 @case("a command that cannot be executed: exit status 126, and the error names it")
 def _(t):
     plain = t.tmp / "plain-file"
@@ -180,9 +169,31 @@ def _(t):
         error = p.client.recv_json()["error"]
         eq((error["code"], error["data"]["cause"]), (-32000, "server-failed"), "code and cause")
         check(words in error["message"], error["message"])
-        p.client.expect_eof()       # though the client has not closed its side
+        for i in range(2, 5):       # each after the answer to the one before; a long one, too
+            p.client.send(request(i, "tools/list", {"pad": "x" * (i // 3 * 1_200_000)}), note("notifications/cancelled", {"requestId": 1}))
+            answer = p.client.recv_json()
+            eq((answer["id"], answer["error"]["data"]["cause"]), (i, "server-failed"), "the next answer")
+            check(answer["error"]["message"] in error["message"] and words in answer["error"]["message"], answer)
+        p.client.close_write()
+        p.client.expect_eof()
         eq(p.wait(), status, "exit status")
         eq(t.rows("SELECT status FROM invocations ORDER BY started_at_us DESC LIMIT 1"), [(b"server-gone",)], "in the record")
+
+
+@case("a command that is not found: stderr and the first error name the directories that were searched, in one line")
+def _(t):
+    long = [f"/opt/some/program-{i}/bin" for i in range(40)]
+    for path, says in (("/usr/bin:/bin", "; 2 directories were searched: /usr/bin:/bin"), ("/bin", "; 1 directory was searched: /bin"),
+                       (":".join(long), f"; 40 directories were searched: {':'.join(long[:3])}:..."), ("", "; PATH is not set"),
+                       ("/" + "x" * 5000 + ":/bin", "; 2 directories were searched")):
+        p = t.proxy(server=["no-such-server-here"], env={"PATH": path})
+        p.client.send(request(1, "initialize"), request(2, "tools/list"))
+        first, second = (p.client.recv_json()["error"]["message"] for _ in range(2))
+        advice = "cannot find the server 'no-such-server-here'; give its full path, or add its directory to PATH"
+        eq((first, second), (advice + says, advice), f"the errors with {path!r}")
+        p.client.close_write()
+        eq(p.wait(), 127, "exit status")
+        eq(p.stderr().decode().count(advice + says + "\n"), 1, p.stderr())
 
 
 @case("a command that cannot be started: the interposer exits even when the client sends nothing")
@@ -246,15 +257,18 @@ def _(t):
                        (["npx", "-y", "server"], "a server is started with: mcp-interposer proxy -- npx"),
                        (["prxy", "--", "true"], "did you mean 'proxy'?")):
         p = Started(t, *args)
-        p.client.send(b"not a message", note("notifications/early"),
-                      request("a", "initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
-                                                  "clientInfo": {"name": "c", "version": "1"}}), request(2, "tools/list"))
-        answer = p.client.recv_json()
-        error = answer["error"]
-        eq((answer["id"], error["code"], error["data"]),
-           ("a", -32000, {"source": "mcp-interposer", "cause": "not-started", "method": "initialize"}), "the error")
-        check(error["message"].startswith("mcp-interposer did not start the server: ") and says in error["message"], error["message"])
-        p.client.expect_eof()       # though the client has not closed its side
+        # Clients of 2026-07-28 ask server/discover before initialize; the second request comes after the first answer.
+        for name, params, more in (("server/discover", {}, []), ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                   "clientInfo": {"name": "c", "version": "1"}}, ["tools/list", "ping"])):
+            p.client.send(b"not a message", note("notifications/early"), request(name, name, params), *(request(m, m) for m in more))
+            for method in (name, *more):
+                answer = p.client.recv_json()
+                error = answer["error"]
+                eq((answer["id"], error["code"], error["data"]),
+                   (method, -32000, {"source": "mcp-interposer", "cause": "not-started", "method": method}), "the error")
+                check(error["message"].startswith("mcp-interposer did not start the server: ") and says in error["message"], error["message"])
+        p.client.close_write()
+        p.client.expect_eof()
         eq(p.proc.wait(10 * lib.PATIENCE), 2, f"exit status of {args}")
         said = p.said.read_text()
         check(says in said and "\ntry: mcp-interposer " in said, said)
@@ -284,6 +298,7 @@ def _(t):
     p = Started(t, "proxy", "--vault", t.vault, "--on-record-error", "stop", "--", "true")
     p.client.send(request(1, "initialize"))
     check("recording cannot begin" in p.client.recv_json()["error"]["message"], "message")
+    p.client.close_write()
     eq(p.proc.wait(10 * lib.PATIENCE), 3, "exit status")
 
 
