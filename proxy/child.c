@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os/pipe.h"
 #include "base/os/process.h"
+#include "base/os/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -129,7 +131,7 @@ static int make_pipes(int fd[FD_COUNT])
     for (int i = 0; i < FD_COUNT; i++)
         fd[i] = -1;
     for (int i = 0; i < FD_COUNT; i += 2)
-        if (pipe2(fd + i, O_CLOEXEC) != 0)
+        if (pipe_open(fd + i, 0) < 0)
             return MI_EIO;
     static const int ours[] = {IN_W, OUT_R, ERR_R};
     for (size_t i = 0; i < MI_COUNT(ours); i++)
@@ -148,18 +150,20 @@ static void close_pipes(int fd[FD_COUNT], bool all)
     errno = e;
 }
 
-/* Runs in the child between vfork and exec: only system calls; the memory is the parent's. */
-static void exec_server(char *const argv[], const int fd[FD_COUNT], pid_t parent,
-                        const sigset_t *mask, volatile int *ret_errno)
+struct server {
+    int fd[FD_COUNT];
+    pid_t parent;
+};
+
+static int prepare_server(const void *ctx)
 {
-    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    const struct server *s = ctx;
+    const struct sigaction dfl = {.sa_handler = SIG_DFL};
     setpgid(0, 0);
-    if (!process_die_with(parent))
-        _exit(127);
-    if (dup2(fd[IN_R], 0) < 0 || dup2(fd[OUT_W], 1) < 0 || dup2(fd[ERR_W], 2) < 0) {
-        *ret_errno = errno;
-        _exit(127);
-    }
+    if (!process_die_with(s->parent))
+        return ESRCH;
+    if (dup2(s->fd[IN_R], 0) < 0 || dup2(s->fd[OUT_W], 1) < 0 || dup2(s->fd[ERR_W], 2) < 0)
+        return errno;
     static const int ours[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     for (size_t i = 0; i < MI_COUNT(ours); i++) {
         struct sigaction now;
@@ -167,52 +171,25 @@ static void exec_server(char *const argv[], const int fd[FD_COUNT], pid_t parent
         if (i < 2 || (sigaction(ours[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN))
             sigaction(ours[i], &dfl, NULL);
     }
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(argv[0], argv);
-    *ret_errno = errno;
-    _exit(127);
-}
-
-static pid_t spawn(char *const argv[], const int fd[FD_COUNT], const sigset_t *mask, int *ret_errno)
-{
-    /* vfork costs the same however large this process is; no signal handler may run in between */
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t parent = getpid();
-    volatile int error = 0;
-    pid_t pid = vfork();
-    if (pid == 0)
-        exec_server(argv, fd, parent, mask, &error);
-    *ret_errno = pid < 0 ? errno : error;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return pid;
+    return 0;
 }
 
 int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
 {
-    int fd[FD_COUNT];
-    int error = 0;
-    if (make_pipes(fd) < 0) {
-        close_pipes(fd, true);
+    struct server s = {.parent = getpid()};
+    pid_t pid;
+    if (make_pipes(s.fd) < 0 || spawn(argv, &c->mask, prepare_server, &s, &pid) < 0) {
+        close_pipes(s.fd, true);
         return MI_EIO;
     }
-    pid_t pid = spawn(argv, fd, &c->mask, &error);
-    if (pid < 0 || error != 0) {
-        if (pid > 0)
-            waitpid(pid, NULL, 0);
-        close_pipes(fd, true);
-        errno = error;
-        return MI_EIO;
-    }
-    close_pipes(fd, false);
+    close_pipes(s.fd, false);
     c->pid = c->group = pid;
     c->reaped = c->output_ended = false;
     c->last_signal = 0;
     ev_child_set(&c->exit_watch, pid, 0);
     ev_child_start(c->loop, &c->exit_watch);
     child_move(c, CHILD_RUNNING);
-    *ret = (struct child_pipes){.in = fd[IN_W], .out = fd[OUT_R], .err = fd[ERR_R]};
+    *ret = (struct child_pipes){.in = s.fd[IN_W], .out = s.fd[OUT_R], .err = s.fd[ERR_R]};
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "record/detach.h"
 
+#include "base/os/spawn.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +20,7 @@ static void keep_only(const int *fds, size_t n)
     for (size_t i = 0; i < n; i++)
         if (dup2(high[i], DETACH_FD + (int)i) < 0)
             _exit(1);
-    if (close_range((unsigned)end, ~0u, 0) != 0)
-        for (int i = end; i < 1024; i++)
-            close(i);
+    spawn_close_from(end);
 }
 
 void detach_process(const int *fds, size_t n)

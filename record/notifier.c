@@ -2,20 +2,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os/pipe.h"
 #include "base/os/process.h"
+#include "base/os/signals.h"
 #include "base/os/title.h"
 #include "record/detach.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,7 +99,7 @@ struct dispatcher {
     char *words[NOTIFIER_WORDS + 2]; /* plus the path and NULL */
     int words_n;
     int64_t limit_us;
-    int signals;           /* signalfd */
+    sigset_t blocked;      /* while it waits; SIGCHLD is blocked except then */
     int output, output_in; /* the pipe for output of commands */
     bool ended;
     size_t passed; /* bytes of output since a command was last started */
@@ -111,7 +110,7 @@ struct dispatcher {
 
 static void send_output(const char *p, size_t n)
 {
-    (void)send(DETACH_FD, p, n, MSG_DONTWAIT | MSG_NOSIGNAL); /* dropped if the socket is full */
+    (void)channel_send(DETACH_FD, p, n); /* dropped if the proxy does not read */
 }
 
 static void send_warning(const char *fmt, ...) MI_FORMAT(1, 2);
@@ -237,10 +236,10 @@ static int wait_ms(const struct dispatcher *c)
 static void take_order(struct dispatcher *c)
 {
     char path[PATH_MAX];
-    ssize_t n = recv(DETACH_FD, path, sizeof path, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    ssize_t n = channel_receive(DETACH_FD, path, sizeof path, NULL);
+    if (n == 0)
         return;
-    if (n <= 0) {
+    if (n < 0) {
         c->ended = true;
         return;
     }
@@ -280,18 +279,24 @@ static void kill_strays(void)
     }
 }
 
+static void on_child(int number)
+{
+    (void)number; /* it ends the wait */
+}
+
 static int open_dispatcher(struct dispatcher *c)
 {
     int fd[2];
     sigset_t child;
+    const struct sigaction wake = {.sa_handler = on_child};
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    signal(SIGCHLD, SIG_DFL);
-    sigprocmask(SIG_BLOCK, &child, NULL);
+    sigprocmask(SIG_BLOCK, &child, &c->blocked);
+    sigdelset(&c->blocked, SIGCHLD);
+    sigaction(SIGCHLD, &wake, NULL);
     (void)process_adopt_orphans();
     fcntl(DETACH_FD, F_SETFD, FD_CLOEXEC);
-    c->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (c->signals < 0 || pipe2(fd, O_CLOEXEC) != 0)
+    if (pipe_open(fd, 0) < 0)
         return MI_EIO;
     c->output = fd[0];
     c->output_in = fd[1];
@@ -305,17 +310,11 @@ static void run_dispatcher(struct dispatcher *c)
         _exit(1);
     }
     while (!c->ended || c->queue_n > 0 || wait_ms(c) >= 0) {
-        struct pollfd p[] = {{c->signals, POLLIN, 0},
-                             {c->output, POLLIN, 0},
-                             {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
-        struct signalfd_siginfo info;
-        if (poll(p, MI_COUNT(p), wait_ms(c)) < 0 && errno != EINTR)
+        struct pollfd p[] = {{c->output, POLLIN, 0}, {c->ended ? -1 : DETACH_FD, POLLIN, 0}};
+        if (signals_poll(p, MI_COUNT(p), wait_ms(c), &c->blocked) < 0 && errno != EINTR)
             break;
-        while (read(c->signals, &info, sizeof info) > 0)
-            continue;
+        take_output(c); /* before the exit of its writer is reported */
         if (p[1].revents != 0)
-            take_output(c); /* before the exit of its writer is reported */
-        if (p[2].revents != 0)
             take_order(c);
         reap(c);
         enforce(c, clock_mono_us());
@@ -352,7 +351,7 @@ void notifier_open(struct notifier *n, const char *command, const char *server, 
         return;
     char *text = strdup(command);
     if (text == NULL || (c.words_n = split(text, c.words, NOTIFIER_WORDS, &why)) < 0 ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0) {
+        channel_open(fd) < 0) {
         log_warn("the escalation command will not run: out of memory or file descriptors");
         free(text);
         return;
@@ -373,8 +372,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
     (void)loop, (void)revents;
     struct notifier *n = w->data;
     char bytes[OUTPUT_READ];
-    ssize_t got = recv(n->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    ssize_t got = channel_receive(n->fd, bytes, sizeof bytes, NULL);
+    if (got == 0)
         return;
     if (got > 0) {
         n->on_output(n->data, (struct slice){bytes, (size_t)got});

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os/pipe.h"
 #include "record/detach.h"
 
 #include <errno.h>
@@ -9,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
@@ -57,9 +57,9 @@ static void close_fd(int *fd)
 static int start(struct worker *w)
 {
     int control[2], text[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, control) != 0)
+    if (channel_open(control) < 0)
         return MI_EIO;
-    if (pipe2(text, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (pipe_open(text, O_NONBLOCK) < 0) {
         int e = errno;
         close(control[0]);
         close(control[1]);
@@ -102,43 +102,20 @@ static void read_text(struct worker *w)
     close_fd(&w->text);
 }
 
-static int fd_in(struct msghdr *m)
-{
-    int fd = -1;
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    return fd;
-}
-
 static void read_reports(struct worker *w)
 {
-    for (;;) {
-        char what;
-        union {
-            struct cmsghdr align;
-            char bytes[CMSG_SPACE(sizeof(int))];
-        } fds;
-        struct iovec v = {&what, 1};
-        struct msghdr m = {.msg_iov = &v,
-                           .msg_iovlen = 1,
-                           .msg_control = fds.bytes,
-                           .msg_controllen = sizeof fds.bytes};
-        ssize_t n = w->control >= 0 ? recvmsg(w->control, &m, MSG_CMSG_CLOEXEC) : -1;
-        if (n == 1) {
-            w->opened |= what == 'o';
-            w->on_report(w->data, what, fd_in(&m));
-            continue;
-        }
-        if (n < 0 && (w->control < 0 || errno == EAGAIN))
-            return;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (w->loop != NULL)
-            ev_io_stop(w->loop, &w->control_watch);
-        close_fd(&w->control); /* it exits */
-        return;
+    char what;
+    int file;
+    ssize_t n = 0;
+    while (w->control >= 0 && (n = channel_receive(w->control, &what, 1, &file)) > 0) {
+        w->opened |= what == 'o';
+        w->on_report(w->data, what, file);
     }
+    if (n >= 0)
+        return;
+    if (w->loop != NULL)
+        ev_io_stop(w->loop, &w->control_watch);
+    close_fd(&w->control); /* it exits */
 }
 
 static void stop_watchers(struct worker *w)
@@ -312,7 +289,7 @@ void worker_wake(struct worker *w)
 {
     /* If the socket is full, the process has been woken. If it has exited, the next one begins to read. */
     if (w->control >= 0)
-        (void)send(w->control, "w", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)channel_send(w->control, "w", 1);
 }
 
 void worker_wait(struct worker *w, int64_t us)

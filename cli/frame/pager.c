@@ -1,5 +1,7 @@
 #include "cli/frame/pager.h"
 
+#include "base/os/pipe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -60,7 +62,7 @@ void pager_open(struct pager *p, const struct out *o)
     int fd[2];
     const char *pager = wanted(o);
     *p = (struct pager){.terminal = -1};
-    if (pager == NULL || pipe2(fd, O_CLOEXEC) != 0)
+    if (pager == NULL || pipe_open(fd, 0) < 0)
         return;
     p->terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     p->pid = p->terminal >= 0 ? fork() : -1;

@@ -1,11 +1,11 @@
 #include "cli/look/watch.h"
 
 #include "base/clock.h"
+#include "base/os/changes.h"
+#include "base/os/signals.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_requested;
@@ -23,12 +23,8 @@ static void on_signal(int number)
 void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = on_signal};
-    *w = (struct watch){.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
-    /* Watch the folder, because the log may be deleted and created again. */
-    if (w->fd >= 0 && inotify_add_watch(w->fd, vault, IN_MODIFY | IN_CREATE | IN_ONLYDIR) < 0) {
-        close(w->fd);
-        w->fd = -1;
-    }
+    /* The folder, because the log may be deleted and created again. */
+    *w = (struct watch){.fd = changes_open(vault)};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
 }
@@ -40,25 +36,17 @@ void watch_close(struct watch *w)
     w->fd = -1;
 }
 
-static void drain(int fd)
-{
-    char events[8192];
-    while (read(fd, events, sizeof events) > 0)
-        continue;
-}
-
 /* Waits for a write, for `ms`, or for the end. */
 static enum watch_result wait_for(int fd, int64_t ms, bool *ret_written)
 {
     struct pollfd p[2] = {{STDOUT_FILENO, 0, 0}, {fd, POLLIN, 0}};
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
     sigset_t both, before;
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
     sigaddset(&both, SIGTERM);
-    /* Delivered only during ppoll(2), so that none is missed just before it. */
+    /* Delivered only during the wait, so that none is missed just before it. */
     sigprocmask(SIG_BLOCK, &both, &before);
-    int n = stop_requested ? 0 : ppoll(p, 2, &t, &before);
+    int n = stop_requested ? 0 : signals_poll(p, 2, ms, &before);
     int e = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
     *ret_written = n > 0 && (p[1].revents & POLLIN) != 0;
@@ -93,7 +81,7 @@ enum watch_result watch_wait(struct watch *w, int max_ms)
     if (max_ms > 0)
         r = wait_for(w->fd, later ? max_ms : ms, &written);
     if (written)
-        drain(w->fd);
+        changes_forget(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
         ms = pause_ms(w, took_us);

@@ -1,12 +1,12 @@
 /* watch.h - waits for writes to the vault without busy polling.
  *
- * A commit writes to the write-ahead log, which inotify(7) reports. The commit becomes visible a moment later, when the
- * writer has updated the shared memory, which inotify does not report. So after the last write the caller polls at once
+ * A commit writes to the write-ahead log, which base/os/changes.h reports. The commit becomes visible a moment later, when the
+ * writer has updated the shared memory, which is not reported. So after the last write the caller polls at once
  * and three times more within 90 ms. Under load it polls at most every WATCH_GAP_MS, and pauses for twice as long as a
  * poll took, to leave the processor to the proxies. When idle it polls every WATCH_IDLE_MS, or every WATCH_BLIND_MS on
- * a file system without inotify.
+ * a file system that reports nothing.
  *
- * Owns      an inotify descriptor; after watch_open() SIGINT and SIGTERM end the current or next wait.
+ * Owns      a descriptor; after watch_open() SIGINT and SIGTERM end the current or next wait.
  * Blocks    watch_wait(). */
 #ifndef MI_CLI_LOOK_WATCH_H
 #define MI_CLI_LOOK_WATCH_H
@@ -19,7 +19,7 @@
 #define WATCH_BLIND_MS 50
 
 struct watch {
-    int fd;          /* owned; -1: no inotify */
+    int fd;          /* owned; changes_open() */
     int looks;       /* polls since the last write */
     int64_t last_us; /* when watch_wait() returned */
 };

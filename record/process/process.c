@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/os/confine.h"
+#include "base/os/pipe.h"
 #include "base/os/title.h"
 #include "record/process/previous_tools.h"
 #include "record/process/upkeep.h"
@@ -12,7 +13,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ struct recording {
 
 static void tell(const struct recording *p, char what)
 {
-    (void)send(p->cfg->control, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* or it has exited */
+    (void)channel_send(p->cfg->control, &what, 1); /* or it has exited */
 }
 
 static void on_changed(void *ctx)
@@ -51,22 +51,7 @@ static void on_tools_wanted(void *ctx)
         vault != NULL ? previous_tools_file(vault, store_name(p->store), store_uid(p->store)) : -1;
     if (fd < 0)
         return;
-    char what = 't';
-    struct iovec text = {&what, 1};
-    union {
-        char bytes[CMSG_SPACE(sizeof fd)];
-        struct cmsghdr align;
-    } control = {0};
-    struct msghdr m = {.msg_iov = &text,
-                       .msg_iovlen = 1,
-                       .msg_control = control.bytes,
-                       .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    if (sendmsg(p->cfg->control, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+    if (!channel_send_file(p->cfg->control, 't', fd))
         log_debug("the previous tools are not compared: %s", strerror(errno));
     close(fd);
 }
@@ -77,7 +62,7 @@ static void on_escalated(void *ctx, enum escalation_cause cause, const char *pat
     log_error("the server needs attention: server=%s cause=%s file=%s", store_name(p->store),
               escalation_cause_name(cause), path);
     if (p->cfg->notifier >= 0)
-        (void)send(p->cfg->notifier, path, strlen(path), MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)channel_send(p->cfg->notifier, path, strlen(path));
 }
 
 static bool has_ended(const struct recording *p)
@@ -96,11 +81,10 @@ static void kill_server(const struct recording *p)
 static void listen_to_proxy(struct recording *p)
 {
     char what;
-    ssize_t n = -1;
-    while (!p->gone && ((n = recv(p->cfg->control, &what, 1, MSG_DONTWAIT)) > 0 || errno == EINTR))
-        if (n == 0)
-            break;
-    if (!p->gone && (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))) {
+    ssize_t n = 0;
+    while (!p->gone && (n = channel_receive(p->cfg->control, &what, 1, NULL)) > 0)
+        continue;
+    if (n < 0) {
         p->gone = true;
         kill_server(p);
     }

@@ -27,9 +27,9 @@ struct process_config {
     struct session_start start; /* borrowed */
     const struct retention *retention;
     const struct journal_file *file; /* the writer's; its fd is closed */
-    int control;                     /* nonblocking SOCK_SEQPACKET */
+    int control;                     /* a channel to the proxy (base/os/pipe.h) */
     int text;                        /* nonblocking, and stderr of the process */
-    int notifier; /* takes paths of escalation files, one datagram each; -1: none */
+    int notifier;                    /* a channel that takes paths of escalation files; -1: none */
 };
 
 /* In the child, after detach_process(). */

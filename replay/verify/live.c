@@ -1,7 +1,9 @@
 #include "replay/verify/live.h"
 
 #include "base/clock.h"
+#include "base/os/pipe.h"
 #include "base/os/process.h"
+#include "base/os/spawn.h"
 #include "base/text.h"
 #include "wire/line.h"
 
@@ -27,51 +29,43 @@ struct live {
 
 /* ---- starting ---- */
 
-/* Runs in the child and does not return. Writes errno to `report` on failure. */
-static void become_server(char *const *argv, int in, int out, int report, pid_t parent)
+struct server {
+    int in[2], out[2]; /* pipes */
+    pid_t parent;
+};
+
+static int prepare_server(const void *ctx)
 {
     static const int ours[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP};
+    const struct server *s = ctx;
     for (size_t i = 0; i < MI_COUNT(ours); i++)
         (void)signal(ours[i], SIG_DFL);
     (void)setpgid(0, 0);
-    if (process_die_with(parent) && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-        execvp(argv[0], argv);
-    int e = errno;
-    (void)!write(report, &e, sizeof e);
-    _exit(127);
+    if (!process_die_with(s->parent))
+        return ESRCH;
+    return dup2(s->in[0], STDIN_FILENO) < 0 || dup2(s->out[1], STDOUT_FILENO) < 0 ? errno : 0;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
 static int start(struct live *l, char *const *argv)
 {
-    int fd[6] = {-1, -1, -1, -1, -1, -1}; /* stdin, stdout, errno: read and write ends */
-    int e = 0;
-    if (pipe2(fd, O_CLOEXEC) != 0 || pipe2(fd + 2, O_CLOEXEC) != 0 ||
-        pipe2(fd + 4, O_CLOEXEC) != 0) {
-        e = errno;
-    } else {
-        pid_t parent = getpid();
-        l->pid = fork();
-        if (l->pid < 0)
-            e = errno;
-        if (l->pid == 0)
-            become_server(argv, fd[0], fd[3], fd[5], parent);
-    }
-    for (int i = 0; i < 6; i++) {
-        bool keep = e == 0 && (i == 1 || i == 2 || i == 4);
-        if (fd[i] >= 0 && !keep)
-            close(fd[i]);
-    }
-    if (e == 0) {
-        l->group = l->pid;
-        (void)setpgid(l->pid, l->pid); /* parent and child: whichever runs first */
-        l->in = fd[1];
-        l->out = fd[2];
-        if (read(fd[4], &e, sizeof e) != (ssize_t)sizeof e)
-            e = 0; /* closed by the exec */
-        close(fd[4]);
-    }
+    struct server s = {{-1, -1}, {-1, -1}, getpid()};
+    bool started = pipe_open(s.in, 0) == 0 && pipe_open(s.out, 0) == 0 &&
+                   spawn(argv, NULL, prepare_server, &s, &l->pid) == 0;
+    int e = errno;
+    close_fd(&s.in[0]);
+    close_fd(&s.out[1]);
+    l->group = l->pid;
+    l->in = s.in[1]; /* live_close() closes them, also after an error */
+    l->out = s.out[0];
     errno = e;
-    return e == 0 ? 0 : MI_EIO;
+    return started ? 0 : MI_EIO;
 }
 
 int live_open(struct live **ret, char *const *argv, struct buf *error)
@@ -109,20 +103,13 @@ int live_send(struct live *l, struct slice line)
     return l->waiting.failed ? MI_ENOMEM : 0;
 }
 
-static void close_input(struct live *l)
-{
-    if (l->in >= 0)
-        close(l->in);
-    l->in = -1;
-}
-
 static void write_some(struct live *l)
 {
     ssize_t n = write(l->in, l->waiting.p + l->done, l->waiting.n - l->done);
     if (n > 0)
         l->done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        close_input(l);
+        close_fd(&l->in);
 }
 
 /* false: out of memory. */
@@ -136,8 +123,7 @@ static bool read_some(struct live *l)
     if (n > 0) {
         line_filled(&l->lines, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close(l->out);
-        l->out = -1;
+        close_fd(&l->out);
     }
     return true;
 }
@@ -202,7 +188,7 @@ int live_close(struct live *l, int64_t grace_us)
     int status = 0;
     if (l->pid > 0) {
         int64_t now = clock_mono_us();
-        close_input(l);
+        close_fd(&l->in);
         bool ended = wait_for_exit(l, now + grace_us / 2, &status);
         if (!ended) {
             kill(-l->group, SIGTERM);
@@ -212,9 +198,8 @@ int live_close(struct live *l, int64_t grace_us)
         if (!ended)
             (void)waitpid(l->pid, &status, 0);
     }
-    close_input(l);
-    if (l->out >= 0)
-        close(l->out);
+    close_fd(&l->in);
+    close_fd(&l->out);
     line_close(&l->lines);
     buf_close(&l->waiting);
     free(l);

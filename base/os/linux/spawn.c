@@ -1,0 +1,49 @@
+#include "base/os/spawn.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs in the child between vfork and exec: the memory is the parent's. */
+static void become(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
+                   volatile int *ret_errno)
+{
+    int e = prepare(ctx);
+    if (e == 0) {
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(argv[0], argv);
+        e = errno;
+    }
+    *ret_errno = e;
+    _exit(127);
+}
+
+/* vfork costs the same however large this process is. No signal handler may run in between. */
+int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx, pid_t *ret)
+{
+    sigset_t all, before;
+    volatile int error = 0;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = vfork();
+    if (pid == 0)
+        become(argv, mask != NULL ? mask : &before, prepare, ctx, &error);
+    int e = pid < 0 ? errno : error;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid > 0 && e != 0)
+        waitpid(pid, NULL, 0);
+    errno = e;
+    if (e != 0)
+        return MI_EIO;
+    *ret = pid;
+    return 0;
+}
+
+/* glibc has close_range() since 2.34, the kernel since 5.9. */
+void spawn_close_from(int first)
+{
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) != 0)
+        for (int i = first; i < 1024; i++)
+            close(i);
+}

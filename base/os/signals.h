@@ -1,0 +1,17 @@
+/* signals.h - waits for descriptors and signals at the same time.
+ *
+ * Linux     ppoll(2), which POSIX has since 2024.
+ * Blocks    as poll(2). */
+#ifndef MI_BASE_OS_SIGNALS_H
+#define MI_BASE_OS_SIGNALS_H
+
+#include "base/base.h"
+
+#include <poll.h>
+#include <signal.h>
+
+/* poll(2), with these signals blocked instead of the caller's: a signal that the caller blocks and `blocked` does not
+ * contain ends the wait (EINTR) if it has a handler, also if it arrived before. ms: -1: no limit. */
+int signals_poll(struct pollfd *p, nfds_t n, int64_t ms, const sigset_t *blocked);
+
+#endif

@@ -1,0 +1,27 @@
+/* spawn.h - starting programs, and what child processes inherit.
+ *
+ * Linux     vfork(2), close_range(2).
+ * Blocks    spawn() until the program is started. */
+#ifndef MI_BASE_OS_SPAWN_H
+#define MI_BASE_OS_SPAWN_H
+
+#include "base/base.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* Runs in the child process before the program. It may share the memory of the parent: it calls only functions that
+ * are safe in a signal handler, and writes to nothing but its own variables. 0, or an errno: the program is not
+ * started. */
+typedef int (*spawn_fn)(const void *ctx);
+
+/* Starts argv[0], searched in PATH, in a child process. mask: the signals that are blocked in the program; NULL: as in
+ * the caller. All signals are blocked in `prepare`. The time this takes should not depend on the memory of the caller. 0, or
+ * MI_EIO with the errno of a failed step; no process is left then. */
+MI_MUST int spawn(char *const argv[], const sigset_t *mask, spawn_fn prepare, const void *ctx,
+                  pid_t *ret);
+
+/* Closes all descriptors from this one on. */
+void spawn_close_from(int first);
+
+#endif
