@@ -69,7 +69,7 @@ static bool on_call(void *ctx, const struct query_call *c)
 static bool on_session(void *ctx, const struct query_session *session)
 {
     struct slow *s = ctx;
-    if (session->started_at_us < s->since_us || session->name.p == NULL)
+    if (session->started_at_us < s->since_us || session->name.p == NULL || query_is_imported(session))
         return true;
     s->server = session->name;
     int st = query_calls(s->q, session->id, on_call, s);

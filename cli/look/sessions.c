@@ -83,7 +83,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     table_add_int(t, errors, errors > 0 ? OUT_RED : OUT_PLAIN);
     table_add_duration(t, v->lasted_us);
     session_end_text(&l->text, s, v->state);
-    buf_adds(&l->text, session_is_imported(s) ? ", imported" : "");
+    buf_adds(&l->text, query_is_imported(s) ? ", imported" : "");
     buf_adds(&l->text, v->summary.tools_changed ? ", tools changed" : "");
     buf_adds(&l->text, v->summary.unfinished ? ", unfinished lines" : "");
     table_add_buf(t, &l->text, end_style(s, v->state));

@@ -121,7 +121,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct counting *c = ctx;
     if (!filter_may_hold(&c->filter, s))
         return true;
-    if (session_is_imported(s) && !c->imported) {
+    if (query_is_imported(s) && !c->imported) {
         c->left_out = true;
         return true;
     }

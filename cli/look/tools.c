@@ -26,7 +26,7 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "SERVER is a name as `sessions` prints it; without it, the server of the newest\n"
     "session. The tools are those of the first complete tools/list in its newest\n"
-    "session that has one.\n"
+    "session that has one. Imported sessions are read if none was recorded.\n"
     "Exit status: 0 listed, or no difference; 1 there are differences; 2 usage error;\n"
     "3 failure.\n";
 /* clang-format on */
@@ -179,7 +179,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
         tool_diff(before->text, now->text, on_difference, p);
 }
 
-static int print_diff(struct out *o, struct query *q, const char *server,
+static int print_diff(struct out *o, struct query *q, const char *server, enum tool_list_from kind,
                       const struct tool_list *now, bool json)
 {
     struct tool_list before = {.session_id = now->session_id};
@@ -188,7 +188,7 @@ static int print_diff(struct out *o, struct query *q, const char *server,
     while (n == 0 && st == 0) {
         int64_t from = before.session_id;
         tool_list_close(&before);
-        st = tool_list_read(q, server, NULL, from, &before);
+        st = tool_list_read(q, server, kind, NULL, from, &before);
         if (st == 0) {
             compared++;
             n = tools_diff(&before.tools, &now->tools, NULL, NULL, NULL);
@@ -221,7 +221,12 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
     struct tool_list l;
     struct out o;
     bool json = settings_on(s, "json");
-    int st = tool_list_read(q, server, NULL, 0, &l);
+    enum tool_list_from kind = TOOL_LIST_RECORDED;
+    int st = tool_list_read(q, server, kind, NULL, 0, &l);
+    if (st == MI_ENOENT) {
+        kind = TOOL_LIST_RECORDED_OR_IMPORTED;
+        st = tool_list_read(q, server, kind, NULL, 0, &l);
+    }
     if (st < 0) {
         if (st == MI_ENOENT)
             log_error("no complete tools/list of %s is recorded; `mcp-interposer sessions` lists "
@@ -232,8 +237,8 @@ static int tools_of(const struct settings *s, struct query *q, const char *serve
         return EXIT_TROUBLE;
     }
     out_open(&o);
-    int status =
-        settings_on(s, "diff") ? print_diff(&o, q, server, &l, json) : print_list(&o, &l, json);
+    int status = settings_on(s, "diff") ? print_diff(&o, q, server, kind, &l, json)
+                                        : print_list(&o, &l, json);
     int closed = out_close(&o);
     tool_list_close(&l);
     return closed != EXIT_FINE ? closed : status;

@@ -38,7 +38,8 @@ int previous_tools_file(const char *vault, const char *server, const char *uid)
     struct tool_list list;
     struct buf text = {0}, error = {0};
     int fd = -1;
-    if (query_open(&q, vault, &error) == 0 && tool_list_read(q, server, uid, 0, &list) == 0) {
+    if (query_open(&q, vault, &error) == 0 &&
+        tool_list_read(q, server, TOOL_LIST_RECORDED, uid, 0, &list) == 0) {
         write_list(&text, &list);
         tool_list_close(&list);
         if (!text.failed)

@@ -281,13 +281,13 @@ def _(t):
     eq(t.run("doctor", "--qick", "--vault", t.vault).returncode, 2, "a wrong option of doctor")
 
 
-def add_calls(t, name, calls, days=0):
+def add_calls(t, name, calls, days=0, **more):
     """A session that ended so many days ago, with calls of tools: (tool, seconds, how it ended)."""
     start = int(time.time() * 1e6) - int(days * 86400e6) - 10**9
     with contextlib.closing(make_vault(t.vault) if not t.vault.exists() else sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
         os.chmod(t.vault / "interposer.db", 0o600)
         number = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sessions").fetchone()[0]
-        add_session(db, number, name=name, started_at_us=start, ended_at_us=start + 10**9)
+        add_session(db, number, name=name, started_at_us=start, ended_at_us=start + 10**9, **more)
         for i, (tool, seconds, how) in enumerate(calls):
             seq, t_us = 2 * i + 1, 10**6 * 100 * i
             add_message(db, number, seq, t_us=t_us, kind="request", method="tools/call", target=tool, rpc_id=str(i))
@@ -300,6 +300,7 @@ def _(t):
     add_calls(t, "files", [("quick", 2, "ok"), ("build", 25.5, "ok"), ("build", 24, "ok"), ("hang", 30, "timeout"), ("hang", 30, "timeout"),
                            ("both", 21, "ok"), ("both", 30, "timeout"), ("patient", 45, "ok")])
     add_calls(t, "files", [("old", 29, "ok")], days=8)
+    add_calls(t, "files", [("imported", 29, "ok")], pid=0)
     got = dict(x for x in bad(doctor(t, status=1))["deadlines"])
     eq(list(got), ["build of files: in the last 7 days a call took 25.5s; the deadline is 30.0s",
                    "hang of files: in the last 7 days 2 calls ended at the deadline; the deadline is 30.0s",

@@ -69,6 +69,27 @@ def _(t):
     eq(changes(t), [[("add", "gone"), ("sub", "new")]], "changes")
 
 
+@case("an imported session is not the previous session of a server; tools lists its tools if none was recorded")
+def _(t):
+    def diff():
+        return t.run("tools", "calc", "--diff", "--json", "--vault", t.vault).stdout.decode()
+
+    def listed():
+        return [json.loads(x)["name"] for x in t.run("tools", "calc", "--json", "--vault", t.vault).stdout.splitlines()]
+    elsewhere, file = t.tmp / "elsewhere", t.tmp / "calc.jsonl"
+    session(t, [MUL], options=["--vault", elsewhere])
+    eq(t.run("export", "--vault", elsewhere, "-o", file).returncode, 0, "export")
+    for name, differs in ("mul", False), ("div", True):
+        file.write_bytes(file.read_bytes().replace(b"mul", name.encode()))
+        eq(t.run("import", "--vault", t.vault, file).returncode, 0, "import")
+        eq((listed(), diff() != ""), ([name], differs), "what is imported")
+    eq(session(t, [ADD]), [], "the first recorded session has nothing to differ from")
+    file.write_bytes(file.read_bytes().replace(b"div", b"pow"))
+    eq(t.run("import", "--vault", t.vault, file).returncode, 0, "import")
+    eq(session(t, [ADD]), [], "no difference from the last recorded session")
+    eq((changes(t), diff(), listed()), ([], "", ["add"]), "changes")
+
+
 @case("a definition with a secret does not differ from itself")
 def _(t):
     secret = {**SUB, "description": "use the key AKIAZ7QH3XT5MWRK2VDP"}

@@ -38,6 +38,12 @@ struct query_session {
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
 };
 
+/* Whether it was added by `import`, not recorded. */
+static inline bool query_is_imported(const struct query_session *s)
+{
+    return s->pid == 0;
+}
+
 /* All text columns of the row, in order: for copying it. */
 #define QUERY_SESSION_TEXTS 13
 void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSION_TEXTS]);

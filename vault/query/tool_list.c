@@ -11,6 +11,7 @@ struct candidate {
 
 struct reading {
     const char *server, *except_uid;
+    enum tool_list_from from;
     int64_t before;
     struct candidate found[TOOL_LIST_SESSIONS];
     size_t n;
@@ -26,6 +27,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct reading *l = ctx;
     if (!slice_is(s->name, l->server) || (l->before != 0 && s->id >= l->before) ||
         (l->except_uid != NULL && slice_is(s->uid, l->except_uid)) ||
+        (l->from == TOOL_LIST_RECORDED && query_is_imported(s)) ||
         s->uid.n >= sizeof l->found[0].uid)
         return true;
     struct candidate *c = &l->found[l->n++];
@@ -55,10 +57,11 @@ static bool on_message(void *ctx, const struct query_message *m)
     return !tools_whole(l->tools);
 }
 
-int tool_list_read(struct query *q, const char *server, const char *except_uid, int64_t before,
-                   struct tool_list *ret)
+int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
+                   const char *except_uid, int64_t before, struct tool_list *ret)
 {
-    struct reading l = {.server = server, .except_uid = except_uid, .before = before, .q = q};
+    struct reading l = {
+        .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
     struct tools tools = {0};
     int st = query_sessions(q, SESSIONS_READ, on_session, &l);
     l.tools = &tools;

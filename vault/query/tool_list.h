@@ -20,10 +20,13 @@ struct tool_list {
     int64_t session_id, started_at_us;
 };
 
+/* Which sessions are read: another server may have the same name where an imported session was recorded. */
+enum tool_list_from { TOOL_LIST_RECORDED, TOOL_LIST_RECORDED_OR_IMPORTED };
+
 /* The list of the newest session of this server that has one, except the session `except_uid` (NULL: none) and, unless
  * `before` is 0, sessions with id >= before. 0, MI_ENOENT, MI_ESTORE or MI_ENOMEM. */
-MI_MUST int tool_list_read(struct query *q, const char *server, const char *except_uid,
-                           int64_t before, struct tool_list *ret);
+MI_MUST int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
+                           const char *except_uid, int64_t before, struct tool_list *ret);
 void tool_list_close(struct tool_list *l); /* safe to call twice */
 
 #endif
