@@ -216,6 +216,7 @@ def _(t):
     p = t.proxy(server=["no-such-server-here"])
     p.client.send(handshake()[0][1:])
     check("error" in p.client.recv_json(), "an answer without a server")
+    p.client.close_write()
     p.wait()
     eq(t.rows("SELECT count(*) FROM sessions"), [(2,)], "sessions")
     Replay(t, "--strict").play(handshake() + [b">" + call(1, "a"), b"<" + text_result(1, "done")]).end()
