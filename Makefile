@@ -28,7 +28,7 @@ endif
 ALL_CFLAGS  := -std=c11 -D_GNU_SOURCE -DMI_VERSION='"$(VERSION)"' -I. $(WARN) -fno-strict-aliasing \
                -fno-common $(HARDEN_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS := $(HARDEN_LDFLAGS) -Wl,--as-needed $(LDFLAGS)
-LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml
+LIBS        := -lev -lsqlite3 -lpcre2-8 -lyaml -lm
 
 ROOMS   := base wire redact journal vault record proxy replay cli
 # The folder below base/os/ that has the code for this system.
@@ -62,7 +62,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e conformance faults stress revision-2026 unit integration repo json-suite schema-suite
+SUITES ?= sdk e2e dist conformance faults stress revision-2026 unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -79,7 +79,7 @@ const char version_commit[] = "$(shell packaging/commit)";
 endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean dist help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -97,7 +97,7 @@ $(BIN): $(MAIN) $(LIB)
 # A warning of the linker is an error: it says that a function of libc.a needs shared libraries.
 $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS) -lm
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS)
 
 .PHONY: static
 static: $(STATIC) ## build build/static/mcp-interposer, which needs no shared libraries
@@ -210,6 +210,18 @@ unit: $(UNIT) ## unit and integration tests only
 .PHONY: faults
 faults: $(BIN) fakes $(FAULTS) $(FAULTS_PRELOAD) ## a session in which the N-th call fails, for every N
 	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
+
+# The static programs of a release (docs/install.md), and the folder that they go to.
+TARGETS ?= linux-x64 linux-arm64
+DIST    ?= dist
+
+.PHONY: dist
+dist: ## static programs for TARGETS (linux-x64 linux-arm64), and their SHA256SUMS, in dist/
+	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/static/build $(TARGETS)
+
+.PHONY: dist-check
+dist-check: dist fakes ## all tests of the program with the static ones; those of another processor in qemu
+	@DIST='$(DIST)' BUILD='$(BUILD)-dist' FAKES='$(BUILD)/fakes' packaging/static/check $(TARGETS)
 
 .PHONY: stress
 stress: $(BIN) fakes ## 1,000 sessions with random faults and a random seed; at most 10 minutes
@@ -355,7 +367,7 @@ compdb: ## compile_commands.json for editors, by bear
 
 .PHONY: clean
 clean: ## remove everything built
-	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz cov compdb)
+	rm -rf $(BUILD) $(addprefix $(BUILD)-,asan tsan tidy fuzz cov compdb dist)
 
 .PHONY: help
 help: ## list the targets
