@@ -2,6 +2,7 @@
 #include "cli/doctor/commands.h"
 
 #include "base/units.h"
+#include "cli/doctor/failing.h"
 #include "cli/doctor/files.h"
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
@@ -20,7 +21,7 @@
 
 static const struct opt table_of_options[] = {
     {'q', "quick", NULL, NULL,
-     "do not read the messages: neither integrity nor durations are checked"},
+     "do not read the messages: neither integrity nor the servers and their durations are checked"},
     {0, "json", NULL, NULL, "print one JSON object per line for each check"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -32,7 +33,8 @@ static const char about[] =
     "the disk, processes left by killed proxies, the journals and recorders of\n"
     "running sessions, escalations of the last day, wrapped configuration files of\n"
     "MCP clients, and the libraries.\n"
-    "Calls of the last week that came close to their deadline are listed by tool.\n"
+    "Servers that failed in their newest session of the last week are listed with\n"
+    "their last error, and calls that came close to their deadline by tool.\n"
     "Changes nothing.\n"
     "Exit status: 0 no problem; 1 problems, each followed by its remedy.\n";
 /* clang-format on */
@@ -192,8 +194,10 @@ static void check_servers(struct doctor *d, const struct settings *s, bool calls
     struct rules rules;
     if (rules_open(&rules, s) == 0) {
         doctor_wrapped(d, &rules);
-        if (calls)
+        if (calls) {
+            doctor_failing(d);
             doctor_slow(d, &rules);
+        }
     }
     rules_close(&rules);
 }

@@ -72,19 +72,15 @@ static void check_left(struct doctor *d, const struct journals *l)
         doctor_found(d, "journals", "mcp-interposer sessions: it stores them first",
                      "%zu killed session%s left messages that are not yet stored", left,
                      left == 1 ? " has" : "s have");
-    if (l->unreadable > 0) {
-        struct buf remedy = {0};
-        buf_adds(&remedy, l->unreadable == 1
-                              ? "run the version of mcp-interposer that wrote it, or remove it: rm '"
-                              : "run the version of mcp-interposer that wrote them, or remove each; "
-                                "this is one of them: rm '");
-        journal_file_where(&remedy);
-        buf_printf(&remedy, "/%s'", l->unreadable_uid);
-        doctor_found(d, "journals", buf_str(&remedy),
+    if (l->unreadable > 0)
+        doctor_found(d, "journals",
+                     l->unreadable == 1
+                         ? "run the version of mcp-interposer that wrote it, or remove "
+                           "it: mcp-interposer reap --journals"
+                         : "run the version of mcp-interposer that wrote them, or "
+                           "remove them: mcp-interposer reap --journals",
                      "%zu journal%s damaged, or of another version", l->unreadable,
                      l->unreadable == 1 ? " is" : "s are");
-        buf_close(&remedy);
-    }
 }
 
 static void check_directory(struct doctor *d)

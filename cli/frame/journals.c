@@ -60,14 +60,26 @@ static struct journal_view *next_row(struct journals *l)
     return &l->row[l->n];
 }
 
+/* 0: the journal was opened. */
+static int open_ring(struct ring *r, const struct journal_file *f, struct session_start *start)
+{
+    int st = ring_open(r, f->fd);
+    return st == 0 ? form_read_start(ring_start(r), start) : st;
+}
+
+/* st: of open_ring(). The writer of a session that just begins holds its lock before it has written anything. */
+static bool is_unreadable(const struct journal_file *f, int st)
+{
+    return st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER) &&
+           !journal_file_is_held(f, JOURNAL_READER);
+}
+
 static bool add(void *ctx, const struct journal_file *f)
 {
     struct search *s = ctx;
     struct ring r;
     struct session_start start;
-    int st = ring_open(&r, f->fd);
-    if (st == 0)
-        st = form_read_start(ring_start(&r), &start);
+    int st = open_ring(&r, f, &start);
     if (st == 0 && is_vault(s, start.vault)) {
         struct journal_view *v = next_row(s->list);
         if (v != NULL) {
@@ -77,11 +89,7 @@ static bool add(void *ctx, const struct journal_file *f)
             s->failed = true;
         }
     }
-    /* The writer of a session that just begins holds its lock before it has written anything. */
-    if (st == MI_EINVAL && !journal_file_is_held(f, JOURNAL_WRITER)) {
-        s->list->unreadable++;
-        memcpy(s->list->unreadable_uid, f->uid, sizeof f->uid);
-    }
+    s->list->unreadable += is_unreadable(f, st);
     ring_close(&r);
     return !s->failed && s->list->n < JOURNALS_MAX;
 }
@@ -105,6 +113,29 @@ void journals_close(struct journals *j)
 {
     free(j->row);
     *j = (struct journals){.n = 0};
+}
+
+static bool remove_unreadable(void *ctx, const struct journal_file *f)
+{
+    struct ring r;
+    struct session_start start;
+    struct journal_file own; /* locked: no process begins to read it meanwhile */
+    int st = open_ring(&r, f, &start);
+    if (is_unreadable(f, st) && journal_file_open(&own, f->uid) == 0) {
+        if (!journal_file_is_held(&own, JOURNAL_WRITER)) {
+            journal_file_remove(&own);
+            ++*(size_t *)ctx;
+        }
+        journal_file_close(&own);
+    }
+    ring_close(&r);
+    return true;
+}
+
+int journals_remove_unreadable(size_t *ret_n)
+{
+    *ret_n = 0;
+    return journal_file_each(remove_unreadable, ret_n);
 }
 
 const struct journal_view *journals_find(const struct journals *j, const char *uid)

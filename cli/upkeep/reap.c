@@ -5,11 +5,13 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/frame/journals.h"
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
 #include "cli/settings/config.h"
 #include "vault/store/running.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <time.h>
 
@@ -25,6 +27,8 @@ static const struct opt table_of_options[] = {
      .arg = "AGE",
      .def = "10m",
      .help = "how long a proxy without a parent process must have been idle"},
+    {.name = "journals",
+     .help = "also remove journals that this version cannot read and no process has open"},
     {.name = "json", .help = "print one JSON object per line for each session"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -39,6 +43,8 @@ static const char about[] =
     "Processes are identified by id and start time, never by name; those of other\n"
     "machines and other containers are skipped. They get SIGTERM, and SIGKILL a\n"
     "second later.\n"
+    "A journal that this version cannot read is damaged, or of another version, which\n"
+    "could still store the messages in it. --journals removes it with them.\n"
     "Exit status: 0 nothing is left; 1 with --dry-run if something would be ended;\n"
     "3 something could not be ended.\n";
 /* clang-format on */
@@ -223,6 +229,36 @@ static void process_row(struct reaper *p, const struct running_row *row)
     }
 }
 
+/* --journals */
+static void reap_journals(struct reaper *p)
+{
+    struct journals l = {.n = 0};
+    size_t n = 0;
+    int st = p->dry ? journals_open(&l, p->vault) : journals_remove_unreadable(&n);
+    n = p->dry ? l.unreadable : n;
+    journals_close(&l);
+    if (st < 0) {
+        log_error("the journals cannot be read: %s",
+                  st == MI_ENOMEM ? "out of memory" : strerror(errno));
+        p->failed = true;
+    }
+    if (n == 0)
+        return;
+    p->found = true;
+    if (p->json) {
+        struct json_out j = json_out_to(&p->out.b);
+        json_out_object(&j, NULL);
+        json_out_str(&j, "type", "journals");
+        json_out_bool(&j, "removed", !p->dry);
+        json_out_uint(&j, "journals", n);
+        json_out_end(&j);
+    } else {
+        out_printf(&p->out, "%s %zu journal%s that this version cannot read",
+                   p->dry ? "would remove" : "removed", n, n == 1 ? "" : "s");
+    }
+    out_end_line(&p->out);
+}
+
 static int reap(struct query *q, const struct settings *s)
 {
     struct reaper p = {
@@ -239,6 +275,8 @@ static int reap(struct query *q, const struct settings *s)
     out_open(&p.out);
     for (size_t i = 0; st == 0 && i < rows.n; i++)
         process_row(&p, &rows.row[i]);
+    if (st == 0 && settings_on(s, "journals"))
+        reap_journals(&p);
     if (st == 0 && !p.found && !p.json && (p.out.is_terminal || !query_is_stored(q)))
         session_none(q, "nothing to end");
     running_close(&rows);

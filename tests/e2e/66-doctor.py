@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -10,8 +11,8 @@ import time
 
 import disks
 import lib
-from lib import case, check, eq
-from looking import add_message, add_session, make_vault
+from lib import case, check, dump, eq
+from looking import add_message, add_session, make_vault, run
 
 
 def doctor(t, *args, status=0, env=None):
@@ -46,14 +47,14 @@ def _(t):
     recorder(t)
     got = doctor(t)
     eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
-                  "clients", "libraries", "deadlines"}, "checks")
+                  "clients", "libraries", "servers", "deadlines"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 15, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 16, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -190,14 +191,23 @@ def _(t):
     eq(bad(doctor(t)), {}, "afterwards")
     eq(len(t.messages()), 5, "messages")
     one, two = (t.journals / f"01M81F15ZAVZNB85ETRK5PS01{x}" for x in "ST")
-    for path, says, remedy in ((one, "1 journal is damaged", f"that wrote it, or remove it: rm '{one}'"),
-                               (two, "2 journals are damaged", "that wrote them, or remove each; this is one of them: rm '")):
+    p = t.proxy("--name", "files").initialize()
+    for path, says, remedy in ((one, "1 journal is damaged", "that wrote it, or remove it: mcp-interposer reap --journals"),
+                               (two, "2 journals are damaged", "that wrote them, or remove them: mcp-interposer reap --journals")):
         path.write_bytes(b"not a journal" * 1000)
         path.chmod(0o600)
         ((text, advice),) = bad(doctor(t, status=1))["journals"]
-        check(text.startswith(says) and remedy in advice, f"{text}: {advice}")
-    one.unlink()
-    two.unlink()
+        check(text.startswith(says) and advice.endswith(remedy), f"{text}: {advice}")
+    for args, status, says in ((["--dry-run"], 1, "would remove 2 journals that this version cannot read\n"), ([], 0, "removed 2 journals that this version cannot read\n")):
+        eq(run(t, "reap", "--journals", *args, status=status), says, f"reap --journals {args}")
+        eq(one.exists() and two.exists(), bool(args), "the journals")
+    eq(run(t, "reap", "--journals"), "", "the second time")
+    eq(len(list(t.journals.iterdir())), 1, "the journal of the running session")
+    p.round()
+    p.end()
+    one.write_bytes(b"x")
+    one.chmod(0o600)
+    eq(json.loads(run(t, "reap", "--journals", "--json")), {"type": "journals", "removed": True, "journals": 1}, "--json")
     got = bad(doctor(t, "--journal-dir", t.vault, status=1))["journals"]
     check(len(got) == 1 and "if a proxy and its recorder are killed at once" in got[0][0] and "/dev/shm" in got[0][1], got)
 
@@ -332,6 +342,71 @@ def _(t):
     eq(len(texts), 2, texts)
     check("server rule cannot be started: 'build' is not a method" in texts[0], texts)
     check("server wrong cannot be started: unknown option --timeuot; did you mean --timeout?" in texts[1], texts)
+
+
+def servers(t, status=1):
+    return [(text, remedy) for state, text, remedy in doctor(t, status=status)["servers"] if state == "found"]
+
+
+@case("doctor: a server that could not be started, answered nothing or ended its session is named, with its last error")
+def _(t):
+    hello = dump({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                  "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}) + b"\n"
+
+    def session(name, *command):
+        t.run("proxy", "--vault", t.vault, "--name", name, "--", *command, input=hello)
+    session("nowhere", "/opt/gone/server")
+    for _ in range(2):
+        session("broken", "sh", "-c", "read x; echo 'Error: no module' >&2; exit 1")
+    p = t.proxy("--name", "crashing").initialize()
+    os.write(p.server.err_fd, b"fatal: out of cheese\n")
+    p.server.exit(3)
+    p.wait()
+    p = t.proxy("--name", "fine").initialize()
+    p.end()
+    got = servers(t)
+    eq(len(got), 3, f"findings {got}")
+    (crashing, see), (broken, _), (nowhere, _) = got
+    check(re.fullmatch(r"crashing: in its last session, \S+ ago, the server ended the session \(server-exited 3\); "
+                       r"the last error was: fatal: out of cheese", crashing), crashing)
+    check(see.startswith("see: mcp-interposer show 4; correct the command, "), see)
+    check(re.match(r"broken: in its last 2 sessions, the newest \S+ ago, the server answered no request; the last error was: .*no module", broken), broken)
+    check(re.match(r"nowhere: in its last session, \S+ ago, the server could not be started; the last error was: cannot find the server '/opt/gone/", nowhere), nowhere)
+    check("servers" not in doctor(t, "--quick"), "--quick")
+    for name in ("nowhere", "broken", "crashing"):
+        t.proxy("--name", name).initialize().end()
+    eq(doctor(t)["servers"], [("ok", "no server failed in its last session of the last 7 days", None)], "after sessions that did not fail")
+
+
+@case("doctor: which sessions count as failed")
+def _(t):
+    now = int(time.time() * 1e6)
+    rows = (  # name, days ago, seconds, reason, exit status, (call: seconds, or None for no answer), pid, finding of the answer, failed
+        ("empty", 0, 100, "client-closed", 0, [], 1, None, False),
+        ("open-long", 0, 100, "client-closed", 143, [(1, None)], 1, None, True),
+        ("open-short", 0, 2, "client-closed", 143, [(1, None)], 1, None, False),
+        ("interrupted", 0, 100, "client-closed", 143, [(1, "interrupted")], 1, "interrupted", True),
+        ("timeout", 0, 100, "client-closed", 0, [(30, "timeout")], 1, "timeout", True),
+        ("one-answer", 0, 100, "client-closed", 0, [(1, "ok"), (30, "timeout")], 1, "timeout", False),
+        ("error", 0, 100, "client-closed", 0, [(1, "error")], 1, None, False),
+        ("done", 0, 100, "server-exited", 0, [(1, "ok")], 1, None, False),
+        ("exited", 0, 100, "server-exited", 1, [(1, "ok")], 1, None, True),
+        ("hung", 0, 100, "server-hung", 137, [(1, "ok")], 1, None, True),
+        ("old", 8, 100, "server-failed", 127, [(1, None)], 1, None, False),
+        ("imported", 0, 100, "server-failed", 127, [(1, None)], 0, None, False))
+    with contextlib.closing(make_vault(t.vault)) as db:
+        os.chmod(t.vault / "interposer.db", 0o600)
+        for number, (name, days, seconds, reason, status, calls, pid, finding, _) in enumerate(rows, 1):
+            start = now - days * 86400 * 10**6 - seconds * 10**6 - 10**6
+            add_session(db, number, name=name, pid=pid, started_at_us=start, ended_at_us=start + seconds * 10**6, end_reason=reason, exit_status=status)
+            for i, (took, how) in enumerate(calls):
+                seq = 2 * i + 1
+                add_message(db, number, seq, t_us=0, kind="request", method="tools/call", target="x", rpc_id=str(i))
+                if how is not None:
+                    ours = how in ("timeout", "interrupted")
+                    add_message(db, number, seq + 1, t_us=took * 10**6, direction="s2c", rpc_id=str(i), request_seq=seq, kind="result" if how == "ok" else "error",
+                                origin="interposer" if ours else "peer", finding=finding if ours else None)
+    eq(sorted(text.split(":")[0] for text, _ in servers(t)), sorted(r[0] for r in rows if r[-1]), "servers that failed")
 
 
 lib.main()

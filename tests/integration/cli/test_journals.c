@@ -178,22 +178,44 @@ static void test_journals_of_killed_processes_have_neither_side(void **state)
     journals_close(&l);
 }
 
-static void test_journals_that_are_damaged_are_counted(void **state)
+static void counted(const struct fixture *f, size_t readable, size_t unreadable)
+{
+    struct journals l;
+    assert_int_equal(journals_open(&l, f->vault), 0);
+    assert_int_equal(l.n, readable);
+    assert_int_equal(l.unreadable, unreadable);
+    journals_close(&l);
+}
+
+static void removed(size_t want)
+{
+    size_t n;
+    assert_int_equal(journals_remove_unreadable(&n), 0);
+    assert_int_equal(n, want);
+}
+
+static void test_journals_that_are_damaged_are_counted_and_removed(void **state)
 {
     struct fixture *f = *state;
-    struct session a;
-    struct journals l;
+    struct session a, b, fine;
+    begin(&fine, f->vault, "fine");
     begin(&a, f->vault, "files");
+    begin(&b, f->vault, "files");
+    attach(&b, 4711);
     a.w.shared->version++;
-    assert_int_equal(journals_open(&l, f->vault), 0);
-    assert_int_equal(l.n + l.unreadable, 0); /* its proxy runs: perhaps it just begins */
-    journals_close(&l);
+    b.w.shared->version++;
+    counted(f, 1, 0); /* their proxies run: perhaps they just begin */
+    removed(0);
+    ring_close(&b.w);
+    journal_file_close(&b.writer);
+    counted(f, 1, 0); /* a recorder of another version stores it */
+    removed(0);
     end(&a);
-    assert_int_equal(journals_open(&l, f->vault), 0);
-    assert_int_equal(l.n, 0);
-    assert_int_equal(l.unreadable, 1);
-    assert_string_equal(l.unreadable_uid, a.writer.uid);
-    journals_close(&l);
+    end(&b);
+    end(&fine);
+    counted(f, 1, 2);
+    removed(2);
+    counted(f, 1, 0);
 }
 
 static void test_journals_settle_when_what_was_there_is_stored(void **state)
@@ -241,7 +263,7 @@ int main(void)
         CASE(test_journals_of_a_vault_are_listed_with_their_recorders),
         CASE(test_journals_of_other_vaults_are_not_listed),
         CASE(test_journals_of_killed_processes_have_neither_side),
-        CASE(test_journals_that_are_damaged_are_counted),
+        CASE(test_journals_that_are_damaged_are_counted_and_removed),
         CASE(test_journals_settle_when_what_was_there_is_stored),
         CASE(test_journals_without_a_recorder_do_not_settle),
     };

@@ -1,0 +1,209 @@
+#include "cli/doctor/failing.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/frame/session.h"
+#include "wire/json/text.h"
+
+#include <stdlib.h>
+
+#define NAMED_MAX 8 /* servers that are reported one by one */
+#define NAME_MAX_BYTES 128
+#define WHAT_MAX 96
+#define ERROR_MAX 600     /* bytes of the last error */
+#define ERROR_MESSAGES 64 /* it is among the last messages of the session */
+#define DAY_US (INT64_C(86400) * 1000000)
+
+struct failing_server {
+    char name[NAME_MAX_BYTES];
+    bool done;      /* a session that did not fail was found: older ones do not count */
+    int64_t failed; /* newer ones */
+    int64_t id, last_seq, at_us; /* of the newest of these */
+    char what[WHAT_MAX];         /* what happened in it */
+};
+
+struct failing {
+    struct query *q;
+    int64_t since_us;
+    struct failing_server *server; /* owned; FAILING_SERVERS of them */
+    size_t n;
+    int status;
+};
+
+/* NULL: no room, or the name is too long. */
+static struct failing_server *find_server(struct failing *f, struct slice name)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (slice_is(name, f->server[i].name))
+            return &f->server[i];
+    if (f->n == FAILING_SERVERS || name.p == NULL || name.n >= NAME_MAX_BYTES)
+        return NULL;
+    struct failing_server *new = &f->server[f->n++];
+    *new = (struct failing_server){.done = false};
+    memcpy(new->name, name.p, name.n);
+    return new;
+}
+
+/* ---- one session ---- */
+
+static bool has_ended_itself(const struct query_session *s)
+{
+    static const char *const reasons[] = {"server-closed", "server-hung", "restart-changed"};
+    if (slice_is(s->end_reason, "server-exited"))
+        return s->exit_status != 0;
+    for (size_t i = 0; i < MI_COUNT(reasons); i++)
+        if (slice_is(s->end_reason, reasons[i]))
+            return true;
+    return false;
+}
+
+static bool has_answered_nothing(const struct session_view *v)
+{
+    const int64_t *by = v->summary.by_status;
+    if (by[CALL_OK] + by[CALL_TOOL_ERROR] + by[CALL_ERROR] > 0)
+        return false;
+    if (by[CALL_TIMEOUT] + by[CALL_SERVER_GONE] > 0)
+        return true;
+    return v->state != SESSION_LIVE && by[CALL_INTERRUPTED] + by[CALL_OPEN] > 0 &&
+           v->lasted_us >= FAILING_WAIT_US;
+}
+
+/* Appends what the server did; nothing: the session did not fail. */
+static void judge(struct buf *b, const struct query_session *s, const struct session_view *v)
+{
+    if (slice_is(s->end_reason, "server-failed")) {
+        buf_adds(b, "could not be started");
+    } else if (has_answered_nothing(v)) {
+        buf_adds(b, "answered no request");
+    } else if (has_ended_itself(s)) {
+        buf_adds(b, "ended the session (");
+        session_end_text(b, s, v->state);
+        buf_addc(b, ')');
+    }
+}
+
+static void count(struct failing_server *server, const struct query_session *s,
+                  const struct session_view *v)
+{
+    struct buf what = {0};
+    judge(&what, s, v);
+    if (what.n > 0 && server->failed++ == 0) {
+        server->id = s->id;
+        server->at_us = s->started_at_us;
+        server->last_seq = v->summary.last_seq;
+        memcpy(server->what, buf_str(&what), size_min(what.n, WHAT_MAX - 1));
+    }
+    server->done = what.n == 0 && v->summary.calls > 0;
+    buf_close(&what);
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct failing *f = ctx;
+    struct session_view v;
+    if (s->started_at_us < f->since_us || query_is_imported(s))
+        return true;
+    struct failing_server *server = find_server(f, s->name);
+    if (server == NULL || server->done)
+        return true;
+    f->status = session_look(f->q, s, false, &v);
+    if (f->status < 0)
+        return false;
+    count(server, s, &v);
+    session_close(&v);
+    return true;
+}
+
+/* ---- the last error ---- */
+
+struct last_error {
+    struct buf answer, output; /* owned; the message of an error to the client; a line of stderr */
+};
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct last_error *e = ctx;
+    struct rpc rpc;
+    if (m->kind == KIND_STDERR && m->body.n > 0) {
+        buf_clear(&e->output);
+        buf_slice_add(&e->output, m->body);
+    } else if (m->kind == KIND_ERROR && m->direction == ROW_S2C && m->body.p != NULL &&
+               query_status(m) != CALL_INTERRUPTED && rpc_read(m->body, &rpc) == 0) {
+        buf_clear(&e->answer);
+        json_unescape(&e->answer, json_string_raw(rpc.error_message));
+    }
+    return true;
+}
+
+/* Appends it after `; the last error was: `; nothing if none is recorded. */
+static int add_error(struct buf *b, struct query *q, const struct failing_server *server)
+{
+    struct last_error e = {.answer = {0}};
+    int64_t from = server->last_seq > ERROR_MESSAGES ? server->last_seq - ERROR_MESSAGES : 1;
+    int st = query_timeline(q, server->id, from, server->last_seq, on_message, NULL, &e);
+    struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &e.output);
+    if (st == 0 && text.n > 0) {
+        buf_adds(b, "; the last error was: ");
+        buf_slice_add(b, text_head(text, ERROR_MAX));
+        buf_adds(b, text.n > ERROR_MAX ? " ..." : "");
+    }
+    buf_close(&e.answer);
+    buf_close(&e.output);
+    return st;
+}
+
+/* ---- the report ---- */
+
+static int report_server(struct doctor *d, struct query *q, const struct failing_server *server)
+{
+    struct buf text = {0}, remedy = {0};
+    int64_t age_us = clock_wall_us() - server->at_us;
+    buf_printf(&text, "%s: in its last ", server->name);
+    if (server->failed > 1)
+        buf_printf(&text, "%lld sessions, the newest ", (long long)server->failed);
+    else
+        buf_adds(&text, "session, ");
+    units_show_duration(&text, age_us > 0 ? age_us : 0);
+    buf_printf(&text, " ago, the server %s", server->what);
+    int st = add_error(&text, q, server);
+    buf_printf(
+        &remedy,
+        "see: mcp-interposer show %lld; correct the command, the environment or the deadline "
+        "of this server in the file of its client",
+        (long long)server->id);
+    doctor_found(d, "servers", buf_str(&remedy), "%s", buf_str(&text));
+    buf_close(&text);
+    buf_close(&remedy);
+    return st;
+}
+
+static int report(struct doctor *d, struct failing *f)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < f->n && f->status == 0; i++)
+        if (f->server[i].failed > 0 && found++ < NAMED_MAX)
+            f->status = report_server(d, f->q, &f->server[i]);
+    if (found > NAMED_MAX)
+        doctor_found(d, "servers", "mcp-interposer sessions --failed lists their sessions",
+                     "%zu more servers failed in their last sessions", found - NAMED_MAX);
+    if (found == 0)
+        doctor_fine(d, "servers", "no server failed in its last session of the last %d days",
+                    FAILING_DAYS);
+    return f->status;
+}
+
+void doctor_failing(struct doctor *d)
+{
+    struct failing f = {.since_us = clock_wall_us() - FAILING_DAYS * DAY_US};
+    struct buf error = {0};
+    f.server = calloc(FAILING_SERVERS, sizeof *f.server);
+    int st = f.server == NULL ? MI_ENOMEM : query_open(&f.q, d->vault, &error);
+    if (st == 0)
+        st = query_sessions(f.q, FAILING_SESSIONS, on_session, &f);
+    if (st == 0 && f.status == 0)
+        st = report(d, &f);
+    query_close(f.q); /* an error was reported by the check of the database */
+    free(f.server);
+    buf_close(&error);
+}
