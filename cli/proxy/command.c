@@ -84,7 +84,7 @@ static int extend_path(const struct settings *s)
     return status;
 }
 
-static int run_proxy(const struct settings *s, const struct deadlines *deadlines)
+static int run_proxy(const struct settings *s, struct deadlines *deadlines)
 {
     char name[SERVER_NAME_MAX];
     struct buf url = {0};
@@ -93,6 +93,7 @@ static int run_proxy(const struct settings *s, const struct deadlines *deadlines
         return EXIT_TROUBLE;
     server_name(settings_text(s, "name"), s->operands, name);
     server_url(s->operands, &url);
+    deadlines->login = url.n > 0;
     struct proxy_config cfg = {
         .argv = s->operands,
         .vault = vault,

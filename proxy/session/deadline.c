@@ -163,7 +163,10 @@ int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice meth
     }
     if (flags & METHOD_PATIENT)
         return best != NULL && best->kind == FOR_METHOD ? best->us : 0;
-    return best != NULL ? best->us : d->default_us;
+    if (best != NULL)
+        return best->us;
+    bool longer = d->login && d->default_us > 0 && d->default_us < DEADLINE_LOGIN_US;
+    return longer && json_key_is(method, "initialize") ? DEADLINE_LOGIN_US : d->default_us;
 }
 
 int64_t deadline_longer_minutes(int64_t us)

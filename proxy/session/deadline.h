@@ -5,7 +5,9 @@
  * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the most
  * characters that are not wildcards, the rule for all; of equal ones the last. 0 means no deadline.
  *
- * Rules     a method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
+ * Rules     `initialize` of a server that may wait for a login in the browser has DEADLINE_LOGIN_US, unless a rule for
+ *           less than all requests matches it, or the rule for all requests allows more.
+ *           a method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
  *           server/discover) has no deadline unless a rule has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
  * Errors    MI_EINVAL with a message, MI_EFULL with more than DEADLINES_MAX rules, MI_ENOMEM.
@@ -17,12 +19,14 @@
 
 #define DEADLINES_MAX 256
 #define DEADLINE_DEFAULT_US 30000000
+#define DEADLINE_LOGIN_US 300000000
 
 struct deadline_rule;
 struct deadlines {
     struct deadline_rule *rules; /* owned */
     size_t n, cap;
     int64_t default_us; /* of the rule for all requests; 0: no deadline */
+    bool login;         /* the server may wait for a login before it answers initialize */
 };
 
 void deadlines_open(struct deadlines *d);

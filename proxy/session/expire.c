@@ -81,6 +81,8 @@ static void explain(const struct traffic *t, const struct pending *p, const char
                : t->timers.server_away ? "had exited, and no new process was ready to read"
                                        : "did not read",
                name, (double)waited_us / 1e6);
+    if (t->url != NULL && json_key_is(p->method, "initialize"))
+        buf_adds(why, " (it may wait for a login in the browser)");
     if (t->protocol.uninitialized) /* a strict server then never answers (mcp-wire.md 7.4) */
         buf_adds(why, " (the client has not sent notifications/initialized)");
     if (t->unfinished[ROW_S2C] > 0)

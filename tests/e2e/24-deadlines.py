@@ -78,6 +78,27 @@ def _(t):
     check(not t.vault.exists(), "a vault was made")
 
 
+@case("a server with a URL may wait for a login: only a rule for initialize shortens its deadline, and the error names the URL")
+def _(t):
+    url = "https://x.example/mcp"
+    short = ("--timeout", "1s", "--on-hang", "cancel")
+    p = t.proxy(*short, puppet=(url,))
+    p.client.send(INIT, request(2, "ping"))
+    eq(p.client.recv_json()["id"], 2, "the request that times out")
+    p.server.recv()
+    p.server.send(lib.result(1, {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}))
+    check("result" in p.client.recv_json(), "initialize is answered after the deadline of other requests")
+    for options, puppet, says in ((short, (), "did not answer initialize within "),
+                                  (("--timeout", "initialize=1s"), (url,),
+                                   " s (it may wait for a login in the browser)"),
+                                  (("--max-timeout", "1s"), (url,), "raise it with --max-timeout 5m")):
+        p = t.proxy(*short[2:], *options, puppet=puppet)
+        p.client.send(INIT)
+        error = p.client.recv_json()["error"]
+        eq(error["data"]["timeout_ms"], 1000, "the deadline")
+        check(says in error["message"] and all(f" ({u}) did not answer" in error["message"] for u in puppet), error["message"])
+
+
 @case("the help shows the defaults")
 def _(t):
     text = t.run("proxy", "--help").stdout.decode()

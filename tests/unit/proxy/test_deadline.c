@@ -57,6 +57,36 @@ static void test_deadline_without_rules_is_30_seconds(void **state)
     deadlines_close(&d);
 }
 
+static void test_deadline_of_initialize_is_longer_if_the_server_may_wait_for_a_login(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rules;
+        int64_t us; /* of initialize */
+    } rows[] = {
+        {NULL, 300 * S},
+        {"5s", 300 * S},
+        {"tools/call=5s", 300 * S},
+        {"10m", 600 * S},
+        {"0", 0},
+        {"initialize=5s", 5 * S},
+        {"init*=7s", 7 * S},
+        {"initialize=0", 0},
+        {"tool:initialize=5s", 300 * S},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        struct deadlines d;
+        deadlines_open(&d);
+        if (rows[i].rules != NULL)
+            add(&d, rows[i].rules);
+        int64_t ping = deadline(&d, "ping", NULL);
+        d.login = true;
+        check_all(&d, rows[i].rules,
+                  (struct asked[]){{"initialize", NULL, rows[i].us}, {"ping", NULL, ping}, {0}});
+        deadlines_close(&d);
+    }
+}
+
 /* The timeouts that different clients expect, each in one option. */
 static void test_deadline_option_accepts_several_rules(void **state)
 {
@@ -301,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deadline_without_rules_is_30_seconds),
+        cmocka_unit_test(test_deadline_of_initialize_is_longer_if_the_server_may_wait_for_a_login),
         cmocka_unit_test(test_deadline_option_accepts_several_rules),
         cmocka_unit_test(test_deadline_most_specific_rule_wins_in_any_order),
         cmocka_unit_test(test_deadline_last_of_equal_rules_wins),
