@@ -55,6 +55,15 @@ static inline bool slice_begins(struct slice s, const char *text)
     return s.n >= n && memcmp(s.p, text, n) == 0;
 }
 
+/* The last place of a character; NULL: none. */
+static inline const char *slice_last(struct slice s, char c)
+{
+    for (size_t i = s.n; i > 0; i--)
+        if (s.p[i - 1] == c)
+            return s.p + i - 1;
+    return NULL;
+}
+
 static inline size_t size_min(size_t a, size_t b)
 {
     return a < b ? a : b;

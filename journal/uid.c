@@ -1,13 +1,14 @@
 #include "journal/uid.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 int uid_make(int64_t wall_us, char *ret)
 {
     unsigned char r[16]; /* one random byte per character: simpler than using every bit */
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
+    if (getentropy(r, sizeof r) != 0)
         return MI_EIO;
     uint64_t ms = (uint64_t)(wall_us / 1000);
     for (int i = 9; i >= 0; i--, ms >>= 5)

@@ -2,7 +2,7 @@
  *
  * Form      26 characters of Crockford's base 32: 48 bits of milliseconds since the Unix epoch, then
  *           80 random bits. Safe in file names and URLs.
- * Blocks    never, once the kernel's random pool is ready (getrandom(2)). */
+ * Blocks    never, once the kernel's random pool is ready (getentropy(3)). */
 #ifndef MI_JOURNAL_UID_H
 #define MI_JOURNAL_UID_H
 

@@ -38,7 +38,7 @@ void incidents_new_process(struct incidents *t);
  * Appends nothing if the server has written no line, or with --record=minimal. */
 void incidents_last_output(const struct incidents *t, struct buf *b);
 
-/* Reads /proc, so call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */
+/* Call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */
 void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
                     const struct pending *q, int64_t waited_us, bool restarts, struct buf *why);
 /* q: the oldest request that the last process received; NULL: none. */

@@ -1,4 +1,4 @@
-/* postmortem.h - the state of a server that is about to be killed, read from /proc.
+/* postmortem.h - the state of a server that is about to be killed.
  *
  * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and it may have
  * helpers. All processes are read, and one is chosen for the report: a process that is stopped or in
@@ -8,15 +8,15 @@
  * The base is the CPU time at an earlier moment, taken when a request is written or later. CPU figures count from
  * the base.
  *
- * Source    proc(5). wchan, the system call and the counts of descriptors need ptrace access; they are left
- *           out where they cannot be read.
+ * Source    base/os/process.h and inspect.h. What is unknown is left out.
  * Limits    POSTMORTEM_MAX processes, POSTMORTEM_FDS descriptors of the chosen one.
- * Blocks    never: cmdline, environ and maps, which may wait for the process, are not read.
+ * Blocks    never.
  * Cost      measured with three processes: 60 us for the base, 200 us for the post-mortem. */
 #ifndef MI_PROXY_POSTMORTEM_H
 #define MI_PROXY_POSTMORTEM_H
 
 #include "base/buf.h"
+#include "base/os/inspect.h"
 #include "base/os/process.h"
 
 #define POSTMORTEM_MAX 32  /* processes read */
@@ -30,11 +30,8 @@ struct postmortem_base {
 
 struct postmortem_process {
     struct process p;
-    char wchan[48];   /* kernel function in which it waits; "": unknown */
-    char call[24];    /* system call in which it waits; "": none or unknown */
-    int call_fd;      /* descriptor of that call; -1: none */
-    char call_on[16]; /* kind of call_fd: "pipe", "socket", "file", …; "": unknown */
-    unsigned depth;   /* 0: started by the proxy, or adopted */
+    struct inspect_wait wait;
+    unsigned depth; /* 0: started by the proxy, or adopted */
 };
 
 struct postmortem {

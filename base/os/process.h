@@ -51,6 +51,9 @@ int64_t process_namespace(void);
 int64_t process_ticks_us(int64_t ticks);
 /* The path of this program's file; the caller frees it. NULL: unknown, or out of memory. */
 char *process_program(void);
+/* The home directory of the user, as the system has it; the environment may have another one. Good until the next
+ * call. NULL: unknown. */
+const char *process_home(void);
 /* The system and the processor that this program was built for: "linux-x64". */
 const char *process_target(void);
 /* Whether this program was linked without shared libraries. */

@@ -1,6 +1,7 @@
 #include "cli/look/tally.h"
 
 #include "base/grow.h"
+#include "base/os/sort.h"
 
 #include <stdlib.h>
 
@@ -83,7 +84,7 @@ void tally_sort(struct tally *t, bool by_key)
         if (t->group[i].took_n > 0)
             qsort(t->group[i].took_us, t->group[i].took_n, sizeof(int64_t), by_value);
     if (t->n > 0)
-        qsort_r(t->group, t->n, sizeof *t->group, by_key ? last_key : most_calls, &t->keys);
+        sort_with(t->group, t->n, sizeof *t->group, by_key ? last_key : most_calls, &t->keys);
 }
 
 int64_t tally_percentile(const struct tally_group *g, int percent)

@@ -3,30 +3,15 @@
 #include "base/os/process.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* getpwuid() would load shared libraries (NSS), which a static program cannot. The result is good until the next call. */
-static const char *home_in_passwd(void)
-{
-    FILE *file = fopen("/etc/passwd", "re");
-    const struct passwd *pw;
-    if (file == NULL)
-        return NULL;
-    do
-        pw = fgetpwent(file);
-    while (pw != NULL && pw->pw_uid != getuid());
-    fclose(file);
-    return pw != NULL ? pw->pw_dir : NULL;
-}
 
 static const char *home(void)
 {
     const char *dir = getenv("HOME");
     if (dir == NULL || dir[0] != '/')
-        dir = home_in_passwd();
+        dir = process_home();
     if (dir != NULL && dir[0] == '/')
         return dir;
     errno = ENOENT;

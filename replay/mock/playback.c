@@ -203,7 +203,7 @@ static bool waits_for(const struct conversation *s, const struct playback *p, ui
     return false;
 }
 
-static int wait(struct conversation *s, struct playback *p)
+static int playback_wait(struct conversation *s, struct playback *p)
 {
     due_remove(&s->heap, &p->due);
     return s->hung_up ? playback_end(s, p) : 0;
@@ -239,7 +239,7 @@ static int at_the_end(struct conversation *s, struct playback *p)
         return 0;
     }
     if (p->patient || !plan_settled(s->plan, p->exchange))
-        return wait(s, p);
+        return playback_wait(s, p);
     return give_error_when_due(s, p);
 }
 
@@ -249,7 +249,7 @@ static int hold(struct conversation *s, struct playback *p, const struct plan_st
     bool lsp_cancelled = step->kind == PLAN_ANSWER && !p->stream;
     s->held_n += !p->held;
     p->held = true;
-    return lsp_cancelled ? give_error_when_due(s, p) : wait(s, p);
+    return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
 }
 
 /* Whether the client still owes an answer that the recorded client gave before this one, to a question that was asked
@@ -330,7 +330,7 @@ int playback_run(struct conversation *s, struct playback *p)
     s->held_n -= p->held;
     p->held = false;
     if (p->fault != NULL && p->fault->kind == FAULT_HANG)
-        return wait(s, p);
+        return playback_wait(s, p);
     while (s->ended == CONVERSATION_RUNNING) {
         const struct plan_list *list = plan_list(s->plan, p->list);
         uint32_t i = p->at == PLAN_NONE ? list->first : plan_step(s->plan, p->at)->next;
@@ -338,12 +338,12 @@ int playback_run(struct conversation *s, struct playback *p)
             return at_the_end(s, p);
         const struct plan_step *step = plan_step(s->plan, i);
         if (waits_for(s, p, step->gate))
-            return wait(s, p);
+            return playback_wait(s, p);
         if (client_is_behind(s, step))
             return hold(s, p, step);
         if (is_ending(s, p, step, &busy_us)) {
             if (!plan_finished(s->plan))
-                return wait(s, p);
+                return playback_wait(s, p);
             if (p->ending_us == 0)
                 p->ending_us = s->now_us + pace_patience(step->t_us - busy_us, false);
             if (p->ending_us > s->now_us)

@@ -1,6 +1,7 @@
 #include "replay/plan/canon.h"
 
 #include "base/grow.h"
+#include "base/os/sort.h"
 #include "wire/json/text.h"
 #include "wire/rpc_id.h"
 
@@ -165,7 +166,7 @@ static void sort_members(struct canon *c, size_t first, size_t at)
     if (c->b->failed || sorted >= n)
         return;
     buf_clear(&c->scratch);
-    qsort_r(m, n, sizeof *m, by_key, c->b->p);
+    sort_with(m, n, sizeof *m, by_key, c->b->p);
     for (size_t i = 0; i < n; i++)
         buf_add(&c->scratch, c->b->p + m[i].at, m[i].n);
     if (c->scratch.failed)

@@ -7,7 +7,7 @@
 /* `{"key":value}`, because rules may depend on the key. */
 static void put_member(struct buf *b, struct slice pointer, struct slice value)
 {
-    const char *slash = pointer.n > 0 ? memrchr(pointer.p, '/', pointer.n) : NULL;
+    const char *slash = slice_last(pointer, '/');
     struct slice key = pointer;
     if (slash != NULL)
         key = (struct slice){slash + 1, pointer.n - (size_t)(slash + 1 - pointer.p)};

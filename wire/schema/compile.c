@@ -222,7 +222,7 @@ static void resolve(struct buf *b, struct slice base, struct slice ref)
         const char *cut = NULL;
         if (ref.n > 0 && *ref.p == '/' && from != NULL)
             cut = memchr(from + 3, '/', (size_t)(base.p + base.n - from) - 3);
-        else if ((cut = memrchr(base.p, '/', base.n)) != NULL)
+        else if ((cut = slice_last(base, '/')) != NULL)
             cut++;
         buf_add(b, base.p, cut != NULL ? (size_t)(cut - base.p) : 0);
     }

@@ -155,7 +155,7 @@ static bool is_host(struct slice s)
 
 static bool is_email(struct slice s)
 {
-    const char *at = s.n > 0 ? memrchr(s.p, '@', s.n) : NULL;
+    const char *at = slice_last(s, '@');
     if (at == NULL || at == s.p)
         return false;
     size_t n = (size_t)(at - s.p);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,20 @@ const char *process_target(void)
 bool process_is_static(void)
 {
     return getauxval(AT_BASE) == 0; /* the address of the dynamic linker */
+}
+
+/* getpwuid() would load shared libraries (NSS), which a static program cannot. */
+const char *process_home(void)
+{
+    FILE *file = fopen("/etc/passwd", "re");
+    const struct passwd *pw;
+    if (file == NULL)
+        return NULL;
+    do
+        pw = fgetpwent(file);
+    while (pw != NULL && pw->pw_uid != getuid());
+    fclose(file);
+    return pw != NULL ? pw->pw_dir : NULL;
 }
 
 /* ---- this process and those that it starts ---- */

@@ -127,7 +127,7 @@ static void read_stdin(void)
 static bool sleeps(const struct postmortem *pm)
 {
     return pm->n > 0 && chosen(pm)->p.state == 'S' &&
-           (!tells_calls() || strcmp(chosen(pm)->call, "read") == 0);
+           (!tells_calls() || strcmp(chosen(pm)->wait.call, "read") == 0);
 }
 
 static void test_postmortem_server_waiting_for_input(void **state)
@@ -157,7 +157,7 @@ static void fill_stdout(void)
 
 static bool writes(const struct postmortem *pm)
 {
-    return pm->n > 0 && chosen(pm)->p.state == 'S' && strcmp(chosen(pm)->call, "write") == 0;
+    return pm->n > 0 && chosen(pm)->p.state == 'S' && strcmp(chosen(pm)->wait.call, "write") == 0;
 }
 
 static void test_postmortem_server_blocked_on_its_output(void **state)

@@ -1,0 +1,30 @@
+/* inspect.h - what another process is doing, for a report to people.
+ *
+ * All of it may be unknown: the system has no such facts, or does not show those of this process.
+ *
+ * Linux     proc(5): wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
+ * Blocks    never: nothing is read that waits for the process. */
+#ifndef MI_BASE_OS_INSPECT_H
+#define MI_BASE_OS_INSPECT_H
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/* In what a process waits. */
+struct inspect_wait {
+    char wchan[48];   /* kernel function; "": unknown */
+    char call[24];    /* system call; "": none or unknown */
+    int call_fd;      /* descriptor of that call; -1: none */
+    char call_on[16]; /* kind of call_fd: "pipe", "socket", "file", "terminal", …; "": unknown */
+};
+
+void inspect_wait(pid_t pid, struct inspect_wait *ret);
+/* Whether a descriptor is the same file in both processes; false if that is unknown. */
+bool inspect_same_file(pid_t a, pid_t b, int fd);
+/* Counts descriptors of a process; reads at most `max`. False: unknown. */
+bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
+/* The bytes in the pipe of which fd is the writing end; -1: unknown. */
+int64_t inspect_unread(int fd);
+
+#endif

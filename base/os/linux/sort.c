@@ -1,0 +1,8 @@
+#include "base/os/sort.h"
+
+#include <stdlib.h>
+
+void sort_with(void *p, size_t n, size_t size, sort_fn compare, void *ctx)
+{
+    qsort_r(p, n, size, compare, ctx);
+}
