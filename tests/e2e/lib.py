@@ -6,7 +6,7 @@ A test file declares cases with @case("name") and ends with lib.main(). It runs 
     tests/e2e/02-checks.py [PATTERN]      only cases whose name contains PATTERN
 
 MCP_INTERPOSER names the program (default build/mcp-interposer), TEST_BUILD the build directory (its
-folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov).
+folder), TEST_UNDER says why the program is slow or large (asan, valgrind, cov, qemu).
 """
 import array
 import contextlib
@@ -35,11 +35,11 @@ PROGRAM = os.path.abspath(os.environ.get("MCP_INTERPOSER") or ROOT / "build/mcp-
 BUILD = Path(os.environ.get("TEST_BUILD") or os.path.dirname(PROGRAM)).resolve()
 UNDER = os.environ.get("TEST_UNDER", "")
 # The factor for times compared with a plain build, and whether memory sizes are meaningful.
-SLOW = {"asan": 4.0, "valgrind": 15.0, "cov": 2.0}.get(UNDER, 1.0)
+SLOW = {"asan": 4.0, "valgrind": 15.0, "cov": 2.0, "qemu": 4.0}.get(UNDER, 1.0)
 # A wait ends as soon as its condition is true. Its deadline only catches conditions that never become true: a busy
 # machine may take many times as long as a quiet one without a failure.
 PATIENCE = 6 * SLOW
-SIZES_MEAN_NOTHING = UNDER in ("asan", "valgrind")
+SIZES_MEAN_NOTHING = UNDER in ("asan", "valgrind", "qemu")
 ROOT_USER = os.geteuid() == 0
 
 _cases = []

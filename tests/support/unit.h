@@ -17,11 +17,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* valgrind is about fifty times slower: tests run fewer rounds. */
+/* valgrind is about fifty times slower, qemu ten times: tests run fewer rounds. */
 static inline bool unit_slow(void)
 {
     const char *under = getenv("TEST_UNDER");
-    return under != NULL && strcmp(under, "valgrind") == 0;
+    return under != NULL && (strcmp(under, "valgrind") == 0 || strcmp(under, "qemu") == 0);
 }
 
 /* A copy whose memory ends with its last byte, so that sanitizers and valgrind find reads past it. */
