@@ -1,6 +1,6 @@
 #include "base/text.h"
 
-#include <wchar.h>
+#include "base/width.h"
 
 /* Eight bytes at a time: a continuation byte has bit 7 set and bit 6 clear. */
 size_t text_utf8_chars(struct slice s)
@@ -194,8 +194,7 @@ size_t text_char_columns(const char *p, size_t len)
 {
     if (len <= 1)
         return 1;
-    int w = wcwidth((wchar_t)text_utf8_code(p, len));
-    return w >= 0 ? (size_t)w : 1;
+    return width_of(text_utf8_code(p, len));
 }
 
 size_t text_columns(struct slice s)

@@ -1,7 +1,7 @@
 /* text.h - encodings of text: UTF-8, JSON strings, XML, visible control characters.
  *
  * Owns      nothing; results are appended to a buffer of the caller, whose `failed` reports errors.
- * Blocks    never. Pure, except that the locale decides text_char_columns(). */
+ * Blocks    never. Pure. */
 #ifndef MI_BASE_TEXT_H
 #define MI_BASE_TEXT_H
 
@@ -63,7 +63,7 @@ static inline size_t text_utf8_put(uint32_t c, char *ret)
 }
 
 /* The columns of a terminal that a printable character takes: 0 (combining), 1 or 2 (wide). len is the result of
- * text_utf8_len(). Only ASCII is known before setlocale() has set a UTF-8 locale; any other character counts as 1. */
+ * text_utf8_len(). */
 size_t text_char_columns(const char *p, size_t len);
 /* Those of visible text, as text_visible() makes it. */
 size_t text_columns(struct slice s);

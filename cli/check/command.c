@@ -238,7 +238,6 @@ static int write_report(const struct settings *s, struct check_report *report)
 {
     struct buf b = {0};
     const char *format = settings_on(s, "json") ? "json" : settings_text(s, "format");
-    (void)out_set_locale();
     if (settings_is(s, "output", "-"))
         report->columns = terminal_columns(STDOUT_FILENO);
     for (size_t i = 0; i < MI_COUNT(formats); i++)

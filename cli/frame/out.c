@@ -6,12 +6,11 @@
 #include "cli/settings/command.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define BLOCK ((size_t)32 << 10)
@@ -22,19 +21,20 @@ static bool has(const char *variable)
     return v != NULL && v[0] != '\0';
 }
 
-bool out_set_locale(void)
+/* By its name, as in `de_DE.UTF-8`: the files of the locale need not be installed on this machine. */
+static bool locale_is_utf8(void)
 {
-    bool utf8 = setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    if (!utf8)
-        (void)setlocale(LC_CTYPE, "C.UTF-8");
-    return utf8;
+    const char *variable = has("LC_ALL") ? "LC_ALL" : has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
+    const char *charset = has(variable) ? strchr(getenv(variable), '.') : NULL;
+    return charset != NULL &&
+           (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
 }
 
 void out_open(struct out *o)
 {
     *o = (struct out){0};
     (void)signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE */
-    o->utf8 = out_set_locale();
+    o->utf8 = locale_is_utf8();
     size_t columns = terminal_columns(STDOUT_FILENO);
     o->is_terminal = columns > 0;
     const char *term = getenv("TERM");

@@ -26,9 +26,6 @@ struct out {
 
 #define OUT_UNLIMITED SIZE_MAX
 
-/* The locale of the environment, else C.UTF-8: text_columns() must know the characters of recordings in any locale.
- * Whether it is the former, and UTF-8. */
-bool out_set_locale(void);
 void out_open(struct out *o);
 /* Writes the rest and frees the buffers. EXIT_FINE or, after a message on stderr, EXIT_TROUBLE. */
 int out_close(struct out *o);

@@ -386,12 +386,14 @@ def _(t):
     p.client.send(call(1, "t" * 60, {"a": "b" * 200}))
     p.server.recv()
     p.die()
-    for env in ({"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "no_SUCH"}):
+    for env in ({"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "no_SUCH"},
+                {"LC_ALL": "", "LC_CTYPE": "de_DE.ISO-8859-1", "LANG": "C.UTF-8"}, {"LC_ALL": None, "LANG": None}):
         text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1", **env})
         check(text.isascii(), f"{env}: {text!r}")
         check("  ->  request" in text and "  *   spawn" in text and "ttt..." in text, f"{env}: {text}")
-    text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1"})
-    check("  →  request" in text and "  •  spawn" in text and "ttt…" in text, text)
+    for env in ({}, {"LC_ALL": "not_INSTALLED.utf8"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "de_DE.UTF-8@euro"}):
+        text = on_terminal(t, "show", columns=120, env={"NO_COLOR": "1", **env})
+        check("  →  request" in text and "  •  spawn" in text and "ttt…" in text, f"{env}: {text}")
 
 
 @case("show --bodies and --pretty print every body in full")

@@ -5,14 +5,12 @@
 
 #include "tests/support/unit.h"
 
-#include <locale.h>
 
 static struct out o;
 
 static int set_up(void **state)
 {
     (void)state;
-    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
     o = (struct out){.utf8 = true, .columns = 80, .held = true};
     return 0;
 }

@@ -7,7 +7,6 @@
 
 #include "tests/support/unit.h"
 
-#include <locale.h>
 
 struct row {
     const char *kind, *method, *body, *want;
@@ -266,8 +265,6 @@ static void test_record_json_message_is_one_line_without_control_characters(void
 
 int main(void)
 {
-    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL)
-        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preview_shows_the_useful_part_of_a_message),
         cmocka_unit_test(test_preview_of_a_truncated_message_starts_at_its_content),

@@ -1,0 +1,14 @@
+/* width.h - the columns of a terminal that a character takes.
+ *
+ * A table of our own, not wcwidth(): recordings contain any characters, but the C library knows only those of the locale,
+ * and a machine may have no files of locales.
+ * Blocks    never. Pure. */
+#ifndef MI_BASE_WIDTH_H
+#define MI_BASE_WIDTH_H
+
+#include "base/base.h"
+
+/* 0 (combining), 1 or 2 (wide), for a character that is printed. */
+size_t width_of(uint32_t code);
+
+#endif
