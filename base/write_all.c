@@ -15,3 +15,17 @@ int write_all(int fd, struct slice text)
     }
     return 0;
 }
+
+int write_and_close(int fd, struct slice text, bool sync)
+{
+    int st = write_all(fd, text);
+    if (st == 0 && sync && fsync(fd) != 0)
+        st = MI_EIO;
+    int e = errno;
+    if (close(fd) != 0 && st == 0) {
+        st = MI_EIO;
+        e = errno;
+    }
+    errno = e;
+    return st;
+}

@@ -8,5 +8,7 @@
 #include "base/base.h"
 
 MI_MUST int write_all(int fd, struct slice text);
+/* Then, with `sync`, calls fsync(2), and in any case closes the descriptor. errno is that of the first failure. */
+MI_MUST int write_and_close(int fd, struct slice text, bool sync);
 
 #endif

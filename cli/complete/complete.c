@@ -117,7 +117,8 @@ static void add_values(struct completing *x)
     if (strchr(o->arg, '|') != NULL) {
         candidates_add_words(&x->found, o->arg);
     } else if (is_arg(o, "CLIENT")) {
-        candidates_add_words(&x->found, client_names());
+        for (size_t i = 0; client_name(i) != NULL; i++)
+            candidates_add(&x->found, client_name(i), NULL);
     } else if (is_arg(o, "FILE")) {
         candidates_ask_shell(&x->found, "files");
     } else if (is_arg(o, "DIR")) {

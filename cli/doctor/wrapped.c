@@ -6,30 +6,15 @@
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/replace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static bool in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    while (path != NULL && *path != '\0') {
-        char file[4200];
-        size_t n = strcspn(path, ":");
-        int len = snprintf(file, sizeof file, "%.*s/%s", (int)size_min(n, 4096), path, program);
-        if (n > 0 && len > 0 && (size_t)len < sizeof file && access(file, X_OK) == 0)
-            return true;
-        path += n + (path[n] == ':');
-    }
-    return false;
-}
 
 /* Also true for a relative path, because the client's working directory is unknown. */
 static bool exists(const char *program)
 {
     if (program[0] == '/')
         return access(program, X_OK) == 0;
-    return strchr(program, '/') != NULL || in_path(program);
+    return strchr(program, '/') != NULL || path_has_program(program);
 }
 
 /* A server that starts the interposer, by its args after the first `launch`: its options are those of `proxy`, unless it

@@ -1,29 +1,15 @@
 #include "cli/frame/pager.h"
 
 #include "base/os/pipe.h"
+#include "cli/settings/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static bool is_in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    while (path != NULL && *path != '\0') {
-        char file[PATH_MAX];
-        size_t n = strcspn(path, ":");
-        int len = snprintf(file, sizeof file, "%.*s/%s", (int)size_min(n, PATH_MAX), path, program);
-        if (n > 0 && len > 0 && (size_t)len < sizeof file && access(file, X_OK) == 0)
-            return true;
-        path += n + (path[n] == ':');
-    }
-    return false;
-}
 
 /* NULL: no pager. */
 static const char *wanted(const struct out *o)
@@ -33,7 +19,7 @@ static const char *wanted(const struct out *o)
     if (!o->is_terminal || term == NULL || strcmp(term, "dumb") == 0)
         return NULL;
     if (pager == NULL)
-        return is_in_path("less") ? "less" : NULL;
+        return path_has_program("less") ? "less" : NULL;
     return pager[0] == '\0' || strcmp(pager, "cat") == 0 ? NULL : pager;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *home(void)
@@ -71,6 +72,39 @@ char *path_home(const char *below)
 char *path_user_config(const char *below)
 {
     return resolve(NULL, "XDG_CONFIG_HOME", ".config", below);
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *path_search(const char *list, const char *program, const char **rest)
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        size_t n = strcspn(p, ":");
+        char *path;
+        if (n > 0 && p[0] == '/' && asprintf(&path, "%.*s/%s", (int)n, p, program) >= 0) {
+            bool found = is_program(path);
+            free(path);
+            if (found) {
+                *rest = p + n + (p[n] == ':');
+                return strndup(p, n);
+            }
+        }
+        p += n + (p[n] == ':');
+    }
+    return NULL;
+}
+
+bool path_has_program(const char *program)
+{
+    const char *rest;
+    char *dir = path_search(getenv("PATH"), program, &rest);
+    bool found = dir != NULL;
+    free(dir);
+    return found;
 }
 
 char *path_document(const char *name)

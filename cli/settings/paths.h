@@ -1,8 +1,8 @@
-/* paths.h - the default paths of the vault and the configuration.
+/* paths.h - the default paths of the vault and the configuration, and the search in PATH.
  *
  * Rules     XDG Base Directory Specification: a variable that is empty or not an absolute path is
  *           ignored. Without HOME the home directory is taken from /etc/passwd.
- * Owns      nothing; every result is allocated and belongs to the caller. NULL: out of memory, or no
+ * Owns      nothing; every path that is returned is allocated and belongs to the caller. NULL: out of memory, or no
  *           home directory (errno is ENOENT).
  * Blocks    on reading /etc/passwd only. */
 #ifndef MI_CLI_SETTINGS_PATHS_H
@@ -22,6 +22,10 @@ char *path_given(const char *given);
 /* The path of another program's file: below the home directory, or below $XDG_CONFIG_HOME, else ~/.config. */
 char *path_home(const char *below);
 char *path_user_config(const char *below);
+/* The first directory of a list such as PATH that has this program; NULL: none. *rest: the list after it. */
+char *path_search(const char *list, const char *program, const char **rest);
+/* Whether PATH leads to a program of this name. */
+bool path_has_program(const char *program);
 /* Where a document of docs/ is found, for messages: as `make install` installs it, in share/doc next to the bin of this
  * program; in the source tree that this program was built in; else docs/NAME. */
 char *path_document(const char *name);

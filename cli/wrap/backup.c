@@ -79,16 +79,9 @@ static bool put(int dir, const char *name, struct slice text)
     char part[PART_MAX];
     snprintf(part, sizeof part, "%ld.part", (long)getpid());
     int fd = openat(dir, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && write_all(fd, text) == 0 && fsync(fd) == 0;
+    bool good =
+        fd >= 0 && write_and_close(fd, text, true) == 0 && renameat(dir, part, dir, name) == 0;
     int why = errno;
-    if (fd >= 0 && close(fd) != 0 && good) {
-        good = false;
-        why = errno;
-    }
-    if (good && renameat(dir, part, dir, name) != 0) {
-        good = false;
-        why = errno;
-    }
     if (!good)
         (void)unlinkat(dir, part, 0);
     errno = why;

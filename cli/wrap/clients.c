@@ -8,9 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES                                                                                      \
-    "claude-code, claude-desktop, cursor, vscode, windsurf, gemini, codex, zed, opencode, cline, " \
-    "copilot, goose, jetbrains"
+static const struct client {
+    const char *name;
+    bool desktop; /* started from a desktop, with a short PATH */
+} clients[] = {
+    {"claude-code", false}, {"claude-desktop", true}, {"cursor", true},   {"vscode", true},
+    {"windsurf", true},     {"gemini", false},        {"codex", false},   {"zed", true},
+    {"opencode", false},    {"cline", true},          {"copilot", false}, {"goose", true},
+    {"jetbrains", true},
+};
 
 enum base {
     HOME,
@@ -71,27 +77,17 @@ static const struct place {
     {"jetbrains", HERE, ".air/mcp.json", NULL},
 };
 
+const char *client_name(size_t i)
+{
+    return i < MI_COUNT(clients) ? clients[i].name : NULL;
+}
+
 static bool is_desktop(const char *client)
 {
-    static const char *const names[] = {"claude-desktop", "cursor", "vscode",   "windsurf", "zed",
-                                        "cline",          "goose",  "jetbrains"};
-    for (size_t i = 0; i < MI_COUNT(names); i++)
-        if (strcmp(client, names[i]) == 0)
-            return true;
+    for (size_t i = 0; i < MI_COUNT(clients); i++)
+        if (strcmp(client, clients[i].name) == 0)
+            return clients[i].desktop;
     return false;
-}
-
-bool client_is_known(const char *client)
-{
-    for (size_t i = 0; i < MI_COUNT(places); i++)
-        if (strcmp(client, places[i].client) == 0)
-            return true;
-    return false;
-}
-
-const char *client_names(void)
-{
-    return NAMES;
 }
 
 /* NULL: there is no such directory, or no memory (*failed). */

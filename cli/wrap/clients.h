@@ -29,7 +29,6 @@ MI_MUST int client_files_add(struct client_files *l, const char *path);
 bool client_files_contain(const struct client_files *l, const char *path);
 void client_files_close(struct client_files *l);
 
-bool client_is_known(const char *client);
-const char *client_names(void); /* "claude-code, claude-desktop, …" */
+const char *client_name(size_t i); /* "claude-code" and the like; NULL: past the last one */
 
 #endif

@@ -2,10 +2,12 @@
 #include "cli/wrap/commands.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/paths.h"
 #include "cli/wrap/elsewhere.h"
 #include "cli/wrap/file.h"
+#include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 
 #include <errno.h>
@@ -92,7 +94,7 @@ static int process_files(struct wrapping *w)
     size_t files_n = 0;
     int st = find_files(w, &files);
     out_open(&w->out);
-    table_open(&w->table, wrap_columns, wrap_columns_n);
+    server_row_open(&w->table);
     for (size_t i = 0; st == 0 && i < files.n; i++) {
         if (wanted_client(&w->wanted, files.file[i].client)) {
             files_n++;
@@ -117,15 +119,37 @@ static int process_files(struct wrapping *w)
     return w->dry && w->changes ? EXIT_FOUND : status;
 }
 
+static int check_client(const struct settings *s, const char *word)
+{
+    struct buf names = {0};
+    struct nearest near = nearest_to(word);
+    bool known = false;
+    int status = EXIT_FINE;
+    for (size_t i = 0; client_name(i) != NULL; i++) {
+        known |= strcmp(word, client_name(i)) == 0;
+        nearest_try(&near, client_name(i));
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", client_name(i));
+    }
+    if (!known && near.best != NULL)
+        status =
+            settings_usage(s, "--client: unknown client '%s'; did you mean '%s'?", word, near.best);
+    else if (!known)
+        status = settings_usage(s, "--client: unknown client '%s': use one of %s", word,
+                                buf_str(&names));
+    buf_close(&names);
+    return status;
+}
+
 static int check_options(const struct settings *s, bool all)
 {
     size_t at = 0;
     if (all && settings_text(s, "file") != NULL)
         return settings_usage(s, "--all and --file cannot be combined");
-    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;)
-        if (!client_is_known(word))
-            return settings_usage(s, "--client: unknown client '%s': use one of %s", word,
-                                  client_names());
+    for (const char *word; (word = settings_each(s, "client", &at)) != NULL;) {
+        int status = check_client(s, word);
+        if (status != EXIT_FINE)
+            return status;
+    }
     return EXIT_FINE;
 }
 

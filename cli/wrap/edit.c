@@ -5,26 +5,14 @@
 
 #include <ctype.h>
 
-static bool replace_command(struct edits *e, const struct mcpfile_server *s, const char *command)
-{
-    if (!edits_begin(e, s->command.value.at, s->command.value.n))
-        return false;
-    text_json(&e->text, slice_of(command));
-    edits_end(e);
-    return true;
-}
-
 /* What separates strings: a comma, or in a YAML list with dashes what is before the string at `at`. */
 static void add_separator(struct buf *sep, const struct mcpfile *f, const struct mcpfile_server *s,
                           size_t at)
 {
-    if (s->dashes) {
-        size_t from = member_line_start(f, at);
-        buf_adds(sep, member_line_end(f, at));
-        buf_add(sep, f->text.p + from, at - from);
-    } else {
+    if (s->dashes)
+        member_add_line(sep, f, at);
+    else
         buf_adds(sep, ", ");
-    }
 }
 
 bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
@@ -32,7 +20,7 @@ bool wrap_redirect(struct edits *e, const struct mcpfile *f, const struct mcpfil
 {
     const struct span *word = &f->arg[s->first_arg];
     struct buf sep = {0};
-    if (!replace_command(e, s, command[0]))
+    if (!member_set_string(e, &s->command, command[0]))
         return false;
     if (v->launch == 0 && command[1] == NULL)
         return true;
@@ -94,7 +82,7 @@ bool wrap_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_ser
     size_t at = !has_args        ? s->command.end
                 : s->args_n == 0 ? s->args.value.at + 1
                                  : f->arg[s->first_arg].at;
-    if (!replace_command(e, s, with->command[0]) || !edits_begin(e, at, 0))
+    if (!member_set_string(e, &s->command, with->command[0]) || !edits_begin(e, at, 0))
         return false;
     if (has_args)
         add_before_args(e, f, s, with, at);

@@ -11,20 +11,11 @@
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
 #include "cli/wrap/replace.h"
+#include "cli/wrap/row.h"
 #include "cli/wrap/which.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-const struct table_column wrap_columns[] = {
-    {"SERVER", false, 24, 0},
-    {"CLIENT", false, 16, 1},
-    {"STATE", false, 12, 0},
-    {"COMMAND", false, 32, 3},
-    {"FILE", false, OUT_UNLIMITED, TABLE_ABOVE},
-};
-
-const size_t wrap_columns_n = MI_COUNT(wrap_columns);
 
 /* One file. */
 struct work {
@@ -63,62 +54,30 @@ static const char *state_name(const struct work *k, const struct wrap_view *v, b
     return "odd";
 }
 
-static void json_text(struct buf *b, const char *name, const char *text)
-{
-    buf_printf(b, ",\"%s\":", name);
-    if (text != NULL)
-        text_json(b, slice_of(text));
-    else
-        buf_adds(b, "null");
-}
-
-/* Abbreviates the home directory as ~. */
-static void add_path(struct buf *b, const char *path)
-{
-    char *home = path_home("");
-    size_t n = home != NULL ? strlen(home) : 0;
-    bool below = n > 1 && strncmp(path, home, n) == 0;
-    if (below)
-        buf_adds(b, "~/");
-    buf_adds(b, below ? path + n : path);
-    free(home);
-}
-
 static void list_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v,
                         bool touched)
 {
-    const char *state = state_name(k, v, touched);
-    const char *command = v->command.n > 0 ? buf_str(&v->command) : "-";
-    struct buf shown = {0};
+    struct buf wraps = {0};
     if (v->state == WRAP_WRAPPED)
-        mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->own], &shown);
-    if (k->w->json) {
-        struct buf *b = &k->w->out.b;
-        buf_adds(b, "{\"server\":");
-        text_json(b, slice_of(s->name));
-        json_text(b, "client", k->where->client);
-        json_text(b, "state", state);
-        json_text(b, "command", v->command.n > 0 ? command : NULL);
-        json_text(b, "wraps", v->state == WRAP_WRAPPED ? buf_str(&shown) : NULL);
-        json_text(b, "why", v->why);
-        json_text(b, "project", s->project);
-        json_text(b, "file", k->file.path);
-        buf_addc(b, '}');
-        out_end_line(&k->w->out);
-    } else {
-        enum out_style style = touched                    ? OUT_GREEN
-                               : v->state == WRAP_WRAPPED ? OUT_CYAN
-                               : v->state == WRAP_ODD     ? OUT_YELLOW
-                                                          : OUT_DIM;
-        table_add(&k->w->table, slice_of(s->name), OUT_BOLD);
-        table_add(&k->w->table, slice_of(k->where->client), OUT_PLAIN);
-        table_add(&k->w->table, slice_of(state), style);
-        table_add(&k->w->table, slice_of(shown.n > 0 ? buf_str(&shown) : command), OUT_PLAIN);
-        buf_clear(&shown);
-        add_path(&shown, k->where->path);
-        table_add(&k->w->table, buf_slice(&shown), OUT_DIM);
-    }
-    buf_close(&shown);
+        mcpfile_string(&k->conf, k->conf.arg[s->first_arg + v->own], &wraps);
+    struct server_row row = {
+        .server = s->name,
+        .client = k->where->client,
+        .state = state_name(k, v, touched),
+        .what = v->state,
+        .touched = touched,
+        .command = v->command.n > 0 ? buf_str(&v->command) : NULL,
+        .wraps = v->state == WRAP_WRAPPED ? buf_str(&wraps) : NULL,
+        .why = v->why,
+        .project = s->project,
+        .path = k->file.path,
+        .named_path = k->where->path,
+    };
+    if (k->w->json)
+        server_row_json(&k->w->out, &row);
+    else
+        server_row_add(&k->w->table, &row);
+    buf_close(&wraps);
     if (v->state == WRAP_ODD && k->w->verb != WRAP_VERB_UNWRAP)
         log_warn("%s: server '%s' is not changed: %s", k->where->path, s->name, v->why);
 }
@@ -274,13 +233,19 @@ static void fail_file(struct work *k, const char *why)
     k->w->failed = true;
 }
 
+/* Whether the new text has the same servers. Close `conf` in any case. */
+static bool has_same_servers(const struct work *k, struct slice new, struct mcpfile *conf)
+{
+    return mcpfile_read(conf, new, k->conf.format) == 0 && conf->servers == k->conf.servers;
+}
+
 /* Whether unwrap would restore the original bytes. */
 static bool can_be_undone(struct work *k, struct slice new)
 {
     struct mcpfile conf;
     struct edits undo = {0};
     struct buf text = {0};
-    bool good = mcpfile_read(&conf, new, k->conf.format) == 0 && conf.servers == k->conf.servers;
+    bool good = has_same_servers(k, new, &conf);
     for (size_t i = 0; good && i < conf.servers; i++) {
         struct wrap_view v;
         if (!k->touched[i])
@@ -300,11 +265,10 @@ static bool can_be_undone(struct work *k, struct slice new)
     return good;
 }
 
-/* Whether the file has the same servers afterwards. */
 static bool is_valid(const struct work *k, struct slice new)
 {
     struct mcpfile conf;
-    bool good = mcpfile_read(&conf, new, k->conf.format) == 0 && conf.servers == k->conf.servers;
+    bool good = has_same_servers(k, new, &conf);
     mcpfile_close(&conf);
     return good;
 }
@@ -361,7 +325,7 @@ static void advise(struct work *k)
 static void advise_elsewhere(struct work *k)
 {
     struct buf path = {0};
-    add_path(&path, k->where->path);
+    server_row_path(&path, k->where->path);
     advice_add_elsewhere(&k->w->advice, buf_str(&path));
     buf_close(&path);
 }

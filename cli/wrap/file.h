@@ -36,9 +36,6 @@ struct wrapping {
     bool failed;
 };
 
-extern const struct table_column wrap_columns[]; /* of wrapping.table */
-extern const size_t wrap_columns_n;
-
 /* `named`: a file without servers is an error. 0 or MI_ENOMEM. */
 MI_MUST int wrap_file(struct wrapping *w, const struct client_file *where, bool named);
 

@@ -35,23 +35,27 @@ size_t member_line_start(const struct mcpfile *f, size_t at)
     return from == 0 || f->text.p[from - 1] == '\n' ? from : at;
 }
 
-const char *member_line_end(const struct mcpfile *f, size_t at)
+static const char *line_end(const struct mcpfile *f, size_t at)
 {
     while (at > 0 && f->text.p[at - 1] != '\n')
         at--;
     return at > 1 && f->text.p[at - 2] == '\r' ? "\r\n" : "\n";
 }
 
-/* The line end and indentation before a key; a blank if the key does not start its line. */
-static void add_break(struct edits *e, const struct mcpfile *f, size_t key)
+void member_add_line(struct buf *b, const struct mcpfile *f, size_t at)
 {
-    size_t from = member_line_start(f, key);
-    if (from == key || from == 0) {
-        buf_addc(&e->text, ' ');
-        return;
-    }
-    buf_adds(&e->text, member_line_end(f, key));
-    buf_add(&e->text, f->text.p + from, key - from);
+    size_t from = member_line_start(f, at);
+    buf_adds(b, line_end(f, at));
+    buf_add(b, f->text.p + from, at - from);
+}
+
+bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text)
+{
+    if (!edits_begin(e, m->value.at, m->value.n))
+        return false;
+    text_json(&e->text, slice_of(text));
+    edits_end(e);
+    return true;
 }
 
 void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfile_member *beside,
@@ -74,15 +78,13 @@ void member_add_key(struct edits *e, const struct mcpfile *f, const struct mcpfi
 void member_add_separator(struct edits *e, const struct mcpfile *f,
                           const struct mcpfile_member *before)
 {
-    size_t key = before->key.at;
-    if (before->on_line) {
-        size_t from = member_line_start(f, key);
-        buf_adds(&e->text, member_line_end(f, key));
-        buf_add(&e->text, f->text.p + from, key - from);
-    } else {
+    size_t key = before->key.at, from = member_line_start(f, key);
+    if (!before->on_line)
         buf_addc(&e->text, ',');
-        add_break(e, f, key);
-    }
+    if (before->on_line || (from < key && from > 0))
+        member_add_line(&e->text, f, key);
+    else
+        buf_addc(&e->text, ' '); /* the key does not start its line */
 }
 
 bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,

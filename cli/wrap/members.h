@@ -30,7 +30,9 @@ bool member_follows(const struct mcpfile *f, const struct mcpfile_member *first,
                     const struct mcpfile_member *second);
 /* The start of the line that contains `at`, if only blanks and dashes are before it there; otherwise `at`. */
 size_t member_line_start(const struct mcpfile *f, size_t at);
-/* How the line before ends. */
-const char *member_line_end(const struct mcpfile *f, size_t at);
+/* A line end as in the line before, and what member_line_start() skips in front of `at`. */
+void member_add_line(struct buf *b, const struct mcpfile *f, size_t at);
+/* Replaces the value with a string. false: no room for more edits. */
+MI_MUST bool member_set_string(struct edits *e, const struct mcpfile_member *m, const char *text);
 
 #endif

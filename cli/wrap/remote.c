@@ -85,30 +85,39 @@ static void add_headers(struct edits *e, const struct mcpfile *f, const struct m
     }
 }
 
+static bool type_is(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
+                    const char *word)
+{
+    struct buf type = {0};
+    if (s->type.key.n > 0)
+        mcpfile_string(f, s->type.value, &type);
+    bool is = slice_is(buf_slice(&type), word);
+    e->text.failed |= type.failed;
+    buf_close(&type);
+    return is;
+}
+
 /* From the word `proxy` on. */
 static void add_args(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                      const struct wrap_with *with)
 {
-    struct buf url = {0}, type = {0};
+    struct buf url = {0};
     mcpfile_string(f, s->url.value, &url);
-    if (s->type.key.n > 0)
-        mcpfile_string(f, s->type.value, &type);
     member_add_args(e, with, false, slice_of(", "));
     add_original(e, f, &s->url);
     add_original(e, f, &s->headers);
     add_original(e, f, &s->type);
     buf_adds(&e->text, "\"--\", \"npx\", \"-y\", \"" REMOTE_PACKAGE "\"");
     add_string(e, buf_str(&url));
-    if (slice_is(buf_slice(&type), "sse")) {
+    if (type_is(e, f, s, "sse")) {
         add_string(e, "--transport");
         add_string(e, "sse-first");
     }
     if (slice_begins(buf_slice(&url), "http://") && !is_local(buf_str(&url)))
         add_string(e, "--allow-http");
     add_headers(e, f, s);
-    e->text.failed |= url.failed || type.failed;
+    e->text.failed |= url.failed;
     buf_close(&url);
-    buf_close(&type);
 }
 
 static void add_args_member(struct edits *e, const struct mcpfile *f,
@@ -125,27 +134,9 @@ static bool begin_member(struct edits *e, const struct mcpfile_member *m)
     return edits_begin(e, m->key.at, value_end(m) - m->key.at);
 }
 
-/* opencode: "type": "remote" becomes "local", and the command is an array. */
-static bool is_opencode(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s)
+static bool set_type(struct edits *e, const struct mcpfile_server *s, const char *value)
 {
-    struct buf type = {0};
-    if (s->type.key.n > 0)
-        mcpfile_string(f, s->type.value, &type);
-    bool is = slice_is(buf_slice(&type), "remote");
-    e->text.failed |= type.failed;
-    buf_close(&type);
-    return is;
-}
-
-static bool replace_type(struct edits *e, const struct mcpfile_server *s, const char *value)
-{
-    if (s->type.key.n == 0)
-        return true;
-    if (!edits_begin(e, s->type.value.at, s->type.value.n))
-        return false;
-    text_json(&e->text, slice_of(value));
-    edits_end(e);
-    return true;
+    return s->type.key.n == 0 || member_set_string(e, &s->type, value);
 }
 
 static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
@@ -167,13 +158,13 @@ static bool add_array(struct edits *e, const struct mcpfile *f, const struct mcp
         buf_adds(&e->text, "{}");
         edits_end(e);
     }
-    return replace_type(e, s, "local");
+    return set_type(e, s, "local");
 }
 
 bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_server *s,
                 const struct wrap_with *with)
 {
-    if (is_opencode(e, f, s))
+    if (type_is(e, f, s, "remote")) /* opencode; it becomes "local", and the command is an array */
         return add_array(e, f, s, with);
     if (!begin_member(e, &s->url))
         return false;
@@ -190,7 +181,7 @@ bool remote_add(struct edits *e, const struct mcpfile *f, const struct mcpfile_s
         add_args_member(e, f, s, with);
         edits_end(e);
     }
-    return replace_type(e, s, "stdio");
+    return set_type(e, s, "stdio");
 }
 
 /* ---- unwrapping ---- */

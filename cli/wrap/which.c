@@ -1,6 +1,7 @@
 #include "cli/wrap/which.h"
 
 #include "base/os/process.h"
+#include "cli/settings/paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,31 +10,6 @@
 
 /* The PATH of programs that a desktop or a service manager starts. */
 static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The first directory of the list that contains the command. *rest: the list after it. */
-static char *find(const char *list, const char *command, const char **rest)
-{
-    for (const char *p = list; p != NULL && *p != '\0';) {
-        size_t n = strcspn(p, ":");
-        char *path;
-        if (n > 0 && p[0] == '/' && asprintf(&path, "%.*s/%s", (int)n, p, command) >= 0) {
-            bool found = is_program(path);
-            free(path);
-            if (found) {
-                *rest = p + n + (p[n] == ':');
-                return strndup(p, n);
-            }
-        }
-        p += n + (p[n] == ':');
-    }
-    return NULL;
-}
 
 static const char name[] = "mcp-interposer";
 
@@ -59,7 +35,7 @@ char *which_this_program(void)
         return NULL;
     }
     const char *rest = getenv("PATH");
-    for (char *dir; (dir = find(rest, name, &rest)) != NULL;) {
+    for (char *dir; (dir = path_search(rest, name, &rest)) != NULL;) {
         char *path = same_program(dir, &own);
         free(dir);
         if (path != NULL) {
@@ -75,7 +51,8 @@ bool which_is_in_path(void)
     struct stat own;
     const char *rest;
     char *exe = process_program(), *path = NULL;
-    char *dir = exe != NULL && stat(exe, &own) == 0 ? find(getenv("PATH"), name, &rest) : NULL;
+    char *dir =
+        exe != NULL && stat(exe, &own) == 0 ? path_search(getenv("PATH"), name, &rest) : NULL;
     if (dir != NULL)
         path = same_program(dir, &own);
     bool found = path != NULL;
@@ -88,12 +65,12 @@ bool which_is_in_path(void)
 char *which_far_directory(const char *command)
 {
     const char *rest;
-    char *dir = find(usual, command, &rest);
+    char *dir = path_search(usual, command, &rest);
     if (dir != NULL) {
         free(dir);
         return NULL;
     }
-    return find(getenv("PATH"), command, &rest);
+    return path_search(getenv("PATH"), command, &rest);
 }
 
 char *which_absolute(const char *path)

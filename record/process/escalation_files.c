@@ -81,14 +81,8 @@ static int write_temporary(int dir, const struct buf *b, bool sync, char *ret_na
     int fd = vault_dir_file(dir, ret_name, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return MI_EIO;
-    int st = write_all(fd, buf_slice(b));
-    if (st == 0 && sync && fsync(fd) != 0)
-        st = MI_EIO;
+    int st = write_and_close(fd, buf_slice(b), sync);
     int e = errno;
-    if (close(fd) != 0 && st == 0) {
-        st = MI_EIO;
-        e = errno;
-    }
     if (st < 0)
         unlinkat(dir, ret_name, 0);
     errno = e;

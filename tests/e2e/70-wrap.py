@@ -455,7 +455,13 @@ def _(t):
         check(b"unknown server 'god'; did you mean 'good'?" in r.stderr, f"{verb}: {r.stderr!r}")
     run(t, "wrap", stderr=None)
     r = run(t, "wrap", "-c", "emacs", status=2, stderr=None)
-    check(b"--client: unknown client 'emacs': use one of claude-code, claude-desktop," in r.stderr, f"{r.stderr!r}")
+    names = re.search(r"--client: unknown client 'emacs': use one of (.+)\n", r.stderr.decode()).group(1).split(", ")
+    eq(names[:2], ["claude-code", "claude-desktop"], "the clients")
+    for where in (run(t, "wrap", "--help").stdout.decode(), (lib.ROOT / "docs/clients.md").read_text(),
+                  (lib.ROOT / "docs/mcp-interposer.1").read_text()):
+        eq([n for n in names if n not in where], [], f"clients that are not in {where[:60]!r}")
+    r = run(t, "unwrap", "-c", "curser", status=2, stderr=None)
+    check(b"--client: unknown client 'curser'; did you mean 'cursor'?" in r.stderr, f"{r.stderr!r}")
     run(t, "unwrap")
     eq(path.read_text(), text, "the file")
     path.unlink()

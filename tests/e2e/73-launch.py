@@ -63,7 +63,7 @@ def _(t):
         was = file.read_text()
         run(t, "wrap", command=command, path=path)
         eq(file.read_text(), was, "after wrapping again")
-        check("1 configuration file, 2 wrapped servers" in run(t, "doctor", command=command, path=path).stdout, "doctor")
+        check("1 configuration file, 2 wrapped servers" in run(t, "doctor", "--journal-dir", str(t.journals), command=command, path=path).stdout, "doctor")
     (bin / "npx").unlink()
     bare = t.home / "none"
     bare.mkdir()
