@@ -188,6 +188,13 @@ const struct key_rule *key_find(const struct keys *keys, struct slice name)
     return r;
 }
 
+bool key_is_plain_header(const struct keys *keys, struct slice name)
+{
+    struct key_name k;
+    name_of(name, &k);
+    return in_user(keys, KEYS_KEEP, &k) != NULL || in_table(key_plain_headers, &k) != NULL;
+}
+
 bool key_content(const struct keys *keys, struct slice name)
 {
     struct key_name k;

@@ -59,6 +59,8 @@ MI_MUST int keys_add(struct keys *k, enum key_list list, struct slice name);
 
 /* The rule that matches an unescaped name; NULL: it is not the name of a secret. */
 const struct key_rule *key_find(const struct keys *k, struct slice name);
+/* Is this the name of a header that is not a secret, such as Accept, or a name that the user keeps? */
+bool key_is_plain_header(const struct keys *k, struct slice name);
 /* Is this the name of sensitive content? */
 bool key_content(const struct keys *k, struct slice name);
 
@@ -86,5 +88,6 @@ static inline bool key_maybe(const struct keys *k, const char *from, const char 
 extern const struct key_rule key_secrets[];
 extern const struct key_rule key_kept[];
 extern const struct key_rule key_contents[];
+extern const struct key_rule key_plain_headers[];
 
 #endif

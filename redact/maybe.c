@@ -1,4 +1,5 @@
 /* maybe.c - quick tests: whether a string needs the search, because it contains JSON in which a name matters. */
+#include "redact/option.h"
 #include "redact/place.h"
 #include "redact/read.h"
 #include "redact/walk.h"
@@ -82,9 +83,10 @@ static bool may_matter(const struct redact *r, const char *p, const char *end)
                *colon = memchr(p, ':', (size_t)(head - p));
     while (behind > p && behind[-1] == '\\')
         behind--;
+    struct slice header, raw = {p, (size_t)(behind - p)};
     return ends_name(r, p, end) || (is != NULL && ends_name(r, p, is)) ||
-           (colon != NULL && ends_name(r, p, colon)) ||
-           place_role((struct slice){p, (size_t)(behind - p)}) == ROLE_BLOB;
+           (colon != NULL && ends_name(r, p, colon)) || place_role(raw) == ROLE_BLOB ||
+           option_takes_header(raw, &header);
 }
 
 /* True if a string in it may matter to the walk, or an escape may hide one. Otherwise a walk over the JSON finds no more

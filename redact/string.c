@@ -70,7 +70,7 @@ static bool is_reference(const struct redact *r, struct slice s)
     return false;
 }
 
-static struct slice without_scheme(struct slice s)
+struct slice redact_without_scheme(struct slice s)
 {
     static const char *const schemes[] = {"Bearer ", "bearer ", "Basic ", "basic ",
                                           "Token ",  "token ",  NULL};
@@ -90,7 +90,7 @@ bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struc
     if ((rule->flags & KEY_NO_PATH && is_path(s)) ||
         (rule->flags & KEY_NO_WORD && is_plain_word(s)))
         return false;
-    return !is_reference(r, without_scheme(s));
+    return !is_reference(r, redact_without_scheme(s));
 }
 
 /* ---- text --------------------------------------------------------------------------------- */

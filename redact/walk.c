@@ -1,5 +1,6 @@
 /* walk.c - the walk over JSON: which values are replaced, and which are searched. */
 #include "redact/walk.h"
+#include "redact/option.h"
 #include "redact/place.h"
 #include "redact/read.h"
 
@@ -36,6 +37,7 @@ struct frame {
     const struct key_rule *inner;  /* as in struct child */
     const struct key_rule *name;   /* rule of its member `name`: its `value` is a secret */
     const struct key_rule *option; /* rule of the previous element, an option such as --password */
+    bool header;                   /* the previous element is an option such as --header */
     size_t value_from, value_to;   /* its member `value`, if seen before `name`; 0: none */
 };
 
@@ -164,27 +166,6 @@ static void late_value(struct pass *s, struct frame *f)
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* The rule for an option such as `--api-key`, whose value is the next string; NULL for `--no-password`. */
-static const struct key_rule *option_rule(const struct redact *r, struct slice raw)
-{
-    static const char *const flags[] = {"no",    "ask",      "prompt", "show",
-                                        "hide",  "without",  "enable", "disable",
-                                        "print", "generate", "use",    NULL};
-    if (raw.n < 3 || raw.n > KEY_TEXT_MAX || raw.p[0] != '-')
-        return NULL;
-    size_t dashes = raw.p[1] == '-' ? 2 : 1;
-    for (size_t i = dashes; i < raw.n; i++)
-        if (raw.p[i] == '=' || raw.p[i] == ' ' || raw.p[i] == '\\')
-            return NULL;
-    struct slice name = {raw.p + dashes, raw.n - dashes};
-    size_t word = 0;
-    while (word < name.n && name.p[word] != '-' && name.p[word] != '_')
-        word++;
-    if (place_is_one_of((struct slice){name.p, word}, flags))
-        return NULL;
-    return key_find(&r->keys, name);
-}
-
 /* Handles a string of the form NAME=VALUE, as in environments and argvs, or NAME: VALUE among headers. true: its value
  * was replaced. */
 static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
@@ -212,11 +193,26 @@ static bool assigns(struct pass *s, const struct frame *f, struct slice raw)
     return true;
 }
 
+/* Handles NAME: VALUE behind an option such as --header. true: its value was replaced. */
+static bool header(struct pass *s, struct slice line)
+{
+    struct slice v;
+    const struct key_rule *rule = option_header(&s->r->keys, line, &v);
+    if (rule == NULL || !redact_is_secret(s->r, rule, v))
+        return false;
+    edit_mark(s->r, offset(s, v.p), offset(s, v.p) + v.n, rule->rule, false);
+    return true;
+}
+
 /* Handles a string in an array. true: it was replaced. */
 static bool array_string(struct pass *s, struct frame *f, struct slice raw)
 {
     const struct key_rule *rule = f->option;
-    f->option = option_rule(s->r, raw);
+    struct slice here;
+    bool takes = option_takes_header(raw, &here);
+    struct slice line = takes ? here : f->header ? raw : (struct slice){0};
+    f->header = takes && here.p == NULL;
+    f->option = option_rule(&s->r->keys, raw);
     if (rule != NULL && f->option == NULL && redact_is_secret(s->r, rule, raw) &&
         !(raw.n > 1 && raw.p[0] == '-' && raw.p[1] == '-')) {
         edit_mark(s->r, offset(s, raw.p), offset(s, raw.p) + raw.n, rule->rule, false);
@@ -226,7 +222,7 @@ static bool array_string(struct pass *s, struct frame *f, struct slice raw)
     if (f->zone == ZONE_HEADERS && s->depth >= 2 && !s->frame[s->depth - 2].object &&
         s->frame[s->depth - 2].zone == ZONE_HEADERS && f->index == 0)
         f->option = key_find(&s->r->keys, raw);
-    return assigns(s, f, raw);
+    return (line.n > 0 && header(s, line)) || assigns(s, f, raw);
 }
 
 static void string(struct pass *s, const struct child *c, const char *p, const char *behind)

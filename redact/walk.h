@@ -125,6 +125,8 @@ bool redact_escapes_valid(struct slice raw);
 /* Quick test for [from, to) of the text of level 0. true: no built-in shape is in it. Ranges must be passed from left
  * to right. */
 bool redact_no_shape(struct redact *r, size_t from, size_t to);
+/* A value without the scheme of an Authorization header: `Bearer `, `Basic `, `Token `. */
+struct slice redact_without_scheme(struct slice s);
 /* Is this string, whose key matches `rule`, a secret rather than a placeholder, plain word or path? */
 bool redact_is_secret(const struct redact *r, const struct key_rule *rule, struct slice raw);
 

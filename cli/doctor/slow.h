@@ -1,7 +1,8 @@
 /* slow.h - checks of `doctor`: tools whose calls took more than two thirds of their deadline, or reached it.
  *
  * Only the sessions of the last SLOW_DAYS days are read, and at most the newest SLOW_SESSIONS. A call that took longer
- * than its deadline and was answered reported progress, or had another deadline: it does not count.
+ * than its deadline and was answered reported progress, or had another deadline: it does not count. Neither do imported
+ * sessions.
  *
  * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SLOW_H

@@ -267,8 +267,9 @@ def _(t):
     check(len(shaped) >= 6, f"only {len(shaped)} tokens")
     w = corpus.Words("argv")
     for level in LEVELS:
-        words = [w(), w()]
-        run = Run(t, level, puppet=("x", "--api-key", words[0], f"--password={words[1]}", shaped[0].text),
+        words = [w(), w(), w(), w()]
+        run = Run(t, level, puppet=("x", "--api-key", words[0], f"--password={words[1]}", shaped[0].text,
+                                    "--header", f"X-Mine: {words[2]}", f"--header=X-Other:{words[3]}"),
                   client={"name": f"client {shaped[4].text}", "version": shaped[5].text},
                   server={"name": f"server {shaped[3].text}", "version": shaped[2].text})
         run.secret("command line", words)

@@ -220,6 +220,44 @@ static void test_redact_lookalikes_are_kept(void **state)
         expect(*state, redact_value, rows[i], NULL);
 }
 
+static void test_redact_headers_in_options_are_secrets_whatever_their_name(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"[\"npx\",\"--header\",\"X-My-Key: " S1 "\",\"x\"]",
+         "[\"npx\",\"--header\",\"X-My-Key: " M("header") "\",\"x\"]"},
+        {"[\"-H\",\"X-My-Key:" S1 " and more\",\"X-My-Key:y\"]",
+         "[\"-H\",\"X-My-Key:" M("header") "\",\"X-My-Key:y\"]"},
+        {"[\"--header=X-My-Key: " S1 "\",\"--extraHeaders\",\"x-me=" S1 "\"]",
+         "[\"--header=X-My-Key: " M("header") "\",\"--extraHeaders\",\"x-me=" M("header") "\"]"},
+        {"[\"--header\",\"Authorization: Bearer " S1 "\",\"-H\",\"Authorization: " S1 "\"]",
+         "[\"--header\",\"Authorization: Bearer " M("authorization") "\",\"-H\",\"Authorization: " M(
+             "authorization") "\"]"},
+        {"[\"--header\",\"X-Api-Key: " S1 "\",\"--header\",\"Accept: */*\",\"--header\",\"x: y\"]",
+         "[\"--header\",\"X-Api-Key: " M("api-key") "\",\"--header\",\"Accept: */*\",\"--header\",\"x: " M(
+             "header") "\"]"},
+        {"[\"--headers\",\"{\\\"X-My-Key\\\":\\\"" S1 "\\\"}\"]",
+         "[\"--headers\",\"" M("header") "\"]"},
+        {"{\"t\":\"run {\\\"argv\\\":[\\\"--header\\\",\\\"X-Me: " S1 "\\\"]}\"}",
+         "{\"t\":\"run {\\\"argv\\\":[\\\"--header\\\",\\\"X-Me: " M("header") "\\\"]}\"}"},
+        {"[\"--header\",\"X-My-Key: ${API_KEY}\",\"--header\",\"X-GitHub-Api-Version: 2022-11-28\"]", NULL},
+        {"[\"--header\",\"User-Agent: me\",\"-H\",\"tcp://10.0.0.1:2375\",\"-H\",\"localhost:8080\"]", NULL},
+        {"[\"--show-headers\",\"x: y\",\"--header\",\"--x: y\",\"header\",\"x: y\"]", NULL},
+        {"[\"--header-file\",\"x:y\",\"-h\",\"x: y\",\"--header\",\"file\",\"x: y\"]", NULL},
+        {"{\"--header\":\"x: y\"}", NULL},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        expect(*state, redact_value, rows[i].text, rows[i].want);
+        expect(*state, secrets, rows[i].text, rows[i].want);
+    }
+    struct buf error = {0};
+    assert_int_equal(redact_add_rule(*state, "keep", "x-mine", &error), 0);
+    buf_close(&error);
+    expect(*state, redact_value, "[\"-H\",\"X-Mine: y\",\"-H\",\"X-My: y\"]",
+           "[\"-H\",\"X-Mine: y\",\"-H\",\"X-My: " M("header") "\"]");
+}
+
 static void test_redact_protocol_fields_are_kept_unchanged(void **state)
 {
     static const char token[] = "glpat-aB3dE5fG7hJ9kL1mN3pQ";
@@ -611,7 +649,8 @@ static void test_redact_every_key_is_in_the_document(void **state)
 {
     (void)state;
     static char text[64 << 10];
-    const struct key_rule *const lists[] = {key_secrets, key_kept, key_contents};
+    const struct key_rule *const lists[] = {key_secrets, key_kept, key_contents,
+                                             key_plain_headers};
     FILE *f = fopen(DOC, "r");
     if (f == NULL)
         fail_msg("cannot open %s; run this test in the top folder", DOC);
@@ -652,6 +691,8 @@ static const char *const some_strings[] = {
     "frob",
     "--frob",
     "-frob",
+    "--header",
+    " [\\\"-H\\\",\\\"x: y\\\"]",
     "FROB=abc",
     "frob: abc",
     "a=b",
@@ -805,6 +846,7 @@ int main(void)
         EACH(test_redact_base64_of_text_is_searched_as_text),
         EACH(test_redact_json_in_the_middle_of_a_text_is_read_as_json),
         EACH(test_redact_lookalikes_are_kept),
+        EACH(test_redact_headers_in_options_are_secrets_whatever_their_name),
         EACH(test_redact_protocol_fields_are_kept_unchanged),
         EACH(test_redact_only_content_of_arguments_is_truncated),
         EACH(test_redact_long_content_truncated_by_its_head_gives_the_same_result),

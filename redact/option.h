@@ -1,0 +1,22 @@
+/* option.h - options in command lines, which are arrays of strings. Internal to redact/.
+ *
+ * Strings are raw, with the escapes of JSON.
+ * Blocks    never. Pure. */
+#ifndef MI_REDACT_OPTION_H
+#define MI_REDACT_OPTION_H
+
+#include "redact/key.h"
+
+#define OPTION_MAX 256 /* bytes of the longest option that is recognized */
+
+/* The rule for an option such as `--api-key`, whose value is the next string; NULL for `--no-password`. */
+const struct key_rule *option_rule(const struct keys *k, struct slice raw);
+/* Whether the value of this option is a header: `--header`, `--extra-headers`, `-H`. *ret_header is the header in
+ * `--header=NAME: VALUE`, or {NULL, 0} if the next string is it. */
+bool option_takes_header(struct slice raw, struct slice *ret_header);
+/* The rule for the value of such a header, and the value, without a scheme such as `Bearer `. Values of headers with
+ * other names than those of secrets match, too, except of those in key_plain_headers. NULL: it is kept. */
+const struct key_rule *option_header(const struct keys *k, struct slice header,
+                                     struct slice *ret_value);
+
+#endif
