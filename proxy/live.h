@@ -38,6 +38,7 @@ struct proxy {
     const struct journal *journal; /* of the recorder */
     struct running running;        /* the row of the running session, as the recorder has it */
     bool holding; /* at the end of the last turn the recorder let nothing through */
+    bool pacing;  /* recorder_paces(): the client is not read */
     bool lagging; /* recorder_lags(): long lines are not read */
 
     /* the session between client and server */

@@ -49,7 +49,7 @@ static void on_unfinished(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void set_reading(struct relay *r)
 {
-    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->full;
+    bool on = r->in.fd >= 0 && !r->ended && !r->held && !r->paced && !r->full;
     if (on && !ev_is_active(&r->read_watch))
         r->read_at = ev_now(r->loop);
     watch(r, &r->read_watch, on);
@@ -232,6 +232,12 @@ void relay_end_priority(struct relay *r)
 void relay_hold(struct relay *r, bool hold)
 {
     r->held = hold;
+    set_reading(r);
+}
+
+void relay_pace(struct relay *r, bool paced)
+{
+    r->paced = paced;
     set_reading(r);
 }
 

@@ -51,6 +51,7 @@ struct relay {
     bool reported;             /* the incomplete line has been reported */
     bool ended;                /* nothing more is read */
     bool held;                 /* reading pauses: relay_hold() */
+    bool paced;                /* reading pauses: relay_pace() */
     bool full;                 /* reading pauses: too many bytes are unsent */
 };
 
@@ -69,6 +70,8 @@ void relay_end_priority(struct relay *r);
  * Used before reading stops, and before a deadline is believed. */
 void relay_read_available(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
+/* For a few milliseconds only relay_read_available() reads. */
+void relay_pace(struct relay *r, bool paced);
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);
 /* Writes the released bytes. Called at the end of a turn, and when `out` is writable. */

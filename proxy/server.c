@@ -137,6 +137,7 @@ void server_hold_reading(struct proxy *p)
     relay_hold(&p->relay[ROW_C2S], waits_for_recorder(p, ROW_C2S) ||
                                        traffic_must_wait(&p->traffic) ||
                                        server_state_holds_client(&p->machine));
+    relay_pace(&p->relay[ROW_C2S], p->pacing);
     relay_hold(&p->relay[ROW_S2C], waits_for_recorder(p, ROW_S2C));
     relay_hold(&p->server_stderr, p->holding);
 }

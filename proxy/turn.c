@@ -147,6 +147,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
         return;
     }
     p->holding = result == RECORDER_HOLD;
+    p->pacing = !p->holding && recorder_paces(p->recorder);
     p->lagging = !p->holding && recorder_lags(p->recorder, incomplete(p));
     server_hold_reading(p);
     if (p->holding) {

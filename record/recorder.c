@@ -166,17 +166,12 @@ static void open_worker(struct recorder *r)
                             });
 }
 
-static enum ring_trouble trouble(const struct recorder *r)
-{
-    return (enum ring_trouble)atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire);
-}
-
 /* Under stop_on_error nothing may be forwarded before the vault is open. The process writes the reason to stderr. */
 static int wait_until_open(struct recorder *r)
 {
     int64_t until = clock_mono_us() + RECORDER_OPEN_US;
     ring_writer_waits(&r->ring, true);
-    while (!r->worker.opened && r->worker.pid > 0 && trouble(r) != RING_FAILING) {
+    while (!r->worker.opened && r->worker.pid > 0 && trouble_of(r) != RING_FAILING) {
         int64_t left = until - clock_mono_us();
         if (left <= 0)
             break;
@@ -268,7 +263,7 @@ static void publish(struct recorder *r)
 static bool is_failing(const struct recorder *r, int64_t now)
 {
     int64_t gone = r->worker.gone_since_us;
-    return trouble(r) == RING_FAILING || (gone != 0 && now - gone >= r->pause_us);
+    return trouble_of(r) == RING_FAILING || (gone != 0 && now - gone >= r->pause_us);
 }
 
 /* The journal is full, or --sync full waits for the database. */

@@ -102,6 +102,10 @@ enum recorder_result recorder_publish(struct recorder *r);
  * are more than RECORDER_LAG_MAX. True for at most RECORDER_LAG_US, and never while the recorder process cannot store.
  * `changed` is called when it is time to ask again. Call it after recorder_publish(). */
 bool recorder_lags(struct recorder *r, size_t incomplete);
+/* Whether the client must not be read now: half of the journal or more is not stored (pace.h). True for at most
+ * PACE_MAX_US after a message of the client. `changed` is called when the client may be read again. Call it after
+ * recorder_publish(), before recorder_lags(). */
+bool recorder_paces(struct recorder *r);
 /* Whether everything appended is in the journal; with sync_full, in the database. After RECORDER_FAILED: whether the
  * turn's bytes may still be sent. */
 bool recorder_has_everything(const struct recorder *r);

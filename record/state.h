@@ -34,6 +34,7 @@ struct recorder {
     bool losing;               /* messages are lost until there is room for many */
     uint64_t full_at;          /* losing: bytes in the journal when it had no more room */
     bool asked;                /* in this turn the client sent a request */
+    bool took;                 /* a message of the client was appended: recorder_paces() */
     bool failed;               /* RECORDER_FAILED was returned */
     bool body_lost; /* a message was recorded without its body (logged once), or must be (stop) */
     int64_t
@@ -45,6 +46,7 @@ struct recorder {
     struct recorder_calls calls;
     void *data;
     ev_timer pause_timer; /* active while messages are held, or a long line waits: ends the wait */
+    int64_t paced_until_us; /* until when the client is not read, if much is not stored */
     int64_t lags_since_us; /* since when a long line waits; 0: none */
     ev_timer rest_timer;  /* active while the journal has more memory than light traffic needs */
     uint64_t rest_end;    /* end of the last entry when rest_timer was started */
@@ -53,6 +55,11 @@ struct recorder {
 static inline int64_t elapsed_us(const struct recorder *r)
 {
     return clock_mono_us() - r->started_mono_us;
+}
+
+static inline enum ring_trouble trouble_of(const struct recorder *r)
+{
+    return (enum ring_trouble)atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire);
 }
 
 /* ---- append.c ---- */

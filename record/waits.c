@@ -1,4 +1,5 @@
 /* waits.c - the end of a pause; a long line that waits; after a burst, memory returns to the system. */
+#include "record/pace.h"
 #include "record/state.h"
 
 /* ---- pauses --------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static bool lags(const struct recorder *r, size_t incomplete)
 {
     return r->has_ring && r->loop != NULL && r->worker.pid > 0 && incomplete >= RECORDER_LONG &&
            ring_behind(&r->ring) + incomplete > RECORDER_LAG_MAX &&
-           atomic_load_explicit(&r->ring.shared->trouble, memory_order_acquire) == RING_FINE;
+           trouble_of(r) == RING_FINE;
 }
 
 bool recorder_lags(struct recorder *r, size_t incomplete)
@@ -48,6 +49,22 @@ bool recorder_lags(struct recorder *r, size_t incomplete)
         return false;
     }
     waits_pause(r, r->lags_since_us + RECORDER_LAG_US);
+    return true;
+}
+
+bool recorder_paces(struct recorder *r)
+{
+    bool took = r->took;
+    r->took = false;
+    int64_t us = r->has_ring ? pace_us(ring_behind(&r->ring), r->ring.limit) : 0;
+    if (us == 0 || r->loop == NULL || trouble_of(r) == RING_FAILING)
+        return false;
+    int64_t now = clock_mono_us();
+    if (took)
+        r->paced_until_us = now + us;
+    if (now >= r->paced_until_us)
+        return false;
+    waits_pause(r, r->paced_until_us);
     return true;
 }
 

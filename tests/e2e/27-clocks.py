@@ -98,6 +98,31 @@ def _(t):
     eq(p.wait(), 3, "exit status")
 
 
+@case("the recorder is stopped, and more than half of the journal is not stored: a deadline passes in time", limit=60)
+def _(t):
+    p = t.proxy("--timeout", "6s").initialize()
+    recorder = p.recorder()
+    os.kill(recorder, signal.SIGSTOP)
+    t.closing.callback(lambda: lib.alive(recorder) and os.kill(recorder, signal.SIGCONT))
+    long = note("notifications/message", {"level": "info", "data": "x" * 900000})
+    for _ in range(70):                              # then the client is read every 12 ms
+        p.client.send(long)
+        p.server.expect(long)
+    start, n, line = time.monotonic(), 1, None
+    call(p, 1)
+    while line in (None, text_result(n, "not silent")):
+        n += 1
+        p.client.send(lib.call(n))
+        if p.server.recv() != lib.call(n):           # the cancellation of 1
+            p.server.expect(lib.call(n))
+        p.server.send(text_result(n, "not silent"))
+        line = p.client.recv()
+    took, m = time.monotonic() - start, lib.json.loads(line)
+    eq((m["id"], m["error"]["data"]["cause"]), (1, "timeout"), "the answer")
+    check(6 <= took < 6 + 5 * lib.SLOW, f"after {took:.1f} s")
+    check(n > 20, f"only {n} calls were sent")
+
+
 @case("the interposer is stopped for longer than --timeout: the answer that waits in the pipe arrives", limit=60)
 def _(t):
     p = t.proxy("--timeout", "8s").initialize()

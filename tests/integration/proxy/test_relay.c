@@ -310,6 +310,25 @@ static void test_relay_held_reads_nothing_until_released(void **state)
     assert_string_equal(buf_str(&f->got), "one\ntwo\n");
 }
 
+static void test_relay_paced_reads_only_when_told(void **state)
+{
+    struct fixture *f = *state;
+    relay_pace(&f->r, true);
+    put(f, "one\n", 4);
+    for (int i = 0; i < 5; i++)
+        turn(f);
+    assert_int_equal(f->bytes, 0);
+    assert_false(relay_is_paused(&f->r));
+    relay_read_available(&f->r);
+    assert_int_equal(f->lines, 1);
+    put(f, "two\n", 4);
+    relay_pace(&f->r, false);
+    int64_t until = clock_mono_us() + 20000000;
+    while (f->lines < 2 && clock_mono_us() < until)
+        turn(f);
+    assert_int_equal(f->lines, 2);
+}
+
 static void test_relay_write_failure_is_reported_once(void **state)
 {
     struct fixture *f = *state;
@@ -585,6 +604,7 @@ int main(void)
         T(test_relay_too_long_line_is_reported_and_the_next_forwarded),
         T(test_relay_reading_pauses_while_too_much_is_unsent),
         T(test_relay_held_reads_nothing_until_released),
+        T(test_relay_paced_reads_only_when_told),
         T(test_relay_write_failure_is_reported_once),
         T(test_relay_closed_counts_bytes_never_read),
         T(test_relay_broken_outbox_closes_the_stream_to_the_peer),

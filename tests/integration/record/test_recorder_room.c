@@ -789,6 +789,52 @@ static void test_recorder_lags_while_a_long_line_would_take_too_much_memory(void
     assert_false(ring_is_stored(&f->r->ring));
 }
 
+static void wait_for_trouble(struct fixture *f, enum ring_trouble trouble)
+{
+    int64_t until = clock_mono_us() + DEADLINE_US;
+    orders->trouble = trouble;
+    while (trouble_of(f->r) != trouble)
+        assert_true(clock_mono_us() < until);
+}
+
+static void test_recorder_paces_the_client_while_half_of_the_journal_is_not_stored(void **state)
+{
+    struct fixture *f = *state;
+    begin_pass(f);
+    orders->stores = false;
+    assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
+    assert_false(recorder_paces(f->r));
+    assert_int_equal(add_and_publish(f, 31 * MIB), RECORDER_PUBLISHED);
+    int changed = f->changed;
+    assert_true(recorder_paces(f->r));
+    assert_true(recorder_paces(f->r)); /* another turn in between */
+    while (f->changed == changed)
+        ev_run(f->loop, EVRUN_ONCE);
+    int64_t until = clock_mono_us() + DEADLINE_US;
+    while (recorder_paces(f->r))
+        assert_true(clock_mono_us() < until);
+
+    struct row answer = {.kind = KIND_RESULT, .direction = ROW_S2C};
+    journal_append(recorder_journal(f->r), &answer);
+    f->added++;
+    assert_int_equal(recorder_publish(f->r), RECORDER_PUBLISHED);
+    assert_false(recorder_paces(f->r)); /* a message of the server: the client did not send too much */
+
+    wait_for_trouble(f, RING_FAILING);
+    assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
+    assert_false(recorder_paces(f->r)); /* --on-record-error decides */
+    wait_for_trouble(f, RING_FINE);
+    assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
+    assert_true(recorder_paces(f->r));
+
+    orders->stores = true;
+    until = clock_mono_us() + DEADLINE_US;
+    while (!ring_is_stored(&f->r->ring))
+        assert_true(clock_mono_us() < until);
+    assert_int_equal(add_and_publish(f, 10), RECORDER_PUBLISHED);
+    assert_false(recorder_paces(f->r));
+}
+
 static void test_recorder_returns_the_memory_of_a_burst(void **state)
 {
     struct fixture *f = *state;
@@ -839,6 +885,7 @@ int main(void)
         TEST(test_recorder_close_waits_for_the_previous_tools),
         TEST(test_recorder_works_without_a_directory_for_journals),
         TEST(test_recorder_lags_while_a_long_line_would_take_too_much_memory),
+        TEST(test_recorder_paces_the_client_while_half_of_the_journal_is_not_stored),
         TEST(test_recorder_returns_the_memory_of_a_burst),
     };
     return cmocka_run_group_tests_name("recorder-room", tests, NULL, NULL);
