@@ -1,7 +1,7 @@
 /* relay.h - one direction: reads lines from one peer, writes an outbox to the other.
  *
  * Both directions and the server's stderr use the same code. Reading pauses while too many bytes are unsent
- * (from RELAY_HIGH down to RELAY_LOW) and while the relay is held. A line that stays incomplete is reported once;
+ * (from RELAY_HIGH down to RELAY_LOW) and while the relay is held or paced. A line that stays incomplete is reported once;
  * its timer is active only while a line is incomplete and more is read.
  *
  * Owns      the two streams, their watchers and the line reader. The outbox is borrowed.
@@ -70,7 +70,7 @@ void relay_end_priority(struct relay *r);
  * Used before reading stops, and before a deadline is believed. */
 void relay_read_available(struct relay *r);
 void relay_hold(struct relay *r, bool hold);
-/* For a few milliseconds only relay_read_available() reads. */
+/* While it is paced, only relay_read_available() reads. */
 void relay_pace(struct relay *r, bool paced);
 /* The peer may have sent something, but is not read now. */
 bool relay_is_paused(const struct relay *r);

@@ -7,7 +7,8 @@
  * be sent. The recorder process stores them (record/process/). If it dies, another one is started, which continues
  * where the last one had stored.
  *
- * If the journal has no room, nothing is sent and nothing is read until there is room (RECORDER_HOLD). If the recorder
+ * From half of the journal on, the client is read at intervals (recorder_paces()), so that it seldom becomes full. If the
+ * journal has no room, nothing is sent and nothing is read until there is room (RECORDER_HOLD). If the recorder
  * cannot store (RING_FAILING), or there is no room for RECORDER_PAUSE_US:
  *
  *   on_error = pass   messages are forwarded. Those that do not fit into the journal are lost, and counted: an event
