@@ -204,9 +204,8 @@ static const char *take(struct slice *left, size_t n)
 static bool get_numbers(struct slice *left, uint32_t flags, struct parts *p)
 {
     memset(p->number, 0, sizeof p->number);
-    for (size_t i = 0; i < NUMBERS; i++) {
-        if ((flags & HAS_NUMBER(i)) == 0)
-            continue;
+    for (flags &= HAS_NUMBER(NUMBERS) - 1; flags != 0; flags &= flags - 1) {
+        int i = __builtin_ctz(flags);
         const char *at = take(left, sizeof p->number[i]);
         if (at == NULL)
             return false;

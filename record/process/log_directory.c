@@ -49,15 +49,15 @@ static struct slice clean_text(struct log_directory *a, struct slice text)
     return text;
 }
 
-/* As clean_text(), for the text between the quotes of a JSON string. */
-static struct slice clean_raw(struct log_directory *a, struct slice raw)
+/* As clean_text(), for a name between the quotes of a JSON string. */
+static struct slice clean_raw(struct log_directory *a, struct clean_name *last, struct slice raw)
 {
     struct redact *r = redact_present();
     struct buf quoted = {0};
     size_t n = 0;
     if (raw.n == 0)
         return raw; /* {NULL, 0} included */
-    if (r != NULL && !redact_maybe(r, raw) && memchr(raw.p, '\\', raw.n) == NULL)
+    if (r != NULL && memchr(raw.p, '\\', raw.n) == NULL && sanitize_name_is_clean(last, r, raw))
         return raw; /* the common case */
     buf_addc(&quoted, '"');
     buf_slice_add(&quoted, raw);
@@ -78,11 +78,11 @@ static struct slice clean_json(struct log_directory *a, struct slice json)
 }
 
 static void add_string(struct log_directory *a, struct json_out *j, const char *name,
-                       struct slice raw)
+                       struct clean_name *last, struct slice raw)
 {
     json_out_name(j, name);
     buf_addc(j->b, '"');
-    text_json_visible(j->b, clean_raw(a, raw));
+    text_json_visible(j->b, clean_raw(a, last, raw));
     buf_addc(j->b, '"');
 }
 
@@ -177,9 +177,10 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
     add_time(a, &j, x->wall_us);
     json_out_members(&j, buf_slice(&a->who));
     json_out_int(&j, "seq", (int64_t)x->seq);
-    add_string(a, &j, "method", x->method);
+    add_string(a, &j, "method", &a->method, x->method);
     if (x->target.p != NULL)
-        add_string(a, &j, json_key_is(x->method, "tools/call") ? "tool" : "target", x->target);
+        add_string(a, &j, json_key_is(x->method, "tools/call") ? "tool" : "target", &a->target,
+                   x->target);
     if (x->arguments.p != NULL && bodies)
         add_arguments(a, &j, x);
     json_out_quoted(&j, "status", slice_of(call_status_name(x->status)));

@@ -17,14 +17,15 @@
 #define LOG_DIRECTORY_TEXT_MAX 50 /* characters of a result, or of long arguments */
 
 struct log_directory {
-    enum record_level level; /* RECORD_MINIMAL: no arguments, results or error messages */
-    struct buf clean;        /* owned: scratch */
-    struct buf who;          /* owned: the members session and server of every line */
-    struct buf lines;        /* owned: whole lines, not yet written */
-    int fd;                  /* -1: not open */
-    char day[32];            /* of fd */
-    int64_t looked_us;       /* when the file was last checked for removal */
-    int64_t second;          /* the time in second_text, since the Unix epoch */
+    enum record_level level;          /* RECORD_MINIMAL: no arguments, results or error messages */
+    struct buf clean;                 /* owned: scratch */
+    struct buf who;                   /* owned: the members session and server of every line */
+    struct clean_name method, target; /* the last ones */
+    struct buf lines;                 /* owned: whole lines, not yet written */
+    int fd;                           /* -1: not open */
+    char day[32];                     /* of fd */
+    int64_t looked_us;                /* when the file was last checked for removal */
+    int64_t second;                   /* the time in second_text, since the Unix epoch */
     char second_text[32];
     bool failing; /* the last write failed */
     bool torn;    /* the file ends in the middle of a line */

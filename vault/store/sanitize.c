@@ -1,7 +1,6 @@
 #include "vault/store/sanitize.h"
 
 #include "base/text.h"
-#include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
 /* bytes; a longer word at the end of a truncated text is not removed as a possible part of a secret */
@@ -76,11 +75,26 @@ static int make_valid(struct row_sanitizer *k, const struct row *r, struct slice
     return 0;
 }
 
+bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name)
+{
+    if (last->rules == r && last->n == name.n && memcmp(last->p, name.p, name.n) == 0)
+        return true;
+    if (redact_maybe(r, name))
+        return false;
+    if (name.n <= sizeof last->p) {
+        memcpy(last->p, name.p, name.n);
+        last->n = name.n;
+        last->rules = r;
+    }
+    return true;
+}
+
 /* Names are short and seldom contain secrets: they are searched before they are copied. */
-static int clean_name(struct row_sanitizer *k, struct redact *r, struct slice *name)
+static int clean_name(struct row_sanitizer *k, struct redact *r, struct clean_name *last,
+                      struct slice *name)
 {
     size_t n = 0;
-    if (name->p == NULL || !redact_maybe(r, *name))
+    if (name->p == NULL || sanitize_name_is_clean(last, r, *name))
         return 0;
     int st = redact_text(r, *name, &k->text, &n);
     if (st < 0 || n == 0)
@@ -131,7 +145,8 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
     method = ret->method;
     target = ret->target;
     ret->redactions = r->redactions;
-    if ((st = clean_name(k, rules, &method)) < 0 || (st = clean_name(k, rules, &target)) < 0 ||
+    if ((st = clean_name(k, rules, &k->method, &method)) < 0 ||
+        (st = clean_name(k, rules, &k->target, &target)) < 0 ||
         (st = clean_body(k, rules, r, ret)) < 0)
         return st;
     if (method.p == NULL && method.n > 0)

@@ -11,11 +11,20 @@
 #define MI_VAULT_STORE_SANITIZE_H
 
 #include "journal/entry.h"
+#include "redact/sanitizer.h"
 
 #define STORED_NAME_MAX 4096 /* stored bytes of an id, a method or a target */
 
+/* A name in which the sanitizer has found nothing: the same few occur again and again. */
+struct clean_name {
+    const struct redact *rules; /* with these; NULL: no name yet */
+    size_t n;
+    char p[64];
+};
+
 struct row_sanitizer {
     enum record_level level;
+    struct clean_name method, target;      /* the last ones */
     struct buf scratch, clean, body, text; /* owned */
 };
 
@@ -23,6 +32,9 @@ struct sanitized_row {
     struct slice rpc_id, method, target, body; /* valid UTF-8, without NUL; {NULL, 0}: absent */
     uint64_t redactions;                       /* those of row.redactions included */
 };
+
+/* Whether the sanitizer finds nothing in a name, which is not {NULL, 0}. Remembers it in *last. */
+bool sanitize_name_is_clean(struct clean_name *last, const struct redact *r, struct slice name);
 
 void sanitize_close(struct row_sanitizer *k);
 MI_MUST int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_row *ret);

@@ -629,6 +629,23 @@ static void test_log_directory_without_memory_drops_only_the_affected_line(void 
     free(text);
 }
 
+static void test_log_directory_result_with_escapes_is_unescaped_and_sanitized(void **state)
+{
+    struct fixture *f = *state;
+    struct invocation x = an_action();
+    x.result = slice_of("a\\nb \\u00e9 AKIAZ7Q3XK5LMN2PRT4V");
+    x.result_escaped = true;
+    log_directory_add(&f->a, &x);
+    char *line = only_line(f);
+    assert_member(line, "result", "a\nb \xc3\xa9 [redacted:aws-access-key-id]");
+    free(line);
+    x.result_escaped = false;
+    log_directory_add(&f->a, &x);
+    line = only_line(f);
+    assert_member(line, "result", "a\\nb \\u00e9 [redacted:aws-access-key-id]");
+    free(line);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -642,6 +659,7 @@ int main(void)
         T(test_log_directory_arguments_with_line_ends_between_tokens_stay_one_line),
         T(test_log_directory_long_result_is_truncated_to_50_characters),
         T(test_log_directory_empty_result_is_logged),
+        T(test_log_directory_result_with_escapes_is_unescaped_and_sanitized),
         T(test_log_directory_long_arguments_are_truncated_to_a_string_of_50_characters),
         T(test_log_directory_lines_of_a_killed_process_are_not_repeated),
         T(test_log_directory_lines_of_the_day_before_are_found),

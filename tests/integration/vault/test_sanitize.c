@@ -222,6 +222,23 @@ static void test_sanitize_without_memory_fails_and_works_again_later(void **stat
     sanitize_close(&k);
 }
 
+/* The last clean name is remembered. */
+static void test_sanitize_a_secret_name_is_found_after_a_clean_one(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a-name-of-20-letters", "AKIAZ7Q3XK5LMN2PRT4V",
+                                        "a-name-of-20-letters", "AKIAZ7Q3XK5LMN2PRT4W"};
+    struct row_sanitizer k = {0};
+    struct sanitized_row kept;
+    for (size_t i = 0; i < MI_COUNT(names); i++) {
+        struct row r = {.method = slice_of(names[i]), .target = slice_of(names[i])};
+        assert_int_equal(sanitize_row(&k, &r, &kept), 0);
+        assert_true(slice_is(kept.method, names[i]) == (i % 2 == 0));
+        assert_true(slice_is(kept.target, names[i]) == (i % 2 == 0));
+    }
+    sanitize_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_sanitize_long_names_are_truncated_between_characters),
         cmocka_unit_test(test_sanitize_long_id_is_omitted),
         cmocka_unit_test(test_sanitize_all_changed_parts_are_valid_together),
+        cmocka_unit_test(test_sanitize_a_secret_name_is_found_after_a_clean_one),
         cmocka_unit_test(test_sanitize_without_memory_fails_and_works_again_later),
     };
     return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
