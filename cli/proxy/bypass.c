@@ -30,7 +30,7 @@ static int skip_options(struct opt_set *s, int argc, char **argv)
 {
     int at = 1;
     while (opt_parse(s, argc, argv, at, NULL, &at) < 0) {
-        log_warn("%s; ignored, because MCP_INTERPOSER is off", buf_str(&s->error));
+        log_warn("ignored, because MCP_INTERPOSER is off: %s", buf_str(&s->error));
         do
             at++;
         while (at < argc && argv[at][0] != '-');

@@ -203,10 +203,15 @@ static int find_deadlines(struct wrapping *w)
     return status;
 }
 
+/* Needed to wrap; other commands only name it. */
 static int find_this_program(struct wrapping *w)
 {
     struct buf error = {0};
     int st = launch_open(&w->launch, &error);
+    if (st < 0 && w->verb != WRAP_VERB_WRAP) {
+        launch_close(&w->launch);
+        st = 0;
+    }
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
@@ -224,9 +229,9 @@ static int run(enum wrap_verb verb, const struct settings *s)
         status = find_deadlines(&w);
         if (status == EXIT_FINE)
             status = find_directories(&w);
-        if (status == EXIT_FINE)
-            status = find_this_program(&w);
     }
+    if (status == EXIT_FINE)
+        status = find_this_program(&w);
     w.backups = path_backups();
     if (status == EXIT_FINE && w.backups == NULL) {
         log_error("cannot find the directory of backups: %s", strerror(errno));

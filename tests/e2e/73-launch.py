@@ -64,6 +64,12 @@ def _(t):
         run(t, "wrap", command=command, path=path)
         eq(file.read_text(), was, "after wrapping again")
         check("1 configuration file, 2 wrapped servers" in run(t, "doctor", "--journal-dir", str(t.journals), command=command, path=path).stdout, "doctor")
+    other = config(t, "other/.mcp.json", text)
+    run(t, "wrap", path=path, cwd=other.parent)
+    check(f"to unwrap these as well: {NPX} unwrap --all" in run(t, "unwrap", "b", path=path).stdout, "the advice of unwrap")
+    run(t, "unwrap", "--all", "b", command="no-such-program", path=path)
+    run(t, "unwrap", path=path, cwd=other.parent)
+    run(t, "wrap", path=path)
     (bin / "npx").unlink()
     bare = t.home / "none"
     bare.mkdir()
