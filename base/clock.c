@@ -7,7 +7,7 @@ static int64_t now_us(clockid_t id)
 {
     struct timespec t;
     if (clock_gettime(id, &t) != 0)
-        return 0; /* cannot happen with these two clocks on Linux */
+        return 0; /* cannot happen with these two clocks */
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 

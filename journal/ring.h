@@ -65,7 +65,7 @@ struct ring_shared {
     _Atomic uint32_t reader_sleeps;     /* wake it after publishing; cleared by the writer, too */
     _Atomic uint32_t trouble;           /* enum ring_trouble */
     _Atomic int32_t reader_pid;
-    _Atomic uint32_t confined; /* Landlock's version in force; 0: none */
+    _Atomic uint32_t confined; /* confine_self() of the reader; 0: it is not confined */
     /* A record that kills its reader. Positions; RING_NONE: none. */
     _Atomic uint64_t trying;    /* the record being processed */
     _Atomic uint64_t killed_by; /* the record at which the last reader was killed */

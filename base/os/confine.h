@@ -17,21 +17,22 @@
  * Temporary files outside the given directories are forbidden, too: SQLite must keep its own in memory (PRAGMA
  * temp_store = MEMORY).
  *
- * Rules     landlock(7), https://docs.kernel.org/userspace-api/landlock.html. The system calls and constants are part of
- *           the kernel's stable interface; they are defined here because libc has no functions for them, and headers are
- *           often older than the kernel.
+ * A system may be able to do less, or nothing: a recorder works in any case.
+ *
+ * Linux     landlock(7), https://docs.kernel.org/userspace-api/landlock.html.
  * Blocks    never. */
 #ifndef MI_BASE_OS_CONFINE_H
 #define MI_BASE_OS_CONFINE_H
 
 #include "base/base.h"
 
-/* Confines the calling process and all its later children. dir: open descriptors of directories; O_PATH
- * is enough. A missing file of the list above is left out. Best effort: returns the version of Landlock that is in force, or 0 with errno if there is
- * none. Even then the process has no_new_privs. */
+/* Confines the calling process and all its later children. dir: open descriptors of directories; those of
+ * file_open_dir() are enough. A missing file of the list above is left out. Best effort: returns the version of the
+ * mechanism that is in force, or 0 with errno if there is none. Even then the process can get no more privileges. */
 int confine_self(const int *dir, size_t n);
 
-/* The kernel's version of Landlock; 0: none, and *why says why. */
-int confine_kernel(const char **why);
+/* The version that the system has, and *ret_text is the name of the mechanism, such as "Landlock". 0: none, and
+ * *ret_text says why. */
+int confine_kernel(const char **ret_text);
 
 #endif

@@ -56,6 +56,8 @@ char *process_program(void);
 const char *process_home(void);
 /* The system and the processor that this program was built for: "linux-x64". */
 const char *process_target(void);
+/* The C library and its version: "glibc 2.36"; "": unknown. Good until the next call. */
+const char *process_libc(void);
 /* Whether this program was linked without shared libraries. */
 bool process_is_static(void);
 

@@ -1,9 +1,10 @@
-/* title.h - the text that ps(1) and top(1) show for a process.
+/* title.h - the text that ps(1) and top(1) show for a process. It is for people: where a system cannot change it, these
+ * functions do nothing.
  *
- * The kernel shows the memory that held the arguments at the start, up to the environment that follows it. title_open()
- * copies arguments and environment, so that this memory can be overwritten and no pointer into it is left. (libbsd's
- * setproctitle() does the same; loading one more library would cost more start-up time than everything here.)
- *
+ * Linux     shows the memory that held the arguments at the start, up to the environment that follows it. title_open()
+ *           copies arguments and environment, so that this memory can be overwritten and no pointer into it is left.
+ *           (libbsd's setproctitle() does the same; loading one more library would cost more start-up time than
+ *           everything here.)
  * Units     bytes.
  * Lifetime  the copies live until the process exits.
  * Blocks    never. */

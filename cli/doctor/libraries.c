@@ -1,14 +1,12 @@
 #include "cli/doctor/libraries.h"
 
+#include "base/os/process.h"
 #include "base/pattern.h"
 #include "cli/wrap/mcpfile/servers.h"
 #include "proxy/run.h"
 #include "vault/upkeep/health.h"
 
 #include <stdlib.h>
-#ifdef __GLIBC__
-#include <gnu/libc-version.h>
-#endif
 
 void libraries_list(struct buf *b)
 {
@@ -17,7 +15,6 @@ void libraries_list(struct buf *b)
                proxy_libev() / 100, proxy_libev() % 100);
     pattern_library(b);
     buf_printf(b, ", libyaml %s", mcpfile_libyaml());
-#ifdef __GLIBC__
-    buf_printf(b, ", glibc %s", gnu_get_libc_version());
-#endif
+    if (process_libc()[0] != '\0')
+        buf_printf(b, ", %s", process_libc());
 }

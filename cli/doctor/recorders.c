@@ -106,8 +106,8 @@ static void check_directory(struct doctor *d)
 
 static void check_confinement(struct doctor *d, const struct journals *l)
 {
-    const char *why = "";
-    int version = confine_kernel(&why);
+    const char *text = "";
+    int version = confine_kernel(&text);
     size_t recorders = 0, confined = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct journal_view *v = &l->row[i];
@@ -116,13 +116,13 @@ static void check_confinement(struct doctor *d, const struct journals *l)
         confined += v->reader && started && v->confined > 0;
     }
     if (version == 0)
-        doctor_fine(d, "confinement", "recorders are not confined: %s", why);
+        doctor_fine(d, "confinement", "recorders are not confined: %s", text);
     else if (confined < recorders)
         doctor_found(d, "confinement", "start the session again",
                      "%zu of %zu recorders are not confined", recorders - confined, recorders);
     else
-        doctor_fine(d, "confinement",
-                    "Landlock %d: recorders can use only the vault and the journals", version);
+        doctor_fine(d, "confinement", "%s %d: recorders can use only the vault and the journals",
+                    text, version);
 }
 
 void doctor_recorders(struct doctor *d)

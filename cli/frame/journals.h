@@ -23,7 +23,7 @@ struct journal_view {
     uint64_t stored;       /* position up to which everything is stored */
     uint64_t unstored;     /* bytes after it */
     enum ring_trouble trouble;
-    unsigned confined; /* version of Landlock that confines the recorder; 0: none */
+    unsigned confined; /* confine_self() of the recorder; 0: it is not confined */
     int64_t started_wall_us;
 };
 

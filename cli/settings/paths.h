@@ -1,10 +1,10 @@
 /* paths.h - the default paths of the vault and the configuration, and the search in PATH.
  *
  * Rules     XDG Base Directory Specification: a variable that is empty or not an absolute path is
- *           ignored. Without HOME the home directory is taken from /etc/passwd.
+ *           ignored. Without HOME the home directory is process_home().
  * Owns      nothing; every path that is returned is allocated and belongs to the caller. NULL: out of memory, or no
  *           home directory (errno is ENOENT).
- * Blocks    on reading /etc/passwd only. */
+ * Blocks    process_home() only. */
 #ifndef MI_CLI_SETTINGS_PATHS_H
 #define MI_CLI_SETTINGS_PATHS_H
 

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The calls and constants are part of the kernel's stable interface. They are defined here because libc has no functions
+ * for them, and headers are often older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -66,20 +68,22 @@ static const struct {
     {"/dev/null", READ_FILE | WRITE_FILE},
 };
 
-int confine_kernel(const char **why)
+int confine_kernel(const char **ret_text)
 {
     long v = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, CREATE_RULESET_VERSION);
-    if (v > 0)
+    if (v > 0) {
+        *ret_text = "Landlock";
         return (int)v;
+    }
     switch (errno) {
     case ENOSYS:
-        *why = "the kernel has no Landlock";
+        *ret_text = "the kernel has no Landlock";
         break;
     case EOPNOTSUPP:
-        *why = "Landlock is disabled; enable it with the kernel parameter lsm=landlock,…";
+        *ret_text = "Landlock is disabled; enable it with the kernel parameter lsm=landlock,…";
         break;
     default: /* EPERM: a filter of system calls, for example of a container */
-        *why = "Landlock is not permitted here";
+        *ret_text = "Landlock is not permitted here";
         break;
     }
     return 0;

@@ -5,6 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -195,6 +198,17 @@ const char *process_target(void)
     return "linux-arm64";
 #else
     return "linux";
+#endif
+}
+
+const char *process_libc(void)
+{
+#ifdef __GLIBC__
+    static char text[32];
+    snprintf(text, sizeof text, "glibc %s", gnu_get_libc_version());
+    return text;
+#else
+    return "";
 #endif
 }
 
