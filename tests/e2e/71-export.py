@@ -372,6 +372,15 @@ def _(t):
             eq(b.run("[...document.querySelectorAll('text.axis')].map(x => x.textContent).join(' ')"), labels, f"the axis of {took}")
             edge = b.run("[...document.querySelectorAll('circle')].map(x => [x.cx.baseVal.value, x.ownerSVGElement.viewBox.baseVal.width])")
             check(all(0 < at < width for at, width in edge), f"dots outside of the chart: {edge}")
+        for width in (1000, 390, 320):
+            b.screen(width, 800)
+            for took in ([2200, 900_000], [300, 150_000], [11_000, 9_000_000], [1, 9e9], [1, 2], [45_000, 450_000]):
+                open_with(data[:1] + [one | {"seq": i + 1, "took": us} for i, us in enumerate(took)])
+                at = b.run("[...document.querySelectorAll('text.axis')].map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])")
+                chart = b.run("(x => [x.left, x.right])(document.querySelector('#chart svg').getBoundingClientRect())")
+                gaps = [b - a for (_, a), (b, _) in zip(at, at[1:])]
+                check(len(at) >= 2 and min(gaps) >= 8, f"labels of {took} at {width} pixels: {at}")
+                check(chart[0] <= at[0][0] and at[-1][1] <= chart[1], f"labels outside of the chart: {at}, {chart}")
         eq(b.problems, [], "what the page complains of")
 
 
