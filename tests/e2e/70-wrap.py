@@ -231,6 +231,18 @@ def _(t):
     eq(run(t, "wrap", "--dry-run").stdout, b"", "a diff when all is wrapped")
 
 
+@case("every state is documented")
+def _(t):
+    path = config(t, ".claude.json", json.dumps({"mcpServers": {"a": {"command": "a"}, "b": {"url": "https://b"}, "c": {"command": "c d"}}}))
+    found = set()
+    for args, status in ((["wrap", "--list"], 0), (["wrap", "--dry-run"], 1), (["wrap"], 0), (["wrap"], 0), (["unwrap", "--dry-run"], 1),
+                         (["unwrap"], 0)):
+        found |= set(states(run(t, *args, "--json", "--file", path, status=status, stderr=None)).values())
+    text = (lib.ROOT / "docs/clients.md").read_text()
+    table = text[text.index("| state | meaning |"):].split("\n\n")[0]
+    eq(set(re.findall("`([a-z ]+)`", re.sub(r"\|[^|]*\|$", "", table, flags=re.M))), found, "the states of docs/clients.md")
+
+
 @case("--list names every server, its state and its file")
 def _(t):
     settle(t)
