@@ -219,6 +219,10 @@ DIST    ?= dist
 dist: ## static programs for TARGETS (linux-x64 linux-arm64), and their SHA256SUMS, in dist/
 	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/static/build $(TARGETS)
 
+.PHONY: deb
+deb: dist ## Debian packages of the programs of dist/
+	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/deb/build $(TARGETS)
+
 .PHONY: dist-check
 dist-check: dist fakes ## all tests of the program with the static ones; those of another processor in qemu
 	@DIST='$(DIST)' BUILD='$(BUILD)-dist' FAKES='$(BUILD)/fakes' packaging/static/check $(TARGETS)
@@ -337,16 +341,16 @@ COMPLETIONS     := $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 DOCUMENTS := $(PREFIX)/share/doc/mcp-interposer
 
 .PHONY: install
-install: $(BIN) ## copy the program, its man page, documents and completions below PREFIX
+install: $(if $(PROGRAM),,$(BIN)) ## copy the program (or PROGRAM), its man page, documents and completions below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(DOCUMENTS)
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
+	install -m 755 $(or $(PROGRAM),$(BIN)) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
 	sed 's|/usr/local/share|$(PREFIX)/share|' docs/mcp-interposer.1 >$(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
 	chmod 644 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
 	install -m 644 docs/*.md $(DESTDIR)$(DOCUMENTS)
-	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION)
-	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
-	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
+	install -m 644 cli/complete/bash.sh $(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION)
+	install -m 644 cli/complete/zsh.sh $(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
+	install -m 644 cli/complete/fish.sh $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 
 .PHONY: uninstall
 uninstall: ## remove what install copied
