@@ -9,6 +9,8 @@
 #include "cli/doctor/commands.h"
 #include "cli/export/commands.h"
 #include "cli/look/commands.h"
+#include "cli/look/follow/commands.h"
+#include "cli/look/search/commands.h"
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
 #include "cli/recordings/commands.h"

@@ -2,7 +2,7 @@
 
 #include "cli/complete/cmdline.h"
 #include "cli/complete/recorded.h"
-#include "cli/look/question.h"
+#include "cli/look/search/question.h"
 #include "cli/settings/config.h"
 #include "cli/wrap/clients.h"
 #include "wire/mcp/rule.h"

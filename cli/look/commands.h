@@ -6,9 +6,7 @@
 
 extern const struct command command_sessions;
 extern const struct command command_show;
-extern const struct command command_tail;
 extern const struct command command_stats;
-extern const struct command command_search;
 extern const struct command command_tools;
 extern const struct command command_ps;
 

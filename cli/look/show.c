@@ -6,7 +6,7 @@
 #include "cli/frame/pager.h"
 #include "cli/frame/record_json.h"
 #include "cli/look/session_header.h"
-#include "cli/look/timeline.h"
+#include "cli/look/timeline/timeline.h"
 #include "cli/settings/config.h"
 #include "wire/json/text.h"
 

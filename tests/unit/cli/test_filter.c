@@ -1,6 +1,6 @@
 /* filter: options that select sessions; question: the arguments of `search`. */
 #include "cli/frame/filter.h"
-#include "cli/look/question.h"
+#include "cli/look/search/question.h"
 
 #include "tests/support/log_unit.h"
 #include "tests/support/unit.h"

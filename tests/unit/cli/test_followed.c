@@ -1,5 +1,5 @@
 /* followed: the sessions and pending calls of `tail`; tool_diff: changes of a tool. */
-#include "cli/look/followed.h"
+#include "cli/look/follow/followed.h"
 #include "cli/look/tool_diff.h"
 
 #include "tests/support/unit.h"

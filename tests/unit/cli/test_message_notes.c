@@ -1,5 +1,5 @@
 /* message_notes: what a line of the timeline says about a message. */
-#include "cli/look/message_notes.h"
+#include "cli/look/timeline/message_notes.h"
 
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* newest: the newest rows of several sessions; history: runs of consecutive messages. */
-#include "cli/look/history.h"
+#include "cli/look/follow/history.h"
 
 #include "tests/support/unit.h"
 

@@ -5,16 +5,16 @@
  *           After timeline_of_many(), a line begins with the time of day, the session's id and its server; the caller
  *           sets `session` before each line.
  *           On a terminal a line is truncated to its width, and a narrow one has fewer columns
- *           (cli/look/timeline_layout.h). In a pipe nothing is truncated.
+ *           (cli/look/timeline/layout.h). In a pipe nothing is truncated.
  * Owns      scratch buffers; timeline_close() frees them.
  * Errors    those of the output. If a large body cannot be read, its line gives the reason.
  * Blocks    as the output does, and on the vault for a large body. */
-#ifndef MI_CLI_LOOK_TIMELINE_H
-#define MI_CLI_LOOK_TIMELINE_H
+#ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_H
+#define MI_CLI_LOOK_TIMELINE_TIMELINE_H
 
 #include "cli/frame/out.h"
 #include "cli/frame/session.h"
-#include "cli/look/timeline_layout.h"
+#include "cli/look/timeline/layout.h"
 
 enum timeline_bodies { BODIES_SHORT, BODIES_RAW, BODIES_PRETTY };
 

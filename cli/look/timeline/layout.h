@@ -1,4 +1,4 @@
-/* timeline_layout.h - which columns the lines of a timeline have, and how wide they are.
+/* layout.h - which columns the lines of a timeline have, and how wide they are.
  *
  * Rules     in a pipe a line has all columns and nothing is truncated. On a terminal no line wraps, and the content of
  *           a message gets LAYOUT_CONTENT columns: until it has them, the levels are applied one after the other. A

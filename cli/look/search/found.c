@@ -1,4 +1,4 @@
-#include "cli/look/found.h"
+#include "cli/look/search/found.h"
 
 #include "base/clock.h"
 #include "base/json_out.h"

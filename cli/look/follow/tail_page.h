@@ -5,11 +5,11 @@
  * Owns      the output, the pending lines, scratch buffers; tail_page_close() frees them.
  * Errors    MI_ENOMEM, and those of vault/query/reader.h.
  * Blocks    on standard output, in tail_page_print(), tail_page_show_open() and tail_page_close(). */
-#ifndef MI_CLI_LOOK_TAIL_PAGE_H
-#define MI_CLI_LOOK_TAIL_PAGE_H
+#ifndef MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
+#define MI_CLI_LOOK_FOLLOW_TAIL_PAGE_H
 
-#include "cli/look/followed.h"
-#include "cli/look/timeline.h"
+#include "cli/look/follow/followed.h"
+#include "cli/look/timeline/timeline.h"
 
 /* A line that is not printed yet. */
 struct tail_line {

@@ -1,4 +1,4 @@
-#include "cli/look/timeline_layout.h"
+#include "cli/look/timeline/layout.h"
 
 #define WHAT 11       /* server-gone, the longest */
 #define WHAT_PACKED 7 /* request; a longer word takes more */

@@ -2,11 +2,11 @@
  *
  * Errors    those of the output (cli/frame/out.h).
  * Blocks    on standard output. */
-#ifndef MI_CLI_LOOK_FOUND_H
-#define MI_CLI_LOOK_FOUND_H
+#ifndef MI_CLI_LOOK_SEARCH_FOUND_H
+#define MI_CLI_LOOK_SEARCH_FOUND_H
 
 #include "cli/frame/out.h"
-#include "cli/look/find.h"
+#include "cli/look/search/find.h"
 
 void found_json(struct out *o, const struct found *f); /* a line */
 void found_text(struct out *o, const struct found *f); /* two lines */

@@ -1,11 +1,11 @@
 /* tail.c - `mcp-interposer tail`: follows the messages of all sessions. */
-#include "cli/look/commands.h"
+#include "cli/look/follow/commands.h"
 
 #include "base/log.h"
-#include "cli/look/followed.h"
-#include "cli/look/history.h"
-#include "cli/look/tail_page.h"
-#include "cli/look/watch.h"
+#include "cli/look/follow/followed.h"
+#include "cli/look/follow/history.h"
+#include "cli/look/follow/tail_page.h"
+#include "cli/look/follow/watch.h"
 #include "cli/settings/config.h"
 
 #include <limits.h>

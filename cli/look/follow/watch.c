@@ -1,4 +1,4 @@
-#include "cli/look/watch.h"
+#include "cli/look/follow/watch.h"
 
 #include "base/clock.h"
 #include "base/os/changes.h"

@@ -1,4 +1,4 @@
-#include "cli/look/followed.h"
+#include "cli/look/follow/followed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

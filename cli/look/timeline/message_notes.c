@@ -1,4 +1,4 @@
-#include "cli/look/message_notes.h"
+#include "cli/look/timeline/message_notes.h"
 
 #include "cli/frame/session.h"
 

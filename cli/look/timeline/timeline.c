@@ -1,10 +1,10 @@
-#include "cli/look/timeline.h"
+#include "cli/look/timeline/timeline.h"
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/frame/pretty.h"
 #include "cli/frame/preview.h"
-#include "cli/look/message_notes.h"
+#include "cli/look/timeline/message_notes.h"
 #include "wire/json/text.h"
 
 #define ID_MIN 2

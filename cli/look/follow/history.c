@@ -1,4 +1,4 @@
-#include "cli/look/history.h"
+#include "cli/look/follow/history.h"
 
 struct gathering {
     struct newest *to;

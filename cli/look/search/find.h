@@ -3,10 +3,10 @@
  * Errors    MI_ENOMEM, and those of vault/query/reader.h. An index that cannot be used is not an error: the messages
  *           are read instead.
  * Blocks    on the vault and its index. Building the index shows its progress on a terminal's stderr. */
-#ifndef MI_CLI_LOOK_FIND_H
-#define MI_CLI_LOOK_FIND_H
+#ifndef MI_CLI_LOOK_SEARCH_FIND_H
+#define MI_CLI_LOOK_SEARCH_FIND_H
 
-#include "cli/look/question.h"
+#include "cli/look/search/question.h"
 
 /* A message that matches. All borrowed for the call. */
 struct found {

@@ -1,4 +1,4 @@
-#include "cli/look/tail_page.h"
+#include "cli/look/follow/tail_page.h"
 
 #include "base/clock.h"
 #include "base/grow.h"

@@ -5,8 +5,8 @@
  * Owns      the terms and the query for the index; the values of fields are borrowed from argv.
  * Errors    reported on stderr: EXIT_USAGE or EXIT_TROUBLE.
  * Blocks    never. */
-#ifndef MI_CLI_LOOK_QUESTION_H
-#define MI_CLI_LOOK_QUESTION_H
+#ifndef MI_CLI_LOOK_SEARCH_QUESTION_H
+#define MI_CLI_LOOK_SEARCH_QUESTION_H
 
 #include "cli/frame/filter.h"
 #include "vault/search/text.h"

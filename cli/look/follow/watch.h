@@ -8,8 +8,8 @@
  *
  * Owns      a descriptor; after watch_open() SIGINT and SIGTERM end the current or next wait.
  * Blocks    watch_wait(). */
-#ifndef MI_CLI_LOOK_WATCH_H
-#define MI_CLI_LOOK_WATCH_H
+#ifndef MI_CLI_LOOK_FOLLOW_WATCH_H
+#define MI_CLI_LOOK_FOLLOW_WATCH_H
 
 #include "base/base.h"
 

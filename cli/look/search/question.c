@@ -1,4 +1,4 @@
-#include "cli/look/question.h"
+#include "cli/look/search/question.h"
 
 #include "base/log.h"
 #include "base/nearest.h"

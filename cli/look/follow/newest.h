@@ -4,8 +4,8 @@
  * Limits    `max` rows of 32 bytes; an older row makes room for a newer one.
  * Errors    MI_ENOMEM.
  * Blocks    never. Pure. */
-#ifndef MI_CLI_LOOK_NEWEST_H
-#define MI_CLI_LOOK_NEWEST_H
+#ifndef MI_CLI_LOOK_FOLLOW_NEWEST_H
+#define MI_CLI_LOOK_FOLLOW_NEWEST_H
 
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-#include "cli/look/newest.h"
+#include "cli/look/follow/newest.h"
 
 #include "base/grow.h"
 

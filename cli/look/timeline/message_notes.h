@@ -1,8 +1,8 @@
 /* message_notes.h - what a line of the timeline says about a message: a word, and notes in brackets.
  *
  * Blocks    never. Pure. */
-#ifndef MI_CLI_LOOK_MESSAGE_NOTES_H
-#define MI_CLI_LOOK_MESSAGE_NOTES_H
+#ifndef MI_CLI_LOOK_TIMELINE_MESSAGE_NOTES_H
+#define MI_CLI_LOOK_TIMELINE_MESSAGE_NOTES_H
 
 #include "cli/frame/out.h"
 #include "vault/query/reader.h"

@@ -1,8 +1,8 @@
 /* search.c - `mcp-interposer search`: finds messages by their text and fields. */
-#include "cli/look/commands.h"
+#include "cli/look/search/commands.h"
 
 #include "cli/frame/session.h"
-#include "cli/look/found.h"
+#include "cli/look/search/found.h"
 #include "cli/settings/config.h"
 
 #define OPERANDS_MAX 64

@@ -1,4 +1,4 @@
-#include "cli/look/find.h"
+#include "cli/look/search/find.h"
 
 #include "base/clock.h"
 #include "base/grow.h"

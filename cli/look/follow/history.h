@@ -5,11 +5,11 @@
  *
  * Errors    those of vault/query/reader.h and MI_ENOMEM.
  * Blocks    on the vault. */
-#ifndef MI_CLI_LOOK_HISTORY_H
-#define MI_CLI_LOOK_HISTORY_H
+#ifndef MI_CLI_LOOK_FOLLOW_HISTORY_H
+#define MI_CLI_LOOK_FOLLOW_HISTORY_H
 
 #include "cli/frame/filter.h"
-#include "cli/look/newest.h"
+#include "cli/look/follow/newest.h"
 
 /* Adds the rows of a session: messages with seq <= `seq` and events with id <= `event`. */
 MI_MUST int history_add(struct newest *to, struct query *q, const struct filter *f,
