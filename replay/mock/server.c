@@ -100,6 +100,8 @@ static void settle(struct mock *m)
     set(m, &m->read_watch, !m->in_ended && !m->full);
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
+    if (sent && line_partial(&m->lines) == 0)
+        chunk_rest(); /* large messages are rare: their memory is not kept for the next one */
     switch (conversation_ended(m->conversation)) {
     case CONVERSATION_RUNNING:
         if (m->in_ended && sent && conversation_playbacks(m->conversation) == 0)
@@ -445,6 +447,7 @@ static void end(struct mock *m)
     report_close(&m->report);
     line_close(&m->lines);
     outbox_close(&m->box);
+    chunk_rest();
     stream_close(&m->in);
     stream_close(&m->out);
     stream_close(&m->err);

@@ -201,6 +201,7 @@ int live_close(struct live *l, int64_t grace_us)
     close_fd(&l->in);
     close_fd(&l->out);
     line_close(&l->lines);
+    chunk_rest();
     buf_close(&l->waiting);
     free(l);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -4,7 +4,7 @@ import json
 import time
 
 import lib
-from lib import call, case, check, eq, note, request, result, text_result
+from lib import Background, call, case, check, eq, note, request, result, text_result
 from replaying import Replay, cassette, handshake
 
 
@@ -155,6 +155,21 @@ def _(t):
 
 
 # --- floods ---------------------------------------------------------------------------------------------
+
+@case("the memory of a large line is returned to the system")
+def _(t):
+    if lib.SIZES_MEAN_NOTHING:
+        raise lib.Skip(f"sizes under {lib.UNDER} say nothing")
+    replay = Replay(t, cassette(t, handshake() + [b">" + call(1), b"<" + text_result(1, "one")])).play(handshake())
+    replay.ask(call(1))
+    before = lib.kib(replay.proc.pid, "VmRSS")
+    with Background(replay.client.write, b"x" * (24 << 20) + b"\n", 60):
+        eq(replay.client.recv_json(60)["error"]["code"], -32700, "the answer to a line that is not JSON")
+    lib.wait_until(lambda: lib.kib(replay.proc.pid, "VmRSS") < before + 4096, 10,
+                   lambda: f"{before} KiB resident before, {lib.kib(replay.proc.pid, 'VmRSS')} after")
+    check(lib.kib(replay.proc.pid, "VmHWM") > before + (16 << 10), "the line was in memory")
+    replay.end(1)
+
 
 @case("a flood of notifications takes bounded memory while the client does not read")
 def _(t):

@@ -525,9 +525,9 @@ def _is_pending(path):
 
 def settle(seconds=5):
     """Wait until everything that was forwarded is stored, and ended sessions are closed."""
-    end = time.monotonic() + seconds * PATIENCE
-    while time.monotonic() < end and any(_is_pending(path) for folder in _journals for path in folder.glob("*")):
-        time.sleep(0.002)
+    def pending():
+        return [path for folder in _journals for path in folder.glob("*") if _is_pending(path)]
+    wait_until(lambda: not pending(), seconds, lambda: f"everything is stored: {', '.join(x.name for x in pending())}")
 
 
 # --- one case -------------------------------------------------------------------------------------

@@ -36,13 +36,14 @@ char **title_open(int argc, char **argv)
     char *end = argv[0];
     size_t arguments_n = strings_n(argv, &end), environment_n = strings_n(environ, &end);
     size_t strings = (size_t)(end - argv[0]);
-    char **arguments = malloc((arguments_n + environment_n + 2) * sizeof *arguments + strings);
-    if (arguments == NULL)
+    /* one block, which environ points to until the process exits */
+    char **environment = malloc((environment_n + arguments_n + 2) * sizeof *environment + strings);
+    if (environment == NULL)
         return argv;
     area = argv[0];
     area_n = strings;
-    char **environment = arguments + arguments_n + 1;
-    char *text = (char *)(environment + environment_n + 1);
+    char **arguments = environment + environment_n + 1;
+    char *text = (char *)(arguments + arguments_n + 1);
     memcpy(text, area, area_n);
     copy_pointers(arguments, argv, arguments_n, text);
     copy_pointers(environment, environ, environment_n, text);
