@@ -233,6 +233,7 @@ def _(t):
     p = t.proxy("--on-record-error", "stop", vault=t.tmp / "file", server=[fake("answer"), "-l", log])
     try:
         p.client.send(request(1, "tools/list"))
+        p.client.close_write()
         p.client.rest(5)
     except BrokenPipeError:
         pass

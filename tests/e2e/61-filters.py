@@ -166,7 +166,7 @@ def _(t):
         found = sum(f["finding"] == "duplicate-key" for r in json.loads(text)["recordings"] for f in r["findings"])
         eq(found, len(want), f"check {args}")
     eq(json.loads(run(t, "show", "--server", "git", "--json").splitlines()[0])["id"], 2, "show --server")
-    eq(json.loads(run(t, "export", "--client", "a", "-F", "jsonl").splitlines()[0])["id"], 2, "export --client")
+    eq(json.loads(t.run("export", "--client", "a", "-F", "jsonl", "--vault", t.vault).stdout.splitlines()[0])["id"], 2, "export --client")
     for command in ("show", "export"):
         check("no matching session" in t.run(command, "--server", "x", "--vault", t.vault).stderr.decode(), f"{command}: none")
         check("not both" in fails(t, 2, command, "1", "--server", "git", "--vault", t.vault), f"{command}: both")

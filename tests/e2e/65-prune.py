@@ -143,7 +143,7 @@ def _(t):
 def _(t):
     make(t, 3)
     rule, says = ("prune", "--older-than", "36h"), "cannot ask before removing, since stdin or stderr is not a terminal: add --dry-run, or --yes"
-    check(says in answer(t, None, 2, *rule, stdin=subprocess.DEVNULL), "stdin is not a terminal")
+    check(says in " ".join(answer(t, None, 2, *rule, stdin=subprocess.DEVNULL).split()), "stdin is not a terminal")
     eq(answer(t, None, 2, *rule, stderr=subprocess.DEVNULL), "", "stderr is not a terminal")
     check(says in fails(t, 2, *rule, "--vault", t.vault), "in a script")
     check(says in fails(t, 2, "prune", "--older-than", "1w", "--vault", t.vault), "also with nothing to remove")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TEST_BUILD") or ROOT / "build").resolve()
-PROGRAM = os.environ.get("MCP_INTERPOSER") or str(BUILD / "mcp-interposer")
+PROGRAM = os.environ.pop("MCP_INTERPOSER", None) or str(BUILD / "mcp-interposer")
 PATIENCE = 60       # seconds; a session takes a fraction of one
 STATUSES = (0, 1, 3)    # the server ended at the end of its stdin; it crashed and is not restarted; we failed
 
