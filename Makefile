@@ -62,7 +62,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e dist conformance faults stress revision-2026 unit integration repo json-suite schema-suite
+SUITES ?= sdk e2e dist npm conformance faults stress revision-2026 unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -79,7 +79,7 @@ const char version_commit[] = "$(shell packaging/commit)";
 endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean dist help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean dist npm help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -222,6 +222,10 @@ dist: ## static programs for TARGETS (linux-x64 linux-arm64), and their SHA256SU
 .PHONY: deb
 deb: dist ## Debian packages of the programs of dist/
 	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/deb/build $(TARGETS)
+
+.PHONY: npm
+npm: dist ## the packages for npm, from the static programs for TARGETS, in dist/npm/
+	@packaging/npm/build --out '$(DIST)/npm' $(foreach t,$(TARGETS),'$t=$(DIST)/mcp-interposer-$(VERSION)-$t')
 
 .PHONY: dist-check
 dist-check: dist fakes ## all tests of the program with the static ones; those of another processor in qemu

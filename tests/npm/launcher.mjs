@@ -29,7 +29,7 @@ const REQUEST = {
 // A proxy that the launcher started, with the example server behind it.
 class Session {
   constructor({ node, env }, name, server = SERVER) {
-    this.child = spawn(node, [launcher, "proxy", "--vault", vault, "--name", name, "--", ...server], {
+    this.child = spawn(node, [launcher, "proxy", "--vault", vault, "--name", name, "--grace", "60s", "--", ...server], {
       cwd: tmp, env: environment(env), stdio: ["pipe", "pipe", "pipe"],
     });
     this.name = name;

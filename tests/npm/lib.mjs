@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const PROGRAM = resolve(process.env.MCP_INTERPOSER ?? join(ROOT, "build/mcp-interposer"));
-export const SERVER = ["python3", join(ROOT, "examples/server.py")];
+export const SERVER = ["python3", join(ROOT, "examples/mail-server.py")];
 export const VERSION = readFileSync(join(ROOT, "VERSION"), "utf8").trim();
 
 // Deadlines are long: a busy machine and sanitizers make everything many times slower.
@@ -63,7 +63,8 @@ export function environment(more = {}) {
   };
 }
 
-// Runs a command. The result has its output and its end: a number, or the name of the signal.
+// Runs a command. The result has its output and its end: a number, or the name of the signal. status: what the end must be;
+// null: anything.
 export async function run(command, args, { env = {}, cwd = join(tmp, "home"), input = "", status = 0 } = {}) {
   const child = spawn(command, args, { cwd, env: environment(env), stdio: "pipe" });
   const late = setTimeout(() => child.kill("SIGKILL"), deadline(15_000));
@@ -72,7 +73,7 @@ export async function run(command, args, { env = {}, cwd = join(tmp, "home"), in
   child.stdin.on("error", () => {}).end(input);
   out.end = await new Promise((done, failed) => child.on("error", failed).on("close", (code, signal) => done(signal ?? code)));
   clearTimeout(late);
-  same(out.end, status, `end of ${command} ${args.join(" ").slice(0, 200)}\n${out.stdout.slice(-800)}\n${out.stderr.slice(-2000)}`);
+  if (status !== null) same(out.end, status, `end of ${command} ${args.join(" ").slice(0, 200)}\n${out.stdout.slice(-800)}\n${out.stderr.slice(-2000)}`);
   return out;
 }
 

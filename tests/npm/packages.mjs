@@ -54,7 +54,7 @@ export async function packageCases() {
     await refused([`${foreign}=${PROGRAM}`], `${PROGRAM} is not a program for ${foreign}`);
     await refused([`${PLATFORM}=${BUILD}`], `${BUILD} is not a program for ${PLATFORM}`);
     await refused([`${PLATFORM}=/nowhere`], "/nowhere: No such file or directory");
-    await refused([`${PLATFORM}=/bin/true`], "needs shared libraries, which others may not have: link it statically");
+    await refused([`${PLATFORM}=/bin/true`], "needs shared libraries, which others may not have: use a program of make dist");
     await refused(["--dynamic", `${PLATFORM}=/bin/true`], `expected 'mcp-interposer ${VERSION}'`);
     await refused(["darwin-arm64=/bin/true"], "expected one PLATFORM=PROGRAM for each platform, of: linux-x64, linux-arm64", 2);
     await refused([`${PLATFORM}=${PROGRAM}`, `${PLATFORM}=${PROGRAM}`], "invalid argument", 2);
