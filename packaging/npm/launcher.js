@@ -9,8 +9,8 @@
 // Exit status, if the program cannot be started: 3, with a message on stderr.
 "use strict";
 
+// What only some starts need is loaded there: every start counts.
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 
 const NAME = "mcp-interposer";
@@ -20,7 +20,7 @@ const EXIT_TROUBLE = 3;
 const FORWARDED = [
   "SIGHUP", "SIGINT", "SIGQUIT", "SIGABRT", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT", "SIGCONT",
   "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGIO", "SIGPWR",
-].filter((signal) => signal in os.constants.signals);
+];
 // Node ignores these. Whoever inherits that would not be ended by them.
 const IGNORED_BY_NODE = ["SIGPIPE", "SIGXFSZ"];
 
@@ -30,23 +30,26 @@ function fail(...lines) {
 }
 
 function findProgram() {
-  const { version, optionalDependencies } = require("../package.json");
-  const platform = `${process.platform}-${process.arch}`;
-  const dependency = `@${NAME}/${platform}`;
-  if (!(dependency in optionalDependencies)) {
-    const known = Object.keys(optionalDependencies).map((name) => name.split("/")[1]);
-    fail(`this package has no program for ${platform}, only for ${known.join(", ")}.`,
-      "Use it on such a system: on Windows in WSL, elsewhere in a virtual machine or a container.");
-  }
+  const dependency = `@${NAME}/${process.platform}-${process.arch}`;
   try {
     const program = require.resolve(`${dependency}/bin/${NAME}`);
     fs.accessSync(program, fs.constants.X_OK); // process.execve would abort
     return program;
   } catch (error) {
-    return fail(`the package ${dependency}, which contains the program, is not usable: ${error.message.split("\n")[0]}.`,
-      "npm leaves it out with --omit=optional or --no-optional, and when node_modules was installed on another system.",
-      `Install again without these options, or add the package: npm install ${dependency}@${version}`);
+    return explain(dependency, error.message.split("\n")[0]);
   }
+}
+
+// Why there is no program, and what to do.
+function explain(dependency, reason) {
+  const { version, optionalDependencies } = require("../package.json");
+  const platform = (name) => name.split("/")[1];
+  if (!(dependency in optionalDependencies))
+    fail(`this package has no program for ${platform(dependency)}, only for ${Object.keys(optionalDependencies).map(platform).join(", ")}.`,
+      "Use it on such a system: on Windows in WSL, elsewhere in a virtual machine or a container.");
+  fail(`the package ${dependency}, which contains the program, is not usable: ${reason}.`,
+    "npm leaves it out with --omit=optional or --no-optional, and when node_modules was installed on another system.",
+    `Install again without these options, or add the package: npm install ${dependency}@${version}`);
 }
 
 // Whether PATH leads to this file. Directories node_modules/.bin do not count: npx and npm scripts put them into PATH
@@ -89,7 +92,7 @@ function end(status, signal) {
     if (signal !== "SIGKILL") reset([...FORWARDED, signal]);
     process.kill(process.pid, signal);
   }
-  process.exit(signal ? 128 + os.constants.signals[signal] : status);
+  process.exit(signal ? 128 + require("node:os").constants.signals[signal] : status);
 }
 
 function spawn(program, args, env) {

@@ -13,7 +13,7 @@ const vault = join(tmp, "vault");
 let launcher; // the file that npm links as mcp-interposer
 
 // The path of the launcher, from the tarballs.
-export async function installLauncher(tarballs) {
+async function installLauncher(tarballs) {
   const dir = join(tmp, "launcher");
   mkdirSync(dir);
   writeFileSync(join(dir, "package.json"), "{}");

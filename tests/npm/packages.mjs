@@ -17,7 +17,7 @@ async function unpack(tarball) {
 const manifest = (dir) => JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
 
 // The tarballs, in the order in which they are published.
-export async function build() {
+async function build() {
   mkdirSync(join(tmp, "home"), { recursive: true });
   const { stdout } = await run(BUILD, ["--out", join(tmp, "tarballs"), "--dynamic", `${PLATFORM}=${PROGRAM}`]);
   return stdout.trim().split("\n");
