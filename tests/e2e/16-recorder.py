@@ -242,7 +242,8 @@ def _(t):
     rest = [json.loads(x) for x in p.client.rest(PAUSE_S + 10).splitlines()]
     eq(p.wait(), 3, "exit status")
     refused = [m["id"] for m in rest if m.get("error", {}).get("data", {}).get("source") == "mcp-interposer"]
-    one_of(len(rest) + calls.n, (calls.sent, calls.sent - bool(calls.left)), "answers")
+    # What is still in the pipe is not answered: the end of one call and, if the last one did not fit, its head.
+    one_of(calls.sent - len(rest) - calls.n, range(2 + bool(calls.left)), "calls without an answer")
     check(refused, "no call was refused")
     os.kill(recorder, signal.SIGCONT)
     wait_until(lambda: names(t.journals) == [], 20, "the journal is stored")
