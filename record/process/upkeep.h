@@ -21,8 +21,8 @@
 #define UPKEEP_DEAD_US 2000000
 #define UPKEEP_QUIET_US 500000 /* prunes only after no process has written for this time */
 #define UPKEEP_IDLE_US 500000
-#define UPKEEP_IDLE_PAGES 1000 /* of the write-ahead log: 4 MiB */
-#define UPKEEP_PAGES_MAX 8192  /* 32 MiB */
+#define UPKEEP_IDLE_PAGES 512 /* of the write-ahead log: 4 MiB of 8 KiB each */
+#define UPKEEP_PAGES_MAX 4096 /* 32 MiB */
 
 struct upkeep {
     struct store *store;

@@ -128,6 +128,9 @@ static int is_wal(void *ctx, int n, char **value, char **name)
     return 0;
 }
 
+/* Of a new database; an existing one keeps its own. Larger pages mean fewer of them for a batch of rows, but more bytes for
+ * a single row. Before journal_mode: afterwards it has no effect. */
+static const char page_size[] = "PRAGMA page_size = 8192";
 /* A larger cache is slower: this one stays in the processor's (tests/bench/parts/rows.c). A confined process cannot make
  * temporary files. */
 static const char settings[] = "PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -512;"
@@ -151,6 +154,7 @@ static int open_db(struct writer *s, const struct vault_dir *dir, bool sync_full
     bool wal = false;
     if (sqlite3_exec(s->db, sync_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
                      NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(s->db, page_size, NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL) != SQLITE_OK ||
         sqlite3_exec(s->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return writer_fail_sql(s);
