@@ -828,7 +828,7 @@ static void test_writer_log_grows_until_it_is_checkpointed(void **state)
     int64_t id = add_session(f);
     int64_t pages = writer_wal_pages(f->s);
     assert_true(pages > 0);
-    for (uint64_t i = 0; i < 40; i++) {
+    for (uint64_t i = 0; i < 80; i++) {
         fill(f, id, 1 + i * 50, 50, &st);
         assert_int_equal(st, 0);
         assert_int_equal(writer_commit(f->s), 0);
