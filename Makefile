@@ -79,7 +79,7 @@ const char version_commit[] = "$(shell packaging/commit)";
 endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean dist npm help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean dist deb npm oci help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -226,6 +226,10 @@ deb: dist ## Debian packages of the programs of dist/
 .PHONY: npm
 npm: dist ## the packages for npm, from the static programs for TARGETS, in dist/npm/
 	@packaging/npm/build --out '$(DIST)/npm' $(foreach t,$(TARGETS),'$t=$(DIST)/mcp-interposer-$(VERSION)-$t')
+
+.PHONY: oci
+oci: dist ## a container image of the programs of dist/
+	@DIST='$(DIST)' packaging/oci/build $(TARGETS)
 
 .PHONY: dist-check
 dist-check: dist fakes ## all tests of the program with the static ones; those of another processor in qemu
