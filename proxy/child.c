@@ -24,8 +24,11 @@ static const struct {
     unsigned next; /* states that may follow, as bits */
 } child_states[CHILD_NSTATES] = {
     [CHILD_IDLE] = {"idle", 1u << CHILD_RUNNING},
-    [CHILD_RUNNING] = {"running", 1u << CHILD_STOPPING | 1u << CHILD_FINISHED},
-    [CHILD_STOPPING] = {"stopping", 1u << CHILD_FINISHED},
+    [CHILD_RUNNING] = {"running",
+                       1u << CHILD_STOPPING | 1u << CHILD_SIGTERM | 1u << CHILD_FINISHED},
+    [CHILD_STOPPING] = {"stopping", 1u << CHILD_SIGTERM | 1u << CHILD_FINISHED},
+    [CHILD_SIGTERM] = {"terminated", 1u << CHILD_SIGKILL | 1u << CHILD_FINISHED},
+    [CHILD_SIGKILL] = {"killed", 1u << CHILD_FINISHED},
     [CHILD_FINISHED] = {"finished", 1u << CHILD_RUNNING},
 };
 
@@ -47,11 +50,12 @@ static void finish_if_done(struct child *c)
         c->on_finished(c);
 }
 
+/* SIGTERM or SIGKILL. */
 static void send_signal(struct child *c, int sig)
 {
+    child_move(c, sig == SIGTERM ? CHILD_SIGTERM : CHILD_SIGKILL);
     if (kill(-c->group, sig) != 0 && errno == ESRCH && c->pid > 0)
         kill(c->pid, sig); /* it has left its group, or not created it yet */
-    c->last_signal = sig;
     if (c->on_kill != NULL)
         c->on_kill(c, sig);
 }
@@ -83,12 +87,12 @@ static void on_kill_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
     (void)loop, (void)revents;
     struct child *c = w->data;
-    if (c->last_signal != SIGTERM && c->last_signal != SIGKILL) {
+    if (c->state == CHILD_STOPPING) {
         send_signal(c, SIGTERM);
         arm(c, half_grace(c));
         return;
     }
-    if (c->last_signal == SIGTERM)
+    if (c->state == CHILD_SIGTERM)
         send_signal(c, SIGKILL);
     if (c->reaped)
         end_output(c);
@@ -109,7 +113,7 @@ static void on_exit_event(struct ev_loop *loop, ev_child *w, int revents)
     if (c->state == CHILD_RUNNING && !c->output_ended && child_exit_status(c) != 0)
         child_stop(c);
     /* A process that holds the output open after SIGKILL has left the group. */
-    if (c->last_signal == SIGKILL && !c->output_ended)
+    if (c->state == CHILD_SIGKILL && !c->output_ended)
         arm(c, LAST_OUTPUT_S);
     finish_if_done(c);
 }
@@ -185,7 +189,6 @@ int child_start(struct child *c, char *const argv[], struct child_pipes *ret)
     close_pipes(s.fd, false);
     c->pid = c->group = pid;
     c->reaped = c->output_ended = false;
-    c->last_signal = 0;
     ev_child_set(&c->exit_watch, pid, 0);
     ev_child_start(c->loop, &c->exit_watch);
     child_move(c, CHILD_RUNNING);
@@ -205,9 +208,7 @@ void child_stop(struct child *c)
 
 void child_kill(struct child *c)
 {
-    if (c->state == CHILD_RUNNING)
-        child_move(c, CHILD_STOPPING);
-    if (c->state != CHILD_STOPPING || c->last_signal != 0)
+    if (c->state != CHILD_RUNNING && c->state != CHILD_STOPPING)
         return;
     send_signal(c, SIGTERM);
     kill(-c->group, SIGCONT); /* a stopped process can handle SIGTERM only then */

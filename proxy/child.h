@@ -20,7 +20,9 @@
 enum child_state {
     CHILD_IDLE,     /* no process */
     CHILD_RUNNING,  /* pid > 0 */
-    CHILD_STOPPING, /* kill_timer sends the signals */
+    CHILD_STOPPING, /* no signal has been sent yet */
+    CHILD_SIGTERM,  /* its group got SIGTERM */
+    CHILD_SIGKILL,  /* its group got SIGKILL */
     CHILD_FINISHED, /* reaped, and its output is read */
     CHILD_NSTATES
 };
@@ -33,8 +35,7 @@ struct child {
     bool reaped, output_ended;
     int status; /* of waitpid(2), once reaped */
     int64_t grace_us;
-    sigset_t mask;   /* signals blocked in the process */
-    int last_signal; /* sent so far; 0: none */
+    sigset_t mask; /* signals blocked in the process */
     ev_child exit_watch;
     ev_timer kill_timer; /* active while a signal is due */
     /* All may be NULL. on_finished comes last and may start another process. */

@@ -113,7 +113,7 @@ static void add_exit(const struct proxy *p, struct buf *b)
     else
         buf_printf(b, "the server %s exited with status %d before it answered", p->cfg->name,
                    status);
-    if (status != 0 && p->child.last_signal == 0)
+    if (status != 0)
         add_last_output(p, b);
 }
 

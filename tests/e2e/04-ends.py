@@ -373,6 +373,19 @@ def _(t):
     eq(p.wait(), 137, "exit status")
 
 
+@case("the last words of a crashed server are in the error, also if a process that it left behind gets signals")
+def _(t):
+    for left in "", "trap '' TERM; sleep 300 & ":
+        p = t.proxy("--grace", "1s", server=["sh", "-c", f"read x; {left}echo no such table >&2; exit 7"])
+        p.client.send(lib.request(1, "tools/list"))
+        told = p.client.recv_json()["error"]["message"]
+        check('its last output was "no such table"' in told, told)
+        kinds = [k for (k,) in t.rows("SELECT kind FROM events WHERE session_id = (SELECT max(id) FROM sessions) ORDER BY id")]
+        eq(kinds.count(b"kill"), 2 if left else 0, f"signals: {kinds}")
+        p.client.close_write()
+        eq(p.wait(), 7, "exit status")
+
+
 @case("the last output of the server waits for a slow client")
 def _(t):
     words = [note("last", {"n": i, "pad": "w" * 5000}) for i in range(100)]
