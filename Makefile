@@ -226,6 +226,7 @@ deb: dist ## Debian packages of the programs of dist/
 .PHONY: npm
 npm: dist ## the packages for npm, from the static programs for TARGETS, in dist/npm/
 	@packaging/npm/build --out '$(DIST)/npm' $(foreach t,$(TARGETS),'$t=$(DIST)/mcp-interposer-$(VERSION)-$t')
+	@packaging/sums '$(DIST)'
 
 .PHONY: oci
 oci: dist ## a container image of the programs of dist/
