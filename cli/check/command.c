@@ -262,6 +262,9 @@ static int run(const struct settings *s)
     else if (settings_text(s, "ignore") != NULL &&
              !check_ignore(&report, settings_text(s, "ignore"), &error))
         status = settings_usage(s, "--ignore: %s", buf_str(&error));
+    else if (settings_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
+             !settings_is(s, "format", "json"))
+        status = settings_usage(s, "--json and --format %s: choose one", settings_text(s, "format"));
     report.of_client = !settings_is(s, "only", "server");
     report.of_server = !settings_is(s, "only", "client");
     if (status == EXIT_FINE)
