@@ -93,9 +93,9 @@ def _(t):
     eq(as_json(t, "--only", "server"), [[n for n in NAMES if n[0] == "server"]], "of the server")
     done = t.run("check", "--vault", t.vault, "--fail-on", "no-such")
     eq(done.returncode, 2, "a name that is none")
+    check(b"unknown finding 'no-such'" in done.stderr, done.stderr)
     done = t.run("check", "--vault", t.vault, "--json", "-F", "sarif")
     check(done.returncode == 2 and b"--json and --format sarif: choose one" in done.stderr, f"two formats: {done}")
-    check(b"unknown finding 'no-such'" in done.stderr, done.stderr)
 
 
 @case("the JSON has the members that docs/ci.md describes, and no others")
