@@ -1,15 +1,14 @@
 // The launcher, with both ways of starting the program: arguments, exit statuses, every signal, what remains and what is
 // recorded; and the platforms for which there is no program.
 
-import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { PROGRAM, SERVER, alive, deadline, environment, family, has, run, same, skip, test, tmp, until } from "./lib.mjs";
+import { PROGRAM, SERVER, family, has, run, same, skip, test, tmp, until } from "./lib.mjs";
 import { PLATFORM } from "./packages.mjs";
 import { reasonWithoutExecve, runtimes } from "./runtimes.mjs";
+import { REQUEST, Session, vault } from "./session.mjs";
 
-const vault = join(tmp, "vault");
 let launcher; // the file that npm links as mcp-interposer
 
 // The path of the launcher, from the tarballs.
@@ -21,49 +20,7 @@ async function installLauncher(tarballs) {
   return join(dir, "node_modules/mcp-interposer/bin/mcp-interposer.js");
 }
 
-const REQUEST = {
-  1: { method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "npm", version: "1" } } },
-  2: { method: "tools/list" },
-};
-
-// A proxy that the launcher started, with the example server behind it.
-class Session {
-  constructor({ node, env }, name, server = SERVER) {
-    this.child = spawn(node, [launcher, "proxy", "--vault", vault, "--name", name, "--grace", "60s", "--", ...server], {
-      cwd: tmp, env: environment(env), stdio: ["pipe", "pipe", "pipe"],
-    });
-    this.name = name;
-    this.stdout = this.stderr = "";
-    for (const name of ["stdout", "stderr"]) this.child[name].setEncoding("utf8").on("data", (text) => (this[name] += text));
-    this.child.stdin.on("error", () => {});
-    this.ended = undefined;
-    this.child.on("exit", (status, signal) => (this.ended = signal ?? status));
-  }
-
-  // How it ended: a status, or the name of a signal.
-  async end() {
-    await until(`the end of ${this.name}`, () => this.ended !== undefined);
-    return this.ended;
-  }
-
-  async ask(id) {
-    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...REQUEST[id] })}\n`);
-    await until(`the answer ${id} of ${this.name}; stderr ${this.stderr}`, () => this.stdout.includes(`"id": ${id}, "result"`));
-    this.family ??= family(this.child.pid);
-  }
-
-  // The process that runs the program: the launcher itself, or its child.
-  get program() {
-    return this.family.find(({ pid }) => {
-      const file = readlinkSync(`/proc/${pid}/exe`);
-      return file.endsWith("/bin/mcp-interposer");
-    }).pid;
-  }
-
-  async gone() {
-    await until(`the end of every process, after ${this.ended}; ${JSON.stringify(alive(this.family))}`, () => alive(this.family).length === 0);
-  }
-}
+const session = (runtime, name, server = SERVER) => new Session(runtime.node, [launcher], runtime.env, name, server);
 
 // What is recorded of each session, by its name.
 async function recorded() {
@@ -97,7 +54,7 @@ const number = (name) => name.split("+").reduce((sum, word) => sum + (constants.
 
 async function signalled(runtime, signal) {
   const name = `${runtime.name} ${signal}`;
-  const s = new Session(runtime, name);
+  const s = session(runtime, name);
   await s.ask(1);
   const isChild = s.program !== s.child.pid;
   process.kill(s.child.pid, number(signal));
@@ -143,12 +100,12 @@ const DEADLY = ["SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "
 async function endCases(runtime) {
   await test(`launcher (${runtime.name}): ends as the program ends, by a status or a signal`, async () => {
     await forEach([0, 1, 7, 255], async (status) => {
-      const s = new Session(runtime, `status ${status}`, ["sh", "-c", `exit ${status}`]);
+      const s = session(runtime, `status ${status}`, ["sh", "-c", `exit ${status}`]);
       s.child.stdin.end();
       same(await s.end(), status, "the server's status");
     });
     await forEach(DEADLY, async (signal) => {
-      const s = new Session(runtime, `killed ${signal}`);
+      const s = session(runtime, `killed ${signal}`);
       await s.ask(1);
       process.kill(s.program, signal);
       same(await s.end(), signal, "the program's signal");
@@ -159,7 +116,7 @@ async function endCases(runtime) {
   });
 
   await test(`launcher (${runtime.name}): a server that crashes again and again is restarted, reported, and nothing remains`, async () => {
-    const s = new Session(runtime, `${runtime.name} crash`, ["sh", "-c", "read -r line; kill -SEGV $$"]);
+    const s = session(runtime, `${runtime.name} crash`, ["sh", "-c", "read -r line; kill -SEGV $$"]);
     s.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...REQUEST[1] })}\n`);
     await until("the error", () => s.stdout.includes('"error"'));
     s.family = family(s.child.pid);

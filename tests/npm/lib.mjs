@@ -55,6 +55,7 @@ export function environment(more = {}) {
     LC_ALL: "C.UTF-8",
     HOME: join(tmp, "home"),
     npm_config_userconfig: join(tmp, "home/.npmrc"),
+    npm_config_prefix: join(tmp, "prefix"),
     npm_config_update_notifier: "false",
     npm_config_fund: "false",
     npm_config_audit: "false",

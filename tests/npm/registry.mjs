@@ -11,6 +11,7 @@ export async function startRegistry() {
   const home = join(tmp, "home");
   const config = join(tmp, "verdaccio.yaml");
   mkdirSync(home, { recursive: true });
+  mkdirSync(join(tmp, "prefix/lib"), { recursive: true }); // npm 9 needs it
   writeFileSync(config, JSON.stringify({
     storage: join(tmp, "storage"),
     auth: { htpasswd: { file: join(tmp, "htpasswd") } },
