@@ -232,6 +232,17 @@ static uint64_t append(void *owner, const struct row *row)
     return seq;
 }
 
+static uint64_t answer(void *owner, const struct row *row, const struct invocation *x)
+{
+    const struct journal *j = recorder_journal(play.recorder);
+    uint64_t seq = meant_n + 1;
+    (void)owner;
+    meant_add(seq, row);
+    if (j->answer(j->owner, row, x) != seq)
+        abort();
+    return seq;
+}
+
 /* ---- the server ------------------------------------------------------------------------------- */
 
 static void answer_to(struct buf *b, const struct rpc *m)
@@ -449,6 +460,7 @@ bool play_session(const char *where, bool stop)
     }
     play.journal = *recorder_journal(play.recorder);
     play.journal.append = append;
+    play.journal.answer = answer;
     traffic_open(&play.traffic, &play.journal, "srv", VALIDATE_WIRE, MESSAGE_MAX);
     for (int i = 0; i < 2; i++)
         line_open(&play.side[i].lines, MESSAGE_MAX);
