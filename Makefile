@@ -36,7 +36,8 @@ SYSTEM  := $(shell uname -s | tr A-Z a-z)
 ifeq ($(wildcard base/os/$(SYSTEM)),)
 $(error mcp-interposer runs on Linux only. docs/porting.md describes what base/os/$(SYSTEM) must provide)
 endif
-SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(wildcard base/os/$(SYSTEM)/*.c))
+SYSTEM_SRC := $(wildcard base/os/$(SYSTEM)/*.c)
+SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
 EMBED   := cli/export/report.html|cli/export/report.h|report_page \

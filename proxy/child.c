@@ -285,5 +285,6 @@ void child_sweep(struct child *c, int64_t wait_us, pid_t spare)
 
 int child_exit_status(const struct child *c)
 {
-    return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+    int status = c->status; /* the macros need not accept a const one */
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
