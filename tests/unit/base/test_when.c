@@ -10,7 +10,7 @@
 static int set_up(void **state)
 {
     (void)state;
-    setenv("TZ", "Europe/Berlin", 1);
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1); /* Berlin, without a database of time zones */
     tzset();
     return 0;
 }
