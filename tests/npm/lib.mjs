@@ -17,6 +17,7 @@ export const deadline = (ms) => 4 * ms * slowness;
 
 export const tmp = mkdtempSync(join(tmpdir(), "npm-test-"));
 process.on("exit", () => rmSync(tmp, { recursive: true, force: true }));
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(1)); // the time limit of a suite
 
 // ---- the report
 
