@@ -46,7 +46,7 @@ static bool write_all_soon(struct slice s)
     return s.n == 0;
 }
 
-/* false: it could not be written, or there is no memory. */
+/* false: writing failed, or memory ran out. */
 static bool answer(const struct rpc *m, const char *why)
 {
     struct buf b = {0}, text = {0};
