@@ -37,7 +37,9 @@ def mount(t, size, name="disk"):
 
 
 def fill(folder):
-    """Use up every byte of it."""
+    """Use up every byte of it, after what was forwarded before is stored: a recorder that is late meets the full disk
+    earlier than its case means, while it still makes the database."""
+    lib.settle()
     path = folder / "ballast"
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     size = 1 << 16
