@@ -1,10 +1,8 @@
 #include "replay/verify/compare.h"
 
 #include "replay/plan/canon.h"
+#include "replay/source/marks.h"
 #include "wire/json/text.h"
-
-#define MARK "[redacted:"
-#define CUT "\xe2\x80\xa6 [+" /* … [+ */
 
 struct comparison {
     const struct pointers *ignore;
@@ -23,27 +21,6 @@ static void compare(struct comparison *c, struct json_value a, struct json_value
 
 /* ---- sanitized text ---- */
 
-/* "… [+N chars]", the first character perhaps as an escape. */
-static bool has_truncation(struct slice text)
-{
-    static const char *const dots[] = {CUT, "\\u2026 [+"};
-    for (size_t i = 0; i < MI_COUNT(dots); i++) {
-        const char *cut = memmem(text.p, text.n, dots[i], strlen(dots[i]));
-        if (cut != NULL && memmem(cut, text.n - (size_t)(cut - text.p), " chars]", 7) != NULL)
-            return true;
-    }
-    return false;
-}
-
-enum compare_cut compare_cut(struct slice text)
-{
-    if (text.p == NULL)
-        return COMPARE_WHOLE;
-    if (memmem(text.p, text.n, MARK, sizeof MARK - 1) != NULL)
-        return COMPARE_REDACTED;
-    return has_truncation(text) ? COMPARE_TRUNCATED : COMPARE_WHOLE;
-}
-
 static struct slice rest(struct slice s, size_t n)
 {
     return (struct slice){s.p + n, s.n - n};
@@ -55,10 +32,12 @@ static bool fits(struct slice recorded, struct slice live)
 {
     bool first = true;
     for (;;) {
-        const char *mark = memmem(recorded.p, recorded.n, MARK, sizeof MARK - 1);
+        const char *mark =
+            memmem(recorded.p, recorded.n, MARKS_REDACTED, sizeof MARKS_REDACTED - 1);
         const char *close =
             mark != NULL ? memchr(mark, ']', recorded.n - (size_t)(mark - recorded.p)) : NULL;
-        const char *cut = memmem(recorded.p, recorded.n, CUT, sizeof CUT - 1);
+        const char *cut =
+            memmem(recorded.p, recorded.n, MARKS_TRUNCATED, sizeof MARKS_TRUNCATED - 1);
         bool is_truncated = cut != NULL && (close == NULL || cut < mark);
         struct slice piece = {recorded.p, is_truncated    ? (size_t)(cut - recorded.p)
                                           : close != NULL ? (size_t)(mark - recorded.p)
@@ -84,9 +63,9 @@ static bool fits(struct slice recorded, struct slice live)
 static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
-    if (a.type != JSON_STRING || b.type == JSON_NONE || compare_cut(raw) == COMPARE_WHOLE)
+    if (a.type != JSON_STRING || b.type == JSON_NONE || marks_of(raw) == MARKS_NONE)
         return false;
-    if (slice_begins(raw, MARK) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
+    if (slice_begins(raw, MARKS_REDACTED) && memchr(raw.p, ']', raw.n) == raw.p + raw.n - 1)
         return true; /* the whole value, of whatever type */
     if (b.type != JSON_STRING)
         return false;

@@ -26,8 +26,4 @@ typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
                            const struct pointers *ignore, compare_fn fn, void *ctx);
 
-/* How the sanitizer changed this text. */
-enum compare_cut { COMPARE_WHOLE, COMPARE_REDACTED, COMPARE_TRUNCATED };
-enum compare_cut compare_cut(struct slice text);
-
 #endif

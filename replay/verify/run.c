@@ -1,8 +1,8 @@
 #include "replay/verify/run.h"
 
 #include "base/clock.h"
+#include "replay/live/ask.h"
 #include "replay/source/sanitize.h"
-#include "replay/verify/ask.h"
 #include "replay/verify/skip.h"
 #include "wire/json/text.h"
 
@@ -78,10 +78,10 @@ static bool is_gone(const struct verify *v, const struct rpc *request, const str
     if (live->kind == RPC_ERROR && json_int(live->error_code, &code) &&
         (code == -32601 || (code == -32002 && rpc_method_is(request, "resources/read"))))
         return true;
-    if (!rpc_method_is(request, "tools/call") || !v->knows_live_tools)
+    if (!rpc_method_is(request, "tools/call") || !v->talk.knows_live_tools)
         return false;
-    const struct verify_tool *t = verify_tool(v, json_string_raw(request->name));
-    return t == NULL || !t->live;
+    const struct talk_tool *tool = talk_find_tool(&v->talk, json_string_raw(request->name));
+    return tool == NULL || !tool->live;
 }
 
 static int compare_answers(struct verify *v, const struct rpc *request, const struct rpc *recorded,
@@ -106,7 +106,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                      ? VERIFY_GONE
                  : g->all_schema ? VERIFY_SCHEMA
                                  : VERIFY_CHANGED;
-    return st < 0 || g->text.failed ? verify_no_memory(v) : 0;
+    return st < 0 || g->text.failed ? talk_no_memory(&v->talk) : 0;
 }
 
 /* ---- the run ---- */
@@ -114,17 +114,17 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
 static int learn(struct verify *v, const struct rpc *request, const struct rpc *recorded,
                  const struct rpc *live)
 {
-    int st = verify_learn_handles(v, recorded->result, live->result);
+    int st = talk_learn_handles(&v->talk, recorded->result, live->result);
     if (st == 0 && live->kind == RPC_RESULT && rpc_method_is(request, "tools/list"))
-        st = verify_learn_tools(v, live->result, true);
+        st = talk_learn_tools(&v->talk, live->result, true);
     return st;
 }
 
 static void no_answer(const struct verify *v, struct verify_result *r)
 {
     r->verdict = VERIFY_SILENT;
-    r->reason = v->ended ? "the server has exited" : "no answer before the deadline";
-    r->remedy = v->ended ? NULL : "give it longer with --timeout";
+    r->reason = v->talk.ended ? "the server has exited" : "no answer before the deadline";
+    r->remedy = v->talk.ended ? NULL : "give it longer with --timeout";
 }
 
 static int exchange(struct verify *v, const struct rpc *request, const struct rpc *recorded,
@@ -134,7 +134,7 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
     struct rpc live;
     bool answered;
     int64_t began = clock_mono_us();
-    int st = verify_ask(v, request, &live, &answered);
+    int st = talk_ask(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
         no_answer(v, r);
     } else if (st == 0) {
@@ -143,7 +143,7 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
         if (st == 0)
             st = compare_answers(v, request, recorded, &live, &d);
         if (st == 0)
-            st = verify_rewrite(v, &live, recorded->id.text, false, &v->shown);
+            st = talk_rewrite(&v->talk, &live, recorded->id.text, false, &v->shown);
         r->live = buf_slice(&v->shown);
     }
     if (st == 0) {
@@ -157,23 +157,23 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
 static int do_request(struct verify *v, uint32_t i)
 {
     struct rpc request, recorded = {0};
-    uint32_t answer = v->items[i].answer;
+    uint32_t answer = v->talk.items[i].answer;
     const struct verify_skip *skip;
-    int st = verify_body(v, i, &v->request);
-    if (st < 0 || rpc_read(buf_slice(&v->request), &request) < 0)
+    int st = talk_body(&v->talk, i, &v->talk.request);
+    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &request) < 0)
         return st;
-    if (answer != VERIFY_NONE && !v->items[answer].lost) {
-        st = verify_body(v, answer, &v->recorded);
-        if (st < 0 || rpc_read(buf_slice(&v->recorded), &recorded) < 0)
+    if (answer != TALK_NONE && !v->talk.items[answer].lost) {
+        st = talk_body(&v->talk, answer, &v->talk.recorded);
+        if (st < 0 || rpc_read(buf_slice(&v->talk.recorded), &recorded) < 0)
             return st;
     }
     struct verify_result r = {
         .verdict = VERIFY_SKIPPED,
-        .seq = (int64_t)source_seq((uint64_t)v->items[i].place),
+        .seq = (int64_t)source_seq((uint64_t)v->talk.items[i].place),
         .method = request.method,
         .target = rpc_target(&request),
         .answer_seq =
-            answer != VERIFY_NONE ? (int64_t)source_seq((uint64_t)v->items[answer].place) : 0,
+            answer != TALK_NONE ? (int64_t)source_seq((uint64_t)v->talk.items[answer].place) : 0,
     };
     st = verify_skip(v, i, &request, &recorded, &skip);
     if (st < 0)
@@ -191,22 +191,29 @@ static int do_request(struct verify *v, uint32_t i)
 static int do_notification(struct verify *v, uint32_t i)
 {
     struct rpc m;
-    int st = verify_body(v, i, &v->request);
-    if (st < 0 || rpc_read(buf_slice(&v->request), &m) < 0 ||
+    int st = talk_body(&v->talk, i, &v->talk.request);
+    if (st < 0 || rpc_read(buf_slice(&v->talk.request), &m) < 0 ||
         rpc_method_is(&m, "notifications/cancelled") || rpc_method_is(&m, "$/cancelRequest"))
         return st; /* verify waits for each answer instead */
-    return live_send(v->server, m.text);
+    return live_send(v->talk.server, m.text);
 }
 
 int verify_run(const struct verify_config *cfg, struct source *source, verify_fn fn, void *ctx,
                struct buf *error)
 {
-    struct verify v = {.cfg = cfg, .source = source, .fn = fn, .ctx = ctx, .error = error};
-    int st = verify_load(&v);
+    struct verify v = {
+        .cfg = cfg,
+        .fn = fn,
+        .ctx = ctx,
+        .talk = {.source = source, .error = error, .timeout_us = cfg->timeout_us},
+    };
+    struct live *server = NULL;
+    int st = talk_load(&v.talk);
     if (st == 0)
-        st = live_open(&v.server, cfg->argv, error);
-    for (uint32_t i = 0; st == 0 && i < v.n; i++) {
-        const struct verify_item *it = &v.items[i];
+        st = live_open(&server, cfg->argv, error);
+    v.talk.server = server;
+    for (uint32_t i = 0; st == 0 && i < v.talk.n; i++) {
+        const struct talk_item *it = &v.talk.items[i];
         if (!it->from_client || it->lost)
             continue;
         if (it->kind == RPC_REQUEST)
@@ -214,8 +221,9 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
         else if (it->kind == RPC_NOTIFICATION)
             st = do_notification(&v, i);
     }
-    (void)live_close(v.server, cfg->grace_us);
-    verify_close(&v);
+    (void)live_close(server, cfg->grace_us);
+    talk_close(&v.talk);
+    buf_close(&v.shown);
     if (st == MI_ENOMEM && error->n == 0)
         buf_adds(error, "out of memory");
     return st;

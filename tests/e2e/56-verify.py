@@ -229,6 +229,15 @@ def _(t):
     eq(live.words()[2:4], ["tools/list", "tools/list page-A"], "it was asked first, page after page")
 
 
+@case("a recorded answer of the client with a secret left out is not sent: the server gets an error")
+def _(t):
+    file = cassette(t)
+    file.write_text(file.read_text().replace("file:///r", "file:///[redacted:key]"))
+    live = Live(t, file, ANSWERS, status=0)
+    eq(dict(live.asked)["said"].get("error"),
+       {"code": -32601, "message": "The recorded answer to this is redacted or truncated"}, "what the server gets")
+
+
 @case("requests without an answer of the server are skipped")
 def _(t):
     answers = changed()

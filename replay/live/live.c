@@ -1,4 +1,4 @@
-#include "replay/verify/live.h"
+#include "replay/live/live.h"
 
 #include "base/clock.h"
 #include "base/os/pipe.h"
@@ -130,7 +130,7 @@ static bool read_some(struct live *l)
 
 static int wait_ms(int64_t until_us)
 {
-    int64_t left = until_us - clock_mono_us();
+    int64_t left = until_us - clock_mono_us(); /* of INT64_MAX, too: the clock is positive */
     return left <= 0 ? 0 : left > 60000000 ? 60000 : (int)((left + 999) / 1000);
 }
 
@@ -153,7 +153,10 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         struct pollfd p[2] = {{.fd = l->out, .events = POLLIN},
                               {.fd = writes ? l->in : -1, .events = POLLOUT}};
         int ms = wait_ms(until_us);
-        if (poll(p, 2, ms) == 0 && ms == 0)
+        int n = poll(p, 2, ms);
+        if (n < 0 && errno == EINTR)
+            return LIVE_INTERRUPTED;
+        if (n == 0 && ms == 0)
             return LIVE_TIMEOUT;
         if (p[1].revents != 0)
             write_some(l);

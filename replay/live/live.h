@@ -5,8 +5,8 @@
  * Lifetime  a line is valid until the next call.
  * Errors    a server that has exited is LIVE_ENDED, not a failure.
  * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
-#ifndef MI_REPLAY_VERIFY_LIVE_H
-#define MI_REPLAY_VERIFY_LIVE_H
+#ifndef MI_REPLAY_LIVE_LIVE_H
+#define MI_REPLAY_LIVE_LIVE_H
 
 #include "base/buf.h"
 
@@ -16,16 +16,17 @@ struct live;
 
 enum live_result {
     LIVE_LINE,
-    LIVE_TIMEOUT, /* the deadline passed */
-    LIVE_ENDED,   /* the server closed its output, and all of it was read */
-    LIVE_FAILED,  /* a line over LIVE_LINE_MAX, or out of memory */
+    LIVE_TIMEOUT,     /* the deadline passed */
+    LIVE_INTERRUPTED, /* a signal handler has run */
+    LIVE_ENDED,       /* the server closed its output, and all of it was read */
+    LIVE_FAILED,      /* a line over LIVE_LINE_MAX, or out of memory */
 };
 
 /* 0, or MI_EIO or MI_ENOMEM with a sentence in error. */
 MI_MUST int live_open(struct live **ret, char *const *argv, struct buf *error);
 /* Queues a line, given without its newline; live_recv() writes it. 0 or MI_ENOMEM. */
 MI_MUST int live_send(struct live *l, struct slice line);
-/* until_us: by clock_mono_us(). */
+/* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
  * exit status as a shell does. */

@@ -1,0 +1,190 @@
+#include "replay/live/ask.h"
+
+#include "base/clock.h"
+#include "replay/source/marks.h"
+#include "wire/json/text.h"
+#include "wire/rpc_id.h"
+#include "wire/rpc_out.h"
+
+#include <stdio.h>
+
+#define PAGES_MAX 100 /* of a live tools/list */
+
+/* ---- requests of the live server ---- */
+
+/* The next recorded request of this method that the client answered. */
+static int find_request(struct talk *t, const struct rpc *live, uint32_t *ret)
+{
+    struct buf method = {0};
+    int st = 0;
+    json_unescape(&method, live->method);
+    buf_addc(&method, '\0');
+    *ret = TALK_NONE;
+    for (uint32_t k = 0; st == 0 && !method.failed && k < t->n && *ret == TALK_NONE; k++) {
+        uint32_t i = (uint32_t)(((uint64_t)t->from + k) % t->n);
+        const struct talk_item *it = &t->items[i];
+        struct rpc m;
+        if (it->kind != RPC_REQUEST || it->from_client || it->used || it->lost ||
+            it->answer == TALK_NONE || t->items[it->answer].lost)
+            continue;
+        st = talk_body(t, i, &t->other);
+        if (st == 0 && rpc_read(buf_slice(&t->other), &m) == 0 && rpc_method_is(&m, method.p))
+            *ret = i;
+    }
+    if (method.failed)
+        st = talk_no_memory(t);
+    buf_close(&method);
+    return st;
+}
+
+/* The client's recorded answer to this request of the server, in out. *ret_refused: why there is none; else NULL. */
+static int recorded_answer(struct talk *t, const struct rpc *live, struct buf *out,
+                           const char **ret_refused)
+{
+    uint32_t i;
+    struct rpc m;
+    *ret_refused = "No answer to this was recorded";
+    int st = find_request(t, live, &i);
+    if (st < 0 || i == TALK_NONE)
+        return st;
+    t->items[i].used = true;
+    st = talk_body(t, t->items[i].answer, &t->other);
+    if (st < 0 || rpc_read(buf_slice(&t->other), &m) < 0)
+        return st;
+    *ret_refused = "The recorded answer to this is redacted or truncated";
+    if (marks_of(m.text) != MARKS_NONE)
+        return 0;
+    *ret_refused = NULL;
+    return talk_rewrite(t, &m, live->id.text, true, out);
+}
+
+static void write_answer(struct buf *out, struct slice id, const char *refused)
+{
+    struct json_out j = json_out_to(out);
+    rpc_out_answer(&j, id);
+    json_out_object(&j, refused == NULL ? "result" : "error");
+    if (refused != NULL) {
+        json_out_int(&j, "code", -32601);
+        json_out_str(&j, "message", refused);
+    }
+    rpc_out_end(&j);
+}
+
+static int answer_server(struct talk *t, const struct rpc *live)
+{
+    const char *refused = NULL;
+    struct buf out = {0};
+    int st = rpc_method_is(live, "ping") ? 0 : recorded_answer(t, live, &out, &refused);
+    if (out.n == 0)
+        write_answer(&out, live->id.text, refused);
+    if (st == 0 && t->heard != NULL)
+        t->heard(t->ctx, live, refused);
+    if (st == 0)
+        st = out.failed ? talk_no_memory(t) : live_send(t->server, buf_slice(&out));
+    buf_close(&out);
+    return st;
+}
+
+/* ---- requests of the client ---- */
+
+static int64_t deadline(const struct talk *t)
+{
+    return t->timeout_us > 0 ? clock_mono_us() + t->timeout_us : INT64_MAX;
+}
+
+/* Waits for the answer with this id; *ret is in the live server's line. */
+static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered)
+{
+    int64_t until = deadline(t);
+    *ret_answered = false;
+    for (;;) {
+        struct slice line;
+        enum live_result r = live_recv(t->server, until, &line);
+        if (r == LIVE_FAILED)
+            return talk_no_memory(t);
+        if (r != LIVE_LINE) {
+            t->ended = r == LIVE_ENDED;
+            t->interrupted = r == LIVE_INTERRUPTED;
+            return 0;
+        }
+        if (rpc_read(line, ret) < 0)
+            continue; /* a banner or a log line: the proxy drops it, too */
+        if (ret->kind == RPC_REQUEST) {
+            int st = answer_server(t, ret);
+            if (st < 0)
+                return st;
+        } else if ((ret->kind == RPC_RESULT || ret->kind == RPC_ERROR) &&
+                   rpc_id_is(ret->id, (uint64_t)id)) {
+            *ret_answered = true;
+            return 0;
+        } else if (ret->kind == RPC_NOTIFICATION) {
+            if (rpc_method_is(ret, "notifications/progress"))
+                until = deadline(t); /* the server is working */
+            if (t->heard != NULL)
+                t->heard(t->ctx, ret, NULL);
+        }
+    }
+}
+
+static int send_request(struct talk *t, const struct rpc *m, int64_t *ret_id)
+{
+    char id[24];
+    int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
+    *ret_id = t->next_id;
+    int st = talk_rewrite(t, m, (struct slice){id, (size_t)n}, true, &t->line);
+    return st < 0 ? st : live_send(t->server, buf_slice(&t->line));
+}
+
+static int ask_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
+                    bool *ret_answered)
+{
+    buf_clear(&t->line);
+    struct json_out j = json_out_to(&t->line);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "jsonrpc", "2.0");
+    json_out_int(&j, "id", ++t->next_id);
+    json_out_str(&j, "method", "tools/list");
+    json_out_object(&j, "params");
+    if (meta.p != NULL)
+        json_out_raw(&j, "_meta", meta);
+    if (cursor.n > 0)
+        json_out_raw(&j, "cursor", cursor);
+    rpc_out_end(&j);
+    int st = t->line.failed ? talk_no_memory(t) : live_send(t->server, buf_slice(&t->line));
+    return st < 0 ? st : await(t, t->next_id, ret, ret_answered);
+}
+
+int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret)
+{
+    struct buf cursor = {0};
+    uint64_t hash = 0;
+    bool answered = true;
+    int st = 0;
+    for (int page = 0; st == 0 && answered && !t->knows_live_tools && page < PAGES_MAX; page++) {
+        struct rpc answer = {0};
+        st = ask_page(t, meta, buf_slice(&cursor), &answer, &answered);
+        answered = answered && answer.kind == RPC_RESULT;
+        if (st < 0 || !answered)
+            break;
+        st = talk_learn_tools(t, answer.result, true);
+        if (ret != NULL)
+            tools_page(ret, &answer, hash);
+        hash = rpc_id_hash_of(answer.next_cursor);
+        buf_clear(&cursor);
+        buf_slice_add(&cursor, answer.next_cursor.text);
+    }
+    buf_close(&cursor);
+    return st;
+}
+
+int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret, bool *ret_answered)
+{
+    int64_t id;
+    int st = 0;
+    *ret_answered = false;
+    if (!t->ended)
+        st = send_request(t, request, &id);
+    if (st == 0 && !t->ended)
+        st = await(t, id, ret, ret_answered);
+    return st;
+}
