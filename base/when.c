@@ -38,8 +38,21 @@ static bool skip(const char **at, char c)
     return there;
 }
 
-/* HH:MM or HH:MM:SS */
-static bool read_clock(const char **at, struct tm *tm)
+/* The digits after a decimal point: up to nine; those after the sixth do not count. */
+static bool read_fraction(const char **at, int64_t *ret_us)
+{
+    int n = 0;
+    int64_t us = 0;
+    for (; isdigit((unsigned char)**at) && n < 9; n++, ++*at)
+        us = n < 6 ? 10 * us + (**at - '0') : us;
+    for (int i = n; i < 6; i++)
+        us *= 10;
+    *ret_us = us;
+    return n > 0;
+}
+
+/* HH:MM, HH:MM:SS or HH:MM:SS.ssssss */
+static bool read_clock(const char **at, struct tm *tm, int64_t *ret_us)
 {
     tm->tm_hour = digits(at, 2);
     if (tm->tm_hour < 0 || tm->tm_hour > 23 || !skip(at, ':'))
@@ -47,14 +60,16 @@ static bool read_clock(const char **at, struct tm *tm)
     tm->tm_min = digits(at, 2);
     if (tm->tm_min < 0 || tm->tm_min > 59)
         return false;
-    if (skip(at, ':'))
-        tm->tm_sec = digits(at, 2);
-    return tm->tm_sec >= 0 && tm->tm_sec <= 59;
+    if (!skip(at, ':'))
+        return true;
+    tm->tm_sec = digits(at, 2);
+    return tm->tm_sec >= 0 && tm->tm_sec <= 59 && (!skip(at, '.') || read_fraction(at, ret_us));
 }
 
 static int read_date(const char *text, int64_t *ret_us)
 {
     const char *at = text;
+    int64_t us = 0; /* of the second */
     struct tm tm = {.tm_isdst = -1};
     int year = digits(&at, 4);
     bool ok = year >= 1970 && skip(&at, '-');
@@ -63,7 +78,7 @@ static int read_date(const char *text, int64_t *ret_us)
     tm.tm_mday = ok ? digits(&at, 2) : -1;
     ok = tm.tm_mday >= 1;
     if (ok && (skip(&at, 'T') || skip(&at, ' ')))
-        ok = read_clock(&at, &tm);
+        ok = read_clock(&at, &tm, &us);
     bool utc = ok && skip(&at, 'Z');
     if (!ok || *at != '\0')
         return MI_EINVAL;
@@ -73,7 +88,7 @@ static int read_date(const char *text, int64_t *ret_us)
     time_t s = utc ? timegm(&same) : mktime(&same);
     if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday) /* the 31st of June */
         return MI_EINVAL;
-    *ret_us = (int64_t)s * SECOND_US;
+    *ret_us = (int64_t)s * SECOND_US + us;
     return 0;
 }
 

@@ -45,6 +45,25 @@ static void test_when_time_of_each_form_is_parsed(void **state)
     }
 }
 
+static void test_when_fraction_of_a_second_is_parsed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t us; /* since 10:15:37 UTC */
+    } rows[] = {
+        {"2026-11-21T10:15:37.25Z", 250000},
+        {"2026-11-21T10:15:37.000001Z", 1},
+        {"2026-11-21T10:15:37.123456789Z", 123456},
+        {"2026-11-21 11:15:37.5", 500000},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        int64_t us = -1;
+        assert_int_equal(when_parse(rows[i].text, NOW, &us), 0);
+        assert_int_equal(us, NOW + rows[i].us);
+    }
+}
+
 static void test_when_invalid_time_is_rejected(void **state)
 {
     (void)state;
@@ -58,6 +77,9 @@ static void test_when_invalid_time_is_rejected(void **state)
         "2026-06-31",
         "2027-02-29",
         "2026-1-1",
+        "2026-11-21T10:15:37.Z",
+        "2026-11-21T10:15:37.1234567890Z",
+        "2026-11-21T10:15.5Z",
         "26-01-01",
         "2026-01-01x",
         "2026-01-01 ",
@@ -83,6 +105,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_when_time_of_each_form_is_parsed),
+        cmocka_unit_test(test_when_fraction_of_a_second_is_parsed),
         cmocka_unit_test(test_when_invalid_time_is_rejected),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
