@@ -3,11 +3,9 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
-#include "base/text.h"
-#include "cli/check/findings.h"
+#include "cli/check/checking.h"
 #include "cli/check/json.h"
 #include "cli/check/junit.h"
-#include "cli/check/recheck.h"
 #include "cli/check/sarif.h"
 #include "cli/check/text.h"
 #include "cli/frame/filter.h"
@@ -15,16 +13,12 @@
 #include "cli/frame/recording.h"
 #include "cli/frame/save.h"
 #include "cli/frame/session.h"
-#include "vault/cassette/file.h"
-#include "wire/json/text.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define BODY_MAX ((size_t)16 << 20) /* larger bodies are not checked again */
 #define OPERANDS_MAX 1000
-#define TEXT_SHOWN 80 /* bytes of an invalid line */
 
 static const struct opt table_of_options[] = {
     {'F', "format", "text|json|junit|sarif", "text", "output format"},
@@ -55,112 +49,23 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
-/* The recording being checked. */
-struct checking {
-    struct check_report *report;
-    struct query *q;  /* NULL: a file */
-    struct slice uid; /* of the session */
-    const struct filter *filter;
-    int64_t started_at_us; /* of the session; 0: a file */
-    struct recheck recheck;
-    struct buf body;                     /* owned; a large one */
-    const struct query_message *message; /* the current one, … */
-    struct slice text;                   /* … its body … */
-    breaches broken;                     /* … and the rules that it breaks */
-    bool no_memory;
-};
-
-/* The invalid member, the text of an invalid line, or the error that the interposer sent instead of the server. */
-static void add_detail(void *ctx, const struct finding_info *info, struct buf *b)
-{
-    struct checking *c = ctx;
-    struct rpc rpc;
-    struct buf text = {0};
-    if ((info->rule & c->broken) != 0) {
-        recheck_detail(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
-    } else if (c->text.p == NULL || info->finding == 0) {
-        return;
-    } else if (c->message->kind == KIND_NOISE) {
-        buf_addc(b, '"');
-        text_visible(b, text_head(c->text, TEXT_SHOWN));
-        buf_adds(b, c->text.n > TEXT_SHOWN ? "…\"" : "\"");
-    } else if (c->message->origin == ROW_INTERPOSER && rpc_read(c->text, &rpc) == 0) {
-        json_unescape(&text, json_string_raw(rpc.error_message));
-        text_visible(b, buf_slice(&text));
-    }
-    buf_close(&text);
-}
-
-static bool on_message(void *ctx, const struct query_message *m)
-{
-    struct checking *c = ctx;
-    struct slice body = m->body;
-    if (m->is_large) {
-        buf_clear(&c->body);
-        bool whole = (size_t)m->body_length <= BODY_MAX && c->q != NULL &&
-                     query_body(c->q, c->uid, m, BODY_MAX, &c->body) == 0;
-        body = whole ? buf_slice(&c->body) : (struct slice){0};
-    }
-    c->message = m;
-    c->text = body;
-    if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
-        (filter_message(c->filter, c->started_at_us, m) &&
-         !check_add(c->report, m, c->broken, add_detail, c)))
-        c->no_memory = true;
-    return !c->no_memory;
-}
-
-static bool on_header(void *ctx, const struct query_session *s)
-{
-    struct checking *c = ctx;
-    check_set_server(c->report, s->name);
-    return true;
-}
-
-static int check_file(struct checking *c, const char *path, struct buf *error)
-{
-    check_add_recording(c->report, path, 0);
-    return cassette_read(path, on_header, on_message, c, error);
-}
-
-static int check_session(struct checking *c, const char *ref, struct buf *error)
-{
-    struct query_session s;
-    struct buf uid = {0};
-    int st = query_session(c->q, ref, &s);
-    if (st == 0) {
-        buf_slice_add(&uid, s.uid); /* its text is lost with the next call */
-        c->uid = buf_slice(&uid);
-        check_add_recording(c->report, uid.failed ? "" : buf_str(&uid), s.id);
-        check_set_server(c->report, s.name);
-        c->started_at_us = s.started_at_us;
-        st = query_timeline(c->q, s.id, 1, INT64_MAX, on_message, NULL, c);
-    }
-    if (st < 0)
-        buf_adds(error, query_error(c->q));
-    buf_close(&uid);
-    return st;
-}
-
 static int check_one(const struct settings *s, struct check_report *report,
                      const struct filter *filter, const char *ref, struct query **q)
 {
     struct buf error = {0};
-    struct checking c = {.report = report, .filter = filter};
     int st, status = EXIT_FINE;
     if (!recording_is_file(ref) && *q == NULL)
         status = session_vault_open(s, q);
     if (status != EXIT_FINE)
         return status;
-    c.q = recording_is_file(ref) ? NULL : *q;
-    recheck_open(&c.recheck);
-    st = recording_is_file(ref) ? check_file(&c, ref, &error) : check_session(&c, ref, &error);
-    if (st < 0 || c.no_memory) {
-        log_error("%s", c.no_memory || st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    if (recording_is_file(ref))
+        st = checking_file(report, filter, ref, &error);
+    else
+        st = checking_session(report, filter, *q, ref, &error);
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
         status = EXIT_TROUBLE;
     }
-    recheck_close(&c.recheck);
-    buf_close(&c.body);
     buf_close(&error);
     return status;
 }
@@ -264,7 +169,8 @@ static int run(const struct settings *s)
         status = settings_usage(s, "--ignore: %s", buf_str(&error));
     else if (settings_on(s, "json") && opt_source(&s->set, "format") == OPT_FLAG &&
              !settings_is(s, "format", "json"))
-        status = settings_usage(s, "--json and --format %s: choose one", settings_text(s, "format"));
+        status =
+            settings_usage(s, "--json and --format %s: choose one", settings_text(s, "format"));
     report.of_client = !settings_is(s, "only", "server");
     report.of_server = !settings_is(s, "only", "client");
     if (status == EXIT_FINE)

@@ -4,11 +4,9 @@
 #include "base/clock.h"
 #include "base/json_out.h"
 #include "base/log.h"
-#include "base/text.h"
-#include "cli/frame/filter.h"
 #include "cli/frame/session.h"
 #include "cli/frame/table.h"
-#include "cli/look/tally.h"
+#include "cli/look/count.h"
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
@@ -33,9 +31,6 @@ static const char about[] =
     "--since and --until select calls by their own time, not by their session's.\n";
 /* clang-format on */
 
-enum { BY_TOOL, BY_SERVER, BY_CLIENT, BY_DAY, BY_METHOD };
-static const char *const by_names[] = {"tool", "server", "client", "day", "method"};
-
 /* --by tool has two key columns, the others have one. How calls ended is shown on any terminal. */
 #define NUMBER_COLUMNS                                                                             \
     {"CALLS", true, 12, 0}, {"ERRORS", true, 12, 0}, {"TIMEOUTS", true, 12, 0},                    \
@@ -47,101 +42,21 @@ static const char *const by_names[] = {"tool", "server", "client", "day", "metho
 static const struct table_column tool_columns[] = {
     {"SERVER", false, 24, -8}, {"TOOL", false, 32, -16}, NUMBER_COLUMNS};
 static const struct table_column key_columns[][1 + 11] = {
-    [BY_TOOL] = {{0}},
-    [BY_SERVER] = {{"SERVER", false, 40, -16}, NUMBER_COLUMNS},
-    [BY_CLIENT] = {{"CLIENT", false, 40, -16}, NUMBER_COLUMNS},
-    [BY_DAY] = {{"DAY", false, 10, 0}, NUMBER_COLUMNS},
-    [BY_METHOD] = {{"METHOD", false, 40, -16}, NUMBER_COLUMNS},
+    [COUNT_TOOL] = {{0}},
+    [COUNT_SERVER] = {{"SERVER", false, 40, -16}, NUMBER_COLUMNS},
+    [COUNT_CLIENT] = {{"CLIENT", false, 40, -16}, NUMBER_COLUMNS},
+    [COUNT_DAY] = {{"DAY", false, 10, 0}, NUMBER_COLUMNS},
+    [COUNT_METHOD] = {{"METHOD", false, 40, -16}, NUMBER_COLUMNS},
 };
 
-struct counting {
-    struct query *q;
-    int by;
-    bool imported; /* count imported sessions */
-    bool left_out; /* there are some, which are not counted */
-    struct filter filter;
-    const struct query_session *session;
-    struct tally tally;
-    struct buf key; /* owned; scratch, also for cells */
+struct stats {
+    struct count count;
+    struct buf key; /* owned; scratch for cells */
     struct out out;
     struct table table;
-    int status;
 };
 
-/* ---- counting ---- */
-
-#define PART_END '\xFF' /* does not occur in UTF-8 */
-
-static void add_part(struct buf *b, struct slice part)
-{
-    if (part.p != NULL)
-        text_utf8(b, part);
-    buf_addc(b, PART_END);
-}
-
-static void make_key(struct counting *c, const struct query_call *call, int64_t at_us)
-{
-    char text[CLOCK_TEXT_MAX];
-    buf_clear(&c->key);
-    switch (c->by) {
-    case BY_TOOL:
-        add_part(&c->key, c->session->name);
-        add_part(&c->key, call->target);
-        break;
-    case BY_SERVER:
-        add_part(&c->key, c->session->name);
-        break;
-    case BY_CLIENT:
-        add_part(&c->key, c->session->client_name);
-        break;
-    case BY_DAY:
-        clock_local_text(at_us, text);
-        add_part(&c->key, (struct slice){text, size_min(strlen(text), 10)});
-        break;
-    default:
-        add_part(&c->key, call->method);
-    }
-}
-
-static bool on_call(void *ctx, const struct query_call *call)
-{
-    struct counting *c = ctx;
-    int64_t at_us = c->session->started_at_us + call->t_us;
-    if (!filter_time(&c->filter, at_us) || !filter_call(&c->filter, call->method, call->target) ||
-        (c->filter.failed && !call_status_failed(call->status)) ||
-        (c->by == BY_TOOL && !slice_is(call->method, "tools/call")))
-        return true;
-    make_key(c, call, at_us);
-    c->status = c->key.failed ? MI_ENOMEM : tally_add(&c->tally, buf_slice(&c->key), call, at_us);
-    return c->status == 0;
-}
-
-static bool on_session(void *ctx, const struct query_session *s)
-{
-    struct counting *c = ctx;
-    if (!filter_may_hold(&c->filter, s))
-        return true;
-    if (query_is_imported(s) && !c->imported) {
-        c->left_out = true;
-        return true;
-    }
-    c->session = s;
-    int st = query_calls(c->q, s->id, on_call, c);
-    if (st < 0)
-        c->status = st;
-    return c->status == 0;
-}
-
 /* ---- printing ---- */
-
-static struct slice next_part(struct slice *key)
-{
-    const char *end = memchr(key->p, PART_END & 0xFF, key->n);
-    struct slice part = {key->p, (size_t)(end - key->p)};
-    key->p = end + 1;
-    key->n -= part.n + 1;
-    return part;
-}
 
 static void add_day(struct table *t, int64_t at_us)
 {
@@ -151,7 +66,7 @@ static void add_day(struct table *t, int64_t at_us)
 }
 
 /* One character per bucket; its height is relative to the largest bucket. */
-static void add_histogram(struct counting *c, const struct tally_group *g)
+static void add_histogram(struct stats *c, const struct tally_group *g)
 {
     static const char *const blocks[] = {" ",
                                          "\xE2\x96\x81",
@@ -178,12 +93,12 @@ static void add_histogram(struct counting *c, const struct tally_group *g)
     table_add_buf(&c->table, &c->key, OUT_CYAN);
 }
 
-static void add_row(struct counting *c, const struct tally_group *g)
+static void add_row(struct stats *c, const struct tally_group *g)
 {
     struct table *t = &c->table;
-    struct slice key = intern_text(&c->tally.keys, g->key);
+    struct slice key = intern_text(&c->count.tally.keys, g->key);
     for (bool first = true; key.n > 0; first = false) {
-        struct slice part = next_part(&key);
+        struct slice part = count_part(&key);
         table_add(t, part.n > 0 ? part : slice_of("-"), first ? OUT_CYAN : OUT_BOLD);
     }
     table_add_int(t, g->calls, OUT_PLAIN);
@@ -207,15 +122,16 @@ static void json_time(struct json_out *j, const char *name, int64_t us)
         json_out_null(j, name);
 }
 
-static void json_row(struct counting *c, const struct tally_group *g)
+static void json_row(struct stats *c, const struct tally_group *g)
 {
     struct json_out j = json_out_to(&c->out.b);
-    struct slice key = intern_text(&c->tally.keys, g->key);
+    struct slice key = intern_text(&c->count.tally.keys, g->key);
     json_out_object(&j, NULL);
     json_out_str(&j, "type", "stats");
     for (bool first = true; key.n > 0; first = false) {
-        struct slice part = next_part(&key);
-        const char *name = first && c->by == BY_TOOL ? "server" : by_names[c->by];
+        struct slice part = count_part(&key);
+        const char *name =
+            first && c->count.by == COUNT_TOOL ? "server" : count_by_name(c->count.by);
         json_out_text(&j, name, part.n > 0 ? part : (struct slice){0});
     }
     json_out_int(&j, "calls", g->calls);
@@ -244,25 +160,25 @@ static void json_row(struct counting *c, const struct tally_group *g)
     out_end_line(&c->out);
 }
 
-static int print(struct counting *c, size_t limit, bool json)
+static int print(struct stats *c, size_t limit, bool json)
 {
-    size_t n = limit > 0 ? size_min(limit, c->tally.n) : c->tally.n;
+    size_t n = limit > 0 ? size_min(limit, c->count.tally.n) : c->count.tally.n;
     buf_clear(&c->key);
-    tally_sort(&c->tally, c->by == BY_DAY);
-    if (c->by == BY_TOOL)
+    tally_sort(&c->count.tally, c->count.by == COUNT_DAY);
+    if (c->count.by == COUNT_TOOL)
         table_open(&c->table, tool_columns, MI_COUNT(tool_columns));
     else
-        table_open(&c->table, key_columns[c->by], MI_COUNT(key_columns[c->by]));
+        table_open(&c->table, key_columns[c->count.by], MI_COUNT(key_columns[c->count.by]));
     for (size_t i = 0; i < n; i++) {
         if (json)
-            json_row(c, &c->tally.group[i]);
+            json_row(c, &c->count.tally.group[i]);
         else
-            add_row(c, &c->tally.group[i]);
+            add_row(c, &c->count.tally.group[i]);
     }
     bool ok = json || n == 0 || table_print(&c->table, &c->out);
-    if (ok && !json && n < c->tally.n && c->out.is_terminal) {
+    if (ok && !json && n < c->count.tally.n && c->out.is_terminal) {
         out_style(&c->out, OUT_DIM);
-        out_printf(&c->out, "%zu more are not shown; -n 0 lists all.", c->tally.n - n);
+        out_printf(&c->out, "%zu more are not shown; -n 0 lists all.", c->count.tally.n - n);
         out_style(&c->out, OUT_PLAIN);
         out_end_line(&c->out);
     }
@@ -272,27 +188,23 @@ static int print(struct counting *c, size_t limit, bool json)
 
 static int count(struct query *q, const struct settings *s)
 {
-    struct counting c = {.q = q, .imported = settings_on(s, "imported")};
+    struct stats c = {.count.by = count_by_of(settings_text(s, "by")),
+                      .count.imported = settings_on(s, "imported")};
     bool json = settings_on(s, "json");
-    for (size_t i = 0; i < MI_COUNT(by_names); i++)
-        if (settings_is(s, "by", by_names[i]))
-            c.by = (int)i;
-    filter_read(&c.filter, s);
+    filter_read(&c.count.filter, s);
     out_open(&c.out);
-    int st = filter_find_session(&c.filter, s, q);
+    int st = filter_find_session(&c.count.filter, s, q);
     if (st == 0)
-        st = query_sessions(q, 0, on_session, &c);
-    if (st == 0)
-        st = c.status;
-    bool none = c.tally.n == 0;
+        st = count_calls(&c.count, q);
+    bool none = c.count.tally.n == 0;
     if (st == 0)
         st = print(&c, (size_t)settings_number(s, "limit"), json);
-    tally_close(&c.tally);
+    count_close(&c.count);
     buf_close(&c.key);
     int status = out_close(&c.out);
     if (st < 0)
         return session_fail(q, st);
-    if (none && !json && c.left_out)
+    if (none && !json && c.count.left_out)
         log_warn("no matching call, except in imported sessions; --imported counts them");
     else if (none && !json)
         session_none(q, "no matching call");

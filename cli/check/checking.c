@@ -1,0 +1,109 @@
+#include "cli/check/checking.h"
+
+#include "base/text.h"
+#include "cli/check/recheck.h"
+#include "vault/cassette/file.h"
+#include "wire/json/text.h"
+
+#define BODY_MAX ((size_t)16 << 20) /* larger bodies are not checked again */
+#define TEXT_SHOWN 80               /* bytes of an invalid line */
+
+/* The recording being checked. */
+struct checking {
+    struct check_report *report;
+    struct query *q;  /* NULL: a file */
+    struct slice uid; /* of the session */
+    const struct filter *filter;
+    int64_t started_at_us; /* of the session; 0: a file */
+    struct recheck recheck;
+    struct buf body;                     /* owned; a large one */
+    const struct query_message *message; /* the current one, … */
+    struct slice text;                   /* … its body … */
+    breaches broken;                     /* … and the rules that it breaks */
+    bool no_memory;
+};
+
+/* The invalid member, the text of an invalid line, or the error that the interposer sent instead of the server. */
+static void add_detail(void *ctx, const struct finding_info *info, struct buf *b)
+{
+    struct checking *c = ctx;
+    struct rpc rpc;
+    struct buf text = {0};
+    if ((info->rule & c->broken) != 0) {
+        recheck_detail(&c->recheck, (enum rule)__builtin_ctzll(info->rule), b);
+    } else if (c->text.p == NULL || info->finding == 0) {
+        return;
+    } else if (c->message->kind == KIND_NOISE) {
+        buf_addc(b, '"');
+        text_visible(b, text_head(c->text, TEXT_SHOWN));
+        buf_adds(b, c->text.n > TEXT_SHOWN ? "…\"" : "\"");
+    } else if (c->message->origin == ROW_INTERPOSER && rpc_read(c->text, &rpc) == 0) {
+        json_unescape(&text, json_string_raw(rpc.error_message));
+        text_visible(b, buf_slice(&text));
+    }
+    buf_close(&text);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct checking *c = ctx;
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&c->body);
+        bool whole = (size_t)m->body_length <= BODY_MAX && c->q != NULL &&
+                     query_body(c->q, c->uid, m, BODY_MAX, &c->body) == 0;
+        body = whole ? buf_slice(&c->body) : (struct slice){0};
+    }
+    c->message = m;
+    c->text = body;
+    if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
+        (filter_message(c->filter, c->started_at_us, m) &&
+         !check_add(c->report, m, c->broken, add_detail, c)))
+        c->no_memory = true;
+    return !c->no_memory;
+}
+
+static bool on_header(void *ctx, const struct query_session *s)
+{
+    struct checking *c = ctx;
+    check_set_server(c->report, s->name);
+    return true;
+}
+
+static int end(struct checking *c, int status)
+{
+    recheck_close(&c->recheck);
+    buf_close(&c->body);
+    return c->no_memory ? MI_ENOMEM : status;
+}
+
+int checking_file(struct check_report *r, const struct filter *f, const char *path,
+                  struct buf *error)
+{
+    struct checking c = {.report = r, .filter = f};
+    recheck_open(&c.recheck);
+    check_add_recording(r, path, 0);
+    return end(&c, cassette_read(path, on_header, on_message, &c, error));
+}
+
+int checking_session(struct check_report *r, const struct filter *f, struct query *q,
+                     const char *ref, struct buf *error)
+{
+    struct checking c = {.report = r, .q = q, .filter = f};
+    struct query_session s;
+    struct buf uid = {0};
+    recheck_open(&c.recheck);
+    int st = query_session(q, ref, &s);
+    if (st == 0) {
+        buf_slice_add(&uid, s.uid); /* its text is lost with the next call */
+        c.uid = buf_slice(&uid);
+        check_add_recording(r, uid.failed ? "" : buf_str(&uid), s.id);
+        check_set_server(r, s.name);
+        c.started_at_us = s.started_at_us;
+        st = query_timeline(q, s.id, 1, INT64_MAX, on_message, NULL, &c);
+    }
+    if (st < 0)
+        buf_adds(error, query_error(q));
+    buf_close(&uid);
+    return end(&c, st);
+}

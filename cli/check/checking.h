@@ -1,0 +1,19 @@
+/* checking.h - checks the messages of one recording, and adds it with its findings to a report.
+ *
+ * The filter selects the messages whose findings are reported; all of them are checked.
+ * Owns      nothing beyond a call.
+ * Errors    MI_ENOMEM; with a sentence in `error` those of vault/query/reader.h, or of vault/cassette/file.h for a file.
+ * Blocks    on the vault or the file. */
+#ifndef MI_CLI_CHECK_CHECKING_H
+#define MI_CLI_CHECK_CHECKING_H
+
+#include "cli/check/findings.h"
+#include "cli/frame/filter.h"
+
+/* ref: as for query_session(). */
+MI_MUST int checking_session(struct check_report *r, const struct filter *f, struct query *q,
+                             const char *ref, struct buf *error);
+MI_MUST int checking_file(struct check_report *r, const struct filter *f, const char *path,
+                          struct buf *error);
+
+#endif
