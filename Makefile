@@ -42,6 +42,7 @@ SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
 EMBED   := cli/export/report.html|cli/export/report.h|report_page \
+           cli/mcp/tools.json|cli/mcp/definitions.h|mcp_definitions \
            $(foreach s,bash zsh fish,cli/complete/$s.sh|cli/complete/scripts.h|completion_$s)
 EMBED_OBJ := $(foreach e,$(EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 OBJ     := $(SRC:%.c=$(BUILD)/%.o)

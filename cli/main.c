@@ -11,6 +11,7 @@
 #include "cli/look/commands.h"
 #include "cli/look/follow/commands.h"
 #include "cli/look/search/commands.h"
+#include "cli/mcp/commands.h"
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
 #include "cli/recordings/commands.h"
@@ -40,6 +41,7 @@ static const struct command *const commands[] = {
     &command_search,
     &command_check,
     &command_tools,
+    &command_mcp,
     &command_export,
     &command_import,
     &command_wrap,

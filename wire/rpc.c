@@ -1,6 +1,7 @@
 #include "wire/rpc.h"
 
 #include "wire/json/text.h"
+#include "wire/meta.h"
 
 /* Members of the envelope; `seen` has a bit for each. */
 enum env { ENV_JSONRPC, ENV_ID, ENV_METHOD, ENV_PARAMS, ENV_RESULT, ENV_ERROR, ENV_OTHER };
@@ -324,8 +325,7 @@ struct rpc_name rpc_name(const struct rpc *m, struct buf *b)
 
 bool rpc_is_modern(const struct rpc *m)
 {
-    static const char key[] = "io.modelcontextprotocol/protocolVersion";
-    if (m->meta.type != JSON_OBJECT || m->meta.text.n < sizeof key)
+    if (m->meta.type != JSON_OBJECT || m->meta.text.n < sizeof META_VERSION)
         return false;
-    return json_get(m->meta, key).type == JSON_STRING;
+    return json_get(m->meta, META_VERSION).type == JSON_STRING;
 }

@@ -28,17 +28,24 @@ enum session_state session_state_of(const struct query_session *s)
                                                                              : SESSION_LIVE;
 }
 
+int session_vault_read(const struct settings *s, const char *path, struct query **ret,
+                       struct buf *error)
+{
+    orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
+    int st = query_open(ret, path, error);
+    bool named = opt_source(&s->set, "vault") == OPT_FLAG;
+    if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
+        st = query_open_empty(ret, path);
+    return st < 0 && st != MI_ENOMEM ? MI_EIO : st;
+}
+
 int session_vault_open(const struct settings *s, struct query **ret)
 {
     char *path = settings_vault(s);
     if (path == NULL)
         return EXIT_TROUBLE;
     struct buf error = {0};
-    orphans_store(path, NULL, NULL); /* what killed sessions have left in memory */
-    int st = query_open(ret, path, &error);
-    bool named = opt_source(&s->set, "vault") == OPT_FLAG;
-    if (st == MI_ENOENT && (!named || access(path, F_OK) == 0))
-        st = query_open_empty(ret, path);
+    int st = session_vault_read(s, path, ret, &error);
     if (st < 0)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     buf_close(&error);
@@ -150,6 +157,12 @@ int64_t session_errors(const struct query_summary *s)
     for (int i = 0; i < CALL_UNKNOWN; i++)
         n += call_status_failed((enum call_status)i) ? s->by_status[i] : 0;
     return n;
+}
+
+bool session_has_failed(const struct query_session *s, const struct session_view *v)
+{
+    return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
+           session_errors(&v->summary) > 0;
 }
 
 bool session_is_answer(const struct query_message *m)

@@ -16,6 +16,9 @@
  * exist yet reads as empty (query_open_empty()), but a directory named with --vault must exist. EXIT_FINE or, after a
  * message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
+/* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
+MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,
+                               struct buf *error);
 /* Opens the vault, calls `work` and closes the vault. Returns the exit status. */
 typedef int (*session_work_fn)(struct query *q, const struct settings *s);
 MI_MUST int session_command(const struct settings *s, session_work_fn work);
@@ -55,6 +58,8 @@ void session_end_text(struct buf *b, const struct query_session *s, enum session
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
 /* The number of calls that failed: call_status_failed(). */
 int64_t session_errors(const struct query_summary *s);
+/* Whether it has a failed call or a bad end: it died, or its server's exit status is not 0. */
+bool session_has_failed(const struct query_session *s, const struct session_view *v);
 
 /* ---- a message ---- */
 

@@ -95,12 +95,6 @@ static bool is_wanted(const struct listing *l, const struct query_session *s)
     return filter_takes(&l->filter, s) && (!l->live || session_state_of(s) == SESSION_LIVE);
 }
 
-static bool has_failed(const struct query_session *s, const struct session_view *v)
-{
-    return v->state == SESSION_DIED || (s->has_exit_status && s->exit_status != 0) ||
-           session_errors(&v->summary) > 0;
-}
-
 static void list_session(struct listing *l, const struct query_session *s,
                          const struct session_view *v)
 {
@@ -124,7 +118,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     l->status = session_look(l->q, s, false, &v);
     if (l->status < 0)
         return false;
-    bool listed = !l->failed || has_failed(s, &v);
+    bool listed = !l->failed || session_has_failed(s, &v);
     if (listed && !l->older) {
         list_session(l, s, &v);
         l->left--;

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "wire/json/scan.h"
+#include "wire/meta.h"
 
 enum rewrite_what {
     REWRITE_ID,           /* the id of an answer or a request */
@@ -20,12 +21,6 @@ enum rewrite_what {
     REWRITE_TASK, /* params.taskId, or taskId in _meta["io.modelcontextprotocol/related-task"] */
     REWRITE_COUNT
 };
-
-#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
-#define META_RELATED_TASK "io.modelcontextprotocol/related-task"
-#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
 
 /* `with` has the new JSON text for each place; {NULL, 0}: unchanged. A missing place is an error for REWRITE_ID
  * and is ignored for the others. */

@@ -53,11 +53,13 @@ static struct pending *find_open(struct calls *c, int64_t seq)
     return at < c->n && c->pending[at].seq == seq && c->pending[at].open ? &c->pending[at] : NULL;
 }
 
-static int pass_on(struct calls *c, struct pending *a, enum call_status status, int64_t end_us,
-                   int64_t response_size)
+/* closing_seq 0: open, or refused. */
+static int pass_on(struct calls *c, struct pending *a, enum call_status status, int64_t closing_seq,
+                   int64_t end_us, int64_t response_size)
 {
     struct query_call call = {
         .request_seq = a->seq,
+        .closing_seq = closing_seq,
         .method = intern_text(&c->names, a->method),
         .target = a->has_target ? intern_text(&c->names, a->target) : (struct slice){0},
         .status = status,
@@ -81,7 +83,7 @@ static int on_row(void *ctx, sqlite3_stmt *st)
     if (p == NULL)
         return 0;
     enum call_status status = p->refused ? CALL_REFUSED : query_status(&m);
-    return pass_on(c, p, status, sqlite3_column_int64(st, T_US),
+    return pass_on(c, p, status, m.seq, sqlite3_column_int64(st, T_US),
                    status != CALL_CANCELLED ? sqlite3_column_int64(st, SIZE) : 0);
 }
 
@@ -93,7 +95,7 @@ int query_calls(struct query *q, int64_t session_id, query_call_fn fn, void *ctx
     for (size_t i = 0; status == 0 && !c.ended && i < c.n; i++) {
         struct pending *p = &c.pending[i];
         if (p->open)
-            (void)pass_on(&c, p, p->refused ? CALL_REFUSED : CALL_OPEN, p->t_us, 0);
+            (void)pass_on(&c, p, p->refused ? CALL_REFUSED : CALL_OPEN, 0, p->t_us, 0);
     }
     free(c.pending);
     intern_close(&c.names);

@@ -88,6 +88,7 @@ struct query_summary {
 /* A row of the view `invocations`. */
 struct query_call {
     int64_t request_seq;
+    int64_t closing_seq; /* its answer, or its cancellation; 0: none */
     struct slice method, target;
     enum call_status status;
     int64_t t_us;        /* of the request */

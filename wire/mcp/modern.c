@@ -3,12 +3,8 @@
 #include "wire/mcp/revisions.h"
 
 #include "wire/json/text.h"
+#include "wire/meta.h"
 #include "wire/rpc_id.h"
-
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
-#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
-#define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 
 /* ---- requests ------------------------------------------------------------------------------- */
 

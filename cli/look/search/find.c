@@ -120,6 +120,8 @@ static bool on_candidate(void *ctx, const struct query_message *m)
 static void try_message(struct finder *f, const struct session_row *r, int64_t seq)
 {
     f->session = r;
+    if (!question_reaches(f->question, r->id.id, seq))
+        return;
     set_status(f, query_timeline(f->q, r->id.id, seq, seq, on_candidate, NULL, f));
 }
 

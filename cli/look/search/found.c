@@ -10,9 +10,9 @@
 #define BEFORE 48 /* columns before the match */
 #define PIPED 116 /* bytes of the context in a pipe */
 
-/* The match with the text around it. */
-static struct slice context_of(struct slice text, struct slice at, size_t before, size_t after)
+struct slice found_context(const struct found *f, size_t before, size_t after)
 {
+    struct slice text = f->text, at = f->at;
     const char *from = at.p - size_min(before, (size_t)(at.p - text.p));
     const char *end = text.p + text.n;
     const char *to = at.p + at.n + size_min(after, (size_t)(end - (at.p + at.n)));
@@ -41,7 +41,7 @@ void found_json(struct out *o, const struct found *f)
     json_out_text(&j, "target", session_target(m));
     json_out_str(&j, "status", status != CALL_UNKNOWN ? call_status_name(status) : NULL);
     json_out_text(&j, "found", f->at);
-    json_out_text(&j, "context", context_of(f->text, f->at, 100, 200));
+    json_out_text(&j, "context", found_context(f, 100, 200));
     json_out_end(&j);
     out_end_line(o);
 }
@@ -100,7 +100,7 @@ static void print_context(struct out *o, const struct found *f)
     bool piped = o->columns == OUT_UNLIMITED;
     size_t columns = piped ? PIPED : o->columns > 6 ? o->columns - 6 : 1;
     size_t rest = PIPED > BEFORE + at.n ? PIPED - BEFORE - at.n : 0;
-    struct slice around = context_of(f->text, at, BEFORE, piped ? rest : 4 * columns);
+    struct slice around = found_context(f, BEFORE, piped ? rest : 4 * columns);
     struct slice before = {around.p, (size_t)(at.p - around.p)};
     struct slice after = {at.p + at.n, (size_t)(around.p + around.n - at.p) - at.n};
     out_raw(o, "    ");

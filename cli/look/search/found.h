@@ -8,6 +8,8 @@
 #include "cli/frame/out.h"
 #include "cli/look/search/find.h"
 
+/* The match with at most this many bytes of the text before and after it. */
+struct slice found_context(const struct found *f, size_t before, size_t after);
 void found_json(struct out *o, const struct found *f); /* a line */
 void found_text(struct out *o, const struct found *f); /* two lines */
 

@@ -56,13 +56,8 @@ static int take_field(struct question *x, const struct settings *s, const char *
         *ret_taken = true;
         if (x->field[i] != NULL)
             return settings_usage(s, "'%s': '%s:' is given twice", word, names[i]);
-        if (values[i] != NULL && !value_is_one_of(values[i], word + n + 1))
+        if (!question_set(x, (enum question_field)i, word + n + 1))
             return settings_usage(s, "'%s': expected %s:%s", word, names[i], values[i]);
-        x->field[i] = word + n + 1;
-        if (i == QUESTION_STATUS)
-            x->status = value_of(&call_statuses, slice_of(x->field[i]));
-        else if (i == QUESTION_KIND)
-            x->kind = value_of(&row_kinds, slice_of(x->field[i]));
         return EXIT_FINE;
     }
     return check_misspelt(s, word);
@@ -76,7 +71,7 @@ static int take_operand(struct question *x, const struct settings *s, const char
         return status;
     if (word[0] == '\0')
         return settings_usage(s, "empty TEXT; give a word");
-    int st = search_terms_add(&x->terms, word, settings_on(s, "exact"));
+    int st = question_add(x, word, settings_on(s, "exact"));
     if (st == MI_EFULL)
         return settings_usage(s, "too many TEXTs, at most %d are allowed", SEARCH_TERMS_MAX);
     if (st < 0) {
@@ -93,16 +88,51 @@ static void prepare_index(struct question *x)
         buf_clear(&x->match);
 }
 
+int question_begin(struct question *x)
+{
+    *x = (struct question){.status = CALL_UNKNOWN,
+                           .kind = KIND_UNKNOWN,
+                           .filter = {.since_us = INT64_MIN, .until_us = INT64_MAX}};
+    return search_terms_open(&x->terms);
+}
+
+bool question_set(struct question *x, enum question_field field, const char *value)
+{
+    if (values[field] != NULL && !value_is_one_of(values[field], value))
+        return false;
+    x->field[field] = value;
+    if (field == QUESTION_STATUS)
+        x->status = value_of(&call_statuses, slice_of(value));
+    else if (field == QUESTION_KIND)
+        x->kind = value_of(&row_kinds, slice_of(value));
+    return true;
+}
+
+int question_add(struct question *x, const char *text, bool exact)
+{
+    return search_terms_add(&x->terms, text, exact);
+}
+
+void question_ready(struct question *x)
+{
+    x->all_exact = true;
+    for (size_t i = 0; i < x->terms.n; i++)
+        x->all_exact &= x->terms.term[i].exact;
+    x->narrowed = x->terms.n == 0 || filter_has_call(&x->filter);
+    for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
+        x->narrowed |= x->field[i] != NULL;
+    prepare_index(x);
+}
+
 int question_open(struct question *x, const struct settings *s)
 {
-    *x = (struct question){.status = CALL_UNKNOWN, .kind = KIND_UNKNOWN, .all_exact = true};
-    filter_read(&x->filter, s);
-    int st = search_terms_open(&x->terms);
+    int st = question_begin(x);
     if (st < 0) {
         log_error("%s", st == MI_ENOMEM ? "out of memory"
                                         : "cannot search: SQLite was built without FTS5");
         return EXIT_TROUBLE;
     }
+    filter_read(&x->filter, s);
     for (int i = 0; i < s->operands_n; i++) {
         int status = take_operand(x, s, s->operands[i]);
         if (status != EXIT_FINE)
@@ -111,12 +141,7 @@ int question_open(struct question *x, const struct settings *s)
     if (s->operands_n == 0 && !filter_has_call(&x->filter))
         return settings_usage(s, "nothing to search for; give a word, or a field such as "
                                  "tool:NAME");
-    for (size_t i = 0; i < x->terms.n; i++)
-        x->all_exact &= x->terms.term[i].exact;
-    x->narrowed = x->terms.n == 0 || filter_has_call(&x->filter);
-    for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
-        x->narrowed |= x->field[i] != NULL;
-    prepare_index(x);
+    question_ready(x);
     return EXIT_FINE;
 }
 
@@ -140,9 +165,16 @@ void question_close(struct question *x)
 
 /* ---- matching ---- */
 
+bool question_reaches(const struct question *x, int64_t session_id, int64_t seq)
+{
+    return x->newest_session == 0 || session_id < x->newest_session ||
+           (session_id == x->newest_session && seq <= x->newest_seq);
+}
+
 bool question_matches_session(const struct question *x, const struct query_session *s)
 {
-    return filter_may_hold(&x->filter, s) && filter_name(x->field[QUESTION_SERVER], s->name) &&
+    return question_reaches(x, s->id, 1) && filter_may_hold(&x->filter, s) &&
+           filter_name(x->field[QUESTION_SERVER], s->name) &&
            filter_name(x->field[QUESTION_CLIENT], s->client_name);
 }
 

@@ -1,9 +1,12 @@
 /* question.h - what `search` looks for: texts in messages, and fields of messages and their sessions.
  *
+ * question_open() reads it from the operands and options of the command. Other callers use question_begin(), add texts
+ * and fields, and then call question_ready().
+ *
  * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like a misspelt field is an error;
  *           every other operand is a text. A message must match all of them.
- * Owns      the terms and the query for the index; the values of fields are borrowed from argv.
- * Errors    reported on stderr: EXIT_USAGE or EXIT_TROUBLE.
+ * Owns      the terms and the query for the index; the values of fields are borrowed.
+ * Errors    of question_open(): reported on stderr, EXIT_USAGE or EXIT_TROUBLE.
  * Blocks    never. */
 #ifndef MI_CLI_LOOK_SEARCH_QUESTION_H
 #define MI_CLI_LOOK_SEARCH_QUESTION_H
@@ -30,6 +33,8 @@ struct question {
     struct buf match;                   /* owned; for FTS5; empty: the index cannot help */
     bool narrowed;                      /* a field of messages is given, or there is no text */
     bool all_exact;                     /* every term is searched byte for byte */
+    /* The newest message to look at: 0: any. Of older sessions every message is looked at. */
+    int64_t newest_session, newest_seq;
 };
 
 /* The name of a field, and its values as `a|b`; NULL: any. */
@@ -38,11 +43,24 @@ const char *question_field(size_t field, const char **ret_values);
 /* EXIT_FINE, or the status to exit with. question_close() in any case. */
 MI_MUST int question_open(struct question *x, const struct settings *s);
 void question_close(struct question *x);
+
+/* A question that matches every message. 0, MI_ENOMEM, or MI_ESTORE: this SQLite has no FTS5. question_close() in any
+ * case. */
+MI_MUST int question_begin(struct question *x);
+/* The field, which must have no value yet. false: the value is not one of question_field(). */
+MI_MUST bool question_set(struct question *x, enum question_field field, const char *value);
+/* 0, MI_EFULL or MI_ENOMEM. */
+MI_MUST int question_add(struct question *x, const char *text, bool exact);
+/* Call it after the last text and field, and after the filter was set. */
+void question_ready(struct question *x);
+
 /* Makes the last word of each text a prefix, as with a `*` at its end. false: nothing changed. */
 bool question_as_prefixes(struct question *x);
 
 /* Whether the session may have matching messages. */
 bool question_matches_session(const struct question *x, const struct query_session *s);
+/* Whether the message is not newer than the newest one to look at. */
+bool question_reaches(const struct question *x, int64_t session_id, int64_t seq);
 /* Whether the fields match; the text is not checked. */
 bool question_matches(const struct question *x, int64_t session_started_at_us,
                       const struct query_message *m);

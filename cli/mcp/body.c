@@ -1,0 +1,180 @@
+#include "cli/mcp/body.h"
+
+#include "base/text.h"
+#include "wire/json/pointer.h"
+
+#define MEMBERS_NAMED 20 /* in an error */
+
+/* ---- the value ---- */
+
+static void name_members(struct buf *b, struct json_value v)
+{
+    struct slice key;
+    struct json_value member;
+    int64_t n = 0;
+    for (struct json_walk w = json_walk_begin(v); json_walk_next(&w, &key, &member); n++) {
+        if (v.type != JSON_OBJECT || n >= MEMBERS_NAMED)
+            continue;
+        struct buf name = {0};
+        json_unescape(&name, key);
+        buf_adds(b, n == 0 ? ", with the members " : ", ");
+        shown_quoted(b, buf_slice(&name), SHOWN_NAME);
+        buf_close(&name);
+    }
+    if (v.type == JSON_ARRAY)
+        buf_printf(b, ", with %lld elements", (long long)n);
+    else if (n > MEMBERS_NAMED)
+        buf_adds(b, " and more");
+}
+
+static const char *type_name(enum json_type type)
+{
+    static const char *const names[] = {
+        [JSON_NONE] = "text",    [JSON_NULL] = "null",     [JSON_FALSE] = "boolean",
+        [JSON_TRUE] = "boolean", [JSON_NUMBER] = "number", [JSON_STRING] = "string",
+        [JSON_ARRAY] = "array",  [JSON_OBJECT] = "object",
+    };
+    return names[type];
+}
+
+static struct json_value element(struct json_value array, struct slice index)
+{
+    struct slice key;
+    struct json_value v;
+    size_t want = 0;
+    if (index.n == 0 || index.n > 9 || (index.n > 1 && index.p[0] == '0'))
+        return (struct json_value){0};
+    for (size_t i = 0; i < index.n; i++) {
+        if (index.p[i] < '0' || index.p[i] > '9')
+            return (struct json_value){0};
+        want = 10 * want + (size_t)(index.p[i] - '0');
+    }
+    for (struct json_walk w = json_walk_begin(array); json_walk_next(&w, &key, &v); want--)
+        if (want == 0)
+            return v;
+    return (struct json_value){0};
+}
+
+static struct json_value step(struct json_value v, struct slice token, struct buf *name)
+{
+    buf_clear(name);
+    if (!pointer_unescape(name, token))
+        return (struct json_value){0};
+    if (v.type == JSON_OBJECT)
+        return json_get(v, buf_str(name));
+    return v.type == JSON_ARRAY ? element(v, buf_slice(name)) : (struct json_value){0};
+}
+
+/* The value that the pointer names. MI_EINVAL, MI_ENOMEM. */
+static int find_value(struct tool_call *c, const char *pointer, struct json_value *v)
+{
+    struct slice rest = slice_of(pointer), token;
+    struct buf name = {0};
+    int st = 0;
+    while (st == 0 && rest.n > 0) {
+        struct slice here = {pointer, (size_t)(rest.p - pointer)};
+        struct json_value next = {0};
+        if (pointer_next(&rest, &token))
+            next = step(*v, token, &name);
+        if (next.type == JSON_NONE) {
+            buf_adds(&c->error, "pointer: no such value; at ");
+            shown_quoted(&c->error, here, SHOWN_BRIEF);
+            buf_printf(&c->error, " the type is %s", type_name(v->type));
+            name_members(&c->error, *v);
+            st = MI_EINVAL;
+        }
+        *v = next;
+    }
+    st = name.failed ? MI_ENOMEM : st;
+    buf_close(&name);
+    return st;
+}
+
+/* ---- the part of it ---- */
+
+/* The whole value: borrowed, or in `own`. */
+static int content_of(struct tool_call *c, const struct body_view *v, struct slice body,
+                      struct buf *own, struct slice *ret, const char **ret_type)
+{
+    struct json_scan scan;
+    struct json_value value = {0};
+    *ret = body;
+    if (json_scan(body, NULL, NULL, &scan) == 0)
+        value = (struct json_value){scan.type, scan.root};
+    int st = find_value(c, v->pointer, &value);
+    *ret_type = type_name(value.type);
+    if (st < 0 || value.type == JSON_NONE)
+        return st;
+    if (value.type == JSON_STRING)
+        json_unescape(own, json_string_raw(value));
+    else
+        text_json_visible(own, value.text);
+    *ret = buf_slice(own);
+    return own->failed ? MI_ENOMEM : 0;
+}
+
+/* The part from `offset` on that is shown, and its text with `prefix` before each line. */
+static struct slice part_of(const struct body_view *v, struct slice whole, const char *prefix,
+                            struct buf *ret_text)
+{
+    size_t max = (size_t)v->max_bytes;
+    struct slice from = {whole.p + v->offset, whole.n - (size_t)v->offset};
+    while (from.n > 0 && text_utf8_cont(from.p) && v->offset > 0)
+        from = (struct slice){from.p + 1, from.n - 1};
+    struct slice part = text_head(from, max);
+    do {
+        buf_clear(ret_text);
+        shown_lines(ret_text, part, prefix);
+        if (ret_text->n <= 2 * max || part.n <= max / 8)
+            break;
+        part = text_head(from, part.n / 2);
+    } while (true);
+    return part;
+}
+
+static int add_part(struct tool_call *c, const struct body_view *v, struct slice whole,
+                    const char *type)
+{
+    struct buf plain = {0}, lines = {0};
+    struct slice part = part_of(v, whole, "", &plain);
+    shown_lines(&lines, part, "| ");
+    size_t end = (size_t)(part.p + part.n - whole.p);
+    if (v->pointer[0] != '\0')
+        shown_member(&c->j, "pointer", slice_of(v->pointer), 1000);
+    json_out_str(&c->j, "type", type);
+    json_out_int(&c->j, "offset", v->offset);
+    json_out_uint(&c->j, "length", whole.n);
+    json_out_text(&c->j, "text", buf_slice(&plain));
+    buf_slice_add(&c->text, buf_slice(&lines));
+    buf_addc(&c->text, '\n');
+    if (end < whole.n) {
+        json_out_uint(&c->j, "next_offset", end);
+        buf_printf(&c->text, "Cut: these are the bytes %lld to %zu of %zu. For the rest: ",
+                   (long long)v->offset, end, whole.n);
+        if (v->part != NULL)
+            buf_printf(&c->text, "get_call with part \"%s\" and offset %zu.\n", v->part, end);
+        else
+            buf_printf(&c->text, "get_call with offset %zu.\n", end);
+    }
+    bool failed = plain.failed || lines.failed;
+    buf_close(&plain);
+    buf_close(&lines);
+    return failed ? MI_ENOMEM : 0;
+}
+
+int body_add(struct tool_call *c, const struct body_view *v, struct slice body)
+{
+    struct buf own = {0};
+    struct slice whole;
+    const char *type;
+    int st = content_of(c, v, body, &own, &whole, &type);
+    if (st == 0 && v->offset > 0 && (uint64_t)v->offset >= whole.n) {
+        buf_printf(&c->error, "offset %lld is beyond the end: there are %zu bytes",
+                   (long long)v->offset, whole.n);
+        st = MI_EINVAL;
+    }
+    if (st == 0)
+        st = add_part(c, v, whole, type);
+    buf_close(&own);
+    return st;
+}

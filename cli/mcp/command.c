@@ -1,0 +1,154 @@
+/* command.c - `mcp-interposer mcp`: an MCP server over the vault, on stdin and stdout. */
+#include "cli/mcp/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/session.h"
+#include "cli/mcp/inbox.h"
+#include "cli/mcp/server.h"
+#include "cli/settings/config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LEAVE_MS                                                                                   \
+    5000 /* that an answer waits for a client that has closed its side and does not read */
+#define WRITE_MAX 4096 /* bytes that a pipe takes at once when it is writable (PIPE_BUF) */
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "An MCP server on stdin and stdout, for a model that looks for the cause of a\n"
+    "problem in recorded sessions. Its tools only read: list_sessions, list_calls,\n"
+    "get_call, search, stats and findings. Results are short, come in pages, and are\n"
+    "marked as recorded data. It answers all revisions from 2024-11-05 to 2026-07-28.\n"
+    "mcp-server.md has the entries for clients (documents, see: mcp-interposer help).\n"
+    "\n"
+    "  claude mcp add recordings -- mcp-interposer mcp\n";
+/* clang-format on */
+
+struct serving {
+    const struct settings *settings;
+    char *vault; /* owned; its path */
+    struct inbox inbox;
+    struct mcp_server server;
+    struct buf answer; /* owned */
+};
+
+/* A vault that is created later, or restored, is found by the next call. */
+static int open_vault(void *ctx, struct query **ret, struct buf *error)
+{
+    const struct serving *s = ctx;
+    return session_vault_read(s->settings, s->vault, ret, error);
+}
+
+static bool is_cancelled(void *ctx, struct json_value id)
+{
+    struct serving *s = ctx;
+    return inbox_is_cancelled(&s->inbox, id);
+}
+
+/* Whether stdout takes more. false: the client reads no more: it has closed its end, or it has left and let LEAVE_MS
+ * pass. */
+static bool wait_for_reader(void)
+{
+    int left_ms = LEAVE_MS;
+    for (;;) {
+        struct pollfd p[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                             {.fd = STDIN_FILENO, .events = 0}};
+        int n = poll(p, 2, 100);
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0 && (p[0].revents & POLLOUT) != 0)
+            return true;
+        if (n > 0 && p[0].revents != 0)
+            return false;
+        if (n > 0 && p[1].revents != 0) { /* POLLHUP is reported at once, again and again */
+            (void)poll(NULL, 0, 100);
+            left_ms -= 100;
+        }
+        if (left_ms <= 0)
+            return false;
+    }
+}
+
+/* false: the client reads no more. */
+static bool send_line(struct slice line)
+{
+    while (line.n > 0) {
+        if (!wait_for_reader())
+            return false;
+        ssize_t n = write(STDOUT_FILENO, line.p, size_min(line.n, WRITE_MAX));
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return false;
+        if (n > 0)
+            line = (struct slice){line.p + n, line.n - (size_t)n};
+    }
+    return true;
+}
+
+static int answer(struct serving *s, const struct inbox_line *l)
+{
+    struct slice text = {l->text, l->n};
+    buf_clear(&s->answer);
+    int st = l->too_long ? mcp_server_too_long(&s->server, text, &s->answer)
+                         : mcp_server_line(&s->server, text, &s->answer);
+    if (st < 0 || s->answer.n == 0)
+        return st;
+    buf_addc(&s->answer, '\n');
+    if (s->answer.failed)
+        return MI_ENOMEM;
+    return send_line(buf_slice(&s->answer)) ? 0 : MI_ENOENT;
+}
+
+/* Until the client leaves: MI_ENOENT. Or MI_ENOMEM. */
+static int serve(struct serving *s)
+{
+    int st = mcp_server_open(&s->server);
+    while (st == 0) {
+        struct inbox_line *l;
+        st = inbox_next(&s->inbox, &l);
+        if (st < 0)
+            break;
+        st = answer(s, l);
+        free(l);
+    }
+    return st;
+}
+
+static int run(const struct settings *settings)
+{
+    struct serving s = {.settings = settings, .vault = settings_vault(settings)};
+    if (s.vault == NULL)
+        return EXIT_TROUBLE;
+    s.server.open_vault = open_vault;
+    s.server.is_cancelled = is_cancelled;
+    s.server.ctx = &s;
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (isatty(STDIN_FILENO) == 1)
+        log_info("an MCP server: waiting for a client's messages on stdin; end with Ctrl-D");
+    inbox_open(&s.inbox, STDIN_FILENO, SERVER_LINE_MAX);
+    int st = serve(&s);
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    inbox_close(&s.inbox);
+    mcp_server_close(&s.server);
+    buf_close(&s.answer);
+    free(s.vault);
+    return st == MI_ENOENT ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+const struct command command_mcp = {
+    .name = "mcp",
+    .summary = "serve the recordings to a model, as an MCP server",
+    .usage = "[OPTIONS]",
+    .about = about,
+    .table = table_of_options,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* findings.c - the tool findings. */
+#include "cli/mcp/rows.h"
+
+#include "cli/check/checking.h"
+
+#include <stdio.h>
+
+struct listing {
+    struct rows rows;
+    struct check_report options; /* of_client and of_server */
+    enum severity lowest;
+    int64_t checked; /* sessions */
+    int status;
+};
+
+static void add_row(struct tool_call *c, const struct check_report *report,
+                    const struct check_finding *f)
+{
+    const struct check_recording *x = &report->recordings[0];
+    struct slice server = check_slice(report, x->server), why = check_slice(report, f->detail);
+    struct slice method = check_slice(report, f->method), target = check_slice(report, f->target);
+    json_out_int(&c->j, "session", x->session_id);
+    json_out_int(&c->j, "seq", f->seq);
+    shown_member(&c->j, "server", server.n > 0 ? server : slice_of("-"), SHOWN_NAME);
+    json_out_str(&c->j, "finding", f->name);
+    json_out_str(&c->j, "severity", severity_name(f->severity));
+    json_out_str(&c->j, "from", check_sender(f));
+    json_out_str(&c->j, "meaning", f->meaning);
+    shown_member(&c->j, "why", why, 2 * SHOWN_BRIEF);
+    shown_member(&c->j, "method", method, SHOWN_NAME);
+    shown_member(&c->j, "target", target, SHOWN_NAME);
+
+    buf_printf(&c->text, "session %lld seq %lld ", (long long)x->session_id, (long long)f->seq);
+    shown_quoted(&c->text, server, SHOWN_NAME);
+    buf_printf(&c->text, " %s: %s from the %s", severity_name(f->severity), f->name,
+               check_sender(f));
+    if (method.n > 0) {
+        buf_adds(&c->text, ", ");
+        shown_quoted(&c->text, method, SHOWN_NAME);
+    }
+    if (target.n > 0) {
+        buf_addc(&c->text, ' ');
+        shown_quoted(&c->text, target, SHOWN_NAME);
+    }
+    buf_printf(&c->text, ". %s", f->meaning);
+    if (why.n > 0) {
+        buf_addc(&c->text, ' ');
+        shown_quoted(&c->text, why, 2 * SHOWN_BRIEF);
+    }
+}
+
+/* false: the page is full. */
+static bool add_session(struct listing *l, const struct check_report *report, int64_t id)
+{
+    const struct check_recording *x = &report->recordings[0];
+    bool more = true;
+    size_t i = l->rows.first.session == id ? (size_t)l->rows.first.n : 0;
+    for (; more && i < x->n; i++) {
+        if (x->findings[i].severity < l->lowest)
+            continue;
+        if (rows_begin(&l->rows, id, (int64_t)i))
+            add_row(l->rows.c, report, &x->findings[i]);
+        more = rows_end(&l->rows);
+    }
+    return more;
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct listing *l = ctx;
+    struct rows *r = &l->rows;
+    char ref[24];
+    if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
+        return true;
+    if (tool_is_late(r->c) || !tool_goes_on(r->c)) {
+        rows_stop(r, s->id, 0);
+        return false;
+    }
+    struct check_report report;
+    check_open(&report);
+    report.of_client = l->options.of_client;
+    report.of_server = l->options.of_server;
+    snprintf(ref, sizeof ref, "%lld", (long long)s->id);
+    l->status = checking_session(&report, &r->c->filter, r->c->q, ref, &r->c->error);
+    l->checked++;
+    if (l->status == 0 && check_failed(&report))
+        l->status = MI_ENOMEM;
+    bool more = l->status == 0 && add_session(l, &report, s->id);
+    check_close(&report);
+    return more;
+}
+
+int tool_findings(struct tool_call *c)
+{
+    struct listing l = {.lowest = SEVERITY_NOTE};
+    const char *severity = tool_text(c, "severity"), *from = tool_text(c, "from");
+    for (int i = SEVERITY_NOTE; i <= SEVERITY_ERROR; i++)
+        if (severity != NULL && strcmp(severity, severity_name((enum severity)i)) == 0)
+            l.lowest = (enum severity)i;
+    l.options.of_client = from == NULL || strcmp(from, "server") != 0;
+    l.options.of_server = from == NULL || strcmp(from, "client") != 0;
+    int st = rows_open(&l.rows, c, "findings", ROWS_LIMIT);
+    if (st < 0)
+        return st;
+    st = query_sessions(c->q, 0, on_session, &l);
+    rows_close(&l.rows, "No finding");
+    json_out_int(&c->j, "sessions_checked", l.checked);
+    buf_printf(&c->text, "Sessions that were checked for this page: %lld.\n", (long long)l.checked);
+    return st < 0 ? st : l.status;
+}

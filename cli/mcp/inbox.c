@@ -1,0 +1,123 @@
+#include "cli/mcp/inbox.h"
+
+#include "wire/json/text.h"
+#include "wire/rpc.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define HEAD_MAX ((size_t)64 << 10) /* bytes that are kept of a line that is too long */
+
+void inbox_open(struct inbox *b, int fd, size_t max_line)
+{
+    *b = (struct inbox){.fd = fd};
+    b->last = &b->first;
+    line_open(&b->reader, max_line);
+}
+
+static struct inbox_line *take(struct inbox *b)
+{
+    struct inbox_line *l = b->first;
+    b->first = l->next;
+    b->last = b->first == NULL ? &b->first : b->last;
+    b->lines--;
+    b->bytes -= l->n;
+    return l;
+}
+
+void inbox_close(struct inbox *b)
+{
+    while (b->first != NULL)
+        free(take(b));
+    line_close(&b->reader);
+    chunk_rest();
+}
+
+static bool add(struct inbox *b, const struct line *line, bool too_long)
+{
+    size_t n = too_long ? size_min(line->n, HEAD_MAX) : line->n;
+    struct inbox_line *l = malloc(sizeof *l + n);
+    if (l == NULL) {
+        b->failed = true;
+        return false;
+    }
+    *l = (struct inbox_line){.too_long = too_long, .n = n};
+    memcpy(l->text, line->p, n);
+    *b->last = l;
+    b->last = &l->next;
+    b->lines++;
+    b->bytes += n;
+    return true;
+}
+
+static bool is_full(const struct inbox *b)
+{
+    return b->lines >= INBOX_LINES || b->bytes >= INBOX_BYTES || b->failed;
+}
+
+/* Moves complete lines from the reader to the list, as far as there is room. */
+static void cut(struct inbox *b)
+{
+    struct line line;
+    enum line_result got;
+    while (!is_full(b) && (got = line_next(&b->reader, &line)) != LINE_NEED_MORE)
+        if (!add(b, &line, got == LINE_TOO_LONG))
+            return;
+    if (!is_full(b) && b->ended && (got = line_last(&b->reader, &line)) != LINE_NEED_MORE)
+        (void)add(b, &line, got == LINE_TOO_LONG);
+}
+
+/* Reads once. */
+static void fill(struct inbox *b)
+{
+    size_t room;
+    char *to = line_room(&b->reader, &room);
+    if (to == NULL) {
+        b->failed = true;
+        return;
+    }
+    ssize_t n = read(b->fd, to, room);
+    if (n > 0)
+        line_filled(&b->reader, (size_t)n);
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        b->ended = true;
+    cut(b);
+}
+
+static bool is_readable(const struct inbox *b, int timeout_ms)
+{
+    struct pollfd p = {.fd = b->fd, .events = POLLIN};
+    return poll(&p, 1, timeout_ms) > 0;
+}
+
+int inbox_next(struct inbox *b, struct inbox_line **ret)
+{
+    cut(b);
+    while (b->first == NULL && !b->ended && !b->failed)
+        if (is_readable(b, -1))
+            fill(b);
+    if (b->first == NULL)
+        return b->failed ? MI_ENOMEM : MI_ENOENT;
+    *ret = take(b);
+    return 0;
+}
+
+static bool cancels(const struct inbox_line *l, struct json_value id)
+{
+    struct rpc m;
+    return !l->too_long && rpc_read((struct slice){l->text, l->n}, &m) == 0 &&
+           m.kind == RPC_NOTIFICATION && rpc_method_is(&m, "notifications/cancelled") &&
+           json_equal(m.request_id, id);
+}
+
+bool inbox_is_cancelled(struct inbox *b, struct json_value id)
+{
+    while (!is_full(b) && !b->ended && is_readable(b, 0))
+        fill(b);
+    for (const struct inbox_line *l = b->first; l != NULL; l = l->next)
+        if (cancels(l, id))
+            return true;
+    return false;
+}

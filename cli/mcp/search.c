@@ -1,0 +1,113 @@
+/* search.c - the tool search. */
+#include "cli/mcp/rows.h"
+
+#include "base/clock.h"
+#include "cli/frame/session.h"
+#include "cli/look/search/find.h"
+#include "cli/look/search/found.h"
+
+#define MATCHES 10 /* rows of a page, without the argument `limit` */
+#define BEFORE 100 /* bytes of context */
+#define AFTER 200
+
+static void add_json(struct tool_call *c, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    enum call_status status = session_status(m);
+    struct slice context = found_context(f, BEFORE, AFTER);
+    json_out_int(&c->j, "session", f->session_id);
+    json_out_int(&c->j, "seq", m->seq);
+    shown_member(&c->j, "server", slice_of(f->server[0] != '\0' ? f->server : "-"), SHOWN_NAME);
+    shown_time(&c->j, "at", f->started_at_us + m->t_us);
+    json_out_str(&c->j, "from", m->direction == ROW_C2S ? "client" : "server");
+    json_out_str(&c->j, "kind", row_kind_name(m->kind));
+    shown_member(&c->j, "method", session_method(m), SHOWN_NAME);
+    shown_member(&c->j, "target", session_target(m), SHOWN_NAME);
+    if (status != CALL_UNKNOWN)
+        json_out_str(&c->j, "status", call_status_name(status));
+    shown_member(&c->j, "found", f->at, AFTER);
+    shown_member(&c->j, "context", context, BEFORE + 2 * AFTER);
+}
+
+/* session 7 seq 12 2026-01-31T23:59:59.000Z "files" result of "tools/call" "read_file", ok: "… not found …" */
+static void add_text(struct tool_call *c, const struct found *f)
+{
+    const struct query_message *m = f->message;
+    enum call_status status = session_status(m);
+    struct slice method = session_method(m), target = session_target(m);
+    char at[CLOCK_TEXT_MAX];
+    clock_utc_text(f->started_at_us + m->t_us, at);
+    buf_printf(&c->text, "session %lld seq %lld %s ", (long long)f->session_id, (long long)m->seq,
+               at);
+    shown_quoted(&c->text, slice_of(f->server), SHOWN_NAME);
+    buf_printf(&c->text, " %s", row_kind_name(m->kind));
+    if (method.n > 0) {
+        buf_adds(&c->text, session_is_answer(m) ? " of " : " ");
+        shown_quoted(&c->text, method, SHOWN_NAME);
+    }
+    if (target.n > 0) {
+        buf_addc(&c->text, ' ');
+        shown_quoted(&c->text, target, SHOWN_NAME);
+    }
+    if (status != CALL_UNKNOWN)
+        buf_printf(&c->text, ", %s", call_status_name(status));
+    buf_adds(&c->text, ": ");
+    shown_quoted(&c->text, found_context(f, BEFORE, AFTER), BEFORE + 2 * AFTER);
+}
+
+static bool on_found(void *ctx, const struct found *f)
+{
+    struct rows *r = ctx;
+    if (rows_begin(r, f->session_id, f->message->seq)) {
+        add_json(r->c, f);
+        add_text(r->c, f);
+    }
+    return rows_end(r) && tool_goes_on(r->c);
+}
+
+/* Sets the texts and fields. MI_EINVAL: nothing to search for. */
+static int read_question(struct tool_call *c, struct question *x)
+{
+    const char *text = tool_text(c, "text"), *status = tool_text(c, "status"),
+               *kind = tool_text(c, "kind");
+    if (text == NULL && status == NULL && kind == NULL && !filter_has_call(&c->filter)) {
+        buf_adds(&c->error,
+                 "nothing to search for: give text, tool, method, status, kind or failed");
+        return MI_EINVAL;
+    }
+    x->filter = c->filter;
+    bool ok = (status == NULL || question_set(x, QUESTION_STATUS, status)) &&
+              (kind == NULL || question_set(x, QUESTION_KIND, kind));
+    if (!ok) { /* the inputSchema has the same words */
+        buf_adds(&c->error, "invalid status or kind");
+        return MI_EINVAL;
+    }
+    int st = text != NULL ? question_add(x, text, tool_flag(c, "exact")) : 0;
+    if (st == 0)
+        question_ready(x);
+    return st;
+}
+
+int tool_search(struct tool_call *c)
+{
+    struct rows r;
+    struct question x;
+    int st = rows_open(&r, c, "matches", MATCHES);
+    if (st < 0)
+        return st;
+    st = question_begin(&x);
+    if (st == MI_ESTORE) {
+        buf_adds(&c->error, "cannot search: SQLite was built without FTS5");
+        st = MI_EINVAL;
+    }
+    if (st == 0)
+        st = read_question(c, &x);
+    x.newest_session = r.first.session;
+    x.newest_seq = r.first.n;
+    if (st == 0)
+        st = find_messages(c->q, &x, 0, on_found, &r);
+    rows_close(&r,
+               "Nothing was found; whole words are searched, put a * at the end for longer ones");
+    question_close(&x);
+    return st;
+}

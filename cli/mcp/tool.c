@@ -1,0 +1,113 @@
+#include "cli/mcp/tool.h"
+
+#include "base/clock.h"
+#include "base/when.h"
+#include "cli/settings/value.h"
+
+static struct json_value argument(const struct tool_call *c, const char *name)
+{
+    return c->arguments.type == JSON_OBJECT ? json_get(c->arguments, name) : (struct json_value){0};
+}
+
+/* c->values has room for all arguments, so that texts never move. */
+const char *tool_text(struct tool_call *c, const char *name)
+{
+    struct json_value v = argument(c, name);
+    if (v.type != JSON_STRING)
+        return NULL;
+    size_t from = c->values.n;
+    json_unescape(&c->values, json_string_raw(v));
+    buf_addc(&c->values, '\0');
+    return c->values.failed ? NULL : c->values.p + from;
+}
+
+int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise)
+{
+    int64_t n;
+    return json_int(argument(c, name), &n) ? n : otherwise;
+}
+
+bool tool_flag(const struct tool_call *c, const char *name)
+{
+    return argument(c, name).type == JSON_TRUE;
+}
+
+static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)
+{
+    static const struct opt as_option = {.arg = "WHEN"};
+    const char *text = tool_text(c, name);
+    if (text == NULL)
+        return 0;
+    buf_printf(&c->error, "%s: ", name);
+    if (!value_check(&as_option, text, &c->error) || when_parse(text, c->now_us, ret_us) < 0)
+        return MI_EINVAL;
+    buf_clear(&c->error);
+    return 0;
+}
+
+static int read_filter(struct tool_call *c)
+{
+    struct filter *f = &c->filter;
+    *f = (struct filter){
+        .server = tool_text(c, "server"),
+        .client = tool_text(c, "client"),
+        .method = tool_text(c, "method"),
+        .tool = tool_text(c, "tool"),
+        .failed = tool_flag(c, "failed"),
+        .session_id = tool_number(c, "session", 0),
+        .since_us = INT64_MIN,
+        .until_us = INT64_MAX,
+    };
+    int st = read_time(c, "since", &f->since_us);
+    return st < 0 ? st : read_time(c, "until", &f->until_us);
+}
+
+int tool_open(struct tool_call *c)
+{
+    struct query_session s;
+    size_t n = c->arguments.type == JSON_OBJECT ? c->arguments.text.n : 0;
+    if (!buf_reserve(&c->values, 2 * n + 1)) /* a text is unescaped at most twice */
+        return MI_ENOMEM;
+    c->late_us = clock_mono_us() + TOOL_PATIENCE_US;
+    c->j = json_out_to(&c->json);
+    json_out_object(&c->j, NULL);
+    json_out_str(&c->j, "notice", TOOL_NOTICE);
+    buf_adds(&c->text, TOOL_NOTICE "\n");
+    int st = read_filter(c);
+    if (st == 0 && c->filter.session_id != 0)
+        st = tool_session(c, c->filter.session_id, &s);
+    return st;
+}
+
+int tool_end(struct tool_call *c)
+{
+    json_out_end(&c->j);
+    return c->json.failed || c->text.failed || c->values.failed ? MI_ENOMEM : 0;
+}
+
+void tool_close(struct tool_call *c)
+{
+    buf_close(&c->values);
+    buf_close(&c->json);
+    buf_close(&c->text);
+    buf_close(&c->error);
+}
+
+bool tool_goes_on(const struct tool_call *c)
+{
+    return c->goes_on == NULL || c->goes_on(c->ctx);
+}
+
+bool tool_is_late(const struct tool_call *c)
+{
+    return clock_mono_us() > c->late_us;
+}
+
+int tool_session(struct tool_call *c, int64_t id, struct query_session *ret)
+{
+    int st = query_session_by_id(c->q, id, ret);
+    if (st != MI_ENOENT)
+        return st;
+    buf_printf(&c->error, "no session %lld is recorded; list_sessions lists them", (long long)id);
+    return MI_EINVAL;
+}

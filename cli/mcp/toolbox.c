@@ -1,0 +1,120 @@
+#include "cli/mcp/toolbox.h"
+
+#include "cli/mcp/definitions.h"
+#include "wire/rpc_out.h"
+
+#include <assert.h>
+
+static const struct {
+    const char *name;
+    tool_fn fn;
+} functions[] = {
+    {"list_sessions", tool_list_sessions},
+    {"list_calls", tool_list_calls},
+    {"get_call", tool_get_call},
+    {"search", tool_search},
+    {"stats", tool_stats},
+    {"findings", tool_findings},
+};
+
+/* Members of a definition that not every revision has. */
+static const struct {
+    const char *name;
+    uint8_t revisions;
+} members[] = {
+    {"annotations", REVS_ALL & ~REVS_2024_11_05},
+    {"title", REVS_2025_06_18 | REVS_2025_11_25 | REVS_2026_07_28},
+    {"outputSchema", REVS_2025_06_18 | REVS_2025_11_25 | REVS_2026_07_28},
+};
+
+/* Appends JSON text without the white space between tokens. */
+static void add_compact(struct buf *b, struct slice valid)
+{
+    bool in_string = false;
+    for (size_t i = 0; i < valid.n; i++) {
+        char c = valid.p[i];
+        if (!in_string && (c == ' ' || c == '\n'))
+            continue;
+        buf_addc(b, c);
+        if (in_string && c == '\\')
+            buf_addc(b, valid.p[++i]);
+        else if (c == '"')
+            in_string = !in_string;
+    }
+}
+
+int toolbox_open(struct toolbox *t)
+{
+    struct rpc m;
+    *t = (struct toolbox){0};
+    struct json_out j = json_out_to(&t->text);
+    rpc_out_answer(&j, slice_of("0"));
+    json_out_object(&j, "result");
+    json_out_name(&j, "tools");
+    add_compact(&t->text, (struct slice){mcp_definitions, mcp_definitions_n});
+    rpc_out_end(&j);
+    if (t->text.failed)
+        return MI_ENOMEM;
+    int st = rpc_read(buf_slice(&t->text), &m);
+    assert(st == 0 && m.kind == RPC_RESULT); /* a test reads tools.json, too */
+    t->list = json_get(m.result, "tools");
+    tools_page(&t->tools, &m, 0);
+    return tools_whole(&t->tools) ? 0 : MI_ENOMEM;
+}
+
+void toolbox_close(struct toolbox *t)
+{
+    tools_close(&t->tools);
+    buf_close(&t->text);
+}
+
+static bool has(enum revision revision, struct slice member)
+{
+    for (size_t i = 0; i < MI_COUNT(members); i++)
+        if (slice_is(member, members[i].name))
+            return (members[i].revisions >> revision & 1) != 0;
+    return true;
+}
+
+void toolbox_list(const struct toolbox *t, enum revision revision, struct json_out *j)
+{
+    struct slice none, key;
+    struct json_value tool, v;
+    json_out_array(j, "tools");
+    for (struct json_walk w = json_walk_begin(t->list); json_walk_next(&w, &none, &tool);) {
+        json_out_object(j, NULL);
+        for (struct json_walk m = json_walk_begin(tool); json_walk_next(&m, &key, &v);) {
+            if (!has(revision, key))
+                continue;
+            char name[32];
+            assert(key.n < sizeof name);
+            memcpy(name, key.p, key.n);
+            name[key.n] = '\0';
+            json_out_raw(j, name, v.text);
+        }
+        json_out_end(j);
+    }
+    json_out_end(j);
+}
+
+enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool_fn *ret,
+                                 struct buf *why)
+{
+    struct tool *tool;
+    struct schema_fault fault = {{0}, {0}};
+    enum toolbox_result result = TOOLBOX_UNKNOWN;
+    breaches broken = tools_call(&t->tools, call, &tool, &fault);
+    for (size_t i = 0; tool != NULL && i < MI_COUNT(functions); i++)
+        if (slice_is(tool->name, functions[i].name)) {
+            *ret = functions[i].fn;
+            result = TOOLBOX_READY;
+        }
+    if (tool != NULL && broken != 0) {
+        buf_printf(why, "invalid arguments: %s %s",
+                   fault.pointer.n > 0 ? buf_str(&fault.pointer) : "the object",
+                   buf_str(&fault.reason));
+        result = TOOLBOX_BAD_ARGUMENTS;
+    }
+    schema_fault_close(&fault);
+    return result;
+}

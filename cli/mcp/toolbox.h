@@ -1,0 +1,34 @@
+/* toolbox.h - the definitions of our tools: the list for a client, and the check of a call.
+ *
+ * Owns      a copy of cli/mcp/tools.json without white space, and the compiled schemas.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_MCP_TOOLBOX_H
+#define MI_CLI_MCP_TOOLBOX_H
+
+#include "base/json_out.h"
+#include "cli/mcp/tool.h"
+#include "wire/mcp/method.h"
+#include "wire/schema/tools.h"
+
+struct toolbox {
+    struct buf text; /* owned; a result of tools/list */
+    struct json_value list;
+    struct tools tools;
+};
+
+MI_MUST int toolbox_open(struct toolbox *t);
+void toolbox_close(struct toolbox *t); /* safe after a failed toolbox_open() */
+/* Adds the member `tools`, with what the revision knows. */
+void toolbox_list(const struct toolbox *t, enum revision revision, struct json_out *j);
+
+enum toolbox_result {
+    TOOLBOX_READY,
+    TOOLBOX_UNKNOWN,      /* there is no such tool */
+    TOOLBOX_BAD_ARGUMENTS /* `why` says what is wrong */
+};
+/* The tool that a tools/call names, if its arguments fit. */
+enum toolbox_result toolbox_find(struct toolbox *t, const struct rpc *call, tool_fn *ret,
+                                 struct buf *why);
+
+#endif
