@@ -82,7 +82,7 @@ const char version_commit[] = "$(shell packaging/commit)";
 endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean dist deb npm oci help fmt tidy uninstall hooks fakes clang-warnings $(if $(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean dist deb npm oci install-check help fmt tidy uninstall hooks fakes clang-warnings $(if $(PROGRAM)$(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -238,6 +238,13 @@ oci: dist ## a container image of the programs of dist/
 .PHONY: dist-check
 dist-check: dist fakes ## all tests of the program with the static ones; those of another processor in qemu
 	@DIST='$(DIST)' BUILD='$(BUILD)-dist' FAKES='$(BUILD)/fakes' packaging/static/check $(TARGETS)
+
+# As tests/dist/walk names them.
+WAYS ?= static musl npm npm-server gitlab bookworm trixie bookworm/arm64
+
+.PHONY: install-check
+install-check: deb npm ## install in new roots as README says, use it, and remove it; as root. WAYS: which ways
+	@DIST='$(DIST)' BUILD='$(BUILD)-dist' tests/dist/walk $(WAYS)
 
 .PHONY: stress
 stress: $(BIN) fakes ## 1,000 sessions with random faults and a random seed; at most 10 minutes

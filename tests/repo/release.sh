@@ -10,14 +10,17 @@ release_git() {
 release_repository() {
     local tool
     rm -rf "$release" "$tmp/release-bin"
-    mkdir -p "$release"/{scripts,packaging/npm} "$tmp/release-bin" || return 1
+    mkdir -p "$release"/{scripts,packaging,docs} "$tmp/release-bin" || return 1
     for tool in x86_64-linux-gnu-gcc aarch64-linux-gnu-gcc dh npm; do
         printf '#!/bin/sh\nexit 1\n' >"$tmp/release-bin/$tool"
     done
     chmod 755 "$tmp/release-bin"/*
+    for tool in bash env git awk grep sed ls cat dirname find sort xargs sha256sum rm tr wc head diff uname make python3 mkdir chmod; do
+        ln -s "$(type -P $tool)" "$tmp/release-bin/$tool" || return 1
+    done
     cp scripts/release "$release/scripts" && cp packaging/{commit,sums} "$release/packaging" || return 1
-    printf '#!/bin/sh\n' >"$release/packaging/npm/build" && chmod 755 "$release/packaging/npm/build"
     echo 1.2.3 >"$release/VERSION"
+    tee "$release/README.md" "$release/docs/install.md" <<<'Version 1.2.3 has been published.'
     printf '/dist/\n' >"$release/.gitignore"
     cat >"$release/CHANGELOG.md" <<'END'
 # Changelog
@@ -52,7 +55,7 @@ release_commit() { release_git add -A && release_git commit -q --allow-empty -m 
 run_release() {
     local expected=$1 status=0
     shift
-    PATH="$tmp/release-bin:$PATH" "$release/scripts/release" "$@" >"$tmp/released" 2>&1 || status=$?
+    PATH=$tmp/release-bin "$release/scripts/release" "$@" >"$tmp/released" 2>&1 || status=$?
     cat "$tmp/released"
     [ "$status" -eq "$expected" ]
 }
@@ -69,10 +72,11 @@ release_finds() {
     local text=$1
     shift
     release_repository && (cd "$release" && "$@") && run_release 1 --build && release_says "release: $text" &&
-        release_says 'not ready, 1 problem' && ! grep -q 'publish' "$tmp/released" && [ ! -e "$release/dist/NOTES.md" ]
+        release_says 'not ready, 1 problem' && ! grep -q 'To publish it' "$tmp/released" && [ ! -e "$release/dist/NOTES.md" ]
 }
 release_edit() { sed -i "$1" "$release/$2" && release_commit && release_git tag -f v1.2.3; }
 another_version() { echo 1.2.4 >VERSION && sed -i 's/^## 1.2.3/## 1.2.4/' CHANGELOG.md && release_commit && release_git tag v1.2.4 && release_git tag -f v1.2.3; }
+without_tool() { rm "$tmp/release-bin/$1"; }
 full_dist() { mkdir dist && touch dist/other; }
 
 release_builds() {
@@ -106,6 +110,12 @@ expect "release: an empty section is found" release_finds 'the section 1.2.3 of 
     release_edit '/^### Proxy/,/^  section/d' CHANGELOG.md
 expect "release: unreleased changes are found" release_finds "CHANGELOG.md has text in 'Unreleased'" \
     release_edit 's/^## Unreleased/&\n\n- More./' CHANGELOG.md
+expect "release: a document that says that nothing is published is found" \
+    release_finds 'docs/install.md:1:Nothing has been published yet: after the release this is wrong' \
+    release_edit 's/.*/Nothing has been published yet./' docs/install.md
+for tool in make python3 x86_64-linux-gnu-gcc aarch64-linux-gnu-gcc dh npm; do
+    expect "release: $tool is missing" release_finds "$tool is missing: " without_tool $tool
+done
 expect "release: files of another build are found" release_finds 'dist is not empty' full_dist
 expect "release: --build makes everything, the notes and the sums" release_builds
 expect "release: a program of another version is found" release_checks_the_program
