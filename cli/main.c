@@ -6,6 +6,7 @@
 #include "cli/check/commands.h"
 #include "cli/complete/commands.h"
 #include "cli/complete/complete.h"
+#include "cli/diff/commands.h"
 #include "cli/doctor/commands.h"
 #include "cli/export/commands.h"
 #include "cli/look/commands.h"
@@ -34,6 +35,7 @@ static const struct command *const commands[] = {
     &command_proxy,
     &command_replay,
     &command_verify,
+    &command_diff,
     &command_sessions,
     &command_show,
     &command_tail,

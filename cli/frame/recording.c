@@ -13,17 +13,23 @@ static bool runs(const struct query_session *s)
     return session_state_of(s) == SESSION_LIVE;
 }
 
-static int pick_session(struct recording *r, const char *server, struct buf *error)
+/* Opens the session and describes it. */
+static int take_session(struct recording *r, const struct query_session *session, struct buf *error)
+{
+    struct query_session s = *session; /* its text is invalid after the second call */
+    int st = session_describe(r->query, &s, &r->title);
+    if (st == 0)
+        return source_open_session(&r->source, r->query, &s, error);
+    buf_adds(error, query_error(r->query));
+    return st;
+}
+
+static int pick_session(struct recording *r, const char *server, int64_t before, struct buf *error)
 {
     struct query_session session;
-    struct buf title = {0};
-    int st = source_pick(r->query, server, runs, &session, error);
-    if (st == 0 && (st = session_describe(r->query, &session, &title)) < 0)
-        buf_adds(error, query_error(r->query));
-    if (st == 0)
-        log_note("the recording is %s", buf_str(&title));
-    buf_close(&title);
-    return st < 0 ? st : source_open_session(&r->source, r->query, &session, error);
+    int st = source_pick(r->query, server, before, runs, &session, error);
+    r->picked = true;
+    return st < 0 ? st : take_session(r, &session, error);
 }
 
 static int open_session(struct recording *r, const char *ref, const char *server, struct buf *error)
@@ -32,15 +38,54 @@ static int open_session(struct recording *r, const char *ref, const char *server
     bool named = false;
     int st = ref != NULL ? query_is_server(r->query, ref, &named) : 0;
     if (st == 0 && (ref == NULL || named || strcmp(ref, "last") == 0))
-        return pick_session(r, named ? ref : server, error);
+        return pick_session(r, named ? ref : server, 0, error);
     if (st == 0)
         st = query_session(r->query, ref, &session);
-    if (st < 0)
+    if (st < 0) {
         buf_adds(error, query_error(r->query));
-    return st < 0 ? st : source_open_session(&r->source, r->query, &session, error);
+        return st;
+    }
+    return take_session(r, &session, error);
 }
 
-int recording_open(struct recording *r, const struct settings *s, const char *operand,
+static int open_file(struct recording *r, struct buf *error)
+{
+    buf_adds(&r->title, r->file);
+    return source_open_cassette(&r->source, r->file, error);
+}
+
+static int open_before(struct recording *r, const struct recording *of, struct buf *error)
+{
+    struct query_session session;
+    struct buf uid = {0}, name = {0};
+    buf_slice_add(&uid, of->name);
+    int st = query_session(r->query, buf_str(&uid), &session);
+    if (st == 0) {
+        int64_t before = session.id;
+        buf_slice_add(&name, session.name);
+        st = pick_session(r, buf_str(&name), before, error);
+    } else {
+        buf_adds(error, query_error(r->query));
+    }
+    buf_close(&uid);
+    buf_close(&name);
+    return st;
+}
+
+/* Reports a failure, and names the recording. */
+static int finish(struct recording *r, int st, struct buf *error)
+{
+    if (st == 0 && r->title.failed)
+        st = MI_ENOMEM;
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(error));
+    else
+        r->name = r->file != NULL ? slice_of(r->file) : source_info(r->source)->uid;
+    buf_close(error);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+int recording_find(struct recording *r, const struct settings *s, const char *operand,
                    const char *server)
 {
     struct buf error = {0};
@@ -48,19 +93,31 @@ int recording_open(struct recording *r, const struct settings *s, const char *op
     int status = r->file == NULL ? session_vault_open(s, &r->query) : EXIT_FINE;
     if (status != EXIT_FINE)
         return status;
-    int st = r->file != NULL ? source_open_cassette(&r->source, r->file, &error)
-                             : open_session(r, operand, server, &error);
-    if (st < 0)
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-    else
-        r->name = r->file != NULL ? slice_of(r->file) : source_info(r->source)->uid;
-    buf_close(&error);
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+    int st = r->file != NULL ? open_file(r, &error) : open_session(r, operand, server, &error);
+    return finish(r, st, &error);
+}
+
+int recording_find_before(struct recording *r, const struct settings *s, const struct recording *of)
+{
+    struct buf error = {0};
+    *r = (struct recording){0};
+    int status = session_vault_open(s, &r->query);
+    return status == EXIT_FINE ? finish(r, open_before(r, of, &error), &error) : status;
+}
+
+int recording_open(struct recording *r, const struct settings *s, const char *operand,
+                   const char *server)
+{
+    int status = recording_find(r, s, operand, server);
+    if (status == EXIT_FINE && r->picked)
+        log_note("the recording is %s", buf_str(&r->title));
+    return status;
 }
 
 void recording_close(struct recording *r)
 {
     source_close(r->source);
     query_close(r->query);
+    buf_close(&r->title);
     *r = (struct recording){0};
 }

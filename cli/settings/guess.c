@@ -14,7 +14,6 @@ static const struct guess guesses[] = {
     {"stop|kill|end|quit", "a proxy ends with its client; `ps` lists proxies, `reap` ends servers left by killed ones"},
     {"view|cat|print|read|get|open|inspect|inspector|dump|messages",
      "`show` prints the messages of a session, `export --format html` writes it as a page"},
-    {"diff|compare", "`tools SERVER --diff` compares tools, `verify RECORDING -- SERVER` compares a server with a recording"},
     {"config|configure|configuration|settings|options|preferences",
      "settings are in ~/.config/mcp-interposer/config.ini or below $XDG_CONFIG_HOME: see FILES in man mcp-interposer; `wrap` sets up your clients"},
     {"install|setup|init|add|enable",

@@ -1,5 +1,6 @@
 #include "replay/mock/match.h"
 
+#include "replay/plan/load.h"
 #include "replay/source/sanitize.h"
 
 #define LOAD_MESSAGES 256 /* added to the plan at a time */
@@ -15,46 +16,11 @@ void match_close(struct match *m)
 
 /* ---- reading the recording ---- */
 
-/* Sanitizes a recorded request again if another version of the sanitizer recorded it. */
-static int recorded_form(struct match *m, struct slice *body)
-{
-    return source_form_is_old(m->source) ? source_form(m->source, *body, body) : 0;
-}
-
-static int add_message(struct match *m, const struct source_message *msg)
-{
-    struct slice body = msg->body;
-    bool answer = msg->kind == RPC_RESULT || msg->kind == RPC_ERROR;
-    if (body.p == NULL && !msg->lost && !msg->is_stderr && !answer) {
-        buf_clear(&m->text);
-        int st = source_body(m->source, msg->place, &m->text);
-        if (st < 0 && st != MI_ENOENT)
-            return st;
-        if (st == 0)
-            body = buf_slice(&m->text);
-    }
-    if (msg->from_client && msg->kind == RPC_REQUEST && body.p != NULL) {
-        int st = recorded_form(m, &body);
-        if (st < 0)
-            return st;
-    }
-    return plan_add(m->plan, msg, body);
-}
-
 int match_load(struct match *m, bool *ret_done)
 {
-    for (int i = 0; i < LOAD_MESSAGES && !plan_finished(m->plan); i++) {
-        struct source_message msg;
-        int st = source_next(m->source, &msg);
-        if (st == MI_ENOENT)
-            st = plan_finish(m->plan, source_info(m->source)->server_ended);
-        else if (st == 0)
-            st = add_message(m, &msg);
-        if (st < 0)
-            return st;
-    }
+    int st = plan_load(m->plan, m->source, LOAD_MESSAGES, &m->text);
     *ret_done = plan_finished(m->plan);
-    return 0;
+    return st;
 }
 
 static int load_more(struct match *m)
@@ -68,14 +34,7 @@ static int load_more(struct match *m)
 /* Reads a recorded request again. 0; MI_ENOENT: it was deleted; or an error. */
 static int read_request(struct match *m, uint32_t exchange, struct rpc *ret)
 {
-    buf_clear(&m->text);
-    int st = source_body(m->source, plan_exchange(m->plan, exchange)->place, &m->text);
-    struct slice body = buf_slice(&m->text);
-    if (st == 0)
-        st = recorded_form(m, &body);
-    if (st < 0)
-        return st;
-    return rpc_read(body, ret) == 0 && ret->kind == RPC_REQUEST ? 0 : MI_ENOENT;
+    return plan_read_request(m->plan, m->source, exchange, &m->text, ret);
 }
 
 /* Is the recorded request equal to the one in m->key? 1, 0 or an error. */

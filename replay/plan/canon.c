@@ -18,6 +18,7 @@ enum special {
     RESPONSES,  /* inputResponses: the values are left out */
     INPUT_CALL, /* as PARAMS, and inputResponses is RESPONSES */
     TOOL_CALL,  /* as INPUT_CALL, and task is TASK */
+    GENERATED,  /* the value is left out */
 };
 
 /* A member ("key":value) of an object that is being written, from `at` on. */
@@ -28,7 +29,7 @@ struct member {
 struct canon {
     struct buf *b;
     const struct pointers *ignore;
-    bool answers;
+    bool answers, across;
     struct member *members; /* owned; of all unfinished objects, the innermost last */
     size_t members_n, members_cap;
     struct buf scratch; /* owned */
@@ -108,6 +109,11 @@ static bool leave_out(enum special what, struct slice key)
 
 static enum special below(const struct canon *c, enum special what, struct slice key)
 {
+    bool params = what == PARAMS || what == INPUT_CALL || what == TOOL_CALL;
+    if (params && c->across &&
+        (json_key_is(key, "cursor") || json_key_is(key, "requestState") ||
+         json_key_is(key, "taskId")))
+        return GENERATED;
     if (what == TOOL_CALL && json_key_is(key, "task"))
         return TASK;
     if ((what == TOOL_CALL || what == INPUT_CALL) && !c->answers &&
@@ -191,8 +197,9 @@ static void put_members(struct canon *c, struct json_value v, pointer_set set, s
         put_string(c->b, key);
         m.key_n = c->b->n - m.at;
         buf_addc(c->b, ':');
-        if (what != RESPONSES)
-            put(c, value, there, depth + 1, below(c, what, key));
+        enum special inside = below(c, what, key);
+        if (what != RESPONSES && inside != GENERATED)
+            put(c, value, there, depth + 1, inside);
         buf_addc(c->b, ',');
         m.n = c->b->n - m.at;
         if (!add_member(c, m))
@@ -265,10 +272,11 @@ static enum special special_of(const struct rpc *m)
 
 void canon_request(struct buf *b, const struct rpc *m, const struct canon_rules *rules)
 {
-    struct canon c = {.b = b, .ignore = &rules->ignore, .answers = rules->answers};
+    struct canon c = {
+        .b = b, .ignore = &rules->ignore, .answers = rules->answers, .across = rules->across};
     json_unescape(b, m->method);
     buf_addc(b, '\n');
-    if (rpc_is_modern(m))
+    if (rpc_is_modern(m) && !rules->across)
         buf_slice_add(b, json_get(m->meta, "io.modelcontextprotocol/protocolVersion").text);
     buf_addc(b, '\n');
     if (rpc_method_is(m, "initialize"))
@@ -359,13 +367,14 @@ static void compare_member(struct diff *d, struct slice key, struct json_value a
     pointer_set there = down(&d->c, set, depth, key);
     if (leave_out(what, key) || pointers_end(d->c.ignore, there, depth + 1))
         return;
-    if (what == RESPONSES && a.type != JSON_NONE && b.type != JSON_NONE)
+    enum special inside = below(&d->c, what, key);
+    if ((what == RESPONSES || inside == GENERATED) && a.type != JSON_NONE && b.type != JSON_NONE)
         return;
     size_t n = d->pointer.n;
     buf_clear(&d->c.scratch);
     json_unescape(&d->c.scratch, key);
     pointer_add(&d->pointer, buf_slice(&d->c.scratch));
-    compare(d, a, b, there, depth + 1, below(&d->c, what, key));
+    compare(d, a, b, there, depth + 1, inside);
     d->pointer.n = n;
 }
 
@@ -434,7 +443,9 @@ size_t canon_differences(const struct rpc *ours, const struct rpc *theirs,
                          const struct canon_rules *rules, canon_difference_fn fn, void *ctx)
 {
     struct diff d = {
-        .c = {.ignore = &rules->ignore, .answers = rules->answers}, .fn = fn, .ctx = ctx};
+        .c = {.ignore = &rules->ignore, .answers = rules->answers, .across = rules->across},
+        .fn = fn,
+        .ctx = ctx};
     compare(&d, params_of(ours), params_of(theirs), pointers_root(d.c.ignore), 0, special_of(ours));
     canon_close(&d.c);
     buf_close(&d.a);

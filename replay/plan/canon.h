@@ -17,6 +17,9 @@
 struct canon_rules {
     struct pointers ignore;
     bool answers; /* compare the values of inputResponses, too */
+    /* For requests of two sessions: the revision, and values that a server has generated (cursor, requestState, taskId) are
+     * not compared. */
+    bool across;
 };
 
 /* Appends the method, the revision it names and the canonical params. The message must have passed rpc_read(). */

@@ -53,6 +53,7 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
         .after = {PLAN_NONE, PLAN_NONE},
         .token_hash = plan_id_hash(p, json_get(rpc->meta, "progressToken")),
         .id_hash = plan_id_hash(p, rpc->id),
+        .status = CALL_OPEN,
     };
     p->exchanges_n++;
     p->reached = m->place;
@@ -67,7 +68,8 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
     canon_request(&p->key, rpc, p->rules);
     if (p->key.failed)
         return MI_ENOMEM;
-    st = plan_group_add(p, canon_hash(buf_slice(&p->key)), i);
+    p->exchanges[i].hash = canon_hash(buf_slice(&p->key));
+    st = plan_group_add(p, p->exchanges[i].hash, i);
     if (st == 0 && p->exchanges[i].token_hash != 0)
         st = map_put(&p->token_map, p->exchanges[i].token_hash, i);
     if (plan_may_cause_messages(p->topics[topic].method)) {
@@ -88,6 +90,7 @@ static void client_cancels(struct plan *p, const struct source_message *m)
         return;
     plan_deactivate(p, i, false);
     p->exchanges[i].outcome = PLAN_CANCELLED;
+    p->exchanges[i].status = CALL_CANCELLED;
     p->exchanges[i].end_us = m->t_us;
 }
 

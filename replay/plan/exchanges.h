@@ -90,6 +90,7 @@ struct plan_exchange {
     uint64_t place;
     uint64_t token_hash; /* of its progress token; 0: none */
     uint64_t id_hash;
+    uint64_t hash;          /* of its canonical form */
     uint64_t lsp_cancelled; /* place of the client's `$/cancelRequest` for it; 0: none */
     int64_t t_us, end_us;   /* of the request and of the outcome */
     uint32_t topic;
@@ -102,6 +103,7 @@ struct plan_exchange {
     uint32_t answer; /* step; PLAN_NONE */
     struct plan_list inside, after;
     uint8_t outcome;          /* enum plan_outcome */
+    uint8_t status;           /* enum call_status */
     bool active;              /* in the list of active exchanges */
     bool questioned;          /* it has caused a question */
     uint32_t times_requested; /* by the live client; maintained by match.c */

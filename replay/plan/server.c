@@ -198,6 +198,7 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     struct plan_exchange *x = &p->exchanges[i];
     plan_append_inside(p, i, step);
     x->outcome = PLAN_ANSWERED;
+    x->status = (uint8_t)m->status;
     x->end_us = m->t_us;
     x->answer = step;
     p->ends_listen = plan_is_listen(p, i);

@@ -53,20 +53,11 @@ int source_next(struct source *s, struct source_message *ret)
     return 0;
 }
 
-static int by_place(const void *key, const void *row)
-{
-    uint64_t a = *(const uint64_t *)key;
-    uint64_t b = ((const struct source_row *)row)->m.place;
-    return a < b ? -1 : a > b;
-}
-
 int source_body(struct source *s, uint64_t place, struct buf *b)
 {
     if (s->q != NULL)
         return source_session_body(s, place, b);
-    const struct source_row *r = NULL;
-    if (s->rows_n > 0)
-        r = bsearch(&place, s->rows, s->rows_n, sizeof *r, by_place);
+    const struct source_row *r = source_row_at(s, place);
     if (r == NULL || !r->has_body) {
         buf_clear(&s->error);
         buf_adds(&s->error, "the recording does not contain this message");

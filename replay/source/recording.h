@@ -21,9 +21,11 @@
 
 struct source;
 
-/* Metadata of the session, or the header of the cassette. */
+/* Metadata of the session, or the header of the cassette. Text is {NULL, 0} if it is not known. */
 struct source_info {
     struct slice uid, name, protocol_version, record_level, end_reason;
+    struct slice client_name, client_version, server_name, server_version;
+    int64_t started_at_us;
     bool has_exit_status;
     int64_t exit_status;
     bool server_ended; /* the session ended because the server exited */
@@ -37,9 +39,10 @@ struct source_message {
     bool in_batch;  /* a member of an array line */
     bool is_stderr; /* a line of the server's stderr, not a message */
     enum rpc_kind kind;
-    struct slice id;   /* JSON text */
-    struct slice body; /* {NULL, 0}: large (call source_body()) or not recorded */
-    bool lost;         /* the body was not recorded */
+    struct slice id;         /* JSON text */
+    struct slice body;       /* {NULL, 0}: large (call source_body()) or not recorded */
+    bool lost;               /* the body was not recorded */
+    enum call_status status; /* of an answer: how the call ended; else CALL_UNKNOWN */
 };
 
 /* `session` comes from query_session() or source_pick(); its slices are invalid after the call. 0, MI_EINVAL (cannot
@@ -63,11 +66,11 @@ bool source_form_is_old(const struct source *s);
 /* The `seq` of a message in its session. */
 uint64_t source_seq(uint64_t place);
 
-/* The newest session that has ended and is not just a probe; only of this name unless NULL. `running` returns
- * whether a session without a recorded end is still running (NULL: it always is). 0, MI_ENOENT, MI_ESTORE or
+/* The newest session that has ended and is not just a probe; only of this name unless NULL, and only with an id below
+ * `before` unless 0. `running` returns whether a session without a recorded end is still running (NULL: it always is). 0, MI_ENOENT, MI_ESTORE or
  * MI_ENOMEM. */
 typedef bool (*source_running_fn)(const struct query_session *s);
-MI_MUST int source_pick(struct query *q, const char *name, source_running_fn running,
-                        struct query_session *ret, struct buf *error);
+MI_MUST int source_pick(struct query *q, const char *name, int64_t before,
+                        source_running_fn running, struct query_session *ret, struct buf *error);
 
 #endif

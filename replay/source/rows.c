@@ -23,6 +23,18 @@ void source_close(struct source *s)
     free(s);
 }
 
+static int by_place(const void *key, const void *row)
+{
+    uint64_t a = *(const uint64_t *)key;
+    uint64_t b = ((const struct source_row *)row)->m.place;
+    return a < b ? -1 : a > b;
+}
+
+const struct source_row *source_row_at(const struct source *s, uint64_t place)
+{
+    return s->rows_n > 0 ? bsearch(&place, s->rows, s->rows_n, sizeof *s->rows, by_place) : NULL;
+}
+
 /* ---- messages ---- */
 
 /* false: neither a message nor a line of stderr: replays leave it out. */
@@ -45,6 +57,20 @@ static void keep_text(struct buf *b, struct slice text, size_t *ret_at, size_t *
     buf_slice_add(b, text);
 }
 
+/* A cassette that was written by hand has no findings: whether a tool has failed follows from the result. */
+static enum call_status status_of(const struct query_message *m)
+{
+    struct rpc rpc;
+    if (m->kind != KIND_RESULT && m->kind != KIND_ERROR)
+        return CALL_UNKNOWN;
+    enum call_status status = query_status(m);
+    if (status == CALL_OK && m->body.p != NULL &&
+        memmem(m->body.p, m->body.n, "isError", 7) != NULL && rpc_read(m->body, &rpc) == 0 &&
+        rpc.is_error.type == JSON_TRUE)
+        return CALL_TOOL_ERROR;
+    return status;
+}
+
 bool source_take(struct source *s, const struct query_message *m, uint64_t place_base)
 {
     struct source_row r = {0};
@@ -62,6 +88,7 @@ bool source_take(struct source *s, const struct query_message *m, uint64_t place
     r.m.t_us = m->t_us;
     r.m.from_client = from_client;
     r.m.in_batch = m->batch_seq != 0;
+    r.m.status = status_of(m);
     r.has_id = m->rpc_id.p != NULL;
     r.has_body = m->body.p != NULL;
     r.m.lost = !r.has_body && !m->is_large;
@@ -104,10 +131,19 @@ static int open_rules(struct source *s, const struct query_session *session, str
 int source_take_info(struct source *s, const struct query_session *session, struct buf *error)
 {
     struct source_info *in = &s->info;
-    const struct slice from[] = {session->uid, session->name, session->protocol_version,
-                                 session->record_level, session->end_reason};
-    struct slice *const to[] = {&in->uid, &in->name, &in->protocol_version, &in->record_level,
-                                &in->end_reason};
+    const struct slice from[] = {session->uid,
+                                 session->name,
+                                 session->protocol_version,
+                                 session->record_level,
+                                 session->end_reason,
+                                 session->client_name,
+                                 session->client_version,
+                                 session->server_name,
+                                 session->server_version};
+    struct slice *const to[] = {
+        &in->uid,           &in->name,        &in->protocol_version, &in->record_level,
+        &in->end_reason,    &in->client_name, &in->client_version,   &in->server_name,
+        &in->server_version};
     if (session->record_level.p != NULL && slice_is(session->record_level, "minimal")) {
         buf_adds(error, "it was recorded with --record minimal, without message bodies, and cannot "
                         "be replayed; record it again with --record standard");
@@ -124,6 +160,7 @@ int source_take_info(struct source *s, const struct query_session *session, stru
         *to[i] =
             from[i].p != NULL ? (struct slice){s->info_text.p + at, from[i].n} : (struct slice){0};
     }
+    in->started_at_us = session->started_at_us;
     in->has_exit_status = session->has_exit_status;
     in->exit_status = session->exit_status;
     in->server_ended = ended_by_server(session->end_reason);

@@ -34,7 +34,11 @@ struct source {
         bool discover_only;
     } part[2]; /* the probe, if any, then the session */
     size_t parts, at_part;
+    uint64_t last_body; /* place of the body that was asked for last */
 };
+
+/* The row of this place among those in memory; NULL: none. */
+const struct source_row *source_row_at(const struct source *s, uint64_t place);
 
 /* Adds a message unless replays leave it out. false: out of memory. */
 bool source_take(struct source *s, const struct query_message *m, uint64_t place_base);

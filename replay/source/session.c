@@ -5,6 +5,7 @@
 
 #define FIRST_PAGE 48 /* rows; small, so that the first request is answered soon */
 #define PROBE_ROWS 64
+#define NEAR 16 /* a body so close after the last one is asked for is one of many */
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* at most, from a probe to its session */
 
@@ -83,11 +84,41 @@ static bool on_one(void *ctx, const struct query_message *m)
     return false;
 }
 
+static struct part *part_of(struct source *s, uint64_t place)
+{
+    return &s->part[s->parts == 2 && place >= s->part[1].place ? 1 : 0];
+}
+
+/* Bodies that are asked for in order, after all messages were returned, are read in pages, too. */
+static int read_ahead(struct source *s, uint64_t place)
+{
+    bool in_order = place > s->last_body && place - s->last_body <= NEAR;
+    struct page p = {.s = s, .part = part_of(s, place)};
+    if (!in_order || s->at_part < s->parts || s->next < s->rows_n)
+        return 0;
+    s->rows_n = 0;
+    buf_clear(&s->text);
+    int st = query_timeline(s->q, p.part->session_id, (int64_t)source_seq(place), INT64_MAX, on_row,
+                            NULL, &p);
+    s->next = s->rows_n;
+    return st < 0 ? fail(s, st) : p.failed ? MI_ENOMEM : 0;
+}
+
 int source_session_body(struct source *s, uint64_t place, struct buf *b)
 {
-    const struct part *part = &s->part[0];
-    if (s->parts == 2 && place >= s->part[1].place)
-        part = &s->part[1];
+    const struct part *part = part_of(s, place);
+    const struct source_row *r = source_row_at(s, place);
+    if (r == NULL) {
+        int ahead = read_ahead(s, place);
+        if (ahead < 0)
+            return ahead;
+        r = source_row_at(s, place);
+    }
+    s->last_body = place;
+    if (r != NULL && r->has_body) {
+        buf_add(b, s->text.p + r->body_at, r->body_n);
+        return b->failed ? MI_ENOMEM : 0;
+    }
     struct one o = {.s = s, .uid = slice_of(part->uid), .b = b, .status = MI_ENOENT};
     int64_t seq = (int64_t)source_seq(place);
     buf_clear(&s->error);
@@ -143,6 +174,7 @@ static int server_started(struct query *q, const struct query_session *s)
 struct search {
     struct query *q;
     const char *name; /* NULL: any */
+    int64_t before;   /* 0: any */
     source_running_fn running;
     int64_t found; /* session id; 0: none yet */
     int status;
@@ -152,6 +184,8 @@ static bool on_candidate(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
     struct request_counts l;
+    if (f->before != 0 && s->id >= f->before)
+        return true;
     if (f->name != NULL && (s->name.p == NULL || !slice_is(s->name, f->name)))
         return true;
     if (s->ended_at_us == 0 && (f->running == NULL || f->running(s)))
@@ -167,10 +201,10 @@ static bool on_candidate(void *ctx, const struct query_session *s)
     return false;
 }
 
-int source_pick(struct query *q, const char *name, source_running_fn running,
+int source_pick(struct query *q, const char *name, int64_t before, source_running_fn running,
                 struct query_session *ret, struct buf *error)
 {
-    struct search f = {.q = q, .name = name, .running = running};
+    struct search f = {.q = q, .name = name, .before = before, .running = running};
     int st = query_sessions(q, 0, on_candidate, &f);
     if (st == 0)
         st = f.status;
@@ -183,9 +217,12 @@ int source_pick(struct query *q, const char *name, source_running_fn running,
     }
     if (f.found != 0)
         return 0;
-    buf_printf(error, "no finished session to replay in %s", query_vault(q));
+    buf_printf(error, "no finished session to %s in %s", before != 0 ? "compare with" : "replay",
+               query_vault(q));
     if (name != NULL)
         buf_printf(error, ", with the name '%s'", name);
+    if (before != 0)
+        buf_printf(error, ", before session %lld", (long long)before);
     buf_adds(error, "; see: mcp-interposer sessions");
     return MI_ENOENT;
 }

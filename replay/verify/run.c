@@ -88,6 +88,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                            const struct rpc *live, struct differences *g)
 {
     bool both_errors = recorded->kind == RPC_ERROR && live->kind == RPC_ERROR;
+    struct compare_rules rules = {.ignore = v->cfg->ignore};
     int st = 0;
     if (recorded->kind != live->kind)
         (void)on_difference(
@@ -98,8 +99,7 @@ static int compare_answers(struct verify *v, const struct rpc *request, const st
                    .live = live->kind == RPC_ERROR ? live->error.text : live->result.text});
     else
         st = compare_values(both_errors ? recorded->error : recorded->result,
-                            both_errors ? live->error : live->result, v->cfg->ignore, on_difference,
-                            g);
+                            both_errors ? live->error : live->result, &rules, on_difference, g);
     struct verify_result *r = g->r;
     r->verdict = r->differences == 0 ? VERIFY_MATCH
                  : g->entry_gone || (recorded->kind == RPC_RESULT && is_gone(v, request, live))

@@ -15,7 +15,7 @@
 #define MI_REPLAY_VERIFY_RUN_H
 
 #include "replay/source/recording.h"
-#include "replay/verify/compare.h"
+#include "replay/compare/compare.h"
 
 enum verify_verdict {
     VERIFY_MATCH,

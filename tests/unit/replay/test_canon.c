@@ -211,6 +211,38 @@ static void test_canon_deep_and_wide_values_are_handled(void **state)
     buf_close(&b);
 }
 
+static bool count_one(void *ctx, const struct canon_difference *d)
+{
+    (void)d;
+    ++*(size_t *)ctx;
+    return true;
+}
+
+#define MODERN "{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}"
+
+static void test_canon_across_sessions_generated_values_and_the_revision_are_ignored(void **state)
+{
+    (void)state;
+    const char *const pairs[][2] = {
+        {R("tools/list", "{\"cursor\":\"a\"}"), R("tools/list", "{\"cursor\":\"b\"}")},
+        {R("tasks/get", "{\"taskId\":\"a\"}"), R("tasks/get", "{\"taskId\":\"b\"}")},
+        {R("tools/call", "{\"name\":\"t\",\"requestState\":\"a\"}"),
+         R("tools/call", "{\"name\":\"t\",\"requestState\":\"b\"}")},
+        {R("tools/list", "{}"), R("tools/list", MODERN)},
+    };
+    for (size_t i = 0; i < MI_COUNT(pairs); i++) {
+        struct rpc a = read_rpc(pairs[i][0]), b = read_rpc(pairs[i][1]);
+        size_t n = 0;
+        rules.across = false;
+        assert_false(equal(pairs[i][0], pairs[i][1]));
+        rules.across = true;
+        assert_true(equal(pairs[i][0], pairs[i][1]));
+        assert_int_equal(canon_differences(&a, &b, &rules, count_one, &n), 0);
+    }
+    assert_false(equal(pairs[0][0], R("tools/list", "{}"))); /* their presence is compared */
+    assert_false(equal(ARGS("{\"cursor\":\"a\"}"), ARGS("{\"cursor\":\"b\"}")));
+}
+
 #define t(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -222,6 +254,7 @@ int main(void)
         t(test_canon_ignored_places_are_left_out),
         t(test_canon_differences_name_each_place),
         t(test_canon_deep_and_wide_values_are_handled),
+        t(test_canon_across_sessions_generated_values_and_the_revision_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

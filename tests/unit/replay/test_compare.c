@@ -1,5 +1,5 @@
 /* Comparing answers: differences are reported with their places; ignored values are not. */
-#include "replay/verify/compare.h"
+#include "replay/compare/compare.h"
 
 #include "tests/support/unit.h"
 
@@ -32,9 +32,10 @@ static void check(const char *recorded, const char *live, const char *ignore, co
     struct told t = {{0}};
     struct pointers p = {0};
     struct buf error = {0};
+    struct compare_rules rules = {.ignore = &p};
     if (ignore != NULL)
         assert_int_equal(pointers_add(&p, "", slice_of(ignore), &error), 0);
-    assert_int_equal(compare_values(value(recorded), value(live), &p, on_difference, &t), 0);
+    assert_int_equal(compare_values(value(recorded), value(live), &rules, on_difference, &t), 0);
     if (strcmp(buf_str(&t.b), want) != 0)
         fail_msg("%s against %s: got '%s', wanted '%s'", recorded, live, buf_str(&t.b), want);
     buf_close(&t.b);
@@ -117,6 +118,63 @@ static void test_compare_sanitized_text_matches_the_original(void **state)
     check("{\"a\":\"[redacted:jwt]\"}", "{}", NULL, "/a: \"[redacted:jwt]\" / -\n");
 }
 
+static void test_compare_either_of_two_recordings_may_be_sanitized(void **state)
+{
+    (void)state;
+    struct json_value redacted = value("\"x [redacted:jwt] y\""), plain = value("\"x 123 y\"");
+    assert_true(compare_equal_sanitized(redacted, plain));
+    assert_true(compare_equal_sanitized(plain, redacted));
+    assert_false(compare_equal_sanitized(redacted, value("\"w 123 y\"")));
+    assert_false(compare_equal_sanitized(plain, (struct json_value){0}));
+    check("{\"a\":\"123\"}", "{\"a\":\"[redacted:jwt]\"}", NULL,
+          "/a: \"123\" / \"[redacted:jwt]\"\n"); /* unless both are recordings */
+}
+
+static bool on_entry(void *ctx, const struct compare_difference *d)
+{
+    struct told *t = ctx;
+    buf_slice_add(&t->b, d->entry.p != NULL ? d->entry : slice_of("-"));
+    buf_addc(&t->b, ' ');
+    buf_slice_add(&t->b, d->below);
+    buf_addc(&t->b, '\n');
+    return true;
+}
+
+static void test_compare_differences_in_lists_name_the_entry(void **state)
+{
+    (void)state;
+    struct told t = {{0}};
+    const struct pointers none = {0};
+    struct compare_rules rules = {.ignore = &none, .both_recorded = true};
+    assert_int_equal(
+        compare_values(
+            value("{\"tools\":[{\"name\":\"a\",\"x\":{\"y\":1}},{\"name\":\"b\"}],\"z\":1}"),
+            value("{\"tools\":[{\"name\":\"c\"},{\"name\":\"a\",\"x\":{\"y\":2}}],\"z\":2}"),
+            &rules, on_entry, &t),
+        0);
+    assert_string_equal(buf_str(&t.b), "\"a\" /x/y\n\"b\" \n\"c\" \n- /z\n");
+    buf_close(&t.b);
+}
+
+/* Each member is looked up in the other object: an object with very many is compared as a whole. */
+static void test_compare_objects_with_very_many_keys_are_compared_as_a_whole(void **state)
+{
+    (void)state;
+    struct told t = {{0}};
+    const struct pointers none = {0};
+    struct compare_rules rules = {.ignore = &none};
+    struct buf a = {0};
+    buf_adds(&a, "{\"first\":1");
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&a, ",\"k%d\":%d", i, i);
+    buf_addc(&a, '}');
+    assert_int_equal(
+        compare_values(value(buf_str(&a)), value("{\"first\":2}"), &rules, on_entry, &t), 0);
+    assert_string_equal(buf_str(&t.b), "- \n");
+    buf_close(&a);
+    buf_close(&t.b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +184,9 @@ int main(void)
         cmocka_unit_test(test_compare_generated_values_are_ignored),
         cmocka_unit_test(test_compare_lists_are_paired_by_name),
         cmocka_unit_test(test_compare_sanitized_text_matches_the_original),
+        cmocka_unit_test(test_compare_either_of_two_recordings_may_be_sanitized),
+        cmocka_unit_test(test_compare_differences_in_lists_name_the_entry),
+        cmocka_unit_test(test_compare_objects_with_very_many_keys_are_compared_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,17 @@
-#include "replay/verify/compare.h"
+#include "replay/compare/compare.h"
 
 #include "replay/plan/canon.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 
+#define KEYS_MAX 1000 /* objects with more keys are compared as a whole */
+
 struct comparison {
-    const struct pointers *ignore;
+    const struct compare_rules *rules;
     struct buf pointer;   /* owned */
     struct buf a, b, key; /* owned; scratch */
+    struct slice entry;   /* of a list: the name of the entry being compared; {NULL, 0}: none */
+    size_t entry_n;       /* length of the pointer to it */
     compare_fn fn;
     void *ctx;
     bool ended;
@@ -59,8 +63,8 @@ static bool fits(struct slice recorded, struct slice live)
     }
 }
 
-/* Has the sanitizer changed the recorded string, and does the live value match what is left of it? */
-static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
+/* Has the sanitizer changed string a, and does b match what is left of it? */
+static bool matches_left(struct comparison *c, struct json_value a, struct json_value b)
 {
     struct slice raw = json_string_raw(a);
     if (a.type != JSON_STRING || b.type == JSON_NONE || marks_of(raw) == MARKS_NONE)
@@ -74,6 +78,11 @@ static bool matches_sanitized(struct comparison *c, struct json_value a, struct 
     json_unescape(&c->a, raw);
     json_unescape(&c->b, json_string_raw(b));
     return !c->a.failed && !c->b.failed && fits(buf_slice(&c->a), buf_slice(&c->b));
+}
+
+static bool matches_sanitized(struct comparison *c, struct json_value a, struct json_value b)
+{
+    return matches_left(c, a, b) || (c->rules->both_recorded && matches_left(c, b, a));
 }
 
 /* ---- reporting ---- */
@@ -95,6 +104,8 @@ static void report(struct comparison *c, struct json_value a, struct json_value 
         .in_schema = slice_begins(p, "/tools/") &&
                      (has_token(p, "/inputSchema") || has_token(p, "/outputSchema")),
         .is_entry = is_entry,
+        .entry = c->entry,
+        .below = c->entry.p != NULL ? (struct slice){p.p + c->entry_n, p.n - c->entry_n} : p,
     };
     c->ended = !c->fn(c->ctx, &d);
 }
@@ -150,8 +161,10 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
 {
     buf_clear(&c->key);
     json_unescape(&c->key, key);
-    pointer_set there = set != 0 ? pointers_down(c->ignore, set, depth, buf_slice(&c->key)) : 0;
-    if ((place == ROOT && json_key_is(key, "_meta")) || pointers_end(c->ignore, there, depth + 1))
+    pointer_set there =
+        set != 0 ? pointers_down(c->rules->ignore, set, depth, buf_slice(&c->key)) : 0;
+    if ((place == ROOT && json_key_is(key, "_meta")) ||
+        pointers_end(c->rules->ignore, there, depth + 1))
         return;
     if (is_generated(place, key) && (a.type == JSON_NONE) == (b.type == JSON_NONE))
         return;
@@ -167,6 +180,17 @@ static void compare_member(struct comparison *c, struct slice key, struct json_v
                 : json_key_is(key, "serverInfo") ? SERVER_INFO
                                                  : ELSEWHERE);
     c->pointer.n = n;
+}
+
+static bool has_few_keys(struct json_value object)
+{
+    struct json_walk w = json_walk_begin(object);
+    struct slice key;
+    struct json_value v;
+    size_t n = 0;
+    while (n <= KEYS_MAX && json_walk_next(&w, &key, &v))
+        n++;
+    return n <= KEYS_MAX;
 }
 
 static void compare_objects(struct comparison *c, struct json_value a, struct json_value b,
@@ -185,18 +209,26 @@ static void compare_objects(struct comparison *c, struct json_value a, struct js
 
 /* ---- arrays ---- */
 
+/* name: of an entry of a list; JSON_NONE: an element of another array. */
 static void compare_element(struct comparison *c, size_t i, struct json_value a,
-                            struct json_value b, pointer_set set, size_t depth, bool is_entry)
+                            struct json_value b, pointer_set set, size_t depth,
+                            struct json_value name)
 {
-    pointer_set there = pointers_down_index(c->ignore, set, depth, i);
-    if (pointers_end(c->ignore, there, depth + 1))
+    pointer_set there = pointers_down_index(c->rules->ignore, set, depth, i);
+    if (pointers_end(c->rules->ignore, there, depth + 1))
         return;
     size_t n = c->pointer.n;
     pointer_add_index(&c->pointer, i);
-    if (is_entry && (a.type == JSON_NONE || b.type == JSON_NONE))
+    if (name.type != JSON_NONE) {
+        c->entry = name.text;
+        c->entry_n = c->pointer.n;
+    }
+    if (name.type != JSON_NONE && (a.type == JSON_NONE || b.type == JSON_NONE))
         report(c, a, b, true);
     else
         compare(c, a, b, there, depth + 1, ELSEWHERE);
+    if (name.type != JSON_NONE)
+        c->entry = (struct slice){0};
     c->pointer.n = n;
 }
 
@@ -211,28 +243,50 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
         bool has_b = json_walk_next(&wb, &key, &vb);
         if (!has_a && !has_b)
             return;
-        compare_element(c, i, va, vb, set, depth, false);
+        compare_element(c, i, va, vb, set, depth, (struct json_value){0});
     }
 }
 
-/* The entry of the list with the same name. */
-static struct json_value find_entry(struct comparison *c, struct json_value list, const char *by,
+/* Finds the entries of a list by name. Each search continues after the entry found last, so that two lists in the same
+ * order are read once. */
+struct finder {
+    struct json_value list;
+    struct json_walk at;
+};
+
+static bool has_name(struct comparison *c, struct json_value entry, const char *by)
+{
+    struct json_value name = json_get(entry, by);
+    buf_clear(&c->b);
+    if (name.type != JSON_NONE)
+        canon_value(&c->b, name);
+    return slice_eq(buf_slice(&c->a), buf_slice(&c->b));
+}
+
+static struct json_value find_entry(struct comparison *c, struct finder *f, const char *by,
                                     struct json_value name)
 {
     struct slice key;
     struct json_value entry;
-    struct json_walk w = json_walk_begin(list);
+    const char *stop = f->at.p;
+    if (name.type == JSON_NONE)
+        return (struct json_value){0};
     buf_clear(&c->a);
     canon_value(&c->a, name);
-    while (name.type != JSON_NONE && json_walk_next(&w, &key, &entry)) {
-        struct json_value other = json_get(entry, by);
-        buf_clear(&c->b);
-        if (other.type != JSON_NONE)
-            canon_value(&c->b, other);
-        if (slice_eq(buf_slice(&c->a), buf_slice(&c->b)))
+    while (json_walk_next(&f->at, &key, &entry))
+        if (has_name(c, entry, by))
             return entry;
-    }
+    f->at = json_walk_begin(f->list);
+    while (f->at.p != stop && json_walk_next(&f->at, &key, &entry))
+        if (has_name(c, entry, by))
+            return entry;
     return (struct json_value){0};
+}
+
+/* The name of an entry, or the entry itself if it has none. */
+static struct json_value name_of(struct json_value entry, struct json_value name)
+{
+    return name.type != JSON_NONE ? name : entry;
 }
 
 static void compare_lists(struct comparison *c, struct json_value a, struct json_value b,
@@ -241,12 +295,18 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
     struct slice key;
     struct json_value v;
     struct json_walk w = json_walk_begin(a);
-    for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++)
-        compare_element(c, i, v, find_entry(c, b, by, json_get(v, by)), set, depth, true);
+    struct finder f = {b, json_walk_begin(b)};
+    for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
+        struct json_value name = json_get(v, by);
+        compare_element(c, i, v, find_entry(c, &f, by, name), set, depth, name_of(v, name));
+    }
     w = json_walk_begin(b);
-    for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++)
-        if (find_entry(c, a, by, json_get(v, by)).type == JSON_NONE)
-            compare_element(c, i, (struct json_value){0}, v, set, depth, true);
+    f = (struct finder){a, json_walk_begin(a)};
+    for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
+        struct json_value name = json_get(v, by);
+        if (find_entry(c, &f, by, name).type == JSON_NONE)
+            compare_element(c, i, (struct json_value){0}, v, set, depth, name_of(v, name));
+    }
 }
 
 /* ---- values ---- */
@@ -267,7 +327,7 @@ static void compare(struct comparison *c, struct json_value a, struct json_value
 {
     if (same(c, a, b) || matches_sanitized(c, a, b))
         return;
-    if (a.type == JSON_OBJECT && b.type == JSON_OBJECT)
+    if (a.type == JSON_OBJECT && b.type == JSON_OBJECT && has_few_keys(a) && has_few_keys(b))
         compare_objects(c, a, b, set, depth, place);
     else if (a.type == JSON_ARRAY && b.type == JSON_ARRAY)
         compare_arrays(c, a, b, set, depth);
@@ -276,11 +336,11 @@ static void compare(struct comparison *c, struct json_value a, struct json_value
 }
 
 int compare_values(struct json_value recorded, struct json_value live,
-                   const struct pointers *ignore, compare_fn fn, void *ctx)
+                   const struct compare_rules *rules, compare_fn fn, void *ctx)
 {
-    struct comparison c = {.ignore = ignore, .fn = fn, .ctx = ctx};
-    pointer_set all = pointers_root(ignore);
-    if (!pointers_end(ignore, all, 0))
+    struct comparison c = {.rules = rules, .fn = fn, .ctx = ctx};
+    pointer_set all = pointers_root(rules->ignore);
+    if (!pointers_end(rules->ignore, all, 0))
         compare(&c, recorded, live, all, 0, ROOT);
     bool failed = c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
@@ -288,4 +348,15 @@ int compare_values(struct json_value recorded, struct json_value live,
     buf_close(&c.b);
     buf_close(&c.key);
     return failed ? MI_ENOMEM : 0;
+}
+
+bool compare_equal_sanitized(struct json_value a, struct json_value b)
+{
+    static const struct pointers none;
+    struct compare_rules rules = {.ignore = &none, .both_recorded = true};
+    struct comparison c = {.rules = &rules};
+    bool equal = same(&c, a, b) || matches_sanitized(&c, a, b);
+    buf_close(&c.a);
+    buf_close(&c.b);
+    return equal;
 }

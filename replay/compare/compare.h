@@ -1,4 +1,4 @@
-/* compare.h - compares a recorded result or error with the live one.
+/* compare.h - compares a recorded result or error with another one.
  *
  * Rules     the order of keys, white space and the spelling of strings and numbers are ignored. Lists of tools,
  *           prompts, resources and templates have no order: their entries are paired by name or URI.
@@ -8,22 +8,31 @@
  *           end of the text.
  * Owns      nothing.
  * Blocks    never. Pure; recursion as deep as the text. */
-#ifndef MI_REPLAY_VERIFY_COMPARE_H
-#define MI_REPLAY_VERIFY_COMPARE_H
+#ifndef MI_REPLAY_COMPARE_COMPARE_H
+#define MI_REPLAY_COMPARE_COMPARE_H
 
 #include "wire/json/pointer.h"
 #include "wire/json/scan.h"
+
+struct compare_rules {
+    const struct pointers *ignore;
+    bool both_recorded; /* the sanitizer may have changed the second value, too */
+};
 
 struct compare_difference {
     struct slice pointer;        /* "": the whole value */
     struct slice recorded, live; /* JSON as written; {NULL, 0}: missing */
     bool in_schema;              /* inside the schema of a tool */
     bool is_entry;               /* a whole entry of a list: a tool, a prompt, a resource */
+    struct slice entry; /* the name or URI of the entry that it is in, JSON; {NULL, 0}: none */
+    struct slice below; /* the rest of the pointer, below that entry */
 };
 typedef bool (*compare_fn)(void *ctx, const struct compare_difference *d);
 
 /* Reports each difference until the callback returns false. 0, or MI_ENOMEM. */
 MI_MUST int compare_values(struct json_value recorded, struct json_value live,
-                           const struct pointers *ignore, compare_fn fn, void *ctx);
+                           const struct compare_rules *rules, compare_fn fn, void *ctx);
+/* Whether two recorded values are equal, or one of them is what the sanitizer left of the other. */
+bool compare_equal_sanitized(struct json_value a, struct json_value b);
 
 #endif

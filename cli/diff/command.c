@@ -1,0 +1,277 @@
+/* command.c - `mcp-interposer diff [A] [B]`: compares two recordings call by call. */
+#include "cli/diff/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/diff/json.h"
+#include "cli/diff/junit.h"
+#include "cli/diff/text.h"
+#include "cli/frame/filter.h"
+#include "cli/frame/pager.h"
+#include "cli/frame/recording.h"
+#include "cli/frame/save.h"
+#include "cli/settings/config.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    {'i', "ignore", "POINTER...", NULL,
+     "place in params and answers to ignore, such as /content/0/text; * matches one level"},
+    {0, "slower", "FACTOR", NULL,
+     "a call that took more than FACTOR times as long differs: 2, 1.5"},
+    {0, "slower-by", "DURATION", "10ms", "with --slower: and at least this much longer"},
+    FILTER_CALL_OPTS,
+    {'v', "verbose", NULL, NULL, "print the calls that are the same, too"},
+    {0, "json", NULL, NULL, "print the result as JSON"},
+    {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Compares recording B with A: calls that were added, are missing, were moved or\n"
+    "changed: arguments, results, status. With one SESSION it is compared with the\n"
+    "session of its server before it, without any the newest finished session.\n"
+    COMMAND_SESSION_HELP
+    "FILE contains a `/` or a `.` and is a cassette. A name, `last` or neither: the\n"
+    "newest finished session.\n"
+    "Exit status: 0 the same; 1 different; 2 usage error; 3 failure.\n";
+/* clang-format on */
+
+struct diffing {
+    const struct settings *s;
+    struct recording recording[DIFF_SIDES];
+    struct slice name[DIFF_SIDES], title[DIFF_SIDES];
+    struct diff_rules rules;
+    struct filter filter;
+    struct diff *diff;
+    struct result result;
+    struct result_counts counts;
+    struct out out;
+    struct json_out json;
+    struct diff_junit junit;
+    bool is_text, is_json, verbose;
+    const char *junit_path; /* NULL: none */
+};
+
+/* ---- options ---- */
+
+/* "2", "1.5" or "2x". 0, or MI_EINVAL. */
+static int read_factor(const char *text, double *ret)
+{
+    size_t n = strspn(text, "0123456789.");
+    char *end;
+    double factor = strtod(text, &end);
+    if (n == 0 || end != text + n || strcmp(end, end[0] == 'x' ? "x" : "") != 0 || factor < 1 ||
+        factor > 1e6)
+        return MI_EINVAL;
+    *ret = factor;
+    return 0;
+}
+
+static int read_ignore(struct diffing *x)
+{
+    struct buf error = {0};
+    const char *pointer;
+    size_t at = 0;
+    int status = EXIT_FINE;
+    while (status == EXIT_FINE && (pointer = settings_each(x->s, "ignore", &at)) != NULL)
+        if (pointers_add(&x->rules.canon.ignore, "", slice_of(pointer), &error) < 0)
+            status = settings_usage(x->s, "--ignore: %s", buf_str(&error));
+    if (status == EXIT_FINE && x->s->set.overflow)
+        status = settings_usage(x->s, "--ignore: at most %d places", OPT_MANY_MAX);
+    buf_close(&error);
+    return status;
+}
+
+static bool takes(void *ctx, struct slice method, struct slice target)
+{
+    const struct diffing *x = ctx;
+    return filter_call(&x->filter, method, target);
+}
+
+static int read_options(struct diffing *x)
+{
+    const char *slower = settings_text(x->s, "slower");
+    x->rules.canon.across = true;
+    x->rules.slower_min_us = settings_duration_us(x->s, "slower-by");
+    x->verbose = settings_on(x->s, "verbose");
+    x->is_json = settings_on(x->s, "json");
+    x->junit_path = settings_text(x->s, "junit");
+    bool junit_out = x->junit_path != NULL && strcmp(x->junit_path, "-") == 0;
+    x->is_text = !x->is_json && !junit_out;
+    filter_read(&x->filter, x->s);
+    if (x->filter.tool != NULL || x->filter.method != NULL) {
+        x->rules.takes = takes;
+        x->rules.ctx = x;
+    }
+    if (x->is_json && junit_out)
+        return settings_usage(x->s, "--json and --junit - both write to stdout: use a file");
+    if (slower != NULL && read_factor(slower, &x->rules.slower) < 0)
+        return settings_usage(x->s, "--slower: invalid factor '%s': use a number such as 2 or 1.5",
+                              slower);
+    return read_ignore(x);
+}
+
+/* ---- the recordings ---- */
+
+static int open_recordings(struct diffing *x)
+{
+    char *const *ref = x->s->operands;
+    struct recording *a = &x->recording[DIFF_A], *b = &x->recording[DIFF_B];
+    int status;
+    if (x->s->operands_n == 2) {
+        status = recording_find(a, x->s, ref[0], NULL);
+        if (status == EXIT_FINE)
+            status = recording_find(b, x->s, ref[1], NULL);
+    } else if (recording_is_file(ref[0])) {
+        return settings_usage(x->s,
+                              "'%s' is compared with what? add a session, such as `last`, or "
+                              "another file",
+                              ref[0]);
+    } else {
+        status = recording_find(b, x->s, ref[0], NULL);
+        if (status == EXIT_FINE)
+            status = recording_find_before(a, x->s, b);
+    }
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        x->name[i] = x->recording[i].name;
+        x->title[i] = buf_slice(&x->recording[i].title);
+    }
+    return status;
+}
+
+/* ---- output ---- */
+
+static void begin_output(struct diffing *x)
+{
+    x->json = json_out_to(&x->out.b);
+    if (x->is_json)
+        diff_json_begin(&x->json, x->diff, x->name);
+    if (x->is_text)
+        diff_text_begin(&x->out, x->diff, x->title);
+    if (x->junit_path != NULL)
+        diff_junit_facts(&x->junit, x->diff);
+}
+
+static void put_row(struct diffing *x)
+{
+    const struct result *r = &x->result;
+    bool shown = x->verbose || r->change != RESULT_SAME || r->look.unread;
+    if (x->is_json && shown) {
+        diff_json_row(&x->json, r);
+        if (x->out.b.n >= ((size_t)32 << 10))
+            out_flush(&x->out);
+    }
+    if (x->is_text && shown)
+        diff_text_row(&x->out, r);
+    if (x->junit_path != NULL)
+        diff_junit_row(&x->junit, r);
+}
+
+static void end_output(struct diffing *x)
+{
+    if (x->is_json)
+        diff_json_end(&x->json, x->diff, &x->counts);
+    if (x->is_text)
+        diff_text_end(&x->out, x->diff, &x->counts);
+}
+
+static int write_junit(struct diffing *x, int64_t lasted_us)
+{
+    struct buf b = {0};
+    if (x->junit_path == NULL)
+        return EXIT_FINE;
+    diff_junit_write(&x->junit, x->name, lasted_us, &b);
+    int status = save_buf(x->junit_path, &b);
+    buf_close(&b);
+    return status;
+}
+
+/* ---- the comparison ---- */
+
+static void count_facts(struct diffing *x)
+{
+    struct diff_fact f;
+    for (size_t i = 0; diff_fact(x->diff, i, &f); i++)
+        x->counts.facts += f.counts;
+}
+
+static int compare_rows(struct diffing *x)
+{
+    uint32_t n = diff_rows(x->diff);
+    count_facts(x);
+    begin_output(x);
+    for (uint32_t i = 0; i < n; i++) {
+        int st = result_look(&x->result, x->diff, i);
+        if (st < 0)
+            return st;
+        if (x->filter.failed && !result_failed(&x->result))
+            continue;
+        result_count(&x->counts, &x->result);
+        put_row(x);
+    }
+    end_output(x);
+    return 0;
+}
+
+static int compare(struct diffing *x)
+{
+    struct buf error = {0};
+    struct pager pager = {.terminal = -1};
+    int64_t began = clock_mono_us();
+    int st = diff_open(&x->diff, x->recording[DIFF_A].source, x->recording[DIFF_B].source,
+                       &x->rules, &error);
+    if (st < 0) {
+        log_error("%s", buf_str(&error));
+        buf_close(&error);
+        return EXIT_TROUBLE;
+    }
+    out_open(&x->out);
+    if (x->is_text)
+        pager_open(&pager, &x->out);
+    st = compare_rows(x);
+    int status = out_close(&x->out);
+    pager_close(&pager);
+    if (st < 0)
+        log_error("%s", diff_error(x->diff));
+    if (st < 0 || status != EXIT_FINE)
+        return EXIT_TROUBLE;
+    status = write_junit(x, clock_mono_us() - began);
+    return status != EXIT_FINE ? status : result_differs(&x->counts) ? EXIT_FOUND : EXIT_FINE;
+}
+
+static int run(const struct settings *s)
+{
+    struct diffing *x = calloc(1, sizeof *x);
+    if (x == NULL) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    x->s = s;
+    int status = read_options(x);
+    if (status == EXIT_FINE)
+        status = open_recordings(x);
+    if (status == EXIT_FINE)
+        status = compare(x);
+    diff_close(x->diff);
+    result_close(&x->result);
+    diff_junit_close(&x->junit);
+    for (int i = 0; i < DIFF_SIDES; i++)
+        recording_close(&x->recording[i]);
+    pointers_close(&x->rules.canon.ignore);
+    free(x);
+    return status;
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .aliases = "compare",
+    .summary = "compare two recordings, call by call",
+    .usage = "[OPTIONS] [SESSION|FILE] [SESSION|FILE]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 2,
+    .run = run,
+};

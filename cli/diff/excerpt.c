@@ -1,0 +1,56 @@
+#include "cli/diff/excerpt.h"
+
+#include "base/text.h"
+
+#define SHORT 40  /* a difference before this place is seen without a cut */
+#define BEFORE 20 /* bytes shown before the difference */
+
+static size_t common_prefix(struct slice a, struct slice b)
+{
+    size_t n = size_min(a.n, b.n), i = 0;
+    while (i < n && a.p[i] == b.p[i])
+        i++;
+    return i;
+}
+
+/* The escape that contains byte `at`, or `at`. */
+static size_t before_escape(struct slice s, size_t at)
+{
+    for (size_t i = at; i > 0 && at - i < 6; i--) {
+        size_t slashes = 0;
+        while (slashes < i && s.p[i - 1 - slashes] == '\\')
+            slashes++;
+        if (slashes % 2 == 0)
+            continue;
+        size_t length = i < s.n && s.p[i] == 'u' ? 6 : 2;
+        return i - 1 + length > at ? i - 1 : at;
+    }
+    return at;
+}
+
+/* Where the excerpt begins. The values are equal before `differs`. */
+static size_t begin(struct slice a, size_t differs)
+{
+    if (differs <= SHORT)
+        return 0;
+    size_t at = differs - BEFORE;
+    while (at > 0 && text_utf8_cont(a.p + at))
+        at--;
+    return before_escape(a, at);
+}
+
+struct excerpt excerpt_of(struct slice a, struct slice b)
+{
+    struct excerpt e = {0};
+    const struct slice value[2] = {a, b};
+    if (a.p != NULL && b.p != NULL && !slice_eq(a, b))
+        e.at = begin(a, common_prefix(a, b));
+    for (int i = 0; i < 2; i++) {
+        if (value[i].p == NULL)
+            continue;
+        struct slice rest = {value[i].p + e.at, value[i].n - e.at};
+        e.text[i] = text_head(rest, EXCERPT_MAX);
+        e.cut[i] = e.text[i].n < rest.n;
+    }
+    return e;
+}

@@ -1,0 +1,138 @@
+#include "cli/diff/result.h"
+
+#include "base/text.h"
+
+void result_close(struct result *r)
+{
+    buf_close(&r->text);
+}
+
+struct slice result_text(const struct result *r, struct result_span s)
+{
+    if (!s.exists || r->text.failed)
+        return (struct slice){0};
+    return (struct slice){r->text.p != NULL ? r->text.p + s.at : "", s.n};
+}
+
+const struct diff_call *result_call(const struct result *r)
+{
+    return &r->call[r->has[DIFF_A] ? DIFF_A : DIFF_B];
+}
+
+bool result_failed(const struct result *r)
+{
+    return (r->has[DIFF_A] && call_status_failed(r->call[DIFF_A].status)) ||
+           (r->has[DIFF_B] && call_status_failed(r->call[DIFF_B].status));
+}
+
+/* ---- names ---- */
+
+const char *result_change_name(enum result_change c)
+{
+    static const char *const names[RESULT_CHANGES] = {"same", "changed", "moved", "missing",
+                                                      "added"};
+    return names[c];
+}
+
+const char *result_part_name(enum diff_part p)
+{
+    static const char *const names[] = {"request", "result", "error", "answer"};
+    return names[p];
+}
+
+const char *result_entry_kind(const struct result *r, const struct result_difference *d)
+{
+    struct slice p = result_text(r, d->pointer);
+    return slice_begins(p, "/tools/")       ? "tool"
+           : slice_begins(p, "/prompts/")   ? "prompt"
+           : slice_begins(p, "/resources/") ? "resource"
+                                            : "template";
+}
+
+/* ---- looking ---- */
+
+static struct result_span keep(struct result *r, struct slice text)
+{
+    struct result_span s = {r->text.n, text.n, text.p != NULL};
+    buf_slice_add(&r->text, text);
+    return s;
+}
+
+static bool on_difference(void *ctx, const struct diff_difference *one)
+{
+    struct result *r = ctx;
+    struct result_difference *d = &r->difference[r->listed++];
+    struct excerpt e = excerpt_of(one->value[DIFF_A], one->value[DIFF_B]);
+    *d = (struct result_difference){.part = one->part, .is_entry = one->is_entry, .at = e.at};
+    d->pointer = keep(r, text_head(one->pointer, RESULT_POINTER_MAX));
+    d->entry = keep(r, text_head(one->entry, RESULT_POINTER_MAX));
+    d->below = keep(r, text_head(one->below, RESULT_POINTER_MAX));
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        d->value[i] = keep(r, e.text[i]);
+        d->cut[i] = e.cut[i];
+        d->size[i] = one->value[i].n;
+    }
+    return r->listed < RESULT_LISTED;
+}
+
+static enum result_change change_of(const struct result *r, struct align_row row)
+{
+    if (row.kind == ALIGN_MISSING)
+        return RESULT_MISSING;
+    if (row.kind == ALIGN_ADDED)
+        return RESULT_ADDED;
+    return diff_changed(&r->look) ? RESULT_CHANGED : row.moved ? RESULT_MOVED : RESULT_SAME;
+}
+
+int result_look(struct result *r, struct diff *d, uint32_t i)
+{
+    struct align_row row = diff_row(d, i);
+    const uint32_t call[DIFF_SIDES] = {row.a, row.b};
+    r->listed = 0;
+    r->params = (struct slice){0};
+    buf_clear(&r->text);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        r->has[side] = call[side] != ALIGN_NONE;
+        if (r->has[side])
+            r->call[side] = diff_call(d, (enum diff_side)side, call[side]);
+    }
+    int st = diff_look(d, i, on_difference, r, &r->look);
+    r->change = change_of(r, row);
+    if (st == 0 && row.kind == ALIGN_MISSING)
+        st = diff_params(d, DIFF_A, row.a, &r->params);
+    if (st == 0 && row.kind == ALIGN_ADDED)
+        st = diff_params(d, DIFF_B, row.b, &r->params);
+    return st == 0 && r->text.failed ? MI_ENOMEM : st;
+}
+
+/* ---- all rows ---- */
+
+/* The differences of one entry follow each other. */
+static void count_tools(struct result_counts *c, const struct result *r)
+{
+    struct slice last = {0};
+    for (size_t i = 0; i < r->listed; i++) {
+        const struct result_difference *d = &r->difference[i];
+        struct slice entry = result_text(r, d->entry);
+        if (!d->entry.exists || strcmp(result_entry_kind(r, d), "tool") != 0 ||
+            (last.p != NULL && slice_eq(entry, last)))
+            continue;
+        c->tools[!d->is_entry ? 1 : d->value[DIFF_A].exists ? 2 : 0]++;
+        last = entry;
+    }
+}
+
+void result_count(struct result_counts *c, const struct result *r)
+{
+    c->rows[r->change]++;
+    c->unread += r->look.unread;
+    count_tools(c, r);
+}
+
+bool result_differs(const struct result_counts *c)
+{
+    uint64_t n = c->facts;
+    for (int i = RESULT_SAME + 1; i < RESULT_CHANGES; i++)
+        n += c->rows[i];
+    return n > 0;
+}

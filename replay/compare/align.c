@@ -1,0 +1,234 @@
+#include "replay/compare/align.h"
+
+#include "replay/compare/lcs.h"
+#include "replay/plan/map.h"
+
+#include <stdlib.h>
+
+struct aligning {
+    const struct align_call *a, *b;
+    uint32_t n, m, topics, classes;
+    uint32_t *class_a, *class_b; /* owned; equal calls have equal numbers, from 0 */
+    uint32_t *to_b, *to_a;       /* owned; the partner of each call; ALIGN_NONE */
+    bool *equal, *moved;         /* owned; for each call of a with a partner */
+    uint32_t *first, *next;      /* owned; lists of calls of b, by class or topic */
+    uint32_t *list_of;           /* owned; the number of the list that first[] belongs to */
+};
+
+/* ---- memory ---- */
+
+static void *numbers(size_t n)
+{
+    return calloc(n + 1, sizeof(uint32_t));
+}
+
+static int aligning_open(struct aligning *x)
+{
+    size_t lists = (size_t)x->n + x->m + x->topics;
+    x->class_a = numbers(x->n);
+    x->class_b = numbers(x->m);
+    x->to_b = numbers(x->n);
+    x->to_a = numbers(x->m);
+    x->first = numbers(lists);
+    x->list_of = numbers(lists);
+    x->next = numbers(x->m);
+    x->equal = calloc((size_t)x->n + 1, 1);
+    x->moved = calloc((size_t)x->n + 1, 1);
+    return x->class_a != NULL && x->class_b != NULL && x->to_b != NULL && x->to_a != NULL &&
+                   x->first != NULL && x->list_of != NULL && x->next != NULL && x->equal != NULL &&
+                   x->moved != NULL
+               ? 0
+               : MI_ENOMEM;
+}
+
+static void aligning_close(struct aligning *x)
+{
+    free(x->class_a);
+    free(x->class_b);
+    free(x->to_b);
+    free(x->to_a);
+    free(x->first);
+    free(x->list_of);
+    free(x->next);
+    free(x->equal);
+    free(x->moved);
+}
+
+/* ---- pairs ---- */
+
+static int classify(struct map *map, const struct align_call *call, uint32_t n, uint32_t *classes,
+                    uint32_t *ret)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t *known = map_get(map, call[i].key);
+        int st = known == NULL ? map_put(map, call[i].key, *classes) : 0;
+        if (st < 0)
+            return st;
+        ret[i] = known != NULL ? *known : (*classes)++;
+    }
+    return 0;
+}
+
+static void set_pair(struct aligning *x, uint32_t i, uint32_t j, bool equal)
+{
+    x->to_b[i] = j;
+    x->to_a[j] = i;
+    x->equal[i] = equal;
+}
+
+static int pair_in_order(struct aligning *x)
+{
+    struct map map = {0};
+    int st = classify(&map, x->a, x->n, &x->classes, x->class_a);
+    if (st == 0)
+        st = classify(&map, x->b, x->m, &x->classes, x->class_b);
+    if (st == 0)
+        st = lcs_pair(x->class_a, x->n, x->class_b, x->m, x->to_b);
+    map_close(&map);
+    for (uint32_t j = 0; j < x->m; j++)
+        x->to_a[j] = ALIGN_NONE;
+    for (uint32_t i = 0; st == 0 && i < x->n; i++)
+        if (x->to_b[i] != LCS_NONE)
+            set_pair(x, i, x->to_b[i], true);
+    return st;
+}
+
+/* Pairs calls without a partner, of a[i0..i1) and b[j0..j1), first with first. `round` is new for each call and not 0. */
+static void pair_rest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
+                      bool equal, uint32_t round)
+{
+    for (uint32_t j = j1; j-- > j0;) {
+        if (x->to_a[j] != ALIGN_NONE)
+            continue;
+        uint32_t list = equal ? x->class_b[j] : x->b[j].topic;
+        x->next[j] = x->list_of[list] == round ? x->first[list] : ALIGN_NONE;
+        x->first[list] = j;
+        x->list_of[list] = round;
+    }
+    for (uint32_t i = i0; i < i1; i++) {
+        uint32_t list = equal ? x->class_a[i] : x->a[i].topic;
+        if (x->to_b[i] != ALIGN_NONE || x->list_of[list] != round || x->first[list] == ALIGN_NONE)
+            continue;
+        uint32_t j = x->first[list];
+        x->first[list] = x->next[j];
+        set_pair(x, i, j, equal);
+    }
+}
+
+/* in_order: to_b after the first step. */
+static void pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
+{
+    uint32_t i0 = 0, j0 = 0;
+    for (uint32_t i = 0; i <= x->n; i++) {
+        if (i < x->n && in_order[i] == ALIGN_NONE)
+            continue;
+        uint32_t j = i < x->n ? in_order[i] : x->m;
+        if (i > i0 && j > j0)
+            pair_rest(x, i0, i, j0, j, false, ++*round);
+        i0 = i + 1;
+        j0 = j + 1;
+    }
+}
+
+/* Of the pairs of changed calls, those that cross another one. Pairs of equal calls in order lie between them, so that each
+ * of these is in every longest ascending subsequence. */
+static int find_crossing(struct aligning *x)
+{
+    uint32_t *values = numbers(x->n);
+    bool *in_order = calloc((size_t)x->n + 1, 1);
+    uint32_t pairs = 0;
+    int st = MI_ENOMEM;
+    if (values != NULL && in_order != NULL) {
+        for (uint32_t i = 0; i < x->n; i++)
+            if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
+                values[pairs++] = x->to_b[i];
+        st = lcs_ascending(values, pairs, in_order);
+    }
+    for (uint32_t i = 0, k = 0; st == 0 && i < x->n; i++)
+        if (x->to_b[i] != ALIGN_NONE && !x->moved[i])
+            x->moved[i] = !in_order[k++];
+    free(values);
+    free(in_order);
+    return st;
+}
+
+/* All pairs that are not in `before` were moved. */
+static void mark_moved(struct aligning *x, const uint32_t *before)
+{
+    for (uint32_t i = 0; i < x->n; i++)
+        if (before[i] == ALIGN_NONE && x->to_b[i] != ALIGN_NONE)
+            x->moved[i] = true;
+}
+
+static int pair_all(struct aligning *x)
+{
+    uint32_t round = 0;
+    int st = pair_in_order(x);
+    uint32_t *in_order = st == 0 ? numbers(x->n) : NULL;
+    uint32_t *before = st == 0 ? numbers(x->n) : NULL;
+    if (in_order == NULL || before == NULL) {
+        st = st < 0 ? st : MI_ENOMEM;
+    } else {
+        memcpy(in_order, x->to_b, x->n * sizeof *in_order);
+        pair_rest(x, 0, x->n, 0, x->m, true, ++round);
+        mark_moved(x, in_order);
+        pair_between(x, in_order, &round);
+        st = find_crossing(x);
+        memcpy(before, x->to_b, x->n * sizeof *before);
+        pair_rest(x, 0, x->n, 0, x->m, false, ++round);
+        mark_moved(x, before);
+    }
+    free(in_order);
+    free(before);
+    return st;
+}
+
+/* ---- rows ---- */
+
+static struct align_row pair_row(const struct aligning *x, uint32_t j)
+{
+    uint32_t i = x->to_a[j];
+    if (i == ALIGN_NONE)
+        return (struct align_row){ALIGN_NONE, j, ALIGN_ADDED, false};
+    return (struct align_row){i, j, x->equal[i] ? ALIGN_EQUAL : ALIGN_CHANGED, x->moved[i]};
+}
+
+/* Adds the calls that only a has, from i on until the next pair that was not moved. */
+static void add_missing(const struct aligning *x, uint32_t i, struct align_row *rows, uint32_t *n)
+{
+    for (; i < x->n && (x->to_b[i] == ALIGN_NONE || x->moved[i]); i++)
+        if (x->to_b[i] == ALIGN_NONE)
+            rows[(*n)++] = (struct align_row){i, ALIGN_NONE, ALIGN_MISSING, false};
+}
+
+/* Returns the number of rows. */
+static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
+{
+    uint32_t n = 0;
+    add_missing(x, 0, rows, &n);
+    for (uint32_t j = 0; j < x->m; j++) {
+        rows[n] = pair_row(x, j);
+        const struct align_row *r = &rows[n++];
+        if (r->a != ALIGN_NONE && !r->moved)
+            add_missing(x, r->a + 1, rows, &n);
+    }
+    return n;
+}
+
+int align(const struct align_call *a, uint32_t n, const struct align_call *b, uint32_t m,
+          uint32_t topics, struct align_row **ret, uint32_t *ret_n)
+{
+    struct aligning x = {.a = a, .b = b, .n = n, .m = m, .topics = topics};
+    struct align_row *rows = calloc((size_t)n + m + 1, sizeof *rows);
+    int st = rows != NULL ? aligning_open(&x) : MI_ENOMEM;
+    if (st == 0)
+        st = pair_all(&x);
+    if (st == 0) {
+        *ret_n = write_rows(&x, rows);
+        *ret = rows;
+    } else {
+        free(rows);
+    }
+    aligning_close(&x);
+    return st;
+}

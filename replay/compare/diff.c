@@ -1,0 +1,308 @@
+#include "replay/compare/diff.h"
+
+#include "replay/compare/compare.h"
+#include "replay/compare/side.h"
+#include "replay/source/sanitize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct diff {
+    const struct diff_rules *rules; /* borrowed */
+    struct side side[DIFF_SIDES];   /* owned, as all of the following */
+    struct align_row *rows;
+    uint32_t rows_n;
+    struct buf value[DIFF_SIDES]; /* sanitized; of the difference being reported */
+    char exit_status[DIFF_SIDES][24];
+    struct buf error;
+};
+
+static int fail_source(struct diff *d, enum diff_side side, int st)
+{
+    buf_clear(&d->error);
+    if (st == MI_EFULL)
+        buf_adds(&d->error, "the recording has too many messages to be compared");
+    else if (st != MI_ENOMEM)
+        buf_adds(&d->error, source_error(d->side[side].source));
+    return st;
+}
+
+const char *diff_error(struct diff *d)
+{
+    return d->error.n > 0 ? buf_str(&d->error) : "out of memory";
+}
+
+void diff_close(struct diff *d)
+{
+    if (d == NULL)
+        return;
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        side_close(&d->side[i]);
+        buf_close(&d->value[i]);
+    }
+    free(d->rows);
+    buf_close(&d->error);
+    free(d);
+}
+
+static void write_exit_status(struct diff *d, enum diff_side side)
+{
+    const struct source_info *s = source_info(d->side[side].source);
+    snprintf(d->exit_status[side], sizeof d->exit_status[side], "%lld", (long long)s->exit_status);
+}
+
+static int open_sides(struct diff *d, struct source *a, struct source *b)
+{
+    struct intern topics = {0};
+    struct side *sa = &d->side[DIFF_A], *sb = &d->side[DIFF_B];
+    int st = side_open(sa, a, d->rules, &topics);
+    if (st < 0)
+        st = fail_source(d, DIFF_A, st);
+    if (st == 0 && (st = side_open(sb, b, d->rules, &topics)) < 0)
+        st = fail_source(d, DIFF_B, st);
+    if (st == 0)
+        st = align(sa->call, sa->n, sb->call, sb->n, (uint32_t)topics.n, &d->rows, &d->rows_n);
+    intern_close(&topics);
+    return st;
+}
+
+int diff_open(struct diff **ret, struct source *a, struct source *b, const struct diff_rules *rules,
+              struct buf *error)
+{
+    struct diff *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return MI_ENOMEM;
+    d->rules = rules;
+    int st = open_sides(d, a, b);
+    if (st == 0) {
+        write_exit_status(d, DIFF_A);
+        write_exit_status(d, DIFF_B);
+        *ret = d;
+    } else {
+        buf_adds(error, diff_error(d));
+        diff_close(d);
+    }
+    return st;
+}
+
+/* ---- the alignment ---- */
+
+uint32_t diff_calls(const struct diff *d, enum diff_side side)
+{
+    return d->side[side].n;
+}
+
+struct diff_call diff_call(const struct diff *d, enum diff_side side, uint32_t call)
+{
+    return side_call(&d->side[side], call);
+}
+
+uint32_t diff_rows(const struct diff *d)
+{
+    return d->rows_n;
+}
+
+struct align_row diff_row(const struct diff *d, uint32_t row)
+{
+    return d->rows[row];
+}
+
+/* ---- a row ---- */
+
+struct looking {
+    struct diff *d;
+    diff_fn fn;
+    void *ctx;
+    struct diff_look *look;
+    enum diff_part part;
+    bool initialize;
+    bool failed; /* out of memory */
+};
+
+static struct slice sanitized(struct looking *l, enum diff_side side, struct slice pointer,
+                              struct slice value)
+{
+    struct buf *b = &l->d->value[side];
+    if (value.p == NULL)
+        return value;
+    buf_clear(b);
+    if (sanitize_value(b, pointer, value) < 0)
+        l->failed = true;
+    return buf_slice(b);
+}
+
+static void tell(struct looking *l, struct diff_difference one, struct slice a, struct slice b)
+{
+    l->look->differences++;
+    if (l->fn == NULL)
+        return;
+    one.part = l->part;
+    one.value[DIFF_A] = sanitized(l, DIFF_A, one.pointer, a);
+    one.value[DIFF_B] = sanitized(l, DIFF_B, one.pointer, b);
+    if (l->failed || !l->fn(l->ctx, &one))
+        l->fn = NULL;
+}
+
+static struct json_value json_of(struct slice text)
+{
+    return text.p != NULL ? (struct json_value){json_type_at(text.p[0]), text}
+                          : (struct json_value){0};
+}
+
+static bool on_params(void *ctx, const struct canon_difference *x)
+{
+    struct looking *l = ctx;
+    if (l->initialize && slice_is(x->pointer, "/clientInfo/version"))
+        return true;
+    if (!compare_equal_sanitized(json_of(x->ours), json_of(x->theirs)))
+        tell(l, (struct diff_difference){.pointer = x->pointer}, x->ours, x->theirs);
+    return !l->failed;
+}
+
+static bool on_answer(void *ctx, const struct compare_difference *x)
+{
+    struct looking *l = ctx;
+    tell(l,
+         (struct diff_difference){.pointer = x->pointer,
+                                  .entry = x->entry,
+                                  .below = x->entry.p != NULL ? x->below : (struct slice){0},
+                                  .is_entry = x->is_entry},
+         x->recorded, x->live);
+    return !l->failed;
+}
+
+/* Reads the bodies of both sides. *ret_both: both were recorded. */
+typedef int (*read_fn)(struct side *s, uint32_t call, struct rpc *ret);
+static int read_both(struct diff *d, struct align_row row, read_fn read, struct rpc ret[DIFF_SIDES],
+                     bool *ret_both)
+{
+    uint32_t call[DIFF_SIDES] = {row.a, row.b};
+    *ret_both = true;
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        int st = read(&d->side[i], call[i], &ret[i]);
+        if (st < 0 && st != MI_ENOENT)
+            return fail_source(d, (enum diff_side)i, st);
+        *ret_both = *ret_both && st == 0;
+    }
+    return 0;
+}
+
+static int look_at_params(struct looking *l, struct align_row row)
+{
+    struct rpc m[DIFF_SIDES];
+    bool both;
+    int st = read_both(l->d, row, side_request, m, &both);
+    if (st < 0 || !both || slice_eq(m[DIFF_A].params.text, m[DIFF_B].params.text))
+        return st;
+    l->part = DIFF_PARAMS;
+    l->initialize = rpc_method_is(&m[DIFF_A], "initialize");
+    (void)canon_differences(&m[DIFF_A], &m[DIFF_B], &l->d->rules->canon, on_params, l);
+    return l->failed ? MI_ENOMEM : 0;
+}
+
+static struct json_value content_of(const struct rpc *m)
+{
+    return m->kind == RPC_ERROR ? m->error : m->result;
+}
+
+static int look_at_answers(struct looking *l, struct align_row row)
+{
+    struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
+    struct rpc m[DIFF_SIDES];
+    bool both;
+    int st = read_both(l->d, row, side_answer, m, &both);
+    l->look->unread = st == 0 && !both;
+    if (st < 0 || !both)
+        return st;
+    struct json_value a = content_of(&m[DIFF_A]), b = content_of(&m[DIFF_B]);
+    l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
+    if (m[DIFF_A].kind != m[DIFF_B].kind) {
+        l->part = DIFF_ANSWER;
+        tell(l, (struct diff_difference){.pointer = {"", 0}}, a.text, b.text);
+    } else if (!slice_eq(a.text, b.text)) {
+        st = compare_values(a, b, &rules, on_answer, l);
+    }
+    return l->failed ? MI_ENOMEM : st;
+}
+
+static bool is_slower(const struct diff_rules *r, const struct diff_call *a,
+                      const struct diff_call *b)
+{
+    return r->slower > 0 && a->took_us >= 0 && b->took_us >= 0 &&
+           (double)b->took_us > r->slower * (double)a->took_us &&
+           b->took_us - a->took_us > r->slower_min_us;
+}
+
+int diff_look(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct diff_look *ret)
+{
+    struct align_row row = d->rows[i];
+    *ret = (struct diff_look){.moved = row.moved};
+    if (row.a == ALIGN_NONE || row.b == ALIGN_NONE)
+        return 0;
+    struct looking l = {.d = d, .fn = fn, .ctx = ctx, .look = ret};
+    struct diff_call a = diff_call(d, DIFF_A, row.a), b = diff_call(d, DIFF_B, row.b);
+    ret->status = a.status != b.status;
+    ret->slower = is_slower(d->rules, &a, &b);
+    int st = look_at_params(&l, row);
+    if (st == 0 && a.answer != 0 && b.answer != 0)
+        st = look_at_answers(&l, row);
+    return st;
+}
+
+bool diff_changed(const struct diff_look *l)
+{
+    return l->differences > 0 || l->status || l->slower;
+}
+
+int diff_params(struct diff *d, enum diff_side side, uint32_t call, struct slice *ret)
+{
+    struct rpc m;
+    int st = side_request(&d->side[side], call, &m);
+    *ret = (struct slice){0};
+    if (st == MI_ENOENT)
+        return 0;
+    if (st < 0)
+        return fail_source(d, side, st);
+    struct buf *b = &d->value[side];
+    buf_clear(b);
+    if (m.params.type == JSON_NONE)
+        return 0;
+    if (sanitize_value(b, (struct slice){"", 0}, m.params.text) < 0)
+        return MI_ENOMEM;
+    *ret = buf_slice(b);
+    return 0;
+}
+
+/* ---- the sessions ---- */
+
+static struct slice exit_status(const struct diff *d, enum diff_side side)
+{
+    if (!source_info(d->side[side].source)->has_exit_status)
+        return (struct slice){0};
+    return slice_of(d->exit_status[side]);
+}
+
+bool diff_fact(const struct diff *d, size_t i, struct diff_fact *ret)
+{
+    const struct source_info *a = source_info(d->side[DIFF_A].source);
+    const struct source_info *b = source_info(d->side[DIFF_B].source);
+    bool ended = a->server_ended || b->server_ended;
+    const struct diff_fact facts[] = {
+        {"server_name", {a->server_name, b->server_name}, false},
+        {"server_version", {a->server_version, b->server_version}, false},
+        {"client_name", {a->client_name, b->client_name}, false},
+        {"client_version", {a->client_version, b->client_version}, false},
+        {"protocol_version", {a->protocol_version, b->protocol_version}, true},
+        {"record_level", {a->record_level, b->record_level}, false},
+        {"end_reason", {a->end_reason, b->end_reason}, ended},
+        {"exit_status", {exit_status(d, DIFF_A), exit_status(d, DIFF_B)}, ended},
+    };
+    for (size_t k = 0; k < MI_COUNT(facts); k++) {
+        if (slice_eq(facts[k].value[DIFF_A], facts[k].value[DIFF_B]) || i-- > 0)
+            continue;
+        *ret = facts[k];
+        ret->counts = ret->counts && ret->value[DIFF_A].p != NULL && ret->value[DIFF_B].p != NULL;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,31 @@
+/* side.h - one of the two recordings of a comparison: its calls.
+ *
+ * Owns      the plan, the calls and buffers; side_close() frees them. The source and the rules are borrowed.
+ * Errors    MI_ENOMEM, MI_EFULL, or the source's: see source_error().
+ * Blocks    on the source. */
+#ifndef MI_REPLAY_COMPARE_SIDE_H
+#define MI_REPLAY_COMPARE_SIDE_H
+
+#include "base/intern.h"
+#include "replay/compare/diff.h"
+
+struct side {
+    struct source *source;   /* borrowed */
+    struct plan *plan;       /* owned */
+    uint32_t *exchange;      /* owned; of each call */
+    struct align_call *call; /* owned */
+    uint32_t n;
+    struct buf request, answer; /* owned; the bodies read last */
+};
+
+/* Reads the recording. Topics are numbered in `topics`, which both sides share. */
+MI_MUST int side_open(struct side *s, struct source *source, const struct diff_rules *rules,
+                      struct intern *topics);
+void side_close(struct side *s);
+struct diff_call side_call(const struct side *s, uint32_t call);
+/* The request or the answer of a call, valid until the next call of the same function. 0; MI_ENOENT: it was not
+ * recorded; or an error. */
+MI_MUST int side_request(struct side *s, uint32_t call, struct rpc *ret);
+MI_MUST int side_answer(struct side *s, uint32_t call, struct rpc *ret);
+
+#endif
