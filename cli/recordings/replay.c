@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "cli/frame/recording.h"
-#include "cli/settings/config.h"
-#include "replay/mock/server.h"
+#include "cli/recordings/live.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 static const struct opt table_of_options[] = {
@@ -17,6 +17,11 @@ static const struct opt table_of_options[] = {
     {0, "ordering", "match|strict", "match", "order of the client's requests: any, or as recorded"},
     {0, "speed", "FACTOR", "0", "0: at once; 1: as recorded; 2: twice as fast"},
     {0, "fault", "FAULT...", NULL, "fault to inject, as KIND@METHOD[:TARGET][#N] (see below)"},
+    {0, "on-miss", "error|live", "error", "who answers what was not recorded: we, or SERVER"},
+    {0, "record-mode", "none|append|new|once|all|new_episodes", "none",
+     "what is written of SERVER's answers, and where (see below)"},
+    {'o', "output", "FILE", NULL, "the new file of --record-mode new"},
+    {0, "catch-up", NULL, NULL, "send SERVER the earlier requests that only read"},
     {0, "strict", NULL, NULL, "a recorded request that is never sent is a failure, too"},
     {0, "report", "FILE", NULL, "write what did not match as JSON"},
     {0, "junit", "FILE", NULL, "write what did not match as JUnit XML"},
@@ -34,6 +39,11 @@ static const char about[] =
     "newest finished session that is more than a probe.\n"
     "A request that was not recorded gets an error that names the nearest recorded\n"
     "one; it is also reported on stderr, and the exit status is 1.\n"
+    "\n"
+    "--on-miss live: SERVER answers what was not recorded, and --record-mode keeps\n"
+    "it: append (new_episodes) adds it to FILE, new writes FILE and it to another\n"
+    "file. once answers from FILE, or records FILE from SERVER if it does not exist;\n"
+    "all records FILE anew. The file is written when the client has left.\n"
     "\n"
     "Faults: hang, delay=DURATION, error=CODE, close, crash, garbage, truncate,\n"
     "duplicate, wrong-id. METHOD and TARGET (tool, prompt, URI) may contain a *. N:\n"
@@ -63,7 +73,7 @@ static int read_many(const struct settings *s, const char *name, struct mock_con
     return status;
 }
 
-static int read_rules(const struct settings *s, struct mock_config *cfg)
+static int read_rules(const struct settings *s, const char *operand, struct mock_config *cfg)
 {
     int status = read_many(s, "ignore", cfg);
     if (status == EXIT_FINE)
@@ -74,7 +84,7 @@ static int read_rules(const struct settings *s, struct mock_config *cfg)
                            settings_text(s, "speed"));
     if (status == EXIT_FINE && settings_size(s, "max-message") < 1024)
         status = settings_usage(s, "--max-message: must be at least 1KiB");
-    if (status == EXIT_FINE && s->operands[0] != NULL && settings_text(s, "name") != NULL)
+    if (status == EXIT_FINE && operand != NULL && settings_text(s, "name") != NULL)
         status = settings_usage(s, "--name cannot be used with a session or a file");
     cfg->rules.canon.answers = settings_on(s, "check-answers");
     cfg->rules.repeat_fail = settings_is(s, "repeat", "fail");
@@ -86,15 +96,24 @@ static int read_rules(const struct settings *s, struct mock_config *cfg)
     return status;
 }
 
-static int replay(const struct settings *s, struct mock_config *cfg)
+static int replay(const struct settings *s, struct mock_config *cfg, struct live_choice *live,
+                  const char *operand)
 {
-    struct recording r;
-    int status = recording_open(&r, s, s->operands[0], settings_text(s, "name"));
+    struct recording r = {0};
+    int status;
+    if (live->record == LIVE_RECORD_ALL) {
+        status = live_choice_begin(live, &r.source);
+        r.name = slice_of(operand);
+    } else {
+        status = recording_open(&r, s, operand, settings_text(s, "name"));
+    }
     if (status == EXIT_FINE) {
         cfg->source = r.source;
         cfg->recording = r.name;
-        status = mock_run(cfg);
+        status = live_choice_apply(live, s, source_info(r.source), cfg);
     }
+    if (status == EXIT_FINE)
+        status = mock_run(cfg);
     recording_close(&r);
     return status;
 }
@@ -102,11 +121,22 @@ static int replay(const struct settings *s, struct mock_config *cfg)
 static int run(const struct settings *s)
 {
     struct mock_config cfg = {0};
+    struct live_choice live = {0};
+    int at = s->set.operands_before_dashes;
+    int n = at >= 0 ? at : s->operands_n;
+    const char *operand = n > 0 ? s->operands[0] : NULL;
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
-    int status = read_rules(s, &cfg);
+    int status =
+        n > 1 ? settings_usage(s, "unexpected argument '%s'", s->operands[1]) : EXIT_FINE;
     if (status == EXIT_FINE)
-        status = replay(s, &cfg);
+        status = live_choice_read(&live, s, operand,
+                                  at >= 0 && at < s->operands_n ? s->operands + at : NULL);
+    if (status == EXIT_FINE)
+        status = read_rules(s, operand, &cfg);
+    if (status == EXIT_FINE)
+        status = replay(s, &cfg, &live, operand);
+    live_choice_close(&live);
     pointers_close(&cfg.rules.canon.ignore);
     faults_close(&cfg.faults);
     return status;
@@ -116,9 +146,9 @@ const struct command command_replay = {
     .name = "replay",
     .aliases = "serve mock",
     .summary = "act as a mock server, from a recording",
-    .usage = "[OPTIONS] [SESSION | FILE]",
+    .usage = "[OPTIONS] [SESSION | FILE] [-- SERVER [ARG...]]",
     .about = about,
     .table = table_of_options,
-    .operands_max = 1,
+    .operands_max = INT_MAX,
     .run = run,
 };

@@ -149,9 +149,8 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         }
         if (l->out < 0)
             return LIVE_ENDED;
-        bool writes = l->in >= 0 && l->done < l->waiting.n;
-        struct pollfd p[2] = {{.fd = l->out, .events = POLLIN},
-                              {.fd = writes ? l->in : -1, .events = POLLOUT}};
+        struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLOUT}};
+        live_watch(l, &p[0].fd, &p[1].fd);
         int ms = wait_ms(until_us);
         int n = poll(p, 2, ms);
         if (n < 0 && errno == EINTR)
@@ -163,6 +162,17 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         if (p[0].revents != 0 && !read_some(l))
             return LIVE_FAILED;
     }
+}
+
+void live_watch(const struct live *l, int *ret_read, int *ret_write)
+{
+    *ret_read = l->out;
+    *ret_write = live_unsent(l) > 0 ? l->in : -1;
+}
+
+size_t live_unsent(const struct live *l)
+{
+    return l->in >= 0 ? l->waiting.n - l->done : 0;
 }
 
 /* ---- ending ---- */

@@ -28,6 +28,10 @@ MI_MUST int live_open(struct live **ret, char *const *argv, struct buf *error);
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
+/* For a caller with an event loop: the descriptor to read from, and the one to write to if a line waits; -1: none. When
+ * either is ready, call live_recv() with until_us 0 until it returns LIVE_TIMEOUT. */
+void live_watch(const struct live *l, int *ret_read, int *ret_write);
+size_t live_unsent(const struct live *l); /* bytes that wait */
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
  * exit status as a shell does. */
 int live_close(struct live *l, int64_t grace_us);

@@ -215,6 +215,13 @@ static bool other_version(const struct conversation *s, const struct rpc *live)
     return !json_key_is(json_string_raw(json_get(live->meta, META_VERSION)), modern);
 }
 
+/* Whether a live server may answer: not a request that was recorded, but for another place or revision. */
+static bool is_for_live(const struct conversation *s, enum report_kind kind)
+{
+    return s->forward != NULL && (kind == REPORT_UNKNOWN_METHOD || kind == REPORT_UNKNOWN_TARGET ||
+                                  kind == REPORT_DIFFERENT || kind == REPORT_EXHAUSTED);
+}
+
 int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, const struct rpc *live,
                            const struct rpc *sanitized, enum report_kind why)
 {
@@ -228,10 +235,15 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
     if (other_version(s, live))
         f.kind = REPORT_VERSION;
     set_name(s, sanitized, &f);
+    f.answered_live = is_for_live(s, f.kind);
     st = match_explain(&s->match, sanitized, &f);
     if (st < 0)
         return st;
     report_add(s->report, &f, &text);
+    if (f.answered_live) {
+        buf_close(&text);
+        return MOCK_FOR_LIVE;
+    }
     if (text.failed)
         st = MI_ENOMEM;
     else if (f.kind == REPORT_VERSION && rpc_is_modern(live))

@@ -13,7 +13,9 @@ MI_MUST int mock_send_error(struct conversation *s, struct mock_batch *batch, st
                             const struct report_finding *f);
 MI_MUST int mock_batch_done(struct conversation *s,
                             struct mock_batch *batch); /* one answer less is missing */
-/* Answers a request that was not recorded: the default answer of its method, or an error and a finding. */
+/* Answers a request that was not recorded: the default answer of its method, or an error and a finding. MOCK_FOR_LIVE: it
+ * has a finding, and the live server is to answer. */
+#define MOCK_FOR_LIVE 1
 MI_MUST int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch,
                                    const struct rpc *live, const struct rpc *sanitized,
                                    enum report_kind why);

@@ -1,6 +1,7 @@
 #include "replay/mock/conversation.h"
 
 #include "replay/mock/answer.h"
+#include "replay/mock/forward.h"
 #include "replay/mock/playback.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
@@ -82,6 +83,11 @@ int conversation_load(struct conversation *s, bool *ret_done)
     return st < 0 ? st : playback_wake_grown(s);
 }
 
+void conversation_forward_to(struct conversation *s, struct forward *forward)
+{
+    s->forward = forward;
+}
+
 static int load(struct conversation *s)
 {
     bool done;
@@ -145,6 +151,19 @@ static bool is_legacy(const struct conversation *s, const struct rpc *live)
            plan_find_topic(s->plan, slice_of("server/discover"), slice_of("")) == PLAN_NONE;
 }
 
+static int ask_live(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+{
+    s->report->counts.live++;
+    return forward_request(s, live, batch);
+}
+
+static int on_miss(struct conversation *s, const struct rpc *live, const struct rpc *sanitized,
+                   enum report_kind why, struct mock_batch *batch)
+{
+    int st = mock_answer_unrecorded(s, batch, live, sanitized, why);
+    return st == MOCK_FOR_LIVE ? ask_live(s, live, batch) : st;
+}
+
 static int on_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
 {
     struct rpc sanitized;
@@ -152,24 +171,30 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
     enum report_kind why = REPORT_UNKNOWN_METHOD;
     s->report->counts.requests++;
     const struct fault *fault = find_fault(s, live);
-    if (is_legacy(s, live))
-        return mock_answer_unrecorded(s, batch, live, live, why);
-    if (s->playbacks_n >= CONVERSATION_OPEN_MAX)
+    if (conversation_playbacks(s) >= CONVERSATION_OPEN_MAX)
         return mock_send_error(s, batch, live->id.text, -32603,
                                "too many pending requests for a replay", "too-many-open", NULL);
-    int st = recorded_form(s, live, &sanitized);
+    if (forward_all(s->forward))
+        return ask_live(s, live, batch);
+    if (is_legacy(s, live))
+        return on_miss(s, live, live, why, batch);
+    int st = s->forward != NULL && rpc_method_is(live, "initialize") ? forward_hello(s, live) : 0;
+    if (st == 0)
+        st = recorded_form(s, live, &sanitized);
     if (st == 0)
         st = match_find(&s->match, &sanitized, &x, &why);
     int woken = playback_wake_grown(s); /* match_find() may have read more messages */
     if (st < 0 || woken < 0)
         return st < 0 ? st : woken;
     if (st == MATCH_MISS)
-        return mock_answer_unrecorded(s, batch, live, &sanitized, why);
+        return on_miss(s, live, &sanitized, why, batch);
     bool again = st == MATCH_AGAIN;
     if (again)
         s->report->counts.repeated++;
     s->report->counts.matched++;
     st = mock_compare_capabilities(s, &sanitized, x);
+    if (st == 0 && s->forward != NULL && !again)
+        st = forward_note(s, x);
     if (st == 0)
         st = load_exchange(s, x);
     return st < 0 ? st : playback_start(s, live, x, again, fault, batch);
@@ -217,7 +242,9 @@ static int take_notification(struct conversation *s, const struct rpc *live)
 
 static int on_notification(struct conversation *s, const struct rpc *live)
 {
-    int st = take_notification(s, live);
+    int st = forward_all(s->forward) ? 0 : take_notification(s, live);
+    if (st == 0 && s->forward != NULL)
+        st = forward_notification(s, live);
     /* unless the recorded server exited at this point, with a status of its own */
     if (st == 0 && s->ended == CONVERSATION_RUNNING && rpc_method_is(live, "exit"))
         s->ended = CONVERSATION_CLIENT_EXIT;
@@ -257,8 +284,8 @@ static int on_answer(struct conversation *s, const struct rpc *live)
 {
     struct rpc sanitized;
     struct question *question = playback_take_question(s, live->id);
-    if (question == NULL)
-        return 0; /* unknown or already answered question */
+    if (question == NULL) /* of the live server, unknown, or already answered */
+        return s->forward != NULL ? forward_answer(s, live) : 0;
     uint32_t i = plan_step(s->plan, question->step)->link;
     struct playback *p = question->playback;
     free(question);
@@ -324,7 +351,9 @@ static int handle_batch(struct conversation *s, const struct rpc *line)
     struct mock_batch *b = NULL;
     int st = 0;
     bool empty = !json_walk_next(&w, &key, &v);
-    if (empty || strcmp(plan_version(s->plan, false), "2025-03-26") != 0)
+    bool allowed =
+        forward_all(s->forward) || strcmp(plan_version(s->plan, false), "2025-03-26") == 0;
+    if (empty || !allowed)
         return not_a_message(s, NULL, line, 0);
     b = calloc(1, sizeof *b);
     if (b == NULL)
@@ -360,6 +389,12 @@ int conversation_too_long(struct conversation *s, struct slice head, int64_t now
     rpc_read_head(head, &m);
     m.is_call = m.method.p != NULL;
     return not_a_message(s, NULL, &m, 0);
+}
+
+int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us)
+{
+    s->now_us = now_us;
+    return line.p != NULL ? forward_line(s, line) : forward_ended(s);
 }
 
 /* ---- time ---- */
@@ -409,5 +444,5 @@ struct plan *conversation_plan(struct conversation *s)
 
 size_t conversation_playbacks(const struct conversation *s)
 {
-    return s->playbacks_n;
+    return s->playbacks_n + forward_pending(s->forward);
 }

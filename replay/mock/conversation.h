@@ -48,6 +48,9 @@ MI_MUST int conversation_open(struct conversation **ret, const struct conversati
                               conversation_send_fn send, conversation_stderr_fn send_stderr,
                               void *ctx);
 void conversation_close(struct conversation *s);
+/* What was not recorded goes to a live server (forward.h). Borrowed; call before conversation_begin(). */
+struct forward;
+void conversation_forward_to(struct conversation *s, struct forward *forward);
 /* Reads the first messages, and sends what the server sent before any message of the client. */
 MI_MUST int conversation_begin(struct conversation *s, int64_t now_us);
 /* One line of the client, without its newline. */
@@ -56,6 +59,8 @@ MI_MUST int conversation_line(struct conversation *s, struct slice line, int64_t
 MI_MUST int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us);
 /* The client has closed its side: delayed messages are sent at once; those that wait for the client are dropped. */
 MI_MUST int conversation_hangup(struct conversation *s, int64_t now_us);
+/* A line of the live server, without its newline; {NULL, 0}: it has closed its output. */
+MI_MUST int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Sends the messages that are due. */
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);
 /* The time of the next conversation_advance(), or CONVERSATION_NEVER. */
@@ -65,7 +70,7 @@ int64_t conversation_exit_status(const struct conversation *s);
 /* Reads some more messages of the recording. *ret_done: all were read. */
 MI_MUST int conversation_load(struct conversation *s, bool *ret_done);
 struct plan *conversation_plan(struct conversation *s);
-/* The number of pending requests and unfinished lists of unsolicited messages. */
+/* The number of pending requests, at the live server, too, and of unfinished lists of unsolicited messages. */
 size_t conversation_playbacks(const struct conversation *s);
 
 #endif

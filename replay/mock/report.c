@@ -89,7 +89,9 @@ static void put_sentence(struct buf *b, const struct report_finding *f)
         buf_adds(b, ", which differs");
         put_differences(b, f);
     }
-    if (f->accept.n > 0) {
+    if (f->answered_live) {
+        buf_adds(b, "; the live server answers");
+    } else if (f->accept.n > 0) {
         buf_adds(b, "; to accept it: ");
         buf_slice_add(b, f->accept);
     }
@@ -140,13 +142,20 @@ void report_data(struct json_out *j, const struct report_finding *f)
         json_out_text(j, "accept", f->accept);
 }
 
+static bool is_failure(const struct report_finding *f)
+{
+    return !f->is_note && !f->answered_live;
+}
+
 static void add_json(struct report *r, const struct report_finding *f, struct slice sentence)
 {
     struct json_out j = json_out_more(&r->json);
     json_out_space(&j, "\n    ");
     json_out_object(&j, NULL);
     json_out_str(&j, "kind", report_kind_name(f->kind));
-    json_out_bool(&j, "failure", !f->is_note);
+    json_out_bool(&j, "failure", is_failure(f));
+    if (f->answered_live)
+        json_out_bool(&j, "live", true);
     json_out_text(&j, "message", sentence);
     report_data(&j, f);
     json_out_end(&j);
@@ -176,20 +185,22 @@ void report_add(struct report *r, const struct report_finding *f, struct buf *me
     struct buf text = {0};
     put_sentence(&text, f);
     struct slice sentence = buf_slice(&text);
-    if (f->is_note)
-        r->counts.notes++;
-    else
-        r->counts.missed++;
+    r->counts.notes += f->is_note;
+    r->counts.missed += is_failure(f);
     if (r->kept < LOGGED_MAX)
-        log_line(f->is_note ? LOG_INFO : LOG_WARN, "%s", buf_str(&text));
+        log_line(f->is_note         ? LOG_INFO
+                 : f->answered_live ? LOG_NOTE
+                                    : LOG_WARN,
+                 "%s", buf_str(&text));
     else if (r->kept == LOGGED_MAX)
         log_warn("further findings are not logged; see --report");
     if (r->kept < REPORT_FINDINGS_MAX) {
         add_json(r, f, sentence);
         if (!f->is_note) {
             r->cases_n++;
+            r->failures += is_failure(f);
             put_case(&r->cases, f->method, f->target, 0,
-                     &(struct junit_case){.outcome = JUNIT_FAILED,
+                     &(struct junit_case){.outcome = is_failure(f) ? JUNIT_FAILED : JUNIT_PASSED,
                                           .type = report_kind_name(f->kind),
                                           .message = sentence});
         }
@@ -297,6 +308,7 @@ void report_json(struct report *r, const struct report_end *end, struct buf *b)
     put_member(&j, "requests", c->requests);
     put_member(&j, "matched", c->matched);
     put_member(&j, "repeated", c->repeated);
+    put_member(&j, "live", c->live);
     put_member(&j, "missed", c->missed);
     put_member(&j, "notes", c->notes);
     put_member(&j, "faults", c->faults);
@@ -337,7 +349,7 @@ void report_junit(struct report *r, const struct report_end *end, struct buf *b)
     char began[CLOCK_TEXT_MAX], seconds[32];
     struct junit_suite suite = {.name = end->recording,
                                 .tests = r->cases_n,
-                                .failures = r->cases_n,
+                                .failures = r->failures,
                                 .time = seconds,
                                 .timestamp = began};
     put_requests(end, &cases, &suite);

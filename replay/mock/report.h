@@ -40,6 +40,7 @@ struct report_difference {
 struct report_finding {
     enum report_kind kind;
     bool is_note;                /* reported, but not a failure */
+    bool answered_live;          /* by a live server: not a failure */
     struct slice method, target; /* escapes resolved */
     uint64_t nearest_seq;        /* the nearest recorded request; 0: none */
     struct report_difference difference[REPORT_DIFFERENCES_MAX];
@@ -49,13 +50,14 @@ struct report_finding {
 
 struct report_counts {
     uint64_t requests, matched, repeated, missed, faults, notes;
+    uint64_t live; /* answered by a live server */
 };
 
 struct report {
     struct report_counts counts;
     struct buf json;  /* owned; finished findings, as members of an array */
     struct buf cases; /* owned; the same as JUnit test cases */
-    uint64_t kept, cases_n;
+    uint64_t kept, cases_n, failures;
 };
 
 void report_close(struct report *r);

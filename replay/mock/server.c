@@ -4,6 +4,7 @@
 #include "base/io/outbox.h"
 #include "base/log.h"
 #include "base/reserve.h"
+#include "base/write_all.h"
 #include "wire/line.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct mock {
     struct ev_loop *loop;              /* owned */
     struct conversation *conversation; /* owned */
     struct report report;              /* owned */
+    struct live_side live;             /* owned */
     struct stream in, out, err;
     struct outbox box;
     struct line_reader lines;
@@ -97,7 +99,8 @@ static void wait_for_due(struct mock *m)
 static void settle(struct mock *m)
 {
     flush(m);
-    set(m, &m->read_watch, !m->in_ended && !m->full);
+    set(m, &m->read_watch, !m->in_ended && !m->full && !live_side_is_full(&m->live));
+    live_side_settle(&m->live, m->full);
     wait_for_due(m);
     bool sent = outbox_bytes(&m->box) == 0;
     if (sent && line_partial(&m->lines) == 0)
@@ -207,6 +210,25 @@ static void read_turn(struct mock *m)
     }
 }
 
+/* ---- the live server ---- */
+
+static int on_live_line(void *ctx, struct slice line)
+{
+    struct mock *m = ctx;
+    if (conversation_ended(m->conversation) != CONVERSATION_RUNNING)
+        return 0;
+    int st = conversation_live_line(m->conversation, line, clock_mono_us());
+    return st < 0 ? st : outbox_bytes(&m->box) >= OUT_HIGH;
+}
+
+static void on_live_turn(void *ctx, int st)
+{
+    struct mock *m = ctx;
+    if (st < 0)
+        fail(m, st);
+    settle(m);
+}
+
 /* ---- events ---- */
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -295,19 +317,10 @@ static bool next_request(void *ctx, struct report_request *ret)
 
 static void write_file(struct mock *m, int fd, const char *path, const struct buf *b)
 {
-    size_t put = 0;
-    while (!b->failed && put < b->n) {
-        ssize_t n = write(fd, b->p + put, b->n - put);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        put += (size_t)n;
-    }
-    if (b->failed || put < b->n || close(fd) != 0) {
-        log_error("cannot write %s: %s", path, b->failed ? "out of memory" : strerror(errno));
-        m->failed = true;
-    }
+    if (write_and_close(fd, b->failed ? (struct slice){0} : buf_slice(b), false) == 0 && !b->failed)
+        return;
+    log_error("cannot write %s: %s", path, b->failed ? "out of memory" : strerror(errno));
+    m->failed = true;
 }
 
 static void write_reports(struct mock *m, int status)
@@ -359,6 +372,9 @@ static int conclude(struct mock *m)
     }
     if (m->failed)
         return MOCK_FAILED;
+    if (m->live.forward != NULL)
+        log_note("answered: recorded=%llu live=%llu", (unsigned long long)c->matched,
+                 (unsigned long long)c->live);
     if (c->missed > 0)
         log_error("the replay does not match: requests=%llu not_recorded=%llu",
                   (unsigned long long)c->requests, (unsigned long long)c->missed);
@@ -370,6 +386,8 @@ static int conclude(struct mock *m)
                      ? (int)conversation_exit_status(m->conversation)
                      : MOCK_FINE;
     write_reports(m, status);
+    if (m->cfg->done != NULL && !m->cfg->done(m->cfg->ctx))
+        m->failed = true;
     return m->failed ? MOCK_FAILED : status;
 }
 
@@ -429,8 +447,11 @@ static int begin(struct mock *m)
     }
     int st = conversation_open(&m->conversation, &cfg->rules, &cfg->faults, cfg->source, &m->report,
                                on_send, on_stderr, m);
+    if (st == 0)
+        st = live_side_open(&m->live, &cfg->live, m->loop, on_live_line, on_live_turn, m);
     if (st < 0)
         return st;
+    conversation_forward_to(m->conversation, m->live.forward);
     start_watchers(m);
     st = conversation_begin(m->conversation, clock_mono_us());
     if (st < 0)
@@ -442,6 +463,7 @@ static int begin(struct mock *m)
 
 static void end(struct mock *m)
 {
+    live_side_close(&m->live);
     log_set_sink(NULL, NULL);
     conversation_close(m->conversation);
     report_close(&m->report);

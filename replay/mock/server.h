@@ -5,7 +5,7 @@
 #ifndef MI_REPLAY_MOCK_SERVER_H
 #define MI_REPLAY_MOCK_SERVER_H
 
-#include "replay/mock/conversation.h"
+#include "replay/mock/live_side.h"
 
 struct mock_config {
     struct conversation_rules rules;
@@ -15,6 +15,10 @@ struct mock_config {
     const char *report_path, *junit_path; /* NULL: none */
     bool strict;                          /* recorded requests that were not sent are a failure */
     size_t max_message;                   /* longest line of the client */
+    struct live_side_config live;         /* for what was not recorded */
+    /* Called when the client has left, before the live server is ended. NULL: nothing to do. false: MOCK_FAILED. */
+    bool (*done)(void *ctx);
+    void *ctx; /* of done() */
 };
 
 #define MOCK_FINE 0

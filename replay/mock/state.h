@@ -58,6 +58,7 @@ struct conversation {
     const struct conversation_rules *rules; /* borrowed, like the next three */
     struct source *source;
     struct report *report;
+    struct forward *forward; /* borrowed; NULL: what was not recorded is an error */
     conversation_send_fn send;
     conversation_stderr_fn send_stderr;
     void *send_ctx;

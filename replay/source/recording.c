@@ -106,3 +106,17 @@ int source_open_cassette(struct source **ret, const char *path, struct buf *erro
     *ret = s;
     return 0;
 }
+
+int source_open_empty(struct source **ret, const struct query_session *session, struct buf *error)
+{
+    struct source *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return MI_ENOMEM;
+    int st = source_take_info(s, session, error);
+    if (st < 0) {
+        source_close(s);
+        return st;
+    }
+    *ret = s;
+    return 0;
+}

@@ -50,6 +50,9 @@ struct source_message {
 MI_MUST int source_open_session(struct source **ret, struct query *q,
                                 const struct query_session *session, struct buf *error);
 MI_MUST int source_open_cassette(struct source **ret, const char *path, struct buf *error);
+/* A recording without messages, with this metadata. */
+MI_MUST int source_open_empty(struct source **ret, const struct query_session *session,
+                              struct buf *error);
 void source_close(struct source *s); /* NULL is allowed */
 
 const struct source_info *source_info(const struct source *s);

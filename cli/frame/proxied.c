@@ -1,0 +1,57 @@
+#include "cli/frame/proxied.h"
+
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/os/process.h"
+
+#include <stdlib.h>
+
+static bool add(struct proxied *p, const char *word)
+{
+    char *copy = word != NULL ? strdup(word) : NULL;
+    if ((word != NULL && copy == NULL) || !GROW(p->argv, p->n, p->cap)) {
+        free(copy);
+        return false;
+    }
+    p->argv[p->n++] = copy;
+    return true;
+}
+
+static bool add_option(struct proxied *p, const char *name, const char *value)
+{
+    return value == NULL || (add(p, name) && add(p, value));
+}
+
+int proxied_open(struct proxied *p, const struct settings *s, const char *const options[],
+                 char *const *server)
+{
+    char *program = process_program(), *vault = NULL, *journals = NULL;
+    *p = (struct proxied){0};
+    int status = settings_journal_dir(s, &journals);
+    if (status == EXIT_FINE && (vault = settings_vault(s)) == NULL)
+        status = EXIT_TROUBLE;
+    bool fine = program != NULL && add(p, program) && add(p, "proxy") &&
+                add_option(p, "--vault", vault) && add_option(p, "--journal-dir", journals) &&
+                add_option(p, "--config", settings_text(s, "config"));
+    for (size_t i = 0; fine && options[i] != NULL; i += 2)
+        fine = add_option(p, options[i], options[i + 1]);
+    fine = fine && add(p, "--");
+    for (size_t i = 0; fine && server[i] != NULL; i++)
+        fine = add(p, server[i]);
+    if (status == EXIT_FINE && (!fine || !add(p, NULL))) {
+        log_error("out of memory");
+        status = EXIT_TROUBLE;
+    }
+    free(program);
+    free(vault);
+    free(journals);
+    return status;
+}
+
+void proxied_close(struct proxied *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->argv[i]);
+    free(p->argv);
+    *p = (struct proxied){0};
+}

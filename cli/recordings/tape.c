@@ -1,0 +1,200 @@
+#include "cli/recordings/tape.h"
+
+#include "base/grow.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "cli/frame/save.h"
+#include "cli/settings/command.h"
+#include "redact/sanitizer.h"
+
+#include <stdlib.h>
+
+#define GAP_US 1000 /* between the last message of the file and the first new one */
+
+struct message {
+    int64_t at_us;
+    size_t at, n; /* in text */
+    bool from_client;
+};
+
+struct tape {
+    const char *from, *to;
+    const struct query_session *header;
+    struct message *messages; /* owned */
+    size_t n, cap;
+    struct buf text; /* owned */
+
+    struct cassette_writer *w;
+    struct buf all;    /* owned; the lines of the cassette so far */
+    int64_t last_t_us; /* of its last message */
+    int64_t count;     /* its messages */
+    int status;        /* of a callback that failed */
+};
+
+int tape_open(struct tape **ret, const char *from, const struct query_session *header,
+              const char *to)
+{
+    struct tape *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return MI_ENOMEM;
+    t->from = from;
+    t->header = header;
+    t->to = to;
+    *ret = t;
+    return 0;
+}
+
+void tape_close(struct tape *t)
+{
+    if (t == NULL)
+        return;
+    free(t->messages);
+    buf_close(&t->text);
+    buf_close(&t->all);
+    free(t);
+}
+
+/* A cassette without rules, such as one written by hand, is sanitized by ours. */
+int tape_keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
+{
+    struct tape *t = ctx;
+    struct buf clean = {0};
+    struct redact *rules = redact_present();
+    size_t n = 0;
+    if (rules == NULL || !GROW(t->messages, t->n, t->cap))
+        return MI_ENOMEM;
+    int st = redact_message(rules, message, REDACT_SECRETS, &clean, &n);
+    if (st == 0) {
+        struct slice text = n > 0 ? buf_slice(&clean) : message;
+        t->messages[t->n++] = (struct message){now_us, t->text.n, text.n, from_client};
+        buf_slice_add(&t->text, text);
+        st = t->text.failed ? MI_ENOMEM : 0;
+    }
+    buf_close(&clean);
+    return st;
+}
+
+/* ---- the lines of the file, and the new ones ---- */
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct tape *t = ctx;
+    t->status = cassette_write_session(t->w, s);
+    return t->status == 0;
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct tape *t = ctx;
+    t->last_t_us = m->t_us;
+    t->count++;
+    t->status = cassette_write_message(t->w, m);
+    return t->status == 0;
+}
+
+static bool into_all(void *ctx, struct slice lines)
+{
+    struct tape *t = ctx;
+    buf_slice_add(&t->all, lines);
+    return !t->all.failed;
+}
+
+/* The header and the messages of the file, or the header alone. */
+static int begin(struct tape *t, struct buf *error)
+{
+    int st = cassette_write_open(&t->w, into_all, t);
+    if (st == 0 && t->from != NULL)
+        st = cassette_read(t->from, on_session, on_message, t, error);
+    else if (st == 0)
+        st = cassette_write_session(t->w, t->header);
+    return st == 0 ? t->status : st;
+}
+
+/* Writes the buffered lines of the cassette writer to t->all, without the line that ends a cassette. */
+static int strip_end(struct tape *t)
+{
+    int st = cassette_write_end(t->w);
+    cassette_write_close(t->w);
+    t->w = NULL;
+    if (st < 0)
+        return st;
+    size_t n = t->all.n - 1; /* without the newline */
+    while (n > 0 && t->all.p[n - 1] != '\n')
+        n--;
+    t->all.n = n;
+    return 0;
+}
+
+static void add_lines(struct tape *t)
+{
+    struct json_out j = json_out_to(&t->all);
+    int64_t shift = (t->count > 0 ? t->last_t_us + GAP_US : 0) - t->messages[0].at_us;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct message *m = &t->messages[i];
+        json_out_object(&j, NULL);
+        json_out_int(&j, "t", m->at_us + shift);
+        json_out_str(&j, "dir", m->from_client ? "c2s" : "s2c");
+        json_out_text(&j, "text", (struct slice){t->text.p + m->at, m->n});
+        json_out_end(&j);
+        json_out_line(&j);
+    }
+    json_out_object(&j, NULL);
+    json_out_bool(&j, "end", true);
+    json_out_int(&j, "messages", t->count + (int64_t)t->n);
+    json_out_end(&j);
+    json_out_line(&j);
+    t->last_t_us = t->messages[t->n - 1].at_us + shift;
+}
+
+/* ---- writing ---- */
+
+static bool into_file(void *ctx, struct slice lines)
+{
+    return save_write(ctx, lines);
+}
+
+/* The session lasts until its last message. */
+static bool on_final_session(void *ctx, const struct query_session *s)
+{
+    struct tape *t = ctx;
+    struct query_session longer = *s;
+    if (s->started_at_us != 0 && s->ended_at_us < s->started_at_us + t->last_t_us)
+        longer.ended_at_us = s->started_at_us + t->last_t_us;
+    return on_session(t, &longer);
+}
+
+/* Reading the lines finds what belongs together, and writing leaves out what follows from the messages. */
+static int rewrite_all(struct tape *t, struct save *file, struct buf *error)
+{
+    int st = cassette_write_open(&t->w, into_file, file);
+    if (st == 0)
+        st = cassette_read_text(t->to, buf_slice(&t->all), on_final_session, on_message, t, error);
+    if (st == 0)
+        st = t->status;
+    return st == 0 ? cassette_write_end(t->w) : st;
+}
+
+int tape_write(struct tape *t)
+{
+    struct save file;
+    struct buf error = {0};
+    if (t->n == 0)
+        return EXIT_FINE;
+    save_open(&file, t->to, SAVE_PRIVATE);
+    int st = begin(t, &error);
+    if (st == 0)
+        st = strip_end(t);
+    if (st == 0) {
+        add_lines(t);
+        st = t->all.failed ? MI_ENOMEM : rewrite_all(t, &file, &error);
+    }
+    cassette_write_close(t->w);
+    t->w = NULL;
+    if (st < 0 && file.error == 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+    int status = save_close(&file, st == 0);
+    if (st == 0 && status == EXIT_FINE)
+        log_note("wrote %s: new_messages=%zu", t->to, t->n);
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : status;
+}

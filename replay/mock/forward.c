@@ -1,0 +1,245 @@
+#include "replay/mock/forward_start.h"
+
+#include "base/grow.h"
+#include "replay/mock/answer.h"
+#include "wire/rpc_id.h"
+
+#include <stdlib.h>
+
+int forward_open(struct forward **ret, const struct forward_rules *rules,
+                 const struct forward_calls *calls, void *ctx)
+{
+    struct forward *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return MI_ENOMEM;
+    f->rules = *rules;
+    f->calls = calls;
+    f->ctx = ctx;
+    f->talk.error = &f->error;
+    *ret = f;
+    return 0;
+}
+
+void forward_close(struct forward *f)
+{
+    if (f == NULL)
+        return;
+    forward_drop(f);
+    for (struct forward_question *q = f->questions, *next; q != NULL; q = next) {
+        next = q->next;
+        free(q);
+    }
+    talk_close(&f->talk);
+    free(f->noted);
+    buf_close(&f->hello);
+    buf_close(&f->error);
+    buf_close(&f->out);
+    free(f);
+}
+
+bool forward_all(const struct forward *f)
+{
+    return f != NULL && f->rules.all;
+}
+
+size_t forward_pending(const struct forward *f)
+{
+    return f != NULL ? f->pending_n : 0;
+}
+
+/* ---- the client's requests ---- */
+
+int forward_request(struct conversation *s, const struct rpc *live, struct mock_batch *batch)
+{
+    struct forward *f = s->forward;
+    struct forward_pending *p = forward_add(s, live, batch);
+    if (p == NULL)
+        return MI_ENOMEM;
+    if (f->phase == FORWARD_READY)
+        return forward_send_pending(s, p, live->text);
+    if (f->phase == FORWARD_OVER)
+        return forward_give_up(s, f->over);
+    buf_slice_add(&p->text, live->text);
+    if (p->text.failed)
+        return MI_ENOMEM;
+    return f->phase == FORWARD_NOT_STARTED ? forward_start(s, rpc_is_modern(live)) : 0;
+}
+
+int forward_hello(struct conversation *s, const struct rpc *live)
+{
+    struct buf *b = &s->forward->hello;
+    buf_clear(b);
+    buf_slice_add(b, live->text);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+int forward_note(struct conversation *s, uint32_t exchange)
+{
+    struct forward *f = s->forward;
+    if (!f->rules.catch_up || f->phase != FORWARD_NOT_STARTED)
+        return 0;
+    if (!GROW(f->noted, f->noted_n, f->noted_cap))
+        return MI_ENOMEM;
+    f->noted[f->noted_n++] = exchange;
+    return 0;
+}
+
+/* ---- the client's other messages ---- */
+
+static int cancel(struct conversation *s, const struct rpc *live)
+{
+    struct forward *f = s->forward;
+    char text[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    if (live->request_id.type != JSON_NUMBER && live->request_id.type != JSON_STRING)
+        return 0;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, live->request_id);
+    struct forward_pending *p = f->pending;
+    while (p != NULL && !slice_eq(p->key, buf_slice(&s->key)))
+        p = p->next;
+    if (p == NULL || p->number == 0)
+        return 0; /* it is not at the server: its answer will come too late */
+    with[REWRITE_REQUEST_ID] = forward_number(p->number, text);
+    int st = forward_keep(s, true, live->text);
+    return st < 0 ? st : forward_send(f, live->text, with);
+}
+
+int forward_notification(struct conversation *s, const struct rpc *live)
+{
+    struct forward *f = s->forward;
+    if (f->phase != FORWARD_READY)
+        return 0;
+    if (rpc_method_is(live, "notifications/cancelled"))
+        return cancel(s, live);
+    if (!f->rules.all && rpc_method_is(live, "notifications/initialized"))
+        return 0; /* the server got one of ours */
+    int st = forward_keep(s, true, live->text);
+    return st < 0 ? st : f->calls->send(f->ctx, live->text);
+}
+
+int forward_answer(struct conversation *s, const struct rpc *live)
+{
+    struct forward *f = s->forward;
+    struct forward_question **at = &f->questions;
+    struct slice with[REWRITE_COUNT] = {0};
+    while (*at != NULL && !rpc_id_is(live->id, (*at)->number))
+        at = &(*at)->next;
+    struct forward_question *q = *at;
+    if (q == NULL)
+        return 0;
+    *at = q->next;
+    with[REWRITE_ID] = (struct slice){q->id, q->id_n};
+    int st = f->phase == FORWARD_READY ? forward_keep(s, true, live->text) : 0;
+    if (st == 0 && f->phase != FORWARD_OVER)
+        st = forward_send(f, live->text, with);
+    free(q);
+    return st;
+}
+
+/* ---- the live server ---- */
+
+/* The request gets an id of ours, because the replay has requests of the recorded server, too. */
+static int on_question(struct conversation *s, const struct rpc *m)
+{
+    struct forward *f = s->forward;
+    char text[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    struct forward_question *q = malloc(sizeof *q + m->id.text.n);
+    if (q == NULL)
+        return MI_ENOMEM;
+    memcpy(q->id, m->id.text.p, m->id.text.n);
+    q->id_n = m->id.text.n;
+    q->number = ++s->question_number;
+    q->next = f->questions;
+    f->questions = q;
+    with[REWRITE_ID] = forward_number(q->number, text);
+    buf_clear(&s->out);
+    int st = rewrite(&s->out, m->text, with);
+    if (st == 0 && f->phase == FORWARD_READY)
+        st = forward_keep(s, false, buf_slice(&s->out));
+    return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
+}
+
+static const struct forward_pending *find_pending(const struct forward *f, struct json_value id)
+{
+    const struct forward_pending *p = f->pending;
+    while (p != NULL && (p->number == 0 || !rpc_id_is(id, p->number)))
+        p = p->next;
+    return p;
+}
+
+static int on_answer(struct conversation *s, const struct rpc *m)
+{
+    struct forward *f = s->forward;
+    struct slice with[REWRITE_COUNT] = {0};
+    if (f->own != 0 && rpc_id_is(m->id, f->own)) {
+        f->own = 0;
+        return forward_step(s, m);
+    }
+    const struct forward_pending *found = find_pending(f, m->id);
+    if (found == NULL)
+        return 0; /* of a request that has its answer */
+    struct forward_pending *p = forward_take(f, found->number);
+    with[REWRITE_ID] = with[REWRITE_SUBSCRIPTION] = p->id;
+    buf_clear(&s->out);
+    int st = rewrite(&s->out, m->text, with);
+    if (st == 0)
+        st = forward_keep(s, false, buf_slice(&s->out));
+    if (st == 0)
+        st = mock_send_answer(s, p->batch, buf_slice(&s->out));
+    int ended = forward_end(s, p);
+    return st < 0 ? st : ended;
+}
+
+/* What a notification of the server names: a subscription or another request of the client, or a request of its own. */
+static int on_notification(struct conversation *s, const struct rpc *m)
+{
+    struct forward *f = s->forward;
+    char text[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    const struct forward_pending *p =
+        find_pending(f, rewrite_at(m->text, REWRITE_SUBSCRIPTION));
+    if (f->phase != FORWARD_READY)
+        return 0;
+    if (p != NULL)
+        with[REWRITE_SUBSCRIPTION] = p->id;
+    if (rpc_method_is(m, "notifications/cancelled")) {
+        const struct forward_question *q = f->questions;
+        while (q != NULL && !slice_eq((struct slice){q->id, q->id_n}, m->request_id.text))
+            q = q->next;
+        p = find_pending(f, m->request_id);
+        with[REWRITE_REQUEST_ID] = q != NULL   ? forward_number(q->number, text)
+                                   : p != NULL ? p->id
+                                               : (struct slice){0};
+    }
+    buf_clear(&s->out);
+    int st = rewrite(&s->out, m->text, with);
+    if (st == 0)
+        st = forward_keep(s, false, buf_slice(&s->out));
+    return st < 0 ? st : mock_send_line(s, buf_slice(&s->out));
+}
+
+int forward_line(struct conversation *s, struct slice line)
+{
+    struct rpc m;
+    if (rpc_read(line, &m) < 0)
+        return 0;
+    switch (m.kind) {
+    case RPC_REQUEST:
+        return on_question(s, &m);
+    case RPC_RESULT:
+    case RPC_ERROR:
+        return on_answer(s, &m);
+    case RPC_NOTIFICATION:
+        return on_notification(s, &m);
+    default:
+        return 0;
+    }
+}
+
+int forward_ended(struct conversation *s)
+{
+    return s->forward->phase == FORWARD_OVER ? 0
+                                             : forward_give_up(s, "the live server has exited");
+}

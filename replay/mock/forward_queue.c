@@ -1,0 +1,167 @@
+#include "replay/mock/forward_queue.h"
+
+#include "replay/mock/answer.h"
+#include "wire/rpc_id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SERVER_FAILED (-32000)
+
+/* ---- sending ---- */
+
+struct slice forward_number(uint64_t number, char text[32])
+{
+    return (struct slice){text, (size_t)snprintf(text, 32, "%llu", (unsigned long long)number)};
+}
+
+int forward_send(struct forward *f, struct slice message, const struct slice with[REWRITE_COUNT])
+{
+    buf_clear(&f->out);
+    int st = rewrite(&f->out, message, with);
+    if (st == MI_EPROTO || st == MI_ENOENT)
+        return 0; /* impossible: it was read as a message with this member */
+    return st < 0 ? st : f->calls->send(f->ctx, buf_slice(&f->out));
+}
+
+static int send_numbered(struct forward *f, struct slice message, uint64_t number)
+{
+    char text[32];
+    struct slice with[REWRITE_COUNT] = {0};
+    with[REWRITE_ID] = forward_number(number, text);
+    return forward_send(f, message, with);
+}
+
+int forward_send_own(struct forward *f, struct slice message)
+{
+    f->own = ++f->number;
+    return send_numbered(f, message, f->own);
+}
+
+int forward_keep(struct conversation *s, bool from_client, struct slice message)
+{
+    struct forward *f = s->forward;
+    struct slice form;
+    if (f->calls->keep == NULL)
+        return 0;
+    int st = source_form(s->source, message, &form);
+    return st < 0 ? st : f->calls->keep(f->ctx, from_client, form, s->now_us);
+}
+
+/* ---- the client's requests ---- */
+
+struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
+                                    struct mock_batch *batch)
+{
+    struct forward *f = s->forward;
+    struct slice id = live->id.text;
+    buf_clear(&s->key);
+    rpc_id_key(&s->key, live->id);
+    struct forward_pending *p = s->key.failed ? NULL : calloc(1, sizeof *p + id.n + s->key.n);
+    if (p == NULL)
+        return NULL;
+    memcpy(p->data, id.p, id.n);
+    memcpy(p->data + id.n, s->key.p, s->key.n);
+    p->id = (struct slice){p->data, id.n};
+    p->key = (struct slice){p->data + id.n, s->key.n};
+    p->batch = batch;
+    if (batch != NULL)
+        batch->waiting++;
+    if (f->newest != NULL)
+        f->newest->next = p;
+    else
+        f->pending = p;
+    f->newest = p;
+    f->pending_n++;
+    return p;
+}
+
+static void free_pending(struct forward_pending *p)
+{
+    buf_close(&p->text);
+    free(p);
+}
+
+void forward_drop(struct forward *f)
+{
+    for (struct forward_pending *p = f->pending, *next; p != NULL; p = next) {
+        next = p->next;
+        if (p->batch != NULL && --p->batch->waiting == 0) {
+            buf_close(&p->batch->text);
+            free(p->batch);
+        }
+        free_pending(p);
+    }
+    f->pending = f->newest = NULL;
+    f->pending_n = 0;
+}
+
+struct forward_pending *forward_take(struct forward *f, uint64_t number)
+{
+    struct forward_pending *before = NULL, *p = f->pending;
+    while (p != NULL && p->number != number) {
+        before = p;
+        p = p->next;
+    }
+    if (p == NULL)
+        return NULL;
+    if (before != NULL)
+        before->next = p->next;
+    else
+        f->pending = p->next;
+    if (f->newest == p)
+        f->newest = before;
+    f->pending_n--;
+    return p;
+}
+
+int forward_end(struct conversation *s, struct forward_pending *p)
+{
+    struct mock_batch *batch = p->batch;
+    free_pending(p);
+    return batch != NULL ? mock_batch_done(s, batch) : 0;
+}
+
+int forward_send_pending(struct conversation *s, struct forward_pending *p, struct slice text)
+{
+    struct forward *f = s->forward;
+    p->number = ++f->number;
+    int st = forward_keep(s, true, text);
+    return st < 0 ? st : send_numbered(f, text, p->number);
+}
+
+int forward_ready(struct conversation *s)
+{
+    struct forward *f = s->forward;
+    int st = 0;
+    f->phase = FORWARD_READY;
+    for (struct forward_pending *p = f->pending; p != NULL && st == 0; p = p->next) {
+        st = forward_send_pending(s, p, buf_slice(&p->text));
+        buf_close(&p->text);
+    }
+    return st;
+}
+
+static int refuse(struct conversation *s, struct forward_pending *p)
+{
+    struct buf why = {0};
+    buf_printf(&why, "%s; this request was not recorded", s->forward->over);
+    int st = why.failed ? MI_ENOMEM
+                        : mock_send_error(s, p->batch, p->id, SERVER_FAILED, buf_str(&why),
+                                          "live-server", NULL);
+    buf_close(&why);
+    int ended = forward_end(s, p);
+    return st < 0 ? st : ended;
+}
+
+int forward_give_up(struct conversation *s, const char *why)
+{
+    struct forward *f = s->forward;
+    f->phase = FORWARD_OVER;
+    f->over = why;
+    f->own = 0;
+    int st = 0;
+    while (st == 0 && f->pending != NULL)
+        st = refuse(s, forward_take(f, f->pending->number));
+    return st;
+}

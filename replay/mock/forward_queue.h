@@ -1,0 +1,82 @@
+/* forward_queue.h - struct forward: requests that wait for the live server or for its answer, and what is sent to it.
+ *
+ * Rules, errors and ownership as in forward.h. */
+#ifndef MI_REPLAY_MOCK_FORWARD_QUEUE_H
+#define MI_REPLAY_MOCK_FORWARD_QUEUE_H
+
+#include "replay/live/talk.h"
+#include "replay/mock/forward.h"
+
+enum forward_phase {
+    FORWARD_NOT_STARTED,
+    FORWARD_GREETING,    /* initialize is sent */
+    FORWARD_LEARNING,    /* tools/list is sent */
+    FORWARD_CATCHING_UP, /* a recorded request is sent */
+    FORWARD_READY,
+    FORWARD_OVER, /* the server has ended, or could not be used */
+};
+
+/* A request of the client, sent to the server or waiting for it. */
+struct forward_pending {
+    struct forward_pending *next;
+    uint64_t number; /* its id at the server; 0: not sent yet */
+    struct mock_batch *batch;
+    struct buf text;      /* owned; until it is sent */
+    struct slice id, key; /* of the client: JSON text, and its key (wire/rpc_id.h); in `data` */
+    char data[];
+};
+
+/* A request of the server that the client has not answered. */
+struct forward_question {
+    struct forward_question *next;
+    uint64_t number; /* its id at the client */
+    size_t id_n;
+    char id[]; /* the server's, JSON text */
+};
+
+struct forward {
+    struct forward_rules rules;
+    const struct forward_calls *calls; /* borrowed, like ctx */
+    void *ctx;
+    enum forward_phase phase;
+    uint64_t number;                 /* of the last request that was sent to the server */
+    uint64_t own;                    /* of our own request without an answer; 0: none */
+    struct forward_pending *pending, *newest; /* oldest first; newest: the last one */
+    size_t pending_n;
+    struct forward_question *questions;
+    struct buf hello; /* owned; the client's initialize */
+    uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
+    size_t noted_n, noted_cap, noted_at;
+    size_t pages;     /* of tools/list that were requested */
+    struct talk talk; /* owned; the tools of the live server */
+    struct buf error; /* owned; of talk */
+    struct buf out;   /* owned; scratch */
+    const char *over; /* why it cannot be used; static */
+};
+
+/* The text of a number. */
+struct slice forward_number(uint64_t number, char text[32]);
+/* Sends a message to the server, with these values in place of the client's. */
+MI_MUST int forward_send(struct forward *f, struct slice message,
+                         const struct slice with[REWRITE_COUNT]);
+/* Sends a request of our own, whose id is replaced. */
+MI_MUST int forward_send_own(struct forward *f, struct slice message);
+MI_MUST int forward_keep(struct conversation *s, bool from_client, struct slice message);
+
+/* Adds a request, whose text is not copied, at the end of the list. NULL: out of memory. */
+struct forward_pending *forward_add(struct conversation *s, const struct rpc *live,
+                                    struct mock_batch *batch);
+MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending *p,
+                                 struct slice text);
+/* The server is ready: sends the requests that wait. */
+MI_MUST int forward_ready(struct conversation *s);
+/* The server cannot be used any more: all requests get an error. */
+MI_MUST int forward_give_up(struct conversation *s, const char *why);
+/* Takes the oldest request with this number out of the list; NULL: none. */
+struct forward_pending *forward_take(struct forward *f, uint64_t number);
+/* Frees a request that was taken out of the list. */
+MI_MUST int forward_end(struct conversation *s, struct forward_pending *p);
+/* Frees all requests, and their batches, without answers. */
+void forward_drop(struct forward *f);
+
+#endif

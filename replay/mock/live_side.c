@@ -1,0 +1,117 @@
+#include "replay/mock/live_side.h"
+
+#include "base/log.h"
+
+#define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server at which the client is not read */
+
+/* ---- lines of the server ---- */
+
+static int read_lines(struct live_side *l)
+{
+    struct slice line;
+    int st = 0;
+    while (st == 0 && !l->ended) {
+        switch (live_recv(l->live, 0, &line)) {
+        case LIVE_LINE:
+            st = l->on_line(l->ctx, line);
+            break;
+        case LIVE_TIMEOUT:
+        case LIVE_INTERRUPTED:
+            return 0;
+        case LIVE_FAILED:
+            log_error("the live server is not read any more: a line is too long, or memory ran out");
+            l->ended = true;
+            break;
+        case LIVE_ENDED:
+            l->ended = true;
+            break;
+        }
+    }
+    l->waits = st > 0;
+    return st == 0 ? l->on_line(l->ctx, (struct slice){0}) : st;
+}
+
+static void on_ready(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct live_side *l = w->data;
+    int st = read_lines(l);
+    l->on_turn(l->ctx, st < 0 ? st : 0);
+}
+
+static void watch(struct live_side *l, ev_io *w, int fd, int events)
+{
+    if (fd >= 0 && ev_is_active(w))
+        return;
+    ev_io_stop(l->loop, w);
+    if (fd < 0)
+        return;
+    ev_io_set(w, fd, events);
+    ev_io_start(l->loop, w);
+}
+
+void live_side_settle(struct live_side *l, bool full)
+{
+    int in = -1, out = -1;
+    if (l->live != NULL && !l->ended)
+        live_watch(l->live, &in, &out);
+    watch(l, &l->read_watch, full ? -1 : in, EV_READ);
+    watch(l, &l->write_watch, out, EV_WRITE);
+    if (l->waits && !full) {
+        l->waits = false;
+        ev_feed_event(l->loop, &l->read_watch, EV_READ);
+    }
+}
+
+bool live_side_is_full(const struct live_side *l)
+{
+    return l->live != NULL && live_unsent(l->live) >= UNSENT_MAX;
+}
+
+/* ---- calls of forward.h ---- */
+
+static int start(void *ctx)
+{
+    struct live_side *l = ctx;
+    struct buf error = {0};
+    int st = live_open(&l->live, l->cfg->argv, &error);
+    if (st == MI_EIO)
+        log_error("%s", buf_str(&error));
+    buf_close(&error);
+    return st;
+}
+
+static int send(void *ctx, struct slice line)
+{
+    return live_send(((struct live_side *)ctx)->live, line);
+}
+
+static int keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
+{
+    const struct live_side_config *cfg = ((struct live_side *)ctx)->cfg;
+    return cfg->keep != NULL ? cfg->keep(cfg->ctx, from_client, message, now_us) : 0;
+}
+
+int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
+                   live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
+{
+    static const struct forward_calls calls = {start, send, keep};
+    *l = (struct live_side){
+        .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
+    ev_init(&l->read_watch, on_ready);
+    ev_init(&l->write_watch, on_ready);
+    l->read_watch.data = l->write_watch.data = l;
+    return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
+}
+
+void live_side_close(struct live_side *l)
+{
+    if (l->forward == NULL)
+        return;
+    l->ended = true;
+    live_side_settle(l, true);
+    (void)live_close(l->live, LIVE_SIDE_GRACE_US);
+    forward_close(l->forward);
+    l->live = NULL;
+    l->forward = NULL;
+}

@@ -1,0 +1,52 @@
+/* live_side.h - the live server behind a replay: its process on the event loop, and struct forward.
+ *
+ * Owns      the process, the watchers and the forward; live_side_close() frees them. The configuration is borrowed.
+ * Flow      the server is not read while the client does not read; live_side_is_full(): the client is not read while
+ *           the server does not read.
+ * Blocks    live_side_close() until the server has exited, at most for the grace. */
+#ifndef MI_REPLAY_MOCK_LIVE_SIDE_H
+#define MI_REPLAY_MOCK_LIVE_SIDE_H
+
+#include "replay/live/live.h"
+#include "replay/mock/forward.h"
+
+#include <ev.h>
+
+#define LIVE_SIDE_GRACE_US 1600000 /* from closing the server's stdin to SIGKILL; SIGTERM half-way */
+
+struct live_side_config {
+    char *const *argv; /* the server; NULL: there is none */
+    struct forward_rules rules;
+    int (*keep)(void *ctx, bool from_client, struct slice message,
+                int64_t now_us); /* as in forward.h */
+    void *ctx;                   /* of keep() */
+};
+
+/* A line of the server, or {NULL, 0}: it has ended. 0, 1 (the client does not read: later lines wait) or an error. */
+typedef int (*live_side_line_fn)(void *ctx, struct slice line);
+/* After the lines of one event; st: the error of one. */
+typedef void (*live_side_turn_fn)(void *ctx, int st);
+
+struct live_side {
+    const struct live_side_config *cfg;
+    struct ev_loop *loop;
+    struct forward *forward; /* owned; NULL: no live server */
+    struct live *live;       /* owned; NULL: not started */
+    ev_io read_watch, write_watch;
+    bool ended;
+    bool waits; /* lines that were read wait for the client */
+    live_side_line_fn on_line;
+    live_side_turn_fn on_turn;
+    void *ctx;
+};
+
+/* Does not start the server yet. 0 or MI_ENOMEM. */
+MI_MUST int live_side_open(struct live_side *l, const struct live_side_config *cfg,
+                           struct ev_loop *loop, live_side_line_fn on_line,
+                           live_side_turn_fn on_turn, void *ctx);
+void live_side_close(struct live_side *l);
+/* At the end of each event. full: the client does not read. */
+void live_side_settle(struct live_side *l, bool full);
+bool live_side_is_full(const struct live_side *l);
+
+#endif
