@@ -240,7 +240,7 @@ dist-check: dist fakes ## all tests of the program with the static ones; those o
 	@DIST='$(DIST)' BUILD='$(BUILD)-dist' FAKES='$(BUILD)/fakes' packaging/static/check $(TARGETS)
 
 # As tests/dist/walk names them.
-WAYS ?= static musl npm npm-server gitlab bookworm trixie bookworm/arm64
+WAYS ?= static musl npm npm-server npm-bookworm gitlab bookworm trixie bookworm/arm64
 
 .PHONY: install-check
 install-check: deb npm ## install in new roots as README says, use it, and remove it; as root. WAYS: which ways
