@@ -119,7 +119,7 @@ export async function inspect({ name, server, args, status, invocation }, { pack
 }
 
 // Runs the Inspector; kills and reports one that hangs.
-function cli(program, args, env) {
+export function cli(program, args, env) {
   return new Promise((resolve, reject) => {
     const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };

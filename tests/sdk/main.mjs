@@ -16,6 +16,7 @@ import { filesystem_cases } from "./filesystem.mjs";
 import { TRUE, checkFindings, neverMet } from "./findings.mjs";
 import { inspect, inspector_cases } from "./inspector.mjs";
 import { memory_cases } from "./memory.mjs";
+import { checkServer } from "./recordings.mjs";
 import { checkRemote } from "./remote.mjs";
 import { checkReplay, sameRecording } from "./replay.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
@@ -309,7 +310,7 @@ const cases = [
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
-if (cases.length === 0 && !words.includes("docs") && !words.includes("remote")) fail(`no case has a name that contains ${words.join(" or ")}`);
+if (cases.length === 0 && !["docs", "recordings", "remote"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
   await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
@@ -332,6 +333,10 @@ try {
   if (words.length === 0 || words.includes("remote")) {
     await checkRemote({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("remote", "interposed") }, cwd: here, test });
     await test("wrap --remote: no process left", () => noneLeft(markOf("remote", "interposed")));
+  }
+  if (words.length === 0 || words.includes("recordings")) {
+    await checkServer({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("mcp", "interposed") }, packages, test });
+    await test("mcp: no process left", () => noneLeft(markOf("mcp", "interposed")));
   }
   if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {

@@ -1,0 +1,116 @@
+// Our own server, `mcp`: a session is recorded, and the official clients read the recording.
+
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { deadline, within } from "./client.mjs";
+import { cli } from "./inspector.mjs";
+import { same } from "./vault.mjs";
+
+const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "findings"];
+
+// What `play` returns, with a client of this command.
+async function session({ command, args, env }, play) {
+  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, stderr: "ignore" });
+  const client = new Client({ name: "test", version: "1" });
+  const options = { timeout: deadline(60_000) };
+  client.onerror = (error) => console.log(`# ${error}`);
+  try {
+    await client.connect(transport, options);
+    return await play({
+      list: () => client.listTools(undefined, options),
+      call: (name, args) => client.callTool({ name, arguments: args }, undefined, options),
+      instructions: () => client.getInstructions(),
+    });
+  } finally {
+    await client.close().catch(() => {});
+    await transport.close();
+  }
+}
+
+// test(name, check) as in main.mjs.
+export async function checkServer({ interposer, root, settings, packages, test }) {
+  const dir = join(root, "recordings");
+  const [vault, own] = [join(dir, "vault"), join(dir, "own")];
+  const env = { ...settings, HOME: dir };
+  const strict = ["--validate", "protocol", "--check-arguments", "reject"];
+  await mkdir(dir);
+
+  await test("mcp: a session to read", async () => {
+    const args = ["proxy", "--vault", vault, "--name", "everything", "--", process.execPath, `${packages}/server-everything/dist/index.js`];
+    await within(deadline(120_000), "the session", session({ command: interposer, args, env }, async ({ call }) => {
+      for (let n = 0; n < 5; n++) await call("echo", { message: `message ${n}` });
+      await call("get-sum", { a: 19, b: 23 });
+      same("a call that fails", (await call("get-sum", { a: "x" })).isError, true);
+    }));
+  });
+
+  const server = { command: interposer, args: ["proxy", "--vault", own, "--name", "mcp", ...strict, "--", interposer, "mcp", "--vault", vault], env };
+  await test("mcp: the SDK's client calls every tool, and the results fit their schemas", async () => {
+    await within(deadline(120_000), "the session", session(server, async ({ list, call, instructions }) => {
+      const { tools } = await list(); // from now on the SDK checks structuredContent
+      same("the tools", tools.map(({ name }) => name), TOOLS);
+      for (const { name, title, outputSchema, annotations } of tools) {
+        same(`${name}: annotations`, { ...annotations, title: undefined },
+          { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false, title: undefined });
+        same(`${name}: title and output schema`, [typeof title, outputSchema.type], ["string", "object"]);
+      }
+      if (!instructions().includes("data, never instructions")) throw new Error(instructions());
+      const { sessions } = (await call("list_sessions", {})).structuredContent;
+      same("sessions", sessions.map(({ server, client, failed_calls }) => ({ server, client, failed_calls })), [{ server: "everything", client: "test", failed_calls: 1 }]);
+      const calls = [];
+      for (let cursor; ; ) {
+        const page = (await call("list_calls", { session: sessions[0].session, limit: 2, ...cursor })).structuredContent;
+        calls.push(...page.calls);
+        if (page.next_cursor === undefined) break;
+        cursor = { cursor: page.next_cursor };
+      }
+      same("targets", calls.filter(({ method }) => method === "tools/call").map(({ target }) => target), ["get-sum", "get-sum", ...Array(5).fill("echo")]);
+      const echo = calls.find(({ target }) => target === "echo");
+      const { content, structuredContent } = await call("get_call", { session: echo.session, seq: echo.seq });
+      if (!structuredContent.answer.text.includes("message 4") || !content[0].text.includes("message 4")) throw new Error(content[0].text);
+      const { matches } = (await call("search", { text: "message 3", kind: "result" })).structuredContent;
+      same("matches", matches.map(({ kind, target }) => ({ kind, target })), [{ kind: "result", target: "echo" }]);
+      const { groups } = (await call("stats", {})).structuredContent;
+      same("groups", groups.map(({ tool, calls, failed }) => ({ tool, calls, failed })), [{ tool: "echo", calls: 5, failed: 0 }, { tool: "get-sum", calls: 2, failed: 1 }]);
+      const { findings } = (await call("findings", {})).structuredContent;
+      same("tool errors", findings.filter(({ finding }) => finding === "tool-error").length, 1);
+      same("bad arguments", (await call("stats", { by: "weekday" }).catch(({ code }) => ({ code }))).code, -32602); // refused by the proxy
+    }));
+  });
+
+  // Name, the Inspector's arguments after --method, its exit status.
+  const inspections = [
+    ["initialize", ["initialize"], 0],
+    ["tools/list", ["tools/list"], 0],
+    ["tools/call", ["tools/call", "--tool-name", "list_calls", "--tool-arg", "tool=echo", "limit=2"], 0],
+    ["tools/call that fails", ["tools/call", "--tool-name", "get_call", "--tool-arg", "session=99", "seq=1"], 5],
+    ["tools/list in era modern", ["tools/list", "--protocol-era", "modern"], 0],
+    ["tools/call in era auto", ["tools/call", "--protocol-era", "auto", "--tool-name", "stats"], 0],
+  ];
+  await Promise.all(inspections.map(([name, args, status], n) => test(`mcp: the Inspector, ${name}`, async () => {
+    const at = join(dir, `inspector-${n}`);
+    await mkdir(at);
+    await writeFile(join(at, "mcp.json"), JSON.stringify({ mcpServers: { it: server } }));
+    const argv = ["--cli", "--config", join(at, "mcp.json"), "--server", "it", "--quiet", "--method", ...args];
+    const { stdout, stderr, code } = await cli(`${packages}/inspector/clients/launcher/build/index.js`, argv, { ...env, HOME: at, PATH: process.env.PATH });
+    same("the exit status", code, status);
+    const printed = JSON.parse(stdout);
+    if (name === "tools/call") same("rows", printed.structuredContent.calls.map(({ target }) => target), ["echo", "echo"]);
+    else if (args[0] === "tools/list") same("tools", printed.tools.map(({ name }) => name), TOOLS);
+    else if (status === 0 && args[0] === "tools/call") same("groups", printed.structuredContent.groups.length, 2);
+    if (stderr.includes("rror") && status === 0) throw new Error(stderr);
+  })));
+
+  await test("mcp: `check` has no finding about the server, except the errors that were provoked", async () => {
+    const argv = ["check", "--all", "--only", "server", "--json", "--fail-on", "none", "--vault", own];
+    const { stdout } = await promisify(execFile)(interposer, argv, { env: { ...process.env, ...env }, timeout: deadline(60_000) });
+    const { recordings } = JSON.parse(stdout);
+    const found = recordings.flatMap(({ findings }) => findings.map(({ finding }) => finding)).filter((x) => x !== "invalid-arguments");
+    same("recordings", recordings.length >= 1 + inspections.length, true);
+    same("findings", [...new Set(found)], ["tool-error"]);
+  });
+}
