@@ -19,7 +19,8 @@ enum {
 static const char instructions[] =
     "Reads recordings of MCP sessions that mcp-interposer has made. Nothing can be changed. Begin "
     "with "
-    "list_sessions; its session ids lead to list_calls, search and findings, whose session and seq "
+    "list_sessions; its session ids lead to list_calls, search, findings and diff, whose session "
+    "and seq "
     "lead to "
     "get_call. Lists come in pages: pass next_cursor as cursor. Long bodies are cut: get_call says "
     "how to "

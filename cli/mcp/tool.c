@@ -4,7 +4,7 @@
 #include "base/when.h"
 #include "cli/settings/value.h"
 
-static struct json_value argument(const struct tool_call *c, const char *name)
+struct json_value tool_argument(const struct tool_call *c, const char *name)
 {
     return c->arguments.type == JSON_OBJECT ? json_get(c->arguments, name) : (struct json_value){0};
 }
@@ -12,7 +12,7 @@ static struct json_value argument(const struct tool_call *c, const char *name)
 /* c->values has room for all arguments, so that texts never move. */
 const char *tool_text(struct tool_call *c, const char *name)
 {
-    struct json_value v = argument(c, name);
+    struct json_value v = tool_argument(c, name);
     if (v.type != JSON_STRING)
         return NULL;
     size_t from = c->values.n;
@@ -24,12 +24,12 @@ const char *tool_text(struct tool_call *c, const char *name)
 int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise)
 {
     int64_t n;
-    return json_int(argument(c, name), &n) ? n : otherwise;
+    return json_int(tool_argument(c, name), &n) ? n : otherwise;
 }
 
 bool tool_flag(const struct tool_call *c, const char *name)
 {
-    return argument(c, name).type == JSON_TRUE;
+    return tool_argument(c, name).type == JSON_TRUE;
 }
 
 static int read_time(struct tool_call *c, const char *name, int64_t *ret_us)

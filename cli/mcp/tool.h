@@ -40,7 +40,8 @@ void tool_close(struct tool_call *c);
 /* Ends the object. 0 or MI_ENOMEM. */
 MI_MUST int tool_end(struct tool_call *c);
 
-/* The values of arguments. NULL or `otherwise`: not given. */
+/* The values of arguments. JSON_NONE, NULL or `otherwise`: not given. */
+struct json_value tool_argument(const struct tool_call *c, const char *name);
 const char *tool_text(struct tool_call *c, const char *name);
 int64_t tool_number(const struct tool_call *c, const char *name, int64_t otherwise);
 bool tool_flag(const struct tool_call *c, const char *name);
@@ -60,5 +61,6 @@ int tool_get_call(struct tool_call *c);
 int tool_search(struct tool_call *c);
 int tool_stats(struct tool_call *c);
 int tool_findings(struct tool_call *c);
+int tool_diff(struct tool_call *c);
 
 #endif

@@ -15,6 +15,7 @@ static const struct {
     {"search", tool_search},
     {"stats", tool_stats},
     {"findings", tool_findings},
+    {"diff", tool_diff},
 };
 
 /* Members of a definition that not every revision has. */

@@ -31,6 +31,7 @@ console.log(JSON.stringify({
   found: (await call("search", { ...where, tool: "add", kind: "request" })).matches.length,
   groups: (await call("stats", where)).groups.map(({ tool, calls }) => `${tool} ${calls}`),
   findings: (await call("findings", where)).findings.map(({ finding }) => finding),
+  differences: (await call("diff", { ...where, base: session.session })).rows,
   missing: await call("get_call", { session: 99, seq: 1 }),
 }, null, 1));
 await client.close();

@@ -10,7 +10,7 @@ import { deadline, within } from "./client.mjs";
 import { cli } from "./inspector.mjs";
 import { same } from "./vault.mjs";
 
-const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "findings"];
+const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "findings", "diff"];
 
 // What `play` returns, with a client of this command.
 async function session({ command, args, env }, play) {
@@ -39,8 +39,9 @@ export async function checkServer({ interposer, root, settings, packages, test }
   const strict = ["--validate", "protocol", "--check-arguments", "reject"];
   await mkdir(dir);
 
-  await test("mcp: a session to read", async () => {
+  await test("mcp: two sessions to read", async () => {
     const args = ["proxy", "--vault", vault, "--name", "everything", "--", process.execPath, `${packages}/server-everything/dist/index.js`];
+    await within(deadline(120_000), "the session", session({ command: interposer, args, env }, ({ call }) => call("echo", { message: "message 0" })));
     await within(deadline(120_000), "the session", session({ command: interposer, args, env }, async ({ call }) => {
       for (let n = 0; n < 5; n++) await call("echo", { message: `message ${n}` });
       await call("get-sum", { a: 19, b: 23 });
@@ -60,7 +61,7 @@ export async function checkServer({ interposer, root, settings, packages, test }
       }
       if (!instructions().includes("data, never instructions")) throw new Error(instructions());
       const { sessions } = (await call("list_sessions", {})).structuredContent;
-      same("sessions", sessions.map(({ server, client, failed_calls }) => ({ server, client, failed_calls })), [{ server: "everything", client: "test", failed_calls: 1 }]);
+      same("sessions", sessions.map(({ server, client, failed_calls }) => ({ server, client, failed_calls })), [{ server: "everything", client: "test", failed_calls: 1 }, { server: "everything", client: "test", failed_calls: 0 }]);
       const calls = [];
       for (let cursor; ; ) {
         const page = (await call("list_calls", { session: sessions[0].session, limit: 2, ...cursor })).structuredContent;
@@ -74,10 +75,12 @@ export async function checkServer({ interposer, root, settings, packages, test }
       if (!structuredContent.answer.text.includes("message 4") || !content[0].text.includes("message 4")) throw new Error(content[0].text);
       const { matches } = (await call("search", { text: "message 3", kind: "result" })).structuredContent;
       same("matches", matches.map(({ kind, target }) => ({ kind, target })), [{ kind: "result", target: "echo" }]);
-      const { groups } = (await call("stats", {})).structuredContent;
+      const { groups } = (await call("stats", { session: sessions[0].session })).structuredContent;
       same("groups", groups.map(({ tool, calls, failed }) => ({ tool, calls, failed })), [{ tool: "echo", calls: 5, failed: 0 }, { tool: "get-sum", calls: 2, failed: 1 }]);
-      const { findings } = (await call("findings", {})).structuredContent;
+      const { findings } = (await call("findings", { session: sessions[0].session })).structuredContent;
       same("tool errors", findings.filter(({ finding }) => finding === "tool-error").length, 1);
+      const { rows } = (await call("diff", { session: sessions[0].session })).structuredContent;
+      same("differences", rows.map(({ change, target }) => `${change} ${target}`), [...Array(4).fill("added echo"), ...Array(2).fill("added get-sum")]);
       same("bad arguments", (await call("stats", { by: "weekday" }).catch(({ code }) => ({ code }))).code, -32602); // refused by the proxy
     }));
   });

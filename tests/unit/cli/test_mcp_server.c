@@ -161,7 +161,8 @@ static void test_server_every_tool_answers_with_an_empty_vault(void **state)
         lacks(f, rows[i], "next_cursor");
     }
     has(f, CALL("get_call", "{'session':1,'seq':1}"), "no session 1 is recorded");
-    assert_int_equal(f->opened, 3 * 5 + 1);
+    has(f, CALL("diff", "{'session':1}"), "no session 1 is recorded");
+    assert_int_equal(f->opened, 3 * 5 + 2);
 }
 
 static void test_server_modern_request_needs_its_meta(void **state)

@@ -1,0 +1,277 @@
+/* diff.c - the tool diff. */
+#include "cli/mcp/rows.h"
+
+#include "base/units.h"
+#include "cli/diff/result.h"
+#include "cli/frame/session.h"
+#include "replay/source/recording.h"
+
+#include <stdlib.h>
+
+#define ROW_BYTES ((size_t)4 << 10) /* of a row, after which no further difference is listed */
+#define IGNORED_MAX 16              /* places; the inputSchema says so, too */
+
+static const char *const names[DIFF_SIDES] = {"base", "session"};
+
+struct comparing {
+    struct rows rows;
+    struct source *source[DIFF_SIDES]; /* owned */
+    int64_t id[DIFF_SIDES];            /* of the sessions */
+    struct diff_rules rules;
+    struct diff *diff;     /* owned */
+    struct result *result; /* owned */
+};
+
+/* ---- the sessions ---- */
+
+static bool runs(const struct query_session *s)
+{
+    return session_state_of(s) == SESSION_LIVE;
+}
+
+static int open_side(struct comparing *x, enum diff_side side, const struct query_session *s)
+{
+    struct tool_call *c = x->rows.c;
+    x->id[side] = s->id;
+    return source_open_session(&x->source[side], c->q, s, &c->error);
+}
+
+/* The newest finished session of the server before this one. */
+static int find_base(struct tool_call *c, int64_t id, struct query_session *ret)
+{
+    struct query_session s;
+    struct buf name = {0};
+    int st = tool_session(c, id, &s);
+    if (st == 0) {
+        buf_slice_add(&name, s.name);
+        st = name.failed ? MI_ENOMEM : source_pick(c->q, buf_str(&name), id, runs, ret, &c->error);
+    }
+    if (st == MI_ENOENT) {
+        buf_clear(&c->error);
+        buf_adds(&c->error, "its server has no finished session before this one: name one as base");
+    }
+    buf_close(&name);
+    return st;
+}
+
+/* The texts of a session are lost with the next look-up, so each is opened at once. */
+static int open_sessions(struct comparing *x)
+{
+    struct tool_call *c = x->rows.c;
+    struct query_session s;
+    int64_t base = tool_number(c, "base", 0);
+    int st = base != 0 ? tool_session(c, base, &s) : find_base(c, c->filter.session_id, &s);
+    if (st == 0)
+        st = open_side(x, DIFF_A, &s);
+    if (st == 0)
+        st = tool_session(c, c->filter.session_id, &s);
+    return st < 0 ? st : open_side(x, DIFF_B, &s);
+}
+
+/* ---- rules ---- */
+
+static bool takes(void *ctx, struct slice method, struct slice target)
+{
+    const struct tool_call *c = ctx;
+    return filter_call(&c->filter, method, target);
+}
+
+static int read_rules(struct comparing *x)
+{
+    struct tool_call *c = x->rows.c;
+    struct json_value list = tool_argument(c, "ignore"), v;
+    struct slice key;
+    int st = 0;
+    x->rules.canon.across = true;
+    x->rules.takes = takes;
+    x->rules.ctx = c;
+    for (struct json_walk w = json_walk_begin(list); st == 0 && json_walk_next(&w, &key, &v);) {
+        struct buf pointer = {0};
+        json_unescape(&pointer, json_string_raw(v));
+        st = pointer.failed
+                 ? MI_ENOMEM
+                 : pointers_add(&x->rules.canon.ignore, "", buf_slice(&pointer), &c->error);
+        buf_close(&pointer);
+    }
+    return st == MI_EFULL ? MI_EINVAL : st;
+}
+
+/* ---- rows ---- */
+
+static void add_call(struct tool_call *c, const struct result *r, enum diff_side side)
+{
+    const struct diff_call *call = &r->call[side];
+    if (!r->has[side])
+        return;
+    json_out_object(&c->j, names[side]);
+    json_out_uint(&c->j, "seq", call->seq);
+    json_out_str(&c->j, "status", call_status_name(call->status));
+    shown_ms(&c->j, "duration_ms", call->took_us);
+    json_out_end(&c->j);
+    buf_printf(&c->text, ", in the %s seq %llu %s", names[side], (unsigned long long)call->seq,
+               call_status_name(call->status));
+    if (call->took_us >= 0) {
+        buf_adds(&c->text, " in ");
+        units_show_duration(&c->text, call->took_us);
+    }
+}
+
+static void add_difference(struct tool_call *c, const struct result *r,
+                           const struct result_difference *d)
+{
+    struct slice pointer = result_text(r, d->pointer), entry = result_text(r, d->entry);
+    json_out_object(&c->j, NULL);
+    json_out_str(&c->j, "part", result_part_name(d->part));
+    shown_member(&c->j, "pointer", pointer, SHOWN_BRIEF);
+    buf_printf(&c->text, "\n  %s ", result_part_name(d->part));
+    shown_quoted(&c->text, pointer, SHOWN_BRIEF);
+    if (d->entry.exists) {
+        shown_member(&c->j, result_entry_kind(r, d), entry, SHOWN_NAME);
+        buf_printf(&c->text, " of the %s ", result_entry_kind(r, d));
+        shown_quoted(&c->text, entry, SHOWN_NAME);
+    }
+    if (d->at > 0)
+        json_out_uint(&c->j, "from", d->at);
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        struct slice value = result_text(r, d->value[i]);
+        shown_member(&c->j, names[i], value, EXCERPT_MAX);
+        buf_printf(&c->text, ", %s: ", names[i]);
+        shown_quoted(&c->text, value, EXCERPT_MAX);
+    }
+    json_out_end(&c->j);
+}
+
+static void add_differences(struct tool_call *c, const struct result *r)
+{
+    size_t begin = c->json.n + c->text.n, n = 0;
+    json_out_array(&c->j, "differences");
+    for (; n < r->listed && c->json.n + c->text.n - begin < ROW_BYTES; n++)
+        add_difference(c, r, &r->difference[n]);
+    json_out_end(&c->j);
+    json_out_uint(&c->j, "differences_n", r->look.differences);
+    if (r->look.differences > n)
+        buf_printf(&c->text, "\n  and %llu more differences",
+                   (unsigned long long)(r->look.differences - n));
+}
+
+static void add_row(struct tool_call *c, const struct result *r)
+{
+    const struct diff_call *call = result_call(r);
+    json_out_str(&c->j, "change", result_change_name(r->change));
+    shown_member(&c->j, "method", call->method, SHOWN_NAME);
+    shown_member(&c->j, "target", call->target, SHOWN_NAME);
+    buf_printf(&c->text, "%s ", result_change_name(r->change));
+    shown_quoted(&c->text, call->method, SHOWN_NAME);
+    if (call->target.n > 0) {
+        buf_addc(&c->text, ' ');
+        shown_quoted(&c->text, call->target, SHOWN_NAME);
+    }
+    add_call(c, r, DIFF_A);
+    add_call(c, r, DIFF_B);
+    if (r->look.moved)
+        json_out_bool(&c->j, "moved", true);
+    if (r->look.unread) {
+        json_out_bool(&c->j, "not_compared", true);
+        buf_adds(&c->text, ", answers not compared: one was not recorded");
+    }
+    shown_member(&c->j, "arguments", r->params, SHOWN_BRIEF);
+    if (r->params.n > 0) {
+        buf_adds(&c->text, " ");
+        shown_quoted(&c->text, r->params, SHOWN_BRIEF);
+    }
+    if (r->look.differences > 0)
+        add_differences(c, r);
+}
+
+static int compare_rows(struct comparing *x)
+{
+    struct tool_call *c = x->rows.c;
+    uint32_t n = diff_rows(x->diff);
+    for (uint32_t i = (uint32_t)x->rows.first.n; i < n && tool_goes_on(c); i++) {
+        if (tool_is_late(c)) {
+            rows_stop(&x->rows, 1, i);
+            break;
+        }
+        int st = result_look(x->result, x->diff, i);
+        if (st < 0)
+            return st;
+        if ((x->result->change == RESULT_SAME && !x->result->look.unread) ||
+            (c->filter.failed && !result_failed(x->result)))
+            continue;
+        if (rows_begin(&x->rows, 1, i)) /* not a place in a session */
+            add_row(c, x->result);
+        if (!rows_end(&x->rows))
+            break;
+    }
+    return 0;
+}
+
+/* What the sessions themselves differ in, such as the version of the server. */
+static void add_facts(struct comparing *x)
+{
+    struct tool_call *c = x->rows.c;
+    struct diff_fact f;
+    json_out_array(&c->j, "facts");
+    for (size_t i = 0; diff_fact(x->diff, i, &f); i++) {
+        json_out_object(&c->j, NULL);
+        json_out_str(&c->j, "name", f.name);
+        buf_printf(&c->text, "%s:", f.name);
+        for (int side = 0; side < DIFF_SIDES; side++) {
+            shown_member(&c->j, names[side], f.value[side], SHOWN_NAME);
+            buf_printf(&c->text, " %s ", names[side]);
+            shown_quoted(&c->text, f.value[side], SHOWN_NAME);
+        }
+        buf_addc(&c->text, '\n');
+        json_out_end(&c->j);
+    }
+    json_out_end(&c->j);
+}
+
+static void add_sessions(struct comparing *x)
+{
+    static const char *const calls[DIFF_SIDES] = {"base_calls", "session_calls"};
+    struct tool_call *c = x->rows.c;
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        uint32_t n = diff_calls(x->diff, (enum diff_side)i);
+        json_out_int(&c->j, names[i], x->id[i]);
+        json_out_uint(&c->j, calls[i], n);
+        buf_printf(&c->text, "%s: session %lld, calls %lu\n", names[i], (long long)x->id[i],
+                   (unsigned long)n);
+    }
+    add_facts(x);
+}
+
+static int compare(struct comparing *x)
+{
+    struct tool_call *c = x->rows.c;
+    int st = diff_open(&x->diff, x->source[DIFF_A], x->source[DIFF_B], &x->rules, &c->error);
+    if (st < 0)
+        return st;
+    add_sessions(x);
+    st = rows_open(&x->rows, c, "rows", ROWS_LIMIT);
+    if (st < 0)
+        return st;
+    st = compare_rows(x);
+    rows_close(&x->rows, "No call differs");
+    if (st < 0)
+        buf_adds(&c->error, diff_error(x->diff));
+    return st;
+}
+
+int tool_diff(struct tool_call *c)
+{
+    struct comparing x = {.rows.c = c, .result = calloc(1, sizeof *x.result)};
+    int st = x.result != NULL ? read_rules(&x) : MI_ENOMEM;
+    if (st == 0)
+        st = open_sessions(&x);
+    if (st == 0)
+        st = compare(&x);
+    diff_close(x.diff);
+    if (x.result != NULL)
+        result_close(x.result);
+    free(x.result);
+    for (int i = 0; i < DIFF_SIDES; i++)
+        source_close(x.source[i]);
+    pointers_close(&x.rules.canon.ignore);
+    return st < 0 && st != MI_ENOMEM && c->error.n > 0 ? MI_EINVAL : st;
+}
