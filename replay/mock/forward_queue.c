@@ -159,7 +159,6 @@ int forward_give_up(struct conversation *s, const char *why)
     struct forward *f = s->forward;
     f->phase = FORWARD_OVER;
     f->over = why;
-    f->own = 0;
     int st = 0;
     while (st == 0 && f->pending != NULL)
         st = refuse(s, forward_take(f, f->pending->number));
