@@ -16,6 +16,7 @@
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
 #include "cli/recordings/commands.h"
+#include "cli/send/commands.h"
 #include "cli/settings/config.h"
 #include "cli/settings/guess.h"
 #include "cli/upkeep/commands.h"
@@ -36,6 +37,7 @@ static const struct command *const commands[] = {
     &command_replay,
     &command_verify,
     &command_diff,
+    &command_send,
     &command_sessions,
     &command_show,
     &command_tail,

@@ -2,6 +2,7 @@
 #include "proxy/live.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/reserve.h"
 #include "base/text.h"
@@ -193,6 +194,20 @@ static int open_recorder(struct proxy *p)
     return st;
 }
 
+/* Tells the sessions that `send` makes from others. */
+static void record_sent(struct proxy *p)
+{
+    struct buf detail = {0};
+    struct json_out j = json_out_to(&detail);
+    if (p->cfg->sent == NULL)
+        return;
+    json_out_object(&j, NULL);
+    json_out_str(&j, "request", p->cfg->sent);
+    json_out_end(&j);
+    journal_event(p->journal, "sent", detail.failed ? NULL : buf_str(&detail));
+    buf_close(&detail);
+}
+
 static void close_session(struct proxy *p)
 {
     struct session_update u = {
@@ -327,6 +342,7 @@ int proxy_run(const struct proxy_config *cfg)
         proxy_refuse("recording cannot begin; stderr of mcp-interposer has the reason");
         return PROXY_FAILED;
     }
+    record_sent(&p);
     (void)process_adopt_orphans();
     ev_set_allocator(reserve_realloc); /* libev's own ends the program when memory runs out */
     p.loop = ev_default_loop(EVFLAG_AUTO);

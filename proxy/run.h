@@ -30,6 +30,7 @@ struct proxy_config {
     int64_t max_timeout_us;       /* 0: none */
     bool kill_hung;               /* kill a server that is silent past a deadline */
     const char *escalate_command; /* run for each new escalation file; NULL: none */
+    const char *sent;             /* by `send`: recorded as an event; NULL: by another client */
     unsigned restarts;            /* within a minute, at most PROXY_RESTARTS_MAX; 0: never */
     struct retention retention;   /* old sessions that the recorder removes; all 0: none */
 };

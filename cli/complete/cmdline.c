@@ -103,7 +103,8 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     if (l->command == NULL)
         return;
     enum server_place server = server_place(l->command);
-    int operands_max = server == SERVER_AFTER_DASHES ? 1 : l->command->operands_max;
+    bool one = server == SERVER_AFTER_DASHES && !cmdline_takes(l->command, "ARG=VALUE");
+    int operands_max = one ? 1 : l->command->operands_max;
     int operands = 0;
     bool dashes = false;
     const struct opt *pending = NULL;
@@ -135,6 +136,7 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
         l->want = CMDLINE_SERVER;
         l->server_at = n - 1;
     } else {
+        l->operands = operands;
         last_word(l, dashes, operands < operands_max);
     }
 }

@@ -5,6 +5,7 @@
 #include "cli/look/search/question.h"
 #include "cli/settings/config.h"
 #include "cli/wrap/clients.h"
+#include "wire/mcp/method.h"
 #include "wire/mcp/rule.h"
 
 #include <stdio.h>
@@ -123,6 +124,8 @@ static void add_values(struct completing *x)
         candidates_ask_shell(&x->found, "files");
     } else if (is_arg(o, "DIR")) {
         candidates_ask_shell(&x->found, "directories");
+    } else if (is_arg(o, "SESSION")) {
+        add_recorded(x, RECORDED_SESSION);
     } else if (is_arg(o, "LIST")) {
         begin_last_element(&x->found);
         add_findings(x, strcmp(o->name, "fail-on") == 0);
@@ -156,12 +159,25 @@ static void add_fields(struct completing *x)
     }
 }
 
+/* A method that a client requests, or the name of a tool; after it only names. */
+static void add_requests(struct completing *x)
+{
+    const struct method *m;
+    for (size_t i = 0; x->line.operands == 0 && (m = method_at(i)) != NULL; i++)
+        if (m->is_request && m->from_client != 0)
+            candidates_add(&x->found, m->name, NULL);
+    if (x->line.operands < 2)
+        add_recorded(x, RECORDED_TOOL);
+}
+
 static void add_operands(struct completing *x)
 {
     const struct command *c = x->line.command;
     const char *last = strrchr(c->usage, ' ');
     if (cmdline_takes(c, "SESSION"))
         add_recorded(x, RECORDED_SESSION);
+    if (cmdline_takes(c, "[METHOD]"))
+        add_requests(x);
     if (cmdline_takes(c, "[SERVER]"))
         add_recorded(x, RECORDED_SERVER);
     if (cmdline_takes(c, "FIELD:"))

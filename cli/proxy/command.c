@@ -40,6 +40,8 @@ static const struct opt proxy_opts[] = {
      "from closing the server's stdin to SIGKILL; SIGTERM half-way"},
     {0, "original", "TEXT...", NULL,
      "for unwrap: what `wrap --remote` has replaced; not used here"},
+    {0, "sent", "REQUEST", NULL,
+     "for `send`: the recorded request that it sends again; recorded as an event"},
     {'v', "verbose", NULL, NULL, "write more to stderr"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -114,6 +116,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines)
         .max_timeout_us = settings_duration_us(s, "max-timeout"),
         .kill_hung = settings_is(s, "on-hang", "kill"),
         .escalate_command = settings_text(s, "escalate-command"),
+        .sent = settings_text(s, "sent"),
         .restarts = (unsigned)settings_number(s, "restarts"),
     };
     retain_configured(s, &cfg.retention);

@@ -175,6 +175,11 @@ size_t live_unsent(const struct live *l)
     return l->in >= 0 ? l->waiting.n - l->done : 0;
 }
 
+pid_t live_pid(const struct live *l)
+{
+    return l->group;
+}
+
 /* ---- ending ---- */
 
 /* Reads and drops its output, so that it is not blocked by a full pipe. true: it has exited. */

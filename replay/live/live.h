@@ -10,6 +10,8 @@
 
 #include "base/buf.h"
 
+#include <sys/types.h>
+
 #define LIVE_LINE_MAX ((size_t)128 << 20)
 
 struct live;
@@ -32,6 +34,7 @@ MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slic
  * either is ready, call live_recv() with until_us 0 until it returns LIVE_TIMEOUT. */
 void live_watch(const struct live *l, int *ret_read, int *ret_write);
 size_t live_unsent(const struct live *l); /* bytes that wait */
+pid_t live_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the
  * exit status as a shell does. */
 int live_close(struct live *l, int64_t grace_us);

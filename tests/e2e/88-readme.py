@@ -73,6 +73,16 @@ def _(t):
     eq(run(verify).split(), said.split(), "what verify says")
 
 
+@case("requests are sent, typed and recorded ones")
+def _(t):
+    _, run = checkout(t)
+    run(blocks("Install")[-1][0])
+    ((tools, typed, again),) = blocks("Send a request")
+    check(run(tools).startswith("count_words  read-only"), "the tools")
+    check(run(typed).startswith("2 words\n"), "a typed request")
+    check("2 words\n" in run(again) and "difference from the recorded answer:\n" in run(again), "a recorded request")
+
+
 @case("no line of code is wider than a terminal")
 def _(t):
     for block in re.findall(r"```\w*\n(.*?)```", DOCUMENT, re.S):

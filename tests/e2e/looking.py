@@ -106,7 +106,7 @@ def answer(t, line, status, *args, **others):
     standard streams that are not the terminal."""
     lib.settle()
     master, slave = pty.openpty()
-    p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], env=t.environ({"TERM": "dumb"}),
+    p = subprocess.Popen([lib.PROGRAM, args[0], "--vault", str(t.vault), *args[1:]], env=t.environ({"TERM": "dumb"}),
                          **{"stdin": slave, "stdout": slave, "stderr": slave, **others})
     os.close(slave)
     said, asked, end = b"", line is None, time.monotonic() + 20 * lib.PATIENCE

@@ -19,11 +19,15 @@ static const struct command verify = {.name = "verify",
                                       .usage = "[OPTIONS] [SESSION|FILE] -- SERVER [ARG...]",
                                       .table = proxy_opts,
                                       .operands_max = 1000};
+static const struct command send = {.name = "send",
+                                    .usage = "[METHOD] [ARG=VALUE...] [-- SERVER [ARG...]]",
+                                    .table = proxy_opts,
+                                    .operands_max = 1000};
 static const struct command export = {.name = "export",
                                       .usage = "[OPTIONS] [SESSION] -o FILE",
                                       .table = proxy_opts,
                                       .operands_max = 1};
-static const struct command *const commands[] = {&proxy, &verify, &export, NULL};
+static const struct command *const commands[] = {&proxy, &verify, &send, &export, NULL};
 
 #define WORDS_MAX 16
 
@@ -83,6 +87,9 @@ static void test_cmdline_kind_of_completion_follows_from_the_position(void **sta
         {"again ", CMDLINE_OPERAND, ""},
         {"twice 1 ", CMDLINE_NOTHING, ""},
         {"verify 1 --name ", CMDLINE_VALUE, ""},
+        {"send ping ", CMDLINE_OPERAND, ""},
+        {"send tools/call echo x", CMDLINE_OPERAND, "x"},
+        {"verify 1 x", CMDLINE_NOTHING, "x"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct cmdline l = read_line(rows[i].text);

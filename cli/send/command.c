@@ -1,0 +1,231 @@
+/* command.c - `mcp-interposer send`: one request to a server, recorded or typed. */
+#include "cli/send/commands.h"
+
+#include "base/log.h"
+#include "cli/send/exchange.h"
+#include "cli/send/origin.h"
+#include "wire/json/text.h"
+
+#include <limits.h>
+#include <signal.h>
+
+static const struct opt table_of_options[] = {
+    {'s', "seq", "N", NULL, "send this request of a recording again; `show` prints its number"},
+    {0, "session", "SESSION", NULL, "the recording: a session or a cassette; default: the newest"},
+    {0, "set", "POINTER=VALUE...", NULL,
+     "change params of the request: /arguments/path=/tmp; :=JSON in place of =VALUE"},
+    {'e', "edit", NULL, NULL, "edit the params in $VISUAL or $EDITOR first"},
+    {'l', "list", NULL, NULL, "print the server's tools with their arguments"},
+    {'y', "yes", NULL, NULL, "do not ask before a request that may change something"},
+    {0, "unchecked", NULL, NULL, "send arguments that the tool's inputSchema does not allow"},
+    {0, "revision", "DATE", NULL, "revision of MCP, such as 2025-06-18; not with --seq"},
+    {'t', "timeout", "DURATION", NULL, "deadline of the answer; default: those of `proxy`"},
+    {'o', "output", "DIR", NULL, "write images, audio and blobs there, not below $TMPDIR"},
+    {0, "json", NULL, NULL, "print the answer as it is, as JSON on one line"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "  send --list -- SERVER                       the tools of a server\n"
+    "  send echo text=hello count=3 -- SERVER      call a tool\n"
+    "  send resources/read file:///a -- SERVER     any other method\n"
+    "  send --seq 12 --set /arguments/count=4      a recorded request, changed\n"
+    "\n"
+    "VALUE gets the type that the tool's inputSchema wants, and is checked against it.\n"
+    "It is text, @FILE, @- (stdin) or env:NAME; NAME:=JSON gives JSON. SERVER runs\n"
+    "behind `proxy`: what is sent is recorded. Without SERVER the command of the\n"
+    "recorded session runs. Secrets are not in a recording: give them with --set.\n"
+    COMMAND_SESSION_HELP
+    "Exit status: 0 a result; 1 an error, a tool's error or no answer; 2 usage error;\n"
+    "3 failure.\n";
+/* clang-format on */
+
+struct sending {
+    const struct settings *s;
+    int words_n;            /* operands before `--` */
+    bool has_server;        /* SERVER is given */
+    struct given_list sets; /* owned, like the rest */
+    struct outgoing request;
+    struct origin origin;
+    struct peer peer;
+    enum revision revision;
+    uint32_t item;
+};
+
+/* ---- the command line ---- */
+
+static int check_options(struct sending *x)
+{
+    const struct settings *s = x->s;
+    const char *date = settings_text(s, "revision");
+    bool seq = settings_text(s, "seq") != NULL, list = settings_on(s, "list");
+    int at = s->set.operands_before_dashes;
+    x->words_n = at < 0 ? s->operands_n : at;
+    x->has_server = at >= 0 && at < s->operands_n;
+    x->revision = date != NULL ? revision_of(slice_of(date)) : REV_COUNT;
+    if (date != NULL && x->revision == REV_COUNT)
+        return settings_usage(s, "--revision: unknown revision '%s': use %s or an older one", date,
+                              revision_name(REV_2026_07_28));
+    if (seq && list)
+        return settings_usage(s, "--seq and --list exclude each other");
+    if (seq && date != NULL)
+        return settings_usage(s, "--revision: a recorded request has its own revision");
+    if ((seq || list) && x->words_n > 0)
+        return settings_usage(s, "unexpected argument '%s': %s", s->operands[0],
+                              seq ? "change the recorded request with --set"
+                                  : "--list sends no other request");
+    if (!seq && !list && x->words_n == 0)
+        return settings_usage(s,
+                              "missing request: name a tool or a method, or use --seq or --list");
+    if (!seq && !x->has_server && settings_text(s, "session") == NULL)
+        return settings_usage(s, "missing server: put its command after '--', or name a recording "
+                                 "of it with --session");
+    if (list && (settings_on(s, "edit") || settings_text(s, "set") != NULL))
+        return settings_usage(s, "--list sends no other request: there is nothing to change");
+    if (s->set.overflow)
+        return settings_usage(s, "--set: at most %d values", OPT_MANY_MAX);
+    return EXIT_FINE;
+}
+
+static int read_sets(struct sending *x)
+{
+    struct buf error = {0};
+    const char *word;
+    size_t at = 0;
+    int st = 0, status = EXIT_FINE;
+    while (st == 0 && (word = settings_each(x->s, "set", &at)) != NULL)
+        st = given_add(&x->sets, word, true, &error);
+    if (st == MI_EINVAL)
+        status = settings_usage(x->s, "--set: %s", buf_str(&error));
+    if (st == 0 && x->words_n > 0) {
+        st = outgoing_read(&x->request, x->s->operands, x->words_n, &error);
+        if (st == MI_EINVAL)
+            status = settings_usage(x->s, "%s", buf_str(&error));
+    }
+    buf_close(&error);
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    return status;
+}
+
+/* ---- the recording ---- */
+
+static int fail(struct sending *x)
+{
+    log_error("%s", buf_str(&x->peer.error));
+    return EXIT_TROUBLE;
+}
+
+/* A recorded request: copies it, and names what it lacks before anything is started. */
+static int take_recorded(struct sending *x)
+{
+    struct exchange view = {.s = x->s, .sets = &x->sets};
+    struct buf params = {0}, error = {0};
+    struct rpc m;
+    int status = origin_find(x->s, &x->peer.talk, settings_number(x->s, "seq"), &x->item);
+    if (status != EXIT_FINE)
+        return status;
+    if (talk_body(&x->peer.talk, x->item, &x->peer.talk.request) < 0)
+        return fail(x);
+    if (rpc_read(buf_slice(&x->peer.talk.request), &m) < 0 || m.kind != RPC_REQUEST)
+        return settings_usage(x->s, "--seq: the recorded message is not a valid request");
+    if (rpc_is_modern(&m)) {
+        x->revision = REV_2026_07_28;
+        if (marks_of(m.meta.text) == MARKS_NONE)
+            buf_slice_add(&x->peer.meta, m.meta.text);
+    }
+    x->peer.talk.from = x->item;
+    int st = outgoing_copy(&x->request, &m);
+    buf_slice_add(&params, buf_slice(&x->request.params));
+    if (st == 0)
+        st = outgoing_set(&params, &x->sets, (struct json_value){0}, &error);
+    if (st == MI_EINVAL)
+        status = settings_usage(x->s, "--set: %s", buf_str(&error));
+    else if (st == 0 && !settings_on(x->s, "edit"))
+        status = exchange_check_secrets(&view, buf_slice(&params));
+    buf_close(&params);
+    buf_close(&error);
+    if (st != MI_ENOMEM)
+        return status;
+    log_error("out of memory");
+    return EXIT_TROUBLE;
+}
+
+static int open_origin(struct sending *x)
+{
+    const char *session = settings_text(x->s, "session");
+    bool seq = settings_text(x->s, "seq") != NULL;
+    struct source *source = NULL;
+    int status = EXIT_FINE;
+    if (seq || session != NULL) {
+        status = origin_open(&x->origin, x->s, session);
+        source = x->origin.recording.source;
+    }
+    if (status == EXIT_FINE && peer_load(&x->peer, source) < 0)
+        status = fail(x);
+    if (status == EXIT_FINE && seq)
+        status = take_recorded(x);
+    else if (status == EXIT_FINE && source != NULL && x->revision == REV_COUNT &&
+             revision_of(source_info(source)->protocol_version) == REV_2026_07_28)
+        x->revision = REV_2026_07_28;
+    if (status == EXIT_FINE && !x->has_server)
+        status = origin_command(&x->origin, x->s);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int run_exchange(struct sending *x)
+{
+    struct buf from = {0};
+    if (x->item != TALK_NONE) {
+        buf_slice_add(&from, x->origin.recording.name);
+        buf_printf(&from, ":%s", settings_text(x->s, "seq"));
+    }
+    struct exchange e = {
+        .s = x->s,
+        .peer = &x->peer,
+        .request = settings_on(x->s, "list") ? NULL : &x->request,
+        .sets = &x->sets,
+        .item = x->item,
+        .argv = x->has_server ? x->s->operands + x->words_n : x->origin.command,
+        .name = x->origin.name.n > 0 ? buf_str(&x->origin.name) : NULL,
+        .from = from.n > 0 ? buf_str(&from) : NULL,
+        .revision = x->revision,
+    };
+    int status = exchange_run(&e);
+    buf_close(&from);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    struct sending x = {.s = s, .item = TALK_NONE};
+    (void)signal(SIGPIPE, SIG_IGN);
+    int status = check_options(&x);
+    if (status == EXIT_FINE)
+        status = read_sets(&x);
+    if (status == EXIT_FINE)
+        status = open_origin(&x);
+    if (status == EXIT_FINE)
+        status = run_exchange(&x);
+    peer_close(&x.peer);
+    origin_close(&x.origin);
+    outgoing_close(&x.request);
+    given_close(&x.sets);
+    return status;
+}
+
+const struct command command_send = {
+    .name = "send",
+    .summary = "send a request to a server, recorded or typed, and print the answer",
+    .usage = "[OPTIONS] [METHOD] [NAME] [ARG=VALUE...] [-- SERVER [ARG...]]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = INT_MAX,
+    .run = run,
+};

@@ -1,0 +1,15 @@
+/* difference.h - prints how a live answer differs from the recorded one.
+ *
+ * Rules     those of replay/compare/compare.h.
+ * Errors    as in replay/live/talk.h.
+ * Blocks    on the recording, and as stdout does. */
+#ifndef MI_CLI_SEND_DIFFERENCE_H
+#define MI_CLI_SEND_DIFFERENCE_H
+
+#include "cli/frame/out.h"
+#include "replay/live/talk.h"
+
+/* item: of the recorded request. */
+MI_MUST int difference_print(struct out *o, struct talk *t, uint32_t item, const struct rpc *live);
+
+#endif

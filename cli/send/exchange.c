@@ -1,0 +1,409 @@
+#include "cli/send/exchange.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "cli/frame/ask.h"
+#include "cli/frame/out.h"
+#include "cli/send/difference.h"
+#include "cli/send/edit.h"
+#include "cli/send/heard.h"
+#include "cli/send/list.h"
+#include "cli/send/made.h"
+#include "cli/send/print.h"
+#include "cli/send/typing.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+
+#include <signal.h>
+
+#define SHOWN_MAX 300 /* bytes of the arguments in a question */
+
+static int no_memory(void)
+{
+    log_error("out of memory");
+    return EXIT_TROUBLE;
+}
+
+/* An error of the conversation. */
+static int fail(const struct exchange *x)
+{
+    log_error("%s", buf_str(&x->peer->error));
+    return EXIT_TROUBLE;
+}
+
+/* ---- secrets ---- */
+
+static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct slice raw)
+{
+    struct buf p = {0}, text = {0};
+    int *n = ctx;
+    text_visible(&p, pointer);
+    text_visible(&text, text_head(raw, SHOWN_MAX));
+    if (marks == MARKS_SECRET)
+        log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, --set "
+                  "%s=@FILE or --set %s=env:NAME",
+                  buf_str(&p), buf_str(&text), buf_str(&p), buf_str(&p), buf_str(&p));
+    else
+        log_error("the text at %s was truncated in the recording: give it with --set %s=VALUE or "
+                  "--set %s=@FILE, or record with --record full",
+                  buf_str(&p), buf_str(&p), buf_str(&p));
+    buf_close(&p);
+    buf_close(&text);
+    ++*n;
+}
+
+int exchange_check_secrets(const struct exchange *x, struct slice params)
+{
+    int n = 0;
+    if (outgoing_secrets(params, x->sets, on_secret, &n) < 0)
+        return no_memory();
+    return n > 0 ? EXIT_USAGE : EXIT_FINE;
+}
+
+/* ---- the tool ---- */
+
+static struct tool *find_tool(const struct exchange *x, struct slice name)
+{
+    struct buf raw = {0};
+    text_json(&raw, name);
+    struct tool *t =
+        raw.n > 2 ? tools_find(&x->peer->tools, (struct slice){raw.p + 1, raw.n - 2}) : NULL;
+    buf_close(&raw);
+    return t;
+}
+
+static int unknown_tool(const struct exchange *x)
+{
+    const char *name = buf_str(&x->request->target);
+    struct buf shown = {0}, near = {0};
+    struct nearest n = nearest_to(name);
+    for (size_t i = 0; i < x->peer->tools.n; i++)
+        nearest_try(&n, x->peer->tools.tool[i].name.p);
+    text_visible(&shown, slice_of(name));
+    if (n.best != NULL)
+        text_visible(&near, slice_of(n.best));
+    if (n.best != NULL)
+        log_error("the server has no tool '%s'; did you mean '%s'?", buf_str(&shown),
+                  buf_str(&near));
+    else
+        log_error("the server has no tool '%s'; --list prints its tools", buf_str(&shown));
+    buf_close(&shown);
+    buf_close(&near);
+    return EXIT_USAGE;
+}
+
+/* A method that is not one of MCP: a tool of the server, or a method of an extension. */
+static int settle_method(const struct exchange *x)
+{
+    struct outgoing *r = x->request;
+    struct buf why = {0};
+    int status = EXIT_FINE;
+    if (find_tool(x, buf_slice(&r->method)) != NULL) {
+        status = outgoing_is_tool(r) < 0 ? no_memory() : EXIT_FINE;
+    } else if (!method_is_plausible(buf_str(&r->method), &why)) {
+        log_error("%s", buf_str(&why));
+        status = EXIT_USAGE;
+    }
+    buf_close(&why);
+    return status;
+}
+
+static int unknown_argument(struct json_value schema, struct slice name)
+{
+    struct buf shown = {0}, near = {0}, word = {0}, key = {0};
+    struct slice raw;
+    struct json_value v;
+    text_visible(&shown, name);
+    buf_slice_add(&word, name);
+    struct nearest n = nearest_to(buf_str(&word));
+    for (struct json_walk w = json_walk_begin(json_get(schema, "properties"));
+         json_walk_next(&w, &raw, &v);) {
+        const char *before = n.best;
+        buf_clear(&key);
+        json_unescape(&key, raw);
+        nearest_try(&n, buf_str(&key));
+        if (n.best != before) {
+            buf_clear(&near);
+            text_visible(&near, buf_slice(&key));
+            n.best = ""; /* the key is overwritten; the distance stays */
+        }
+    }
+    log_error("the tool has no argument '%s'; %s%s%s--unchecked sends it anyway", buf_str(&shown),
+              near.n > 0 ? "did you mean '" : "", buf_str(&near), near.n > 0 ? "'? " : "");
+    buf_close(&shown);
+    buf_close(&near);
+    buf_close(&word);
+    buf_close(&key);
+    return EXIT_USAGE;
+}
+
+/* ---- making the request ---- */
+
+static int make_typed(const struct exchange *x, const struct tool *t)
+{
+    struct json_value schema = t != NULL ? t->input : (struct json_value){0};
+    const struct given_list *words = &x->request->words;
+    for (size_t i = 0; t != NULL && !settings_on(x->s, "unchecked") && i < words->n; i++)
+        if (typing_is_unknown(schema, words->list[i].name))
+            return unknown_argument(schema, words->list[i].name);
+    if (slice_is(buf_slice(&x->request->method), "initialize"))
+        peer_initialize(&x->request->params,
+                        x->revision != REV_COUNT ? x->revision : REV_2025_11_25);
+    return outgoing_make(x->request, schema, buf_slice(&x->peer->meta)) < 0 ? no_memory()
+                                                                            : EXIT_FINE;
+}
+
+static int change(const struct exchange *x, const struct tool *t)
+{
+    struct buf error = {0};
+    int st = outgoing_set(&x->request->params, x->sets,
+                          t != NULL ? t->input : (struct json_value){0}, &error);
+    int status = EXIT_FINE;
+    if (st < 0)
+        status = st == MI_ENOMEM ? no_memory() : settings_usage(x->s, "--set: %s", buf_str(&error));
+    buf_close(&error);
+    return status;
+}
+
+static int edit(const struct exchange *x)
+{
+    if (x->request->params.n == 0)
+        buf_adds(&x->request->params, "{}");
+    switch (edit_object(&x->request->params)) {
+    case EDIT_DONE:
+        return EXIT_FINE;
+    case EDIT_CANCELLED:
+        log_note("nothing was sent: the file is empty");
+        return EXIT_FOUND;
+    case EDIT_FAILED:
+        break;
+    }
+    return EXIT_TROUBLE;
+}
+
+/* Of a request that was typed: a recorded one may be sent because it is wrong. */
+static int check_arguments(const struct exchange *x, struct tool *t)
+{
+    struct schema_fault fault = {0};
+    struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
+    int status = EXIT_FINE;
+    if (tools_check_arguments(t, json_get(params, "arguments"), &fault) == SCHEMA_FAILS) {
+        log_error("the arguments do not fit the tool's inputSchema: %s %s; --unchecked sends them "
+                  "anyway",
+                  fault.pointer.n > 0 ? buf_str(&fault.pointer) : "arguments",
+                  buf_str(&fault.reason));
+        status = EXIT_USAGE;
+    }
+    schema_fault_close(&fault);
+    return status;
+}
+
+static int make_request(const struct exchange *x)
+{
+    bool typed = x->item == TALK_NONE, unchecked = settings_on(x->s, "unchecked");
+    int status = typed && x->request->maybe_tool ? settle_method(x) : EXIT_FINE;
+    struct tool *t =
+        outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
+    if (status == EXIT_FINE && typed && !unchecked && t == NULL && x->peer->tools.begun &&
+        outgoing_calls_tool(x->request))
+        return unknown_tool(x);
+    if (status == EXIT_FINE && typed)
+        status = make_typed(x, t);
+    if (status == EXIT_FINE)
+        status = change(x, t);
+    if (status == EXIT_FINE && settings_on(x->s, "edit"))
+        status = edit(x);
+    if (status == EXIT_FINE && !typed)
+        status = exchange_check_secrets(x, buf_slice(&x->request->params));
+    if (status == EXIT_FINE && typed && !unchecked && t != NULL)
+        status = check_arguments(x, t);
+    return status;
+}
+
+/* ---- asking ---- */
+
+static int confirm(const struct exchange *x, const struct rpc *m)
+{
+    const struct talk_tool *tool = talk_find_tool(&x->peer->talk, json_string_raw(m->name));
+    bool is_call = rpc_method_is(m, "tools/call");
+    bool reads = is_call ? tool != NULL && tool->live && tool->reads_only : talk_reads_only(m);
+    struct buf what = {0};
+    int status = EXIT_FINE;
+    if (reads || settings_on(x->s, "yes"))
+        return EXIT_FINE;
+    text_visible(&what, buf_slice(&x->request->method));
+    if (x->request->target.n > 0) {
+        buf_addc(&what, ' ');
+        text_visible(&what, buf_slice(&x->request->target));
+    }
+    if (!ask_possible()) {
+        status = settings_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
+                                is_call ? "the tool is not marked read-only"
+                                        : "the method is not known to be read-only");
+    } else {
+        struct slice args = is_call ? m->arguments.text : m->params.text;
+        struct slice head = text_head(args.p != NULL ? args : slice_of(""), SHOWN_MAX);
+        buf_addc(&what, ' ');
+        text_visible(&what, head);
+        buf_adds(&what, head.n < args.n ? "..." : "");
+        buf_adds(&what, "\nIt may change something. Send it?");
+        if (!ask_yes(buf_str(&what))) {
+            log_note("nothing was sent");
+            status = EXIT_FOUND;
+        }
+    }
+    buf_close(&what);
+    return status;
+}
+
+/* ---- sending ---- */
+
+/* Ends the wait for the answer; a second signal ends the program. */
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < MI_COUNT(caught); i++)
+        (void)sigaction(caught[i], &a, NULL);
+}
+
+/* Reports that there was no answer to the last request. */
+static int no_answer(const struct exchange *x)
+{
+    struct peer *p = x->peer;
+    if (p->talk.interrupted) {
+        peer_cancel(p);
+        (void)peer_end(p);
+        if (interrupted != 0) {
+            (void)signal(interrupted, SIG_DFL);
+            (void)raise(interrupted);
+        }
+        return EXIT_FOUND;
+    }
+    if (p->talk.ended) {
+        int status = peer_end(p);
+        log_error("no answer: the server has exited with status %d", status);
+        return EXIT_FOUND;
+    }
+    peer_cancel(p);
+    log_error("no answer within %s; give it longer with --timeout", settings_text(x->s, "timeout"));
+    return EXIT_FOUND;
+}
+
+static int print_answer(const struct exchange *x, const struct rpc *answer)
+{
+    struct out o;
+    struct print_files files = {.dir = settings_text(x->s, "output")};
+    out_open(&o);
+    if (settings_on(x->s, "json")) {
+        text_json_visible(&o.b, answer->text);
+        out_end_line(&o);
+    } else {
+        print_result(&o, &files, answer);
+        if (x->item != TALK_NONE && difference_print(&o, &x->peer->talk, x->item, answer) < 0) {
+            (void)out_close(&o);
+            return fail(x);
+        }
+    }
+    bool failed = files.failed;
+    print_files_close(&files);
+    int status = out_close(&o);
+    return status != EXIT_FINE        ? status
+           : failed                   ? EXIT_TROUBLE
+           : print_is_failure(answer) ? EXIT_FOUND
+                                      : EXIT_FINE;
+}
+
+static int send_request(const struct exchange *x)
+{
+    struct buf message = {0};
+    struct rpc m, answer;
+    bool answered = false;
+    outgoing_message(x->request, &message);
+    if (message.failed || rpc_read(buf_slice(&message), &m) < 0) {
+        buf_close(&message);
+        return no_memory();
+    }
+    int status = confirm(x, &m);
+    if (status == EXIT_FINE) {
+        heard_open(&x->peer->talk);
+        catch_signals();
+        int st = talk_ask(&x->peer->talk, &m, &answer, &answered);
+        status = st < 0 ? fail(x) : answered ? print_answer(x, &answer) : no_answer(x);
+    }
+    buf_close(&message);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static int greet(const struct exchange *x)
+{
+    struct rpc answer;
+    enum peer_greeting greeting;
+    struct buf message = {0};
+    bool handshake = x->request == NULL || !slice_is(buf_slice(&x->request->method), "initialize");
+    if (!handshake)
+        return EXIT_FINE;
+    if (peer_greet(x->peer, x->item, x->revision, &greeting, &answer) < 0)
+        return fail(x);
+    if (greeting == PEER_SILENT)
+        return no_answer(x);
+    if (greeting == PEER_READY)
+        return EXIT_FINE;
+    json_unescape(&message, json_string_raw(answer.error_message));
+    log_error("the server rejected initialize: %s", buf_str(&message));
+    buf_close(&message);
+    return peer_is_ours(&answer) ? EXIT_TROUBLE : EXIT_FOUND;
+}
+
+static int list_tools(const struct exchange *x)
+{
+    struct out o;
+    if (!x->peer->tools.begun) {
+        log_error("the server did not list its tools");
+        return EXIT_FOUND;
+    }
+    out_open(&o);
+    list_print(&o, &x->peer->tools, settings_on(x->s, "json"));
+    return out_close(&o);
+}
+
+static int converse(const struct exchange *x)
+{
+    bool needs_tools =
+        x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
+    int status = greet(x);
+    if (status == EXIT_FINE && needs_tools && peer_ask_tools(x->peer) < 0)
+        status = fail(x);
+    if (status == EXIT_FINE && x->peer->talk.ended)
+        status = no_answer(x);
+    if (status != EXIT_FINE)
+        return status;
+    if (x->request == NULL)
+        return list_tools(x);
+    status = make_request(x);
+    return status == EXIT_FINE ? send_request(x) : status;
+}
+
+int exchange_run(struct exchange *x)
+{
+    int64_t began = clock_wall_us();
+    if (peer_start(x->peer, x->s, x->argv, x->name, x->from) < 0)
+        return fail(x);
+    pid_t proxy = live_pid(x->peer->live);
+    int status = converse(x);
+    (void)peer_end(x->peer);
+    made_note(x->s, proxy, began);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* exchange.h - sends one request to a server and prints the answer.
+ *
+ * Owns      nothing: the request and the recording belong to the caller.
+ * Errors    are reported on stderr: the exit status.
+ * Blocks    on the server, and on the user: a question, an editor. */
+#ifndef MI_CLI_SEND_EXCHANGE_H
+#define MI_CLI_SEND_EXCHANGE_H
+
+#include "cli/frame/recording.h"
+#include "cli/send/outgoing.h"
+#include "cli/send/peer.h"
+
+struct exchange {
+    const struct settings *s;
+    struct peer *peer;        /* the recording is loaded */
+    struct outgoing *request; /* NULL: the tools are listed */
+    const struct given_list *sets;
+    uint32_t item;          /* of the recorded request; TALK_NONE: there is none */
+    char *const *argv;      /* of the server */
+    const char *name;       /* of its sessions; NULL: derived from the command */
+    const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: there is none */
+    enum revision revision; /* REV_COUNT: not chosen */
+};
+
+/* Reports each secret that the request needs and neither the recording nor `sets` has. EXIT_FINE: there is none. */
+int exchange_check_secrets(const struct exchange *x, struct slice params);
+int exchange_run(struct exchange *x);
+
+#endif

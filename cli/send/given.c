@@ -1,0 +1,164 @@
+#include "cli/send/given.h"
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "wire/json/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Splits a word at its first `=` or `:=`. */
+static bool split(const char *word, struct slice *ret_name, bool *ret_is_json,
+                  const char **ret_value)
+{
+    const char *eq = strchr(word, '=');
+    if (eq == NULL)
+        return false;
+    *ret_is_json = eq > word && eq[-1] == ':';
+    *ret_name = (struct slice){word, (size_t)(eq - word) - *ret_is_json};
+    *ret_value = eq + 1;
+    return true;
+}
+
+bool given_is_pair(const char *word)
+{
+    struct slice name;
+    bool is_json;
+    const char *value;
+    if (!split(word, &name, &is_json, &value) || name.n == 0)
+        return false;
+    for (size_t i = 0; i < name.n; i++)
+        if (strchr("/:?", name.p[i]) != NULL)
+            return false;
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool is_utf8(struct slice s)
+{
+    for (size_t i = 0; i < s.n;) {
+        size_t len = text_utf8_len(s.p + i, s.n - i);
+        if (len == 0 || s.p[i] == '\0')
+            return false;
+        i += len;
+    }
+    return true;
+}
+
+static int read_fd(int fd, struct buf *b)
+{
+    for (;;) {
+        if (b->n > GIVEN_MAX) {
+            errno = EFBIG;
+            return MI_EIO;
+        }
+        if (!buf_reserve(b, (size_t)64 << 10))
+            return MI_ENOMEM;
+        ssize_t n = read(fd, b->p + b->n, (size_t)64 << 10);
+        if (n > 0)
+            b->n += (size_t)n;
+        else if (n == 0)
+            return 0;
+        else if (errno != EINTR)
+            return MI_EIO;
+    }
+}
+
+static int read_file(const char *path, struct buf *b, struct buf *error)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int st = fd >= 0 ? read_fd(fd, b) : MI_EIO;
+    if (st == MI_EIO) {
+        buf_adds(error, "cannot read ");
+        text_visible(error, slice_of(path));
+        buf_printf(error, ": %s", strerror(errno));
+    }
+    if (fd >= 0 && !is_stdin)
+        close(fd);
+    return st == MI_EIO ? MI_EINVAL : st;
+}
+
+static int read_value(struct given *g, const char *value, struct buf *error)
+{
+    if (value[0] == '@') {
+        int st = read_file(value + 1, &g->value, error);
+        if (st == 0 && !g->is_json && g->value.n > 0 && g->value.p[g->value.n - 1] == '\n')
+            g->value.n--;
+        return st;
+    }
+    if (strncmp(value, "env:", 4) == 0) {
+        const char *found = getenv(value + 4);
+        if (found == NULL) {
+            buf_adds(error, "the environment has no variable ");
+            text_visible(error, slice_of(value + 4));
+            return MI_EINVAL;
+        }
+        value = found;
+    }
+    buf_adds(&g->value, value);
+    return g->value.failed ? MI_ENOMEM : 0;
+}
+
+static int check_value(const struct given *g, struct buf *error)
+{
+    struct json_scan scan;
+    if (g->is_json && json_scan(buf_slice(&g->value), NULL, NULL, &scan) < 0) {
+        buf_printf(error, "the value is not JSON: %s at byte %zu", json_fault_text(scan.fault.kind),
+                   scan.fault.at);
+        return MI_EINVAL;
+    }
+    if (!is_utf8(buf_slice(&g->value))) {
+        buf_adds(error, "the value is not UTF-8 text");
+        return MI_EINVAL;
+    }
+    return 0;
+}
+
+/* ---- the list ---- */
+
+static int read_pair(struct given *g, const char *word, bool pointers, struct buf *error)
+{
+    const char *value;
+    if (!split(word, &g->name, &g->is_json, &value) || (!pointers && g->name.n == 0)) {
+        buf_adds(error, pointers ? "expected POINTER=VALUE, such as /arguments/path=/tmp/a"
+                                 : "expected NAME=VALUE");
+        return MI_EINVAL;
+    }
+    if (pointers && g->name.n > 0 && g->name.p[0] != '/') {
+        buf_adds(error, "is not a JSON pointer: use the form /arguments/path=VALUE");
+        return MI_EINVAL;
+    }
+    int st = read_value(g, value, error);
+    return st < 0 ? st : check_value(g, error);
+}
+
+int given_add(struct given_list *l, const char *word, bool pointers, struct buf *error)
+{
+    struct given g = {0};
+    struct buf reason = {0};
+    int st = read_pair(&g, word, pointers, &reason);
+    if (st == 0 && !GROW(l->list, l->n, l->cap))
+        st = MI_ENOMEM;
+    if (st == 0) {
+        l->list[l->n++] = g;
+    } else {
+        buf_close(&g.value);
+        buf_addc(error, '\'');
+        text_visible(error, g.name.p != NULL ? g.name : slice_of(word));
+        buf_printf(error, "': %s", buf_str(&reason));
+    }
+    buf_close(&reason);
+    return st;
+}
+
+void given_close(struct given_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        buf_close(&l->list[i].value);
+    free(l->list);
+    *l = (struct given_list){0};
+}

@@ -1,0 +1,13 @@
+/* list.h - prints the tools of a server with their arguments, as `send --list` does.
+ *
+ * Blocks    as stdout does. */
+#ifndef MI_CLI_SEND_LIST_H
+#define MI_CLI_SEND_LIST_H
+
+#include "cli/frame/out.h"
+#include "wire/schema/tools.h"
+
+/* json: one definition per line, as the server wrote it. */
+void list_print(struct out *o, const struct tools *t, bool json);
+
+#endif

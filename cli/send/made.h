@@ -1,0 +1,19 @@
+/* made.h - the sessions that `send` has recorded itself: they have the event `sent`.
+ *
+ * Errors    those of vault/query/reader.h; made_note() reports none.
+ * Blocks    on the vault. */
+#ifndef MI_CLI_SEND_MADE_H
+#define MI_CLI_SEND_MADE_H
+
+#include "cli/settings/config.h"
+#include "vault/query/reader.h"
+
+#include <sys/types.h>
+
+/* The newest session with a message that `send` did not record, so that the same command can be repeated. *ret_id: 0: there
+ * is none. */
+MI_MUST int made_skip(struct query *q, int64_t *ret_id);
+/* A note on stderr with the number of the session that this proxy has recorded, if it is found. */
+void made_note(const struct settings *s, pid_t proxy, int64_t began_wall_us);
+
+#endif

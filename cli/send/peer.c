@@ -1,0 +1,300 @@
+#include "cli/send/peer.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/os/process.h"
+#include "replay/source/marks.h"
+#include "wire/json/text.h"
+#include "wire/rpc_out.h"
+
+#include <stdlib.h>
+
+#define GRACE_US (INT64_C(20) * 1000000) /* more than the proxy gives its server */
+
+/* ---- starting ---- */
+
+struct words {
+    char **list; /* owned, with its words; ended by NULL */
+    size_t n, cap;
+    bool failed;
+};
+
+static void add_word(struct words *w, const char *word)
+{
+    char *copy = word != NULL ? strdup(word) : NULL;
+    if (!GROW(w->list, w->n, w->cap) || (word != NULL && copy == NULL)) {
+        free(copy);
+        w->failed = true;
+        return;
+    }
+    w->list[w->n++] = copy;
+}
+
+static void add_option(struct words *w, const char *option, const char *value)
+{
+    if (value != NULL) {
+        add_word(w, option);
+        add_word(w, value);
+    }
+}
+
+static void close_words(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        free(w->list[i]);
+    free(w->list);
+}
+
+/* `mcp-interposer proxy … -- SERVER…` */
+static void proxy_command(struct words *w, const struct settings *s, char *const *argv,
+                          const char *name, const char *from)
+{
+    char *program = process_program(), *vault = settings_vault(s), *journals = NULL;
+    w->failed |=
+        program == NULL || vault == NULL || settings_journal_dir(s, &journals) != EXIT_FINE;
+    add_word(w, program);
+    add_word(w, "proxy");
+    add_option(w, "--vault", vault);
+    add_option(w, "--journal-dir", journals);
+    add_option(w, "--config", settings_text(s, "config"));
+    add_option(w, "--timeout", settings_text(s, "timeout"));
+    add_option(w, "--name", name);
+    add_option(w, "--sent", from != NULL ? from : "new");
+    add_option(w, "--restarts", "0");
+    add_option(w, "--check-arguments", "off"); /* we check them, unless --unchecked */
+    add_word(w, "--");
+    for (size_t i = 0; argv[i] != NULL; i++)
+        add_word(w, argv[i]);
+    add_word(w, NULL);
+    free(program);
+    free(vault);
+    free(journals);
+}
+
+int peer_load(struct peer *p, struct source *source)
+{
+    p->talk.source = source;
+    p->talk.error = &p->error;
+    return talk_load(&p->talk);
+}
+
+int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *name,
+               const char *from)
+{
+    struct words w = {0};
+    if (settings_text(s, "timeout") != NULL) /* the proxy's deadline passes first */
+        p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
+    proxy_command(&w, s, argv, name, from);
+    int st = w.failed ? talk_no_memory(&p->talk) : live_open(&p->live, w.list, &p->error);
+    p->talk.server = p->live;
+    close_words(&w);
+    return st;
+}
+
+/* ---- greeting ---- */
+
+static void add_client(struct json_out *j, const char *name)
+{
+    json_out_object(j, name);
+    json_out_str(j, "name", "mcp-interposer");
+    json_out_str(j, "version", MI_VERSION);
+    json_out_end(j);
+}
+
+void peer_initialize(struct buf *b, enum revision revision)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "protocolVersion", revision_name(revision));
+    json_out_object(&j, "capabilities");
+    json_out_end(&j);
+    add_client(&j, "clientInfo");
+    json_out_end(&j);
+}
+
+static void make_meta(struct buf *b)
+{
+    struct json_out j = json_out_to(b);
+    buf_clear(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "io.modelcontextprotocol/protocolVersion", revision_name(REV_2026_07_28));
+    add_client(&j, "io.modelcontextprotocol/clientInfo");
+    json_out_object(&j, "io.modelcontextprotocol/clientCapabilities");
+    json_out_end(&j);
+    json_out_end(&j);
+}
+
+/* Sends a request that is not in the recording. params: JSON. */
+static int ask(struct peer *p, const char *method, struct slice params, struct rpc *ret,
+               bool *ret_answered)
+{
+    struct buf b = {0};
+    struct rpc m;
+    struct json_out j = json_out_to(&b);
+    rpc_out_request(&j, slice_of("0"), method);
+    json_out_raw(&j, "params", params);
+    rpc_out_end(&j);
+    int st = b.failed || rpc_read(buf_slice(&b), &m) < 0
+                 ? talk_no_memory(&p->talk)
+                 : talk_ask(&p->talk, &m, ret, ret_answered);
+    buf_close(&b);
+    return st;
+}
+
+/* The newest recorded message of this method and kind that precedes `before`, in t->request. false: there is none. */
+static int find_recorded(struct talk *t, uint32_t before, const char *method, struct rpc *ret,
+                         bool *ret_found)
+{
+    *ret_found = false;
+    for (uint32_t i = before < t->n ? before : t->n; i > 0; i--) {
+        const struct talk_item *it = &t->items[i - 1];
+        if (!it->from_client || it->lost ||
+            (it->kind != RPC_REQUEST && it->kind != RPC_NOTIFICATION))
+            continue;
+        int st = talk_body(t, i - 1, &t->request);
+        if (st < 0)
+            return st;
+        *ret_found = rpc_read(buf_slice(&t->request), ret) == 0 && rpc_method_is(ret, method);
+        if (*ret_found)
+            return 0;
+    }
+    return 0;
+}
+
+/* The params of the initialize to send, in b. */
+static int choose_initialize(struct peer *p, uint32_t before, enum revision revision, struct buf *b)
+{
+    struct rpc m;
+    bool found;
+    int st = find_recorded(&p->talk, before, "initialize", &m, &found);
+    if (st < 0)
+        return st;
+    if (found && marks_of(m.params.text) != MARKS_NONE) {
+        log_warn("the recorded initialize is redacted or truncated: the client is not the recorded "
+                 "one, but mcp-interposer");
+        found = false;
+    }
+    if (found && revision == REV_COUNT)
+        buf_slice_add(b, m.params.text);
+    else
+        peer_initialize(b, revision != REV_COUNT ? revision : REV_2025_11_25);
+    return b->failed ? talk_no_memory(&p->talk) : 0;
+}
+
+static int say_initialized(struct peer *p, uint32_t before)
+{
+    struct rpc m;
+    bool found;
+    int st = find_recorded(&p->talk, before, "notifications/initialized", &m, &found);
+    struct slice own = slice_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    if (st < 0)
+        return st;
+    return live_send(p->live, found ? m.text : own) < 0 ? talk_no_memory(&p->talk) : 0;
+}
+
+/* Whether the server, which has rejected initialize, speaks 2026-07-28: then p->meta is set. */
+static int try_modern(struct peer *p)
+{
+    struct buf params = {0};
+    struct rpc m;
+    bool answered;
+    make_meta(&p->meta);
+    buf_adds(&params, "{\"_meta\":");
+    buf_slice_add(&params, buf_slice(&p->meta));
+    buf_addc(&params, '}');
+    int st = params.failed ? talk_no_memory(&p->talk)
+                           : ask(p, "server/discover", buf_slice(&params), &m, &answered);
+    if (st < 0 || !answered || m.kind != RPC_RESULT)
+        buf_clear(&p->meta);
+    buf_close(&params);
+    return st;
+}
+
+static int initialize(struct peer *p, uint32_t before, enum revision revision,
+                      enum peer_greeting *ret, struct rpc *ret_answer)
+{
+    struct buf params = {0};
+    bool answered = false;
+    int st = choose_initialize(p, before, revision, &params);
+    if (st == 0)
+        st = ask(p, "initialize", buf_slice(&params), ret_answer, &answered);
+    buf_close(&params);
+    if (st < 0)
+        return st;
+    *ret = !answered ? PEER_SILENT : ret_answer->kind == RPC_ERROR ? PEER_REFUSED : PEER_READY;
+    return *ret == PEER_READY ? say_initialized(p, before) : 0;
+}
+
+int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum peer_greeting *ret,
+               struct rpc *ret_answer)
+{
+    struct buf refusal = {0};
+    *ret = PEER_READY;
+    if (revision == REV_2026_07_28) {
+        if (p->meta.n == 0)
+            make_meta(&p->meta);
+        return p->meta.failed ? talk_no_memory(&p->talk) : 0;
+    }
+    int st = initialize(p, before, revision, ret, ret_answer);
+    if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || peer_is_ours(ret_answer))
+        return st;
+    buf_slice_add(&refusal, ret_answer->text); /* the next answer takes its place */
+    st = try_modern(p);
+    if (st == 0 && p->meta.n > 0) {
+        *ret = PEER_READY;
+    } else if (st == 0) {
+        buf_clear(&p->talk.recorded);
+        buf_slice_add(&p->talk.recorded, buf_slice(&refusal));
+        if (p->talk.recorded.failed || rpc_read(buf_slice(&p->talk.recorded), ret_answer) < 0)
+            st = talk_no_memory(&p->talk);
+    }
+    buf_close(&refusal);
+    return st;
+}
+
+bool peer_is_ours(const struct rpc *answer)
+{
+    struct json_value source = json_get(json_get(answer->error, "data"), "source");
+    return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
+}
+
+int peer_ask_tools(struct peer *p)
+{
+    struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
+    return talk_ask_tools(&p->talk, meta, &p->tools);
+}
+
+/* ---- ending ---- */
+
+void peer_cancel(struct peer *p)
+{
+    struct buf b = {0};
+    struct slice line;
+    struct json_out j = json_out_to(&b);
+    rpc_out_notification(&j, "notifications/cancelled");
+    json_out_object(&j, "params");
+    json_out_int(&j, "requestId", p->talk.next_id);
+    rpc_out_end(&j);
+    if (!b.failed && live_send(p->live, buf_slice(&b)) == 0)
+        p->talk.ended = live_recv(p->live, clock_mono_us(), &line) == LIVE_ENDED; /* writes it */
+    buf_close(&b);
+}
+
+int peer_end(struct peer *p)
+{
+    int status = live_close(p->live, GRACE_US);
+    p->live = p->talk.server = NULL;
+    return status;
+}
+
+void peer_close(struct peer *p)
+{
+    (void)peer_end(p);
+    talk_close(&p->talk);
+    tools_close(&p->tools);
+    buf_close(&p->meta);
+    buf_close(&p->error);
+    *p = (struct peer){0};
+}

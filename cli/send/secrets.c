@@ -1,0 +1,53 @@
+#include "cli/send/secrets.h"
+
+#include "wire/json/pointer.h"
+#include "wire/json/text.h"
+
+struct walk {
+    struct buf pointer, key; /* owned */
+    secrets_fn fn;
+    void *ctx;
+};
+
+static void look(struct walk *w, struct json_value v);
+
+static void look_inside(struct walk *w, struct json_value container)
+{
+    struct slice key;
+    struct json_value v;
+    size_t at = w->pointer.n, i = 0;
+    for (struct json_walk each = json_walk_begin(container); json_walk_next(&each, &key, &v); i++) {
+        if (container.type == JSON_ARRAY) {
+            pointer_add_index(&w->pointer, i);
+        } else {
+            buf_clear(&w->key);
+            json_unescape(&w->key, key);
+            pointer_add(&w->pointer, buf_slice(&w->key));
+        }
+        if (key.p != NULL && marks_of(key) != MARKS_NONE)
+            w->fn(w->ctx, buf_slice(&w->pointer), marks_of(key), key);
+        else
+            look(w, v);
+        w->pointer.n = at;
+    }
+}
+
+static void look(struct walk *w, struct json_value v)
+{
+    struct slice raw = json_string_raw(v);
+    if (v.type == JSON_OBJECT || v.type == JSON_ARRAY)
+        look_inside(w, v);
+    else if (marks_of(raw) != MARKS_NONE)
+        w->fn(w->ctx, buf_slice(&w->pointer), marks_of(raw), raw);
+}
+
+int secrets_each(struct json_value value, secrets_fn fn, void *ctx)
+{
+    struct walk w = {.fn = fn, .ctx = ctx};
+    if (marks_of(value.text) != MARKS_NONE)
+        look(&w, value);
+    bool failed = w.pointer.failed || w.key.failed;
+    buf_close(&w.pointer);
+    buf_close(&w.key);
+    return failed ? MI_ENOMEM : 0;
+}

@@ -1,0 +1,196 @@
+#include "cli/send/typing.h"
+
+#include "base/json_out.h"
+#include "base/text.h"
+#include "wire/json/text.h"
+#include "wire/mcp/method.h"
+#include "wire/schema/compile.h"
+
+/* ---- schemas ---- */
+
+static struct json_value property_of(struct json_value input_schema, struct slice name)
+{
+    struct json_value found = {0};
+    struct buf plain = {0};
+    buf_slice_add(&plain, name);
+    if (input_schema.type == JSON_OBJECT)
+        found = json_get(json_get(input_schema, "properties"), buf_str(&plain));
+    buf_close(&plain);
+    return found;
+}
+
+/* The schema of one argument, with the definitions that it may refer to. NULL: none, or an invalid one. */
+static struct schema *open_schema(struct json_value input_schema, struct slice name)
+{
+    static const char *const shared[] = {"$schema", "$defs", "definitions"};
+    struct json_value property = property_of(input_schema, name);
+    struct schema *s = NULL;
+    struct buf text = {0}, why = {0};
+    struct json_out j = json_out_to(&text);
+    if (property.type == JSON_NONE)
+        return NULL;
+    json_out_object(&j, NULL);
+    for (size_t i = 0; i < MI_COUNT(shared); i++) {
+        struct json_value v = json_get(input_schema, shared[i]);
+        if (v.type != JSON_NONE)
+            json_out_raw(&j, shared[i], v.text);
+    }
+    json_out_array(&j, "allOf");
+    json_out_raw(&j, NULL, property.text);
+    json_out_end(&j);
+    json_out_end(&j);
+    if (text.failed || schema_open(&s, buf_slice(&text), &why) < 0)
+        s = NULL;
+    buf_close(&text);
+    buf_close(&why);
+    return s;
+}
+
+static bool fits(struct schema *s, const struct buf *value)
+{
+    return !value->failed && schema_check(s, buf_slice(value), NULL) != SCHEMA_FAILS;
+}
+
+static bool type_has_string(struct json_value property)
+{
+    struct json_value type = json_get(property, "type"), one;
+    struct slice key;
+    if (type.type == JSON_STRING)
+        return json_key_is(json_string_raw(type), "string");
+    for (struct json_walk w = json_walk_begin(type); json_walk_next(&w, &key, &one);)
+        if (one.type == JSON_STRING && json_key_is(json_string_raw(one), "string"))
+            return true;
+    return false;
+}
+
+bool typing_is_unknown(struct json_value input_schema, struct slice name)
+{
+    static const char *const others[] = {
+        "additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if"};
+    for (size_t i = 0; i < MI_COUNT(others); i++)
+        if (json_get(input_schema, others[i]).type != JSON_NONE)
+            return false;
+    return json_get(input_schema, "properties").type == JSON_OBJECT &&
+           property_of(input_schema, name).type == JSON_NONE;
+}
+
+/* ---- values ---- */
+
+static bool is_json(const struct given *g)
+{
+    struct json_scan scan;
+    return json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
+}
+
+/* The value as a string, or as JSON. */
+static void add_form(struct buf *b, const struct given *g, bool as_json)
+{
+    if (as_json)
+        buf_slice_add(b, buf_slice(&g->value));
+    else
+        text_json(b, buf_slice(&g->value));
+}
+
+static void set_form(struct buf *b, const struct given *g, bool as_json, bool in_array)
+{
+    buf_clear(b);
+    buf_adds(b, in_array ? "[" : "");
+    add_form(b, g, as_json);
+    buf_adds(b, in_array ? "]" : "");
+}
+
+static void add_one(struct buf *out, struct schema *s, struct json_value property,
+                    const struct given *g)
+{
+    struct buf b = {0};
+    bool readable = is_json(g), found = false;
+    if (s == NULL || g->is_json) {
+        add_form(out, g, g->is_json);
+        return;
+    }
+    for (int form = 0; form < 4 && !found; form++) {
+        bool as_json = form % 2 == 1;
+        set_form(&b, g, as_json, form >= 2);
+        found = (readable || !as_json) && fits(s, &b);
+    }
+    if (!found)
+        set_form(&b, g, readable && !type_has_string(property), false);
+    buf_slice_add(out, buf_slice(&b));
+    out->failed |= b.failed;
+    buf_close(&b);
+}
+
+/* All values for a name as one array: of strings if that fits, else each one that can be read as JSON is. */
+static void add_array(struct buf *out, struct schema *s, struct slice name,
+                      const struct given_list *l)
+{
+    struct buf b = {0};
+    for (int as_json = 0; as_json < 2; as_json++) {
+        bool first = true;
+        buf_clear(&b);
+        buf_addc(&b, '[');
+        for (size_t i = 0; i < l->n; i++) {
+            const struct given *g = &l->list[i];
+            if (!slice_eq(g->name, name))
+                continue;
+            buf_adds(&b, first ? "" : ",");
+            add_form(&b, g, g->is_json || (as_json && is_json(g)));
+            first = false;
+        }
+        buf_addc(&b, ']');
+        if (s == NULL || fits(s, &b))
+            break;
+    }
+    buf_slice_add(out, buf_slice(&b));
+    out->failed |= b.failed;
+    buf_close(&b);
+}
+
+void typing_add(struct buf *out, struct json_value input_schema, struct slice name,
+                const struct given_list *l)
+{
+    const struct given *one = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (slice_eq(l->list[i].name, name)) {
+            one = &l->list[i];
+            n++;
+        }
+    struct schema *s = open_schema(input_schema, name);
+    if (n == 1)
+        add_one(out, s, property_of(input_schema, name), one);
+    else
+        add_array(out, s, name, l);
+    schema_close(s);
+}
+
+void typing_arguments(struct buf *out, struct json_value input_schema, const struct given_list *l)
+{
+    buf_addc(out, '{');
+    for (size_t i = 0; i < l->n; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++)
+            again = slice_eq(l->list[k].name, l->list[i].name);
+        if (again)
+            continue;
+        buf_adds(out, i > 0 ? "," : "");
+        text_json(out, l->list[i].name);
+        buf_addc(out, ':');
+        typing_add(out, input_schema, l->list[i].name, l);
+    }
+    buf_addc(out, '}');
+}
+
+void typing_param(struct buf *out, const char *method, const struct given *g)
+{
+    const struct method *m = method_find(slice_of(method));
+    struct json_scan scan;
+    bool as_json = g->is_json;
+    for (size_t i = 0; m != NULL && i < METHOD_NEEDS_MAX && m->params[i].types != 0; i++) {
+        const struct method_need *need = &m->params[i];
+        if (!as_json && slice_is(g->name, field_name((enum field)need->field)) &&
+            (need->types & 1u << JSON_STRING) == 0)
+            as_json = json_scan(buf_slice(&g->value), NULL, NULL, &scan) == 0;
+    }
+    add_form(out, g, as_json);
+}

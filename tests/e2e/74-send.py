@@ -1,0 +1,522 @@
+#!/usr/bin/env python3
+"""send: a request, typed or recorded, is sent to a server behind the proxy, and the answer is printed."""
+import base64
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import time
+
+import lib
+from lib import case, check, eq
+from looking import answer, on_terminal
+
+# A server. spec.json: `answers` by method and target, `tools`; it logs what it gets.
+SERVER = r"""
+import json, sys, time
+spec, asked = json.load(open(sys.argv[1])), open(sys.argv[2], "a")
+def say(m):
+    print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    asked.write(line), asked.flush()
+    p = m.get("params") or {}
+    if "id" not in m or "method" not in m:
+        continue
+    what = " ".join([m["method"], *(str(p[k]) for k in ("name", "uri", "cursor") if k in p)])
+    do = spec["answers"].get(what, spec["answers"].get(m["method"]))
+    if do is None and m["method"] == "initialize":
+        do = {"result": {"protocolVersion": p["protocolVersion"], "capabilities": {"tools": {}},
+                         "serverInfo": {"name": "fake", "version": "1"}}}
+    elif do is None and m["method"] == "tools/list":
+        do = {"result": {"tools": spec["tools"], **spec.get("more", {})}}
+    elif do is None and m["method"] == "tools/call":
+        do = {"result": {"content": [{"type": "text", "text": json.dumps(p.get("arguments"))}], **spec.get("more", {})}}
+    if do is None:
+        say({"id": m["id"], "error": {"code": -32601, "message": "no " + what}})
+    elif do == "hang":
+        pass
+    elif do == "exit":
+        sys.exit(3)
+    else:
+        for q in do.get("first", []):
+            say(q)
+            if "id" in q:
+                asked.write(sys.stdin.readline()), asked.flush()
+        say({"id": m["id"], **{k: v for k, v in do.items() if k != "first"}})
+"""
+READS = {"readOnlyHint": True}
+ECHO = {"name": "echo", "description": "Says it again.\nAnd more.", "annotations": READS,
+        "inputSchema": {"type": "object", "required": ["text"], "properties": {
+            "text": {"type": "string", "description": "what to say"}, "count": {"type": "integer", "default": 1},
+            "tags": {"type": "array", "items": {"type": "string"}}}}}
+PUT = {"name": "put", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}, "key": {"type": "string"}}}}
+INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}, "clientInfo": {"name": "recorded client", "version": "7"}}
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+          "io.modelcontextprotocol/clientInfo": {"name": "recorded client", "version": "7"}}
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+
+class Sent:
+    """What `send` did with a server that answers so."""
+
+    def __init__(self, t, *args, answers=None, tools=(ECHO, PUT), more=None, server=True, status=0, env=None, input=b"", run=None):
+        files = {x: t.tmp / x for x in ("server.py", "spec.json", "asked")}
+        files["server.py"].write_text(SERVER)
+        files["spec.json"].write_text(json.dumps({"answers": answers or {}, "tools": list(tools), "more": more or {}}))
+        files["asked"].write_text("")
+        self.command = ["python3", *(str(f) for f in files.values())]
+        tail = ["--", *self.command] if server else []
+        if run is not None:
+            self.out = run("send", *args, *tail)
+        else:
+            done = t.run("send", "--vault", t.vault, *args, *tail, env=env, input=input)
+            self.out, self.err = done.stdout.decode(), done.stderr.decode()
+            eq(done.returncode, status, f"exit status of {args}; {self.out} {self.err}")
+            check(not re.search("Sanitizer|runtime error|Assertion", self.err), self.err)
+        self.asked = [json.loads(x) for x in files["asked"].read_text().splitlines()]
+
+    def methods(self):
+        return [m.get("method", "answer") for m in self.asked]
+
+    def last(self):
+        """The params of the last request."""
+        return [m for m in self.asked if "method" in m and "id" in m][-1]["params"]
+
+    def refused(self, *words):
+        """Nothing but the handshake and tools/list was sent, and stderr has these words."""
+        check(set(self.methods()) <= {"initialize", "notifications/initialized", "tools/list"}, lambda: f"sent: {self.methods()}")
+        for word in words:
+            check(word in self.err, lambda: f"{word!r} is not in: {self.err}")
+
+
+def record(t, *messages, command=None):
+    """A session in which the client says these messages to the server of Sent, with an answer to each request."""
+    p = subprocess.Popen([lib.PROGRAM, "proxy", "--vault", str(t.vault), "--name", "server", "--", *(command or Sent(t, "--list").command)],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=t.environ())
+    for m in messages:
+        p.stdin.write(json.dumps({"jsonrpc": "2.0", **m}).encode() + b"\n")
+        p.stdin.flush()
+        while "id" in m and "method" in m and json.loads(p.stdout.readline()).get("id") != m["id"]:
+            pass
+    p.stdin.close()
+    eq(p.wait(20 * lib.PATIENCE), 0, "exit status of the proxy")
+    p.stdout.close()
+
+
+def call(id, name="echo", method="tools/call", **arguments):
+    return {"id": id, "method": method, "params": {"name": name, "arguments": arguments}}
+
+
+HELLO = ({"id": "i", "method": "initialize", "params": INITIALIZE}, {"method": "notifications/initialized"})
+
+
+# --- typed requests -------------------------------------------------------------------------------
+
+@case("a tool is called with arguments of the types of its inputSchema; the session is recorded")
+def _(t):
+    for words in (["tools/call", "echo"], ["echo"]):
+        s = Sent(t, *words, "text=5", "count=3", "tags=a", "tags=b")
+        eq(json.loads(s.out), {"text": "5", "count": 3, "tags": ["a", "b"]}, "what is printed")
+        eq(s.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/call"], "what the server gets")
+        eq(s.asked[0]["params"]["clientInfo"]["name"], "mcp-interposer", "the client")
+    rows = t.rows("SELECT s.id, s.client_name, e.detail FROM sessions s JOIN events e ON e.session_id = s.id WHERE e.kind = 'sent'")
+    eq([(a, b) for a, b, _ in rows], [(1, b"mcp-interposer"), (2, b"mcp-interposer")], "sessions")
+    eq(json.loads(rows[0][2]), {"request": "new"}, "event")
+    check("note: recorded as session 2\n" in s.err, s.err)
+    eq(len(t.messages("method = 'tools/call'")), 2, "the calls in the record")
+
+
+@case("arguments that do not fit, unknown ones and unknown tools are refused; --unchecked sends them")
+def _(t):
+    for words, said in ((["echo", "text=a", "count=x"], "/count must be of type \"integer\", is a string"),
+                        (["echo", "count=1"], "arguments"),
+                        (["echo", "txet=a"], "the tool has no argument 'txet'; did you mean 'text'?"),
+                        (["ecko", "text=a"], "the server has no tool 'ecko'; did you mean 'echo'?"),
+                        (["tools/call", "zzzzzz"], "the server has no tool 'zzzzzz'; --list prints its tools"),
+                        (["tools/cal", "echo=1"], "did you mean 'tools/call'?")):
+        Sent(t, *words, status=2).refused(said)
+    eq(Sent(t, "--unchecked", "echo", "txet=a", "count=x").last()["arguments"], {"txet": "a", "count": "x"}, "sent anyway")
+    eq(Sent(t, "--unchecked", "--yes", "ecko").last(), {"name": "ecko", "arguments": {}}, "sent anyway")
+
+
+@case("values come from files, stdin and the environment, or are JSON; @ can be meant literally")
+def _(t):
+    (t.tmp / "f").write_text("line\nlast\n")
+    s = Sent(t, "echo", f"text=@{t.tmp}/f")
+    eq(s.last()["arguments"], {"text": "line\nlast"}, "a file, without one newline at its end")
+    eq(Sent(t, "echo", "text=env:WORD", env={"WORD": "from env"}).last()["arguments"], {"text": "from env"}, "a variable")
+    eq(Sent(t, "echo", "text=@-", input=b"from stdin").last()["arguments"], {"text": "from stdin"}, "stdin")
+    eq(Sent(t, "echo", 'text:="@f"', "count:=2").last()["arguments"], {"text": "@f", "count": 2}, "JSON")
+    eq(Sent(t, "echo", "text=a=b@c").last()["arguments"], {"text": "a=b@c"}, "only the first = counts")
+    (t.tmp / "b").write_bytes(b"\xff")
+    for word, said in ((f"text=@{t.tmp}/none", "No such file"), ("text=env:NO_SUCH", "no variable NO_SUCH"), ("text:={", "not JSON"),
+                       (f"text=@{t.tmp}/b", "not UTF-8")):
+        s = Sent(t, "echo", word, status=2)
+        check(said in s.err and s.asked == [], lambda: f"{word}: {s.err} {s.asked}")
+
+
+@case("--list prints the tools and their arguments, of all pages; --json their definitions")
+def _(t):
+    pages = {"tools/list": {"result": {"tools": [ECHO], "nextCursor": "2"}}, "tools/list 2": {"result": {"tools": [PUT]}}}
+    s = Sent(t, "--list", answers=pages)
+    eq(s.out, "echo  read-only  Says it again.\n  text=string  required  what to say\n  count=integer  default 1\n"
+              "  tags=array of string\nput\n  path=string\n  key=string\n", "text")
+    eq([json.loads(x) for x in Sent(t, "--list", "--json", answers=pages).out.splitlines()], [ECHO, PUT], "JSON")
+    eq(Sent(t, "--list", answers={"tools/list": {"error": {"code": -32601, "message": "x"}}}, status=1).out, "", "no list")
+
+
+@case("other methods are sent as well, with their target as a word")
+def _(t):
+    read = {"result": {"contents": [{"uri": "file:///a?b=c", "text": "one\ntwo"}]}}
+    get = {"result": {"description": "d", "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}}
+    for words, params, answers, out in (
+            (["tools/list"], {}, {}, None),
+            (["ping"], {}, {"ping": {"result": {}}}, "{}\n"),
+            (["resources/read", "file:///a?b=c"], {"uri": "file:///a?b=c"}, {"resources/read": read},
+             "resource: file:///a?b=c\none\ntwo\n"),
+            (["resources/read", "uri=file:///a?b=c"], {"uri": "file:///a?b=c"}, {"resources/read": read}, None),
+            (["prompts/get", "p", "n=1"], {"name": "p", "arguments": {"n": "1"}}, {"prompts/get": get},
+             "description: d\nrole: user\nhi\n"),
+            (["--yes", "own/method", "n:=1"], {"n": 1}, {"own/method": {"result": {"x": [1]}}}, '{\n  "x": [\n    1\n  ]\n}\n')):
+        s = Sent(t, *words, answers=answers)
+        eq(s.last(), params, f"params of {words}")
+        check(out is None or s.out == out, lambda: f"{words}: {s.out!r}")
+    s = Sent(t, "initialize", "protocolVersion=2024-11-05")
+    eq((s.methods(), s.last()["protocolVersion"], s.last()["clientInfo"]["name"]), (["initialize"], "2024-11-05", "mcp-interposer"),
+       "no other handshake")
+
+
+@case("a tool whose name contains a slash is found by its name alone")
+def _(t):
+    tool = {"name": "fs/read", "annotations": READS, "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    eq(Sent(t, "fs/read", "n=1", tools=[tool]).last(), {"name": "fs/read", "arguments": {"n": 1}}, "params")
+
+
+# --- results --------------------------------------------------------------------------------------
+
+@case("images, audio and blobs become files with names of ours; nothing is overwritten")
+def _(t):
+    data = base64.b64encode(PNG).decode()
+    content = [{"type": "image", "mimeType": "image/png", "data": data}, {"type": "image", "mimeType": "../../x", "data": data},
+               {"type": "audio", "mimeType": "audio/wav", "data": data}, {"type": "text", "text": "end"},
+               {"type": "resource", "resource": {"uri": "file:///../x", "mimeType": "application/pdf", "blob": data}},
+               {"type": "image", "mimeType": "image/png", "data": "?"}]
+    answers = {"tools/call": {"result": {"content": content}}}
+    folder, tmp = t.tmp / "out", t.tmp / "tmp"
+    folder.mkdir(), tmp.mkdir()
+    (folder / "image-1.png").write_text("mine")
+    (folder / "image-2.png").symlink_to(t.tmp / "elsewhere")
+    s = Sent(t, "echo", "text=a", "--output", folder, answers=answers)
+    eq(s.out, f"image/png, {len(PNG)} bytes: {folder}/image-3.png\n../../x, {len(PNG)} bytes: {folder}/image-1.bin\n"
+              f"audio/wav, {len(PNG)} bytes: {folder}/audio-1.wav\nend\nresource: file:///../x\n"
+              f"application/pdf, {len(PNG)} bytes: {folder}/blob-1.pdf\nimage/png: the data is not base64\n", "what is printed")
+    eq((folder / "image-3.png").read_bytes(), PNG, "the image")
+    eq((folder / "image-1.png").read_text(), "mine", "an existing file")
+    check(not (t.tmp / "elsewhere").exists(), "a symbolic link is not followed")
+    s = Sent(t, "echo", "text=a", answers=answers, env={"TMPDIR": str(tmp)})
+    (made,) = tmp.iterdir()
+    eq(stat.S_IMODE(made.stat().st_mode), 0o700, "mode of the directory")
+    check(f"{made}/image-1.png" in s.out and (made / "image-1.png").read_bytes() == PNG, s.out)
+    s = Sent(t, "echo", "text=a", "-o", t.tmp / "none", answers=answers, status=3)
+    check("cannot write a file" in s.err and s.out.endswith("the data is not base64\n"), s.err)
+
+
+@case("structured content is printed once, and a text that repeats it is left out")
+def _(t):
+    value = {"a": [1, "x\u202e"]}
+    answers = {"tools/call": {"result": {"content": [{"type": "text", "text": json.dumps(value)}, {"type": "text", "text": "more"}],
+                                         "structuredContent": value}}}
+    eq(Sent(t, "echo", "text=a", answers=answers).out, 'more\n{\n  "a": [\n    1,\n    "x\\u202e"\n  ]\n}\n', "what is printed")
+
+
+@case("errors and errors of tools have exit status 1")
+def _(t):
+    failed = {"tools/call": {"result": {"isError": True, "content": [{"type": "text", "text": "it failed"}]}}}
+    eq(Sent(t, "echo", "text=a", answers=failed, status=1).out, "it failed\n", "an error of the tool")
+    error = {"tools/call": {"error": {"code": -32000, "message": "bad\u001b[31m", "data": {"x": 1}}}}
+    eq(Sent(t, "echo", "text=a", answers=error, status=1).out, 'error -32000: bad\\x1b[31m\n{\n  "x": 1\n}\n', "an error")
+    s = Sent(t, "echo", "text=a", "--json", answers=error, status=1)
+    eq(json.loads(s.out)["error"], error["tools/call"]["error"], "--json")
+
+
+@case("nothing from a server reaches the terminal raw")
+def _(t):
+    evil = "a\u001b[2J\u009b31m\u202eb\u0000\tc\r\nd\re"
+    answers = {"tools/call": {"result": {"content": [
+        {"type": "text", "text": evil}, {"type": evil, "x": evil}, {"type": "image", "mimeType": evil, "data": "AA=="},
+        {"type": "resource", "resource": {"uri": evil, "text": evil}}], "structuredContent": {evil: evil}},
+        "first": [{"method": "notifications/message", "params": {"level": evil, "data": evil}},
+                  {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1, "message": evil}},
+                  {"id": 1, "method": "x/" + evil}]}}
+    tools = [{**ECHO, "description": evil, "inputSchema": {"type": "object", "properties": {evil: {"type": evil, "description": evil}, "text": {}}}},
+             {"name": evil, "inputSchema": {"type": "object"}}]
+    for args in (["echo", "text=a"], ["echo", "text=a", "--json"], ["--list"], ["--list", "--json"]):
+        out = Sent(t, *args, answers=answers, tools=tools, run=lambda *a: on_terminal(t, a[0], "--vault", str(t.vault), *map(str, a[1:]), vault=False)).out
+        text = re.sub(r"\x1b\[[0-9;]*m", "", out)
+        check("\u202e" not in text and "\x9b" not in text and "\x1b" not in text and "\0" not in text, lambda: f"{args}: {text!r}")
+        check("\r" not in text, lambda: f"{args}: {text!r}")
+    s = Sent(t, "echo", "text=a", answers=answers, tools=tools)
+    check("a\\x1b[2J" in s.out and "\tc\nd\\re\n" in s.out, lambda: repr(s.out))
+
+
+# --- asking ---------------------------------------------------------------------------------------
+
+@case("a tool that is not marked read-only needs --yes where nobody can be asked")
+def _(t):
+    Sent(t, "put", "path=/x", status=2).refused("tools/call put: the tool is not marked read-only; --yes sends it")
+    eq(Sent(t, "put", "path=/x", "--yes").last(), {"name": "put", "arguments": {"path": "/x"}}, "--yes")
+    tool = {**PUT, "annotations": {"idempotentHint": True, "readOnlyHint": "true"}}
+    Sent(t, "put", "path=/x", tools=[tool], status=2).refused("not marked read-only")
+    Sent(t, "own/method", status=2).refused("own/method: the method is not known to be read-only; --yes sends it")
+
+
+@case("on a terminal it asks first")
+def _(t):
+    for line, status, sent in (("n\n", 1, False), ("\n", 1, False), ("y\n", 0, True)):
+        s = Sent(t, "put", "path=/x", run=lambda *a: answer(t, line, status, *map(str, a)))
+        check('tools/call put {"path":"/x"}\nIt may change something. Send it? [y/N] ' in s.out, s.out)
+        eq("tools/call" in s.methods(), sent, f"whether it is sent after {line!r}")
+        check(sent or "nothing was sent" in s.out, s.out)
+    s = Sent(t, "echo", "text=a", run=lambda *a: answer(t, None, 0, *map(str, a)))
+    check("[y/N]" not in s.out, "a read-only tool")
+
+
+# --- recorded requests ----------------------------------------------------------------------------
+
+@case("a recorded request is sent again with the recorded handshake; the difference is printed")
+def _(t):
+    record(t, *HELLO, call(1, text="one", count=2), call(2, text="two"))
+    s = Sent(t, "--seq", 4, "--session", 2, server=False)
+    eq(s.asked[0]["params"], INITIALIZE, "the recorded initialize")
+    eq(s.last(), {"name": "echo", "arguments": {"text": "one", "count": 2}}, "the recorded params")
+    eq(s.out, '{"text": "one", "count": 2}\n\nthe answer is as recorded\n', "the answer")
+    s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/count=3", "--set", "/arguments/tags=x", server=False)
+    eq(s.last()["arguments"], {"text": "one", "count": 3, "tags": ["x"]}, "types: that of the old value, that of the schema")
+    check(s.out.endswith('\n\ndifference from the recorded answer:\n/content/0/text\n  - "{\\"text\\": \\"one\\", \\"count\\": 2}"\n'
+                         '  + "{\\"text\\": \\"one\\", \\"count\\": 3, \\"tags\\": [\\"x\\"]}"\n'), lambda: repr(s.out))
+    uid = t.rows("SELECT uid FROM sessions WHERE id = 2")[0][0].decode()
+    rows = t.rows("SELECT s.client_name, s.name, e.detail FROM sessions s JOIN events e ON e.session_id = s.id "
+                  "WHERE e.kind = 'sent' ORDER BY s.id DESC LIMIT 1")
+    eq((rows[0][0], rows[0][1], json.loads(rows[0][2])), (b"recorded client", b"server", {"request": f"{uid}:4"}), "the new session")
+
+
+@case("the default is the newest session that send did not record, so a command can be repeated")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    for word in ("two", "three"):
+        s = Sent(t, "--seq", 4, "--set", f"/arguments/text={word}", server=False)
+        check('- "{\\"text\\": \\"one\\"}"' in s.out and f"{word}" in s.out, s.out)
+        check("note: the recording is session 2 of server (" in s.err, s.err)
+
+
+@case("a cassette, a name and another server can be given")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    file = t.tmp / "c.jsonl"
+    eq(t.run("export", "--vault", t.vault, "--format", "cassette", "-o", file, "2").returncode, 0, "export")
+    eq(Sent(t, "--seq", 4, "--session", file).out, '{"text": "one"}\n\nthe answer is as recorded\n', "a cassette")
+    Sent(t, "--seq", 4, "--session", file, server=False, status=2).refused("a cassette has no command; name the server's command after --")
+    eq(Sent(t, "echo", "text=x", "--session", "server", server=False).asked[0]["params"], INITIALIZE, "its command and handshake")
+    eq(t.run("import", "--vault", t.vault, file, "--force").returncode in (0, 2, 3), True, "import")
+
+
+@case("what was imported runs no command")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    file = t.tmp / "c.jsonl"
+    t.run("export", "--vault", t.vault, "--format", "cassette", "-o", file, "2")
+    eq(t.run("import", "--vault", t.tmp / "other", file).returncode, 0, "import")
+    done = t.run("send", "--vault", t.tmp / "other", "--seq", 4)
+    check(done.returncode == 2 and b"was imported: its command is not run; name the server's command after --" in done.stderr, lambda: repr(done))
+
+
+@case("secrets that were not recorded are named and never sent; they are given anew")
+def _(t):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    record(t, *HELLO, call(1, "put", path="/x", key=secret), call(2, "put", path="/x" * 200, key="", content="y" * 200))
+    s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
+    eq(s.asked, [], "nothing is started")
+    check(re.search(r'the secret at /arguments/key was not recorded \("\[redacted:[^"]*"\): give it with --set /arguments/key=VALUE, '
+                    r"--set /arguments/key=@FILE or --set /arguments/key=env:NAME", s.err), s.err)
+    (t.tmp / "key").write_text(secret + "\n")
+    for value, env in ((secret, {}), (f"@{t.tmp}/key", {}), ("env:KEY", {"KEY": secret})):
+        s = Sent(t, "--seq", 4, "--session", 2, "--set", f"/arguments/key={value}", "--yes", server=False, env=env)
+        eq(s.last()["arguments"], {"path": "/x", "key": secret}, value)
+        check("is as recorded" in s.out, s.out)
+    check(all(secret.encode() not in (m.body or b"") for m in t.messages()), "the record does not have it")
+    s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/key=[redacted:mine]", "--yes", server=False)
+    eq(s.last()["arguments"]["key"], "[redacted:mine]", "a mark that the user wrote")
+    s = Sent(t, "--seq", 6, "--session", 2, server=False, status=2)
+    check("the text at /arguments/content was truncated in the recording: give it with" in s.err, s.err)
+
+
+@case("a recorded command with a secret is not run")
+def _(t):
+    command = [*Sent(t, "--list").command, "--api-key", "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"]
+    record(t, *HELLO, call(1, text="one"), command=command)
+    s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
+    check("a secret in the recorded command was not recorded" in s.err and "name the server's command after --" in s.err, s.err)
+    check("4eC39" not in s.err, s.err)
+    eq(Sent(t, "--seq", 4, "--session", 2).last()["arguments"], {"text": "one"}, "with the server's command")
+
+
+@case("a number that is not a request of the client is refused")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    for seq, said in ((1, None), (3, "message 3 is not a request of the client"), (5, "message 5 is an answer; its request is 4"),
+                      (99, "the recording has no message 99")):
+        s = Sent(t, "--seq", seq, "--session", 2, server=False, status=0 if said is None else 2)
+        check(said is None or (said in s.err and s.asked == []), lambda: f"{seq}: {s.err}")
+    s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/text/x=1", server=False, status=2)
+    check("--set: '/arguments/text/x' is inside of a string" in s.err and s.asked == [], s.err)
+
+
+# --- editing --------------------------------------------------------------------------------------
+
+def editor(t, script):
+    path = t.tmp / "editor"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return {"EDITOR": f"{path} -x", "VISUAL": None}
+
+
+@case("--edit opens the params in an editor; the file is private and is removed")
+def _(t):
+    record(t, *HELLO, call(1, text="one", count=1))
+    env = editor(t, f'stat -c "%a %n" "$2" "$(dirname "$2")" >{t.tmp}/seen; cat "$2" >>{t.tmp}/seen; sed -i s/one/three/ "$2"')
+    s = Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=env)
+    eq(s.last()["arguments"], {"text": "three", "count": 1}, "what is sent")
+    seen = (t.tmp / "seen").read_text().splitlines()
+    eq([x.split()[0] for x in seen[:2]], ["600", "700"], "modes")
+    eq("\n".join(seen[2:]), json.dumps({"name": "echo", "arguments": {"text": "one", "count": 1}}, indent=2), "the text")
+    check(not any(os.path.exists(x.split()[1]) for x in seen[:2]), "it is removed")
+    s = Sent(t, "echo", "text=a", "-e", env=editor(t, 'sed -i \'s/"a"/"b"/\' "$2"'))
+    eq(s.last()["arguments"], {"text": "b"}, "a typed request")
+    s = Sent(t, "echo", "text=a", "-e", env=editor(t, 'sed -i \'s/"a"/7/\' "$2"'), status=2)
+    s.refused("/text must be of type")
+
+
+@case("--edit: an empty file cancels; a syntax error is shown; a secret must still be given")
+def _(t):
+    record(t, *HELLO, call(1, text="one"), call(2, "put", path="/x", key="ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"))
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, ': >"$2"'), status=1).refused("nothing was sent: the file is empty")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, 'sed -i s/:/=/ "$2"'), status=3).refused("error: line 2: ")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, 'echo 1 >"$2"'), status=3).refused("must be an object")
+    Sent(t, "--seq", 4, "--session", 2, "-e", server=False, env=editor(t, "exit 1"), status=3).refused("failed; set EDITOR")
+    Sent(t, "--seq", 6, "--session", 2, "-e", server=False, env=editor(t, ":"), status=2).refused("the secret at /arguments/key was not recorded")
+    s = Sent(t, "--seq", 6, "--session", 2, "-e", "--yes", server=False, env=editor(t, 'sed -i "s/.redacted:[^\\"]*/new/" "$2"'))
+    eq(s.last()["arguments"], {"path": "/x", "key": "new"}, "a secret given in the editor")
+
+
+@case("--edit: on a terminal a syntax error can be corrected")
+def _(t):
+    env = editor(t, f'if [ -e {t.tmp}/again ]; then sed -i s/=/:/ "$2"; else sed -i s/:/=/ "$2"; fi; touch {t.tmp}/again')
+    os.environ.update({"EDITOR": env["EDITOR"]})
+    try:
+        s = Sent(t, "echo", "text=a", "-e", run=lambda *a: answer(t, "y\n", 0, *map(str, a)))
+    finally:
+        del os.environ["EDITOR"]
+    check("line 2: " in s.out and "Edit it again? [y/N] " in s.out, s.out)
+    eq(s.last(), {"name": "echo", "arguments": {"text": "a"}}, "what is sent")
+
+
+# --- the server while it works --------------------------------------------------------------------
+
+@case("the server's own requests get the recorded answers, or an error; both are reported")
+def _(t):
+    asks = {"tools/call": {"first": [{"id": "q", "method": "roots/list"}, {"id": "r", "method": "sampling/createMessage", "params": {}},
+                                     {"method": "notifications/message", "params": {"level": "info", "data": "busy"}}],
+                           "result": {"content": [{"type": "text", "text": "done"}]}}}
+    file = t.tmp / "c.jsonl"
+    lines = [("c2s", {"id": 0, "method": "initialize", "params": INITIALIZE}), ("s2c", {"id": 0, "result": {}}),
+             ("s2c", {"id": 1, "method": "roots/list"}), ("c2s", {"id": 1, "result": {"roots": [{"uri": "file:///early"}]}}),
+             ("c2s", call(1, text="x")),
+             ("s2c", {"id": 2, "method": "roots/list"}), ("c2s", {"id": 2, "result": {"roots": [{"uri": "file:///late"}]}}),
+             ("s2c", {"id": 1, "result": {"content": [{"type": "text", "text": "done"}]}})]
+    file.write_text('{"format":"mcp-interposer-cassette","version":1,"name":"s","record_level":"full"}\n' + "".join(
+        json.dumps({"t": i, "dir": d, "msg": {"jsonrpc": "2.0", **m}}) + "\n" for i, (d, m) in enumerate(lines)) + '{"end":true}\n')
+    s = Sent(t, "--seq", 5, "--session", file, answers=asks)
+    got = {m["id"]: m for m in s.asked if "method" not in m}
+    eq(got["q"]["result"], {"roots": [{"uri": "file:///late"}]}, "the answer that was given during the call")
+    eq(got["r"]["error"], {"code": -32601, "message": "No answer to this was recorded"}, "no answer")
+    for said in ("the server requested roots/list: it got the recorded answer", "the server logs info: busy",
+                 "the server requested sampling/createMessage: No answer to this was recorded"):
+        check(said in s.err, lambda: f"{said!r} is not in {s.err}")
+
+
+@case("a server that hangs, exits or cannot be started does not block")
+def _(t):
+    s = Sent(t, "echo", "text=a", "--timeout", "1s", answers={"tools/call": "hang"}, status=1)
+    check("error" in s.out and t.rows("SELECT count(*) FROM events WHERE kind = 'timeout'")[0][0] == 1, s.out)
+    s = Sent(t, "echo", "text=a", answers={"tools/call": "exit"}, status=1)
+    check("error" in s.out or "no answer" in s.err, lambda: f"{s.out} {s.err}")
+    for command, status in ((["/no/such/server"], 3), (["true"], 3)):
+        done = t.run("send", "--vault", t.vault, "--list", "--", *command)
+        check(done.returncode == status and done.stderr != b"", lambda: repr(done))
+    s = Sent(t, "--list", answers={"initialize": {"error": {"code": -5, "message": "go away"}}}, status=1)
+    check("rejected initialize: go away" in s.err and s.methods() == ["initialize", "server/discover"], lambda: f"{s.err} {s.methods()}")
+
+
+@case("an interrupt cancels the request and ends the session")
+def _(t):
+    s = Sent(t, "--list")
+    spec = json.loads((t.tmp / "spec.json").read_text())
+    (t.tmp / "spec.json").write_text(json.dumps({**spec, "answers": {"tools/call": "hang"}}))
+    p = subprocess.Popen([lib.PROGRAM, "send", "--vault", str(t.vault), "echo", "text=a", "--", *s.command], env=t.environ(),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    asked = t.tmp / "asked"
+    lib.wait_until(lambda: "tools/call" in asked.read_text(), 10, "the call")
+    end = time.monotonic() + 20 * lib.PATIENCE
+    while p.poll() is None and time.monotonic() < end and "cancelled" not in asked.read_text():
+        p.send_signal(signal.SIGINT)  # the first one may come before the wait begins
+        time.sleep(0.05)
+    eq(p.wait(20 * lib.PATIENCE), -signal.SIGINT, "exit status")
+
+
+# --- revisions ------------------------------------------------------------------------------------
+
+@case("all revisions are spoken: the recorded one, the chosen one, or the one that the server accepts")
+def _(t):
+    for date in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        s = Sent(t, "echo", "text=a", "--revision", date)
+        eq(s.asked[0]["params"]["protocolVersion"], date, "chosen")
+    modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    s = Sent(t, "echo", "text=a", "--revision", "2026-07-28", more=modern)
+    eq(s.methods(), ["tools/list", "tools/call"], "no handshake")
+    eq(s.last()["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "the revision is in the request")
+    refuses = {"initialize": {"error": {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}}},
+               "server/discover": {"result": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **modern}}}
+    s = Sent(t, "echo", "text=a", answers=refuses, more=modern)
+    eq(s.methods(), ["initialize", "server/discover", "tools/list", "tools/call"], "the server knows no initialize")
+    check("_meta" in s.last(), lambda: s.last())
+    s = Sent(t, "--list", more=modern)
+    record(t, {**call(1, text="one"), "params": {"name": "echo", "arguments": {"text": "one"}, "_meta": MODERN}}, command=s.command)
+    session = t.rows("SELECT max(id) FROM sessions")[0][0]
+    s = Sent(t, "--seq", 1, "--session", session, server=False, more=modern)
+    eq(s.methods(), ["tools/list", "tools/call"], "a recorded request of 2026-07-28 needs no handshake")
+    eq(s.last()["_meta"], MODERN, "its _meta")
+    eq(Sent(t, "echo", "text=b", "--session", session, server=False, more=modern).methods(), ["tools/list", "tools/call"], "its revision")
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+@case("usage errors name what is missing")
+def _(t):
+    for args, said in ((["--", "true"], "missing request"), (["echo"], "missing server"), (["--list"], "missing server"),
+                       (["--seq", "1", "echo", "--", "true"], "unexpected argument 'echo': change the recorded request with --set"),
+                       (["--list", "echo", "--", "true"], "unexpected argument 'echo'"), (["--list", "--seq", "1"], "exclude"),
+                       (["--seq", "x"], "--seq"), (["echo", "more", "--", "true"], "'more': expected NAME=VALUE"),
+                       (["echo", "--revision", "2020-01-01", "--", "true"], "unknown revision '2020-01-01'"),
+                       (["--seq", "1", "--revision", "2025-06-18"], "has its own revision"),
+                       (["--seq", "1", "--set", "path=x"], "--set: 'path': is not a JSON pointer"),
+                       (["--seq", "1", "--set", "/path"], "expected POINTER=VALUE"),
+                       (["--list", "--edit", "--", "true"], "nothing to change")):
+        done = t.run("send", "--vault", t.vault, *args)
+        check(done.returncode == 2 and said in done.stderr.decode() and done.stdout == b"", lambda: f"{args}: {done!r}")
+
+
+if __name__ == "__main__":
+    lib.main()

@@ -1,0 +1,185 @@
+#include "wire/json/set.h"
+
+#include "base/text.h"
+#include "wire/json/pointer.h"
+#include "wire/json/text.h"
+
+/* ---- finding ---- */
+
+/* The token as text with a NUL. false: it is not a valid token, or out of memory. */
+static bool read_token(struct buf *b, struct slice token)
+{
+    buf_clear(b);
+    bool valid = pointer_unescape(b, token);
+    return valid && buf_str(b) != NULL && !b->failed;
+}
+
+/* An index as RFC 6901 writes it. false: it is none. */
+static bool read_index(struct slice token, size_t *ret)
+{
+    size_t n = 0;
+    if (token.n == 0 || token.n > 9 || (token.n > 1 && token.p[0] == '0'))
+        return false;
+    for (size_t i = 0; i < token.n; i++) {
+        if (token.p[i] < '0' || token.p[i] > '9')
+            return false;
+        n = n * 10 + (size_t)(token.p[i] - '0');
+    }
+    *ret = n;
+    return true;
+}
+
+/* The element with this index; type JSON_NONE: none. *ret_n: the number of elements before the end of the search. */
+static struct json_value element(struct json_value array, size_t index, size_t *ret_n)
+{
+    struct json_walk w = json_walk_begin(array);
+    struct slice key;
+    struct json_value v;
+    for (*ret_n = 0; json_walk_next(&w, &key, &v); ++*ret_n)
+        if (*ret_n == index)
+            return v;
+    return (struct json_value){0};
+}
+
+static struct json_value child(struct json_value parent, struct slice token, struct buf *b)
+{
+    size_t index, n;
+    if (parent.type == JSON_OBJECT)
+        return json_get(parent, buf_str(b));
+    if (parent.type == JSON_ARRAY && read_index(token, &index))
+        return element(parent, index, &n);
+    return (struct json_value){0};
+}
+
+struct json_value json_at(struct json_value root, struct slice pointer)
+{
+    struct json_value at = root;
+    struct slice token;
+    struct buf b = {0};
+    while (at.type != JSON_NONE && pointer_next(&pointer, &token))
+        at = read_token(&b, token) ? child(at, token, &b) : (struct json_value){0};
+    buf_close(&b);
+    return pointer.n == 0 ? at : (struct json_value){0};
+}
+
+/* ---- changing ---- */
+
+/* The value inside the objects that the rest of the pointer names. */
+static bool add_nested(struct buf *out, struct slice rest, struct slice value, struct buf *b)
+{
+    struct slice token;
+    size_t depth = 0;
+    for (; pointer_next(&rest, &token); depth++) {
+        if (!read_token(b, token))
+            return false;
+        buf_addc(out, '{');
+        text_json(out, buf_slice(b));
+        buf_addc(out, ':');
+    }
+    buf_slice_add(out, value);
+    for (; depth > 0; depth--)
+        buf_addc(out, '}');
+    return rest.n == 0;
+}
+
+/* Whether an object or array has neither members nor elements. */
+static bool is_empty(struct json_value container)
+{
+    struct json_walk w = json_walk_begin(container);
+    struct slice key;
+    const char *value;
+    return !json_walk_peek(&w, &key, &value);
+}
+
+static const char *type_name(enum json_type type)
+{
+    return type == JSON_STRING ? "a string" : type == JSON_NUMBER ? "a number" : "true or false";
+}
+
+/* Adds a member or an element at the end of `into`, which is a part of text. */
+static int append(struct buf *out, struct slice text, struct json_value into, struct slice token,
+                  struct slice rest, struct slice value, struct buf *b)
+{
+    size_t end = (size_t)(into.text.p + into.text.n - text.p) - 1;
+    buf_add(out, text.p, end);
+    buf_adds(out, is_empty(into) ? "" : ",");
+    if (into.type == JSON_OBJECT && read_token(b, token)) {
+        text_json(out, buf_slice(b));
+        buf_addc(out, ':');
+    }
+    bool good = add_nested(out, rest, value, b);
+    buf_add(out, text.p + end, text.n - end);
+    return good ? 0 : MI_EINVAL;
+}
+
+static int replace(struct buf *out, struct slice text, struct slice old, struct slice rest,
+                   struct slice value, struct buf *b)
+{
+    size_t at = (size_t)(old.p - text.p);
+    buf_add(out, text.p, at);
+    bool good = add_nested(out, rest, value, b);
+    buf_add(out, text.p + at + old.n, text.n - at - old.n);
+    return good ? 0 : MI_EINVAL;
+}
+
+/* Whether token names the element after the last one; else the reason. */
+static bool is_next(struct json_value array, struct slice token, struct buf *error)
+{
+    size_t index = SIZE_MAX, n;
+    bool is_index = read_index(token, &index);
+    (void)element(array, SIZE_MAX, &n);
+    if (slice_is(token, "-") || (is_index && index == n))
+        return true;
+    if (is_index)
+        buf_printf(error, "is beyond the end of an array of %zu", n);
+    else
+        buf_adds(error, "names a member of an array; write an index, or - to add an element");
+    return false;
+}
+
+static int set_at(struct buf *out, struct slice text, struct slice pointer, struct slice value,
+                  struct buf *b, struct buf *error)
+{
+    struct json_value at = {json_type_at(*text.p), text};
+    struct slice token, rest = pointer;
+    for (struct slice here = pointer; pointer_next(&rest, &token); here = rest) {
+        if (!read_token(b, token)) {
+            buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
+            return MI_EINVAL;
+        }
+        if (at.type == JSON_NULL) /* it becomes an object */
+            return replace(out, text, at.text, here, value, b);
+        if (at.type != JSON_OBJECT && at.type != JSON_ARRAY) {
+            buf_printf(error, "is inside of %s", type_name(at.type));
+            return MI_EINVAL;
+        }
+        struct json_value next = child(at, token, b);
+        if (next.type == JSON_NONE && at.type == JSON_ARRAY && !is_next(at, token, error))
+            return MI_EINVAL;
+        if (next.type == JSON_NONE)
+            return append(out, text, at, token, rest, value, b);
+        at = next;
+    }
+    return replace(out, text, at.text, (struct slice){"", 0}, value, b);
+}
+
+int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
+             struct buf *error)
+{
+    struct json_scan scan;
+    struct buf b = {0};
+    buf_clear(out);
+    if (pointer.n > 0 && pointer.p[0] != '/') {
+        buf_adds(error, "is not a JSON pointer: use the form /arguments/path");
+        return MI_EINVAL;
+    }
+    int st = json_scan(text, NULL, NULL, &scan) < 0
+                 ? MI_EINVAL
+                 : set_at(out, scan.root, pointer, value, &b, error);
+    if (st == MI_EINVAL && error->n == 0)
+        buf_adds(error, "is not a JSON pointer: write ~0 for ~, and ~1 for / in a name");
+    if (b.failed || out->failed)
+        st = MI_ENOMEM;
+    buf_close(&b);
+    return st;
+}
