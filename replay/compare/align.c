@@ -13,6 +13,9 @@ struct aligning {
     bool *equal, *moved;         /* owned; for each call of a with a partner */
     uint32_t *first, *next;      /* owned; lists of calls of b, by class or topic */
     uint32_t *list_of;           /* owned; the number of the list that first[] belongs to */
+    align_fn distance;
+    void *ctx;
+    uint32_t distances; /* calls of it that are left */
 };
 
 /* ---- memory ---- */
@@ -115,19 +118,77 @@ static void pair_rest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0,
     }
 }
 
+/* Calls of one topic in both sessions, between the same neighbours. */
+struct group {
+    struct aligning *x;
+    uint32_t a[NEAR_LIST], b[NEAR_LIST];
+    uint32_t n, m;
+};
+
+static int distance_in_group(void *ctx, uint32_t of_short, uint32_t of_long)
+{
+    const struct group *g = ctx;
+    bool a_is_short = g->n <= g->m;
+    return g->x->distance(g->x->ctx, g->a[a_is_short ? of_short : of_long],
+                          g->b[a_is_short ? of_long : of_short]);
+}
+
+static int pair_group(struct group *g)
+{
+    uint32_t partner[NEAR_LIST];
+    bool a_is_short = g->n <= g->m;
+    uint32_t n = a_is_short ? g->n : g->m, m = a_is_short ? g->m : g->n;
+    if (n == 0 || n == m || n * m > NEAR_PAIRS || n * m > g->x->distances)
+        return 0; /* first with first */
+    g->x->distances -= n * m;
+    int st = near_pair(n, m, distance_in_group, g, partner);
+    for (uint32_t i = 0; st == 0 && i < n; i++)
+        set_pair(g->x, g->a[a_is_short ? i : partner[i]], g->b[a_is_short ? partner[i] : i], false);
+    return st;
+}
+
+/* Pairs calls of topics of which one side has more. `round` as for pair_rest(). */
+static int pair_nearest(struct aligning *x, uint32_t i0, uint32_t i1, uint32_t j0, uint32_t j1,
+                        uint32_t round)
+{
+    struct group g = {.x = x};
+    int st = 0;
+    if (x->distance == NULL || i1 - i0 > NEAR_LIST || j1 - j0 > NEAR_LIST)
+        return 0;
+    for (uint32_t i = i0; st == 0 && i < i1; i++) {
+        uint32_t topic = x->a[i].topic;
+        if (x->to_b[i] != ALIGN_NONE || x->list_of[topic] == round)
+            continue;
+        x->list_of[topic] = round;
+        g.n = g.m = 0;
+        for (uint32_t k = i; k < i1; k++)
+            if (x->to_b[k] == ALIGN_NONE && x->a[k].topic == topic)
+                g.a[g.n++] = k;
+        for (uint32_t k = j0; k < j1; k++)
+            if (x->to_a[k] == ALIGN_NONE && x->b[k].topic == topic)
+                g.b[g.m++] = k;
+        st = pair_group(&g);
+    }
+    return st;
+}
+
 /* in_order: to_b after the first step. */
-static void pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
+static int pair_between(struct aligning *x, const uint32_t *in_order, uint32_t *round)
 {
     uint32_t i0 = 0, j0 = 0;
-    for (uint32_t i = 0; i <= x->n; i++) {
+    int st = 0;
+    for (uint32_t i = 0; st == 0 && i <= x->n; i++) {
         if (i < x->n && in_order[i] == ALIGN_NONE)
             continue;
         uint32_t j = i < x->n ? in_order[i] : x->m;
-        if (i > i0 && j > j0)
+        if (i > i0 && j > j0) {
+            st = pair_nearest(x, i0, i, j0, j, ++*round);
             pair_rest(x, i0, i, j0, j, false, ++*round);
+        }
         i0 = i + 1;
         j0 = j + 1;
     }
+    return st;
 }
 
 /* Of the pairs of changed calls, those that cross another one. Pairs of equal calls in order lie between them, so that each
@@ -172,8 +233,9 @@ static int pair_all(struct aligning *x)
         memcpy(in_order, x->to_b, x->n * sizeof *in_order);
         pair_rest(x, 0, x->n, 0, x->m, true, ++round);
         mark_moved(x, in_order);
-        pair_between(x, in_order, &round);
-        st = find_crossing(x);
+        st = pair_between(x, in_order, &round);
+        if (st == 0)
+            st = find_crossing(x);
         memcpy(before, x->to_b, x->n * sizeof *before);
         pair_rest(x, 0, x->n, 0, x->m, false, ++round);
         mark_moved(x, before);
@@ -215,11 +277,19 @@ static uint32_t write_rows(const struct aligning *x, struct align_row *rows)
     return n;
 }
 
-int align(const struct align_call *a, uint32_t n, const struct align_call *b, uint32_t m,
-          uint32_t topics, struct align_row **ret, uint32_t *ret_n)
+int align(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n)
 {
-    struct aligning x = {.a = a, .b = b, .n = n, .m = m, .topics = topics};
-    struct align_row *rows = calloc((size_t)n + m + 1, sizeof *rows);
+    struct aligning x = {
+        .a = sides->a,
+        .b = sides->b,
+        .n = sides->n,
+        .m = sides->m,
+        .topics = sides->topics,
+        .distance = sides->distance,
+        .ctx = sides->ctx,
+        .distances = ALIGN_DISTANCES,
+    };
+    struct align_row *rows = calloc((size_t)x.n + x.m + 1, sizeof *rows);
     int st = rows != NULL ? aligning_open(&x) : MI_ENOMEM;
     if (st == 0)
         st = pair_all(&x);

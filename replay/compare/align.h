@@ -2,17 +2,18 @@
  *
  * Order     1. equal calls in the longest common order (lcs.h);
  *           2. of the rest, equal calls anywhere, first with first: they were moved;
- *           3. of the rest, calls of one topic (a method and its target) between the same pairs of 1, first with first:
- *              they were changed, and those outside their longest common order were moved, too;
+ *           3. of the rest, calls of one topic (a method and its target) between the same pairs of 1: they were changed,
+ *              and those outside their longest common order were moved, too. First with first or, if one side has more
+ *              of them, so that they differ as little as possible (near.h), in groups that are not large;
  *           4. of the rest, calls of one topic anywhere, first with first: they were changed and moved.
  * Rows      in the order of b; a call that only a has follows what precedes it in a. A moved pair is where b has it.
  * Owns      the caller frees *ret with free().
  * Cost      time as lcs.h; about 60 bytes for each call.
- * Blocks    never. Pure. */
+ * Blocks    as the distance function does; otherwise pure. */
 #ifndef MI_REPLAY_COMPARE_ALIGN_H
 #define MI_REPLAY_COMPARE_ALIGN_H
 
-#include "base/base.h"
+#include "replay/compare/near.h"
 
 #define ALIGN_NONE UINT32_MAX
 
@@ -34,8 +35,20 @@ struct align_row {
     bool moved;
 };
 
-/* `topics`: larger than every topic. n and m are below ALIGN_NONE. 0 or MI_ENOMEM. */
-MI_MUST int align(const struct align_call *a, uint32_t n, const struct align_call *b, uint32_t m,
-                  uint32_t topics, struct align_row **ret, uint32_t *ret_n);
+/* How much a call of a differs from one of b: from 0 to NEAR_DISTANCE, or a negative status. Called at most
+ * ALIGN_DISTANCES times. */
+typedef int (*align_fn)(void *ctx, uint32_t a, uint32_t b);
+#define ALIGN_DISTANCES 20000
+
+struct align_sides {
+    const struct align_call *a, *b;
+    uint32_t n, m;     /* calls of a and b; below ALIGN_NONE */
+    uint32_t topics;   /* larger than every topic */
+    align_fn distance; /* NULL: first with first */
+    void *ctx;
+};
+
+/* 0, MI_ENOMEM, or the status of the distance function. */
+MI_MUST int align(const struct align_sides *sides, struct align_row **ret, uint32_t *ret_n);
 
 #endif

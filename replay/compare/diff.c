@@ -51,6 +51,28 @@ static void write_exit_status(struct diff *d, enum diff_side side)
     snprintf(d->exit_status[side], sizeof d->exit_status[side], "%lld", (long long)s->exit_status);
 }
 
+static bool count_one(void *ctx, const struct canon_difference *x)
+{
+    size_t *left = ctx;
+    (void)x;
+    return --*left > 0;
+}
+
+/* How much the requests of two calls differ, for align(). */
+static int distance(void *ctx, uint32_t a, uint32_t b)
+{
+    struct diff *d = ctx;
+    const uint32_t call[DIFF_SIDES] = {a, b};
+    struct rpc m[DIFF_SIDES];
+    size_t left = NEAR_DISTANCE;
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        int st = side_request(&d->side[i], call[i], &m[i]);
+        if (st < 0)
+            return st == MI_ENOENT ? NEAR_DISTANCE : fail_source(d, (enum diff_side)i, st);
+    }
+    return (int)canon_differences(&m[DIFF_A], &m[DIFF_B], &d->rules->canon, count_one, &left);
+}
+
 static int open_sides(struct diff *d, struct source *a, struct source *b)
 {
     struct intern topics = {0};
@@ -60,8 +82,17 @@ static int open_sides(struct diff *d, struct source *a, struct source *b)
         st = fail_source(d, DIFF_A, st);
     if (st == 0 && (st = side_open(sb, b, d->rules, &topics)) < 0)
         st = fail_source(d, DIFF_B, st);
+    const struct align_sides sides = {
+        .a = sa->call,
+        .b = sb->call,
+        .n = sa->n,
+        .m = sb->n,
+        .topics = (uint32_t)topics.n,
+        .distance = distance,
+        .ctx = d,
+    };
     if (st == 0)
-        st = align(sa->call, sa->n, sb->call, sb->n, (uint32_t)topics.n, &d->rows, &d->rows_n);
+        st = align(&sides, &d->rows, &d->rows_n);
     intern_close(&topics);
     return st;
 }

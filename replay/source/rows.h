@@ -35,6 +35,7 @@ struct source {
     } part[2]; /* the probe, if any, then the session */
     size_t parts, at_part;
     uint64_t last_body; /* place of the body that was asked for last */
+    uint32_t in_order;  /* bodies that were asked for one after the other, up to that */
 };
 
 /* The row of this place among those in memory; NULL: none. */

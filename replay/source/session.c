@@ -5,7 +5,8 @@
 
 #define FIRST_PAGE 48 /* rows; small, so that the first request is answered soon */
 #define PROBE_ROWS 64
-#define NEAR 16 /* a body so close after the last one is asked for is one of many */
+#define NEAR 16    /* a body at most so far after the last one is asked for in order */
+#define IN_ORDER 8 /* after so many of them the following ones are read ahead */
 #define PROBE_SESSIONS 8
 #define PROBE_BEFORE_US (60 * (int64_t)1000000) /* at most, from a probe to its session */
 
@@ -92,9 +93,8 @@ static struct part *part_of(struct source *s, uint64_t place)
 /* Bodies that are asked for in order, after all messages were returned, are read in pages, too. */
 static int read_ahead(struct source *s, uint64_t place)
 {
-    bool in_order = place > s->last_body && place - s->last_body <= NEAR;
     struct page p = {.s = s, .part = part_of(s, place)};
-    if (!in_order || s->at_part < s->parts || s->next < s->rows_n)
+    if (s->in_order < IN_ORDER || s->at_part < s->parts || s->next < s->rows_n)
         return 0;
     s->rows_n = 0;
     buf_clear(&s->text);
@@ -108,13 +108,15 @@ int source_session_body(struct source *s, uint64_t place, struct buf *b)
 {
     const struct part *part = part_of(s, place);
     const struct source_row *r = source_row_at(s, place);
+    bool near = place > s->last_body && place - s->last_body <= NEAR;
+    s->in_order = near ? s->in_order + 1 : 0;
+    s->last_body = place;
     if (r == NULL) {
         int ahead = read_ahead(s, place);
         if (ahead < 0)
             return ahead;
         r = source_row_at(s, place);
     }
-    s->last_body = place;
     if (r != NULL && r->has_body) {
         buf_add(b, s->text.p + r->body_at, r->body_n);
         return b->failed ? MI_ENOMEM : 0;

@@ -101,6 +101,15 @@ def _(t):
        ["moved", "changed", "missing"], "failures")
 
 
+@case("of changed calls, those whose arguments differ least belong together")
+def _(t):
+    a = cassette(t, script(("read", {"path": "/a", "n": 1}, said("a")), ("read", {"path": "/b", "n": 1}, said("b"))), "a.jsonl")
+    b = cassette(t, script(("read", {"path": "/new", "n": 3}, said("n")), ("read", {"path": "/a", "n": 2}, said("a")),
+                           ("read", {"path": "/b", "n": 2}, said("b"))), "b.jsonl")
+    eq(Diff(t, a, b, status=1).rows(), ["added -/6 read", "changed 6/8 read", "changed 8/10 read"], "rows")
+    eq(Diff(t, b, a, status=1).rows(), ["missing 6/- read", "changed 8/6 read", "changed 10/8 read"], "the other way round")
+
+
 @case("repeated calls, and empty recordings")
 def _(t):
     poll = ("poll", {}, said("not yet"))

@@ -33,6 +33,13 @@ static void add_word(struct buf *b, const struct calls *c, uint32_t i)
         buf_printf(b, "%d", (int)((c->call[i].key - 1) % 10));
 }
 
+/* The difference of the arguments. */
+static int distance(void *ctx, uint32_t a, uint32_t b)
+{
+    struct calls *const *both = ctx;
+    return abs((int)(both[0]->call[a].key % 10) - (int)(both[1]->call[b].key % 10));
+}
+
 /* Each row as a word: `a` equal, `-a` missing, `+a` added, `a1/a2` changed; `>` before it: moved. */
 static void check(const char *a, const char *b, const char *want)
 {
@@ -42,7 +49,15 @@ static void check(const char *a, const char *b, const char *want)
     uint32_t n = 0;
     read_calls(&x, a);
     read_calls(&y, b);
-    assert_int_equal(align(x.call, x.n, y.call, y.n, 26, &rows, &n), 0);
+    struct calls *both[2] = {&x, &y};
+    const struct align_sides sides = {.a = x.call,
+                                      .b = y.call,
+                                      .n = x.n,
+                                      .m = y.n,
+                                      .topics = 26,
+                                      .distance = distance,
+                                      .ctx = both};
+    assert_int_equal(align(&sides, &rows, &n), 0);
     for (uint32_t i = 0; i < n; i++) {
         const struct align_row *r = &rows[i];
         static const char *const marks[] = {"", "", "-", "+"};
@@ -100,6 +115,34 @@ static void test_align_changed_calls_are_sought_nearby_first(void **state)
     check("a1 i a2 j", "i a3 j", "-a1 i a2/a3 j");
     check("a1 i j", "i j a2", "i j >a1/a2");
     check("i a1 b1 j", "i b2 a2 j", "i b1/b2 >a1/a2 j");
+}
+
+static void test_align_changed_calls_are_the_nearest_if_one_side_has_more(void **state)
+{
+    (void)state;
+    check("i a1 a2 b", "i a3 a4 a5 b", "i a1/a3 a2/a4 +a5 b");
+    check("i a5 a7 b", "i a1 a4 a8 b", "i +a1 a5/a4 a7/a8 b");
+    check("i a1 a4 a8 b", "i a5 b", "i -a1 a4/a5 -a8 b");
+    check("i a4 c1 a1 c5 b", "i c4 a3 b", "i -c1 -a1 c5/c4 >a4/a3 b");
+}
+
+static int fail_distance(void *ctx, uint32_t a, uint32_t b)
+{
+    (void)ctx, (void)a, (void)b;
+    return MI_EIO;
+}
+
+static void test_align_error_of_a_distance_is_returned(void **state)
+{
+    (void)state;
+    struct calls x, y;
+    struct align_row *rows = NULL;
+    uint32_t n = 0;
+    read_calls(&x, "a1");
+    read_calls(&y, "a2 a3");
+    const struct align_sides sides = {
+        .a = x.call, .b = y.call, .n = 1, .m = 2, .topics = 26, .distance = fail_distance};
+    assert_int_equal(align(&sides, &rows, &n), MI_EIO);
 }
 
 static void test_align_equal_calls_in_another_order_are_moved(void **state)
@@ -218,6 +261,8 @@ int main(void)
         cmocka_unit_test(test_align_missing_and_added_calls_keep_their_places),
         cmocka_unit_test(test_align_other_arguments_are_a_changed_call),
         cmocka_unit_test(test_align_changed_calls_are_sought_nearby_first),
+        cmocka_unit_test(test_align_changed_calls_are_the_nearest_if_one_side_has_more),
+        cmocka_unit_test(test_align_error_of_a_distance_is_returned),
         cmocka_unit_test(test_align_equal_calls_in_another_order_are_moved),
         cmocka_unit_test(test_align_repeated_calls_are_paired_in_order),
         cmocka_unit_test(test_lcs_finds_the_longest_common_order),

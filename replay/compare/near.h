@@ -1,0 +1,22 @@
+/* near.h - pairs two short lists of different lengths so that the pairs differ as little as possible.
+ *
+ * Every member of the shorter list gets a partner; the order of both lists is kept. Of several ways the one whose
+ * partners come first is taken.
+ *
+ * Blocks    as the distance function does; otherwise pure. */
+#ifndef MI_REPLAY_COMPARE_NEAR_H
+#define MI_REPLAY_COMPARE_NEAR_H
+
+#include "base/base.h"
+
+#define NEAR_LIST 64   /* longest list */
+#define NEAR_PAIRS 256 /* most distances: the product of both lengths */
+
+/* How much two members differ, at most NEAR_DISTANCE; or a negative status. */
+#define NEAR_DISTANCE 100
+typedef int (*near_fn)(void *ctx, uint32_t of_short, uint32_t of_long);
+
+/* Sets partner[i] to the member of the long list for member i of the short one. 0, or the status of fn. n <= m. */
+MI_MUST int near_pair(uint32_t n, uint32_t m, near_fn fn, void *ctx, uint32_t *partner);
+
+#endif
