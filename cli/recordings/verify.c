@@ -119,7 +119,8 @@ static void print_result(struct out *o, const struct verify_result *r)
 static void print_summary(struct out *o, const struct verify_report *r)
 {
     size_t from = o->b.n;
-    out_printf(o, "%llu requests:", (unsigned long long)verify_report_requests(r));
+    uint64_t n = verify_report_requests(r);
+    out_printf(o, "%llu %s:", (unsigned long long)n, n == 1 ? "request" : "requests");
     for (int i = 0; i < VERIFY_VERDICTS; i++)
         if (r->counts[i] > 0 || i == VERIFY_MATCH)
             out_printf(o, "%s %llu %s", i > 0 ? "," : "", (unsigned long long)r->counts[i],
