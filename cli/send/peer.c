@@ -1,77 +1,16 @@
 #include "cli/send/peer.h"
 
 #include "base/clock.h"
-#include "base/grow.h"
 #include "base/json_out.h"
 #include "base/log.h"
-#include "base/os/process.h"
+#include "cli/frame/proxied.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
 #include "wire/rpc_out.h"
 
-#include <stdlib.h>
-
 #define GRACE_US (INT64_C(20) * 1000000) /* more than the proxy gives its server */
 
 /* ---- starting ---- */
-
-struct words {
-    char **list; /* owned, with its words; ended by NULL */
-    size_t n, cap;
-    bool failed;
-};
-
-static void add_word(struct words *w, const char *word)
-{
-    char *copy = word != NULL ? strdup(word) : NULL;
-    if (!GROW(w->list, w->n, w->cap) || (word != NULL && copy == NULL)) {
-        free(copy);
-        w->failed = true;
-        return;
-    }
-    w->list[w->n++] = copy;
-}
-
-static void add_option(struct words *w, const char *option, const char *value)
-{
-    if (value != NULL) {
-        add_word(w, option);
-        add_word(w, value);
-    }
-}
-
-static void close_words(struct words *w)
-{
-    for (size_t i = 0; i < w->n; i++)
-        free(w->list[i]);
-    free(w->list);
-}
-
-/* `mcp-interposer proxy … -- SERVER…` */
-static void proxy_command(struct words *w, const struct settings *s, char *const *argv,
-                          const char *name, const char *from)
-{
-    char *program = process_program(), *vault = settings_vault(s), *journals = NULL;
-    w->failed |=
-        program == NULL || vault == NULL || settings_journal_dir(s, &journals) != EXIT_FINE;
-    add_word(w, program);
-    add_word(w, "proxy");
-    add_option(w, "--vault", vault);
-    add_option(w, "--journal-dir", journals);
-    add_option(w, "--config", settings_text(s, "config"));
-    add_option(w, "--timeout", settings_text(s, "timeout"));
-    add_option(w, "--name", name);
-    add_option(w, "--sent", from != NULL ? from : "new");
-    add_option(w, "--restarts", "0");
-    add_option(w, "--check-arguments", "off"); /* we check them, unless --unchecked */
-    add_word(w, "--");
-    for (size_t i = 0; argv[i] != NULL; i++)
-        add_word(w, argv[i]);
-    add_word(w, NULL);
-    free(program);
-    free(vault);
-    free(journals);
-}
 
 int peer_load(struct peer *p, struct source *source)
 {
@@ -83,13 +22,22 @@ int peer_load(struct peer *p, struct source *source)
 int peer_start(struct peer *p, const struct settings *s, char *const *argv, const char *name,
                const char *from)
 {
-    struct words w = {0};
+    const char *const options[] = {
+        "--timeout",         settings_text(s, "timeout"),
+        "--name",            name,
+        "--sent",            from != NULL ? from : "new",
+        "--restarts",        "0",
+        "--check-arguments", "off", /* we check them, unless --unchecked */
+        NULL,
+    };
+    struct proxied proxied;
     if (settings_text(s, "timeout") != NULL) /* the proxy's deadline passes first */
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
-    proxy_command(&w, s, argv, name, from);
-    int st = w.failed ? talk_no_memory(&p->talk) : live_open(&p->live, w.list, &p->error);
+    int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
+                 ? live_open(&p->live, proxied.argv, &p->error)
+                 : talk_no_memory(&p->talk);
     p->talk.server = p->live;
-    close_words(&w);
+    proxied_close(&proxied);
     return st;
 }
 
