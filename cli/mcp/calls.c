@@ -174,10 +174,8 @@ static bool on_session(void *ctx, const struct query_session *s)
     struct rows *r = &l->rows;
     if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
         return true;
-    if (tool_is_late(r->c)) {
-        rows_stop(r, s->id, 0);
+    if (rows_is_late(r, s->id, 0))
         return false;
-    }
     l->session = s;
     l->n = l->sorted = 0;
     l->error = query_calls(r->c->q, s->id, on_call, l);

@@ -188,10 +188,8 @@ static int compare_rows(struct comparing *x)
     struct tool_call *c = x->rows.c;
     uint32_t n = diff_rows(x->diff);
     for (uint32_t i = (uint32_t)x->rows.first.n; i < n && tool_goes_on(c); i++) {
-        if (tool_is_late(c)) {
-            rows_stop(&x->rows, 1, i);
+        if (rows_is_late(&x->rows, 1, i))
             break;
-        }
         int st = result_look(x->result, x->diff, i);
         if (st < 0)
             return st;

@@ -72,10 +72,8 @@ static bool on_session(void *ctx, const struct query_session *s)
     char ref[24];
     if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
         return true;
-    if (tool_is_late(r->c) || !tool_goes_on(r->c)) {
-        rows_stop(r, s->id, 0);
+    if (rows_is_late(r, s->id, 0) || !tool_goes_on(r->c))
         return false;
-    }
     struct check_report report;
     check_open(&report);
     report.of_client = l->options.of_client;

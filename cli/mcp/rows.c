@@ -58,9 +58,13 @@ bool rows_end(struct rows *r)
     return true;
 }
 
-void rows_stop(struct rows *r, int64_t session, int64_t n)
+bool rows_is_late(struct rows *r, int64_t session, int64_t n)
 {
-    r->next = (struct rows_place){session, n};
+    bool late = r->worked && tool_is_late(r->c);
+    r->worked = true;
+    if (late)
+        r->next = (struct rows_place){session, n};
+    return late;
 }
 
 void rows_close(struct rows *r, const char *none)

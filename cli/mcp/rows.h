@@ -31,6 +31,7 @@ struct rows {
     struct rows_place row;   /* the current row */
     struct json_out mark;    /* before the current row */
     size_t json_n, text_n;
+    bool worked;  /* rows_is_late() was called */
     bool skipped; /* the page was full when the row began */
 };
 
@@ -40,8 +41,9 @@ MI_MUST int rows_open(struct rows *r, struct tool_call *c, const char *name, int
 MI_MUST bool rows_begin(struct rows *r, int64_t session, int64_t n);
 /* Ends it, also if rows_begin() was false. If it does not fit, it is removed. false: the page is full. */
 MI_MUST bool rows_end(struct rows *r);
-/* Ends the page before a row that was not begun. */
-void rows_stop(struct rows *r, int64_t session, int64_t n);
+/* Call it before the work for a row, or for the rows of a session. true: the page has taken long, and ends before this
+ * place. Each page does at least one piece of work. */
+MI_MUST bool rows_is_late(struct rows *r, int64_t session, int64_t n);
 /* Ends the array and adds the cursor. `none`: the text for an empty list. */
 void rows_close(struct rows *r, const char *none);
 

@@ -83,10 +83,8 @@ static bool on_session(void *ctx, const struct query_session *s)
     if ((r->first.session != 0 && s->id > r->first.session) || !filter_takes(&r->c->filter, s) ||
         (l->live && session_state_of(s) != SESSION_LIVE))
         return true;
-    if (tool_is_late(r->c)) {
-        rows_stop(r, s->id, 0);
+    if (rows_is_late(r, s->id, 0))
         return false;
-    }
     return tool_goes_on(r->c) && add_row(l, s);
 }
 
