@@ -305,14 +305,14 @@ def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
         for s in range(1, 130):
             add_session(db, s, name=controls[:3000] + str(s), client_name=long, end_reason=controls, started_at_us=BEGAN, ended_at_us=BEGAN + 1)
-        for n in range(150):
+        for n in range(50):
             ask(db, 129, 2 * n + 1, controls, {"text": long, "other": controls}, method="tools/call")
             answer(db, 129, 2 * n + 2, 2 * n + 1, controls, is_error=True)
         for n in range(301, 400):
             add_message(db, 129, n, kind="stderr", direction="s2c", body=controls)
-        answer(db, 129, 400, 299, "late")
+        answer(db, 129, 400, 99, "late")
         add_session(db, 130, name="other", started_at_us=BEGAN, ended_at_us=BEGAN + 1)
-        for n in range(150):
+        for n in range(40):
             ask(db, 130, 2 * n + 1, controls, {f"key {k}": controls[:900] for k in range(60)}, method="tools/call")
             answer(db, 130, 2 * n + 2, 2 * n + 1, controls + "x", is_error=True)
     m = Mcp(t).initialize()
@@ -323,7 +323,7 @@ def _(t):
                             ("stats", {"by": "server"}), ("stats", {}), ("findings", {"session": 129}), ("diff", {"session": 129, "base": 128}), ("diff", {"session": 130, "base": 129})):
         got = m.call(name, limit=100, **arguments)
         check(size(got) <= (16 << 10) + 500, f"{name}: {size(got)} bytes")
-        check(size(got) >= 3000 or name == "stats" or lib.UNDER, f"{name}: only {size(got)} bytes")
+        check(size(got) >= 3000 or name == "stats" or "next_cursor" in got[0], f"{name}: only {size(got)} bytes")
     for arguments in ({}, {"max_bytes": 200}, {"max_bytes": 50000, "part": "answer"}, {"part": "answer", "pointer": "/result/content/0/text"}):
         got = m.call("get_call", session=129, seq=1, **arguments)
         most = arguments.get("max_bytes", 4000)
