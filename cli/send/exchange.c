@@ -9,6 +9,7 @@
 #include "cli/send/difference.h"
 #include "cli/send/edit.h"
 #include "cli/send/heard.h"
+#include "cli/send/input.h"
 #include "cli/send/list.h"
 #include "cli/send/made.h"
 #include "cli/send/print.h"
@@ -42,13 +43,13 @@ static void on_secret(void *ctx, struct slice pointer, enum marks marks, struct 
     text_visible(&p, pointer);
     text_visible(&text, text_head(raw, SHOWN_MAX));
     if (marks == MARKS_SECRET)
-        log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, --set "
-                  "%s=@FILE or --set %s=env:NAME",
-                  buf_str(&p), buf_str(&text), buf_str(&p), buf_str(&p), buf_str(&p));
+        log_error("the secret at %s was not recorded (\"%s\"): give it with --set %s=VALUE, where "
+                  "VALUE may be @FILE or env:NAME",
+                  buf_str(&p), buf_str(&text), buf_str(&p));
     else
-        log_error("the text at %s was truncated in the recording: give it with --set %s=VALUE or "
-                  "--set %s=@FILE, or record with --record full",
-                  buf_str(&p), buf_str(&p), buf_str(&p));
+        log_error("the text at %s was truncated in the recording: give it with --set %s=VALUE, "
+                  "where VALUE may be @FILE, or record with --record full",
+                  buf_str(&p), buf_str(&p));
     buf_close(&p);
     buf_close(&text);
     ++*n;
@@ -200,6 +201,16 @@ static int check_arguments(const struct exchange *x, struct tool *t)
     return status;
 }
 
+/* The tool that params name; NULL: none, or an unknown one. */
+static struct tool *called_tool(const struct exchange *x)
+{
+    struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
+    struct json_value name = {0};
+    if (outgoing_calls_tool(x->request) && params.text.n > 0)
+        name = json_get(params, "name");
+    return name.type == JSON_STRING ? tools_find(&x->peer->tools, json_string_raw(name)) : NULL;
+}
+
 static int make_request(const struct exchange *x)
 {
     bool typed = x->item == TALK_NONE, unchecked = settings_on(x->s, "unchecked");
@@ -217,12 +228,26 @@ static int make_request(const struct exchange *x)
         status = edit(x);
     if (status == EXIT_FINE && !typed)
         status = exchange_check_secrets(x, buf_slice(&x->request->params));
+    t = called_tool(x); /* --set and --edit can change the name */
     if (status == EXIT_FINE && typed && !unchecked && t != NULL)
         status = check_arguments(x, t);
     return status;
 }
 
 /* ---- asking ---- */
+
+/* "tools/call NAME" */
+static void add_name(struct buf *b, const struct rpc *m)
+{
+    struct buf plain = {0};
+    struct rpc_name name = rpc_name(m, &plain);
+    text_visible(b, name.method);
+    if (name.target.n > 0) {
+        buf_addc(b, ' ');
+        text_visible(b, name.target);
+    }
+    buf_close(&plain);
+}
 
 static int confirm(const struct exchange *x, const struct rpc *m)
 {
@@ -233,11 +258,7 @@ static int confirm(const struct exchange *x, const struct rpc *m)
     int status = EXIT_FINE;
     if (reads || settings_on(x->s, "yes"))
         return EXIT_FINE;
-    text_visible(&what, buf_slice(&x->request->method));
-    if (x->request->target.n > 0) {
-        buf_addc(&what, ' ');
-        text_visible(&what, buf_slice(&x->request->target));
-    }
+    add_name(&what, m);
     if (!ask_possible()) {
         status = settings_usage(x->s, "%s: %s; --yes sends it", buf_str(&what),
                                 is_call ? "the tool is not marked read-only"
@@ -300,7 +321,8 @@ static int no_answer(const struct exchange *x)
     return EXIT_FOUND;
 }
 
-static int print_answer(const struct exchange *x, const struct rpc *answer)
+/* item: the recorded request whose answer is compared; TALK_NONE: none. */
+static int print_answer(const struct exchange *x, uint32_t item, const struct rpc *answer)
 {
     struct out o;
     struct print_files files = {.dir = settings_text(x->s, "output")};
@@ -310,7 +332,7 @@ static int print_answer(const struct exchange *x, const struct rpc *answer)
         out_end_line(&o);
     } else {
         print_result(&o, &files, answer);
-        if (x->item != TALK_NONE && difference_print(&o, &x->peer->talk, x->item, answer) < 0) {
+        if (item != TALK_NONE && difference_print(&o, &x->peer->talk, item, answer) < 0) {
             (void)out_close(&o);
             return fail(x);
         }
@@ -324,11 +346,58 @@ static int print_answer(const struct exchange *x, const struct rpc *answer)
                                       : EXIT_FINE;
 }
 
+/* Sends the message and, while the server asks for input that was recorded, the message with it. message: the one
+ * that was sent last. */
+static int ask(const struct exchange *x, struct buf *message, uint32_t *item, struct rpc *ret,
+               bool *ret_answered)
+{
+    struct talk *t = &x->peer->talk;
+    bool found = true;
+    int st = 0;
+    for (int round = 0; st == 0 && found && round < INPUT_ROUNDS; round++) {
+        struct rpc m;
+        struct buf next = {0};
+        if (rpc_read(buf_slice(message), &m) < 0)
+            return talk_no_memory(t);
+        st = talk_ask(t, &m, ret, ret_answered);
+        found = st == 0 && *ret_answered && input_is_required(ret);
+        if (found)
+            st = input_answer(t, &m, ret, item, &next, &found);
+        if (st == 0 && found) {
+            struct buf questions = {0};
+            input_questions(&questions, ret);
+            log_note("the server requires input (%s): it gets what was recorded",
+                     buf_str(&questions));
+            buf_close(&questions);
+            buf_close(message);
+            *message = next;
+        } else {
+            buf_close(&next);
+        }
+    }
+    return st;
+}
+
+static int finish(const struct exchange *x, uint32_t item, const struct rpc *answer)
+{
+    int status = print_answer(x, item, answer);
+    struct buf questions = {0};
+    if (status != EXIT_FINE || !input_is_required(answer))
+        return status;
+    input_questions(&questions, answer);
+    log_error("the server requires input that was not recorded: %s; give it with --set "
+              "/inputResponses/KEY:=JSON and --set /requestState=STATE",
+              questions.n > 0 ? buf_str(&questions) : "its request state");
+    buf_close(&questions);
+    return EXIT_FOUND;
+}
+
 static int send_request(const struct exchange *x)
 {
     struct buf message = {0};
     struct rpc m, answer;
     bool answered = false;
+    uint32_t item = x->item;
     outgoing_message(x->request, &message);
     if (message.failed || rpc_read(buf_slice(&message), &m) < 0) {
         buf_close(&message);
@@ -337,9 +406,10 @@ static int send_request(const struct exchange *x)
     int status = confirm(x, &m);
     if (status == EXIT_FINE) {
         heard_open(&x->peer->talk);
-        catch_signals();
-        int st = talk_ask(&x->peer->talk, &m, &answer, &answered);
-        status = st < 0 ? fail(x) : answered ? print_answer(x, &answer) : no_answer(x);
+        int st = ask(x, &message, &item, &answer, &answered);
+        if (x->item == TALK_NONE)
+            item = TALK_NONE; /* there is no recorded answer to this request */
+        status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x);
     }
     buf_close(&message);
     return status;
@@ -386,7 +456,7 @@ static int converse(const struct exchange *x)
     int status = greet(x);
     if (status == EXIT_FINE && needs_tools && peer_ask_tools(x->peer) < 0)
         status = fail(x);
-    if (status == EXIT_FINE && x->peer->talk.ended)
+    if (status == EXIT_FINE && (x->peer->talk.ended || x->peer->talk.interrupted))
         status = no_answer(x);
     if (status != EXIT_FINE)
         return status;
@@ -399,6 +469,7 @@ static int converse(const struct exchange *x)
 int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
+    catch_signals();
     if (peer_start(x->peer, x->s, x->argv, x->name, x->from) < 0)
         return fail(x);
     pid_t proxy = live_pid(x->peer->live);

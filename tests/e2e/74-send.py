@@ -291,6 +291,8 @@ def _(t):
     record(t, *HELLO, call(1, text="one", count=2), call(2, text="two"))
     s = Sent(t, "--seq", 4, "--session", 2, server=False)
     eq(s.asked[0]["params"], INITIALIZE, "the recorded initialize")
+    eq(Sent(t, "--seq", 4, "--session", 2, "--set", "/name=put", server=False, status=2).methods()[-1], "tools/list",
+       "another tool, which is not read-only")
     eq(s.last(), {"name": "echo", "arguments": {"text": "one", "count": 2}}, "the recorded params")
     eq(s.out, '{"text": "one", "count": 2}\n\nthe answer is as recorded\n', "the answer")
     s = Sent(t, "--seq", 4, "--session", 2, "--set", "/arguments/count=3", "--set", "/arguments/tags=x", server=False)
@@ -340,7 +342,7 @@ def _(t):
     s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
     eq(s.asked, [], "nothing is started")
     check(re.search(r'the secret at /arguments/key was not recorded \("\[redacted:[^"]*"\): give it with --set /arguments/key=VALUE, '
-                    r"--set /arguments/key=@FILE or --set /arguments/key=env:NAME", s.err), s.err)
+                    "where VALUE may be @FILE or env:NAME", s.err), s.err)
     (t.tmp / "key").write_text(secret + "\n")
     for value, env in ((secret, {}), (f"@{t.tmp}/key", {}), ("env:KEY", {"KEY": secret})):
         s = Sent(t, "--seq", 4, "--session", 2, "--set", f"/arguments/key={value}", "--yes", server=False, env=env)
@@ -445,6 +447,43 @@ def _(t):
     for said in ("the server requested roots/list: it got the recorded answer", "the server logs info: busy",
                  "the server requested sampling/createMessage: No answer to this was recorded"):
         check(said in s.err, lambda: f"{said!r} is not in {s.err}")
+
+
+@case("a result of 2026-07-28 that asks for input is followed by what was recorded, or is an error")
+def _(t):
+    asks = {"resultType": "input_required", "requestState": "STATE", "inputRequests": {"who": {"method": "elicitation/create", "params": {}}}}
+    done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+    server = t.tmp / "asking.py"
+    server.write_text(r"""
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    p = m.get("params", {})
+    if m["method"] == "tools/list":
+        r = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [{"name": "echo", "annotations": {"readOnlyHint": True}, "inputSchema": {"type": "object"}}]}
+    elif p.get("requestState") == "LIVE" and p["inputResponses"]["who"]["content"]["name"] == "me":
+        r = %s
+    else:
+        r = {**%s, "requestState": "LIVE"}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+""" % (done, asks))
+    first = {"name": "echo", "arguments": {}, "_meta": MODERN}
+    again = {**first, "requestState": "STATE", "inputResponses": {"who": {"action": "accept", "content": {"name": "me"}}}}
+    lines = [("c2s", {"id": 1, "method": "tools/call", "params": first}), ("s2c", {"id": 1, "result": asks}),
+             ("c2s", {"id": 2, "method": "tools/call", "params": again}), ("s2c", {"id": 2, "result": done})]
+    file = t.tmp / "c.jsonl"
+
+    def send(lines):
+        file.write_text('{"format":"mcp-interposer-cassette","version":1,"name":"s","record_level":"full"}\n' + "".join(
+            json.dumps({"t": i, "dir": d, "msg": {"jsonrpc": "2.0", **m}}) + "\n" for i, (d, m) in enumerate(lines)) + '{"end":true}\n')
+        return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", server)
+    got = send(lines)
+    eq((got.returncode, got.stdout), (0, b"done\n\nthe answer is as recorded\n"), f"with a recorded answer: {got.stderr}")
+    check(b"the server requires input (elicitation/create): it gets what was recorded" in got.stderr, lambda: repr(got))
+    for less in (lines[:2], json.loads(json.dumps(lines).replace('"me"', '"[redacted:key]"'))):
+        got = send(less)
+        eq(got.returncode, 1, f"without one: {got}")
+        check(b"the server requires input that was not recorded: elicitation/create" in got.stderr, lambda: repr(got))
 
 
 @case("a server that hangs, exits or cannot be started does not block")
