@@ -19,6 +19,7 @@ import { memory_cases } from "./memory.mjs";
 import { checkServer } from "./recordings.mjs";
 import { checkRemote } from "./remote.mjs";
 import { checkReplay, sameRecording } from "./replay.mjs";
+import { checkSend } from "./sending.mjs";
 import { Normaliser, difference, render } from "./transcript.mjs";
 import { Vault, checkInvocations, checkLog, checkRecord, outcomes, same } from "./vault.mjs";
 
@@ -310,7 +311,7 @@ const cases = [
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
 ].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
-if (cases.length === 0 && !["docs", "recordings", "remote"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
+if (cases.length === 0 && !["docs", "recordings", "remote", "send"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
   await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
@@ -337,6 +338,10 @@ try {
   if (words.length === 0 || words.includes("recordings")) {
     await checkServer({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("mcp", "interposed") }, packages, test });
     await test("mcp: no process left", () => noneLeft(markOf("mcp", "interposed")));
+  }
+  if (words.length === 0 || words.includes("send")) {
+    await checkSend({ interposer, root, settings: { ...settings, MCP_SDK_TEST: markOf("send", "interposed") }, packages, test });
+    await test("send: no process left", () => noneLeft(markOf("send", "interposed")));
   }
   if (words.length === 0 || words.includes("docs")) await document();
 } catch (error) {
