@@ -1,0 +1,131 @@
+/* detail.h - one call, or one message, as a document of lines: what the detail pane of `ui` shows.
+ *
+ * Parts     a head (method, target, times, status, sizes, findings with their meaning), each message as indented JSON (or
+ *           as text, if it is not JSON), the post-mortem of a hang or crash, and lines of stderr. Each part begins with
+ *           a title line.
+ * Folding   each object and array can be folded; a string that has lines, is JSON or is long can be unfolded, and is
+ *           shown as lines, or as JSON, then. Texts in the content of a tool's result are unfolded at first. A title
+ *           folds its part.
+ * Lines     are numbered from 0, the folded ones not counted. A number is valid until something is folded or unfolded.
+ *           Lines are found when they are needed: at first only the beginning of a long message is read, so
+ *           detail_lines() is an estimate until detail_end() was called, or a line near the end was asked for.
+ * Cost      opening does not depend on the size of the messages, except for unfolded texts (DETAIL_TEXT_MAX). Going to
+ *           a line reads the messages up to there once. Memory: about 1 KiB for each MiB of a message, and the text of
+ *           unfolded strings.
+ * Text      nothing of a message is trusted: invalid JSON is shown as far as it goes, and cells.h makes characters safe.
+ * Owns      what it has computed. The subject and everything that it points to is borrowed until detail_close().
+ * Errors    MI_ENOMEM; MI_ENOENT: there is no such line or nothing was found.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_DETAIL_DETAIL_H
+#define MI_CLI_UI_DETAIL_DETAIL_H
+
+#include "cli/ui/text/cells.h"
+#include "journal/values.h"
+#include "wire/finding.h"
+
+#define DETAIL_TEXT_MAX ((size_t)256 << 10) /* of a text that is unfolded at first */
+#define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* of all unfolded strings */
+
+/* ---- the subject, filled by the caller; {NULL, 0} and 0: not known ---- */
+
+struct detail_message {
+    int64_t seq;
+    int64_t t_us; /* since the start of the session */
+    bool from_client;
+    bool by_interposer; /* sent by the interposer itself */
+    enum row_kind kind;
+    enum row_action action;
+    struct slice method, target, id; /* id: JSON text */
+    struct slice finding;            /* names, separated by commas */
+    int64_t size;                    /* in bytes, as received */
+    int64_t redactions;
+    struct slice body;      /* {NULL, 0}: missing */
+    const char *body_error; /* why it is missing; NULL: it was not recorded */
+};
+
+/* A finding about a place in a message. */
+struct detail_note {
+    size_t message;       /* index in the subject */
+    struct slice pointer; /* JSON Pointer from the root of the message, such as /params/arguments/path */
+    struct slice text;    /* "must be a string, is a number" */
+    enum severity severity;
+};
+
+struct detail_line {
+    int64_t t_us;
+    struct slice text;
+};
+
+struct detail_subject {
+    int64_t started_at_us; /* of the session, since the Unix epoch; 0: times of day are not known */
+    bool is_call;          /* a request with all that belongs to it; else one message */
+    enum call_status status; /* of a call */
+    int64_t duration_us;     /* -1: open, or not a call */
+    int64_t waited_us;       /* of an open call: until now, or until the session ended */
+    const struct detail_message *message; /* in order; the request of a call first */
+    size_t messages_n;
+    const struct detail_note *note;
+    size_t notes_n;
+    struct slice post_mortem_title; /* "Hang", "Crash", NULL: none */
+    struct slice post_mortem;       /* text of the escalation (Markdown), or JSON of the event */
+    const struct detail_line *stderr_line;
+    size_t stderr_n;
+    bool stderr_more; /* there were more lines than these */
+};
+
+/* ---- the document ---- */
+
+struct detail; /* opaque */
+
+MI_MUST int detail_open(struct detail **ret, const struct detail_subject *subject);
+void detail_close(struct detail *d); /* NULL is fine */
+/* Sets the width, to which texts are wrapped (0: not wrapped), and the mode. Call it after opening and on a resize;
+ * line numbers change. */
+void detail_layout(struct detail *d, size_t columns, bool ascii);
+/* An open call: the time that it has waited now. */
+void detail_waited(struct detail *d, int64_t waited_us);
+
+/* The number of lines. *exact: false if it is an estimate; at least one more line follows the known ones then. */
+size_t detail_lines(struct detail *d, bool *exact);
+size_t detail_end(struct detail *d); /* exact; reads everything */
+
+/* Writes the columns [from, from + width) of a line to c, which it begins. false: there is no such line; c is empty. */
+bool detail_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c);
+/* The line of the next (or, with forward = false, the previous) title, from this line; `line` itself if none. */
+size_t detail_part(struct detail *d, size_t line, bool forward);
+
+/* ---- folding ---- */
+
+enum detail_fold { DETAIL_TOGGLE, DETAIL_FOLD, DETAIL_UNFOLD };
+/* Folds or unfolds what begins at the line or, if nothing does, folds what contains it. *ret_line: the line of what was
+ * folded or unfolded: the cursor belongs there. MI_ENOENT: nothing to do; MI_EFULL: more than DETAIL_UNFOLDED_MAX. */
+MI_MUST int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line);
+/* Unfolds objects and arrays above this depth of each message and folds the others; 0: everything is folded,
+ * SIZE_MAX: nothing. Unfolded strings become strings again. */
+void detail_fold_all(struct detail *d, size_t depth);
+
+/* ---- searching ---- */
+
+struct detail_hit {
+    size_t line, column; /* column: of the first character, in the line */
+    bool wrapped;        /* the search has continued at the other end */
+};
+/* Searches a text regardless of case (ASCII letters), also in folded parts, which are unfolded then. Searches from
+ * the last hit if it is in line `from`, else from the beginning of that line. The text stays marked in detail_line()
+ * until the next search; an empty one removes the marks. MI_ENOENT: not found. */
+MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
+                          struct detail_hit *ret);
+
+/* ---- copying ---- */
+
+enum detail_copy {
+    DETAIL_COPY_VALUE,   /* of the line: a string unescaped, an object as JSON; of other lines their text */
+    DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
+    DETAIL_COPY_BODY,    /* the message that the line belongs to */
+};
+/* Appends text as it was recorded: not safe for a terminal. MI_ENOENT: the line has no such text. */
+MI_MUST int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b);
+/* The `seq` of the message that the line belongs to; 0: none. */
+int64_t detail_seq(struct detail *d, size_t line);
+
+#endif
