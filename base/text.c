@@ -43,7 +43,7 @@ static bool controls_terminal(uint32_t c)
            (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-static void add_escape(struct buf *b, uint32_t c)
+void text_escape(struct buf *b, uint32_t c)
 {
     if (c == '\n')
         buf_adds(b, "\\n");
@@ -73,7 +73,7 @@ void text_visible(struct buf *b, struct slice s)
             buf_printf(b, "\\x%02x", (unsigned)(unsigned char)s.p[i]);
             len = 1;
         } else {
-            add_escape(b, c);
+            text_escape(b, c);
         }
         i += len;
         from = i;

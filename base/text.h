@@ -80,6 +80,8 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
 
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
+/* Appends what stands for a character that is not shown: \n, \t, \r, \xHH or \u{HHHH}. */
+void text_escape(struct buf *b, uint32_t code);
 /* One line that cannot control a terminal: control characters (C0, DEL, C1), line and paragraph
  * separators, bidirectional overrides and invalid bytes become \n, \t, \xHH or \u{HHHH}. */
 void text_visible(struct buf *b, struct slice s);

@@ -23,7 +23,7 @@
 #include "journal/values.h"
 #include "wire/finding.h"
 
-#define DETAIL_TEXT_MAX ((size_t)256 << 10) /* of a text that is unfolded at first */
+#define DETAIL_TEXT_MAX ((size_t)256 << 10)    /* of a text that is unfolded at first */
 #define DETAIL_UNFOLDED_MAX ((size_t)64 << 20) /* of all unfolded strings */
 
 /* ---- the subject, filled by the caller; {NULL, 0} and 0: not known ---- */
@@ -45,9 +45,10 @@ struct detail_message {
 
 /* A finding about a place in a message. */
 struct detail_note {
-    size_t message;       /* index in the subject */
-    struct slice pointer; /* JSON Pointer from the root of the message, such as /params/arguments/path */
-    struct slice text;    /* "must be a string, is a number" */
+    size_t message; /* index in the subject */
+    struct slice
+        pointer; /* JSON Pointer from the root of the message, such as /params/arguments/path */
+    struct slice text; /* "must be a string, is a number" */
     enum severity severity;
 };
 
@@ -119,7 +120,7 @@ MI_MUST int detail_search(struct detail *d, struct slice needle, size_t from, bo
 /* ---- copying ---- */
 
 enum detail_copy {
-    DETAIL_COPY_VALUE,   /* of the line: a string unescaped, an object as JSON; of other lines their text */
+    DETAIL_COPY_VALUE, /* of the line: a string unescaped, an object as JSON; of other lines their text */
     DETAIL_COPY_POINTER, /* JSON Pointer of the line in its message */
     DETAIL_COPY_BODY,    /* the message that the line belongs to */
 };

@@ -1,0 +1,207 @@
+/* act.c - what the keys do with a document: folding, searching, copying. */
+#include "cli/ui/detail/parts.h"
+
+#include "base/text.h"
+
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static size_t room(const struct detail *d)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->part[i].has_view)
+            used += view_unfolded(&d->part[i].view);
+    return used < DETAIL_UNFOLDED_MAX ? DETAIL_UNFOLDED_MAX - used : 0;
+}
+
+static int fold_part(struct spot *s, enum detail_fold how, size_t *ret_line)
+{
+    bool fold = how == DETAIL_TOGGLE ? !s->part->folded : how == DETAIL_FOLD;
+    if (fold == s->part->folded)
+        return MI_ENOENT;
+    s->part->folded = fold;
+    *ret_line = s->base;
+    return 0;
+}
+
+int detail_fold(struct detail *d, size_t line, enum detail_fold how, size_t *ret_line)
+{
+    struct spot s;
+    struct view_target t;
+    if (!detail_spot(d, line, &s))
+        return MI_ENOENT;
+    if (s.title)
+        return fold_part(&s, how, ret_line);
+    struct view *v = &s.part->view;
+    bool found = s.part->has_view && view_target(v, &s.place, &t);
+    if (found && how == DETAIL_FOLD && t.folded)
+        found = view_around(v, &t, &t);
+    if (how == DETAIL_UNFOLD && (!found || !t.folded))
+        return MI_ENOENT;
+    if (!found)
+        return fold_part(&s, DETAIL_FOLD, ret_line);
+    int st = view_toggle(v, &t, room(d));
+    if (st == 0)
+        *ret_line = s.base + 1 + t.line;
+    return st;
+}
+
+void detail_fold_all(struct detail *d, size_t depth)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->part[i].has_view && d->part[i].view.kind == VIEW_JSON)
+            view_fold_from(&d->part[i].view, depth);
+}
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+static size_t nearer(size_t a, size_t b, bool forward)
+{
+    if (a == FIND_NONE || b == FIND_NONE)
+        return a == FIND_NONE ? b : a;
+    return (a < b) == forward ? a : b;
+}
+
+static size_t find_in_text(const struct detail *d, const struct view *v, size_t at, bool forward)
+{
+    struct slice plain = buf_slice(&d->needle), escaped = buf_slice(&d->escaped_needle);
+    size_t found = forward ? find_next(v->text, at, plain) : find_last(v->text, at, plain);
+    if (v->kind == VIEW_TEXT || slice_eq(plain, escaped))
+        return found;
+    size_t other = forward ? find_next(v->text, at, escaped) : find_last(v->text, at, escaped);
+    return nearer(found, other, forward);
+}
+
+static size_t find_in_rows(const struct detail *d, const struct rows *r, size_t at, bool forward)
+{
+    struct slice needle = buf_slice(&d->needle);
+    for (size_t i = forward ? at : at - 1; i < r->n; forward ? i++ : i--) /* ends below 0, too */
+        if (find_next(rows_text(r, i), 0, needle) != FIND_NONE)
+            return i;
+    return FIND_NONE;
+}
+
+/* The first place from `at` on or, backwards, before `at`. */
+static size_t find_in_part(const struct detail *d, const struct part *p, size_t at, bool forward)
+{
+    if (p->has_view)
+        return find_in_text(d, &p->view, at, forward);
+    return find_in_rows(d, &p->rows, forward ? at : size_min(at, p->rows.n), forward);
+}
+
+/* Where the search begins. */
+static void begin_at(struct detail *d, size_t from, bool forward, size_t *ret_part, size_t *ret_at)
+{
+    struct spot s;
+    size_t line = 0, column;
+    if (d->has_hit) { /* continue after the last hit, if the cursor is still there */
+        struct part *p = &d->part[d->hit_part];
+        if (p->has_view)
+            view_locate(&p->view, d->hit_at, &line, &column);
+        else
+            line = d->hit_at;
+        if (!p->folded && detail_base(d, d->hit_part) + 1 + line == from) {
+            *ret_part = d->hit_part;
+            *ret_at = d->hit_at + forward;
+            return;
+        }
+    }
+    *ret_part = 0;
+    *ret_at = 0;
+    if (!detail_spot(d, from, &s))
+        return;
+    *ret_part = (size_t)(s.part - d->part);
+    if (!s.title)
+        *ret_at = s.part->has_view ? s.place.at : s.row;
+}
+
+static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit *ret)
+{
+    struct part *p = &d->part[part];
+    p->folded = false;
+    ret->column = ROW_INDENT;
+    if (!p->has_view) {
+        ret->line = at;
+    } else {
+        size_t column;
+        int st = view_reveal(&p->view, at);
+        if (st < 0)
+            return st;
+        view_locate(&p->view, at, &ret->line, &column);
+        ret->column += column;
+    }
+    ret->line += detail_base(d, part) + 1;
+    d->has_hit = true;
+    d->hit_part = part;
+    d->hit_at = at;
+    return 0;
+}
+
+static int set_needle(struct detail *d, struct slice needle)
+{
+    struct buf json = {0};
+    if (slice_eq(buf_slice(&d->needle), needle))
+        return 0;
+    d->has_hit = false;
+    buf_clear(&d->needle);
+    buf_clear(&d->escaped_needle);
+    buf_slice_add(&d->needle, needle);
+    text_json(&json, needle);
+    if (!json.failed)
+        buf_add(&d->escaped_needle, json.p + 1, json.n - 2);
+    bool failed = json.failed || d->needle.failed || d->escaped_needle.failed;
+    buf_close(&json);
+    return failed ? MI_ENOMEM : 0;
+}
+
+int detail_search(struct detail *d, struct slice needle, size_t from, bool forward,
+                  struct detail_hit *ret)
+{
+    size_t part, at;
+    int st = set_needle(d, needle);
+    if (st < 0 || needle.n == 0)
+        return st < 0 ? st : MI_ENOENT;
+    begin_at(d, from, forward, &part, &at);
+    ret->wrapped = false;
+    for (size_t tried = 0; tried <= d->n; tried++) { /* the first part twice: also before `at` */
+        size_t found = find_in_part(d, &d->part[part], at, forward);
+        if (found != FIND_NONE)
+            return show_hit(d, part, found, ret);
+        if (forward ? part + 1 == d->n : part == 0)
+            ret->wrapped = true;
+        part = forward ? (part + 1) % d->n : (part + d->n - 1) % d->n;
+        at = forward ? 0 : SIZE_MAX;
+    }
+    return MI_ENOENT;
+}
+
+/* ---- copying -------------------------------------------------------------------------------- */
+
+static int copy_body(const struct detail *d, const struct part *p, struct buf *b)
+{
+    struct slice text = {0};
+    if (p->kind == PART_MESSAGE)
+        text = d->s.message[p->message].body;
+    else if (p->kind == PART_POST_MORTEM)
+        text = d->s.post_mortem;
+    if (text.p == NULL)
+        return MI_ENOENT;
+    buf_slice_add(b, text);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf *b)
+{
+    struct spot s;
+    if (!detail_spot(d, line, &s))
+        return MI_ENOENT;
+    if (what == DETAIL_COPY_BODY || (what == DETAIL_COPY_VALUE && s.title))
+        return copy_body(d, s.part, b);
+    if (s.part->has_view && !s.title)
+        return what == DETAIL_COPY_POINTER ? view_write_pointer(&s.part->view, &s.place, b)
+                                           : view_value(&s.part->view, &s.place, b);
+    if (s.title || what == DETAIL_COPY_POINTER)
+        return MI_ENOENT;
+    buf_slice_add(b, rows_text(&s.part->rows, s.row));
+    return b->failed ? MI_ENOMEM : 0;
+}

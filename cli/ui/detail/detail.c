@@ -1,0 +1,306 @@
+#include "cli/ui/detail/detail.h"
+
+#include "base/units.h"
+#include "cli/ui/detail/parts.h"
+#include "cli/ui/detail/token.h"
+#include "wire/json/pointer.h"
+
+#include <stdlib.h>
+
+#define TEXTS_MAX 16                /* texts of a result that are unfolded at first */
+#define NOISE_MAX ((size_t)1 << 20) /* bytes of a line that is not a message, to look for JSON in */
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static bool is_json(const struct detail_message *m)
+{
+    struct json_scan scan;
+    size_t at = token_blank(m->body, 0);
+    if (at >= m->body.n || !token_opens(m->body.p[at]))
+        return false;
+    if (m->kind != KIND_NOISE && m->kind != KIND_STDERR)
+        return true;
+    return m->body.n <= NOISE_MAX && json_scan(m->body, NULL, NULL, &scan) == 0;
+}
+
+/* Unfolds a text that a result, such as that of a tool, has at this place. false: there is none. */
+static bool unfold_text(struct view *v, const char *list, size_t i, const char *member)
+{
+    struct buf pointer = {0};
+    struct view_path path;
+    struct view_target t = {.view = v};
+    buf_adds(&pointer, list);
+    pointer_add_index(&pointer, i);
+    bool found = view_pointer(v, buf_slice(&pointer), &t.at);
+    buf_adds(&pointer, member);
+    if (found && view_pointer(v, buf_slice(&pointer), &t.at) && view_is_text(v, t.at)) {
+        view_path(v, t.at, &path);
+        t.depth = path.n;
+        if (view_toggle(v, &t, DETAIL_TEXT_MAX) < 0)
+            found = false; /* a long one stays folded */
+    }
+    buf_close(&pointer);
+    return found;
+}
+
+static void unfold_texts(struct view *v)
+{
+    static const char *const places[][2] = {
+        {"/result/content", "/text"},
+        {"/result/contents", "/text"},
+        {"/result/messages", "/content/text"},
+    };
+    for (size_t k = 0; k < MI_COUNT(places); k++)
+        for (size_t i = 0; i < TEXTS_MAX; i++)
+            if (!unfold_text(v, places[k][0], i, places[k][1]))
+                break;
+}
+
+static void open_message(struct detail *d, struct part *p)
+{
+    const struct detail_message *m = &d->s.message[p->message];
+    if (m->body.p == NULL) {
+        rows_add(&p->rows, NULL, CELLS_DIM,
+                 slice_of(m->body_error != NULL ? m->body_error : "not recorded"));
+        return;
+    }
+    p->has_view = true;
+    view_open(&p->view, is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
+    p->view.folded_from = view_default_depth(m->body);
+    if (m->kind == KIND_RESULT && m->body.n <= 4 * DETAIL_TEXT_MAX)
+        unfold_texts(&p->view);
+}
+
+static void open_post_mortem(struct detail *d, struct part *p)
+{
+    struct slice text = d->s.post_mortem;
+    size_t at = token_blank(text, 0);
+    bool json = at < text.n && token_opens(text.p[at]);
+    p->has_view = true;
+    view_open(&p->view, json ? VIEW_JSON : VIEW_TEXT, text);
+}
+
+static void open_stderr(struct detail *d, struct part *p)
+{
+    for (size_t i = 0; i < d->s.stderr_n; i++) {
+        rows_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
+        if (!p->rows.failed)
+            p->rows.row[p->rows.n - 1].t_us = d->s.stderr_line[i].t_us;
+    }
+}
+
+static int add_notes(struct detail *d)
+{
+    static const enum cells_style styles[] = {CELLS_NOTE, CELLS_WAIT, CELLS_BAD};
+    int st = 0;
+    for (size_t i = 0; i < d->s.notes_n && st == 0; i++) {
+        const struct detail_note *n = &d->s.note[i];
+        struct view_note note = {.text = n->text, .style = styles[n->severity]};
+        if (n->message >= d->s.messages_n)
+            continue;
+        struct part *p = &d->part[1 + n->message];
+        if (!p->has_view || !view_pointer(&p->view, n->pointer, &note.at))
+            continue;
+        st = view_add_note(&p->view, &note);
+        if (st == 0)
+            st = view_reveal(&p->view, note.at);
+    }
+    return st == MI_EFULL ? 0 : st;
+}
+
+int detail_open(struct detail **ret, const struct detail_subject *subject)
+{
+    size_t max = subject->messages_n + 3;
+    struct detail *d = calloc(1, sizeof *d);
+    struct part *part = calloc(max, sizeof *part);
+    if (d == NULL || part == NULL) {
+        free(d);
+        free(part);
+        return MI_ENOMEM;
+    }
+    d->s = *subject;
+    d->part = part;
+    part[d->n++].kind = PART_HEAD;
+    head_rows(d, &part[0].rows);
+    for (size_t i = 0; i < subject->messages_n; i++) {
+        part[d->n] = (struct part){.kind = PART_MESSAGE, .message = i};
+        open_message(d, &part[d->n++]);
+    }
+    if (subject->post_mortem.p != NULL) {
+        part[d->n].kind = PART_POST_MORTEM;
+        open_post_mortem(d, &part[d->n++]);
+    }
+    if (subject->stderr_n > 0) {
+        part[d->n].kind = PART_STDERR;
+        open_stderr(d, &part[d->n++]);
+    }
+    int st = add_notes(d);
+    for (size_t i = 0; i < d->n; i++)
+        if (part[i].rows.failed)
+            st = MI_ENOMEM;
+    if (st == 0)
+        *ret = d;
+    else
+        detail_close(d);
+    return st;
+}
+
+void detail_close(struct detail *d)
+{
+    if (d == NULL)
+        return;
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->part[i].has_view)
+            view_close(&d->part[i].view);
+        rows_close(&d->part[i].rows);
+    }
+    free(d->part);
+    buf_close(&d->needle);
+    buf_close(&d->escaped_needle);
+    free(d);
+}
+
+void detail_layout(struct detail *d, size_t columns, bool ascii)
+{
+    d->columns = columns;
+    d->ascii = ascii;
+    head_rows(d, &d->part[0].rows);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->part[i].has_view)
+            view_layout(&d->part[i].view, columns > ROW_INDENT ? columns - ROW_INDENT : columns,
+                        ascii);
+}
+
+void detail_waited(struct detail *d, int64_t waited_us)
+{
+    d->s.waited_us = waited_us;
+    head_rows(d, &d->part[0].rows);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+/* The lines of a part below its title; exact. */
+static size_t content_count(struct part *p)
+{
+    return p->folded ? 0 : p->has_view ? view_count(&p->view) : p->rows.n;
+}
+
+size_t detail_base(struct detail *d, size_t part)
+{
+    size_t line = 0;
+    for (size_t i = 0; i < part; i++)
+        line += 1 + content_count(&d->part[i]);
+    return line;
+}
+
+bool detail_spot(struct detail *d, size_t line, struct spot *ret)
+{
+    size_t base = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct part *p = &d->part[i];
+        size_t inside = line - base - 1;
+        *ret = (struct spot){.part = p, .base = base, .title = line == base, .row = inside};
+        if (ret->title)
+            return true;
+        if (!p->folded &&
+            (p->has_view ? view_seek(&p->view, inside, &ret->place) : inside < p->rows.n))
+            return true;
+        base += 1 + content_count(p);
+        if (line < base)
+            return false; /* cannot happen */
+    }
+    return false;
+}
+
+size_t detail_lines(struct detail *d, bool *exact)
+{
+    size_t lines = 0;
+    bool known;
+    *exact = true;
+    for (size_t i = 0; i < d->n; i++) {
+        struct part *p = &d->part[i];
+        lines++;
+        if (p->folded)
+            continue;
+        if (!p->has_view) {
+            lines += p->rows.n;
+        } else {
+            lines += view_lines(&p->view, &known);
+            *exact &= known;
+        }
+    }
+    return lines;
+}
+
+size_t detail_end(struct detail *d)
+{
+    return detail_base(d, d->n);
+}
+
+size_t detail_part(struct detail *d, size_t line, bool forward)
+{
+    struct spot s;
+    if (!detail_spot(d, line, &s))
+        return line;
+    size_t i = (size_t)(s.part - d->part);
+    if (forward)
+        return i + 1 < d->n ? detail_base(d, i + 1) : line;
+    if (!s.title)
+        return s.base;
+    return i > 0 ? detail_base(d, i - 1) : line;
+}
+
+int64_t detail_seq(struct detail *d, size_t line)
+{
+    struct spot s;
+    if (!detail_spot(d, line, &s) || s.part->kind != PART_MESSAGE)
+        return 0;
+    return d->s.message[s.part->message].seq;
+}
+
+/* ---- drawing -------------------------------------------------------------------------------- */
+
+static void draw_row(const struct rows *r, size_t i, struct cells *c)
+{
+    const struct row *row = &r->row[i];
+    cells_blank(c, ROW_INDENT);
+    if (row->t_us >= 0) {
+        struct buf time = {0};
+        buf_addc(&time, '+');
+        units_show_duration(&time, row->t_us);
+        cells_adds(c, CELLS_DIM, buf_str(&time));
+        cells_blank(c, time.n < ROW_LABEL ? ROW_LABEL - time.n : 1);
+        buf_close(&time);
+    } else if (row->label != NULL) {
+        cells_adds(c, CELLS_LABEL, row->label);
+        cells_blank(c, ROW_LABEL - strlen(row->label));
+    } else if (r->row[0].label != NULL) {
+        cells_blank(c, ROW_LABEL);
+    }
+    c->tabs = true;
+    c->origin = c->column;
+    cells_add(c, row->style, rows_text(r, i));
+    c->tabs = false;
+}
+
+bool detail_line(struct detail *d, size_t line, size_t from, size_t width, struct cells *c)
+{
+    struct spot s;
+    cells_begin(c, from, width, d->ascii);
+    if (!detail_spot(d, line, &s))
+        return false;
+    if (s.title) {
+        cells_adds(c, CELLS_FOLD,
+                   d->ascii         ? s.part->folded ? "+ " : "- "
+                   : s.part->folded ? "▸ "
+                                    : "▾ ");
+        head_title(d, s.part, c);
+    } else if (s.part->has_view) {
+        view_draw(&s.part->view, &s.place, ROW_INDENT, c);
+    } else {
+        draw_row(&s.part->rows, s.row, c);
+    }
+    if (d->needle.n > 0)
+        cells_mark(c, buf_slice(&d->needle));
+    return true;
+}

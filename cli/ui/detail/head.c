@@ -1,0 +1,254 @@
+/* head.c - the head of a document: what is known of the call or message; and the titles of its parts. */
+#include "cli/ui/detail/parts.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/units.h"
+#include "wire/mcp/rule.h"
+
+#include <stdlib.h>
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+void rows_close(struct rows *r)
+{
+    free(r->row);
+    buf_close(&r->text);
+    *r = (struct rows){0};
+}
+
+static struct row *add_row(struct rows *r, const char *label, enum cells_style style)
+{
+    if (!GROW(r->row, r->n, r->cap)) {
+        r->failed = true;
+        return NULL;
+    }
+    struct row *row = &r->row[r->n++];
+    *row = (struct row){.label = label, .t_us = -1, .at = r->text.n, .style = style};
+    return row;
+}
+
+void rows_begin(struct rows *r, const char *label, enum cells_style style)
+{
+    (void)add_row(r, label, style);
+}
+
+void rows_end(struct rows *r)
+{
+    r->failed |= r->text.failed;
+    if (r->n > 0 && !r->failed)
+        r->row[r->n - 1].n = r->text.n - r->row[r->n - 1].at;
+}
+
+void rows_add(struct rows *r, const char *label, enum cells_style style, struct slice borrowed)
+{
+    struct row *row = add_row(r, label, style);
+    if (row != NULL)
+        row->text = borrowed.p != NULL ? borrowed : slice_of("");
+}
+
+struct slice rows_text(const struct rows *r, size_t i)
+{
+    const struct row *row = &r->row[i];
+    if (row->text.p != NULL)
+        return row->text;
+    return (struct slice){r->text.p != NULL ? r->text.p + row->at : "", row->n};
+}
+
+/* ---- the head ------------------------------------------------------------------------------- */
+
+static enum cells_style style_of_status(enum call_status s)
+{
+    return s == CALL_OK ? CELLS_GOOD : call_status_failed(s) ? CELLS_BAD : CELLS_WAIT;
+}
+
+static enum cells_style style_of_severity(enum severity s)
+{
+    return s == SEVERITY_ERROR ? CELLS_BAD : s == SEVERITY_WARNING ? CELLS_WAIT : CELLS_DIM;
+}
+
+static void add_status(const struct detail_subject *s, struct rows *r)
+{
+    if (!s->is_call)
+        return;
+    rows_begin(r, "Status", style_of_status(s->status));
+    buf_adds(&r->text, call_status_name(s->status));
+    if (s->status == CALL_OPEN) {
+        buf_adds(&r->text, ", waiting for ");
+        units_show_duration(&r->text, s->waited_us);
+    } else if (s->duration_us >= 0) {
+        buf_adds(&r->text, " after ");
+        units_show_duration(&r->text, s->duration_us);
+    }
+    rows_end(r);
+}
+
+static void add_time(const struct detail_subject *s, struct rows *r)
+{
+    const struct detail_message *m = &s->message[0];
+    rows_begin(r, "Time", CELLS_PLAIN);
+    if (s->started_at_us != 0) {
+        char text[CLOCK_TEXT_MAX];
+        int64_t at = s->started_at_us + m->t_us;
+        clock_local_text(at, text);
+        buf_printf(&r->text, "%s.%03d, ", text, (int)(at / 1000 % 1000));
+    }
+    buf_addc(&r->text, '+');
+    units_show_duration(&r->text, m->t_us);
+    rows_end(r);
+}
+
+/* Is it the answer to the first message, which is a request? */
+static bool is_answer(const struct detail_subject *s, size_t i)
+{
+    return s->is_call && i > 0 &&
+           (s->message[i].kind == KIND_RESULT || s->message[i].kind == KIND_ERROR) &&
+           s->message[i].from_client != s->message[0].from_client;
+}
+
+static void add_sizes(const struct detail_subject *s, struct rows *r)
+{
+    int64_t redactions = 0;
+    rows_begin(r, "Size", CELLS_PLAIN);
+    units_show_size(&r->text, s->message[0].size);
+    for (size_t i = 0; i < s->messages_n; i++) {
+        redactions += s->message[i].redactions;
+        if (is_answer(s, i)) {
+            buf_adds(&r->text, ", answer ");
+            units_show_size(&r->text, s->message[i].size);
+        }
+    }
+    if (redactions > 0)
+        buf_printf(&r->text, ", %lld secret%s replaced", (long long)redactions,
+                   redactions == 1 ? "" : "s");
+    rows_end(r);
+}
+
+/* Rows of text of our own, wrapped to the columns. */
+static void add_wrapped(const struct detail *d, struct rows *r, const char *label,
+                        enum cells_style style, struct slice text)
+{
+    size_t columns = d->columns > ROW_INDENT + ROW_LABEL + VIEW_WIDTH_MIN
+                         ? d->columns - ROW_INDENT - ROW_LABEL
+                         : SIZE_MAX;
+    do {
+        size_t n = columns == SIZE_MAX ? text.n : cells_fit(text, d->ascii, columns);
+        if (n < text.n && text.p[n] != ' ')
+            for (size_t back = n; back > 0; back--)
+                if (text.p[back - 1] == ' ') {
+                    n = back - 1;
+                    break;
+                }
+        rows_begin(r, label, style);
+        buf_add(&r->text, text.p, n);
+        rows_end(r);
+        n += n < text.n && text.p[n] == ' ';
+        text = (struct slice){text.p + n, text.n - n};
+        label = NULL;
+    } while (text.n > 0);
+}
+
+/* `names`: separated by commas. */
+static void add_findings(const struct detail *d, struct rows *r, struct slice names)
+{
+    const char *label = "Finding";
+    while (names.n > 0) {
+        const char *comma = memchr(names.p, ',', names.n);
+        struct slice name = {names.p, comma != NULL ? (size_t)(comma - names.p) : names.n};
+        struct finding_info info;
+        struct buf text = {0};
+        bool known = finding_by_name(name, &info);
+        buf_slice_add(&text, name);
+        if (known)
+            buf_printf(&text, ": %s", info.meaning);
+        add_wrapped(d, r, label, known ? style_of_severity(info.severity) : CELLS_WAIT,
+                    buf_slice(&text));
+        r->failed |= text.failed;
+        buf_close(&text);
+        size_t taken = name.n + (comma != NULL);
+        names = (struct slice){names.p + taken, names.n - taken};
+    }
+}
+
+static void add_message(const struct detail_message *m, struct rows *r)
+{
+    static const char *const actions[] = {[ROW_REFUSED] = "rejected", [ROW_SWALLOWED] = "dropped"};
+    if (m->id.p != NULL)
+        rows_add(r, "Id", CELLS_PLAIN, m->id);
+    if (m->by_interposer)
+        rows_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
+    if (m->action == ROW_REFUSED || m->action == ROW_SWALLOWED)
+        rows_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
+}
+
+void head_rows(const struct detail *d, struct rows *r)
+{
+    const struct detail_subject *s = &d->s;
+    rows_close(r);
+    if (s->messages_n == 0)
+        return;
+    add_status(s, r);
+    add_message(&s->message[0], r);
+    add_time(s, r);
+    add_sizes(s, r);
+    for (size_t i = 0; i < s->messages_n; i++)
+        if (s->message[i].finding.p != NULL)
+            add_findings(d, r, s->message[i].finding);
+}
+
+/* ---- titles --------------------------------------------------------------------------------- */
+
+static void title_of_message(const struct detail *d, const struct detail_message *m,
+                             struct cells *c)
+{
+    struct buf text = {0};
+    const char *arrow = d->ascii ? (m->from_client ? "->" : "<-") : (m->from_client ? "→" : "←");
+    buf_printf(&text, "%s %s %lld", arrow, row_kind_name(m->kind), (long long)m->seq);
+    cells_adds(c, CELLS_TITLE, buf_str(&text));
+    buf_clear(&text);
+    buf_adds(&text, "  +");
+    units_show_duration(&text, m->t_us);
+    buf_adds(&text, "  ");
+    units_show_size(&text, m->size);
+    cells_adds(c, CELLS_DIM, buf_str(&text));
+    c->failed |= text.failed;
+    buf_close(&text);
+    if (m->kind == KIND_NOTIFICATION && m->method.p != NULL) {
+        cells_blank(c, 2);
+        cells_add(c, CELLS_DIM, m->method);
+    }
+}
+
+static void title_of_head(const struct detail_subject *s, struct cells *c)
+{
+    const struct detail_message *m = s->messages_n > 0 ? &s->message[0] : NULL;
+    if (m == NULL || m->method.p == NULL) {
+        cells_adds(c, CELLS_TITLE, m != NULL ? row_kind_name(m->kind) : "nothing");
+        return;
+    }
+    cells_add(c, CELLS_TITLE, m->method);
+    if (m->target.p != NULL) {
+        cells_adds(c, CELLS_TITLE, " ");
+        cells_add(c, CELLS_TITLE, m->target);
+    }
+}
+
+void head_title(const struct detail *d, const struct part *p, struct cells *c)
+{
+    const struct detail_subject *s = &d->s;
+    switch (p->kind) {
+    case PART_HEAD:
+        title_of_head(s, c);
+        break;
+    case PART_MESSAGE:
+        title_of_message(d, &s->message[p->message], c);
+        break;
+    case PART_POST_MORTEM:
+        cells_add(c, CELLS_TITLE, s->post_mortem_title);
+        break;
+    case PART_STDERR:
+        cells_addf(c, CELLS_TITLE, "stderr, %s%zu line%s", s->stderr_more ? "the last " : "",
+                   s->stderr_n, s->stderr_n == 1 ? "" : "s");
+        break;
+    }
+}

@@ -1,0 +1,73 @@
+/* parts.h - struct detail: the parts of a document. Internal to cli/ui/detail/. Nothing here blocks. */
+#ifndef MI_CLI_UI_DETAIL_PARTS_H
+#define MI_CLI_UI_DETAIL_PARTS_H
+
+#include "cli/ui/detail/detail.h"
+#include "cli/ui/detail/view.h"
+
+#define ROW_INDENT 2
+#define ROW_LABEL 10 /* columns of a label and the gap after it */
+
+/* A line of a part without a view. */
+struct row {
+    const char *label; /* static; NULL: none */
+    int64_t t_us;      /* the label is this time; -1: not */
+    struct slice text; /* borrowed; {NULL, 0}: at `at` */
+    size_t at, n;      /* in rows.text */
+    enum cells_style style;
+};
+
+struct rows {
+    struct row *row; /* owned */
+    size_t n, cap;
+    struct buf text; /* owned */
+    bool failed;
+};
+
+enum part_kind { PART_HEAD, PART_MESSAGE, PART_POST_MORTEM, PART_STDERR };
+
+struct part {
+    enum part_kind kind;
+    size_t message; /* of the subject */
+    bool folded;
+    bool has_view; /* else it has rows */
+    struct view view;
+    struct rows rows;
+};
+
+struct detail {
+    struct detail_subject s; /* what it points to is borrowed */
+    struct part *part;       /* owned */
+    size_t n;
+    size_t columns;
+    bool ascii;
+    struct buf needle;         /* owned; what was searched for last */
+    struct buf escaped_needle; /* owned; as it is written in JSON */
+    bool has_hit;              /* the last place that was found: */
+    size_t hit_part, hit_at;   /* a byte of the view, or a row */
+};
+
+/* A line of the document. */
+struct spot {
+    struct part *part;
+    size_t base; /* line of the part's title */
+    bool title;
+    size_t row;              /* of a part with rows */
+    struct view_place place; /* of a part with a view */
+};
+bool detail_spot(struct detail *d, size_t line, struct spot *ret);
+size_t detail_base(struct detail *d, size_t part); /* the line of its title; exact */
+
+void rows_close(struct rows *r);
+/* Begins a row; its text is what is added to r->text until rows_end(). */
+void rows_begin(struct rows *r, const char *label, enum cells_style style);
+void rows_end(struct rows *r);
+void rows_add(struct rows *r, const char *label, enum cells_style style, struct slice borrowed);
+struct slice rows_text(const struct rows *r, size_t i);
+
+/* The head of the document, replacing r. */
+void head_rows(const struct detail *d, struct rows *r);
+/* Adds the title of a part, after its marker. */
+void head_title(const struct detail *d, const struct part *p, struct cells *c);
+
+#endif

@@ -1,0 +1,91 @@
+#include "cli/ui/detail/token.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+size_t token_blank(struct slice s, size_t at)
+{
+    while (at < s.n && is_blank(s.p[at]))
+        at++;
+    return at;
+}
+
+size_t token_next(struct slice s, size_t at)
+{
+    while (at < s.n && (is_blank(s.p[at]) || s.p[at] == ',' || s.p[at] == ':'))
+        at++;
+    return at;
+}
+
+/* Past the closing quote: the first one after an even number of backslashes. */
+static size_t string_end(struct slice s, size_t at)
+{
+    for (size_t i = at + 1; i < s.n; i++) {
+        const char *quote = memchr(s.p + i, '"', s.n - i);
+        if (quote == NULL)
+            return s.n;
+        i = (size_t)(quote - s.p);
+        size_t slashes = 0;
+        while (i - slashes > at + 1 && s.p[i - slashes - 1] == '\\')
+            slashes++;
+        if (slashes % 2 == 0)
+            return i + 1;
+    }
+    return s.n;
+}
+
+/* Bytes that end a number or a word. */
+static const char ends_word[256] = {
+    [' '] = 1, ['\t'] = 1, ['\n'] = 1, ['\r'] = 1, [','] = 1, [':'] = 1,
+    ['{'] = 1, ['}'] = 1,  ['['] = 1,  [']'] = 1,  ['"'] = 1};
+
+size_t token_end(struct slice s, size_t at)
+{
+    if (s.p[at] == '"')
+        return string_end(s, at);
+    do
+        at++;
+    while (at < s.n && !ends_word[(unsigned char)s.p[at]]);
+    return at;
+}
+
+/* Bytes that matter outside of strings. */
+static const char structural[256] = {
+    ['{'] = 1, ['['] = 1, ['}'] = 1, [']'] = 1, ['"'] = 1, [','] = 1};
+
+size_t token_skip(struct slice s, size_t at, size_t *ret_children)
+{
+    *ret_children = 0;
+    if (!token_opens(s.p[at]))
+        return token_end(s, at);
+    size_t first = token_blank(s, at + 1), depth = 0, commas = 0;
+    while (at < s.n) {
+        char c = s.p[at];
+        if (!structural[(unsigned char)c]) {
+            at++;
+        } else if (c == '"') {
+            at = string_end(s, at);
+        } else {
+            at++;
+            if (token_opens(c))
+                depth++;
+            else if (c == ',')
+                commas += depth == 1;
+            else if (--depth == 0)
+                break;
+        }
+    }
+    if (first < s.n && !token_closes(s.p[first]))
+        *ret_children = commas + 1;
+    return at;
+}
+
+size_t token_value(struct slice s, size_t at)
+{
+    if (at >= s.n || s.p[at] != '"')
+        return at;
+    size_t colon = token_blank(s, token_end(s, at));
+    return colon < s.n && s.p[colon] == ':' ? token_blank(s, colon + 1) : at;
+}

@@ -1,0 +1,321 @@
+/* view_fold.c - what is folded and unfolded. */
+#include "cli/ui/detail/token.h"
+#include "cli/ui/detail/view.h"
+
+#include "base/grow.h"
+#include "wire/json/scan.h"
+
+#include <stdlib.h>
+
+/* ---- sorted lists --------------------------------------------------------------------------- */
+
+/* The first exception at `at` or behind it. */
+static size_t first_exception(const struct view *v, size_t at)
+{
+    size_t from = 0, to = v->exceptions_n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (v->exception[middle] < at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool is_exception(const struct view *v, size_t at)
+{
+    size_t i = first_exception(v, at);
+    return i < v->exceptions_n && v->exception[i] == at;
+}
+
+bool view_is_folded(const struct view *v, size_t at, size_t depth)
+{
+    return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
+}
+
+/* Of few: each is a text that somebody has unfolded, or one of a tool's result. */
+static size_t first_inner(const struct view *v, size_t at)
+{
+    size_t from = 0, to = v->inner_n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (v->inner[middle].at < at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+struct inner *view_inner(const struct view *v, size_t at)
+{
+    size_t i = first_inner(v, at);
+    return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
+}
+
+size_t view_first_note(const struct view *v, size_t at)
+{
+    size_t i = 0;
+    while (i < v->notes_n && v->note[i].at < at)
+        i++;
+    return i;
+}
+
+size_t view_notes(const struct view *v, size_t at)
+{
+    size_t first = view_first_note(v, at), i = first;
+    while (i < v->notes_n && v->note[i].at == at)
+        i++;
+    return i - first;
+}
+
+int view_add_note(struct view *v, const struct view_note *n)
+{
+    if (v->notes_n == VIEW_NOTES_MAX)
+        return MI_EFULL;
+    if (!GROW(v->note, v->notes_n, v->notes_cap))
+        return MI_ENOMEM;
+    size_t i = view_first_note(v, n->at + 1);
+    memmove(&v->note[i + 1], &v->note[i], (v->notes_n - i) * sizeof *n);
+    v->note[i] = *n;
+    v->notes_n++;
+    view_changed(v, n->at);
+    return 0;
+}
+
+/* ---- unfolded strings ----------------------------------------------------------------------- */
+
+static bool is_json(struct slice s)
+{
+    struct json_scan scan;
+    size_t at = token_blank(s, 0);
+    return at < s.n && token_opens(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
+}
+
+bool view_is_text(const struct view *v, size_t at)
+{
+    struct slice s = v->text;
+    if (at >= s.n || s.p[at] != '"' || v->nested == VIEW_INNER_DEPTH)
+        return false;
+    size_t near = size_min(s.n, at + VIEW_LONG_STRING);
+    size_t end = token_end((struct slice){s.p, near}, at);
+    if (end == near && near < s.n)
+        return true;
+    size_t first = token_blank(s, at + 1);
+    if (first + 1 < end && token_opens(s.p[first]))
+        return is_json((struct slice){s.p + at + 1, end - at - 2}) ||
+               memchr(s.p + at, '\\', end - at) != NULL;
+    return memmem(s.p + at, end - at, "\\n", 2) != NULL;
+}
+
+static int open_inner(const struct view *v, size_t at, size_t end, struct view *ret)
+{
+    struct buf text = {0};
+    if (!view_unescape(v, at, end, &text)) {
+        int st = text.failed ? MI_ENOMEM : MI_ENOENT;
+        buf_close(&text);
+        return st;
+    }
+    struct slice s = buf_slice(&text);
+    view_open(ret, is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
+    ret->own = text;
+    ret->nested = v->nested + 1;
+    ret->folded_from = view_default_depth(s);
+    return 0;
+}
+
+static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
+{
+    size_t children, end = view_value_end(v, at, &children);
+    if (end - at > room)
+        return MI_EFULL;
+    struct inner in = {.at = at, .indent = view_indent(depth) + 4, .view = NULL};
+    if (!GROW(v->inner, v->inner_n, v->inner_cap) || (in.view = malloc(sizeof *in.view)) == NULL)
+        return MI_ENOMEM;
+    int st = open_inner(v, at, end, in.view);
+    if (st < 0) {
+        free(in.view);
+        return st;
+    }
+    view_layout(in.view, view_inner_width(v, in.indent), v->ascii);
+    size_t i = first_inner(v, at);
+    memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
+    v->inner[i] = in;
+    v->inner_n++;
+    return 0;
+}
+
+static void fold_string(struct view *v, struct inner *in)
+{
+    size_t i = (size_t)(in - v->inner);
+    view_close(in->view);
+    free(in->view);
+    memmove(in, in + 1, (v->inner_n - i - 1) * sizeof *in);
+    v->inner_n--;
+}
+
+size_t view_unfolded(const struct view *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->inner_n; i++)
+        n += v->inner[i].view->own.n + view_unfolded(v->inner[i].view);
+    return n;
+}
+
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static int toggle_exception(struct view *v, size_t at)
+{
+    size_t i = first_exception(v, at);
+    if (i < v->exceptions_n && v->exception[i] == at) {
+        memmove(&v->exception[i], &v->exception[i + 1],
+                (v->exceptions_n - i - 1) * sizeof *v->exception);
+        v->exceptions_n--;
+    } else if (v->exceptions_n == VIEW_EXCEPTIONS_MAX) {
+        return MI_EFULL;
+    } else if (!GROW(v->exception, v->exceptions_n, v->exceptions_cap)) {
+        return MI_ENOMEM;
+    } else {
+        memmove(&v->exception[i + 1], &v->exception[i],
+                (v->exceptions_n - i) * sizeof *v->exception);
+        v->exception[i] = at;
+        v->exceptions_n++;
+    }
+    view_changed(v, at);
+    return 0;
+}
+
+static int toggle_string(struct view *v, size_t at, size_t depth, size_t room)
+{
+    struct inner *in = view_inner(v, at);
+    int st = 0;
+    if (in != NULL)
+        fold_string(v, in);
+    else
+        st = unfold_string(v, at, depth, room);
+    view_changed(v, at);
+    return st;
+}
+
+/* The unfolded string that contains the view, possibly in another one; NULL: none. */
+static struct inner *inner_with(const struct view *v, const struct view *w)
+{
+    for (size_t i = 0; i < v->inner_n; i++)
+        if (v->inner[i].view == w || inner_with(v->inner[i].view, w) != NULL)
+            return &v->inner[i];
+    return NULL;
+}
+
+int view_toggle(struct view *v, const struct view_target *t, size_t room)
+{
+    if (t->view != v) {
+        struct inner *in = inner_with(v, t->view);
+        int st = view_toggle(in->view, t, room);
+        view_changed(v, in->at);
+        return st;
+    }
+    if (token_opens(v->text.p[t->at]))
+        return toggle_exception(v, t->at);
+    return toggle_string(v, t->at, t->depth, room);
+}
+
+void view_fold_from(struct view *v, size_t depth)
+{
+    while (v->inner_n > 0)
+        fold_string(v, &v->inner[v->inner_n - 1]);
+    v->exceptions_n = 0;
+    v->folded_from = depth;
+    view_changed(v, 0);
+}
+
+int view_reveal(struct view *v, size_t at)
+{
+    struct view_path path;
+    view_path(v, at, &path);
+    for (size_t i = 0; i < size_min(path.n, VIEW_LEVELS_MAX); i++) {
+        int st = view_is_folded(v, path.level[i].at, i) ? toggle_exception(v, path.level[i].at) : 0;
+        if (st < 0)
+            return st;
+    }
+    size_t i = first_inner(v, at); /* in an unfolded string? */
+    struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
+    if (in == NULL || at >= token_end(v->text, in->at))
+        return 0;
+    view_changed(v, in->at);
+    return view_reveal(in->view, view_unescaped_n(v, in->at, at));
+}
+
+/* ---- targets -------------------------------------------------------------------------------- */
+
+static struct view_target target_at(struct view *v, size_t at, size_t depth)
+{
+    size_t column;
+    bool container = token_opens(v->text.p[at]);
+    struct view_target t = {.view = v, .at = at, .depth = depth};
+    t.folded = container ? view_is_folded(v, at, depth) : view_inner(v, at) == NULL;
+    view_locate(v, at, &t.line, &column);
+    return t;
+}
+
+/* The object or array that contains the byte. */
+static bool container_of(struct view *v, size_t at, struct view_target *ret)
+{
+    struct view_path path;
+    view_path(v, at, &path);
+    if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
+        return false;
+    *ret = target_at(v, path.level[path.n - 1].at, path.n - 1);
+    return true;
+}
+
+static bool target_of_place(struct view *v, const struct view_place *p, struct view_target *ret)
+{
+    size_t at = view_at(v, p), inside;
+    if (at >= v->text.n)
+        return false;
+    if (token_opens(v->text.p[at])) {
+        inside = token_blank(v->text, at + 1);
+        if (inside < v->text.n && !token_closes(v->text.p[inside])) {
+            *ret = target_at(v, at, p->depth);
+            return true;
+        }
+    } else if (view_inner(v, at) != NULL || view_is_text(v, at)) {
+        *ret = target_at(v, at, p->depth);
+        return true;
+    }
+    return container_of(v, at, ret);
+}
+
+bool view_target(struct view *v, const struct view_place *p, struct view_target *ret)
+{
+    struct view_place inside;
+    if (v->kind == VIEW_TEXT)
+        return false;
+    size_t at = view_at(v, p), notes = view_notes(v, at);
+    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
+    if (in == NULL)
+        return target_of_place(v, p, ret);
+    if (!view_seek(in->view, p->below - notes - 1, &inside) ||
+        !view_target(in->view, &inside, ret)) {
+        *ret = target_at(v, at, p->depth);
+        return true;
+    }
+    ret->line += p->line - p->below + notes + 1;
+    return true;
+}
+
+bool view_around(struct view *v, const struct view_target *t, struct view_target *ret)
+{
+    if (t->view == v)
+        return container_of(v, t->at, ret);
+    struct view_path path;
+    struct inner *in = inner_with(v, t->view);
+    view_path(v, in->at, &path);
+    struct view_target string = target_at(v, in->at, path.n);
+    if (!view_around(in->view, t, ret))
+        *ret = string;
+    else
+        ret->line += string.line + view_notes(v, in->at) + 1;
+    return true;
+}

@@ -1,0 +1,211 @@
+/* view_path.c - JSON Pointers, and the values of lines. */
+#include "cli/ui/detail/token.h"
+#include "cli/ui/detail/view.h"
+
+#include "wire/json/pointer.h"
+#include "wire/json/text.h"
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+bool view_unescape(const struct view *v, size_t at, size_t end, struct buf *b)
+{
+    struct slice token = {v->text.p + at, end - at};
+    struct json_scan scan;
+    if (json_scan(token, NULL, NULL, &scan) < 0 || scan.type != JSON_STRING)
+        return false;
+    json_unescape(b, (struct slice){token.p + 1, token.n - 2});
+    return !b->failed;
+}
+
+size_t view_unescaped_n(const struct view *v, size_t at, size_t to)
+{
+    const char *p = v->text.p + at + 1, *end = v->text.p + to;
+    char c[JSON_CHAR_MAX];
+    size_t n = 0;
+    while (p < end)
+        n += json_char(&p, v->text.p + v->text.n, c);
+    return n;
+}
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+static struct view_level *innermost(struct view_path *p)
+{
+    return p->n > 0 && p->n <= VIEW_LEVELS_MAX ? &p->level[p->n - 1] : NULL;
+}
+
+static void enter(struct view_path *p, size_t at)
+{
+    p->n++;
+    struct view_level *l = innermost(p);
+    if (l != NULL)
+        *l = (struct view_level){.at = at, .index = SIZE_MAX}; /* before the first element */
+}
+
+/* Reads the key at i, if there is one, and enters its value in the path. Returns the value's place. */
+static size_t begin_value(const struct view *v, struct view_path *p, size_t i)
+{
+    struct slice s = v->text;
+    size_t value = token_value(s, i);
+    struct view_level *l = innermost(p);
+    if (value >= s.n || token_closes(s.p[value]))
+        value = i;
+    if (l != NULL) {
+        l->index++;
+        l->key = (struct slice){0};
+        if (value != i)
+            l->key = (struct slice){s.p + i, token_end(s, i) - i};
+    }
+    return value;
+}
+
+void view_path(const struct view *v, size_t at, struct view_path *ret)
+{
+    struct slice s = v->text;
+    ret->n = 0;
+    for (size_t i = token_next(s, 0); i < s.n && (i < at || !token_closes(s.p[i]));) {
+        if (token_closes(s.p[i])) {
+            ret->n -= ret->n > 0;
+            i = token_next(s, i + 1);
+            continue;
+        }
+        if (i > at)
+            break;
+        i = begin_value(v, ret, i);
+        if (i >= at)
+            break;
+        size_t end = token_opens(s.p[i]) ? i + 1 : token_end(s, i);
+        if (token_opens(s.p[i]))
+            enter(ret, i);
+        else if (at < end)
+            break;
+        i = token_next(s, end);
+    }
+}
+
+/* Appends the text of a key, written in quotes; as it is written if it is not a valid string. */
+static void add_key(struct buf *b, const struct view *v, struct slice key)
+{
+    size_t at = (size_t)(key.p - v->text.p);
+    if (!view_unescape(v, at, at + key.n, b))
+        buf_add(b, key.p + 1, key.n - (key.n > 1 ? 2 : 1));
+}
+
+static void write_path(const struct view *v, const struct view_path *path, struct buf *b)
+{
+    struct buf key = {0};
+    for (size_t i = 0; i < size_min(path->n, VIEW_LEVELS_MAX); i++) {
+        const struct view_level *l = &path->level[i];
+        if (l->key.p == NULL) {
+            if (l->index != SIZE_MAX)
+                pointer_add_index(b, l->index);
+            continue;
+        }
+        buf_clear(&key);
+        add_key(&key, v, l->key);
+        pointer_add(b, buf_slice(&key));
+        b->failed |= key.failed;
+    }
+    buf_close(&key);
+}
+
+int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b)
+{
+    struct view_path path;
+    size_t at = view_at(v, p);
+    if (v->kind != VIEW_JSON || at >= v->text.n)
+        return MI_ENOENT;
+    view_path(v, at, &path);
+    if (token_closes(v->text.p[at])) { /* the pointer of what it closes */
+        if (path.n == 0)
+            return MI_ENOENT;
+        view_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
+    }
+    write_path(v, &path, b);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+/* Is this the member or element that the token names? Both the token and the key may be escaped, as JSON is. */
+static bool names(const struct view *v, struct slice key, size_t index, struct slice token)
+{
+    struct buf text = {0}, plain = {0};
+    if (key.p == NULL) {
+        buf_uint(&text, index);
+    } else {
+        (void)pointer_unescape(&plain, token);
+        token = buf_slice(&plain);
+        buf_add(&text, key.p + 1, key.n - (key.n > 1 ? 2 : 1));
+        if (!slice_eq(buf_slice(&text), token)) {
+            buf_clear(&text);
+            add_key(&text, v, key);
+        }
+    }
+    bool same = !text.failed && !plain.failed && slice_eq(buf_slice(&text), token);
+    buf_close(&text);
+    buf_close(&plain);
+    return same;
+}
+
+/* The member or element of the object or array at `at`; of duplicates the last one, as most parsers do. */
+static bool descend(const struct view *v, size_t at, struct slice token, size_t *ret)
+{
+    struct slice s = v->text;
+    size_t index = 0, children;
+    bool found = false;
+    for (size_t i = token_next(s, at + 1); i < s.n && !token_closes(s.p[i]); index++) {
+        size_t value = token_value(s, i);
+        if (value >= s.n || token_closes(s.p[value]))
+            break;
+        struct slice key = {0};
+        if (value != i)
+            key = (struct slice){s.p + i, token_end(s, i) - i};
+        if (names(v, key, index, token)) {
+            *ret = value;
+            found = true;
+        }
+        i = token_next(s, token_skip(s, value, &children));
+    }
+    return found;
+}
+
+bool view_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
+{
+    struct slice token;
+    size_t at = token_next(v->text, 0);
+    if (v->kind != VIEW_JSON || at >= v->text.n || token_closes(v->text.p[at]))
+        return false;
+    while (pointer_next(&pointer, &token))
+        if (!token_opens(v->text.p[at]) || !descend(v, at, token, &at))
+            return false;
+    *ret_at = at;
+    return true;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+int view_value(struct view *v, const struct view_place *p, struct buf *b)
+{
+    struct view_path path;
+    struct view_place inside;
+    size_t children;
+    if (v->kind == VIEW_TEXT) {
+        buf_slice_add(b, v->text);
+        return b->failed ? MI_ENOMEM : 0;
+    }
+    size_t at = view_at(v, p), notes = view_notes(v, at);
+    if (at >= v->text.n)
+        return MI_ENOENT;
+    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
+    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
+        return view_value(in->view, &inside, b);
+    if (token_closes(v->text.p[at])) {
+        view_path(v, at, &path);
+        if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
+            return MI_ENOENT;
+        at = path.level[path.n - 1].at;
+    }
+    size_t end = view_value_end(v, at, &children);
+    if (v->text.p[at] != '"' || (!view_unescape(v, at, end, b) && !b->failed))
+        buf_add(b, v->text.p + at, end - at);
+    return b->failed ? MI_ENOMEM : 0;
+}

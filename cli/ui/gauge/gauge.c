@@ -1,0 +1,63 @@
+#include "cli/ui/gauge/gauge.h"
+
+#include "base/text.h"
+
+#include <math.h>
+
+/* The place of a duration on the scale, in steps 1 to `steps`; 0: below 0. */
+static size_t steps_of(int64_t us, int64_t longest_us, size_t steps)
+{
+    if (us < 0 || steps == 0)
+        return 0;
+    if (us <= GAUGE_LEAST_US)
+        return 1;
+    if (us >= longest_us)
+        return steps;
+    double least = log((double)GAUGE_LEAST_US);
+    double part = (log((double)us) - least) / (log((double)longest_us) - least);
+    return 1 + (size_t)(part * (double)(steps - 1) + 0.5);
+}
+
+static void add_code(struct buf *b, uint32_t code)
+{
+    char c[4];
+    buf_add(b, c, text_utf8_put(code, c));
+}
+
+void gauge_bar(struct buf *b, int64_t us, int64_t longest_us, size_t columns, bool ascii)
+{
+    size_t parts = ascii ? 1 : 8;
+    size_t steps = steps_of(us, longest_us, columns * parts);
+    size_t i = 0;
+    for (; i < steps / parts; i++)
+        if (ascii)
+            buf_addc(b, '#');
+        else
+            add_code(b, 0x2588); /* the full block */
+    if (steps % parts != 0) {
+        add_code(b, 0x2590 - (uint32_t)(steps % parts)); /* 2589: seven eighths, … 258F: one */
+        i++;
+    }
+    for (; i < columns; i++)
+        buf_addc(b, ' ');
+}
+
+void gauge_spark(struct buf *b, const int64_t *us, size_t n, size_t columns, bool ascii)
+{
+    static const char levels[] = "_.-=+*%#"; /* by how much of the cell they fill */
+    int64_t longest = 0;
+    n = size_min(n, columns);
+    for (size_t i = 0; i < n; i++)
+        longest = us[i] > longest ? us[i] : longest;
+    for (size_t i = n; i < columns; i++)
+        buf_addc(b, ' ');
+    for (size_t i = n; i > 0; i--) {
+        size_t step = steps_of(us[i - 1], longest, 8);
+        if (ascii)
+            buf_addc(b, step == 0 ? 'x' : levels[step - 1]);
+        else if (step == 0)
+            add_code(b, 0xD7);
+        else
+            add_code(b, 0x2580 + (uint32_t)step); /* 2581: one eighth of the height, … 2588 */
+    }
+}

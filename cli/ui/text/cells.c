@@ -1,0 +1,314 @@
+#include "cli/ui/text/cells.h"
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "base/width.h"
+#include "cli/ui/text/find.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void cells_begin(struct cells *c, size_t from, size_t width, bool ascii)
+{
+    struct cells begun = {.text = c->text, .span = c->span, .cap = c->cap};
+    *c = begun;
+    buf_clear(&c->text);
+    c->from = from;
+    c->width = width;
+    c->ascii = ascii;
+}
+
+void cells_close(struct cells *c)
+{
+    buf_close(&c->text);
+    free(c->span);
+    *c = (struct cells){0};
+}
+
+static size_t end_of(const struct cells *c)
+{
+    return c->width > SIZE_MAX - c->from ? SIZE_MAX : c->from + c->width;
+}
+
+bool cells_full(const struct cells *c)
+{
+    return c->column >= end_of(c);
+}
+
+struct slice cells_text(const struct cells *c, size_t span)
+{
+    return (struct slice){c->text.p + c->span[span].at, c->span[span].n};
+}
+
+/* ---- characters ----------------------------------------------------------------------------- */
+
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7F;
+}
+
+/* The leading bytes, at most max, that are shown as they are and take one column each. */
+static size_t plain_run(struct slice s, size_t max)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t n = 0;
+    max = size_min(max, s.n);
+    for (uint64_t v; n + sizeof v <= max; n += sizeof v) { /* eight at a time */
+        memcpy(&v, s.p + n, sizeof v);
+        uint64_t low = v - ones * 0x20;  /* borrows where a byte is below 0x20 */
+        uint64_t high = v + ones * 0x01; /* 0x7F becomes 0x80 */
+        if (((v | low | high) & ones * 0x80) != 0)
+            break;
+    }
+    while (n < max && is_plain(s.p[n]))
+        n++;
+    return n;
+}
+
+struct shown {
+    char text[24];
+    size_t n, columns;
+    bool escape;
+};
+
+/* How the first character of s is shown. Returns its bytes. */
+static size_t show(struct slice s, bool ascii, struct shown *ret)
+{
+    size_t len = text_utf8_len(s.p, s.n);
+    uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
+    ret->escape = len == 0 || !width_printable(code) || (ascii && code > 0x7E);
+    if (!ret->escape) {
+        memcpy(ret->text, s.p, len);
+        ret->n = len;
+        ret->columns = width_of(code);
+        return len;
+    }
+    struct buf b = {0};
+    if (len == 0)
+        buf_printf(&b, "\\x%02x", (unsigned)(unsigned char)*s.p);
+    else
+        text_escape(&b, code);
+    ret->n = size_min(b.n, sizeof ret->text); /* 0 if out of memory */
+    memcpy(ret->text, buf_str(&b), ret->n);
+    ret->columns = ret->n;
+    buf_close(&b);
+    return len > 0 ? len : 1;
+}
+
+/* ---- spans ---------------------------------------------------------------------------------- */
+
+static void put(struct cells *c, enum cells_style style, struct slice text, size_t columns)
+{
+    struct cells_span *last = c->n > 0 ? &c->span[c->n - 1] : NULL;
+    if (last == NULL || last->style != style) {
+        if (!GROW(c->span, c->n, c->cap)) {
+            c->failed = true;
+            return;
+        }
+        last = &c->span[c->n++];
+        *last = (struct cells_span){.at = c->text.n, .style = style};
+    }
+    size_t before = c->text.n;
+    buf_slice_add(&c->text, text);
+    c->failed |= c->text.failed;
+    last->n += c->text.n - before;
+    last->columns += columns;
+}
+
+/* Characters of one column and one byte each, as far as they are in the window. */
+static void add_plain(struct cells *c, enum cells_style style, struct slice text)
+{
+    size_t hidden = c->column < c->from ? size_min(text.n, c->from - c->column) : 0;
+    size_t shown = size_min(text.n - hidden, end_of(c) - (c->column + hidden));
+    if (shown > 0)
+        put(c, style, (struct slice){text.p + hidden, shown}, shown);
+    c->column += hidden + shown;
+    c->more |= hidden + shown < text.n;
+    c->join = shown > 0 ? CELLS_JOIN : CELLS_JOIN_HIDDEN;
+    c->marks = 0;
+}
+
+void cells_blank(struct cells *c, size_t columns)
+{
+    static const char blanks[] = "                                ";
+    while (columns > 0 && !cells_full(c)) {
+        size_t n = size_min(columns, sizeof blanks - 1);
+        add_plain(c, CELLS_PLAIN, (struct slice){blanks, n});
+        columns -= n;
+    }
+}
+
+/* A character of two columns that is at an end of the window is replaced by a blank. */
+static void add_character(struct cells *c, enum cells_style style, const struct shown *s)
+{
+    size_t after = c->column + s->columns;
+    struct slice text = {s->text, s->n};
+    c->marks = 0;
+    if (after <= c->from) {
+        c->column = after;
+        c->join = CELLS_JOIN_HIDDEN;
+    } else if (c->column < c->from || after > end_of(c)) {
+        c->more |= after > end_of(c);
+        cells_blank(c, after - c->column);
+        c->join = CELLS_JOIN_HIDDEN;
+    } else {
+        put(c, style, text, s->columns);
+        c->column = after;
+        c->join = CELLS_JOIN;
+    }
+}
+
+/* A combining character. false: it becomes an escape. */
+static bool join(struct cells *c, const struct shown *s)
+{
+    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX)
+        return false;
+    c->marks++;
+    if (c->join == CELLS_JOIN && c->n > 0) {
+        buf_add(&c->text, s->text, s->n);
+        c->failed |= c->text.failed;
+        if (!c->text.failed)
+            c->span[c->n - 1].n += s->n;
+    }
+    return true;
+}
+
+static void add_escape(struct cells *c, const struct shown *s)
+{
+    add_plain(c, CELLS_ESCAPE, (struct slice){s->text, s->n});
+    c->join = CELLS_JOIN_NONE;
+}
+
+/* Adds one character that is not plain. Returns its bytes. */
+static size_t add_other(struct cells *c, enum cells_style style, struct slice text)
+{
+    struct shown s;
+    if (*text.p == '\t' && c->tabs) {
+        cells_blank(c, CELLS_TAB - (c->column - c->origin) % CELLS_TAB);
+        return 1;
+    }
+    size_t len = show(text, c->ascii, &s);
+    if (!s.escape && s.columns == 0) {
+        if (join(c, &s))
+            return len;
+        (void)show(text, true, &s);
+    }
+    if (s.escape)
+        add_escape(c, &s);
+    else
+        add_character(c, style, &s);
+    return len;
+}
+
+/* The first character of the text joins the last one of the window. */
+static bool joins(const struct cells *c, struct slice text)
+{
+    struct shown s;
+    if (c->join == CELLS_JOIN_NONE || c->marks == CELLS_MARKS_MAX || is_plain(*text.p))
+        return false;
+    (void)show(text, c->ascii, &s);
+    return !s.escape && s.columns == 0;
+}
+
+void cells_add(struct cells *c, enum cells_style style, struct slice text)
+{
+    c->join = CELLS_JOIN_NONE;
+    while (text.n > 0) {
+        if (cells_full(c) && !joins(c, text)) {
+            c->more = true;
+            return;
+        }
+        size_t n = plain_run(text, end_of(c) - c->column);
+        if (n > 0)
+            add_plain(c, style, (struct slice){text.p, n});
+        else
+            n = add_other(c, style, text);
+        text.p += n;
+        text.n -= n;
+    }
+}
+
+void cells_adds(struct cells *c, enum cells_style style, const char *text)
+{
+    cells_add(c, style, slice_of(text));
+}
+
+void cells_addf(struct cells *c, enum cells_style style, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cells_adds(c, style, text);
+}
+
+/* ---- what was searched for ------------------------------------------------------------------ */
+
+/* Makes the byte `at` of the text the beginning of a span. */
+static bool split(struct cells *c, size_t at)
+{
+    size_t i = 0;
+    while (i < c->n && at >= c->span[i].at + c->span[i].n)
+        i++;
+    if (i == c->n || c->span[i].at == at)
+        return true;
+    if (!GROW(c->span, c->n, c->cap))
+        return false;
+    struct cells_span *s = &c->span[i];
+    memmove(s + 1, s, (c->n - i) * sizeof *s);
+    c->n++;
+    s[0].n = at - s[0].at;
+    s[1].at = at;
+    s[1].n -= s[0].n;
+    s[0].columns = text_columns((struct slice){c->text.p + s[0].at, s[0].n});
+    s[1].columns -= s[0].columns;
+    return true;
+}
+
+void cells_mark(struct cells *c, struct slice needle)
+{
+    struct slice text = buf_slice(&c->text);
+    size_t at = 0;
+    while ((at = find_next(text, at, needle)) != FIND_NONE) {
+        size_t end = at + needle.n;
+        if (!split(c, at) || !split(c, end)) {
+            c->failed = true;
+            return;
+        }
+        for (size_t i = 0; i < c->n; i++)
+            c->span[i].found |= c->span[i].at >= at && c->span[i].at < end;
+        at = end;
+    }
+}
+
+/* ---- measures ------------------------------------------------------------------------------- */
+
+size_t cells_columns(struct slice text, bool ascii, size_t max)
+{
+    struct cells c = {.from = max, .ascii = ascii}; /* all of it is on the left of the window */
+    cells_add(&c, CELLS_PLAIN, text);
+    return size_min(c.column, max);
+}
+
+size_t cells_fit(struct slice text, bool ascii, size_t columns)
+{
+    struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true, .join = CELLS_JOIN_NONE};
+    size_t i = 0;
+    while (i < text.n && text.p[i] != '\n') {
+        struct slice rest = {text.p + i, text.n - i};
+        size_t n = plain_run(rest, columns - c.column);
+        if (n > 0) {
+            add_plain(&c, CELLS_PLAIN, (struct slice){rest.p, n});
+        } else {
+            n = add_other(&c, CELLS_PLAIN, rest);
+            if (c.column > columns && i > 0)
+                break;
+        }
+        i += n;
+        if (c.column > columns)
+            break; /* the first character alone is too wide */
+    }
+    return i;
+}

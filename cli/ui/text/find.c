@@ -1,0 +1,57 @@
+#include "cli/ui/text/find.h"
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
+}
+
+static bool begins(const char *p, struct slice needle)
+{
+    for (size_t i = 0; i < needle.n; i++)
+        if (lower(p[i]) != lower(needle.p[i]))
+            return false;
+    return true;
+}
+
+/* The first place of the byte from p on; `end`: none. */
+static const char *place(const char *p, const char *end, char c)
+{
+    const char *at = p < end ? memchr(p, c, (size_t)(end - p)) : NULL;
+    return at != NULL ? at : end;
+}
+
+size_t find_next(struct slice text, size_t from, struct slice needle)
+{
+    if (needle.n == 0 || needle.n > text.n || from > text.n - needle.n)
+        return FIND_NONE;
+    const char *end = text.p + (text.n - needle.n + 1);
+    char low = lower(needle.p[0]), up = upper(needle.p[0]);
+    /* each byte is looked at once for each of the two letters */
+    const char *next_low = place(text.p + from, end, low);
+    const char *next_up = low == up ? end : place(text.p + from, end, up);
+    while (next_low < end || next_up < end) {
+        const char *p = next_low < next_up ? next_low : next_up;
+        if (begins(p, needle))
+            return (size_t)(p - text.p);
+        if (p == next_low)
+            next_low = place(p + 1, end, low);
+        else
+            next_up = place(p + 1, end, up);
+    }
+    return FIND_NONE;
+}
+
+size_t find_last(struct slice text, size_t before, struct slice needle)
+{
+    if (needle.n == 0 || needle.n > text.n)
+        return FIND_NONE;
+    for (size_t i = size_min(before, text.n - needle.n + 1); i > 0; i--)
+        if (begins(text.p + i - 1, needle))
+            return i - 1;
+    return FIND_NONE;
+}

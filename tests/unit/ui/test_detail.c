@@ -1,0 +1,402 @@
+#include "tests/unit/ui/detail_unit.h"
+
+#include <stdlib.h>
+
+static void test_detail_json_is_indented(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *lines;
+    } samples[] = {
+        {"{\"a\":1,\"b\":[true, null ,\"x\"],\"c\":{},\"d\" : [ ] }", "  - {\n"
+                                                                      "      \"a\": 1,\n"
+                                                                      "    - \"b\": [\n"
+                                                                      "        true,\n"
+                                                                      "        null,\n"
+                                                                      "        \"x\"\n"
+                                                                      "      ],\n"
+                                                                      "      \"c\": {},\n"
+                                                                      "      \"d\": []\n"
+                                                                      "    }\n"},
+        {" [ {} ] ", "  - [\n      {}\n    ]\n"},
+        {"{}", "    {}\n"},
+        {"[[1],[2]]", "  - [\n    - [\n        1\n      ],\n    - [\n        2\n      ]\n    ]\n"},
+        {"{\"a\\\"b\":\"c\\\\\"}", "  - {\n      \"a\\\"b\": \"c\\\\\"\n    }\n"},
+        {"{\"e\":\"\x1b\xe2\x80\xae\"}", "  - {\n      \"e\": \"\\x1b\\u{202e}\"\n    }\n"},
+        /* invalid JSON: as far as it goes */
+        {"{\"a\":", "  - {\n      \"a\"\n"},
+        {"{\"a\":}", "  - {\n      \"a\"\n    }\n"},
+        {"{\"a", "  - {\n      \"a\n"},
+        {"[1,,x}]]", "  - [\n      1,\n      x\n    }\n    ]\n    ]\n"},
+        {"[\"a\\", "  - [\n      \"a\\\n"},
+        {"{", "  - {\n"},
+        {"[:,", "  - [\n"},
+    };
+    for (size_t i = 0; i < MI_COUNT(samples); i++) {
+        struct unit_doc u;
+        unit_doc(&u, KIND_REQUEST, samples[i].body);
+        unit_expect(u.d, u.first + 1, samples[i].lines);
+        unit_doc_close(&u);
+    }
+}
+
+static void test_detail_text_that_is_not_json_is_wrapped(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    unit_doc(&u, KIND_NOISE, "Listening on a port\tx\n\nwarning: the quick brown fox jumps");
+    unit_expect(u.d, u.first + 1,
+                "  Listening on a port     x\n\n  warning: the quick brown fox jumps\n");
+    detail_layout(u.d, 18, true);
+    unit_expect(u.d, u.first + 1,
+                "  Listening on a\n  port    x\n\n  warning: the\n  quick brown fox\n  jumps\n");
+    detail_layout(u.d, 0, true);
+    unit_expect(u.d, u.first + 1,
+                "  Listening on a port     x\n\n  warning: the quick brown fox jumps\n");
+    unit_doc_close(&u);
+    unit_doc(&u, KIND_NOISE, "{\"level\":\"info\"}"); /* but this is */
+    unit_expect(u.d, u.first + 1, "  - {\n      \"level\": \"info\"\n    }\n");
+    unit_doc_close(&u);
+    unit_doc(&u, KIND_NOISE, "{level: info}");
+    unit_expect(u.d, u.first + 1, "  {level: info}\n");
+    unit_doc_close(&u);
+}
+
+static size_t fold(struct detail *d, size_t line, enum detail_fold how)
+{
+    size_t at = 0;
+    assert_int_equal(detail_fold(d, line, how, &at), 0);
+    return at;
+}
+
+static void test_detail_fold_and_unfold(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    size_t line;
+    unit_doc(&u, KIND_REQUEST, "{\"a\":{\"b\":[1,2],\"c\":3},\"d\":[{}]}");
+    size_t f = u.first + 1;
+    assert_int_equal(fold(u.d, f + 3, DETAIL_TOGGLE), f + 2); /* the 1 folds its array */
+    unit_expect(u.d, f,
+                "  - {\n    - \"a\": {\n      + \"b\": [...] 2 items,\n        \"c\": 3\n      },\n"
+                "    - \"d\": [\n        {}\n      ]\n    }\n");
+    assert_int_equal(fold(u.d, f + 2, DETAIL_FOLD), f + 1); /* it is folded: the object around it */
+    unit_expect(u.d, f,
+                "  - {\n    + \"a\": {...} 2 keys,\n    - \"d\": [\n        {}\n      ]\n    }\n");
+    assert_int_equal(detail_fold(u.d, f + 3, DETAIL_UNFOLD, &line),
+                     MI_ENOENT);                            /* nothing to unfold */
+    assert_int_equal(fold(u.d, f + 4, DETAIL_FOLD), f + 2); /* a closing bracket */
+    assert_int_equal(fold(u.d, f + 3, DETAIL_TOGGLE), f);
+    unit_expect(u.d, f, "  + {...} 2 keys\n");
+    assert_int_equal(fold(u.d, f, DETAIL_FOLD), u.first); /* the part */
+    unit_expect(u.d, u.first, "+ -> request 7  +1.50s  32B\n");
+    assert_int_equal(fold(u.d, u.first, DETAIL_UNFOLD), u.first);
+    assert_int_equal(fold(u.d, f, DETAIL_UNFOLD), f);
+    unit_expect(u.d, f, "  - {\n    + \"a\": {...} 2 keys,\n    + \"d\": [...] 1 item\n    }\n");
+    detail_fold_all(u.d, 2);
+    unit_expect(u.d, f,
+                "  - {\n    - \"a\": {\n      + \"b\": [...] 2 items,\n        \"c\": 3\n      },\n"
+                "    - \"d\": [\n        {}\n      ]\n    }\n");
+    detail_fold_all(u.d, 0);
+    unit_expect(u.d, f, "  + {...} 2 keys\n");
+    detail_fold_all(u.d, SIZE_MAX);
+    assert_int_equal(detail_end(u.d), f + 12);
+    unit_doc_close(&u);
+}
+
+static void test_detail_strings_unfold_as_lines_and_json(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    size_t line;
+    unit_doc(&u, KIND_REQUEST,
+             "{\"t\":\"one\\ntwo \\u001b\\ud83d\\ude00\",\"j\":\" "
+             "{\\\"k\\\":[\\\"x\\\\ny\\\"]}\",\"s\":\"short\"}");
+    size_t f = u.first + 1;
+    assert_int_equal(fold(u.d, f + 2, DETAIL_UNFOLD), f + 2);
+    unit_expect(u.d, f,
+                "  - {\n"
+                "    + \"t\": \"one\\ntwo \\u001b\\ud83d\\ude00\",\n"
+                "    - \"j\": JSON, 15B,\n"
+                "      | - {\n"
+                "      |   - \"k\": [\n"
+                "      |     + \"x\\ny\"\n"
+                "      |     ]\n"
+                "      |   }\n"
+                "      \"s\": \"short\"\n"
+                "    }\n");
+    assert_int_equal(fold(u.d, f + 5, DETAIL_UNFOLD), f + 5); /* a string in a string */
+    assert_int_equal(fold(u.d, f + 1, DETAIL_UNFOLD), f + 1);
+    unit_expect(u.d, f,
+                "  - {\n"
+                "    - \"t\": text, 13B,\n"
+                "      | one\n"
+                "      | two \\x1b\\u{1f600}\n"
+                "    - \"j\": JSON, 15B,\n"
+                "      | - {\n"
+                "      |   - \"k\": [\n"
+                "      |     - text, 3B\n"
+                "      |       | x\n"
+                "      |       | y\n"
+                "      |     ]\n"
+                "      |   }\n"
+                "      \"s\": \"short\"\n"
+                "    }\n");
+    struct buf b = {0};
+    assert_int_equal(detail_copy(u.d, f + 3, DETAIL_COPY_VALUE, &b), 0);
+    assert_string_equal(buf_str(&b), "one\ntwo \x1b\xf0\x9f\x98\x80");
+    buf_clear(&b);
+    assert_int_equal(detail_copy(u.d, f + 9, DETAIL_COPY_VALUE, &b), 0);
+    assert_string_equal(buf_str(&b), "x\ny");
+    buf_clear(&b);
+    assert_int_equal(detail_copy(u.d, f + 9, DETAIL_COPY_POINTER, &b), 0);
+    assert_string_equal(buf_str(&b), "/j");
+    buf_close(&b);
+    assert_int_equal(fold(u.d, f + 9, DETAIL_FOLD), f + 7); /* the inner string */
+    assert_int_equal(fold(u.d, f + 7, DETAIL_FOLD), f + 6); /* then what is around it, one by one */
+    assert_int_equal(fold(u.d, f + 6, DETAIL_FOLD), f + 5);
+    assert_int_equal(fold(u.d, f + 5, DETAIL_FOLD), f + 4);
+    assert_int_equal(fold(u.d, f + 4, DETAIL_FOLD), f);
+    unit_expect(u.d, f, "  + {...} 3 keys\n");
+    assert_int_equal(fold(u.d, f, DETAIL_UNFOLD), f);
+    assert_int_equal(detail_fold(u.d, detail_end(u.d) - 2, DETAIL_UNFOLD, &line),
+                     MI_ENOENT); /* "short" */
+    unit_doc_close(&u);
+}
+
+static void test_detail_text_of_a_result_is_unfolded(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    unit_doc(
+        &u, KIND_RESULT,
+        "{\"result\":{\"content\":[{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"a\\nb\"}]}}");
+    unit_expect(u.d, u.first + 1,
+                "  - {\n"
+                "    - \"result\": {\n"
+                "      - \"content\": [\n"
+                "        - {\n"
+                "            \"type\": \"image\"\n"
+                "          },\n"
+                "        - {\n"
+                "            \"type\": \"text\",\n"
+                "          - \"text\": text, 3B\n"
+                "            | a\n"
+                "            | b\n"
+                "          }\n"
+                "        ]\n"
+                "      }\n"
+                "    }\n");
+    unit_doc_close(&u);
+}
+
+static void test_detail_call_has_a_head_and_all_parts(void **state)
+{
+    (void)state;
+    static const struct detail_message messages[] = {
+        {.seq = 3,
+         .t_us = 2000000,
+         .from_client = true,
+         .kind = KIND_REQUEST,
+         .size = 100,
+         .method = {"tools/call", 10},
+         .target = {"ec\x1bho", 5},
+         .id = {"12", 2},
+         .finding = {"invalid-arguments,new-one", 25},
+         .redactions = 2,
+         .body = {"{\"a\":1}", 7}},
+        {.seq = 4,
+         .t_us = 2100000,
+         .kind = KIND_NOTIFICATION,
+         .size = 10,
+         .method = {"notifications/progress", 22},
+         .body = {"{}", 2}},
+        {.seq = 5, .t_us = 2500000, .kind = KIND_RESULT, .size = 2048, .body_error = "gone"},
+    };
+    static const struct detail_note note = {0, {"/a", 2}, {"must be a string", 16}, SEVERITY_ERROR};
+    static const struct detail_line lines[] = {{2050000, {"boo\x07", 4}}, {2060000, {"", 0}}};
+    struct detail_subject s = {.is_call = true,
+                               .status = CALL_TOOL_ERROR,
+                               .duration_us = 500000,
+                               .message = messages,
+                               .messages_n = 3,
+                               .note = &note,
+                               .notes_n = 1,
+                               .post_mortem_title = {"Hang", 4},
+                               .post_mortem = {"{\"pid\":4}", 9},
+                               .stderr_line = lines,
+                               .stderr_n = 2,
+                               .stderr_more = true};
+    struct detail *d;
+    assert_int_equal(detail_open(&d, &s), 0);
+    detail_layout(d, 50, true);
+    unit_expect(d, 0,
+                "- tools/call ec\\x1bho\n"
+                "  Status    tool-error after 500ms\n"
+                "  Id        12\n"
+                "  Time      +2.00s\n"
+                "  Size      100B, answer 2.0KiB, 2 secrets replaced\n"
+                "  Finding   invalid-arguments: The arguments do\n"
+                "            not match the tool's inputSchema.\n"
+                "  Finding   new-one\n"
+                "- -> request 3  +2.00s  100B\n"
+                "  - {\n"
+                "      \"a\": 1\n"
+                "      ^ must be a string\n"
+                "    }\n"
+                "- <- notification 4  +2.10s  10B  notifications/progress\n"
+                "    {}\n"
+                "- <- result 5  +2.50s  2.0KiB\n"
+                "  gone\n"
+                "- Hang\n"
+                "  - {\n"
+                "      \"pid\": 4\n"
+                "    }\n"
+                "- stderr, the last 2 lines\n"
+                "  +2.05s    boo\\x07\n"
+                "  +2.06s\n");
+    size_t titles[] = {0, 8, 13, 15, 17, 21, 21};
+    for (size_t i = 0; i + 1 < MI_COUNT(titles); i++) {
+        assert_int_equal(detail_part(d, titles[i], true), titles[i + 1]);
+        assert_int_equal(detail_part(d, titles[i] + 1, false), titles[i]);
+    }
+    assert_int_equal(detail_part(d, 13, false), 8);
+    assert_int_equal(detail_seq(d, 14), 4);
+    assert_int_equal(detail_seq(d, 8), 3);
+    assert_int_equal(detail_seq(d, 1), 0);
+    detail_close(d);
+}
+
+static void test_detail_open_call_waits(void **state)
+{
+    (void)state;
+    static const struct detail_message m = {
+        .seq = 3, .from_client = true, .kind = KIND_REQUEST, .method = {"ping", 4}, .size = 9};
+    struct detail_subject s = {.is_call = true,
+                               .status = CALL_OPEN,
+                               .duration_us = -1,
+                               .message = &m,
+                               .messages_n = 1,
+                               .waited_us = 1000000};
+    struct detail *d;
+    struct cells c = {0};
+    assert_int_equal(detail_open(&d, &s), 0);
+    assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
+    detail_waited(d, 2500000);
+    assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
+    unit_expect(d, 4, "▾ → request 3  +0us  9B\n  not recorded\n");
+    cells_close(&c);
+    detail_close(d);
+}
+
+static void test_detail_search_unfolds_and_wraps(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    struct detail_hit hit;
+    struct cells c = {0};
+    unit_doc(&u, KIND_REQUEST,
+             "{\"x\":{\"deep\":[\"needle\",\"a needle and a NEEDLE\"]},\"t\":\"1\\n2 \\\"q\\\" "
+             "needle\",\"y\":0}");
+    size_t f = u.first + 1;
+    detail_fold_all(u.d, 0);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), 0, true, &hit), 0);
+    assert_int_equal(hit.line, f + 3);
+    assert_int_equal(hit.column, 11);
+    assert_false(hit.wrapped);
+    assert_string_equal(unit_line(u.d, hit.line, &c), "          \"needle\",");
+    assert_true(c.span[2].found);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, true, &hit), 0);
+    assert_int_equal(hit.line, f + 4);
+    assert_int_equal(hit.column, 13);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, true, &hit), 0);
+    assert_int_equal(hit.line, f + 4); /* the second one of this line */
+    assert_int_equal(hit.column, 26);
+    fold(u.d, f + 7, DETAIL_UNFOLD); /* "t" */
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, true, &hit), 0);
+    assert_int_equal(hit.line, f + 9); /* 2 "q" needle */
+    assert_int_equal(hit.column, 14);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, true, &hit), 0);
+    assert_int_equal(hit.line, f + 3);
+    assert_true(hit.wrapped);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, false, &hit), 0);
+    assert_int_equal(hit.line, f + 9);
+    assert_true(hit.wrapped);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), hit.line, false, &hit), 0);
+    assert_int_equal(hit.column, 26);
+    /* from the line of the cursor, if it has moved */
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), f, true, &hit), 0);
+    assert_int_equal(hit.line, f + 3);
+    assert_int_equal(detail_search(u.d, slice_of("Needle"), f + 7, false, &hit), 0);
+    assert_int_equal(hit.line, f + 4);
+    /* as it is written in JSON */
+    assert_int_equal(detail_search(u.d, slice_of("\"q\" n"), 0, true, &hit), 0);
+    assert_int_equal(hit.line, f + 9);
+    assert_int_equal(detail_search(u.d, slice_of("missing"), 0, true, &hit), MI_ENOENT);
+    assert_int_equal(detail_search(u.d, slice_of(""), 0, true, &hit), MI_ENOENT);
+    (void)unit_line(u.d, f + 3, &c);
+    for (size_t i = 0; i < c.n; i++)
+        assert_false(c.span[i].found);
+    /* in the head */
+    assert_int_equal(detail_search(u.d, slice_of("1.50s"), f, true, &hit), 0);
+    assert_int_equal(hit.line, 1);
+    assert_true(hit.wrapped);
+    cells_close(&c);
+    unit_doc_close(&u);
+}
+
+static void test_detail_copies_values_and_pointers(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t line; /* of the message */
+        const char *value, *pointer;
+    } samples[] = {
+        {0, "{\"a/b~\":[1,{\"k\":\"v\\t\"}] ,\"\\u0065\":null}", ""},
+        {1, "[1,{\"k\":\"v\\t\"}]", "/a~1b~0"},
+        {2, "1", "/a~1b~0/0"},
+        {3, "{\"k\":\"v\\t\"}", "/a~1b~0/1"},
+        {4, "v\t", "/a~1b~0/1/k"},
+        {5, "{\"k\":\"v\\t\"}", "/a~1b~0/1"},
+        {6, "[1,{\"k\":\"v\\t\"}]", "/a~1b~0"},
+        {7, "null", "/e"},
+    };
+    struct unit_doc u;
+    struct buf b = {0};
+    unit_doc(&u, KIND_REQUEST, samples[0].value);
+    for (size_t i = 0; i < MI_COUNT(samples); i++) {
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, u.first + 1 + samples[i].line, DETAIL_COPY_VALUE, &b), 0);
+        assert_string_equal(buf_str(&b), samples[i].value);
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, u.first + 1 + samples[i].line, DETAIL_COPY_POINTER, &b),
+                         0);
+        assert_string_equal(buf_str(&b), samples[i].pointer);
+        buf_clear(&b);
+        assert_int_equal(detail_copy(u.d, u.first + 1 + samples[i].line, DETAIL_COPY_BODY, &b), 0);
+        assert_string_equal(buf_str(&b), samples[0].value);
+    }
+    buf_clear(&b);
+    assert_int_equal(detail_copy(u.d, 1, DETAIL_COPY_VALUE, &b), 0);
+    assert_string_equal(buf_str(&b), "+1.50s");
+    assert_int_equal(detail_copy(u.d, 1, DETAIL_COPY_POINTER, &b), MI_ENOENT);
+    assert_int_equal(detail_copy(u.d, 1000, DETAIL_COPY_BODY, &b), MI_ENOENT);
+    buf_close(&b);
+    unit_doc_close(&u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_detail_json_is_indented),
+        cmocka_unit_test(test_detail_text_that_is_not_json_is_wrapped),
+        cmocka_unit_test(test_detail_fold_and_unfold),
+        cmocka_unit_test(test_detail_strings_unfold_as_lines_and_json),
+        cmocka_unit_test(test_detail_text_of_a_result_is_unfolded),
+        cmocka_unit_test(test_detail_call_has_a_head_and_all_parts),
+        cmocka_unit_test(test_detail_open_call_waits),
+        cmocka_unit_test(test_detail_search_unfolds_and_wraps),
+        cmocka_unit_test(test_detail_copies_values_and_pointers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
