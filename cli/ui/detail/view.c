@@ -1,12 +1,10 @@
 #include "cli/ui/detail/view.h"
 
 #include "base/grow.h"
-#include "cli/ui/detail/token.h"
 
 #include <stdlib.h>
 
 #define MARK_BYTES ((size_t)32 << 10)
-#define FAR 4096 /* the end of a shorter value is found again each time */
 
 void view_open(struct view *v, enum view_kind kind, struct slice text)
 {
@@ -66,9 +64,31 @@ static void remember(struct view *v, const struct view_place *p)
         v->mark[v->marks_n++] = *p;
 }
 
+/* To the next line that belongs to the same place. */
+static bool step_below(struct view *v, struct view_place *p, size_t value)
+{
+    struct view_place ignored;
+    size_t notes = view_notes(v, value);
+    struct inner *in = p->below < notes ? NULL : view_inner(v, value);
+    if (p->below >= notes && (in == NULL || !view_seek(in->view, p->below - notes, &ignored)))
+        return false;
+    p->below++;
+    p->line++;
+    return true;
+}
+
+static bool step(struct view *v, struct view_place *p)
+{
+    if (v->kind == VIEW_TEXT)
+        return view_text_step(v, p);
+    if ((v->notes_n > 0 || v->inner_n > 0) && step_below(v, p, view_at(v, p)))
+        return true;
+    return view_json_step(v, p);
+}
+
 bool view_step(struct view *v, struct view_place *p)
 {
-    bool more = v->kind == VIEW_JSON ? view_json_step(v, p) : view_text_step(v, p);
+    bool more = step(v, p);
     if (more) {
         remember(v, p);
     } else if (!v->whole) {
@@ -157,78 +177,30 @@ size_t view_count(struct view *v)
     return v->lines;
 }
 
+static void draw_below(struct view *v, const struct view_place *p, size_t value, struct cells *c)
+{
+    size_t notes = view_notes(v, value);
+    cells_blank(c, view_indent(p->depth) + 2);
+    if (p->below <= notes) {
+        const struct view_note *n = &v->note[view_first_note(v, value) + p->below - 1];
+        cells_adds(c, n->style, v->ascii ? "^ " : "↑ ");
+        cells_add(c, n->style, n->text);
+        return;
+    }
+    struct inner *in = view_inner(v, value);
+    struct view_place inside;
+    cells_adds(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
+    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
+        view_draw(in->view, &inside, 0, c);
+}
+
 void view_draw(struct view *v, const struct view_place *p, size_t indent, struct cells *c)
 {
     cells_blank(c, indent);
-    if (v->kind == VIEW_JSON)
-        view_json_draw(v, p, c);
-    else
+    if (v->kind == VIEW_TEXT)
         view_text_draw(v, p, c);
-}
-
-/* ---- the ends of values --------------------------------------------------------------------- */
-
-size_t view_value_end(struct view *v, size_t at, size_t *ret_children)
-{
-    struct view_end *e = &v->end[at % VIEW_CACHE];
-    if (e->end == 0 || e->at != at) {
-        size_t children, end = token_skip(v->text, at, &children);
-        if (end - at < FAR) {
-            *ret_children = children;
-            return end;
-        }
-        *e = (struct view_end){at, end, children};
-    }
-    *ret_children = e->children;
-    return e->end;
-}
-
-/* ---- where bytes are ------------------------------------------------------------------------ */
-
-/* The place that the byte belongs to. */
-static struct view_place place_of(struct view *v, size_t at)
-{
-    struct view_place p = {0};
-    for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
-        if (v->mark[i - 1].at <= at)
-            p = v->mark[i - 1];
-    for (struct view_place next = p; view_step(v, &next) && next.at <= at;)
-        p = next;
-    if (p.below > 0) { /* lines below a place belong to it */
-        p.line -= p.below;
-        p.below = 0;
-    }
-    return p;
-}
-
-/* The columns of a part of a line. */
-static size_t columns(const struct view *v, size_t from, size_t to)
-{
-    struct cells c = {.from = SIZE_MAX, .ascii = v->ascii, .tabs = v->kind == VIEW_TEXT};
-    cells_add(&c, CELLS_PLAIN, (struct slice){v->text.p + from, to > from ? to - from : 0});
-    return c.column;
-}
-
-void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
-{
-    struct view_place p = place_of(v, at);
-    *ret_line = p.line;
-    if (v->kind == VIEW_TEXT) {
-        *ret_column = columns(v, p.at, at);
-        return;
-    }
-    size_t key = token_next(v->text, p.at), value = view_at(v, &p);
-    struct inner *in = view_inner(v, value);
-    bool closes = key < v->text.n && token_closes(v->text.p[key]);
-    *ret_column = view_indent(p.depth - (closes && p.depth > 0)) + 2;
-    if (in != NULL && at > value) {
-        size_t line, column;
-        view_locate(in->view, view_unescaped_n(v, value, at), &line, &column);
-        *ret_line += 1 + view_notes(v, value) + line;
-        *ret_column = in->indent + column;
-    } else if (at < value || value == key) {
-        *ret_column += columns(v, key, at);
-    } else {
-        *ret_column += columns(v, key, token_end(v->text, key)) + 2 + columns(v, value, at);
-    }
+    else if (p->below > 0)
+        draw_below(v, p, view_at(v, p), c);
+    else
+        view_json_draw(v, p, c);
 }

@@ -115,6 +115,7 @@ void view_fold_from(struct view *v, size_t depth);
 size_t view_unfolded(const struct view *v); /* bytes of unfolded strings */
 /* Is it useful to unfold this string? It has lines, is JSON, or is long. */
 bool view_is_text(const struct view *v, size_t at);
+bool view_is_json(struct slice s); /* a valid object or array */
 /* Unfolds what the byte `at` is folded in. */
 MI_MUST int view_reveal(struct view *v, size_t at);
 MI_MUST int view_add_note(struct view *v, const struct view_note *n);
@@ -142,7 +143,11 @@ size_t view_at(const struct view *v, const struct view_place *p);
 MI_MUST int view_value(struct view *v, const struct view_place *p, struct buf *b);
 MI_MUST int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b);
 
-/* ---- for view_json.c and view_text.c ---- */
+void view_write_path(const struct view *v, const struct view_path *path, struct buf *b);
+
+/* ---- for the other files of this module ---- */
+
+/* The place's own line, without those below it. */
 
 bool view_text_step(struct view *v, struct view_place *p);
 void view_text_draw(struct view *v, const struct view_place *p, struct cells *c);
@@ -151,8 +156,11 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
 /* The end of the value at `at`; remembered if it is far away. */
 size_t view_value_end(struct view *v, size_t at, size_t *ret_children);
 bool view_is_folded(const struct view *v, size_t at, size_t depth);
+/* The index of the first one at this place or behind it. */
+size_t view_first_exception(const struct view *v, size_t at);
+size_t view_first_inner(const struct view *v, size_t at);
+size_t view_first_note(const struct view *v, size_t at);
 struct inner *view_inner(const struct view *v, size_t at); /* of the string there; NULL: folded */
-size_t view_first_note(const struct view *v, size_t at);   /* the index of its first note */
 size_t view_notes(const struct view *v, size_t at);        /* how many it has */
 void view_changed(struct view *v, size_t at); /* what begins at this byte has other lines now */
 /* The byte of the unescaped text that byte `to` of the string at `at`, which is valid, becomes. */

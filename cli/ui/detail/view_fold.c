@@ -1,74 +1,10 @@
-/* view_fold.c - what is folded and unfolded. */
+/* view_fold.c - folding and unfolding; notes. */
 #include "cli/ui/detail/token.h"
 #include "cli/ui/detail/view.h"
 
 #include "base/grow.h"
-#include "wire/json/scan.h"
 
 #include <stdlib.h>
-
-/* ---- sorted lists --------------------------------------------------------------------------- */
-
-/* The first exception at `at` or behind it. */
-static size_t first_exception(const struct view *v, size_t at)
-{
-    size_t from = 0, to = v->exceptions_n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (v->exception[middle] < at)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-static bool is_exception(const struct view *v, size_t at)
-{
-    size_t i = first_exception(v, at);
-    return i < v->exceptions_n && v->exception[i] == at;
-}
-
-bool view_is_folded(const struct view *v, size_t at, size_t depth)
-{
-    return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
-}
-
-/* Of few: each is a text that somebody has unfolded, or one of a tool's result. */
-static size_t first_inner(const struct view *v, size_t at)
-{
-    size_t from = 0, to = v->inner_n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (v->inner[middle].at < at)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-struct inner *view_inner(const struct view *v, size_t at)
-{
-    size_t i = first_inner(v, at);
-    return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
-}
-
-size_t view_first_note(const struct view *v, size_t at)
-{
-    size_t i = 0;
-    while (i < v->notes_n && v->note[i].at < at)
-        i++;
-    return i;
-}
-
-size_t view_notes(const struct view *v, size_t at)
-{
-    size_t first = view_first_note(v, at), i = first;
-    while (i < v->notes_n && v->note[i].at == at)
-        i++;
-    return i - first;
-}
 
 int view_add_note(struct view *v, const struct view_note *n)
 {
@@ -86,29 +22,6 @@ int view_add_note(struct view *v, const struct view_note *n)
 
 /* ---- unfolded strings ----------------------------------------------------------------------- */
 
-static bool is_json(struct slice s)
-{
-    struct json_scan scan;
-    size_t at = token_blank(s, 0);
-    return at < s.n && token_opens(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
-}
-
-bool view_is_text(const struct view *v, size_t at)
-{
-    struct slice s = v->text;
-    if (at >= s.n || s.p[at] != '"' || v->nested == VIEW_INNER_DEPTH)
-        return false;
-    size_t near = size_min(s.n, at + VIEW_LONG_STRING);
-    size_t end = token_end((struct slice){s.p, near}, at);
-    if (end == near && near < s.n)
-        return true;
-    size_t first = token_blank(s, at + 1);
-    if (first + 1 < end && token_opens(s.p[first]))
-        return is_json((struct slice){s.p + at + 1, end - at - 2}) ||
-               memchr(s.p + at, '\\', end - at) != NULL;
-    return memmem(s.p + at, end - at, "\\n", 2) != NULL;
-}
-
 static int open_inner(const struct view *v, size_t at, size_t end, struct view *ret)
 {
     struct buf text = {0};
@@ -118,7 +31,7 @@ static int open_inner(const struct view *v, size_t at, size_t end, struct view *
         return st;
     }
     struct slice s = buf_slice(&text);
-    view_open(ret, is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
+    view_open(ret, view_is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
     ret->own = text;
     ret->nested = v->nested + 1;
     ret->folded_from = view_default_depth(s);
@@ -139,7 +52,7 @@ static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
         return st;
     }
     view_layout(in.view, view_inner_width(v, in.indent), v->ascii);
-    size_t i = first_inner(v, at);
+    size_t i = view_first_inner(v, at);
     memmove(&v->inner[i + 1], &v->inner[i], (v->inner_n - i) * sizeof in);
     v->inner[i] = in;
     v->inner_n++;
@@ -167,7 +80,7 @@ size_t view_unfolded(const struct view *v)
 
 static int toggle_exception(struct view *v, size_t at)
 {
-    size_t i = first_exception(v, at);
+    size_t i = view_first_exception(v, at);
     if (i < v->exceptions_n && v->exception[i] == at) {
         memmove(&v->exception[i], &v->exception[i + 1],
                 (v->exceptions_n - i - 1) * sizeof *v->exception);
@@ -238,7 +151,7 @@ int view_reveal(struct view *v, size_t at)
         if (st < 0)
             return st;
     }
-    size_t i = first_inner(v, at); /* in an unfolded string? */
+    size_t i = view_first_inner(v, at); /* in an unfolded string? */
     struct inner *in = i > 0 ? &v->inner[i - 1] : NULL;
     if (in == NULL || at >= token_end(v->text, in->at))
         return 0;

@@ -4,19 +4,6 @@
 
 #include "base/units.h"
 
-size_t view_indent(size_t depth)
-{
-    return 2 * size_min(depth, VIEW_INDENT_MAX);
-}
-
-size_t view_at(const struct view *v, const struct view_place *p)
-{
-    size_t at = token_next(v->text, p->at);
-    size_t value = token_value(v->text, at);
-    /* in invalid JSON a key may have no value: it is one then */
-    return value >= v->text.n || token_closes(v->text.p[value]) ? at : value;
-}
-
 static bool is_empty(const struct view *v, size_t at)
 {
     size_t inside = token_blank(v->text, at + 1);
@@ -25,27 +12,12 @@ static bool is_empty(const struct view *v, size_t at)
 
 /* ---- the next line -------------------------------------------------------------------------- */
 
-/* To the next line that belongs to the same place. */
-static bool step_below(struct view *v, struct view_place *p, size_t value)
-{
-    struct view_place ignored;
-    size_t notes = view_notes(v, value);
-    struct inner *in = p->below < notes ? NULL : view_inner(v, value);
-    if (p->below >= notes && (in == NULL || !view_seek(in->view, p->below - notes, &ignored)))
-        return false;
-    p->below++;
-    p->line++;
-    return true;
-}
-
 bool view_json_step(struct view *v, struct view_place *p)
 {
     struct slice s = v->text;
     size_t at = view_at(v, p), depth = p->depth, children;
     if (at >= s.n)
         return false;
-    if ((v->notes_n > 0 || v->inner_n > 0) && step_below(v, p, at))
-        return true;
     if (token_closes(s.p[at])) {
         depth -= depth > 0;
         at++;
@@ -127,23 +99,6 @@ static void draw_comma(struct view *v, size_t end, struct cells *c)
         cells_adds(c, CELLS_DIM, ",");
 }
 
-static void draw_below(struct view *v, const struct view_place *p, size_t value, struct cells *c)
-{
-    size_t notes = view_notes(v, value);
-    cells_blank(c, view_indent(p->depth) + 2);
-    if (p->below <= notes) {
-        const struct view_note *n = &v->note[view_first_note(v, value) + p->below - 1];
-        cells_adds(c, n->style, v->ascii ? "^ " : "↑ ");
-        cells_add(c, n->style, n->text);
-        return;
-    }
-    struct inner *in = view_inner(v, value);
-    struct view_place inside;
-    cells_adds(c, CELLS_FOLD, v->ascii ? "| " : "│ ");
-    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
-        view_draw(in->view, &inside, 0, c);
-}
-
 static void draw_value(struct view *v, const struct view_place *p, size_t at, struct cells *c)
 {
     size_t children;
@@ -162,10 +117,6 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
     size_t key = token_next(s, p->at), at = view_at(v, p);
     if (at >= s.n && key >= s.n)
         return;
-    if (p->below > 0) {
-        draw_below(v, p, at, c);
-        return;
-    }
     if (token_closes(s.p[key])) {
         cells_blank(c, view_indent(p->depth - (p->depth > 0)) + 2);
         cells_add(c, CELLS_DIM, (struct slice){s.p + key, 1});

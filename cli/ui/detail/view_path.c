@@ -91,7 +91,7 @@ static void add_key(struct buf *b, const struct view *v, struct slice key)
         buf_add(b, key.p + 1, key.n - (key.n > 1 ? 2 : 1));
 }
 
-static void write_path(const struct view *v, const struct view_path *path, struct buf *b)
+void view_write_path(const struct view *v, const struct view_path *path, struct buf *b)
 {
     struct buf key = {0};
     for (size_t i = 0; i < size_min(path->n, VIEW_LEVELS_MAX); i++) {
@@ -107,22 +107,6 @@ static void write_path(const struct view *v, const struct view_path *path, struc
         b->failed |= key.failed;
     }
     buf_close(&key);
-}
-
-int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b)
-{
-    struct view_path path;
-    size_t at = view_at(v, p);
-    if (v->kind != VIEW_JSON || at >= v->text.n)
-        return MI_ENOENT;
-    view_path(v, at, &path);
-    if (token_closes(v->text.p[at])) { /* the pointer of what it closes */
-        if (path.n == 0)
-            return MI_ENOENT;
-        view_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
-    }
-    write_path(v, &path, b);
-    return b->failed ? MI_ENOMEM : 0;
 }
 
 /* Is this the member or element that the token names? Both the token and the key may be escaped, as JSON is. */
@@ -179,33 +163,4 @@ bool view_pointer(const struct view *v, struct slice pointer, size_t *ret_at)
             return false;
     *ret_at = at;
     return true;
-}
-
-/* ---- values --------------------------------------------------------------------------------- */
-
-int view_value(struct view *v, const struct view_place *p, struct buf *b)
-{
-    struct view_path path;
-    struct view_place inside;
-    size_t children;
-    if (v->kind == VIEW_TEXT) {
-        buf_slice_add(b, v->text);
-        return b->failed ? MI_ENOMEM : 0;
-    }
-    size_t at = view_at(v, p), notes = view_notes(v, at);
-    if (at >= v->text.n)
-        return MI_ENOENT;
-    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
-    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
-        return view_value(in->view, &inside, b);
-    if (token_closes(v->text.p[at])) {
-        view_path(v, at, &path);
-        if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
-            return MI_ENOENT;
-        at = path.level[path.n - 1].at;
-    }
-    size_t end = view_value_end(v, at, &children);
-    if (v->text.p[at] != '"' || (!view_unescape(v, at, end, b) && !b->failed))
-        buf_add(b, v->text.p + at, end - at);
-    return b->failed ? MI_ENOMEM : 0;
 }

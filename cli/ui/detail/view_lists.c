@@ -1,0 +1,125 @@
+/* view_lists.c - what is known of places in a view: exceptions, unfolded strings, notes, ends of values. */
+#include "cli/ui/detail/token.h"
+#include "cli/ui/detail/view.h"
+
+#include "wire/json/scan.h"
+
+#define FAR 4096 /* the end of a shorter value is found again each time */
+
+size_t view_indent(size_t depth)
+{
+    return 2 * size_min(depth, VIEW_INDENT_MAX);
+}
+
+size_t view_at(const struct view *v, const struct view_place *p)
+{
+    size_t at = token_next(v->text, p->at);
+    size_t value = token_value(v->text, at);
+    /* in invalid JSON a key may have no value: it is one then */
+    return value >= v->text.n || token_closes(v->text.p[value]) ? at : value;
+}
+
+/* ---- sorted lists --------------------------------------------------------------------------- */
+
+/* The first exception at `at` or behind it. */
+size_t view_first_exception(const struct view *v, size_t at)
+{
+    size_t from = 0, to = v->exceptions_n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (v->exception[middle] < at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool is_exception(const struct view *v, size_t at)
+{
+    size_t i = view_first_exception(v, at);
+    return i < v->exceptions_n && v->exception[i] == at;
+}
+
+bool view_is_folded(const struct view *v, size_t at, size_t depth)
+{
+    return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
+}
+
+/* Of few: each is a text that somebody has unfolded, or one of a tool's result. */
+size_t view_first_inner(const struct view *v, size_t at)
+{
+    size_t from = 0, to = v->inner_n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (v->inner[middle].at < at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+struct inner *view_inner(const struct view *v, size_t at)
+{
+    size_t i = view_first_inner(v, at);
+    return i < v->inner_n && v->inner[i].at == at ? &v->inner[i] : NULL;
+}
+
+size_t view_first_note(const struct view *v, size_t at)
+{
+    size_t i = 0;
+    while (i < v->notes_n && v->note[i].at < at)
+        i++;
+    return i;
+}
+
+size_t view_notes(const struct view *v, size_t at)
+{
+    size_t first = view_first_note(v, at), i = first;
+    while (i < v->notes_n && v->note[i].at == at)
+        i++;
+    return i - first;
+}
+
+/* ---- the ends of values --------------------------------------------------------------------- */
+
+size_t view_value_end(struct view *v, size_t at, size_t *ret_children)
+{
+    struct view_end *e = &v->end[at % VIEW_CACHE];
+    if (e->end == 0 || e->at != at) {
+        size_t children, end = token_skip(v->text, at, &children);
+        if (end - at < FAR) {
+            *ret_children = children;
+            return end;
+        }
+        *e = (struct view_end){at, end, children};
+    }
+    *ret_children = e->children;
+    return e->end;
+}
+
+/* ---- strings that can be unfolded ------------------------------------------------------------ */
+
+bool view_is_json(struct slice s)
+{
+    struct json_scan scan;
+    size_t at = token_blank(s, 0);
+    return at < s.n && token_opens(s.p[at]) && json_scan(s, NULL, NULL, &scan) == 0;
+}
+
+bool view_is_text(const struct view *v, size_t at)
+{
+    struct slice s = v->text;
+    if (at >= s.n || s.p[at] != '"' || v->nested == VIEW_INNER_DEPTH)
+        return false;
+    size_t near = size_min(s.n, at + VIEW_LONG_STRING);
+    size_t end = token_end((struct slice){s.p, near}, at);
+    if (end == near && near < s.n)
+        return true;
+    size_t first = token_blank(s, at + 1);
+    if (first + 1 < end && token_opens(s.p[first]))
+        return view_is_json((struct slice){s.p + at + 1, end - at - 2}) ||
+               memchr(s.p + at, '\\', end - at) != NULL;
+    return memmem(s.p + at, end - at, "\\n", 2) != NULL;
+}

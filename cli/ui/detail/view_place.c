@@ -1,0 +1,98 @@
+/* view_place.c - where a byte is, and the values of lines. */
+#include "cli/ui/detail/token.h"
+#include "cli/ui/detail/view.h"
+
+/* ---- where bytes are ------------------------------------------------------------------------ */
+
+/* The place that the byte belongs to. */
+static struct view_place place_of(struct view *v, size_t at)
+{
+    struct view_place p = {0};
+    for (size_t i = v->marks_n; i > 0 && p.at == 0; i--)
+        if (v->mark[i - 1].at <= at)
+            p = v->mark[i - 1];
+    for (struct view_place next = p; view_step(v, &next) && next.at <= at;)
+        p = next;
+    if (p.below > 0) { /* lines below a place belong to it */
+        p.line -= p.below;
+        p.below = 0;
+    }
+    return p;
+}
+
+/* The columns of a part of a line. */
+static size_t columns(const struct view *v, size_t from, size_t to)
+{
+    struct cells c = {.from = SIZE_MAX, .ascii = v->ascii, .tabs = v->kind == VIEW_TEXT};
+    cells_add(&c, CELLS_PLAIN, (struct slice){v->text.p + from, to > from ? to - from : 0});
+    return c.column;
+}
+
+void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)
+{
+    struct view_place p = place_of(v, at);
+    *ret_line = p.line;
+    if (v->kind == VIEW_TEXT) {
+        *ret_column = columns(v, p.at, at);
+        return;
+    }
+    size_t key = token_next(v->text, p.at), value = view_at(v, &p);
+    struct inner *in = view_inner(v, value);
+    bool closes = key < v->text.n && token_closes(v->text.p[key]);
+    *ret_column = view_indent(p.depth - (closes && p.depth > 0)) + 2;
+    if (in != NULL && at > value) {
+        size_t line, column;
+        view_locate(in->view, view_unescaped_n(v, value, at), &line, &column);
+        *ret_line += 1 + view_notes(v, value) + line;
+        *ret_column = in->indent + column;
+    } else if (at < value || value == key) {
+        *ret_column += columns(v, key, at);
+    } else {
+        *ret_column += columns(v, key, token_end(v->text, key)) + 2 + columns(v, value, at);
+    }
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+int view_value(struct view *v, const struct view_place *p, struct buf *b)
+{
+    struct view_path path;
+    struct view_place inside;
+    size_t children;
+    if (v->kind == VIEW_TEXT) {
+        buf_slice_add(b, v->text);
+        return b->failed ? MI_ENOMEM : 0;
+    }
+    size_t at = view_at(v, p), notes = view_notes(v, at);
+    if (at >= v->text.n)
+        return MI_ENOENT;
+    struct inner *in = p->below > notes ? view_inner(v, at) : NULL;
+    if (in != NULL && view_seek(in->view, p->below - notes - 1, &inside))
+        return view_value(in->view, &inside, b);
+    if (token_closes(v->text.p[at])) {
+        view_path(v, at, &path);
+        if (path.n == 0 || path.n > VIEW_LEVELS_MAX)
+            return MI_ENOENT;
+        at = path.level[path.n - 1].at;
+    }
+    size_t end = view_value_end(v, at, &children);
+    if (v->text.p[at] != '"' || (!view_unescape(v, at, end, b) && !b->failed))
+        buf_add(b, v->text.p + at, end - at);
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+int view_write_pointer(struct view *v, const struct view_place *p, struct buf *b)
+{
+    struct view_path path;
+    size_t at = view_at(v, p);
+    if (v->kind != VIEW_JSON || at >= v->text.n)
+        return MI_ENOENT;
+    view_path(v, at, &path);
+    if (token_closes(v->text.p[at])) { /* the pointer of what it closes */
+        if (path.n == 0)
+            return MI_ENOENT;
+        view_path(v, path.level[size_min(path.n, VIEW_LEVELS_MAX) - 1].at, &path);
+    }
+    view_write_path(v, &path, b);
+    return b->failed ? MI_ENOMEM : 0;
+}
