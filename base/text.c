@@ -43,18 +43,37 @@ static bool controls_terminal(uint32_t c)
            (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-void text_escape(struct buf *b, uint32_t c)
+/* In hexadecimal digits, at least two. */
+static size_t add_hex(uint32_t c, char *ret)
 {
-    if (c == '\n')
-        buf_adds(b, "\\n");
-    else if (c == '\t')
-        buf_adds(b, "\\t");
-    else if (c == '\r')
-        buf_adds(b, "\\r");
-    else if (c < 0x80)
-        buf_printf(b, "\\x%02x", (unsigned)c);
-    else
-        buf_printf(b, "\\u{%x}", (unsigned)c);
+    size_t n = 2;
+    while (n < 8 && c >> 4 * n != 0)
+        n++;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = "0123456789abcdef"[c >> 4 * (n - 1 - i) & 15];
+    return n;
+}
+
+size_t text_escape_byte(char byte, char ret[TEXT_ESCAPE_MAX])
+{
+    memcpy(ret, "\\x", 2);
+    return 2 + add_hex((unsigned char)byte, ret + 2);
+}
+
+size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX])
+{
+    static const char names[] = {['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r'};
+    if (code < sizeof names && names[code] != 0) {
+        ret[0] = '\\';
+        ret[1] = names[code];
+        return 2;
+    }
+    if (code < 0x80)
+        return text_escape_byte((char)code, ret);
+    memcpy(ret, "\\u{", 3);
+    size_t n = 3 + add_hex(code, ret + 3);
+    ret[n] = '}';
+    return n + 1;
 }
 
 void text_visible(struct buf *b, struct slice s)
@@ -68,14 +87,10 @@ void text_visible(struct buf *b, struct slice s)
             i += len;
             continue;
         }
+        char escape[TEXT_ESCAPE_MAX];
         buf_add(b, s.p + from, i - from);
-        if (len == 0) {
-            buf_printf(b, "\\x%02x", (unsigned)(unsigned char)s.p[i]);
-            len = 1;
-        } else {
-            text_escape(b, c);
-        }
-        i += len;
+        buf_add(b, escape, len == 0 ? text_escape_byte(s.p[i], escape) : text_escape(c, escape));
+        i += len > 0 ? len : 1;
         from = i;
     }
     buf_add(b, s.p + from, s.n - from);

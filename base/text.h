@@ -80,8 +80,12 @@ static inline uint32_t text_utf8_code(const char *p, size_t len)
 
 /* Appends valid UTF-8 without NUL: each invalid byte and each NUL becomes U+FFFD. */
 void text_utf8(struct buf *b, struct slice s);
-/* Appends what stands for a character that is not shown: \n, \t, \r, \xHH or \u{HHHH}. */
-void text_escape(struct buf *b, uint32_t code);
+/* Writes what stands for a character that is not shown, without a NUL: \n, \t, \r, \xHH or \u{HHHH}. Returns its
+ * length. */
+#define TEXT_ESCAPE_MAX 10
+size_t text_escape(uint32_t code, char ret[TEXT_ESCAPE_MAX]);
+/* The same for a byte that is not part of a character: \xHH. */
+size_t text_escape_byte(char byte, char ret[TEXT_ESCAPE_MAX]);
 /* One line that cannot control a terminal: control characters (C0, DEL, C1), line and paragraph
  * separators, bidirectional overrides and invalid bytes become \n, \t, \xHH or \u{HHHH}. */
 void text_visible(struct buf *b, struct slice s);

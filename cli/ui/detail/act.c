@@ -119,16 +119,17 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
 {
     struct part *p = &d->part[part];
     p->folded = false;
-    ret->column = ROW_INDENT;
     if (!p->has_view) {
+        struct slice text = rows_text(&p->rows, at);
+        text.n = find_next(text, 0, buf_slice(&d->needle));
         ret->line = at;
+        ret->column = rows_column(&p->rows, at) + cells_tabbed(text, d->ascii);
     } else {
-        size_t column;
         int st = view_reveal(&p->view, at);
         if (st < 0)
             return st;
-        view_locate(&p->view, at, &ret->line, &column);
-        ret->column += column;
+        view_locate(&p->view, at, &ret->line, &ret->column);
+        ret->column += ROW_INDENT;
     }
     ret->line += detail_base(d, part) + 1;
     d->has_hit = true;

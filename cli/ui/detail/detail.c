@@ -1,6 +1,5 @@
 #include "cli/ui/detail/detail.h"
 
-#include "base/units.h"
 #include "cli/ui/detail/parts.h"
 #include "cli/ui/detail/token.h"
 #include "wire/json/pointer.h"
@@ -262,24 +261,15 @@ int64_t detail_seq(struct detail *d, size_t line)
 
 static void draw_row(const struct rows *r, size_t i, struct cells *c)
 {
-    const struct row *row = &r->row[i];
+    struct buf label = {0};
+    rows_label(r, i, &label);
     cells_blank(c, ROW_INDENT);
-    if (row->t_us >= 0) {
-        struct buf time = {0};
-        buf_addc(&time, '+');
-        units_show_duration(&time, row->t_us);
-        cells_adds(c, CELLS_DIM, buf_str(&time));
-        cells_blank(c, time.n < ROW_LABEL ? ROW_LABEL - time.n : 1);
-        buf_close(&time);
-    } else if (row->label != NULL) {
-        cells_adds(c, CELLS_LABEL, row->label);
-        cells_blank(c, ROW_LABEL - strlen(row->label));
-    } else if (r->row[0].label != NULL) {
-        cells_blank(c, ROW_LABEL);
-    }
+    cells_add(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
+    cells_blank(c, rows_column(r, i) - ROW_INDENT - label.n);
+    buf_close(&label);
     c->tabs = true;
-    c->origin = c->column;
-    cells_add(c, row->style, rows_text(r, i));
+    c->origin = rows_column(r, i);
+    cells_add(c, r->row[i].style, rows_text(r, i));
     c->tabs = false;
 }
 

@@ -55,6 +55,27 @@ struct slice rows_text(const struct rows *r, size_t i)
     return (struct slice){r->text.p != NULL ? r->text.p + row->at : "", row->n};
 }
 
+void rows_label(const struct rows *r, size_t i, struct buf *b)
+{
+    const struct row *row = &r->row[i];
+    if (row->t_us >= 0) {
+        buf_addc(b, '+');
+        units_show_duration(b, row->t_us);
+    } else if (row->label != NULL) {
+        buf_adds(b, row->label);
+    }
+}
+
+size_t rows_column(const struct rows *r, size_t i)
+{
+    struct buf label = {0};
+    bool labels = r->row[0].label != NULL || r->row[i].t_us >= 0;
+    rows_label(r, i, &label);
+    size_t width = labels ? (label.n < ROW_LABEL ? ROW_LABEL : label.n + 1) : 0;
+    buf_close(&label);
+    return ROW_INDENT + width;
+}
+
 /* ---- the head ------------------------------------------------------------------------------- */
 
 static enum cells_style style_of_status(enum call_status s)
@@ -124,7 +145,7 @@ static void add_sizes(const struct detail_subject *s, struct rows *r)
     rows_end(r);
 }
 
-/* Rows of text of our own, wrapped to the columns. */
+/* Rows of text of our own, in one line, wrapped to the columns. */
 static void add_wrapped(const struct detail *d, struct rows *r, const char *label,
                         enum cells_style style, struct slice text)
 {
@@ -156,15 +177,15 @@ static void add_findings(const struct detail *d, struct rows *r, struct slice na
         const char *comma = memchr(names.p, ',', names.n);
         struct slice name = {names.p, comma != NULL ? (size_t)(comma - names.p) : names.n};
         struct finding_info info;
-        struct buf text = {0};
-        bool known = finding_by_name(name, &info);
-        buf_slice_add(&text, name);
-        if (known)
-            buf_printf(&text, ": %s", info.meaning);
-        add_wrapped(d, r, label, known ? style_of_severity(info.severity) : CELLS_WAIT,
-                    buf_slice(&text));
-        r->failed |= text.failed;
-        buf_close(&text);
+        if (finding_by_name(name, &info)) {
+            struct buf text = {0};
+            buf_printf(&text, "%s: %s", info.name, info.meaning);
+            add_wrapped(d, r, label, style_of_severity(info.severity), buf_slice(&text));
+            r->failed |= text.failed;
+            buf_close(&text);
+        } else {
+            rows_add(r, label, CELLS_WAIT, name);
+        }
         size_t taken = name.n + (comma != NULL);
         names = (struct slice){names.p + taken, names.n - taken};
     }

@@ -64,6 +64,8 @@ void rows_begin(struct rows *r, const char *label, enum cells_style style);
 void rows_end(struct rows *r);
 void rows_add(struct rows *r, const char *label, enum cells_style style, struct slice borrowed);
 struct slice rows_text(const struct rows *r, size_t i);
+void rows_label(const struct rows *r, size_t i, struct buf *b);
+size_t rows_column(const struct rows *r, size_t i); /* where its text begins */
 
 /* The head of the document, replacing r. */
 void head_rows(const struct detail *d, struct rows *r);

@@ -23,9 +23,9 @@ static struct view_place place_of(struct view *v, size_t at)
 /* The columns of a part of a line. */
 static size_t columns(const struct view *v, size_t from, size_t to)
 {
-    struct cells c = {.from = SIZE_MAX, .ascii = v->ascii, .tabs = v->kind == VIEW_TEXT};
-    cells_add(&c, CELLS_PLAIN, (struct slice){v->text.p + from, to > from ? to - from : 0});
-    return c.column;
+    struct slice text = {v->text.p + from, to > from ? to - from : 0};
+    return v->kind == VIEW_TEXT ? cells_tabbed(text, v->ascii)
+                                : cells_columns(text, v->ascii, SIZE_MAX);
 }
 
 void view_locate(struct view *v, size_t at, size_t *ret_line, size_t *ret_column)

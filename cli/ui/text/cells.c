@@ -67,7 +67,7 @@ static size_t plain_run(struct slice s, size_t max)
 }
 
 struct shown {
-    char text[24];
+    char text[TEXT_ESCAPE_MAX];
     size_t n, columns;
     bool escape;
 };
@@ -84,15 +84,8 @@ static size_t show(struct slice s, bool ascii, struct shown *ret)
         ret->columns = width_of(code);
         return len;
     }
-    struct buf b = {0};
-    if (len == 0)
-        buf_printf(&b, "\\x%02x", (unsigned)(unsigned char)*s.p);
-    else
-        text_escape(&b, code);
-    ret->n = size_min(b.n, sizeof ret->text); /* 0 if out of memory */
-    memcpy(ret->text, buf_str(&b), ret->n);
+    ret->n = len == 0 ? text_escape_byte(*s.p, ret->text) : text_escape(code, ret->text);
     ret->columns = ret->n;
-    buf_close(&b);
     return len > 0 ? len : 1;
 }
 
@@ -273,6 +266,10 @@ void cells_mark(struct cells *c, struct slice needle)
     size_t at = 0;
     while ((at = find_next(text, at, needle)) != FIND_NONE) {
         size_t end = at + needle.n;
+        while (at > 0 && text_utf8_cont(text.p + at)) /* whole characters */
+            at--;
+        while (end < text.n && text_utf8_cont(text.p + end))
+            end++;
         if (!split(c, at) || !split(c, end)) {
             c->failed = true;
             return;
@@ -290,6 +287,13 @@ size_t cells_columns(struct slice text, bool ascii, size_t max)
     struct cells c = {.from = max, .ascii = ascii}; /* all of it is on the left of the window */
     cells_add(&c, CELLS_PLAIN, text);
     return size_min(c.column, max);
+}
+
+size_t cells_tabbed(struct slice text, bool ascii)
+{
+    struct cells c = {.from = SIZE_MAX, .ascii = ascii, .tabs = true};
+    cells_add(&c, CELLS_PLAIN, text);
+    return c.column;
 }
 
 size_t cells_fit(struct slice text, bool ascii, size_t columns)

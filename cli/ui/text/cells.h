@@ -79,6 +79,7 @@ struct slice cells_text(const struct cells *c, size_t span);
 
 /* The columns of a text without tabs, or `max` if it has more. */
 size_t cells_columns(struct slice text, bool ascii, size_t max);
+size_t cells_tabbed(struct slice text, bool ascii); /* with tabs, which are blanks */
 /* The bytes of the longest beginning of a text that fits in `columns`, at least one character. It ends before a newline;
  * tabs are blanks. */
 size_t cells_fit(struct slice text, bool ascii, size_t columns);

@@ -31,11 +31,33 @@ static void test_width_every_range_is_found(void **state)
     assert_int_equal(n[2], 191877);
 }
 
+static void test_width_printable_characters(void **state)
+{
+    (void)state;
+    static const uint32_t shown[] = {' ',    '~',    0xA0,   0xE9,   0x301,  0x370,   0x5D0,
+                                     0x1100, 0x2026, 0x3042, 0x4E2D, 0xFFFD, 0x1F600, 0x3134A};
+    static const uint32_t hidden[] = {0,      '\n',    0x1B,    0x7F,    0x80,    0x9F,   0xAD,
+                                      0x34F,  0x378,   0x61C,   0x115F,  0x180E,  0x200B, 0x200D,
+                                      0x202E, 0x2028,  0x2066,  0x3164,  0xE000,  0xFE0F, 0xFEFF,
+                                      0xFFFE, 0xE0041, 0xE0100, 0xF0000, 0x10FFFF};
+    for (size_t i = 0; i < MI_COUNT(shown); i++)
+        if (!width_printable(shown[i]))
+            fail_msg("U+%04X is hidden", (unsigned)shown[i]);
+    for (size_t i = 0; i < MI_COUNT(hidden); i++)
+        if (width_printable(hidden[i]))
+            fail_msg("U+%04X is shown", (unsigned)hidden[i]);
+    size_t n = 0;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++)
+        n += width_printable(c);
+    assert_int_equal(n, 209562);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_width_known_characters),
         cmocka_unit_test(test_width_every_range_is_found),
+        cmocka_unit_test(test_width_printable_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,6 +247,10 @@ static void test_cells_mark_splits_spans(void **state)
     check_line(&c);
     flat(&c, &b);
     assert_string_equal(buf_str(&b), "(ke)(y)(: )(v)\xe4\xb8\xad(KEy)<\\x1b>.");
+    cells_mark(&c, slice_of("\xb8")); /* a part of a character: all of it */
+    check_line(&c);
+    flat(&c, &b);
+    assert_string_equal(buf_str(&b), "(ke)(y)(: )(v)(\xe4\xb8\xad)(KEy)<\\x1b>.");
     cells_mark(&c, slice_of("missing"));
     cells_mark(&c, slice_of(""));
     check_line(&c);
