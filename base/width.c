@@ -267,10 +267,18 @@ static bool covers(const struct range *r, size_t n, uint32_t code)
     return false;
 }
 
+/* Han and Hangul, of which whole books are written. */
+static bool is_common_wide(uint32_t code)
+{
+    return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0xAC00 && code <= 0xD7A3);
+}
+
 size_t width_of(uint32_t code)
 {
     if (code < none[0].first)
         return 1;
+    if (is_common_wide(code))
+        return 2;
     if (covers(none, MI_COUNT(none), code))
         return 0;
     return covers(two, MI_COUNT(two), code) ? 2 : 1;
@@ -280,5 +288,7 @@ bool width_printable(uint32_t code)
 {
     if (code < hidden[0].first)
         return code >= 0x20 && code < 0x7F;
+    if (is_common_wide(code))
+        return true;
     return !covers(hidden, MI_COUNT(hidden), code);
 }

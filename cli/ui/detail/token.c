@@ -1,5 +1,7 @@
 #include "cli/ui/detail/token.h"
 
+#include "wire/json/block.h"
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -19,10 +21,36 @@ size_t token_next(struct slice s, size_t at)
     return at;
 }
 
+#if JSON_BLOCKS
+/* Skips blocks of a string without the closing quote. `at` is not escaped, nor is the result. */
+static size_t skip_blocks(struct slice s, size_t at)
+{
+    uint64_t escaped_first = 0;
+    for (; s.n - at >= JSON_BLOCK; at += JSON_BLOCK) {
+        struct json_block b = json_block_at(s.p + at);
+        uint64_t carry = escaped_first;
+        uint64_t escapes = json_block_escapes(json_block_is(b, '\\'), &carry);
+        if ((json_block_is(b, '"') & ~(escapes << 1 | escaped_first)) != 0)
+            break;
+        escaped_first = carry;
+    }
+    return at - escaped_first;
+}
+#else
+static size_t skip_blocks(struct slice s, size_t at)
+{
+    (void)s;
+    return at;
+}
+#endif
+
 /* Past the closing quote: the first one after an even number of backslashes. */
 static size_t string_end(struct slice s, size_t at)
 {
+    unsigned quotes = 0;
     for (size_t i = at + 1; i < s.n; i++) {
+        if (++quotes % JSON_BLOCK_AFTER == 0)
+            i = skip_blocks(s, i);
         const char *quote = memchr(s.p + i, '"', s.n - i);
         if (quote == NULL)
             return s.n;

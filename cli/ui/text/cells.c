@@ -67,9 +67,10 @@ static size_t plain_run(struct slice s, size_t max)
 }
 
 struct shown {
-    char text[TEXT_ESCAPE_MAX];
-    size_t n, columns;
+    struct slice text; /* of the line, or escape_text */
+    size_t columns;
     bool escape;
+    char escape_text[TEXT_ESCAPE_MAX];
 };
 
 /* How the first character of s is shown. Returns its bytes. */
@@ -79,13 +80,14 @@ static size_t show(struct slice s, bool ascii, struct shown *ret)
     uint32_t code = len > 0 ? text_utf8_code(s.p, len) : 0;
     ret->escape = len == 0 || !width_printable(code) || (ascii && code > 0x7E);
     if (!ret->escape) {
-        memcpy(ret->text, s.p, len);
-        ret->n = len;
+        ret->text = (struct slice){s.p, len};
         ret->columns = width_of(code);
         return len;
     }
-    ret->n = len == 0 ? text_escape_byte(*s.p, ret->text) : text_escape(code, ret->text);
-    ret->columns = ret->n;
+    ret->text.p = ret->escape_text;
+    ret->text.n =
+        len == 0 ? text_escape_byte(*s.p, ret->escape_text) : text_escape(code, ret->escape_text);
+    ret->columns = ret->text.n;
     return len > 0 ? len : 1;
 }
 
@@ -136,7 +138,6 @@ void cells_blank(struct cells *c, size_t columns)
 static void add_character(struct cells *c, enum cells_style style, const struct shown *s)
 {
     size_t after = c->column + s->columns;
-    struct slice text = {s->text, s->n};
     c->marks = 0;
     if (after <= c->from) {
         c->column = after;
@@ -146,7 +147,7 @@ static void add_character(struct cells *c, enum cells_style style, const struct 
         cells_blank(c, after - c->column);
         c->join = CELLS_JOIN_HIDDEN;
     } else {
-        put(c, style, text, s->columns);
+        put(c, style, s->text, s->columns);
         c->column = after;
         c->join = CELLS_JOIN;
     }
@@ -159,17 +160,17 @@ static bool join(struct cells *c, const struct shown *s)
         return false;
     c->marks++;
     if (c->join == CELLS_JOIN && c->n > 0) {
-        buf_add(&c->text, s->text, s->n);
+        buf_slice_add(&c->text, s->text);
         c->failed |= c->text.failed;
         if (!c->text.failed)
-            c->span[c->n - 1].n += s->n;
+            c->span[c->n - 1].n += s->text.n;
     }
     return true;
 }
 
 static void add_escape(struct cells *c, const struct shown *s)
 {
-    add_plain(c, CELLS_ESCAPE, (struct slice){s->text, s->n});
+    add_plain(c, CELLS_ESCAPE, s->text);
     c->join = CELLS_JOIN_NONE;
 }
 
