@@ -19,6 +19,7 @@
 #include "cli/send/commands.h"
 #include "cli/settings/config.h"
 #include "cli/settings/guess.h"
+#include "cli/ui/commands.h"
 #include "cli/upkeep/commands.h"
 #include "cli/version.h"
 #include "cli/wrap/commands.h"
@@ -41,6 +42,7 @@ static const struct command *const commands[] = {
     &command_sessions,
     &command_show,
     &command_tail,
+    &command_ui,
     &command_stats,
     &command_search,
     &command_check,

@@ -151,37 +151,15 @@ int page_sessions(struct query *q, int64_t from, int64_t to, int64_t limit, stru
 
 static struct page_row *copy_message(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct page_row *row = new_row(st, 15, ret_bytes);
+    struct page_row *row = new_row(st, MESSAGE_TEXTS, ret_bytes);
     if (row == NULL)
         return NULL;
-    struct query_message *m = &row->message;
+    struct slice *text[MESSAGE_TEXTS_N];
     char *at = row->text;
-    *m = (struct query_message){
-        .seq = sqlite3_column_int64(st, 0),
-        .t_us = sqlite3_column_int64(st, 1),
-        .is_large = sqlite3_column_type(st, 2) != SQLITE_NULL,
-        .body_offset = sqlite3_column_int64(st, 2),
-        .body_length = sqlite3_column_int64(st, 3),
-        .size = sqlite3_column_int64(st, 4),
-        .redactions = sqlite3_column_int64(st, 5),
-        .request_seq = sqlite3_column_int64(st, 6),
-        .batch_seq = sqlite3_column_int64(st, 7),
-        .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
-        .error_code = sqlite3_column_int64(st, 8),
-        .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
-        .request_t_us = sqlite3_column_int64(st, 9),
-        .direction = value_of(&row_directions, query_column(st, 10)),
-        .origin = value_of(&row_origins, query_column(st, 11)),
-        .kind = value_of(&row_kinds, query_column(st, 12)),
-        .action = value_of(&row_actions, query_column(st, 13)),
-        .request_action = value_of(&row_actions, query_column(st, 14)),
-    };
-    struct slice *const texts[] = {
-        &m->rpc_id,  &m->method,         &m->target,         &m->body,
-        &m->finding, &m->request_method, &m->request_target,
-    };
-    for (size_t i = 0; i < MI_COUNT(texts); i++)
-        *texts[i] = copy_text(st, 15 + (int)i, &at);
+    row->message = query_message_row(st);
+    query_message_texts(&row->message, text);
+    for (size_t i = 0; i < MESSAGE_TEXTS_N; i++)
+        *text[i] = copy_text(st, MESSAGE_TEXTS + (int)i, &at);
     return row;
 }
 

@@ -107,11 +107,11 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-void query_close(struct query *q); /* NULL is fine */
+void query_close(struct query *q);           /* NULL is fine */
 bool query_is_stored(const struct query *q); /* false: query_open_empty() */
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path */
-int query_dir_fd(const struct query *q);        /* the vault's directory, borrowed; -1: it is not stored */
+int query_dir_fd(const struct query *q); /* the vault's directory, borrowed; -1: it is not stored */
 
 /* ---- sessions ---- */
 
@@ -153,7 +153,13 @@ MI_MUST int query_bodies(struct query *q, int64_t session_id, int64_t after, int
 MI_MUST int query_facts(struct query *q, int64_t session_id, enum row_kind kind,
                         query_message_fn fn, void *ctx);
 
-/* The same facts, newest first, of messages with seq <= to. failed: only messages that may be failed calls: answers and
+/* Messages with from <= seq <= to, in order or newest first, not copied. All fields are set, `body` only with `bodies`:
+ * a reader that shows a list needs neither the bodies nor the time to read them. */
+enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
+MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
+                       enum query_order order, bool bodies, query_message_fn fn, void *ctx);
+
+/* The facts of query_facts(), newest first, of messages with seq <= to. failed: only messages that may be failed calls: answers and
  * rejected messages. */
 MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
                              query_message_fn fn, void *ctx);
@@ -172,6 +178,9 @@ MI_MUST int query_body(struct query *q, struct slice uid, const struct query_mes
 MI_MUST int query_version(struct query *q, int64_t *ret);
 MI_MUST int query_newest(struct query *q, int64_t *ret_id); /* id of the newest session; 0: none */
 MI_MUST int query_end(struct query *q, int64_t session_id, int64_t *ret_ended_at_us); /* 0: none */
+/* The newest message and its time; 0 and 0: none. */
+MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
+                               int64_t *ret_t_us);
 /* The last message and the last event; 0: none. */
 MI_MUST int query_last(struct query *q, int64_t session_id, int64_t *ret_seq, int64_t *ret_event);
 /* Passes on the next page of messages after *seq and of events after *event, and advances both. */

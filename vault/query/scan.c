@@ -5,12 +5,58 @@ struct reading {
     query_message_fn fn;
     void *ctx;
     int64_t left; /* messages that may still be passed on */
+    bool bodies;  /* query_rows() */
 };
 
 static int pass_on(struct reading *r, const struct query_message *m)
 {
     r->left--;
     return r->fn(r->ctx, m) && r->left > 0 ? 0 : 1;
+}
+
+struct query_message query_message_row(sqlite3_stmt *st)
+{
+    return (struct query_message){
+        .seq = sqlite3_column_int64(st, 0),
+        .t_us = sqlite3_column_int64(st, 1),
+        .is_large = sqlite3_column_type(st, 2) != SQLITE_NULL,
+        .body_offset = sqlite3_column_int64(st, 2),
+        .body_length = sqlite3_column_int64(st, 3),
+        .size = sqlite3_column_int64(st, 4),
+        .redactions = sqlite3_column_int64(st, 5),
+        .request_seq = sqlite3_column_int64(st, 6),
+        .batch_seq = sqlite3_column_int64(st, 7),
+        .has_error_code = sqlite3_column_type(st, 8) != SQLITE_NULL,
+        .error_code = sqlite3_column_int64(st, 8),
+        .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
+        .request_t_us = sqlite3_column_int64(st, 9),
+        .direction = value_of(&row_directions, query_column(st, 10)),
+        .origin = value_of(&row_origins, query_column(st, 11)),
+        .kind = value_of(&row_kinds, query_column(st, 12)),
+        .action = value_of(&row_actions, query_column(st, 13)),
+        .request_action = value_of(&row_actions, query_column(st, 14)),
+    };
+}
+
+void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N])
+{
+    struct slice *const texts[MESSAGE_TEXTS_N] = {
+        &m->rpc_id,  &m->method,         &m->target,         &m->body,
+        &m->finding, &m->request_method, &m->request_target,
+    };
+    memcpy(ret, texts, sizeof texts);
+}
+
+static int on_row(void *ctx, sqlite3_stmt *st)
+{
+    struct reading *r = ctx;
+    struct query_message m = query_message_row(st);
+    struct slice *text[MESSAGE_TEXTS_N];
+    query_message_texts(&m, text);
+    for (size_t i = 0; i < MESSAGE_TEXTS_N; i++)
+        if (i != MESSAGE_BODY || r->bodies)
+            *text[i] = query_column(st, MESSAGE_TEXTS + (int)i);
+    return pass_on(r, &m);
 }
 
 static int on_body(void *ctx, sqlite3_stmt *st)
@@ -68,4 +114,13 @@ int query_facts(struct query *q, int64_t session_id, enum row_kind kind, query_m
     struct query_range in = {session_id, 1, INT64_MAX, false};
     struct slice only = kind != KIND_UNKNOWN ? slice_of(row_kind_name(kind)) : (struct slice){0};
     return query_scan(q, Q_FACTS, only, &in, on_facts, &r);
+}
+
+int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
+               enum query_order order, bool bodies, query_message_fn fn, void *ctx)
+{
+    struct reading r = {.fn = fn, .ctx = ctx, .left = INT64_MAX, .bodies = bodies};
+    bool back = order == QUERY_BACKWARD;
+    struct query_range in = {session_id, from < 0 ? 0 : from, to, back};
+    return query_scan(q, back ? Q_ROWS_BACK : Q_ROWS, (struct slice){0}, &in, on_row, &r);
 }

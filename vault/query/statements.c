@@ -30,6 +30,13 @@
     " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"                         \
     " WHERE m.id BETWEEN ?1 AND ?2"
 
+#define MESSAGES                                                                                   \
+    "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size, m.redactions,"       \
+    " m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction, m.origin, m.kind, m.action,"  \
+    " r.action, m.rpc_id, m.method, m.target, m.body, m.finding, r.method, r.target"               \
+    " FROM messages m LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"         \
+    " WHERE m.id BETWEEN ?1 AND ?2"
+
 /* The messages of a session are one range of the primary key: ?1 to ?2. seq is taken from the key, not from the
  * column: reading continues after the last key even if the column is damaged. */
 const char *const query_sql[Q_COUNT] = {
@@ -47,12 +54,9 @@ const char *const query_sql[Q_COUNT] = {
                " ORDER BY id DESC LIMIT 1",
     [Q_SUMMARY] = CALL_COLUMNS CALL_ROWS,
     [Q_CALLS] = CALL_COLUMNS ", t_us, size, method, target" CALL_ROWS,
-    [Q_MESSAGES] = "SELECT m.id & 68719476735, m.t_us, m.body_offset, m.body_length, m.size,"
-                   " m.redactions, m.request_seq, m.batch_seq, m.error_code, r.t_us, m.direction,"
-                   " m.origin, m.kind, m.action, r.action, m.rpc_id, m.method, m.target, m.body,"
-                   " m.finding, r.method, r.target FROM messages m"
-                   " LEFT JOIN messages r ON r.id = (m.session_id << 36) + m.request_seq"
-                   " WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3",
+    [Q_MESSAGES] = MESSAGES " ORDER BY m.id LIMIT ?3",
+    [Q_ROWS] = MESSAGES " ORDER BY m.id",
+    [Q_ROWS_BACK] = MESSAGES " ORDER BY m.id DESC",
     [Q_EVENTS] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id > ?2"
                  " ORDER BY id LIMIT ?3",
     [Q_BODIES] = "SELECT id & 68719476735, kind, body, body_offset, body_length FROM messages"

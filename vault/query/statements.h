@@ -23,6 +23,8 @@ enum query_statement {
     Q_BODIES,
     Q_FACTS,
     Q_FACTS_BACK,
+    Q_ROWS,
+    Q_ROWS_BACK,
     Q_VERSION,
     Q_END,
     Q_LAST_EVENT,
@@ -41,10 +43,6 @@ MI_MUST int query_done(struct query *q, sqlite3_stmt *st, int rc);
 /* The first column of a statement with at most one row; 0 without a row. `id` is bound if the statement has a
  * parameter. */
 MI_MUST int query_number(struct query *q, enum query_statement i, int64_t id, int64_t *ret);
-/* The newest message; 0 and 0 if there is none. */
-MI_MUST int query_last_message(struct query *q, int64_t session_id, int64_t *ret_seq,
-                               int64_t *ret_t_us);
-
 /* The messages of a session with from <= seq <= to. */
 struct query_range {
     int64_t session_id, from, to;
@@ -56,6 +54,14 @@ struct query_range {
 typedef int (*query_row_fn)(void *ctx, sqlite3_stmt *st);
 MI_MUST int query_scan(struct query *q, enum query_statement i, struct slice third,
                        const struct query_range *in, query_row_fn fn, void *ctx);
+
+/* The number and word columns of Q_MESSAGES, Q_ROWS and Q_ROWS_BACK; the text columns begin with MESSAGE_TEXTS. */
+#define MESSAGE_TEXTS 15
+struct query_message query_message_row(sqlite3_stmt *st);
+/* Where the text columns belong, in order. */
+#define MESSAGE_TEXTS_N 7
+#define MESSAGE_BODY 3 /* the body among them */
+void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N]);
 
 /* A text column, borrowed until the next step. {NULL, 0}: NULL. */
 struct slice query_column(sqlite3_stmt *st, int i);

@@ -399,7 +399,7 @@ static bool watch_nearest(struct watch *w, char *watched, const char *vault)
 /* Replaces *q when the first session is recorded. false: a signal arrived, or an error with *ret_status. */
 static bool wait_for_vault(const struct settings *s, struct query **q, int *ret_status)
 {
-    struct watch w = {.fd = -1};
+    struct watch w = {.fd = -1, .input = -1};
     char watched[PATH_MAX] = "";
     char *vault = strdup(query_vault(*q));
     bool stored = false;

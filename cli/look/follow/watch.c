@@ -24,7 +24,7 @@ void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = on_signal};
     /* The folder, because the log may be deleted and created again. */
-    *w = (struct watch){.fd = changes_open(vault)};
+    *w = (struct watch){.fd = changes_open(vault), .input = -1};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
 }
@@ -36,22 +36,31 @@ void watch_close(struct watch *w)
     w->fd = -1;
 }
 
-/* Waits for a write, for `ms`, or for the end. */
-static enum watch_result wait_for(int fd, int64_t ms, bool *ret_written)
+/* Waits for a write, for input, for `ms`, or for the end. written: NULL: writes do not count. */
+static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *written)
 {
-    struct pollfd p[2] = {{STDOUT_FILENO, 0, 0}, {fd, POLLIN, 0}};
-    sigset_t both, before;
-    sigemptyset(&both);
-    sigaddset(&both, SIGINT);
-    sigaddset(&both, SIGTERM);
+    struct pollfd p[] = {
+        {STDOUT_FILENO, 0, 0}, {w->input, POLLIN, 0}, {written != NULL ? w->fd : -1, POLLIN, 0}};
+    sigset_t all, before;
+    sigemptyset(&all);
+    sigaddset(&all, SIGINT);
+    sigaddset(&all, SIGTERM);
+    sigaddset(&all, SIGWINCH);
     /* Delivered only during the wait, so that none is missed just before it. */
-    sigprocmask(SIG_BLOCK, &both, &before);
-    int n = stop_requested ? 0 : signals_poll(p, 2, ms, &before);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    bool alarm = w->alarm != NULL && *w->alarm != 0;
+    int n = stop_requested ? 0 : signals_poll(p, MI_COUNT(p), alarm ? 0 : ms, &before);
     int e = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    *ret_written = n > 0 && (p[1].revents & POLLIN) != 0;
-    bool closed = n > 0 && (p[0].revents & (POLLERR | POLLNVAL | POLLHUP)) != 0;
-    return stop_requested != 0 || closed || (n < 0 && e != EINTR) ? WATCH_END : WATCH_LOOK;
+    bool closed = false;
+    for (size_t i = 0; n > 0 && i < 2; i++)
+        closed |= (p[i].revents & (POLLERR | POLLNVAL | POLLHUP)) != 0;
+    if (written != NULL)
+        *written = n > 0 && (p[2].revents & POLLIN) != 0;
+    if (stop_requested != 0 || closed || (n < 0 && e != EINTR))
+        return WATCH_END;
+    alarm = w->alarm != NULL && *w->alarm != 0;
+    return alarm || (n > 0 && (p[1].revents & POLLIN) != 0) ? WATCH_INPUT : WATCH_LOOK;
 }
 
 static int64_t next_poll_ms(const struct watch *w)
@@ -73,21 +82,21 @@ static int64_t pause_ms(const struct watch *w, int64_t took_us)
 
 enum watch_result watch_wait(struct watch *w, int max_ms)
 {
-    bool written = false, again;
+    bool written = false;
     int64_t took_us = clock_mono_us() - w->last_us;
     int64_t ms = next_poll_ms(w);
     bool later = max_ms < ms;
     enum watch_result r = WATCH_LOOK;
     if (max_ms > 0)
-        r = wait_for(w->fd, later ? max_ms : ms, &written);
+        r = wait_for(w, later ? max_ms : ms, &written);
     if (written)
         changes_forget(w->fd);
     if (written || max_ms == 0) {
         w->looks = 0;
         ms = pause_ms(w, took_us);
         if (r == WATCH_LOOK && ms > 0) /* the next poll also sees writes during the pause */
-            r = wait_for(-1, ms, &again);
-    } else if (!later) {
+            r = wait_for(w, ms, NULL);
+    } else if (!later && r != WATCH_INPUT) {
         w->looks++;
     }
     w->last_us = clock_mono_us();

@@ -13,6 +13,8 @@
 
 #include "base/base.h"
 
+#include <signal.h>
+
 #define WATCH_GAP_MS 10
 #define WATCH_GAP_MOST_MS 90
 #define WATCH_IDLE_MS 2000
@@ -22,11 +24,16 @@ struct watch {
     int fd;          /* owned; changes_open() */
     int looks;       /* polls since the last write */
     int64_t last_us; /* when watch_wait() returned */
+    /* Set by the caller after watch_open(): */
+    int input; /* a descriptor whose input ends a wait; -1: none */
+    /* Not 0 ends a wait: the caller's handler of SIGWINCH sets it. NULL: none. */
+    const volatile sig_atomic_t *alarm;
 };
 
 enum watch_result {
-    WATCH_LOOK, /* the vault may have changed, or max_ms have passed */
-    WATCH_END,  /* a signal arrived, or stdout was closed */
+    WATCH_LOOK,  /* the vault may have changed, or max_ms have passed */
+    WATCH_INPUT, /* there is input, or the alarm is set */
+    WATCH_END,   /* a signal arrived, or stdout or the input was closed */
 };
 
 void watch_open(struct watch *w, const char *vault);

@@ -24,14 +24,21 @@ const char *question_field(size_t field, const char **ret_values)
     return names[field];
 }
 
-/* ---- operands ---- */
+/* ---- words ---- */
 
-/* `tools:x` is probably a misspelt field. With --exact it is text. EXIT_FINE or EXIT_USAGE. */
-static int check_misspelt(const struct settings *s, const char *word)
+/* What the words are read for. */
+struct reading {
+    struct question *x;
+    bool exact;
+    struct buf *error;
+};
+
+/* `tools:x` is probably a misspelt field. With --exact it is text. */
+static int check_misspelt(const struct reading *r, const char *word)
 {
     char name[NEAREST_MAX + 1];
     size_t n = strcspn(word, ":");
-    if (word[n] != ':' || n > NEAREST_MAX || settings_on(s, "exact"))
+    if (word[n] != ':' || n > NEAREST_MAX || r->exact)
         return EXIT_FINE;
     snprintf(name, sizeof name, "%.*s", (int)n, word);
     struct nearest near = nearest_to(name);
@@ -39,43 +46,52 @@ static int check_misspelt(const struct settings *s, const char *word)
         nearest_try(&near, names[i]);
     if (near.best == NULL)
         return EXIT_FINE;
-    return settings_usage(s,
-                          "'%s': unknown field '%s'; did you mean '%s%s'? Fields are " FIELDS
-                          "; --exact searches this text",
-                          word, name, near.best, word + n);
+    buf_printf(r->error,
+               "'%s': unknown field '%s'; did you mean '%s%s'? Fields are " FIELDS
+               "; --exact searches this text",
+               word, name, near.best, word + n);
+    return EXIT_USAGE;
 }
 
-/* `tool:x` is a field; anything else with a colon is text. EXIT_FINE or EXIT_USAGE. */
-static int take_field(struct question *x, const struct settings *s, const char *word,
-                      bool *ret_taken)
+/* `tool:x` is a field; anything else with a colon is text. */
+static int take_field(const struct reading *r, const char *word, bool *ret_taken)
 {
+    struct question *x = r->x;
     for (size_t i = 0; i < QUESTION_FIELDS; i++) {
         size_t n = strlen(names[i]);
         if (strncmp(word, names[i], n) != 0 || word[n] != ':')
             continue;
         *ret_taken = true;
-        if (x->field[i] != NULL)
-            return settings_usage(s, "'%s': '%s:' is given twice", word, names[i]);
-        if (!question_set(x, (enum question_field)i, word + n + 1))
-            return settings_usage(s, "'%s': expected %s:%s", word, names[i], values[i]);
+        if (x->field[i] != NULL) {
+            buf_printf(r->error, "'%s': '%s:' is given twice", word, names[i]);
+            return EXIT_USAGE;
+        }
+        if (!question_set(x, (enum question_field)i, word + n + 1)) {
+            buf_printf(r->error, "'%s': expected %s:%s", word, names[i], values[i]);
+            return EXIT_USAGE;
+        }
         return EXIT_FINE;
     }
-    return check_misspelt(s, word);
+    return check_misspelt(r, word);
 }
 
-static int take_operand(struct question *x, const struct settings *s, const char *word)
+static int take_word(const struct reading *r, const char *word)
 {
     bool taken = false;
-    int status = take_field(x, s, word, &taken);
+    int status = take_field(r, word, &taken);
     if (status != EXIT_FINE || taken)
         return status;
-    if (word[0] == '\0')
-        return settings_usage(s, "empty TEXT; give a word");
-    int st = question_add(x, word, settings_on(s, "exact"));
-    if (st == MI_EFULL)
-        return settings_usage(s, "too many TEXTs, at most %d are allowed", SEARCH_TERMS_MAX);
+    if (word[0] == '\0') {
+        buf_adds(r->error, "empty TEXT; give a word");
+        return EXIT_USAGE;
+    }
+    int st = question_add(r->x, word, r->exact);
+    if (st == MI_EFULL) {
+        buf_printf(r->error, "too many TEXTs, at most %d are allowed", SEARCH_TERMS_MAX);
+        return EXIT_USAGE;
+    }
     if (st < 0) {
-        log_error("out of memory");
+        buf_adds(r->error, "out of memory");
         return EXIT_TROUBLE;
     }
     return EXIT_FINE;
@@ -124,25 +140,44 @@ void question_ready(struct question *x)
     prepare_index(x);
 }
 
-int question_open(struct question *x, const struct settings *s)
+int question_words(struct question *x, char *const *words, bool exact, struct buf *error)
+{
+    struct reading r = {x, exact, error};
+    for (size_t i = 0; words[i] != NULL; i++) {
+        int status = take_word(&r, words[i]);
+        if (status != EXIT_FINE)
+            return status;
+    }
+    question_ready(x);
+    return EXIT_FINE;
+}
+
+static int read_words(struct question *x, const struct settings *s, struct buf *error)
 {
     int st = question_begin(x);
     if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "out of memory"
+        buf_adds(error, st == MI_ENOMEM ? "out of memory"
                                         : "cannot search: SQLite was built without FTS5");
         return EXIT_TROUBLE;
     }
     filter_read(&x->filter, s);
-    for (int i = 0; i < s->operands_n; i++) {
-        int status = take_operand(x, s, s->operands[i]);
-        if (status != EXIT_FINE)
-            return status;
+    if (s->operands_n == 0 && !filter_has_call(&x->filter)) {
+        buf_adds(error, "nothing to search for; give a word, or a field such as tool:NAME");
+        return EXIT_USAGE;
     }
-    if (s->operands_n == 0 && !filter_has_call(&x->filter))
-        return settings_usage(s, "nothing to search for; give a word, or a field such as "
-                                 "tool:NAME");
-    question_ready(x);
-    return EXIT_FINE;
+    return question_words(x, s->operands, settings_on(s, "exact"), error);
+}
+
+int question_open(struct question *x, const struct settings *s)
+{
+    struct buf error = {0};
+    int status = read_words(x, s, &error);
+    if (status == EXIT_USAGE)
+        (void)settings_usage(s, "%s", buf_str(&error));
+    else if (status != EXIT_FINE)
+        log_error("%s", buf_str(&error));
+    buf_close(&error);
+    return status;
 }
 
 bool question_as_prefixes(struct question *x)

@@ -6,7 +6,7 @@
  * Rules     the operand `FIELD:VALUE` is a field, each at most once; one that looks like a misspelt field is an error;
  *           every other operand is a text. A message must match all of them.
  * Owns      the terms and the query for the index; the values of fields are borrowed.
- * Errors    of question_open(): reported on stderr, EXIT_USAGE or EXIT_TROUBLE.
+ * Errors    EXIT_USAGE or EXIT_TROUBLE; question_open() reports them on stderr.
  * Blocks    never. */
 #ifndef MI_CLI_LOOK_SEARCH_QUESTION_H
 #define MI_CLI_LOOK_SEARCH_QUESTION_H
@@ -53,6 +53,9 @@ MI_MUST bool question_set(struct question *x, enum question_field field, const c
 MI_MUST int question_add(struct question *x, const char *text, bool exact);
 /* Call it after the last text and field, and after the filter was set. */
 void question_ready(struct question *x);
+/* Adds words, which end with NULL, to a question that has begun, and makes it ready: a field, or a text. EXIT_FINE, or
+ * with a sentence in error EXIT_USAGE or EXIT_TROUBLE. */
+MI_MUST int question_words(struct question *x, char *const *words, bool exact, struct buf *error);
 
 /* Makes the last word of each text a prefix, as with a `*` at its end. false: nothing changed. */
 bool question_as_prefixes(struct question *x);

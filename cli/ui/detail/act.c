@@ -72,11 +72,12 @@ static size_t find_in_text(const struct detail *d, const struct view *v, size_t 
     return nearer(found, other, forward);
 }
 
-static size_t find_in_rows(const struct detail *d, const struct rows *r, size_t at, bool forward)
+static size_t find_in_rows(const struct detail *d, const struct head_rows *r, size_t at,
+                           bool forward)
 {
     struct slice needle = buf_slice(&d->needle);
     for (size_t i = forward ? at : at - 1; i < r->n; forward ? i++ : i--) /* ends below 0, too */
-        if (find_next(rows_text(r, i), 0, needle) != FIND_NONE)
+        if (find_next(head_text(r, i), 0, needle) != FIND_NONE)
             return i;
     return FIND_NONE;
 }
@@ -120,10 +121,10 @@ static int show_hit(struct detail *d, size_t part, size_t at, struct detail_hit 
     struct part *p = &d->part[part];
     p->folded = false;
     if (!p->has_view) {
-        struct slice text = rows_text(&p->rows, at);
+        struct slice text = head_text(&p->rows, at);
         text.n = find_next(text, 0, buf_slice(&d->needle));
         ret->line = at;
-        ret->column = rows_column(&p->rows, at) + cells_tabbed(text, d->ascii);
+        ret->column = head_column(&p->rows, at) + cells_tabbed(text, d->ascii);
     } else {
         int st = view_reveal(&p->view, at);
         if (st < 0)
@@ -203,6 +204,6 @@ int detail_copy(struct detail *d, size_t line, enum detail_copy what, struct buf
                                            : view_value(&s.part->view, &s.place, b);
     if (s.title || what == DETAIL_COPY_POINTER)
         return MI_ENOENT;
-    buf_slice_add(b, rows_text(&s.part->rows, s.row));
+    buf_slice_add(b, head_text(&s.part->rows, s.row));
     return b->failed ? MI_ENOMEM : 0;
 }

@@ -59,7 +59,7 @@ static void open_message(struct detail *d, struct part *p)
 {
     const struct detail_message *m = &d->s.message[p->message];
     if (m->body.p == NULL) {
-        rows_add(&p->rows, NULL, CELLS_DIM,
+        head_add(&p->rows, NULL, CELLS_DIM,
                  slice_of(m->body_error != NULL ? m->body_error : "not recorded"));
         return;
     }
@@ -82,7 +82,7 @@ static void open_post_mortem(struct detail *d, struct part *p)
 static void open_stderr(struct detail *d, struct part *p)
 {
     for (size_t i = 0; i < d->s.stderr_n; i++) {
-        rows_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
+        head_add(&p->rows, NULL, CELLS_PLAIN, d->s.stderr_line[i].text);
         if (!p->rows.failed)
             p->rows.row[p->rows.n - 1].t_us = d->s.stderr_line[i].t_us;
     }
@@ -151,7 +151,7 @@ void detail_close(struct detail *d)
     for (size_t i = 0; i < d->n; i++) {
         if (d->part[i].has_view)
             view_close(&d->part[i].view);
-        rows_close(&d->part[i].rows);
+        head_close(&d->part[i].rows);
     }
     free(d->part);
     buf_close(&d->needle);
@@ -259,17 +259,17 @@ int64_t detail_seq(struct detail *d, size_t line)
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void draw_row(const struct rows *r, size_t i, struct cells *c)
+static void draw_row(const struct head_rows *r, size_t i, struct cells *c)
 {
     struct buf label = {0};
-    rows_label(r, i, &label);
+    head_label(r, i, &label);
     cells_blank(c, ROW_INDENT);
     cells_add(c, r->row[i].t_us >= 0 ? CELLS_DIM : CELLS_LABEL, buf_slice(&label));
-    cells_blank(c, rows_column(r, i) - ROW_INDENT - label.n);
+    cells_blank(c, head_column(r, i) - ROW_INDENT - label.n);
     buf_close(&label);
     c->tabs = true;
-    c->origin = rows_column(r, i);
-    cells_add(c, r->row[i].style, rows_text(r, i));
+    c->origin = head_column(r, i);
+    cells_add(c, r->row[i].style, head_text(r, i));
     c->tabs = false;
 }
 

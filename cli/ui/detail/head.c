@@ -10,14 +10,14 @@
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-void rows_close(struct rows *r)
+void head_close(struct head_rows *r)
 {
     free(r->row);
     buf_close(&r->text);
-    *r = (struct rows){0};
+    *r = (struct head_rows){0};
 }
 
-static struct row *add_row(struct rows *r, const char *label, enum cells_style style)
+static struct row *add_row(struct head_rows *r, const char *label, enum cells_style style)
 {
     if (!GROW(r->row, r->n, r->cap)) {
         r->failed = true;
@@ -28,26 +28,26 @@ static struct row *add_row(struct rows *r, const char *label, enum cells_style s
     return row;
 }
 
-void rows_begin(struct rows *r, const char *label, enum cells_style style)
+static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
 {
     (void)add_row(r, label, style);
 }
 
-void rows_end(struct rows *r)
+static void head_end(struct head_rows *r)
 {
     r->failed |= r->text.failed;
     if (r->n > 0 && !r->failed)
         r->row[r->n - 1].n = r->text.n - r->row[r->n - 1].at;
 }
 
-void rows_add(struct rows *r, const char *label, enum cells_style style, struct slice borrowed)
+void head_add(struct head_rows *r, const char *label, enum cells_style style, struct slice borrowed)
 {
     struct row *row = add_row(r, label, style);
     if (row != NULL)
         row->text = borrowed.p != NULL ? borrowed : slice_of("");
 }
 
-struct slice rows_text(const struct rows *r, size_t i)
+struct slice head_text(const struct head_rows *r, size_t i)
 {
     const struct row *row = &r->row[i];
     if (row->text.p != NULL)
@@ -55,7 +55,7 @@ struct slice rows_text(const struct rows *r, size_t i)
     return (struct slice){r->text.p != NULL ? r->text.p + row->at : "", row->n};
 }
 
-void rows_label(const struct rows *r, size_t i, struct buf *b)
+void head_label(const struct head_rows *r, size_t i, struct buf *b)
 {
     const struct row *row = &r->row[i];
     if (row->t_us >= 0) {
@@ -66,11 +66,11 @@ void rows_label(const struct rows *r, size_t i, struct buf *b)
     }
 }
 
-size_t rows_column(const struct rows *r, size_t i)
+size_t head_column(const struct head_rows *r, size_t i)
 {
     struct buf label = {0};
     bool labels = r->row[0].label != NULL || r->row[i].t_us >= 0;
-    rows_label(r, i, &label);
+    head_label(r, i, &label);
     size_t width = labels ? (label.n < ROW_LABEL ? ROW_LABEL : label.n + 1) : 0;
     buf_close(&label);
     return ROW_INDENT + width;
@@ -88,11 +88,11 @@ static enum cells_style style_of_severity(enum severity s)
     return s == SEVERITY_ERROR ? CELLS_BAD : s == SEVERITY_WARNING ? CELLS_WAIT : CELLS_DIM;
 }
 
-static void add_status(const struct detail_subject *s, struct rows *r)
+static void add_status(const struct detail_subject *s, struct head_rows *r)
 {
     if (!s->is_call)
         return;
-    rows_begin(r, "Status", style_of_status(s->status));
+    head_begin(r, "Status", style_of_status(s->status));
     buf_adds(&r->text, call_status_name(s->status));
     if (s->status == CALL_OPEN) {
         buf_adds(&r->text, ", waiting for ");
@@ -101,13 +101,13 @@ static void add_status(const struct detail_subject *s, struct rows *r)
         buf_adds(&r->text, " after ");
         units_show_duration(&r->text, s->duration_us);
     }
-    rows_end(r);
+    head_end(r);
 }
 
-static void add_time(const struct detail_subject *s, struct rows *r)
+static void add_time(const struct detail_subject *s, struct head_rows *r)
 {
     const struct detail_message *m = &s->message[0];
-    rows_begin(r, "Time", CELLS_PLAIN);
+    head_begin(r, "Time", CELLS_PLAIN);
     if (s->started_at_us != 0) {
         char text[CLOCK_TEXT_MAX];
         int64_t at = s->started_at_us + m->t_us;
@@ -116,7 +116,7 @@ static void add_time(const struct detail_subject *s, struct rows *r)
     }
     buf_addc(&r->text, '+');
     units_show_duration(&r->text, m->t_us);
-    rows_end(r);
+    head_end(r);
 }
 
 /* Is it the answer to the first message, which is a request? */
@@ -127,10 +127,10 @@ static bool is_answer(const struct detail_subject *s, size_t i)
            s->message[i].from_client != s->message[0].from_client;
 }
 
-static void add_sizes(const struct detail_subject *s, struct rows *r)
+static void add_sizes(const struct detail_subject *s, struct head_rows *r)
 {
     int64_t redactions = 0;
-    rows_begin(r, "Size", CELLS_PLAIN);
+    head_begin(r, "Size", CELLS_PLAIN);
     units_show_size(&r->text, s->message[0].size);
     for (size_t i = 0; i < s->messages_n; i++) {
         redactions += s->message[i].redactions;
@@ -142,11 +142,11 @@ static void add_sizes(const struct detail_subject *s, struct rows *r)
     if (redactions > 0)
         buf_printf(&r->text, ", %lld secret%s replaced", (long long)redactions,
                    redactions == 1 ? "" : "s");
-    rows_end(r);
+    head_end(r);
 }
 
 /* Rows of text of our own, in one line, wrapped to the columns. */
-static void add_wrapped(const struct detail *d, struct rows *r, const char *label,
+static void add_wrapped(const struct detail *d, struct head_rows *r, const char *label,
                         enum cells_style style, struct slice text)
 {
     size_t columns = d->columns > ROW_INDENT + ROW_LABEL + VIEW_WIDTH_MIN
@@ -160,9 +160,9 @@ static void add_wrapped(const struct detail *d, struct rows *r, const char *labe
                     n = back - 1;
                     break;
                 }
-        rows_begin(r, label, style);
+        head_begin(r, label, style);
         buf_add(&r->text, text.p, n);
-        rows_end(r);
+        head_end(r);
         n += n < text.n && text.p[n] == ' ';
         text = (struct slice){text.p + n, text.n - n};
         label = NULL;
@@ -170,7 +170,7 @@ static void add_wrapped(const struct detail *d, struct rows *r, const char *labe
 }
 
 /* `names`: separated by commas. */
-static void add_findings(const struct detail *d, struct rows *r, struct slice names)
+static void add_findings(const struct detail *d, struct head_rows *r, struct slice names)
 {
     const char *label = "Finding";
     while (names.n > 0) {
@@ -184,28 +184,28 @@ static void add_findings(const struct detail *d, struct rows *r, struct slice na
             r->failed |= text.failed;
             buf_close(&text);
         } else {
-            rows_add(r, label, CELLS_WAIT, name);
+            head_add(r, label, CELLS_WAIT, name);
         }
         size_t taken = name.n + (comma != NULL);
         names = (struct slice){names.p + taken, names.n - taken};
     }
 }
 
-static void add_message(const struct detail_message *m, struct rows *r)
+static void add_message(const struct detail_message *m, struct head_rows *r)
 {
     static const char *const actions[] = {[ROW_REFUSED] = "rejected", [ROW_SWALLOWED] = "dropped"};
     if (m->id.p != NULL)
-        rows_add(r, "Id", CELLS_PLAIN, m->id);
+        head_add(r, "Id", CELLS_PLAIN, m->id);
     if (m->by_interposer)
-        rows_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
+        head_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
     if (m->action == ROW_REFUSED || m->action == ROW_SWALLOWED)
-        rows_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
+        head_add(r, "Action", CELLS_BAD, slice_of(actions[m->action]));
 }
 
-void head_rows(const struct detail *d, struct rows *r)
+void head_rows(const struct detail *d, struct head_rows *r)
 {
     const struct detail_subject *s = &d->s;
-    rows_close(r);
+    head_close(r);
     if (s->messages_n == 0)
         return;
     add_status(s, r);

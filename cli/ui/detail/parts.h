@@ -17,7 +17,7 @@ struct row {
     enum cells_style style;
 };
 
-struct rows {
+struct head_rows {
     struct row *row; /* owned */
     size_t n, cap;
     struct buf text; /* owned */
@@ -32,7 +32,7 @@ struct part {
     bool folded;
     bool has_view; /* else it has rows */
     struct view view;
-    struct rows rows;
+    struct head_rows rows;
 };
 
 struct detail {
@@ -58,17 +58,15 @@ struct spot {
 bool detail_spot(struct detail *d, size_t line, struct spot *ret);
 size_t detail_base(struct detail *d, size_t part); /* the line of its title; exact */
 
-void rows_close(struct rows *r);
-/* Begins a row; its text is what is added to r->text until rows_end(). */
-void rows_begin(struct rows *r, const char *label, enum cells_style style);
-void rows_end(struct rows *r);
-void rows_add(struct rows *r, const char *label, enum cells_style style, struct slice borrowed);
-struct slice rows_text(const struct rows *r, size_t i);
-void rows_label(const struct rows *r, size_t i, struct buf *b);
-size_t rows_column(const struct rows *r, size_t i); /* where its text begins */
+void head_close(struct head_rows *r);
+void head_add(struct head_rows *r, const char *label, enum cells_style style,
+              struct slice borrowed);
+struct slice head_text(const struct head_rows *r, size_t i);
+void head_label(const struct head_rows *r, size_t i, struct buf *b);
+size_t head_column(const struct head_rows *r, size_t i); /* where its text begins */
 
 /* The head of the document, replacing r. */
-void head_rows(const struct detail *d, struct rows *r);
+void head_rows(const struct detail *d, struct head_rows *r);
 /* Adds the title of a part, after its marker. */
 void head_title(const struct detail *d, const struct part *p, struct cells *c);
 

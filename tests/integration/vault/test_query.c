@@ -647,6 +647,52 @@ static void test_query_facts_and_events_backwards(void **state)
     query_close(q);
 }
 
+struct rows_seen {
+    int64_t n, last, step;
+    bool bodies;
+};
+
+static bool see_row(void *ctx, const struct query_message *m)
+{
+    struct rows_seen *r = ctx;
+    assert_true(r->last == 0 || m->seq == r->last + r->step);
+    assert_int_equal(m->body.p != NULL, r->bodies);
+    assert_int_equal(m->request_seq, m->seq > 1 ? m->seq - 1 : 0);
+    assert_int_equal(m->has_request, m->seq > 1);
+    assert_true(m->seq == 1 || slice_is(m->request_target, "t"));
+    assert_true(slice_is(m->finding, "f"));
+    r->last = m->seq;
+    r->n++;
+    return true;
+}
+
+static void test_query_rows_in_both_orders_with_and_without_bodies(void **state)
+{
+    struct vault *v = *state;
+    add_session(v, 1, "AA");
+    add_session(v, 2, "BB");
+    sql_run(v->db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4500)"
+                   " INSERT INTO messages SELECT (1 << 36) + i, 1, i, i, 's2c', 'peer', 'result', NULL, 'm', 't',"
+                   " 'x', NULL, NULL, 2, 0, 'forwarded', iif(i > 1, i - 1, NULL), NULL, NULL, 'f' FROM n");
+    add_message(v, 2, &(struct message){.seq = 1});
+    struct query *q = open_it(v);
+    static const struct {
+        int64_t from, to, n, last;
+        enum query_order order;
+    } rows[] = {{1, INT64_MAX, 4500, 4500, QUERY_FORWARD}, {-5, 2001, 2001, 2001, QUERY_FORWARD},
+                {7, 7, 1, 7, QUERY_FORWARD},               {4500, 9000, 1, 4500, QUERY_FORWARD},
+                {4501, 9000, 0, 0, QUERY_FORWARD},         {1, INT64_MAX, 4500, 1, QUERY_BACKWARD},
+                {300, 4400, 4101, 300, QUERY_BACKWARD},    {1, 0, 0, 0, QUERY_BACKWARD}};
+    for (size_t i = 0; i < 2 * MI_COUNT(rows); i++) {
+        bool bodies = i % 2 != 0;
+        struct rows_seen r = {.step = rows[i / 2].order == QUERY_FORWARD ? 1 : -1, .bodies = bodies};
+        assert_int_equal(query_rows(q, 1, rows[i / 2].from, rows[i / 2].to, rows[i / 2].order, bodies, see_row, &r), 0);
+        assert_int_equal(r.n, rows[i / 2].n);
+        assert_int_equal(r.last, rows[i / 2].last);
+    }
+    query_close(q);
+}
+
 static void test_query_timeline_holds_no_transaction_while_the_reader_waits(void **state)
 {
     struct vault *v = *state;
@@ -946,6 +992,7 @@ int main(void)
         TEST(test_query_timeline_pages_are_bounded_by_bytes),
         TEST(test_query_timeline_places_events_by_time),
         TEST(test_query_timeline_reads_more_events_than_a_page),
+        TEST(test_query_rows_in_both_orders_with_and_without_bodies),
         TEST(test_query_facts_and_events_backwards),
         TEST(test_query_timeline_holds_no_transaction_while_the_reader_waits),
         TEST(test_query_timeline_finds_the_request_of_an_answer),

@@ -1,0 +1,92 @@
+/* ask.c - questions in the footer, and what follows from their answers. */
+#include "cli/ui/ui.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+void ask(struct ui *u, enum asking what, const char *text)
+{
+    u->asking = what;
+    prompt_set(&u->prompt, text);
+}
+
+void ask_file(struct ui *u, bool call)
+{
+    char name[PROMPT_MAX + 1];
+    const struct query_session *s = ui_session(u);
+    struct listed row = {0};
+    if (s == NULL || (call && !list_row(u, &row)))
+        return;
+    struct buf safe = {0};
+    for (size_t i = 0; i < s->name.n && i < 60; i++) /* it becomes a file name */
+        buf_addc(&safe,
+                 strchr("/\\ \t\n", s->name.p[i]) == NULL && (unsigned char)s->name.p[i] >= ' '
+                     ? s->name.p[i]
+                     : '-');
+    if (call)
+        snprintf(name, sizeof name, "%s-%lld-%lld.jsonl", buf_str(&safe), (long long)s->id,
+                 (long long)row.seq);
+    else
+        snprintf(name, sizeof name, "%s-%lld.jsonl", buf_str(&safe), (long long)s->id);
+    buf_close(&safe);
+    ask(u, call ? ASK_EXPORT_CALL : ASK_EXPORT, name);
+}
+
+static int export_to(struct ui *u, const char *file, bool call, bool replace)
+{
+    struct stat st;
+    struct listed row = {0};
+    if (file[0] == '\0' || (call && !list_row(u, &row)))
+        return 0;
+    if (!replace && stat(file, &st) == 0) {
+        snprintf(u->file_name, sizeof u->file_name, "%s", file);
+        u->replaces_call = call;
+        ask(u, ASK_REPLACE, "");
+        return 0;
+    }
+    return outside_export(u, file, call ? row.seq : 0, replace);
+}
+
+static int answered(struct ui *u, enum asking what, const char *text)
+{
+    switch (what) {
+    case ASK_FILTER:
+        return feed_filter(u, text);
+    case ASK_SEARCH:
+        if (text[0] != '\0')
+            snprintf(u->search, sizeof u->search, "%s", text);
+        seek_text(u, true);
+        return 0;
+    case ASK_EXPORT:
+    case ASK_EXPORT_CALL:
+        return export_to(u, text, what == ASK_EXPORT_CALL, false);
+    case ASK_REPLACE:
+        if (strcmp(text, "y") == 0 || strcmp(text, "yes") == 0)
+            return export_to(u, u->file_name, u->replaces_call, true);
+        ui_say(u, "nothing was written");
+        return 0;
+    case ASK_NOTHING:
+        break;
+    }
+    return 0;
+}
+
+int ask_press(struct ui *u, int key)
+{
+    enum asking what = u->asking;
+    if (what == ASK_REPLACE && (key == 'y' || key == 'n')) { /* without Enter */
+        u->asking = ASK_NOTHING;
+        return answered(u, what, key == 'y' ? "y" : "n");
+    }
+    switch (prompt_press(&u->prompt, key)) {
+    case PROMPT_DONE:
+        u->asking = ASK_NOTHING;
+        return answered(u, what, u->prompt.text);
+    case PROMPT_CANCELLED:
+        u->asking = ASK_NOTHING;
+        break;
+    case PROMPT_EDITED:
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,319 @@
+/* draw_lists.c - the panes of the sessions, and of the calls or messages of one. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/look/timeline/message_notes.h"
+#include "cli/ui/gauge/gauge.h"
+
+#include <stdio.h>
+
+static const char *mark(const struct ui *u, const char *utf8, const char *ascii)
+{
+    return u->ascii ? ascii : utf8;
+}
+
+static enum cells_style style_of(enum out_style style)
+{
+    static const enum cells_style styles[] = {
+        [OUT_PLAIN] = CELLS_PLAIN, [OUT_DIM] = CELLS_DIM,    [OUT_BOLD] = CELLS_PLAIN,
+        [OUT_RED] = CELLS_BAD,     [OUT_GREEN] = CELLS_GOOD, [OUT_YELLOW] = CELLS_WAIT,
+        [OUT_CYAN] = CELLS_LABEL,
+    };
+    return styles[style];
+}
+
+static enum screen_line line_kind(const struct ui *u, enum pane pane, bool selected)
+{
+    return !selected ? SCREEN_NORMAL : u->focus == pane ? SCREEN_CHOSEN : SCREEN_MARKED;
+}
+
+static void empty_line(struct ui *u, const struct area *a, size_t line, const char *text)
+{
+    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_adds(&u->cells, CELLS_DIM, text);
+    draw_line(u, a, line, SCREEN_NORMAL);
+}
+
+static void duration_field(struct ui *u, enum cells_style style, int64_t us, size_t width)
+{
+    buf_clear(&u->scratch);
+    units_show_duration(&u->scratch, us);
+    draw_field(u, style, buf_slice(&u->scratch), width, DRAW_RIGHT);
+}
+
+/* ---- sessions ---- */
+
+/* "17:59:01" on the same day, else "11-22". */
+static void start_text(int64_t started_at_us, char ret[CLOCK_TEXT_MAX])
+{
+    char now[CLOCK_TEXT_MAX], at[CLOCK_TEXT_MAX];
+    clock_local_text(clock_wall_us(), now);
+    clock_local_text(started_at_us, at);
+    bool today = strncmp(now, at, 10) == 0;
+    bool this_year = strncmp(now, at, 4) == 0;
+    snprintf(ret, CLOCK_TEXT_MAX, "%.*s",
+             today       ? 5
+             : this_year ? 5
+                         : 10,
+             today       ? at + 11
+             : this_year ? at + 5
+                         : at);
+}
+
+static void session_cells(struct ui *u, const struct area *a, const struct session_row *r)
+{
+    const struct query_session *s = &r->page->session;
+    char start[CLOCK_TEXT_MAX], messages[24];
+    bool wide = a->width >= 40;
+    size_t right = 8 + 7 + (wide ? 7 : 0);
+    enum cells_style state = r->state == SESSION_LIVE   ? CELLS_GOOD
+                             : r->state == SESSION_DIED ? CELLS_BAD
+                                                        : CELLS_DIM;
+    const char *sign = r->state == SESSION_LIVE   ? mark(u, "\xE2\x97\x8F", "*")
+                       : r->state == SESSION_DIED ? mark(u, "\xE2\x9C\x97", "x")
+                       : query_is_imported(s)     ? mark(u, "\xE2\x86\xA7", "i")
+                                                  : " ";
+    start_text(s->started_at_us, start);
+    snprintf(messages, sizeof messages, "%lld", (long long)r->messages);
+    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_adds(&u->cells, state, sign);
+    cells_blank(&u->cells, 1);
+    draw_field(u, CELLS_PLAIN, s->name, a->width > right + 3 ? a->width - right - 3 : 1, DRAW_LEFT);
+    draw_field(u, CELLS_DIM, slice_of(start), 8, DRAW_RIGHT);
+    if (wide)
+        duration_field(u, CELLS_DIM, sessions_lasted_us(r, clock_wall_us()), 7);
+    draw_field(u, CELLS_NUMBER, slice_of(messages), 7, DRAW_RIGHT);
+}
+
+int draw_sessions(struct ui *u, const struct area *a)
+{
+    size_t n = u->sessions.n, height = a->height - 1;
+    size_t at = sessions_place(&u->sessions, u->session_cursor.key);
+    at = at < n ? at : 0;
+    size_t top = cursor_top(&u->session_cursor, n, at, height);
+    draw_caption(u, a, PANE_SESSIONS, n > 0 ? "sessions %zu/%zu%s" : "sessions", n > 0 ? at + 1 : 0,
+                 n, u->sessions.complete ? "" : "+");
+    if (n == 0)
+        empty_line(u, a, 1, u->filtered ? " none matches" : " nothing is recorded yet");
+    for (size_t i = 0; i < height && top + i < n; i++) {
+        const struct session_row *r;
+        int st = sessions_get(&u->sessions, u->q, u->sessions.id[top + i], &r);
+        if (st < 0 && st != MI_ENOENT)
+            return st;
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        if (st == 0)
+            session_cells(u, a, r);
+        else
+            cells_adds(&u->cells, CELLS_DIM, "  (removed)");
+        draw_line(u, a, 1 + i, line_kind(u, PANE_SESSIONS, top + i == at));
+    }
+    return 0;
+}
+
+/* ---- calls and messages ---- */
+
+/* "1:02.345" since the start of the session; "1:02" with less room. */
+static void time_field(struct ui *u, int64_t t_us, size_t width)
+{
+    char text[40];
+    long long s = t_us / 1000000, ms = t_us / 1000 % 1000;
+    if (s >= 3600)
+        snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(text, sizeof text, "%lld:%02lld.%03lld", s / 60, s % 60, ms);
+    draw_field(u, CELLS_DIM, slice_of(text), width, DRAW_RIGHT);
+}
+
+static bool failed(enum call_status status)
+{
+    return call_status_failed(status);
+}
+
+static const char *status_mark(const struct ui *u, enum call_status status,
+                               enum cells_style *ret_style)
+{
+    *ret_style = style_of(session_status_style(status));
+    if (status == CALL_OPEN)
+        return u->state == SESSION_LIVE ? mark(u, "\xE2\x80\xA6", "~")
+                                        : mark(u, "\xE2\x88\x85", "-");
+    if (status == CALL_OK)
+        return mark(u, "\xE2\x9C\x93", ".");
+    return failed(status) ? mark(u, "\xE2\x9C\x97", "x") : mark(u, "\xE2\x8A\x98", "-");
+}
+
+/* The longest duration decides how long the bars are. */
+static void bar(struct ui *u, int64_t us, enum cells_style style, size_t columns)
+{
+    buf_clear(&u->scratch);
+    gauge_bar(&u->scratch, us, u->listing.figures.all.latency.most_us, columns, u->ascii);
+    cells_add(&u->cells, style, buf_slice(&u->scratch));
+}
+
+/* The columns of the pane: what is on the right, and what is left of it. */
+struct columns {
+    size_t seq, time, status, took, bar;
+};
+
+static struct columns columns_of(const struct ui *u, const struct area *a)
+{
+    struct columns c = {.took = 8, .bar = a->width / 10};
+    size_t digits = 1;
+    for (int64_t n = u->listing.last; n >= 10; n /= 10)
+        digits++;
+    c.bar = c.bar < 4 ? 4 : c.bar > 16 ? 16 : c.bar;
+    if (a->width >= 44)
+        c.seq = digits + 1;
+    if (a->width >= 56)
+        c.time = 10;
+    if (a->width >= 76)
+        c.status = 12;
+    return c;
+}
+
+static void name_cells(struct ui *u, const struct query_message *m, enum cells_style style)
+{
+    struct slice method = session_method(m), target = session_target(m);
+    bool tool = method.p != NULL && slice_is(method, "tools/call") && target.p != NULL;
+    if (tool) {
+        cells_add(&u->cells, style, target);
+        return;
+    }
+    if (method.p != NULL)
+        cells_add(&u->cells, style == CELLS_PLAIN ? CELLS_LABEL : style, method);
+    if (target.p != NULL) {
+        cells_blank(&u->cells, 1);
+        cells_add(&u->cells, style, target);
+    }
+}
+
+/* Fills the line with blanks, or cuts it with an ellipsis, at this column. */
+static void end_at(struct ui *u, size_t column)
+{
+    if (u->cells.column < column)
+        cells_blank(&u->cells, column - u->cells.column);
+}
+
+static void arrow(struct ui *u, const struct query_message *m)
+{
+    bool out = m->direction == ROW_C2S;
+    cells_adds(&u->cells, CELLS_DIM,
+               out ? mark(u, "\xE2\x86\x92", ">") : mark(u, "\xE2\x86\x90", "<"));
+    cells_blank(&u->cells, 1);
+}
+
+static void lead(struct ui *u, const struct columns *c, const struct query_message *m)
+{
+    char seq[24];
+    snprintf(seq, sizeof seq, "%lld", (long long)m->seq);
+    if (c->seq > 0)
+        draw_field(u, CELLS_DIM, slice_of(seq), c->seq, DRAW_RIGHT);
+    if (c->time > 0)
+        time_field(u, m->t_us, c->time);
+    cells_blank(&u->cells, 1);
+}
+
+/* The part of the line that may be cut: cells are begun with its width. */
+static void call_cells(struct ui *u, const struct area *a, const struct columns *c,
+                       const struct listed *row, const struct row_copy *copy)
+{
+    enum cells_style style;
+    const struct query_message *m = &copy->m;
+    const char *sign = status_mark(u, row->status, &style);
+    size_t right = c->status + c->took + 1 + c->bar;
+    size_t width = a->width > right ? a->width - right : 0;
+    cells_begin(&u->cells, 0, width, u->ascii);
+    cells_adds(&u->cells, style, sign);
+    lead(u, c, m);
+    if (m->direction == ROW_S2C)
+        arrow(u, m);
+    name_cells(u, m, failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
+    if (m->finding.n > 0)
+        cells_adds(&u->cells, CELLS_NOTE, " !");
+    cells_blank(&u->cells, 1);
+    cells_add(&u->cells, CELLS_DIM, copy->preview);
+    end_at(u, width);
+    u->cells.width = a->width;
+    if (c->status > 0)
+        draw_field(u, style,
+                   slice_of(row->status == CALL_OPEN && u->state != SESSION_LIVE
+                                ? "no answer"
+                                : call_status_name(row->status)),
+                   c->status, DRAW_RIGHT);
+    int64_t took_us = row->took_us;
+    if (took_us < 0 && row->status == CALL_OPEN && u->state == SESSION_LIVE)
+        took_us = clock_wall_us() - ui_session(u)->started_at_us - m->t_us;
+    if (took_us >= 0)
+        duration_field(u, style == CELLS_GOOD ? CELLS_PLAIN : style, took_us, c->took);
+    else
+        cells_blank(&u->cells, c->took);
+    cells_blank(&u->cells, 1);
+    bar(u, row->took_us, style, c->bar);
+}
+
+static void message_cells(struct ui *u, const struct area *a, const struct columns *c,
+                          const struct row_copy *copy)
+{
+    const struct query_message *m = &copy->m;
+    enum out_style out;
+    const char *word = message_word(m, &out);
+    bool took = session_is_answer(m) && m->has_request;
+    size_t width = a->width > c->took ? a->width - c->took : 0;
+    cells_begin(&u->cells, 0, width, u->ascii);
+    lead(u, c, m);
+    arrow(u, m);
+    draw_field(u, style_of(out), slice_of(word), a->width >= 56 ? 12 : 8, DRAW_LEFT);
+    name_cells(u, m, CELLS_PLAIN);
+    buf_clear(&u->scratch);
+    message_notes(&u->scratch, m, false);
+    if (u->scratch.n > 0) {
+        cells_adds(&u->cells, CELLS_NOTE, " [");
+        cells_add(&u->cells, CELLS_NOTE, buf_slice(&u->scratch));
+        cells_adds(&u->cells, CELLS_NOTE, "]");
+    }
+    cells_blank(&u->cells, 1);
+    cells_add(&u->cells, CELLS_DIM, copy->preview);
+    end_at(u, width);
+    u->cells.width = a->width;
+    if (took)
+        duration_field(u, CELLS_PLAIN, m->t_us - m->request_t_us, c->took);
+}
+
+static void list_caption(struct ui *u, const struct area *a, size_t at, size_t n)
+{
+    const char *what = u->mode == LISTING_CALLS ? "calls" : "messages";
+    draw_caption(u, a, PANE_LIST, n > 0 ? "%s %zu/%zu%s%s%s" : "%s", what, at + 1, n,
+                 u->narrowed ? " that match" : "",
+                 u->listing.first > 1 && (u->narrowed || u->mode == LISTING_CALLS) ? "+" : "",
+                 u->list_cursor.follows && u->state == SESSION_LIVE ? ", following" : "");
+}
+
+int draw_list(struct ui *u, const struct area *a)
+{
+    size_t n = listing_n(&u->listing), at = list_place(u), height = a->height - 1;
+    size_t top = cursor_top(&u->list_cursor, n, at, height);
+    struct columns c = columns_of(u, a);
+    list_caption(u, a, at, n);
+    if (n == 0)
+        empty_line(u, a, 1,
+                   ui_session(u) == NULL  ? ""
+                   : u->listing.first > 1 ? " reading..."
+                   : u->narrowed          ? " nothing matches"
+                                          : " none yet");
+    for (size_t i = 0; i < height && top + i < n; i++) {
+        struct listed row = listing_row(&u->listing, top + i);
+        const struct row_copy *copy;
+        int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
+        if (st < 0 && st != MI_ENOENT)
+            return st;
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        if (st == MI_ENOENT)
+            cells_adds(&u->cells, CELLS_DIM, "  (not in the vault)");
+        else if (u->mode == LISTING_CALLS)
+            call_cells(u, a, &c, &row, copy);
+        else
+            message_cells(u, a, &c, copy);
+        draw_line(u, a, 1 + i, line_kind(u, PANE_LIST, top + i == at));
+    }
+    return 0;
+}

@@ -1,0 +1,239 @@
+/* feed.c - reads sessions and messages from the vault in parts, and filters them. */
+#include "cli/ui/ui.h"
+
+#include "cli/frame/session.h"
+#include "cli/ui/words.h"
+
+#define TEXT_PART 200 /* messages of a part whose bodies are searched */
+
+/* ---- the filter ---- */
+
+static bool takes_session(void *ctx, const struct query_session *s)
+{
+    const struct ui *u = ctx;
+    return !u->filtered || question_matches_session(&u->question, s);
+}
+
+/* MI_ENOMEM, or 0. */
+static int has_text(struct ui *u, const struct query_message *m, bool *ret)
+{
+    const char *error;
+    struct slice at, uid = ui_session(u)->uid;
+    struct slice body = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &error);
+    int st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
+    *ret = st == 0;
+    return st == MI_ENOENT ? 0 : st;
+}
+
+static int matches(struct ui *u, const struct query_message *m, bool *ret)
+{
+    *ret = true;
+    if (!u->narrowed)
+        return 0;
+    *ret = question_matches(&u->question, ui_session(u)->started_at_us, m);
+    return *ret && u->question.terms.n > 0 ? has_text(u, m, ret) : 0;
+}
+
+static void drop_filter(struct ui *u)
+{
+    question_close(&u->question);
+    u->filtered = u->narrowed = false;
+    u->filter[0] = '\0';
+}
+
+static int read_lists(struct ui *u)
+{
+    int64_t id = ui_session(u) != NULL ? ui_session(u)->id : 0;
+    sessions_close(&u->sessions);
+    sessions_open(&u->sessions, takes_session, u);
+    int st = sessions_older(&u->sessions, u->q);
+    while (st == 0 && !u->sessions.complete &&
+           (u->sessions.n == 0 || (id != 0 && id < u->sessions.oldest)))
+        st = sessions_older(&u->sessions, u->q);
+    if (st == 0 && (id == 0 || sessions_place(&u->sessions, id) == u->sessions.n))
+        return feed_choose(u, u->sessions.n > 0 ? u->sessions.id[0] : 0);
+    return st == 0 ? feed_list(u) : st;
+}
+
+/* false: the filter is invalid. */
+static bool read_filter(struct ui *u, const char *text, struct buf *error)
+{
+    struct question *x = &u->question;
+    if (!words_cut(text, u->words_text, u->words, MI_COUNT(u->words))) {
+        buf_adds(error, "too many words");
+        return false;
+    }
+    if (question_begin(x) < 0) {
+        buf_adds(error, "cannot search: SQLite was built without FTS5, or out of memory");
+        return false;
+    }
+    if (question_words(x, u->words, false, error) != EXIT_FINE)
+        return false;
+    u->filtered = u->words[0] != NULL;
+    u->narrowed = x->terms.n > 0;
+    for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
+        u->narrowed |= x->field[i] != NULL;
+    return true;
+}
+
+int feed_filter(struct ui *u, const char *text)
+{
+    struct buf error = {0};
+    char kept[PROMPT_MAX + 1];
+    memcpy(kept, text, strlen(text) + 1); /* it may be that of the filter before */
+    drop_filter(u);
+    if (read_filter(u, kept, &error)) {
+        memcpy(u->filter, kept, strlen(kept) + 1);
+    } else {
+        ui_complain(u, "%s", buf_str(&error));
+        drop_filter(u);
+    }
+    buf_close(&error);
+    return read_lists(u);
+}
+
+/* ---- the list ---- */
+
+struct part {
+    struct ui *u;
+    bool newer;
+    int status;
+};
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct part *p = ctx;
+    bool match;
+    p->status = matches(p->u, m, &match);
+    if (p->status == 0)
+        p->status = p->newer ? listing_newer(&p->u->listing, m, match)
+                             : listing_older(&p->u->listing, m, match);
+    return p->status == 0;
+}
+
+static int64_t part_size(const struct ui *u)
+{
+    return u->narrowed && u->question.terms.n > 0 ? TEXT_PART : QUERY_PART;
+}
+
+static int read_older(struct ui *u)
+{
+    struct part p = {.u = u};
+    int64_t to = u->listing.first - 1, from = to - part_size(u) + 1;
+    from = from < 1 ? 1 : from;
+    if (to < 1 || u->listing_full)
+        return 0;
+    int st = query_rows(u->q, ui_session(u)->id, from, to, QUERY_BACKWARD,
+                        u->narrowed && u->question.terms.n > 0, on_message, &p);
+    if (p.status == MI_EFULL)
+        u->listing_full = true;
+    else if (st == 0)
+        st = p.status;
+    if (st == 0)
+        listing_added(&u->listing, from, u->listing.last);
+    return st;
+}
+
+static int read_newer(struct ui *u, bool *ret_more)
+{
+    struct part p = {.u = u, .newer = true};
+    int64_t last = 0, t_us, from = u->listing.last + 1;
+    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    int64_t to = last - from < part_size(u) ? last : from + part_size(u) - 1;
+    *ret_more = to < last;
+    if (st < 0 || last < from)
+        return st;
+    st = query_rows(u->q, ui_session(u)->id, from, to, QUERY_FORWARD,
+                    u->narrowed && u->question.terms.n > 0, on_message, &p);
+    st = st < 0 ? st : p.status == MI_EFULL ? 0 : p.status;
+    if (st == 0)
+        listing_added(&u->listing, u->listing.first, to);
+    return st;
+}
+
+int feed_list(struct ui *u)
+{
+    int64_t last = 0, t_us, key = u->list_cursor.key;
+    bool follows = u->list_cursor.follows || key == 0;
+    listing_close(&u->listing);
+    u->listing_full = false;
+    u->dirty = true;
+    if (ui_session(u) == NULL)
+        return 0;
+    int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
+    listing_open(&u->listing, u->mode, !u->narrowed, last);
+    u->list_cursor = (struct cursor){
+        .key = key, .follows = follows, .line = SIZE_MAX / 2, .height = u->list_cursor.height};
+    return st == 0 ? read_older(u) : st;
+}
+
+int feed_choose(struct ui *u, int64_t id)
+{
+    struct page_row *page = NULL;
+    if (ui_session(u) != NULL && ui_session(u)->id == id && id != 0)
+        return 0;
+    int st = id != 0 ? page_sessions(u->q, id, id, 1, &page) : 0;
+    if (st < 0)
+        return st;
+    page_free(u->session);
+    u->seek.on = false;
+    u->session = page;
+    u->session_cursor.key = id;
+    u->list_cursor = (struct cursor){.height = u->list_cursor.height};
+    u->overview_top = 0;
+    if (page != NULL) {
+        u->state = session_state_of(&page->session);
+        st = row_cache_of(&u->rows, id);
+    }
+    return st == 0 ? feed_list(u) : st;
+}
+
+/* ---- in between ---- */
+
+int feed_step(struct ui *u, bool *ret_more)
+{
+    int st = 0;
+    if (ui_session(u) != NULL && u->listing.first > 1 && !u->listing_full) {
+        st = read_older(u);
+        u->stale = true;
+    } else if (!u->sessions.complete) {
+        st = sessions_older(&u->sessions, u->q);
+        u->stale = true;
+    }
+    *ret_more = (ui_session(u) != NULL && u->listing.first > 1 && !u->listing_full) ||
+                !u->sessions.complete;
+    return st;
+}
+
+static int reload_session(struct ui *u)
+{
+    struct page_row *page = NULL;
+    int64_t id = ui_session(u)->id;
+    int st = page_sessions(u->q, id, id, 1, &page);
+    if (st < 0 || page == NULL) /* it was removed: what was read stays on the screen */
+        return st;
+    page_free(u->session);
+    u->session = page;
+    u->state = session_state_of(&page->session);
+    return 0;
+}
+
+int feed_changes(struct ui *u, bool *ret_more)
+{
+    *ret_more = false;
+    int64_t version = u->version;
+    int st = query_version(u->q, &version);
+    if (st < 0 || version == u->version)
+        return st;
+    u->dirty = true;
+    st = sessions_changed(&u->sessions, u->q);
+    if (st == 0 && ui_session(u) == NULL && u->sessions.n > 0)
+        st = feed_choose(u, u->sessions.id[0]);
+    else if (st == 0 && ui_session(u) != NULL && u->state != SESSION_ENDED)
+        st = reload_session(u);
+    if (st == 0 && ui_session(u) != NULL)
+        st = read_newer(u, ret_more);
+    if (!*ret_more)
+        u->version = version;
+    return st;
+}

@@ -1,0 +1,63 @@
+/* keys.h - which key does what: one table for the loop, the help page and the hints in the footer.
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_KEYS_H
+#define MI_CLI_UI_KEYS_H
+
+#include "base/buf.h"
+#include "cli/ui/screen/press.h"
+
+enum action {
+    ACTION_NONE,
+    ACTION_UP,
+    ACTION_DOWN,
+    ACTION_LEFT,
+    ACTION_RIGHT,
+    ACTION_PAGE_UP,
+    ACTION_PAGE_DOWN,
+    ACTION_FIRST,
+    ACTION_LAST,
+    ACTION_NEXT_PANE,
+    ACTION_PREVIOUS_PANE,
+    ACTION_OPEN,
+    ACTION_BACK,
+    ACTION_ZOOM,
+    ACTION_OVERVIEW,
+    ACTION_SEARCH,
+    ACTION_NEXT_MATCH,
+    ACTION_PREVIOUS_MATCH,
+    ACTION_FILTER,
+    ACTION_MODE,
+    ACTION_NEXT_FAILED,
+    ACTION_PREVIOUS_FAILED,
+    ACTION_FOLD,
+    ACTION_FOLD_ALL,
+    ACTION_UNFOLD_ALL,
+    ACTION_NEXT_PART,
+    ACTION_PREVIOUS_PART,
+    ACTION_COPY,
+    ACTION_COPY_POINTER,
+    ACTION_COPY_BODY,
+    ACTION_EXPORT,
+    ACTION_EXPORT_CALL,
+    ACTION_REPAINT,
+    ACTION_HELP,
+    ACTION_QUIT,
+    ACTIONS
+};
+
+#define KEYS_EACH 3 /* keys of one action */
+
+struct keys_row {
+    enum action action;
+    int key[KEYS_EACH]; /* 0: none */
+    const char *names;  /* of the keys, in the help */
+    const char *what;   /* in the help; NULL: with the row before */
+    const char *hint;   /* in the footer, after the first key; NULL: none */
+};
+
+/* The rows in the order of the help; NULL: there is none. A row with ACTION_NONE is a title. */
+const struct keys_row *keys_at(size_t i);
+enum action keys_action(int key);
+
+#endif

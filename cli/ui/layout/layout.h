@@ -1,0 +1,42 @@
+/* layout.h - where the panes are on the screen, by its size and the pane that has the focus.
+ *
+ * Panes     sessions, list (calls or messages of one session), detail (one of them).
+ *           Wide screens have all three side by side. Medium ones have two, one above the other: sessions and list,
+ *           or list and detail. Small ones, and a zoomed pane, have one.
+ * Lines     the first line, on screens with LAYOUT_TWO_LINES or more the first two, are the header; the last line is the
+ *           footer. The first line of a pane is its title.
+ * Units     columns and lines, from 0.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_LAYOUT_LAYOUT_H
+#define MI_CLI_UI_LAYOUT_LAYOUT_H
+
+#include "base/base.h"
+
+#define LAYOUT_MIN_WIDTH 24
+#define LAYOUT_MIN_HEIGHT 6
+#define LAYOUT_TWO_LINES 20  /* lines from which on the header has two */
+#define LAYOUT_TWO_HEIGHT 20 /* lines and columns from which on there are two panes */
+#define LAYOUT_TWO_WIDTH 70
+#define LAYOUT_THREE_WIDTH 132 /* columns from which on there are three */
+
+enum pane { PANE_SESSIONS, PANE_LIST, PANE_DETAIL, PANES };
+
+struct area {
+    size_t x, y, width, height; /* width 0: not shown */
+};
+
+struct layout_panes {
+    struct area pane[PANES];
+    size_t header; /* lines */
+    bool usable;   /* false: the screen is too small for anything */
+};
+
+void layout_panes(struct layout_panes *l, size_t width, size_t height, enum pane focus, bool zoom);
+static inline bool layout_shows(const struct layout_panes *l, enum pane p)
+{
+    return l->pane[p].width > 0;
+}
+/* The pane at a place. PANES: none. */
+enum pane layout_at(const struct layout_panes *l, size_t x, size_t y);
+
+#endif

@@ -1,0 +1,44 @@
+/* figures.h - how many calls a session has, how they ended and how long they took: in all and for each tool.
+ *
+ * Rules     a tool's name stands for its calls; other methods stand for themselves. After FIGURES_TOOLS different names,
+ *           calls of further ones are only counted in all.
+ * Owns      names and figures; figures_close() frees them.
+ * Limits    about 3 KB for each name.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_MODEL_FIGURES_H
+#define MI_CLI_UI_MODEL_FIGURES_H
+
+#include "base/intern.h"
+#include "cli/ui/model/latency.h"
+#include "vault/query/reader.h"
+
+#define FIGURES_TOOLS 256
+#define FIGURES_RECENT 32
+
+struct tool_figures {
+    int64_t calls, failed, open;
+    struct latency latency;
+    int64_t recent_us[FIGURES_RECENT]; /* of the last calls, newest first; failed: -1 - us */
+    size_t recent_n;
+};
+
+struct figures {
+    struct tool_figures all;
+    struct intern names;       /* owned */
+    struct tool_figures *tool; /* owned; tool i has name i */
+    size_t tools, cap;
+};
+
+enum figures_order { FIGURES_OLDER, FIGURES_NEWER }; /* whether calls are added backwards in time */
+
+void figures_close(struct figures *f);
+/* A call that is open. method and target of its request. */
+MI_MUST int figures_asked(struct figures *f, struct slice method, struct slice target);
+/* An open call has ended; took_us below 0: unknown. */
+MI_MUST int figures_ended(struct figures *f, struct slice method, struct slice target,
+                          enum call_status status, int64_t took_us, enum figures_order order);
+/* The numbers of the tools, those with most calls first; at most `max`. Returns how many. */
+size_t figures_sorted(const struct figures *f, uint32_t *ret, size_t max);
+
+#endif

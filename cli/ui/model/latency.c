@@ -1,0 +1,46 @@
+#include "cli/ui/model/latency.h"
+
+/* Below 16 a range has one value. Above, a range is the highest bit and the 4 bits after it. */
+static size_t bucket_of(int64_t us)
+{
+    size_t shift = 0;
+    uint64_t v = us > 0 ? (uint64_t)us : 0;
+    while (v >> shift >= 32)
+        shift++;
+    if (v < 16)
+        return (size_t)v;
+    return size_min(16 * (shift + 1) + (size_t)(v >> shift) - 16, LATENCY_BUCKETS - 1);
+}
+
+static int64_t middle_of(size_t bucket)
+{
+    if (bucket < 32)
+        return (int64_t)bucket;
+    size_t shift = bucket / 16 - 1;
+    int64_t from = (int64_t)(16 + bucket % 16) << shift;
+    return from + ((int64_t)1 << shift) / 2;
+}
+
+void latency_add(struct latency *l, int64_t us)
+{
+    uint32_t *b = &l->bucket[bucket_of(us)];
+    *b += *b < UINT32_MAX;
+    l->n++;
+    l->most_us = us > l->most_us ? us : l->most_us;
+}
+
+int64_t latency_percentile(const struct latency *l, int percent)
+{
+    int64_t rank = (l->n * percent + 99) / 100, seen = 0;
+    if (l->n == 0)
+        return -1;
+    rank = rank < 1 ? 1 : rank;
+    if (rank == l->n)
+        return l->most_us;
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
+        seen += l->bucket[i];
+        if (seen >= rank)
+            return middle_of(i) < l->most_us ? middle_of(i) : l->most_us;
+    }
+    return l->most_us;
+}

@@ -1,0 +1,34 @@
+/* row_cache.h - the messages that the list shows, read when they are first needed.
+ *
+ * Owns      copies of the last rows, at most ROW_CACHE_MAX, without their bodies but with a preview of each (cli/frame/preview.h);
+ *           row_cache_close() frees them.
+ * Lifetime  a row is valid until another one takes its place, at the earliest after ROW_CACHE_MAX - 1 messages in sequence.
+ * Errors    those of vault/query/reader.h. MI_ENOENT: there is no such message.
+ * Blocks    on the vault, if the row was not read before. */
+#ifndef MI_CLI_UI_MODEL_ROW_CACHE_H
+#define MI_CLI_UI_MODEL_ROW_CACHE_H
+
+#include "vault/query/reader.h"
+
+#define ROW_CACHE_MAX 1024
+#define ROW_CACHE_PREVIEW 300 /* bytes */
+
+struct row_copy {
+    struct query_message m; /* its texts point into `text`; no body */
+    struct slice preview;   /* raw text */
+    struct buf text;        /* owned */
+};
+
+struct row_cache {
+    int64_t session_id;
+    struct row_copy
+        *row; /* owned; ROW_CACHE_MAX, or NULL. The place of a message follows from its number */
+};
+
+/* Forgets the rows of another session. MI_ENOMEM. */
+MI_MUST int row_cache_of(struct row_cache *r, int64_t session_id);
+void row_cache_close(struct row_cache *r);
+MI_MUST int row_cache_get(struct row_cache *r, struct query *q, int64_t seq,
+                          const struct row_copy **ret);
+
+#endif

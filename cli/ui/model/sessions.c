@@ -1,0 +1,165 @@
+#include "cli/ui/model/sessions.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+void sessions_open(struct sessions *l, sessions_takes_fn takes, void *ctx)
+{
+    *l = (struct sessions){.oldest = INT64_MAX, .takes = takes, .ctx = ctx};
+}
+
+void sessions_close(struct sessions *l)
+{
+    for (size_t i = 0; i < SESSIONS_KEPT; i++)
+        page_free(l->row[i].page);
+    free(l->id);
+    *l = (struct sessions){0};
+}
+
+static bool takes(const struct sessions *l, const struct query_session *s)
+{
+    return l->takes == NULL || l->takes(l->ctx, s);
+}
+
+/* Sessions without an end may be live: their rows are read at once, so that the live ones can be counted. */
+static int read_unended(struct sessions *l, struct query *q, const struct page_row *page)
+{
+    const struct session_row *row;
+    int st = 0;
+    for (; st == 0 && page != NULL; page = page->next)
+        if (page->session.ended_at_us == 0 && takes(l, &page->session))
+            st = sessions_get(l, q, page->session.id, &row);
+    return st == MI_ENOENT ? 0 : st;
+}
+
+int sessions_older(struct sessions *l, struct query *q)
+{
+    struct page_row *page = NULL;
+    int st = page_sessions(q, INT64_MIN, l->oldest - 1, SESSIONS_PAGE, &page);
+    size_t n = 0;
+    for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next, n++) {
+        l->oldest = p->session.id;
+        l->newest = l->newest == 0 ? p->session.id : l->newest;
+        if (!takes(l, &p->session))
+            continue;
+        if (!GROW(l->id, l->n, l->cap))
+            st = MI_ENOMEM;
+        else
+            l->id[l->n++] = p->session.id;
+    }
+    l->complete = st == 0 && n < SESSIONS_PAGE;
+    if (st == 0)
+        st = read_unended(l, q, page);
+    page_free(page);
+    return st;
+}
+
+static int add_newest(struct sessions *l, int64_t id)
+{
+    if (!GROW(l->id, l->n, l->cap))
+        return MI_ENOMEM;
+    memmove(&l->id[1], &l->id[0], l->n * sizeof l->id[0]);
+    l->id[0] = id;
+    l->n++;
+    return 0;
+}
+
+/* The page is newest first: reversed, so that the ids are added in order. */
+static struct page_row *reversed(struct page_row *page)
+{
+    struct page_row *first = NULL;
+    while (page != NULL) {
+        struct page_row *next = page->next;
+        page->next = first;
+        first = page;
+        page = next;
+    }
+    return first;
+}
+
+/* Reads the rows of sessions that had not ended again. */
+static int refresh_rows(struct sessions *l, struct query *q)
+{
+    int st = 0;
+    for (size_t i = 0; i < SESSIONS_KEPT && st == 0; i++) {
+        const struct session_row *r = &l->row[i];
+        if (r->page == NULL || r->state == SESSION_ENDED)
+            continue;
+        l->row[i].stale = true;
+        st = sessions_get(l, q, r->page->session.id, &r);
+        st = st == MI_ENOENT ? 0 : st;
+    }
+    return st;
+}
+
+int sessions_changed(struct sessions *l, struct query *q)
+{
+    struct page_row *page = NULL;
+    int64_t newest = 0;
+    int st = refresh_rows(l, q);
+    if (st == 0)
+        st = query_newest(q, &newest);
+    if (st < 0 || newest <= l->newest)
+        return st;
+    st = page_sessions(q, l->newest + 1, INT64_MAX, INT64_MAX, &page);
+    page = reversed(page);
+    for (const struct page_row *p = page; st == 0 && p != NULL; p = p->next) {
+        l->newest = p->session.id;
+        l->oldest = l->oldest == INT64_MAX ? p->session.id : l->oldest;
+        if (takes(l, &p->session))
+            st = add_newest(l, p->session.id);
+    }
+    if (st == 0)
+        st = read_unended(l, q, page);
+    page_free(page);
+    return st;
+}
+
+size_t sessions_place(const struct sessions *l, int64_t id)
+{
+    size_t from = 0, to = l->n;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (l->id[middle] > id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < l->n && l->id[from] == id ? from : l->n;
+}
+
+int sessions_get(struct sessions *l, struct query *q, int64_t id, const struct session_row **ret)
+{
+    struct session_row *r = &l->row[(uint64_t)id % SESSIONS_KEPT];
+    struct page_row *page = NULL;
+    if (r->page != NULL && r->page->session.id == id && !r->stale) {
+        *ret = r;
+        return 0;
+    }
+    int st = page_sessions(q, id, id, 1, &page);
+    if (st < 0 || page == NULL)
+        return st < 0 ? st : MI_ENOENT;
+    page_free(r->page);
+    *r = (struct session_row){.page = page, .state = session_state_of(&page->session)};
+    st = query_last_message(q, id, &r->messages, &r->last_t_us);
+    *ret = r;
+    return st;
+}
+
+int64_t sessions_lasted_us(const struct session_row *r, int64_t now_us)
+{
+    const struct query_session *s = &r->page->session;
+    int64_t us = r->state == SESSION_ENDED  ? s->ended_at_us - s->started_at_us
+                 : r->state == SESSION_LIVE ? now_us - s->started_at_us
+                                            : r->last_t_us;
+    return us > 0 ? us : 0;
+}
+
+size_t sessions_live(const struct sessions *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SESSIONS_KEPT; i++)
+        n += l->row[i].page != NULL && l->row[i].state == SESSION_LIVE;
+    return n;
+}

@@ -1,0 +1,140 @@
+/* outside.c - runs other commands of this program. */
+#include "cli/ui/ui.h"
+
+#include "base/os/process.h"
+#include "base/os/spawn.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- a process ---- */
+
+struct streams {
+    int in, out, err; /* -1: as in this process */
+};
+
+static int redirect(const void *ctx)
+{
+    const struct streams *s = ctx;
+    const int fd[] = {s->in, s->out, s->err};
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0 && dup2(fd[i], i) < 0)
+            return errno;
+    struct sigaction a = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &a, NULL);
+    return 0;
+}
+
+/* The exit status; -1: it did not start, or a signal ended it. */
+static int wait_for(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Runs a command without the terminal. Its stderr, and its stdout unless that is a file, are added to b. */
+static int run_quietly(char *const *argv, int out, struct buf *b)
+{
+    int end[2];
+    pid_t pid;
+    char bytes[4096];
+    ssize_t n;
+    if (pipe(end) < 0)
+        return -1;
+    (void)fcntl(end[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(end[1], F_SETFD, FD_CLOEXEC);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct streams s = {null, out >= 0 ? out : end[1], end[1]};
+    int st = spawn(argv, NULL, redirect, &s, &pid);
+    close(end[1]);
+    while (st == 0 && ((n = read(end[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR)))
+        if (n > 0 && b->n < sizeof bytes)
+            buf_add(b, bytes, (size_t)n);
+    close(end[0]);
+    if (null >= 0)
+        close(null);
+    return st == 0 ? wait_for(pid) : -1;
+}
+
+/* ---- export ---- */
+
+/* The first line of what a command has written, without the name of the program and the kind of message. */
+static struct slice first_line(const struct buf *b)
+{
+    static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
+    struct slice s = buf_slice(b);
+    const char *end = memchr(s.p, '\n', s.n);
+    s.n = end != NULL ? (size_t)(end - s.p) : s.n;
+    for (size_t i = 0; i < MI_COUNT(leads); i++) {
+        size_t n = slice_begins(s, leads[i]) ? strlen(leads[i]) : 0;
+        s.p += n;
+        s.n -= n;
+    }
+    return s;
+}
+
+static int open_new(const char *file, bool replace)
+{
+    return open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0600);
+}
+
+int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
+{
+    char id[32], number[32], *program = process_program(), output[PROMPT_MAX + 1];
+    const char *argv[16];
+    size_t n = 0;
+    int out = -1;
+    if (program == NULL)
+        return MI_ENOMEM;
+    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
+    snprintf(number, sizeof number, "%lld", (long long)seq);
+    snprintf(output, sizeof output, "%s", file);
+    if (seq > 0)
+        out = open_new(file, replace);
+    if (seq > 0 && out < 0) {
+        ui_complain(u, "cannot write %s: %s", file, strerror(errno));
+        free(program);
+        return 0;
+    }
+    argv[n++] = program;
+    argv[n++] = seq > 0 ? "show" : "export";
+    argv[n++] = "--vault";
+    argv[n++] = u->vault;
+    if (seq > 0) {
+        argv[n++] = "--json";
+        argv[n++] = "--seq";
+        argv[n++] = number;
+    } else {
+        argv[n++] = "--output";
+        argv[n++] = output;
+    }
+    if (seq == 0 && replace)
+        argv[n++] = "--force";
+    argv[n++] = id;
+    argv[n] = NULL;
+    struct buf said = {0};
+    char *args[16];
+    memcpy(args, argv, sizeof args);
+    int status = run_quietly(args, out, &said);
+    if (out >= 0)
+        close(out);
+    if (status == 0 && seq > 0)
+        ui_say(u, "wrote call %s to %s", number, file);
+    else if (status == 0)
+        ui_say(u, "%.*s", (int)first_line(&said).n, first_line(&said).p);
+    else
+        ui_complain(u, "%.*s", (int)first_line(&said).n, first_line(&said).p);
+    buf_close(&said);
+    free(program);
+    return 0;
+}

@@ -1,0 +1,102 @@
+#include "cli/ui/prompt.h"
+
+#include "base/text.h"
+
+void prompt_set(struct prompt *p, const char *text)
+{
+    struct slice s = text_head(slice_of(text), PROMPT_MAX);
+    memcpy(p->text, s.p, s.n);
+    p->text[s.n] = '\0';
+    p->n = p->at = s.n;
+}
+
+static size_t before(const struct prompt *p, size_t at)
+{
+    while (at > 0 && text_utf8_cont(&p->text[--at]))
+        continue;
+    return at;
+}
+
+static size_t after(const struct prompt *p, size_t at)
+{
+    if (at < p->n)
+        at++;
+    while (at < p->n && text_utf8_cont(&p->text[at]))
+        at++;
+    return at;
+}
+
+static void cut(struct prompt *p, size_t from, size_t to)
+{
+    memmove(&p->text[from], &p->text[to], p->n - to + 1);
+    p->n -= to - from;
+    p->at = from;
+}
+
+static size_t word_before(const struct prompt *p)
+{
+    size_t at = p->at;
+    while (at > 0 && p->text[at - 1] == ' ')
+        at--;
+    while (at > 0 && p->text[at - 1] != ' ')
+        at--;
+    return at;
+}
+
+static void insert(struct prompt *p, int key)
+{
+    char c[4];
+    if (key < ' ' || key == 0x7F || key >= PRESS_UP)
+        return;
+    size_t n = text_utf8_put((uint32_t)key, c);
+    if (p->n + n > PROMPT_MAX)
+        return;
+    memmove(&p->text[p->at + n], &p->text[p->at], p->n - p->at + 1);
+    memcpy(&p->text[p->at], c, n);
+    p->n += n;
+    p->at += n;
+}
+
+enum prompt_result prompt_press(struct prompt *p, int key)
+{
+    switch (key) {
+    case PRESS_ENTER:
+        return PROMPT_DONE;
+    case PRESS_ESCAPE:
+        return PROMPT_CANCELLED;
+    case PRESS_BACKSPACE:
+        if (p->n == 0)
+            return PROMPT_CANCELLED;
+        cut(p, before(p, p->at), p->at);
+        break;
+    case PRESS_DELETE:
+        cut(p, p->at, after(p, p->at));
+        break;
+    case PRESS_LEFT:
+        p->at = before(p, p->at);
+        break;
+    case PRESS_RIGHT:
+        p->at = after(p, p->at);
+        break;
+    case PRESS_HOME:
+    case PRESS_CTRL('a'):
+        p->at = 0;
+        break;
+    case PRESS_END:
+    case PRESS_CTRL('e'):
+        p->at = p->n;
+        break;
+    case PRESS_CTRL('u'):
+        cut(p, 0, p->at);
+        break;
+    case PRESS_CTRL('k'):
+        cut(p, p->at, p->n);
+        break;
+    case PRESS_CTRL('w'):
+        cut(p, word_before(p), p->at);
+        break;
+    default:
+        insert(p, key);
+    }
+    return PROMPT_EDITED;
+}

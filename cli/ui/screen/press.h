@@ -1,0 +1,39 @@
+/* press.h - keys and mouse events as numbers: a code point, or one of these.
+ *
+ * Blocks    never. */
+#ifndef MI_CLI_UI_SCREEN_PRESS_H
+#define MI_CLI_UI_SCREEN_PRESS_H
+
+#include "base/base.h"
+
+#define PRESS_CTRL(letter) ((letter)&0x1F)
+
+enum press_key {
+    PRESS_TAB = '\t',
+    PRESS_ENTER = '\r',
+    PRESS_ESCAPE = 0x1B,
+    PRESS_SPACE = ' ',
+    PRESS_UP = 0x110000, /* no code point */
+    PRESS_DOWN,
+    PRESS_LEFT,
+    PRESS_RIGHT,
+    PRESS_PAGE_UP,
+    PRESS_PAGE_DOWN,
+    PRESS_HOME,
+    PRESS_END,
+    PRESS_BACKSPACE,
+    PRESS_DELETE,
+    PRESS_BACK_TAB,
+    PRESS_CLICK,
+    PRESS_DOUBLE_CLICK,
+    PRESS_WHEEL_UP,
+    PRESS_WHEEL_DOWN,
+    PRESS_OTHER, /* a key that has no name here */
+};
+
+struct press {
+    int key;
+    size_t x, y; /* of a mouse event */
+};
+
+#endif

@@ -1,0 +1,80 @@
+#include "cli/ui/screen/rescue.h"
+
+#include <curses.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* Prepared, because the handler may only call functions that are safe in one. */
+static struct {
+    volatile sig_atomic_t armed;
+    struct termios before;
+    char bytes[512]; /* what ends the modes of the terminal */
+    size_t n;
+} rescue;
+
+static const int fatal[] = {SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
+
+static void restore(int number)
+{
+    if (rescue.armed != 0) {
+        rescue.armed = 0;
+        ssize_t n = write(STDOUT_FILENO, rescue.bytes, rescue.n);
+        (void)n;
+        (void)tcsetattr(STDOUT_FILENO, TCSANOW, &rescue.before);
+    }
+    (void)signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void on_hangup(int number)
+{
+    (void)number;
+    raise(SIGTERM);
+}
+
+/* Without the delays, such as `$<5/>`, that old terminals need. */
+static void add(const char *sequence)
+{
+    if (sequence == NULL)
+        return;
+    while (*sequence != '\0' && rescue.n < sizeof rescue.bytes) {
+        if (sequence[0] == '$' && sequence[1] == '<')
+            sequence += strcspn(sequence, ">");
+        else
+            rescue.bytes[rescue.n++] = *sequence;
+        sequence += *sequence != '\0';
+    }
+}
+
+static void handle(int number, void (*handler)(int))
+{
+    struct sigaction a = {.sa_handler = handler}, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &a, NULL);
+}
+
+bool rescue_open(void)
+{
+    int found = 0;
+    if (setupterm(NULL, STDOUT_FILENO, &found) != OK || cursor_address == NULL)
+        return false;
+    rescue.n = 0;
+    add("\033[?1006l\033[?1000l"); /* the mouse */
+    add(exit_attribute_mode);
+    add(cursor_normal);
+    add(keypad_local);
+    add(exit_ca_mode);
+    rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;
+    for (size_t i = 0; i < MI_COUNT(fatal); i++)
+        handle(fatal[i], restore);
+    handle(SIGHUP, on_hangup);
+    return true;
+}
+
+void rescue_close(void)
+{
+    rescue.armed = 0;
+}

@@ -1,0 +1,15 @@
+/* rescue.h - gives the terminal back in its former state when a signal ends the program.
+ *
+ * Rules     after that the signal has its usual effect. A signal that was ignored stays so. SIGHUP becomes SIGTERM, which
+ *           ends the program in order.
+ * Blocks    never. */
+#ifndef MI_CLI_UI_SCREEN_RESCUE_H
+#define MI_CLI_UI_SCREEN_RESCUE_H
+
+#include "base/base.h"
+
+/* Before the terminal is changed. false: the machine has no description of it, or it cannot move its cursor. */
+bool rescue_open(void);
+void rescue_close(void); /* the terminal has its former state */
+
+#endif

@@ -1,0 +1,301 @@
+#include "cli/ui/screen/screen.h"
+
+#include "base/text.h"
+#include "base/write_all.h"
+#include "cli/ui/screen/paint.h"
+#include "cli/ui/screen/rescue.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define MARKS 4 /* a character and what is combined with it */
+
+volatile sig_atomic_t screen_resized;
+
+static struct {
+    SCREEN *terminal; /* owned; NULL: not open */
+    bool ascii;
+    bool shows_cursor;
+    size_t cursor_x, cursor_y;
+} screen;
+
+/* ---- opening ---- */
+
+static void on_resize(int number)
+{
+    (void)number;
+    screen_resized = 1;
+}
+
+static bool has(const char *variable)
+{
+    const char *v = getenv(variable);
+    return v != NULL && v[0] != '\0';
+}
+
+/* Whether the name of the locale says UTF-8, as in `de_DE.UTF-8`. */
+static bool names_utf8(void)
+{
+    const char *variable = has("LC_ALL") ? "LC_ALL" : has("LC_CTYPE") ? "LC_CTYPE" : "LANG";
+    const char *charset = has(variable) ? strchr(getenv(variable), '.') : NULL;
+    return charset != NULL &&
+           (strncasecmp(charset, ".UTF-8", 6) == 0 || strncasecmp(charset, ".UTF8", 5) == 0);
+}
+
+static void set_locale(void)
+{
+    bool known = setlocale(LC_CTYPE, "") != NULL;
+    if (!known && names_utf8())
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    screen.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+}
+
+static int no_terminal(struct buf *error, const char *why)
+{
+    buf_clear(error);
+    buf_adds(error, why);
+    buf_adds(error, "; `show` and `tail` print the same to any output");
+    return MI_ENOENT;
+}
+
+int screen_open(struct buf *error)
+{
+    const char *term = getenv("TERM");
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
+        return no_terminal(error, "ui needs a terminal: its standard input and output must be one");
+    if (term == NULL || term[0] == '\0')
+        return no_terminal(error, "TERM is not set: set it to the type of this terminal, such as "
+                                  "xterm-256color");
+    if (!rescue_open()) {
+        buf_clear(error);
+        buf_adds(error, "this machine does not describe the terminal TERM=");
+        text_visible(error, slice_of(term));
+        buf_adds(error, ", or it cannot move its cursor: set TERM to a type that it has, such as "
+                        "xterm or vt100, "
+                        "or install the package ncurses-term");
+        buf_adds(error, "; `show` and `tail` print the same to any output");
+        return MI_ENOENT;
+    }
+    set_locale();
+    screen.terminal = newterm(NULL, stdout, stdin);
+    if (screen.terminal == NULL) {
+        rescue_close();
+        return no_terminal(error, "cannot set up this terminal");
+    }
+    struct sigaction a = {.sa_handler = on_resize, .sa_flags = 0};
+    sigaction(SIGWINCH, &a, NULL);
+    set_escdelay(25);
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    leaveok(stdscr, FALSE);
+    mouseinterval(0);
+    mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    curs_set(0);
+    paint_open();
+    return 0;
+}
+
+void screen_close(void)
+{
+    if (screen.terminal == NULL)
+        return;
+    endwin();
+    delscreen(screen.terminal);
+    screen.terminal = NULL;
+    rescue_close();
+}
+
+bool screen_is_ascii(void)
+{
+    return screen.ascii;
+}
+
+void screen_size(size_t *ret_width, size_t *ret_height)
+{
+    struct winsize w;
+    if (screen_resized != 0) {
+        screen_resized = 0;
+        if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_row > 0)
+            resizeterm(w.ws_row, w.ws_col);
+    }
+    *ret_width = (size_t)COLS;
+    *ret_height = (size_t)LINES;
+}
+
+/* ---- drawing ---- */
+
+void screen_clear(void)
+{
+    erase();
+    screen.shows_cursor = false;
+}
+
+static void put_char(int x, int y, const wchar_t *text, attr_t attribute, short pair)
+{
+    cchar_t c;
+    if (setcchar(&c, text, attribute, pair, NULL) == OK)
+        mvadd_wch(y, x, &c);
+}
+
+/* A character and those combined with it: the first bytes of the text. Returns their number. */
+static size_t take_char(struct slice s, wchar_t text[MARKS + 1], size_t *ret_columns)
+{
+    size_t len = text_utf8_len(s.p, s.n), marks = 1;
+    if (len == 0) { /* never: the text is valid */
+        text[0] = L'?', text[1] = 0;
+        *ret_columns = 1;
+        return 1;
+    }
+    size_t columns = text_char_columns(s.p, len), i = len;
+    text[0] = (wchar_t)text_utf8_code(s.p, len);
+    bool known = wcwidth(text[0]) == (int)columns && columns > 0;
+    while (i < s.n && (len = text_utf8_len(s.p + i, s.n - i)) > 0 &&
+           text_char_columns(s.p + i, len) == 0) {
+        wchar_t mark = (wchar_t)text_utf8_code(s.p + i, len);
+        if (marks < MARKS && wcwidth(mark) == 0)
+            text[marks++] = mark;
+        i += len;
+    }
+    text[marks] = 0;
+    if (!known)
+        text[0] = L'?', text[1] = 0;
+    *ret_columns = columns;
+    return i;
+}
+
+static size_t put_span(size_t x, size_t y, struct slice s, attr_t attribute, short pair)
+{
+    wchar_t text[MARKS + 1];
+    size_t columns = 0;
+    for (size_t i = 0; i < s.n; x += columns) {
+        i += take_char((struct slice){s.p + i, s.n - i}, text, &columns);
+        put_char((int)x, (int)y, text, attribute, pair);
+        if (columns == 2 && text[0] == L'?')
+            put_char((int)x + 1, (int)y, L"?", attribute, pair);
+    }
+    return x;
+}
+
+void screen_put(size_t x, size_t y, size_t width, enum screen_line kind, const struct cells *c)
+{
+    attr_t attribute;
+    short pair;
+    size_t at = x;
+    for (size_t i = 0; i < c->n; i++) {
+        paint_of(kind, c->span[i].style, c->span[i].found, &attribute, &pair);
+        at = put_span(at, y, cells_text(c, i), attribute, pair);
+    }
+    paint_of(kind, CELLS_PLAIN, false, &attribute, &pair);
+    for (; at < x + width; at++)
+        put_char((int)at, (int)y, L" ", attribute, pair);
+}
+
+void screen_rule(size_t x, size_t y, size_t height)
+{
+    attr_t attribute;
+    short pair;
+    paint_of(SCREEN_NORMAL, CELLS_DIM, false, &attribute, &pair);
+    for (size_t i = 0; i < height; i++)
+        put_char((int)x, (int)(y + i), screen.ascii ? L"|" : L"\u2502", attribute, pair);
+}
+
+void screen_cursor(size_t x, size_t y)
+{
+    screen.shows_cursor = true;
+    screen.cursor_x = x;
+    screen.cursor_y = y;
+}
+
+void screen_show(void)
+{
+    curs_set(screen.shows_cursor ? 1 : 0);
+    if (screen.shows_cursor)
+        move((int)screen.cursor_y, (int)screen.cursor_x);
+    refresh();
+}
+
+void screen_repaint(void)
+{
+    clearok(curscr, TRUE);
+}
+
+/* ---- keys ---- */
+
+static const struct {
+    int code;
+    enum press_key key;
+} keys[] = {
+    {KEY_UP, PRESS_UP},       {KEY_DOWN, PRESS_DOWN},     {KEY_LEFT, PRESS_LEFT},
+    {KEY_RIGHT, PRESS_RIGHT}, {KEY_PPAGE, PRESS_PAGE_UP}, {KEY_NPAGE, PRESS_PAGE_DOWN},
+    {KEY_HOME, PRESS_HOME},   {KEY_END, PRESS_END},       {KEY_BACKSPACE, PRESS_BACKSPACE},
+    {KEY_DC, PRESS_DELETE},   {KEY_BTAB, PRESS_BACK_TAB}, {KEY_ENTER, PRESS_ENTER},
+};
+
+static void read_mouse(struct press *ret)
+{
+    MEVENT e;
+    ret->key = PRESS_OTHER;
+    if (getmouse(&e) != OK || e.x < 0 || e.y < 0)
+        return;
+    ret->x = (size_t)e.x;
+    ret->y = (size_t)e.y;
+    if ((e.bstate & BUTTON4_PRESSED) != 0)
+        ret->key = PRESS_WHEEL_UP;
+    else if ((e.bstate & BUTTON5_PRESSED) != 0)
+        ret->key = PRESS_WHEEL_DOWN;
+    else if ((e.bstate & BUTTON1_PRESSED) != 0)
+        ret->key = PRESS_CLICK;
+}
+
+bool screen_read(struct press *ret)
+{
+    wint_t c;
+    int kind = get_wch(&c);
+    *ret = (struct press){.key = PRESS_OTHER};
+    if (kind == ERR)
+        return false;
+    if (kind != KEY_CODE_YES) {
+        ret->key = c == '\n' ? PRESS_ENTER : c == 0x7F || c == 0x08 ? PRESS_BACKSPACE : (int)c;
+        return true;
+    }
+    if (c == KEY_MOUSE) {
+        read_mouse(ret);
+        return true;
+    }
+    for (size_t i = 0; i < MI_COUNT(keys); i++)
+        if (keys[i].code == (int)c)
+            ret->key = keys[i].key;
+    return true;
+}
+
+/* ---- the clipboard ---- */
+
+bool screen_copy(struct slice text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct buf b = {0};
+    if (text.n > SCREEN_COPY_MAX)
+        return false;
+    buf_adds(&b, "\033]52;c;");
+    for (size_t i = 0; i < text.n; i += 3) {
+        size_t n = size_min(text.n - i, 3);
+        uint32_t v = 0;
+        for (size_t k = 0; k < 3; k++)
+            v = v << 8 | (k < n ? (unsigned char)text.p[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            buf_addc(&b, k <= n ? digits[v >> (18 - 6 * k) & 63] : '=');
+    }
+    buf_addc(&b, '\a');
+    bool ok = !b.failed && write_all(STDOUT_FILENO, buf_slice(&b)) == 0;
+    buf_close(&b);
+    return ok;
+}

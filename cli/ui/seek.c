@@ -1,0 +1,139 @@
+/* seek.c - looks for the next row of the list that contains a text, or that failed. */
+#include "cli/ui/ui.h"
+
+#include "cli/frame/session.h"
+#include "cli/ui/text/find.h"
+
+#define PART 500 /* messages of one step */
+
+void seek_begin(struct ui *u, enum seek_what what, bool forward)
+{
+    struct listed row;
+    if (!list_row(u, &row) || (what == SEEK_TEXT && u->search[0] == '\0'))
+        return;
+    u->seek = (struct seek){.on = true, .forward = forward, .what = what, .start = row.seq};
+    u->seek.at = forward ? row.seq + 1 : row.seq - 1;
+    /* The end of a call belongs to its row: backwards, it stands after later rows. */
+    if (!forward && u->mode == LISTING_CALLS)
+        u->seek.at = u->listing.last;
+}
+
+static bool contains(struct ui *u, const struct query_message *m)
+{
+    struct slice needle = slice_of(u->search);
+    const char *error;
+    if (m->method.p != NULL && find_next(m->method, 0, needle) != FIND_NONE)
+        return true;
+    if (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE)
+        return true;
+    struct slice body =
+        session_body(u->q, ui_session(u)->uid, m, SEARCH_TEXT_MAX, &u->large, &error);
+    struct slice text = search_text(m->kind, body, &u->searched);
+    return text.p != NULL && find_next(text, 0, needle) != FIND_NONE;
+}
+
+static bool is_failed(const struct query_message *m)
+{
+    return m->finding.n > 0 || m->action == ROW_REFUSED || call_status_failed(session_status(m));
+}
+
+struct looking {
+    struct ui *u;
+    int64_t found; /* seq of the row; 0: none yet */
+};
+
+/* Rows on the wrong side of the start are left for the end of the search. */
+static bool is_candidate(const struct ui *u, int64_t seq)
+{
+    const struct seek *k = &u->seek;
+    size_t at = listing_place(&u->listing, seq);
+    if (at == listing_n(&u->listing) || listing_row(&u->listing, at).seq != seq)
+        return false;
+    return k->wrapped || (k->forward ? seq > k->start : seq < k->start);
+}
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct looking *l = ctx;
+    struct ui *u = l->u;
+    int64_t seq = m->seq;
+    if (u->mode == LISTING_CALLS && m->kind != KIND_REQUEST)
+        seq = m->request_seq;
+    if (seq <= 0 || !is_candidate(u, seq))
+        return true;
+    bool hit = u->seek.what == SEEK_TEXT ? contains(u, m) : is_failed(m);
+    if (!hit)
+        return true;
+    /* Backwards, the end of an earlier call may come before that of a later one. */
+    bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
+    l->found = better ? seq : l->found;
+    return true;
+}
+
+static void finish(struct ui *u, int64_t found)
+{
+    u->seek.on = false;
+    u->dirty = true;
+    if (found == 0) {
+        ui_complain(u, u->seek.what == SEEK_TEXT ? "'%s' was not found" : "nothing failed",
+                    u->search);
+        return;
+    }
+    if (u->seek.wrapped)
+        ui_say(u, "continued at the other end");
+    list_go(u, listing_place(&u->listing, found));
+}
+
+int seek_step(struct ui *u)
+{
+    struct seek *k = &u->seek;
+    struct looking l = {.u = u};
+    int64_t last = u->listing.last;
+    if (k->forward ? k->at > last : k->at < 1) {
+        if (k->wrapped || last == 0) {
+            finish(u, 0);
+            return 0;
+        }
+        k->wrapped = true;
+        k->at = k->forward ? 1 : last;
+    }
+    int64_t from = k->forward ? k->at : k->at - PART + 1,
+            to = k->forward ? k->at + PART - 1 : k->at;
+    int st =
+        query_rows(u->q, ui_session(u)->id, from, to, k->forward ? QUERY_FORWARD : QUERY_BACKWARD,
+                   k->what == SEEK_TEXT, on_message, &l);
+    k->at = k->forward ? to + 1 : from - 1;
+    if (st == 0 && l.found != 0)
+        finish(u, l.found);
+    return st;
+}
+
+/* ---- in the detail, or in the list ---- */
+
+static void search_detail(struct ui *u, bool forward)
+{
+    struct detail_hit hit;
+    if (u->shown.doc == NULL || u->search[0] == '\0')
+        return;
+    int st = detail_search(u->shown.doc, slice_of(u->search), u->shown.at, forward, &hit);
+    if (st < 0) {
+        ui_complain(u, "'%s' was not found", u->search);
+        return;
+    }
+    u->shown.at = hit.line;
+    if (hit.wrapped)
+        ui_say(u, "continued at the other end");
+    size_t width = u->panes.pane[PANE_DETAIL].width;
+    if (hit.column < u->shown.from || hit.column >= u->shown.from + width)
+        u->shown.from = hit.column > width / 2 ? hit.column - width / 2 : 0;
+}
+
+void seek_text(struct ui *u, bool forward)
+{
+    if (u->search[0] == '\0')
+        ui_say(u, "/ begins a search");
+    else if (u->focus == PANE_DETAIL && !ui_shows_overview(u))
+        search_detail(u, forward);
+    else
+        seek_begin(u, SEEK_TEXT, forward);
+}

@@ -1,0 +1,241 @@
+/* show.c - gathers what the detail pane shows: a call with all its messages, or one message. */
+#include "cli/ui/ui.h"
+
+#include "base/clock.h"
+#include "cli/frame/session.h"
+#include "wire/json/text.h"
+
+#define SCAN_MAX 2000 /* messages after a request in which its answer and stderr are looked for */
+#define BEFORE 50     /* messages before it, for stderr */
+#define AFTER 20      /* messages after its answer, for stderr */
+#define BODY_MAX ((size_t)64 << 20)
+#define EVENT_PAGES 8
+
+void show_close(struct ui *u)
+{
+    struct shown *s = &u->shown;
+    detail_close(s->doc);
+    page_free(s->row);
+    for (size_t i = 0; i < SHOWN_MESSAGES; i++)
+        buf_close(&s->large[i]);
+    memset(s, 0, sizeof *s);
+}
+
+/* What belongs to a call, by number. */
+struct gathering {
+    int64_t seq, answer;
+    int64_t related[SHOWN_MESSAGES - 2]; /* progress, cancellation, late answers */
+    size_t related_n;
+    int64_t line[SHOWN_LINES];
+    size_t lines_n;
+    bool more_lines;
+};
+
+static bool on_near(void *ctx, const struct query_message *m)
+{
+    struct gathering *g = ctx;
+    if (m->kind == KIND_STDERR) {
+        g->more_lines |= g->lines_n == SHOWN_LINES;
+        if (g->lines_n < SHOWN_LINES)
+            g->line[g->lines_n++] = m->seq;
+    } else if (m->request_seq == g->seq && m->seq != g->answer &&
+               g->related_n < MI_COUNT(g->related)) {
+        g->related[g->related_n++] = m->seq;
+    }
+    return true;
+}
+
+/* Adds the row to those of the detail. MI_ENOENT: it is not in the vault. */
+static int keep_row(struct ui *u, int64_t seq, struct query_message **ret)
+{
+    struct page_row *row = NULL;
+    int st = page_messages(u->q, ui_session(u)->id, seq, seq, &row);
+    if (st < 0 || row == NULL)
+        return st < 0 ? st : MI_ENOENT;
+    row->next = u->shown.row;
+    u->shown.row = row;
+    *ret = &row->message;
+    return 0;
+}
+
+static int add_message(struct ui *u, int64_t seq)
+{
+    struct shown *s = &u->shown;
+    struct query_message *m;
+    size_t i = s->subject.messages_n;
+    const char *error = NULL;
+    int st = i < SHOWN_MESSAGES ? keep_row(u, seq, &m) : MI_ENOENT;
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    struct slice body = session_body(u->q, ui_session(u)->uid, m, BODY_MAX, &s->large[i], &error);
+    if (m->is_large && m->body_length > (int64_t)BODY_MAX) {
+        body = (struct slice){0};
+        error = "it is larger than 64 MiB; `show --seq` prints it";
+    }
+    s->message[i] = (struct detail_message){
+        .seq = m->seq,
+        .t_us = m->t_us,
+        .from_client = m->direction == ROW_C2S,
+        .by_interposer = m->origin == ROW_INTERPOSER,
+        .kind = m->kind,
+        .action = m->action,
+        .method = session_method(m),
+        .target = session_target(m),
+        .id = m->rpc_id,
+        .finding = m->finding,
+        .size = m->size,
+        .redactions = m->redactions,
+        .body = body,
+        .body_error = error,
+    };
+    s->subject.messages_n++;
+    return 0;
+}
+
+static int add_lines(struct ui *u, const struct gathering *g)
+{
+    struct shown *s = &u->shown;
+    struct query_message *m;
+    for (size_t i = 0; i < g->lines_n; i++) {
+        int st = keep_row(u, g->line[i], &m);
+        if (st == MI_ENOENT)
+            continue;
+        if (st < 0)
+            return st;
+        s->line[s->subject.stderr_n++] = (struct detail_line){m->t_us, m->body};
+    }
+    s->subject.stderr_more = g->more_lines;
+    return 0;
+}
+
+/* ---- what happened meanwhile ---- */
+
+/* Whether the event tells why the call has failed: a hang names its request; a server exits before its calls end. */
+static bool explains(const struct query_event *e, const struct listed *call, int64_t asked_us)
+{
+    struct json_scan scan;
+    int64_t seq = 0;
+    if (slice_is(e->kind, "exit"))
+        return call->status == CALL_SERVER_GONE && e->t_us >= asked_us &&
+               e->t_us <= asked_us + call->took_us;
+    if (!slice_is(e->kind, "hang") || e->detail.p == NULL ||
+        json_scan(e->detail, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return false;
+    struct json_value detail = {scan.type, scan.root};
+    return json_int(json_get(detail, "seq"), &seq) && seq == call->seq;
+}
+
+static int add_post_mortem(struct ui *u, const struct listed *call, int64_t asked_us)
+{
+    struct shown *s = &u->shown;
+    int64_t after = INT64_MIN;
+    int st = 0;
+    bool found = false;
+    for (int i = 0; i < EVENT_PAGES && st == 0 && !found; i++) {
+        struct page_row *page = NULL, **at = &page;
+        st = page_events(u->q, ui_session(u)->id, after, &page);
+        if (st < 0 || page == NULL)
+            break;
+        for (; *at != NULL && !found; at = found ? at : &(*at)->next) {
+            after = (*at)->event.id;
+            found = explains(&(*at)->event, call, asked_us);
+        }
+        if (found) {
+            struct page_row *row = *at;
+            *at = row->next;
+            row->next = s->row;
+            s->row = row;
+            s->subject.post_mortem_title =
+                slice_of(slice_is(row->event.kind, "hang") ? "Hang" : "Crash");
+            s->subject.post_mortem = row->event.detail;
+        }
+        page_free(page);
+    }
+    return st;
+}
+
+/* ---- the subject ---- */
+
+static int64_t waited_us(const struct ui *u, int64_t asked_us)
+{
+    const struct query_session *s = ui_session(u);
+    int64_t end_us = s->ended_at_us != 0 ? s->ended_at_us : clock_wall_us();
+    return end_us - s->started_at_us - asked_us;
+}
+
+static int gather_call(struct ui *u, const struct listed *row)
+{
+    struct shown *s = &u->shown;
+    int64_t id = ui_session(u)->id;
+    struct gathering g = {.seq = row->seq, .answer = row->answer};
+    int64_t end = row->answer > 0 ? row->answer + AFTER : row->seq + SCAN_MAX;
+    if (end > row->seq + SCAN_MAX)
+        end = row->seq + SCAN_MAX;
+    int st = add_message(u, row->seq);
+    if (st < 0 || s->subject.messages_n == 0)
+        return st;
+    st = query_rows(u->q, id, row->seq - BEFORE, end, QUERY_FORWARD, false, on_near, &g);
+    for (size_t i = 0; st == 0 && i < g.related_n; i++)
+        if (row->answer == 0 || g.related[i] < row->answer)
+            st = add_message(u, g.related[i]);
+    if (st == 0 && row->answer > 0)
+        st = add_message(u, row->answer);
+    for (size_t i = 0; st == 0 && i < g.related_n; i++)
+        if (row->answer > 0 && g.related[i] > row->answer)
+            st = add_message(u, g.related[i]);
+    if (st == 0)
+        st = add_lines(u, &g);
+    int64_t asked_us = s->message[0].t_us;
+    s->subject.is_call = true;
+    s->subject.status = row->status;
+    s->subject.duration_us = row->took_us;
+    s->subject.waited_us = row->status == CALL_OPEN ? waited_us(u, asked_us) : 0;
+    if (st == 0 && row->status != CALL_OK)
+        st = add_post_mortem(u, row, asked_us);
+    return st;
+}
+
+static int open_detail(struct ui *u, const struct listed *row)
+{
+    struct shown *s = &u->shown;
+    s->subject = (struct detail_subject){
+        .started_at_us = ui_session(u)->started_at_us,
+        .status = CALL_UNKNOWN,
+        .duration_us = -1,
+        .message = s->message,
+        .stderr_line = s->line,
+    };
+    int st = u->mode == LISTING_CALLS ? gather_call(u, row) : add_message(u, row->seq);
+    if (st == 0 && s->subject.messages_n > 0)
+        st = detail_open(&s->doc, &s->subject);
+    return st;
+}
+
+int show_selected(struct ui *u, size_t columns)
+{
+    struct shown *s = &u->shown;
+    struct listed row;
+    int st = 0;
+    if (!list_row(u, &row) || ui_session(u) == NULL) {
+        show_close(u);
+        return 0;
+    }
+    bool same = s->session == ui_session(u)->id && s->seq == row.seq;
+    if (!same || s->answer != row.answer) {
+        size_t at = s->at, top = s->top;
+        show_close(u);
+        s->session = ui_session(u)->id;
+        s->seq = row.seq;
+        s->answer = row.answer;
+        s->at = same ? at : 0;
+        s->top = same ? top : 0;
+        st = open_detail(u, &row);
+    }
+    if (st == 0 && s->doc != NULL && s->columns != columns) {
+        detail_layout(s->doc, columns, u->ascii);
+        s->columns = columns;
+    }
+    if (st == 0 && s->doc != NULL && row.status == CALL_OPEN && u->mode == LISTING_CALLS)
+        detail_waited(s->doc, waited_us(u, s->message[0].t_us));
+    return st;
+}

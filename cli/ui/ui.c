@@ -1,0 +1,221 @@
+/* ui.c - `mcp-interposer ui`: recorded sessions on the screen, live. */
+#include "cli/ui/ui.h"
+#include "cli/ui/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/frame/recording.h"
+#include "cli/look/follow/watch.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PICTURE_MS 50 /* between two pictures: at most 20 each second */
+#define STALE_MS 250  /* while older messages are read */
+#define TICK_MS 1000  /* with open calls, whose durations grow */
+
+static const struct opt table_of_options[] = {
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Shows sessions, their calls or messages, and one of them in detail, and follows\n"
+    "what is being recorded. The key ? lists all keys; q quits.\n"
+    COMMAND_SESSION_HELP
+    "FILE is a recording, as for `import`; it must contain a `/` or a `.`. The vault\n"
+    "does not change. Without a terminal: `show`, `tail` and `stats`.\n";
+/* clang-format on */
+
+/* ---- the loop ---- */
+
+static int read_keys(struct ui *u)
+{
+    struct press p;
+    int st = 0;
+    if (screen_resized != 0)
+        u->dirty = true;
+    while (st == 0 && !u->quit && screen_read(&p))
+        st = act(u, &p);
+    return st;
+}
+
+/* Something on the screen changes with time. */
+static bool ticks(const struct ui *u)
+{
+    return u->state == SESSION_LIVE && u->listing.figures.all.open > 0;
+}
+
+/* Draws if something has changed, and the last picture is old enough. *ret_ms: how long to wait at most. */
+static int draw_when_due(struct ui *u, int64_t *drawn_us, int *ret_ms)
+{
+    int64_t since_ms = (clock_mono_us() - *drawn_us) / 1000;
+    *ret_ms = ticks(u) ? TICK_MS : WATCH_IDLE_MS;
+    if (ticks(u) && since_ms >= TICK_MS)
+        u->dirty = true;
+    if (u->stale && since_ms >= STALE_MS)
+        u->dirty = true;
+    else if (u->stale && !u->dirty)
+        *ret_ms = (int)(STALE_MS - since_ms);
+    if (!u->dirty)
+        return 0;
+    if (since_ms < PICTURE_MS) {
+        *ret_ms = (int)(PICTURE_MS - since_ms);
+        return 0;
+    }
+    u->dirty = u->stale = false;
+    *drawn_us = clock_mono_us();
+    return draw(u);
+}
+
+/* The vault did not exist when the command started: it may by now. */
+static int open_late(struct ui *u)
+{
+    struct query *q = NULL;
+    struct buf error = {0};
+    if (query_is_stored(u->q))
+        return 0;
+    int st = query_open(&q, u->vault, &error);
+    buf_close(&error);
+    if (st == MI_ENOENT)
+        return 0;
+    if (st < 0)
+        return st;
+    query_close(u->q);
+    u->q = q;
+    u->version = -1;
+    return 0;
+}
+
+static int loop(struct ui *u, struct watch *w)
+{
+    int64_t drawn_us = clock_mono_us() - PICTURE_MS * 1000;
+    bool more = true, changes = false;
+    int st = 0, ms;
+    u->dirty = true;
+    while (st == 0 && !u->quit) {
+        st = draw_when_due(u, &drawn_us, &ms);
+        if (st < 0)
+            break;
+        enum watch_result r = watch_wait(w, more || changes ? 1 : ms);
+        if (r == WATCH_END)
+            break;
+        st = read_keys(u);
+        if (st == 0 && r == WATCH_LOOK)
+            st = open_late(u);
+        if (st == 0 && r == WATCH_LOOK)
+            st = feed_changes(u, &changes);
+        if (st == 0 && u->seek.on)
+            st = seek_step(u);
+        if (st == 0)
+            st = feed_step(u, &more);
+        more |= u->seek.on;
+    }
+    return st;
+}
+
+/* ---- opening ---- */
+
+static int open_vault(struct ui *u, const char *ref)
+{
+    struct buf error = {0};
+    if (!recording_is_file(ref))
+        return session_vault_open(u->settings, &u->q);
+    u->file = ref;
+    int st = cassette_vault(ref, &u->vault, &error);
+    if (st == 0)
+        st = query_open(&u->q, u->vault, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+/* Selects the session that was named, else the newest. */
+static int choose(struct ui *u, const char *ref)
+{
+    struct query_session s;
+    int st = query_version(u->q, &u->version);
+    if (st == 0)
+        st = feed_filter(u, "");
+    if (st < 0 || (ref == NULL && u->sessions.n == 0) || u->file != NULL)
+        return st;
+    st = query_session(u->q, ref, &s);
+    if (st < 0)
+        return st;
+    while (st == 0 && !u->sessions.complete && s.id < u->sessions.oldest)
+        st = sessions_older(&u->sessions, u->q);
+    st = st == 0 ? feed_choose(u, s.id) : st;
+    u->focus = ref != NULL ? PANE_LIST : PANE_SESSIONS;
+    return st;
+}
+
+static void ui_close(struct ui *u)
+{
+    show_close(u);
+    sessions_close(&u->sessions);
+    page_free(u->session);
+    listing_close(&u->listing);
+    row_cache_close(&u->rows);
+    question_close(&u->question);
+    buf_close(&u->large);
+    buf_close(&u->searched);
+    buf_close(&u->message);
+    buf_close(&u->scratch);
+    cells_close(&u->cells);
+    query_close(u->q);
+    if (u->file != NULL && u->vault != NULL)
+        cassette_vault_remove(u->vault);
+    free(u->vault);
+}
+
+static int show(struct ui *u)
+{
+    struct watch w;
+    watch_open(&w, query_vault(u->q));
+    w.input = STDIN_FILENO;
+    w.alarm = &screen_resized;
+    u->ascii = screen_is_ascii();
+    int st = loop(u, &w);
+    watch_close(&w);
+    screen_close();
+    return st < 0 ? session_fail(u->q, st) : EXIT_FINE;
+}
+
+static int run(const struct settings *s)
+{
+    struct ui *u = calloc(1, sizeof *u);
+    struct buf error = {0};
+    const char *ref = s->operands[0];
+    if (u == NULL)
+        return EXIT_TROUBLE;
+    u->settings = s;
+    int status = open_vault(u, ref);
+    if (status == EXIT_FINE) {
+        int st = choose(u, u->file == NULL ? ref : NULL);
+        status = st < 0 ? session_fail(u->q, st) : EXIT_FINE;
+    }
+    if (status == EXIT_FINE && u->vault == NULL)
+        u->vault = strdup(query_vault(u->q));
+    if (status == EXIT_FINE && screen_open(&error) < 0) {
+        log_error("%s", buf_str(&error));
+        status = EXIT_USAGE;
+    }
+    if (status == EXIT_FINE)
+        status = show(u);
+    ui_close(u);
+    buf_close(&error);
+    free(u);
+    return status;
+}
+
+const struct command command_ui = {
+    .name = "ui",
+    .summary = "browse sessions and calls on the whole screen, live",
+    .usage = "[OPTIONS] [SESSION|FILE]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

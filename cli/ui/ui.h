@@ -1,0 +1,172 @@
+/* ui.h - the state of `mcp-interposer ui`, shared by the files of this folder.
+ *
+ * A picture is drawn from the state; a key changes the state; the vault is read in small parts between the two.
+ *
+ * Owns      everything in it; ui_close() frees it.
+ * Errors    a negative status ends the program; what a person should know but can go on with is a message in the footer. */
+#ifndef MI_CLI_UI_UI_H
+#define MI_CLI_UI_UI_H
+
+#include "cli/look/search/question.h"
+#include "cli/ui/detail/detail.h"
+#include "cli/ui/keys.h"
+#include "cli/ui/layout/layout.h"
+#include "cli/ui/model/cursor.h"
+#include "cli/ui/model/listing.h"
+#include "cli/ui/model/row_cache.h"
+#include "cli/ui/model/sessions.h"
+#include "cli/ui/prompt.h"
+#include "cli/ui/screen/screen.h"
+
+enum asking {
+    ASK_NOTHING,
+    ASK_FILTER,
+    ASK_SEARCH,
+    ASK_EXPORT,
+    ASK_EXPORT_CALL,
+    ASK_REPLACE, /* an existing file: y or n */
+};
+
+enum seek_what { SEEK_TEXT, SEEK_FAILED };
+
+/* A search for a row of the list, a part of the messages at a time. */
+struct seek {
+    bool on, forward, wrapped;
+    enum seek_what what;
+    int64_t start, at; /* where it began, and the next message to look at */
+};
+
+#define SHOWN_MESSAGES 24 /* of a call */
+#define SHOWN_LINES 200   /* of stderr */
+
+/* What the detail pane shows. */
+struct shown {
+    int64_t session, seq, answer; /* of the call or message; seq 0: nothing */
+    struct detail *doc;           /* owned; NULL: nothing */
+    struct page_row *row;         /* owned: the rows of the messages, of stderr, of events */
+    struct detail_message message[SHOWN_MESSAGES];
+    struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
+    struct detail_line line[SHOWN_LINES];
+    struct detail_subject subject;
+    size_t columns; /* for which it is laid out */
+    size_t top, at; /* first line of the pane, and the selected one */
+    size_t from;    /* first column */
+};
+
+struct ui {
+    const struct settings *settings; /* borrowed */
+    struct query *q;                 /* owned */
+    const char *file;                /* borrowed: the cassette; NULL: the vault is shown */
+    char *vault;                     /* owned: of q */
+    int64_t version;                 /* of the database, when it was last read */
+
+    bool ascii;
+    size_t width, height;
+    struct layout_panes panes;
+    enum pane focus;
+    bool zoom, overview, help;
+    size_t help_top, help_lines, overview_top;
+
+    struct sessions sessions;
+    struct cursor session_cursor;
+    struct page_row *session; /* owned; the chosen one; NULL: none */
+    enum session_state state; /* of it */
+
+    enum listing_mode mode;
+    struct listing listing;
+    struct cursor list_cursor;
+    struct row_cache rows;
+    bool listing_full;
+
+    struct question question;
+    bool filtered, narrowed; /* there is a filter; it is about messages */
+    char filter[PROMPT_MAX + 1];
+    char words_text[PROMPT_MAX + 1]; /* the filter, cut into words */
+    char *words[SEARCH_TERMS_MAX + QUESTION_FIELDS + 1];
+    struct buf large, searched; /* owned; scratch of the filter */
+
+    struct shown shown;
+    char search[PROMPT_MAX + 1]; /* the last one; "": none */
+    struct seek seek;
+
+    enum asking asking;
+    struct prompt prompt;
+    char file_name[PROMPT_MAX + 1]; /* of the export that may be replaced */
+    bool replaces_call;
+    struct buf message; /* owned; in the footer until the next key */
+    bool alarm;         /* it is an error */
+
+    struct cells cells; /* owned; the line that is drawn */
+    struct buf scratch; /* owned */
+    bool dirty;         /* the picture has to be drawn again */
+    bool stale;         /* the same, but it is not urgent */
+    bool quit;
+};
+
+/* ---- state.c ---- */
+void ui_say(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
+void ui_complain(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
+struct query_session *ui_session(const struct ui *u);  /* NULL: none */
+bool ui_shows_overview(const struct ui *u);            /* instead of the detail */
+size_t list_place(const struct ui *u);                 /* of the selected row of the list */
+bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: there is none */
+void list_go(struct ui *u, size_t place);              /* selects another row */
+
+/* ---- feed.c: reads the vault ---- */
+/* Makes a session the chosen one, and reads the end of its messages. 0: none. */
+MI_MUST int feed_choose(struct ui *u, int64_t id);
+/* Reads the list of the chosen session anew: the mode or the filter has changed. */
+MI_MUST int feed_list(struct ui *u);
+/* A step of the work that is not urgent. *ret_more: there is more. */
+MI_MUST int feed_step(struct ui *u, bool *ret_more);
+/* Reads what was recorded since. *ret_more: call again. */
+MI_MUST int feed_changes(struct ui *u, bool *ret_more);
+/* Sets the filter, and reads the lists anew. If it is invalid, the message says why, and there is no filter. */
+MI_MUST int feed_filter(struct ui *u, const char *text);
+
+/* ---- seek.c ---- */
+/* Begins to look for a row from the selected one on; seek_step() continues. */
+void seek_begin(struct ui *u, enum seek_what what, bool forward);
+MI_MUST int seek_step(struct ui *u);
+/* Goes to the next or previous place of u->search, in the pane that has the focus. */
+void seek_text(struct ui *u, bool forward);
+
+/* ---- show.c: the detail of the selected row ---- */
+MI_MUST int show_selected(struct ui *u, size_t columns);
+void show_close(struct ui *u);
+
+/* ---- ask.c: questions in the footer ---- */
+void ask(struct ui *u, enum asking what, const char *text);
+void ask_file(struct ui *u, bool call); /* for an export */
+MI_MUST int ask_press(struct ui *u, int key);
+
+/* ---- act.c: keys ---- */
+MI_MUST int act(struct ui *u, const struct press *p);
+
+/* ---- draw*.c ---- */
+MI_MUST int draw(struct ui *u);
+MI_MUST int draw_sessions(struct ui *u, const struct area *a);
+MI_MUST int draw_list(struct ui *u, const struct area *a);
+MI_MUST int draw_detail(struct ui *u, const struct area *a);
+MI_MUST int draw_overview(struct ui *u, const struct area *a);
+void draw_help(struct ui *u, const struct area *a);
+/* The first line of a pane. */
+void draw_caption(struct ui *u, const struct area *a, enum pane pane, const char *fmt, ...)
+    MI_FORMAT(4, 5);
+/* Recorded text in exactly `width` columns of the line: cut with an ellipsis, or padded. */
+enum draw_align { DRAW_LEFT, DRAW_RIGHT };
+void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t width,
+                enum draw_align align);
+void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
+
+/* ---- outside.c: other commands of this program ---- */
+/* Writes the chosen session, or with seq > 0 one of its calls, to a file. The message says what came of it. */
+MI_MUST int outside_export(struct ui *u, const char *file, int64_t seq, bool replace);
+
+/* ---- cassette.c ---- */
+/* Reads a recording into a vault of its own, in a temporary directory. *ret_dir is its path, allocated. 0, or an error
+ * with a sentence. */
+MI_MUST int cassette_vault(const char *file, char **ret_dir, struct buf *error);
+void cassette_vault_remove(const char *dir);
+
+#endif

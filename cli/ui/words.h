@@ -1,0 +1,14 @@
+/* words.h - cuts a line into words, for the filter.
+ *
+ * Rules     blanks separate words. A word that begins with ' or " ends with the next one, and may contain blanks.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_WORDS_H
+#define MI_CLI_UI_WORDS_H
+
+#include "base/base.h"
+
+/* Writes the words to `out`, which has room for the line with its NUL; words[] points to them and ends with NULL. false:
+ * there are more than max - 1. */
+MI_MUST bool words_cut(const char *line, char *out, char **words, size_t max);
+
+#endif

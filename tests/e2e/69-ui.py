@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+"""ui: in tmux, by typing and reading the screen, at three sizes."""
+import base64
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+import lib
+from lib import call, case, check, eq, text_result
+from looking import FORBIDDEN, add_message, add_session, fails, make_vault
+
+START = 1795256137000000
+SIZES = ((60, 16), (80, 24), (200, 60))
+
+
+class Screen:
+    """`mcp-interposer ARGS` in a terminal of tmux."""
+
+    def __init__(self, t, *args, size=(80, 24), env=None, term="tmux-256color"):
+        if shutil.which("tmux") is None:
+            raise lib.Skip("tmux is not installed")
+        lib.settle()
+        self.socket = str(t.tmp / f"tmux-{next(t.numbers)}")
+        command = " ".join(shlex.quote(str(a)) for a in (lib.PROGRAM, *args))
+        env = t.environ({"LC_ALL": "C.UTF-8", "TZ": "UTC", "TERM": term, "TMUX": None, **(env or {})})
+        # The program gets its variables from `env`: tmux sets TERM and others itself.
+        words = " ".join(shlex.quote(f"{k}={v}") for k, v in env.items())
+        self.tmux("-f", "/dev/null", "-u", "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]),
+                  f"env -i {words} {command}; echo exit status $?; stty -a | grep -o '.icanon'; exec sleep 1000", env=env)
+        t.closing.callback(self.tmux, "kill-server", check=False)
+
+    def tmux(self, *args, check=True, env=None):
+        return subprocess.run(["tmux", "-S", self.socket, *args], check=check, stdout=subprocess.PIPE, env=env,
+                              stderr=subprocess.STDOUT if check else subprocess.DEVNULL).stdout.decode()
+
+    def text(self, *options):
+        return self.tmux("capture-pane", "-p", *options)
+
+    def lines(self):
+        return self.text().split("\n")
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", text)
+
+    def sees(self, *wanted, gone=()):
+        """Waits until the screen has all of these, and none of `gone`; returns it."""
+        def found():
+            text = self.text()
+            ok = all(re.search(w, text, re.M) for w in wanted) and not any(re.search(g, text, re.M) for g in gone)
+            return text if ok else None
+        return lib.wait_until(found, 10, lambda: f"{wanted} without {gone} in\n{self.text()}")
+
+    def resize(self, width, height):
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def pid(self):
+        shell = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        def child():
+            out = subprocess.run(["ps", "--ppid", str(shell), "-o", "pid=,comm="], stdout=subprocess.PIPE, check=False).stdout.decode()
+            return [int(x.split()[0]) for x in out.splitlines() if "mcp-interposer" in x]
+        return lib.wait_until(child, 10, "the process of ui")[0]
+
+    def quit(self):
+        self.keys("q")
+        self.ended(0)
+
+    def ended(self, status):
+        text = self.sees(rf"^exit status {status}$", r"^ ?-?icanon")
+        check("-icanon" not in text, f"the terminal was not restored:\n{text}")
+
+
+def request(db, session, seq, tool, arguments=None, **more):
+    body = {"jsonrpc": "2.0", "id": seq, "method": "tools/call", "params": {"name": tool, "arguments": arguments or {}}}
+    add_message(db, session, seq, kind="request", rpc_id=str(seq), method="tools/call", target=tool, body=json.dumps(body), **more)
+
+
+def answer(db, session, seq, to, text, **more):
+    error = more.get("kind") == "error"
+    body = {"jsonrpc": "2.0", "id": to, **({"error": {"code": -32000, "message": text}} if error else
+            {"result": {"content": [{"type": "text", "text": text}]}})}
+    add_message(db, session, seq, **{"direction": "s2c", "kind": "result", "rpc_id": str(to), "request_seq": to,
+                                     "body": json.dumps(body), **more})
+
+
+def small(t, calls=30):
+    """Session 1 `files`: calls of two tools; the fourth fails. Session 2 `mail`: one call without an answer."""
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", client_name="tester", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        for i in range(calls):
+            request(db, 1, 2 * i + 1, ("read_file", "list_dir")[i % 2], {"path": f"/tmp/{i}"}, t_us=i * 10**6)
+            answer(db, 1, 2 * i + 2, 2 * i + 1, f"content {i}", t_us=i * 10**6 + 1000 * (i + 1),
+                   **({"kind": "error"} if i == 3 else {}))
+        add_session(db, 2, name="mail", started_at_us=START + 10**8, ended_at_us=START + 2 * 10**8, end_reason="client-closed", exit_status=0)
+        request(db, 2, 1, "send_email", {"to": "someone"})
+        add_message(db, 2, 2, kind="stderr", direction="s2c", body="cannot reach the mail server")
+        db.execute("COMMIT")
+
+
+# --- moving -------------------------------------------------------------------------------------------
+
+@case("ui: sessions, calls and a call in detail, at three sizes")
+def _(t):
+    small(t)
+    for size in SIZES:
+        s = Screen(t, "ui", "--vault", t.vault, size=size)
+        s.sees(r"sessions 1/2", "mail", "files")
+        s.keys("Down", "Enter")
+        s.sees(r"calls 30/30", r"list_dir", "30 calls", gone=["sessions 2/2 .*\n"] if size[0] < 200 else [])
+        s.keys("g")
+        s.sees(r"calls 1/30", r"read_file")
+        s.keys("j", "j", "Down")
+        s.sees(r"calls 4/30")
+        s.keys("Enter")
+        s.sees(r"call 7 ", r"error", '"path"' if size[0] == 200 else "tools/call")
+        s.keys("G")
+        s.sees(r"content 3" if size[0] == 200 else r"[]}]")
+        for line in s.lines():
+            check(len(line) <= size[0], line)
+        s.quit()
+
+
+@case("ui: a resize changes the panes")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    s.sees("calls 30/30", "call 59 ", gone=["sessions [0-9]"])
+    s.resize(200, 60)
+    s.sees("sessions 2/2", "calls 30/30", "call 59 ")
+    s.resize(60, 16)
+    s.sees("calls 30/30", gone=["sessions 2/2", "call 59 "])
+    s.resize(20, 5)
+    s.sees("too small")
+    s.resize(80, 24)
+    s.keys("z")
+    s.sees("calls 30/30", gone=["call 59 "])
+    s.keys("Escape", "Tab")
+    s.sees("calls 30/30", "call 59 ")
+    s.quit()
+
+
+@case("ui: the help page lists the keys, and the footer some of them")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, size=(200, 60))
+    s.sees(r"\? help", "q quit", "f filter")
+    s.keys("?")
+    s.sees("previous row", "JSON Pointer", "Space +fold", "quit")
+    s.keys("Escape")
+    s.sees("sessions 1/2")
+    s.resize(60, 16)
+    s.keys("?")
+    s.sees("Moving", gone=["JSON Pointer"])
+    s.keys("End")
+    s.sees("quit", gone=["Moving"])
+    s.keys("?")
+    s.quit()
+
+
+@case("ui: the mouse selects, opens and scrolls")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, size=(200, 60), term="xterm-256color")
+    s.sees("sessions 1/2")
+    def mouse(button, x, y):
+        s.tmux("send-keys", "-l", f"\033[<{button};{x + 1};{y + 1}M\033[<{button};{x + 1};{y + 1}m")
+    mouse(0, 5, 4)
+    s.sees("sessions 2/2", "calls 30/30")
+    mouse(0, 60, 8)
+    s.sees("calls 6/30", "call 11 ")
+    mouse(65, 60, 8)
+    mouse(0, 60, 8)
+    s.sees(r"calls 6/30")  # 30 rows fit on the screen: nothing scrolls
+    s.quit()
+
+
+# --- finding ------------------------------------------------------------------------------------------
+
+@case("ui: filter with the words of search, search, next failed call")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    s.sees("calls 30/30")
+    s.keys("f")
+    s.type("tool:list_* status:error")
+    s.keys("Enter")
+    s.sees("calls 1/1 that match", "list_dir", "filter: tool:list")
+    s.keys("f", "C-u")
+    s.type("tool:list_*")
+    s.keys("Enter")
+    s.sees("calls [0-9]+/15 that match", gone=["read_file"])
+    s.keys("f", "C-u")
+    s.type("'content 12'")
+    s.keys("Enter")
+    s.sees("calls 1/1 that match", "/tmp/12")
+    s.keys("f", "C-u")
+    s.type("tols:x")
+    s.keys("Enter")
+    s.sees("unknown field 'tols'", "calls 30/30|calls [0-9]+/30")
+    s.keys("f")
+    s.type("server:mail")
+    s.keys("Enter")
+    s.sees("send_email", "calls 1/1")
+    s.keys("Escape")
+    s.sees("2 sessions", gone=["filter:"])
+    s.quit()
+    s = Screen(t, "ui", "--vault", t.vault, "1")
+    s.sees("calls 30/30")
+    s.keys("g", "x")
+    s.sees("calls 4/30")
+    s.keys("/")
+    s.type("CONTENT 21")
+    s.keys("Enter")
+    s.sees("calls 22/30")
+    s.keys("n")
+    s.sees("continued at the other end")
+    s.keys("X")
+    s.sees("calls 4/30")
+    s.keys("/")
+    s.type("no such text")
+    s.keys("Enter")
+    s.sees("'no such text' was not found")
+    s.quit()
+
+
+@case("ui: all messages, with standard error, and the overview with the tools")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "mail", size=(200, 60))
+    s.sees("1 unanswered", "call 1 ", "no answer|unanswered|open", "cannot reach the mail server")
+    s.keys("m")
+    s.sees("messages 2/2", "stderr")
+    s.keys("o")
+    s.sees("overview", r"send_email +1 ")
+    s.keys("o", "m")
+    s.sees("calls 1/1")
+    s.quit()
+
+
+@case("ui: foldable JSON, copying with OSC 52")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
+    s.tmux("set-option", "-g", "set-clipboard", "on")
+    s.sees("call 59 ")
+    s.keys("Enter", "/")
+    s.type('"arguments"')
+    s.keys("Enter")
+    s.sees('"/tmp/29"')
+    s.keys("Space")
+    s.sees('"arguments"', gone=['"path": "/tmp/29"$'])
+    s.keys("Space", "Down", "y")
+    s.sees("copied the value")
+    lib.wait_until(lambda: s.tmux("show-buffer", check=False) == "/tmp/29", 10, lambda: s.tmux("show-buffer", check=False))
+    s.keys("p")
+    lib.wait_until(lambda: s.tmux("show-buffer", check=False) == "/params/arguments/path", 10, lambda: s.tmux("show-buffer", check=False))
+    s.keys("Escape", "y")
+    lib.wait_until(lambda: '"method": "tools/call"' in s.tmux("show-buffer", check=False), 10, "the message")
+    s.quit()
+
+
+@case("ui: export of a session and of a call; an existing file is replaced only after asking")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
+    file, one = t.tmp / "x.csv", t.tmp / "one.jsonl"
+    s.sees("calls 30/30")
+    s.keys("e", "C-u")
+    s.type(str(file))
+    s.keys("Enter")
+    s.sees("exported session 1")
+    eq(len(file.read_text().splitlines()), 31, "rows")
+    file.write_text("mine")
+    s.keys("e", "C-u")
+    s.type(str(file))
+    s.keys("Enter")
+    s.sees("replace it")
+    s.keys("n")
+    s.sees("nothing was written")
+    eq(file.read_text(), "mine", "the file")
+    s.keys("E", "C-u")
+    s.type(str(one))
+    s.keys("Enter")
+    s.sees("wrote call 59")
+    eq([json.loads(x)["seq"] for x in one.read_text().splitlines() if json.loads(x)["type"] == "message"], [59, 60], "the call")
+    eq(one.stat().st_mode & 0o777, 0o600, "mode")
+    s.keys("e", "C-u")
+    s.type(str(t.tmp / "no/such.csv"))
+    s.keys("Enter")
+    s.sees("No such file")
+    s.quit()
+
+
+# --- live ---------------------------------------------------------------------------------------------
+
+@case("ui: follows a session that begins later, and rests when nothing happens")
+def _(t):
+    p = t.proxy("--name", "first")
+    p.initialize()
+    s = Screen(t, "ui", "--vault", t.vault, size=(200, 60))
+    s.sees("first", "1 live", "calls 1/1")
+    times = []
+    for i in range(5):
+        p.client.send(call(10 + i, f"tool{i}"))
+        p.server.recv()
+        s.sees(f"tool{i}", "1 open")
+        p.server.send(text_result(10 + i, "done"))
+        p.client.recv()
+        begin = time.monotonic()
+        s.sees(f"calls {i + 2}/{i + 2}", rf"✓.*tool{i}", gone=["1 open"])
+        times.append(time.monotonic() - begin)
+    s.keys("Tab", "Up")
+    s.sees("calls 5/6")
+    p.client.send(call(30, "later"))
+    p.server.recv()
+    p.server.send(text_result(30, "done"))
+    p.client.recv()
+    s.sees("calls 5/7")
+    s.keys("G")
+    s.sees("calls 7/7", "following")
+    q = t.proxy("--name", "second")
+    q.initialize()
+    s.sees("second", "2 live", "sessions 2/2")
+    pid = s.pid()
+    before = lib.cpu_ticks(pid)
+    time.sleep(3)  # nothing happens: this is what is measured
+    used = lib.cpu_ticks(pid) - before
+    check(used <= 1 + 2 * lib.SLOW, f"{used} ticks in 3 s without a change")
+    p.end()
+    s.sees("1 live")
+    q.end()
+    s.quit()
+    print(f"   a call appears after at most {1000 * max(times):.0f} ms")
+
+
+@case("ui: waits for the first session of an empty vault")
+def _(t):
+    s = Screen(t, "ui", "--vault", t.vault, size=(80, 24)) if t.vault.exists() else None
+    if s is None:
+        t.vault.mkdir(mode=0o700)
+        s = Screen(t, "ui", "--vault", t.vault, size=(80, 24))
+    s.sees("nothing is recorded yet")
+    p = t.proxy("--name", "first")
+    p.initialize()
+    s.sees("first", gone=["nothing is recorded"])
+    p.end()
+    s.quit()
+
+
+# --- cassettes ----------------------------------------------------------------------------------------
+
+@case("ui FILE: a cassette; the temporary copy is removed")
+def _(t):
+    small(t)
+    eq(t.run("export", "1", "-o", t.tmp / "c.jsonl", "--vault", t.vault).returncode, 0, "export")
+    tmp = t.tmp / "tmp"
+    tmp.mkdir()
+    s = Screen(t, "ui", t.tmp / "c.jsonl", env={"TMPDIR": str(tmp)})
+    s.sees("c.jsonl", "calls 30/30|sessions 1/1")
+    s.keys("Tab")
+    s.sees("calls 30/30", "list_dir")
+    eq(len(list(tmp.iterdir())), 1, "the temporary copy")
+    s.quit()
+    eq(list(tmp.iterdir()), [], "what is left")
+    bad = t.tmp / "bad.jsonl"
+    bad.write_text("{}\n")
+    check("bad.jsonl" in fails(t, 3, "ui", bad), "a file that is not a recording")
+
+
+# --- the terminal -------------------------------------------------------------------------------------
+
+@case("ui: the terminal is restored after a signal, also a fatal one")
+def _(t):
+    small(t)
+    for number, status in ((signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGSEGV, 139), (signal.SIGABRT, 134), (signal.SIGHUP, 0)):
+        if lib.UNDER == "asan" and number == signal.SIGSEGV:
+            continue  # the sanitizer has a handler of its own
+        s = Screen(t, "ui", "--vault", t.vault)
+        s.sees("sessions 1/2")
+        eq(s.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag}").split(), ["1", "1"], "modes")
+        os.kill(s.pid(), number)
+        s.ended(status)
+        eq(s.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}").split(), ["0", "0", "1"], f"after {number!r}")
+
+
+@case("ui: without a terminal, or with an unknown one, says what to do")
+def _(t):
+    small(t)
+    text = fails(t, 2, "ui", "--vault", t.vault)
+    check("terminal" in text and "tail" in text, text)
+    for term, word in (("no-such-terminal", "no-such-terminal"), ("", "TERM is not set"), ("dumb", "dumb")):
+        s = Screen(t, "ui", "--vault", t.vault, term=term)
+        s.sees("exit status 2", word, gone=["sessions 1/2"])
+
+
+@case("ui: ASCII without a UTF-8 locale, no colours with NO_COLOR, 8 and 256 colours")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", env={"LC_ALL": "C"}, size=(200, 60))
+    text = s.sees("calls 30/30", "call 59 ")
+    check(text.isascii(), [x for x in text.splitlines() if not x.isascii()])
+    s.quit()
+    s = Screen(t, "ui", "--vault", t.vault, "files", env={"NO_COLOR": "1"}, size=(200, 60))
+    s.sees("calls 30/30")
+    check(not re.search(r"\033\[[0-9;]*[34][0-8]", s.text("-e")), "colours with NO_COLOR")
+    s.quit()
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
+    s.sees("calls 30/30")
+    check("38;5;" in s.text("-e"), "256 colours")
+    s.quit()
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60), term="screen")
+    s.sees("calls 30/30")
+    text = s.text("-e")
+    check(re.search(r"\033\[[0-9;]*3[1-7]m", text) and "38;5;" not in text, "8 colours")
+    s.quit()
+
+
+@case("ui: hostile names, messages and lines of 10 MB do not reach the terminal", limit=120)
+def _(t):
+    evil = "a\033]0;x\007\033[2J\u202e\u0000b\u009b31m日本\u0301\u0301\u0301\u0301\u0301\U0001f600\ufeff"
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name=evil.replace("\0", ""), client_name=evil.replace("\0", ""), started_at_us=START, ended_at_us=START + 10**8, end_reason="\033[31m", exit_status=0)
+        request(db, 1, 1, evil.replace("\0", ""), {evil: evil})
+        answer(db, 1, 2, 1, evil)
+        add_message(db, 1, 3, kind="noise", direction="s2c", body=evil.replace("\0", "") * 3, action="refused", finding="not-json")
+        request(db, 1, 4, "big")
+        answer(db, 1, 5, 4, "x" * 10_000_000 + evil)
+    for env in ({}, {"LC_ALL": "C"}):
+        s = Screen(t, "ui", "--vault", t.vault, size=(200, 60), env=env)
+        s.sees("calls 2/2")
+        s.keys("Tab")
+        s.sees("call 4 ", '"text": "xxxxxx')
+        s.keys("Tab", "G")
+        s.sees(r"call 4 ")
+        s.keys("Escape", "Up")
+        s.sees("call 1 ")
+        s.keys("m")
+        s.sees("messages")
+        s.keys("j", "j", "Enter", "G")
+        s.sees("message")
+        text = s.text()
+        check(not FORBIDDEN.search(text), FORBIDDEN.search(text))
+        check("\033" not in text, "an escape sequence")
+        s.quit()
+
+
+@case("ui: a session with many messages opens at its end at once", limit=120)
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="many", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        db.execute("""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
+            INSERT INTO messages (id, session_id, seq, t_us, direction, origin, kind, rpc_id, method, target, body, size, redactions, action, request_seq)
+            SELECT (1 << 36) + i, 1, i, i * 10, iif(i % 2, 'c2s', 's2c'), 'peer', iif(i % 2, 'request', 'result'), i, iif(i % 2, 'tools/call', NULL),
+            iif(i % 2, 'tool' || i, NULL), '{}', 2, 0, 'forwarded', iif(i % 2, NULL, i - 1) FROM n""")
+    s = Screen(t, "ui", "--vault", t.vault, "many")
+    s.sees("tool299999")
+    s.sees("calls 150000/150000", "150000 calls", gone=["reading"])
+    s.keys("g")
+    s.sees("calls 1/150000", r"tool1\b")
+    s.keys("f")
+    s.type("tool:tool77777")
+    s.keys("Enter")
+    s.sees("calls 1/1 that match", "tool77777")
+    check(lib.kib(s.pid(), "VmRSS") < 60_000 or lib.SIZES_MEAN_NOTHING, "memory")
+    s.quit()
+
+
+lib.main()

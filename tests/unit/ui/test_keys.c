@@ -1,0 +1,136 @@
+/* The table of keys, the line that is typed, and its words. */
+#include "cli/ui/keys.h"
+#include "cli/ui/prompt.h"
+#include "cli/ui/words.h"
+
+#include "tests/support/unit.h"
+
+static void test_keys_each_action_has_a_key_and_each_key_one_action(void **state)
+{
+    (void)state;
+    bool has[ACTIONS] = {false};
+    const struct keys_row *r, *other;
+    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
+        assert_non_null(r->names);
+        if (r->action == ACTION_NONE)
+            continue;
+        assert_false(has[r->action]);
+        has[r->action] = true;
+        assert_non_null(r->what);
+        for (size_t k = 0; k < KEYS_EACH && r->key[k] != 0; k++) {
+            assert_int_equal(keys_action(r->key[k]), r->action);
+            for (size_t j = 0; (other = keys_at(j)) != NULL; j++)
+                for (size_t m = 0; m < KEYS_EACH; m++)
+                    if ((i != j || k != m) && other->key[m] == r->key[k])
+                        fail_msg("'%s' and '%s' have the same key", r->names, other->names);
+        }
+    }
+    for (int a = ACTION_NONE + 1; a < ACTIONS; a++)
+        if (!has[a])
+            fail_msg("action %d has no key", a);
+}
+
+static void test_keys_unknown_key_does_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(keys_action(0), ACTION_NONE);
+    assert_int_equal(keys_action(PRESS_OTHER), ACTION_NONE);
+    assert_int_equal(keys_action(0x1F600), ACTION_NONE);
+}
+
+static void type(struct prompt *p, const char *text)
+{
+    for (; *text != '\0'; text++)
+        assert_int_equal(prompt_press(p, *text), PROMPT_EDITED);
+}
+
+static void test_prompt_edits_characters_not_bytes(void **state)
+{
+    (void)state;
+    struct prompt p;
+    prompt_set(&p, "a\xC3\xA9z");
+    (void)prompt_press(&p, PRESS_LEFT);
+    (void)prompt_press(&p, PRESS_BACKSPACE);
+    assert_string_equal(p.text, "az");
+    (void)prompt_press(&p, 0x1F600);
+    assert_string_equal(p.text, "a\xF0\x9F\x98\x80z");
+    (void)prompt_press(&p, PRESS_HOME);
+    (void)prompt_press(&p, PRESS_RIGHT);
+    (void)prompt_press(&p, PRESS_DELETE);
+    assert_string_equal(p.text, "az");
+    (void)prompt_press(&p, PRESS_END);
+    (void)prompt_press(&p, PRESS_DELETE);
+    assert_string_equal(p.text, "az");
+}
+
+static void test_prompt_cuts_words_and_lines(void **state)
+{
+    (void)state;
+    struct prompt p;
+    prompt_set(&p, "tool:a  status:b ");
+    (void)prompt_press(&p, PRESS_CTRL('w'));
+    assert_string_equal(p.text, "tool:a  ");
+    (void)prompt_press(&p, PRESS_LEFT);
+    (void)prompt_press(&p, PRESS_CTRL('k'));
+    assert_string_equal(p.text, "tool:a ");
+    (void)prompt_press(&p, PRESS_CTRL('u'));
+    assert_string_equal(p.text, "");
+    assert_int_equal(prompt_press(&p, PRESS_BACKSPACE), PROMPT_CANCELLED);
+    assert_int_equal(prompt_press(&p, PRESS_ESCAPE), PROMPT_CANCELLED);
+    assert_int_equal(prompt_press(&p, PRESS_ENTER), PROMPT_DONE);
+}
+
+static void test_prompt_takes_no_control_character_and_no_more_than_its_room(void **state)
+{
+    (void)state;
+    struct prompt p;
+    prompt_set(&p, "");
+    (void)prompt_press(&p, 0x07);
+    (void)prompt_press(&p, PRESS_UP);
+    assert_int_equal(p.n, 0);
+    for (int i = 0; i < PROMPT_MAX; i++)
+        type(&p, "x");
+    (void)prompt_press(&p, 'y');
+    (void)prompt_press(&p, 0xE9);
+    assert_int_equal(p.n, PROMPT_MAX);
+    assert_int_equal(strlen(p.text), PROMPT_MAX);
+}
+
+static void test_words_are_cut_at_blanks_outside_of_quotes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *word[4];
+    } rows[] = {
+        {"", {NULL}},
+        {"   ", {NULL}},
+        {" tool:echo  invoice ", {"tool:echo", "invoice"}},
+        {"'not found' x", {"not found", "x"}},
+        {"\"it's\" don't", {"it's", "don't"}},
+        {"'open end", {"open end"}},
+        {"'' a", {"", "a"}},
+    };
+    char out[64], *words[4];
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        assert_true(words_cut(rows[i].line, out, words, MI_COUNT(words)));
+        size_t n = 0;
+        for (; rows[i].word[n] != NULL; n++)
+            assert_string_equal(words[n], rows[i].word[n]);
+        assert_null(words[n]);
+    }
+    assert_true(words_cut("a b c", out, words, MI_COUNT(words)));
+    assert_false(words_cut("a b c d", out, words, MI_COUNT(words)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_each_action_has_a_key_and_each_key_one_action),
+        cmocka_unit_test(test_keys_unknown_key_does_nothing),
+        cmocka_unit_test(test_prompt_edits_characters_not_bytes),
+        cmocka_unit_test(test_prompt_cuts_words_and_lines),
+        cmocka_unit_test(test_prompt_takes_no_control_character_and_no_more_than_its_room),
+        cmocka_unit_test(test_words_are_cut_at_blanks_outside_of_quotes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* The list of calls or messages, read from both sides. */
+#include "cli/ui/model/listing.h"
+
+#include "tests/support/unit.h"
+
+#define N 12
+
+/* Two calls that overlap, one that failed, one that is open, one of the server. */
+static const struct query_message session[N] = {
+    {.seq = 1, .t_us = 100, .kind = KIND_REQUEST, .method = {"initialize", 10}},
+    {.seq = 2,
+     .t_us = 300,
+     .kind = KIND_RESULT,
+     .direction = ROW_S2C,
+     .request_seq = 1,
+     .request_method = {"initialize", 10}},
+    {.seq = 3, .t_us = 400, .kind = KIND_NOTIFICATION, .method = {"notifications/initialized", 25}},
+    {.seq = 4,
+     .t_us = 1000,
+     .kind = KIND_REQUEST,
+     .method = {"tools/call", 10},
+     .target = {"a", 1}},
+    {.seq = 5,
+     .t_us = 1100,
+     .kind = KIND_REQUEST,
+     .method = {"tools/call", 10},
+     .target = {"b", 1}},
+    {.seq = 6, .t_us = 1200, .kind = KIND_STDERR, .direction = ROW_S2C},
+    {.seq = 7,
+     .t_us = 1300,
+     .kind = KIND_ERROR,
+     .direction = ROW_S2C,
+     .request_seq = 5,
+     .request_method = {"tools/call", 10},
+     .request_target = {"b", 1}},
+    {.seq = 8,
+     .t_us = 1400,
+     .kind = KIND_REQUEST,
+     .direction = ROW_S2C,
+     .method = {"roots/list", 10}},
+    {.seq = 9,
+     .t_us = 1600,
+     .kind = KIND_RESULT,
+     .direction = ROW_C2S,
+     .request_seq = 8,
+     .request_method = {"roots/list", 10}},
+    {.seq = 10,
+     .t_us = 3000,
+     .kind = KIND_RESULT,
+     .direction = ROW_S2C,
+     .request_seq = 4,
+     .request_method = {"tools/call", 10},
+     .request_target = {"a", 1}},
+    {.seq = 11,
+     .t_us = 3100,
+     .kind = KIND_RESULT,
+     .direction = ROW_S2C,
+     .request_seq = 4,
+     .request_method = {"tools/call", 10},
+     .request_target = {"a", 1}},
+    {.seq = 12,
+     .t_us = 4000,
+     .kind = KIND_REQUEST,
+     .method = {"tools/call", 10},
+     .target = {"a", 1}},
+};
+
+/* The messages up to `split` are read backwards, later ones as they are recorded. */
+static void read_all(struct listing *l, enum listing_mode mode, bool every, int split,
+                     bool (*matches)(const struct query_message *m))
+{
+    listing_open(l, mode, every, split);
+    int older = split, newer = split;
+    while (older > 0 || newer < N) { /* in turn */
+        if (newer < N) {
+            const struct query_message *m = &session[newer++];
+            assert_int_equal(listing_newer(l, m, matches == NULL || matches(m)), 0);
+        }
+        if (older > 0) {
+            const struct query_message *m = &session[--older];
+            assert_int_equal(listing_older(l, m, matches == NULL || matches(m)), 0);
+        }
+    }
+    listing_added(l, 1, N);
+}
+
+static void expect_row(const struct listing *l, size_t at, int64_t seq, int64_t answer,
+                       int64_t took_us, enum call_status status)
+{
+    struct listed r = listing_row(l, at);
+    assert_int_equal(r.seq, seq);
+    assert_int_equal(r.answer, answer);
+    assert_int_equal(r.took_us, took_us);
+    assert_int_equal(r.status, status);
+}
+
+static void test_listing_calls_are_the_same_wherever_reading_began(void **state)
+{
+    (void)state;
+    for (int split = 0; split <= N; split++) {
+        struct listing l;
+        read_all(&l, LISTING_CALLS, true, split, NULL);
+        assert_int_equal(listing_n(&l), 5);
+        expect_row(&l, 0, 1, 2, 200, CALL_OK);
+        expect_row(&l, 1, 4, 10, 2000, CALL_OK); /* the first answer counts */
+        expect_row(&l, 2, 5, 7, 200, CALL_ERROR);
+        expect_row(&l, 3, 8, 9, 200, CALL_OK);
+        expect_row(&l, 4, 12, 0, -1, CALL_OPEN);
+        assert_int_equal(l.figures.all.calls, 4); /* those of the client */
+        assert_int_equal(l.figures.all.failed, 1);
+        assert_int_equal(l.figures.all.open, 1);
+        assert_int_equal(l.figures.all.latency.n, 3);
+        assert_int_equal(l.figures.all.latency.most_us, 2000);
+        listing_close(&l);
+    }
+}
+
+static bool is_error(const struct query_message *m)
+{
+    return m->kind == KIND_ERROR;
+}
+
+static void test_listing_call_matches_by_its_answer_and_all_are_counted(void **state)
+{
+    (void)state;
+    for (int split = 0; split <= N; split++) {
+        struct listing l;
+        read_all(&l, LISTING_CALLS, false, split, is_error);
+        assert_int_equal(listing_n(&l), 1);
+        expect_row(&l, 0, 5, 7, 200, CALL_ERROR);
+        assert_int_equal(l.figures.all.calls, 4);
+        listing_close(&l);
+    }
+}
+
+static bool is_result(const struct query_message *m)
+{
+    return m->kind == KIND_RESULT;
+}
+
+static void test_listing_calls_that_match_late_are_in_order(void **state)
+{
+    (void)state;
+    static const int64_t want[] = {1, 4, 8};
+    for (int split = 0; split <= N; split++) {
+        struct listing l;
+        read_all(&l, LISTING_CALLS, false, split, is_result);
+        assert_int_equal(listing_n(&l), MI_COUNT(want));
+        for (size_t i = 0; i < MI_COUNT(want); i++)
+            assert_int_equal(listing_row(&l, i).seq, want[i]);
+        listing_close(&l);
+    }
+}
+
+static void test_listing_all_messages_need_no_rows(void **state)
+{
+    (void)state;
+    struct listing l;
+    read_all(&l, LISTING_MESSAGES, true, 6, NULL);
+    assert_int_equal(listing_n(&l), N);
+    assert_int_equal(l.old_n + l.young_n, 0);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(listing_row(&l, i).seq, i + 1);
+        assert_int_equal(listing_place(&l, (int64_t)i + 1), i);
+    }
+    assert_int_equal(l.figures.all.calls, 4);
+    listing_close(&l);
+}
+
+static void test_listing_messages_that_match(void **state)
+{
+    (void)state;
+    for (int split = 0; split <= N; split++) {
+        struct listing l;
+        read_all(&l, LISTING_MESSAGES, false, split, is_result);
+        static const int64_t want[] = {2, 9, 10, 11};
+        assert_int_equal(listing_n(&l), MI_COUNT(want));
+        for (size_t i = 0; i < MI_COUNT(want); i++)
+            assert_int_equal(listing_row(&l, i).seq, want[i]);
+        assert_int_equal(listing_place(&l, 3), 1);
+        assert_int_equal(listing_place(&l, 12), MI_COUNT(want));
+        listing_close(&l);
+    }
+}
+
+static void test_listing_refused_call_is_closed(void **state)
+{
+    (void)state;
+    struct query_message m = session[3];
+    struct listing l;
+    m.action = ROW_REFUSED;
+    listing_open(&l, LISTING_CALLS, true, m.seq);
+    assert_int_equal(listing_older(&l, &m, true), 0);
+    assert_int_equal(listing_row(&l, 0).status, CALL_REFUSED);
+    assert_int_equal(l.figures.all.open, 0);
+    assert_int_equal(l.figures.all.failed, 1);
+    listing_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_listing_calls_are_the_same_wherever_reading_began),
+        cmocka_unit_test(test_listing_call_matches_by_its_answer_and_all_are_counted),
+        cmocka_unit_test(test_listing_calls_that_match_late_are_in_order),
+        cmocka_unit_test(test_listing_all_messages_need_no_rows),
+        cmocka_unit_test(test_listing_messages_that_match),
+        cmocka_unit_test(test_listing_refused_call_is_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
