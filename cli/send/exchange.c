@@ -10,14 +10,13 @@
 #include "cli/send/edit.h"
 #include "cli/send/heard.h"
 #include "cli/send/input.h"
+#include "cli/send/interrupt.h"
 #include "cli/send/list.h"
 #include "cli/send/made.h"
 #include "cli/send/print.h"
 #include "cli/send/typing.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
-
-#include <signal.h>
 
 #define SHOWN_MAX 300 /* bytes of the arguments in a question */
 
@@ -281,34 +280,14 @@ static int confirm(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Ends the wait for the answer; a second signal ends the program. */
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    interrupted = number;
-}
-
-static void catch_signals(void)
-{
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&a.sa_mask);
-    for (size_t i = 0; i < MI_COUNT(caught); i++)
-        (void)sigaction(caught[i], &a, NULL);
-}
-
 /* Reports that there was no answer to the last request. */
 static int no_answer(const struct exchange *x)
 {
     struct peer *p = x->peer;
-    if (p->talk.interrupted) {
+    if (p->talk.interrupted || interrupt_came()) {
         peer_cancel(p);
         (void)peer_end(p);
-        if (interrupted != 0) {
-            (void)signal(interrupted, SIG_DFL);
-            (void)raise(interrupted);
-        }
+        interrupt_die();
         return EXIT_FOUND;
     }
     if (p->talk.ended) {
@@ -406,7 +385,9 @@ static int send_request(const struct exchange *x)
     int status = confirm(x, &m);
     if (status == EXIT_FINE) {
         heard_open(&x->peer->talk);
+        interrupt_hold(true);
         int st = ask(x, &message, &item, &answer, &answered);
+        interrupt_hold(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* there is no recorded answer to this request */
         status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x);
@@ -453,10 +434,12 @@ static int converse(const struct exchange *x)
 {
     bool needs_tools =
         x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
+    interrupt_hold(true);
     int status = greet(x);
     if (status == EXIT_FINE && needs_tools && peer_ask_tools(x->peer) < 0)
         status = fail(x);
-    if (status == EXIT_FINE && (x->peer->talk.ended || x->peer->talk.interrupted))
+    interrupt_hold(false);
+    if (status == EXIT_FINE && (x->peer->talk.ended || interrupt_came()))
         status = no_answer(x);
     if (status != EXIT_FINE)
         return status;
@@ -469,12 +452,14 @@ static int converse(const struct exchange *x)
 int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
-    catch_signals();
+    interrupt_catch();
     if (peer_start(x->peer, x->s, x->argv, x->name, x->from) < 0)
         return fail(x);
     pid_t proxy = live_pid(x->peer->live);
     int status = converse(x);
     (void)peer_end(x->peer);
     made_note(x->s, proxy, began);
+    if (status != EXIT_FINE)
+        interrupt_die();
     return status;
 }

@@ -23,11 +23,16 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
                const char *from)
 {
     const char *const options[] = {
-        "--timeout",         settings_text(s, "timeout"),
-        "--name",            name,
-        "--sent",            from != NULL ? from : "new",
-        "--restarts",        "0",
-        "--check-arguments", "off", /* we check them, unless --unchecked */
+        "--timeout",
+        settings_text(s, "timeout"),
+        "--name",
+        name,
+        "--sent",
+        from != NULL ? from : "new",
+        "--restarts",
+        "0",
+        "--check-arguments",
+        "off", /* we check them, unless --unchecked */
         NULL,
     };
     struct proxied proxied;

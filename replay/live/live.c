@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/os/pipe.h"
 #include "base/os/process.h"
+#include "base/os/signals.h"
 #include "base/os/spawn.h"
 #include "base/text.h"
 #include "wire/line.h"
@@ -25,6 +26,7 @@ struct live {
     struct line_reader lines;
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
+    sigset_t mask; /* of the caller of live_open() */
 };
 
 /* ---- starting ---- */
@@ -74,6 +76,7 @@ int live_open(struct live **ret, char *const *argv, struct buf *error)
     if (l == NULL)
         return MI_ENOMEM;
     l->in = l->out = -1;
+    (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
     if (start(l, argv) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(l->out, F_SETFL, O_NONBLOCK) != 0) {
@@ -152,7 +155,7 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
         struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLOUT}};
         live_watch(l, &p[0].fd, &p[1].fd);
         int ms = wait_ms(until_us);
-        int n = poll(p, 2, ms);
+        int n = signals_poll(p, 2, ms, &l->mask);
         if (n < 0 && errno == EINTR)
             return LIVE_INTERRUPTED;
         if (n == 0 && ms == 0)

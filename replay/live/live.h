@@ -18,8 +18,8 @@ struct live;
 
 enum live_result {
     LIVE_LINE,
-    LIVE_TIMEOUT,     /* the deadline passed */
-    LIVE_INTERRUPTED, /* a signal handler has run */
+    LIVE_TIMEOUT, /* the deadline passed */
+    LIVE_INTERRUPTED, /* a signal handler has run, also of a signal that was blocked since live_open() */
     LIVE_ENDED,       /* the server closed its output, and all of it was read */
     LIVE_FAILED,      /* a line over LIVE_LINE_MAX, or out of memory */
 };

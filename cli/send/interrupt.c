@@ -1,0 +1,42 @@
+#include "cli/send/interrupt.h"
+
+#include <signal.h>
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t came;
+
+static void on_signal(int number)
+{
+    came = number;
+}
+
+void interrupt_catch(void)
+{
+    struct sigaction a = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < MI_COUNT(caught); i++)
+        (void)sigaction(caught[i], &a, NULL);
+}
+
+void interrupt_hold(bool hold)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < MI_COUNT(caught); i++)
+        (void)sigaddset(&set, caught[i]);
+    (void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+bool interrupt_came(void)
+{
+    return came != 0;
+}
+
+void interrupt_die(void)
+{
+    if (came == 0)
+        return;
+    (void)signal(came, SIG_DFL);
+    interrupt_hold(false);
+    (void)raise(came);
+}
