@@ -15,12 +15,17 @@
  * because the wall clock may have been set in between. */
 #define PID_REUSE_US (60 * (int64_t)1000000)
 
+bool session_is_of_this_host(const struct query_session *s)
+{
+    char host[_POSIX_HOST_NAME_MAX + 1] = "";
+    return gethostname(host, sizeof host - 1) == 0 && s->host.p != NULL && slice_is(s->host, host);
+}
+
 enum session_state session_state_of(const struct query_session *s)
 {
     if (s->ended_at_us != 0)
         return SESSION_ENDED;
-    char host[_POSIX_HOST_NAME_MAX + 1] = "";
-    if (gethostname(host, sizeof host - 1) != 0 || !slice_is(s->host, host))
+    if (!session_is_of_this_host(s))
         return SESSION_ELSEWHERE;
     if (s->pid <= 0 || s->pid > INT_MAX || (kill((pid_t)s->pid, 0) != 0 && errno == ESRCH))
         return SESSION_DIED;

@@ -49,6 +49,7 @@ MI_MUST int session_look(struct query *q, const struct query_session *s, bool wa
                          struct session_view *ret);
 void session_close(struct session_view *v);
 
+bool session_is_of_this_host(const struct query_session *s);
 enum session_state session_state_of(const struct query_session *s);
 const char *session_state_name(enum session_state state); /* "ended", "live", "died", "elsewhere" */
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without

@@ -93,6 +93,12 @@ static int take_command(struct origin *o, const struct query_session *session)
         log_error("the session was imported: its command is not run; " NAME_THE_SERVER);
         return EXIT_USAGE;
     }
+    if (!session_is_of_this_host(session)) {
+        log_error("the session was recorded on the machine %.*s: its command is not "
+                  "run; " NAME_THE_SERVER,
+                  (int)session->host.n, session->host.p);
+        return EXIT_USAGE;
+    }
     if (session->command.p == NULL || json_scan(session->command, NULL, NULL, &scan) < 0 ||
         scan.type != JSON_ARRAY) {
         log_error("the session has no command; " NAME_THE_SERVER);

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 
@@ -137,6 +138,8 @@ def _(t):
                         (["tools/call", "zzzzzz"], "the server has no tool 'zzzzzz'; --list prints its tools"),
                         (["tools/cal", "echo=1"], "did you mean 'tools/call'?")):
         Sent(t, *words, status=2).refused(said)
+    tool = {"name": "put", "inputSchema": {"type": "object", "required": ["path"]}}
+    Sent(t, "echo", "text=a", "--set", "/name=put", "--yes", tools=[ECHO, tool], status=2).refused("inputSchema")
     eq(Sent(t, "--unchecked", "echo", "txet=a", "count=x").last()["arguments"], {"txet": "a", "count": "x"}, "sent anyway")
     eq(Sent(t, "--unchecked", "--yes", "ecko").last(), {"name": "ecko", "arguments": {}}, "sent anyway")
 
@@ -334,6 +337,18 @@ def _(t):
     check(done.returncode == 2 and b"was imported: its command is not run; name the server's command after --" in done.stderr, lambda: repr(done))
 
 
+@case("what was recorded on another machine runs no command")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    lib.settle()
+    with sqlite3.connect(t.vault / "interposer.db") as db:
+        db.execute("UPDATE sessions SET host = 'elsewhere'")
+    db.close()
+    s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
+    check("recorded on the machine elsewhere: its command is not run; name the server's command after --" in s.err, s.err)
+    eq(Sent(t, "--seq", 4, "--session", 2).last()["arguments"], {"text": "one"}, "with the server's command")
+
+
 @case("secrets that were not recorded are named and never sent; they are given anew")
 def _(t):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -456,6 +471,7 @@ def _(t):
     server.write_text(r"""
 import json, sys
 for line in sys.stdin:
+    open(sys.argv[1], "a").write(line)
     m = json.loads(line)
     p = m.get("params", {})
     if m["method"] == "tools/list":
@@ -475,7 +491,7 @@ for line in sys.stdin:
     def send(lines):
         file.write_text('{"format":"mcp-interposer-cassette","version":1,"name":"s","record_level":"full"}\n' + "".join(
             json.dumps({"t": i, "dir": d, "msg": {"jsonrpc": "2.0", **m}}) + "\n" for i, (d, m) in enumerate(lines)) + '{"end":true}\n')
-        return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", server)
+        return t.run("send", "--vault", t.vault, "--seq", 1, "--session", file, "--", "python3", server, t.tmp / "got")
     got = send(lines)
     eq((got.returncode, got.stdout), (0, b"done\n\nthe answer is as recorded\n"), f"with a recorded answer: {got.stderr}")
     check(b"the server requires input (elicitation/create): it gets what was recorded" in got.stderr, lambda: repr(got))
@@ -483,6 +499,7 @@ for line in sys.stdin:
         got = send(less)
         eq(got.returncode, 1, f"without one: {got}")
         check(b"the server requires input that was not recorded: elicitation/create" in got.stderr, lambda: repr(got))
+    check("[redacted" not in (t.tmp / "got").read_text(), "a mark is not sent")
 
 
 @case("a server that hangs, exits or cannot be started does not block")
