@@ -6,6 +6,7 @@
 #include "cli/mcp/inbox.h"
 #include "cli/mcp/server.h"
 #include "cli/settings/config.h"
+#include "proxy/refuse.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -151,4 +152,5 @@ const struct command command_mcp = {
     .about = about,
     .table = table_of_options,
     .run = run,
+    .refuse = proxy_refuse,
 };

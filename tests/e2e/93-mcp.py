@@ -490,6 +490,15 @@ def _(t):
     eq(default.call("list_sessions")[0]["sessions"], [], "the default vault does not exist yet")
 
 
+@case("mcp: a wrong option is told to the client")
+def _(t):
+    m = Mcp(t, "--no-such")
+    got = m.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}})
+    check("unknown option --no-such" in got["error"]["message"], got)
+    m.client.close_write()
+    eq(m.proc.wait(10 * lib.PATIENCE), 2, "exit status")
+
+
 @case("mcp: a live session, and secrets that stay redacted")
 def _(t):
     p = Proxy(t, "--name", "files").initialize()
