@@ -113,21 +113,27 @@ static int content_of(struct tool_call *c, const struct body_view *v, struct sli
     return own->failed ? MI_ENOMEM : 0;
 }
 
+/* At most max bytes. A character is not split; bytes that are no characters are. */
+static struct slice head_of(struct slice s, size_t max)
+{
+    struct slice head = text_head(s, max);
+    bool is_text = head.n == s.n || (head.n > 0 && head.n + JSON_CHAR_MAX > max);
+    return is_text ? head : (struct slice){s.p, max};
+}
+
 /* The part from `offset` on that is shown, and its text with `prefix` before each line. */
 static struct slice part_of(const struct body_view *v, struct slice whole, const char *prefix,
                             struct buf *ret_text)
 {
     size_t max = (size_t)v->max_bytes;
     struct slice from = {whole.p + v->offset, whole.n - (size_t)v->offset};
-    while (from.n > 0 && text_utf8_cont(from.p) && v->offset > 0)
-        from = (struct slice){from.p + 1, from.n - 1};
-    struct slice part = text_head(from, max);
+    struct slice part = head_of(from, max);
     do {
         buf_clear(ret_text);
         shown_lines(ret_text, part, prefix);
         if (ret_text->n <= 2 * max || part.n <= max / 8)
             break;
-        part = text_head(from, part.n / 2);
+        part = head_of(from, part.n / 2);
     } while (true);
     return part;
 }

@@ -202,6 +202,10 @@ static void test_body_that_is_not_json_is_shown_as_text(void **state)
     struct buf text = {0};
     assert_int_equal(part("no json \x01", "", 0, 100, &text), -1);
     assert_string_equal(buf_str(&text), "no json \\x01");
+    buf_clear(&text);
+    for (int64_t at = 0; at >= 0;)
+        at = part("\x80\x80\x80\x80\x80\x80\x80\x80\x80", "", at, 8, &text);
+    assert_int_equal(text.n, 9 * strlen("\\x80"));
     buf_close(&text);
 }
 
