@@ -1,7 +1,7 @@
 #include "replay/compare/diff.h"
 
 #include "replay/compare/compare.h"
-#include "replay/compare/side.h"
+#include "replay/compare/pages.h"
 #include "replay/source/sanitize.h"
 
 #include <stdio.h>
@@ -12,7 +12,9 @@ struct diff {
     struct side side[DIFF_SIDES];   /* owned, as all of the following */
     struct align_row *rows;
     uint32_t rows_n;
+    struct pages pages[DIFF_SIDES];
     struct buf value[DIFF_SIDES]; /* sanitized; of the difference being reported */
+    struct buf list[DIFF_SIDES];  /* the whole lists being compared */
     char exit_status[DIFF_SIDES][24];
     struct buf error;
 };
@@ -38,7 +40,9 @@ void diff_close(struct diff *d)
         return;
     for (int i = 0; i < DIFF_SIDES; i++) {
         side_close(&d->side[i]);
+        pages_close(&d->pages[i]);
         buf_close(&d->value[i]);
+        buf_close(&d->list[i]);
     }
     free(d->rows);
     buf_close(&d->error);
@@ -93,6 +97,9 @@ static int open_sides(struct diff *d, struct source *a, struct source *b)
     };
     if (st == 0)
         st = align(&sides, &d->rows, &d->rows_n);
+    for (int i = 0; st == 0 && i < DIFF_SIDES; i++)
+        if ((st = pages_open(&d->pages[i], &d->side[i])) < 0)
+            st = fail_source(d, (enum diff_side)i, st);
     intern_close(&topics);
     return st;
 }
@@ -236,6 +243,42 @@ static struct json_value content_of(const struct rpc *m)
     return m->kind == RPC_ERROR ? m->error : m->result;
 }
 
+static bool are_paired(const struct diff *d, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; i < d->rows_n; i++)
+        if (d->rows[i].a == a)
+            return d->rows[i].b == b;
+    return false;
+}
+
+/* Whether pages are to be compared as parts of their lists: both are the first page, or the first pages are a pair. */
+static bool are_lists(const struct diff *d, struct align_row row)
+{
+    const struct pages *a = &d->pages[DIFF_A], *b = &d->pages[DIFF_B];
+    if (!pages_has(a, row.a) && !pages_has(b, row.b))
+        return false;
+    uint32_t first_a = pages_first(a, row.a), first_b = pages_first(b, row.b);
+    if (first_a == row.a || first_b == row.b)
+        return first_a == row.a && first_b == row.b;
+    return are_paired(d, first_a, first_b);
+}
+
+/* Sets the values of sides that have several pages. 0, MI_ENOENT or an error. */
+static int take_lists(struct diff *d, struct align_row row, struct json_value value[DIFF_SIDES])
+{
+    const uint32_t call[DIFF_SIDES] = {row.a, row.b};
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        if (!pages_has(&d->pages[i], call[i]))
+            continue;
+        buf_clear(&d->list[i]);
+        int st = pages_result(&d->pages[i], &d->side[i], call[i], &d->list[i]);
+        if (st < 0)
+            return st == MI_ENOENT ? st : fail_source(d, (enum diff_side)i, st);
+        value[i] = (struct json_value){JSON_OBJECT, buf_slice(&d->list[i])};
+    }
+    return 0;
+}
+
 static int look_at_answers(struct looking *l, struct align_row row)
 {
     struct compare_rules rules = {.ignore = &l->d->rules->canon.ignore, .both_recorded = true};
@@ -245,15 +288,26 @@ static int look_at_answers(struct looking *l, struct align_row row)
     l->look->unread = st == 0 && !both;
     if (st < 0 || !both)
         return st;
-    struct json_value a = content_of(&m[DIFF_A]), b = content_of(&m[DIFF_B]);
+    struct json_value value[DIFF_SIDES] = {content_of(&m[DIFF_A]), content_of(&m[DIFF_B])};
+    struct slice *a = &value[DIFF_A].text, *b = &value[DIFF_B].text;
     l->part = m[DIFF_A].kind == RPC_ERROR ? DIFF_ERROR : DIFF_RESULT;
     if (m[DIFF_A].kind != m[DIFF_B].kind) {
         l->part = DIFF_ANSWER;
-        tell(l, (struct diff_difference){.pointer = {"", 0}}, a.text, b.text);
-    } else if (!slice_eq(a.text, b.text)) {
-        st = compare_values(a, b, &rules, on_answer, l);
+        tell(l, (struct diff_difference){.pointer = {"", 0}}, *a, *b);
+        return l->failed ? MI_ENOMEM : 0;
     }
-    return l->failed ? MI_ENOMEM : st;
+    if (l->part == DIFF_RESULT && are_lists(l->d, row))
+        st = take_lists(l->d, row, value);
+    if (st == 0 && !slice_eq(*a, *b))
+        st = compare_values(value[DIFF_A], value[DIFF_B], &rules, on_answer, l);
+    l->look->unread = st == MI_ENOENT;
+    return l->failed ? MI_ENOMEM : st == MI_ENOENT ? 0 : st;
+}
+
+/* Errors of the interposer say how long it has waited, and what the server's process was doing. */
+static bool is_ours(enum call_status s)
+{
+    return s == CALL_TIMEOUT || s == CALL_SERVER_GONE || s == CALL_INTERRUPTED;
 }
 
 static bool is_slower(const struct diff_rules *r, const struct diff_call *a,
@@ -275,7 +329,7 @@ int diff_look(struct diff *d, uint32_t i, diff_fn fn, void *ctx, struct diff_loo
     ret->status = a.status != b.status;
     ret->slower = is_slower(d->rules, &a, &b);
     int st = look_at_params(&l, row);
-    if (st == 0 && a.answer != 0 && b.answer != 0)
+    if (st == 0 && a.answer != 0 && b.answer != 0 && !(a.status == b.status && is_ours(a.status)))
         st = look_at_answers(&l, row);
     return st;
 }

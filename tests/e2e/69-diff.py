@@ -153,6 +153,11 @@ def _(t):
     p.wait(20)
     d = Diff(t, "1", "2", "--tool", "slow", status=1)
     eq([(x["a"]["status"], x["b"]["status"]) for x in d.report["results"]], [("ok", "timeout")], "statuses")
+    late = cassette(t, script(("slow", {}, error(0, -32001, "after 7 s"))), "late.jsonl")
+    text = late.read_text().splitlines()
+    text[-2] = json.dumps({**json.loads(text[-2]), "origin": "interposer", "finding": "timeout"})
+    late.write_text("\n".join(text) + "\n")
+    Diff(t, "2", late, "--tool", "slow", status=0)
 
 
 @case("tools that are new, gone or changed, in any order; a description is a difference")
@@ -170,6 +175,26 @@ def _(t):
         check(re.search(rf"^ +{re.escape(line)}$", d.text, re.M), lambda: f"{line}: {d.text}")
     check("tools: 1 new, 2 changed, 1 gone\n" in d.text, lambda: d.text)
     Diff(t, a, b, "--ignore", "/tools", status=0)
+
+
+@case("a list of several pages is compared as one list")
+def _(t):
+    def one(name, *pages):
+        lines, cursor = handshake(), None
+        for i, page in enumerate(pages):
+            following = f"{name}-{i}" if i + 1 < len(pages) else None
+            answer = {"tools": [tool(x, f"does {x.lower()}") for x in page]}
+            lines += ask(i, None, {"cursor": cursor} if cursor else {}, {**answer, **({"nextCursor": following} if following else {})}, "tools/list")
+            cursor = following
+        return cassette(t, lines, name)
+    a = one("a.jsonl", "abc", "def", "g")
+    Diff(t, a, one("b.jsonl", "gfe", "dcb", "a"), status=0)
+    d = Diff(t, a, one("b.jsonl", "abc", "ndE", "fg"), status=1)
+    eq([(x["entry"], x["below"]) for x in d.report["results"][0]["differences"]], [('"e"', ""), ('"n"', ""), ('"E"', "")], "entries")
+    eq((d.report["same"], d.report["changed"]), (3, 1), "the other pages are the same")
+    d = Diff(t, a, one("b.jsonl", "gfedcbx"), status=1)
+    eq(d.rows(), ["changed 4/4 tools/list", "missing 6/- tools/list", "missing 8/- tools/list"], "all in one page")
+    eq([x["entry"] for x in d.report["results"][0]["differences"]], ['"a"', '"x"'], "entries")
 
 
 @case("the revision counts, versions are only shown; an end by the server counts")

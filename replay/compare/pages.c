@@ -1,0 +1,186 @@
+#include "replay/compare/pages.h"
+
+#include "base/grow.h"
+#include "wire/json/text.h"
+
+#include <stdlib.h>
+
+/* The methods of lists, and the members of their results. */
+static const char *const lists[][2] = {
+    {"tools/list", "tools"},
+    {"prompts/list", "prompts"},
+    {"resources/list", "resources"},
+    {"resources/templates/list", "resourceTemplates"},
+};
+
+/* NULL: not a list. */
+static const char *list_of(struct slice method)
+{
+    for (size_t i = 0; i < MI_COUNT(lists); i++)
+        if (slice_is(method, lists[i][0]))
+            return lists[i][1];
+    return NULL;
+}
+
+void pages_close(struct pages *p)
+{
+    free(p->list);
+    *p = (struct pages){0};
+}
+
+static struct page *find(const struct pages *p, uint32_t call)
+{
+    size_t from = 0, to = p->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (p->list[mid].call < call)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < p->n && p->list[from].call == call ? &p->list[from] : NULL;
+}
+
+/* ---- reading ---- */
+
+/* 0: no cursor. */
+static uint64_t hash_of(struct json_value cursor, struct buf *scratch)
+{
+    if (cursor.type != JSON_STRING)
+        return 0;
+    buf_clear(scratch);
+    json_unescape(scratch, json_string_raw(cursor));
+    return canon_hash(buf_slice(scratch));
+}
+
+/* The newest page whose cursor was this. */
+static struct page *page_before(struct pages *p, uint32_t topic, uint64_t cursor)
+{
+    for (size_t i = p->n; cursor != 0 && i > 0; i--) {
+        struct page *x = &p->list[i - 1];
+        if (x->topic == topic && x->cursor == cursor && x->next == PAGES_NONE)
+            return x;
+    }
+    return NULL;
+}
+
+static int add_page(struct pages *p, struct side *s, uint32_t call, struct buf *scratch)
+{
+    struct rpc request, answer;
+    int st = side_request(s, call, &request);
+    if (st == 0)
+        st = side_answer(s, call, &answer);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    uint64_t from = hash_of(request.cursor, scratch);
+    uint64_t to = hash_of(answer.next_cursor, scratch);
+    if (scratch->failed)
+        return MI_ENOMEM;
+    struct page *before = page_before(p, s->call[call].topic, from);
+    if (answer.kind != RPC_RESULT || (before == NULL && to == 0))
+        return 0;
+    struct page one = {call, call, PAGES_NONE, s->call[call].topic, to};
+    if (before != NULL) {
+        one.first = before->first;
+        before->next = (uint32_t)p->n;
+    }
+    if (!GROW(p->list, p->n, p->cap))
+        return MI_ENOMEM;
+    p->list[p->n++] = one;
+    return 0;
+}
+
+int pages_open(struct pages *p, struct side *s)
+{
+    struct buf scratch = {0};
+    int st = 0;
+    *p = (struct pages){0};
+    for (uint32_t i = 0; st == 0 && i < s->n; i++) {
+        struct diff_call c = side_call(s, i);
+        if (c.answer != 0 && list_of(c.method) != NULL)
+            st = add_page(p, s, i, &scratch);
+    }
+    buf_close(&scratch);
+    return st;
+}
+
+bool pages_has(const struct pages *p, uint32_t call)
+{
+    return find(p, call) != NULL;
+}
+
+uint32_t pages_first(const struct pages *p, uint32_t call)
+{
+    const struct page *x = find(p, call);
+    return x != NULL ? x->first : call;
+}
+
+/* ---- the whole list ---- */
+
+/* All members except the list and the cursor, each with a comma after it. */
+static void add_others(struct buf *b, struct json_value result, const char *list)
+{
+    struct slice key;
+    struct json_value v;
+    struct json_walk w = json_walk_begin(result);
+    while (json_walk_next(&w, &key, &v)) {
+        if (json_key_is(key, list) || json_key_is(key, "nextCursor"))
+            continue;
+        buf_addc(b, '"');
+        buf_slice_add(b, key);
+        buf_adds(b, "\":");
+        buf_slice_add(b, v.text);
+        buf_addc(b, ',');
+    }
+}
+
+static void add_entries(struct buf *b, struct json_value entries)
+{
+    struct slice key;
+    struct json_value v;
+    struct json_walk w = json_walk_begin(entries);
+    while (entries.type == JSON_ARRAY && json_walk_next(&w, &key, &v)) {
+        buf_adds(b, b->p[b->n - 1] == '[' ? "" : ",");
+        buf_slice_add(b, v.text);
+    }
+}
+
+/* The entries of the first page, whose result is given, and of all other pages. */
+static int add_all(const struct pages *p, struct side *s, const struct page *x,
+                   struct json_value result, const char *list, struct buf *b)
+{
+    add_entries(b, json_get(result, list));
+    while (x->next != PAGES_NONE) {
+        struct rpc m;
+        x = &p->list[x->next];
+        int st = side_answer(s, x->call, &m);
+        if (st < 0)
+            return st;
+        add_entries(b, json_get(m.result, list));
+    }
+    buf_addc(b, ']');
+    if (x->cursor != 0) /* the client did not ask for the rest */
+        buf_adds(b, ",\"nextCursor\":\"\"");
+    return 0;
+}
+
+int pages_result(const struct pages *p, struct side *s, uint32_t call, struct buf *b)
+{
+    const struct page *x = find(p, call);
+    const char *list = list_of(side_call(s, call).method);
+    struct rpc m;
+    int st = x != NULL && list != NULL ? side_answer(s, call, &m) : MI_ENOENT;
+    if (st < 0)
+        return st;
+    buf_addc(b, '{');
+    add_others(b, m.result, list);
+    buf_printf(b, "\"%s\":[", list);
+    if (b->failed)
+        return MI_ENOMEM;
+    if (x->first == call)
+        st = add_all(p, s, x, m.result, list, b);
+    else
+        buf_addc(b, ']');
+    buf_addc(b, '}');
+    return b->failed ? MI_ENOMEM : st;
+}
