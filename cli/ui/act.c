@@ -361,6 +361,25 @@ static int use(struct ui *u, enum action x)
     return 0;
 }
 
+/* Only requests of the client can be sent. */
+static int send_again(struct ui *u, bool edit)
+{
+    struct listed row;
+    const struct row_copy *copy;
+    if (ui_session(u) == NULL || !list_row(u, &row))
+        return 0;
+    int st = row_cache_get(&u->rows, u->q, row.seq, &copy);
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    const struct query_message *m = &copy->m;
+    bool answer = session_is_answer(m) && m->direction == ROW_S2C && m->request_seq > 0;
+    if (!answer && (m->kind != KIND_REQUEST || m->direction != ROW_C2S)) {
+        ui_complain(u, "only a request of the client can be sent again");
+        return 0;
+    }
+    return outside_send(u, answer ? m->request_seq : m->seq, edit);
+}
+
 static int do_action(struct ui *u, enum action x)
 {
     switch (x) {
@@ -401,6 +420,13 @@ static int do_action(struct ui *u, enum action x)
     case ACTION_REPAINT:
         screen_repaint();
         break;
+    case ACTION_DIFF:
+        if (ui_session(u) != NULL)
+            ask(u, ASK_DIFF, "");
+        break;
+    case ACTION_SEND:
+    case ACTION_SEND_EDITED:
+        return send_again(u, x == ACTION_SEND_EDITED);
     default:
         return x < ACTION_OPEN ? move_by(u, x) : use(u, x);
     }
@@ -414,9 +440,13 @@ int act(struct ui *u, const struct press *p)
         return ask_press(u, p->key);
     buf_clear(&u->message);
     u->alarm = false;
-    if (p->key == PRESS_CLICK)
+    if (u->compare == NULL && p->key == PRESS_CLICK)
         return click(u, p);
-    if (p->key == PRESS_WHEEL_UP || p->key == PRESS_WHEEL_DOWN)
+    if (u->compare == NULL && (p->key == PRESS_WHEEL_UP || p->key == PRESS_WHEEL_DOWN))
         return wheel(u, p);
+    if (u->compare != NULL && !u->help && keys_action(p->key) != ACTION_HELP) {
+        compare_act(u, keys_action(p->key));
+        return 0;
+    }
     return do_action(u, keys_action(p->key));
 }

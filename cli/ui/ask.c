@@ -60,6 +60,8 @@ static int answered(struct ui *u, enum asking what, const char *text)
     case ASK_EXPORT:
     case ASK_EXPORT_CALL:
         return export_to(u, text, what == ASK_EXPORT_CALL, false);
+    case ASK_DIFF:
+        return compare_open(u, text);
     case ASK_REPLACE:
         if (strcmp(text, "y") == 0 || strcmp(text, "yes") == 0)
             return export_to(u, u->file_name, u->replaces_call, true);

@@ -111,6 +111,8 @@ static const char *question_of(enum asking what)
         return "write the call to: ";
     case ASK_EXPORT:
         return "export to (.jsonl .html .md .csv): ";
+    case ASK_DIFF:
+        return "compare with (session or file; empty: the one before): ";
     case ASK_REPLACE:
         return "the file exists; replace it? (y/n) ";
     case ASK_NOTHING:
@@ -142,13 +144,25 @@ static bool is_useful(const struct ui *u, enum action x)
     case ACTION_MODE:
     case ACTION_NEXT_FAILED:
     case ACTION_EXPORT:
+    case ACTION_DIFF:
         return list;
+    case ACTION_SEND:
+        return u->focus != PANE_SESSIONS;
     case ACTION_FOLD:
     case ACTION_COPY:
         return !list;
     default:
         return true;
     }
+}
+
+/* Only a whole one. */
+static void add_hint(struct ui *u, const char *key, const char *what)
+{
+    if (u->cells.column + strlen(key) + strlen(what) + 3 > u->width)
+        return;
+    cells_addf(&u->cells, CELLS_FOLD, " %s", key);
+    cells_addf(&u->cells, CELLS_DIM, " %s ", what);
 }
 
 static void draw_hints(struct ui *u, const struct area *a)
@@ -161,11 +175,9 @@ static void draw_hints(struct ui *u, const struct area *a)
             bool early = r->action == first[0] || r->action == first[1];
             if (r->hint == NULL || early != (pass == 0) || !is_useful(u, r->action))
                 continue;
-            size_t need = strcspn(r->names, " ") + strlen(r->hint) + 3;
-            if (u->cells.column + need > a->width)
-                continue;
-            cells_addf(&u->cells, CELLS_FOLD, " %.*s", (int)strcspn(r->names, " "), r->names);
-            cells_addf(&u->cells, CELLS_DIM, " %s ", r->hint);
+            char key[16];
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(r->names, " "), r->names);
+            add_hint(u, key, r->hint);
         }
     }
     draw_line(u, a, 0, SCREEN_NORMAL);
@@ -181,6 +193,13 @@ static void draw_footer(struct ui *u)
         cells_adds(&u->cells, CELLS_PLAIN, " ");
         cells_add(&u->cells, CELLS_PLAIN, buf_slice(&u->message));
         draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
+    } else if (u->compare != NULL && !u->help) {
+        static const char *const keys[] = {
+            "?", "help", "Esc", "back", "Enter", "open the call", "m", "only differences, or all"};
+        cells_begin(&u->cells, 0, u->width, u->ascii);
+        for (size_t i = 0; i < MI_COUNT(keys); i += 2)
+            add_hint(u, keys[i], keys[i + 1]);
+        draw_line(u, &a, 0, SCREEN_NORMAL);
     } else {
         draw_hints(u, &a);
     }
@@ -223,6 +242,8 @@ int draw(struct ui *u)
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     if (u->help)
         draw_help(u, &all);
+    else if (u->compare != NULL)
+        st = compare_draw(u, &all);
     else
         st = draw_panes(u);
     draw_footer(u);

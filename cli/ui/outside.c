@@ -3,7 +3,7 @@
 
 #include "base/os/process.h"
 #include "base/os/spawn.h"
-#include "base/text.h"
+#include "cli/settings/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +40,27 @@ static int wait_for(pid_t pid)
         if (errno != EINTR)
             return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Runs a command in the terminal, and waits for Enter after it. */
+static void run_in_terminal(char *const *argv)
+{
+    struct streams same = {-1, -1, -1};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    pid_t pid;
+    screen_leave();
+    sigaction(SIGINT, &ignore, &before); /* Ctrl-C is for the command */
+    int st = spawn(argv, NULL, redirect, &same, &pid);
+    if (st == 0)
+        (void)wait_for(pid);
+    else
+        fprintf(stderr, "cannot run %s: %s\n", argv[0], strerror(errno));
+    fputs("\n[Enter goes back to ui] ", stdout);
+    fflush(stdout);
+    for (int c = getchar(); c != '\n' && c != EOF;)
+        c = getchar();
+    sigaction(SIGINT, &before, NULL);
+    screen_return();
 }
 
 /* Runs a command without the terminal. Its stderr, and its stdout unless that is a file, are added to b. */
@@ -135,6 +156,38 @@ int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
     else
         ui_complain(u, "%.*s", (int)first_line(&said).n, first_line(&said).p);
     buf_close(&said);
+    free(program);
+    return 0;
+}
+
+/* ---- send ---- */
+
+int outside_send(struct ui *u, int64_t seq, bool edit)
+{
+    char id[32], number[32], *program = process_program();
+    const char *argv[16] = {program, "send", "--seq", number, "--session", id};
+    size_t n = 6;
+    if (program == NULL)
+        return MI_ENOMEM;
+    snprintf(id, sizeof id, "%lld", (long long)ui_session(u)->id);
+    snprintf(number, sizeof number, "%lld", (long long)seq);
+    if (u->file != NULL) {
+        argv[5] = u->file;
+    } else {
+        argv[n++] = "--vault";
+        argv[n++] = u->vault;
+    }
+    if (settings_text(u->settings, "config") != NULL) {
+        argv[n++] = "--config";
+        argv[n++] = settings_text(u->settings, "config");
+    }
+    if (edit)
+        argv[n++] = "--edit";
+    argv[n] = NULL;
+    char *args[16];
+    memcpy(args, argv, sizeof args);
+    run_in_terminal(args);
+    u->dirty = true;
     free(program);
     return 0;
 }

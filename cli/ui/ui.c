@@ -153,6 +153,7 @@ static int choose(struct ui *u, const char *ref)
 
 static void ui_close(struct ui *u)
 {
+    compare_close(u);
     show_close(u);
     sessions_close(&u->sessions);
     page_free(u->session);

@@ -24,6 +24,7 @@ enum asking {
     ASK_SEARCH,
     ASK_EXPORT,
     ASK_EXPORT_CALL,
+    ASK_DIFF,
     ASK_REPLACE, /* an existing file: y or n */
 };
 
@@ -88,6 +89,7 @@ struct ui {
     struct shown shown;
     char search[PROMPT_MAX + 1]; /* the last one; "": none */
     struct seek seek;
+    struct compare *compare; /* owned; NULL: no comparison is shown */
 
     enum asking asking;
     struct prompt prompt;
@@ -135,6 +137,14 @@ void seek_text(struct ui *u, bool forward);
 MI_MUST int show_selected(struct ui *u, size_t columns);
 void show_close(struct ui *u);
 
+/* ---- compare.c ---- */
+/* Compares the chosen session with another recording, or says why it cannot. ref: a session or a file; "": the session of
+ * the same server before it. */
+MI_MUST int compare_open(struct ui *u, const char *ref);
+void compare_close(struct ui *u);
+void compare_act(struct ui *u, enum action x);
+MI_MUST int compare_draw(struct ui *u, const struct area *a);
+
 /* ---- ask.c: questions in the footer ---- */
 void ask(struct ui *u, enum asking what, const char *text);
 void ask_file(struct ui *u, bool call); /* for an export */
@@ -160,6 +170,8 @@ void draw_field(struct ui *u, enum cells_style style, struct slice text, size_t 
 void draw_line(struct ui *u, const struct area *a, size_t line, enum screen_line kind);
 
 /* ---- outside.c: other commands of this program ---- */
+/* Runs `send` with a request of the chosen session; the terminal belongs to it meanwhile. edit: with --edit. */
+MI_MUST int outside_send(struct ui *u, int64_t seq, bool edit);
 /* Writes the chosen session, or with seq > 0 one of its calls, to a file. The message says what came of it. */
 MI_MUST int outside_export(struct ui *u, const char *file, int64_t seq, bool replace);
 

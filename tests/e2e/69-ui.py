@@ -300,6 +300,71 @@ def _(t):
     s.quit()
 
 
+@case("ui: compares the session with another one, side by side")
+def _(t):
+    small(t)
+    with contextlib.closing(lib.sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        add_session(db, 3, name="files", started_at_us=START + 3 * 10**8, ended_at_us=START + 4 * 10**8, end_reason="client-closed", exit_status=0)
+        request(db, 3, 1, "read_file", {"path": "/tmp/0"})
+        answer(db, 3, 2, 1, "content 0")
+        request(db, 3, 3, "list_dir", {"path": "/tmp/1"})
+        answer(db, 3, 4, 3, "something else")
+        request(db, 3, 5, "new_tool", {"a": 1})
+        answer(db, 3, 6, 5, "yes")
+    s = Screen(t, "ui", "--vault", t.vault, "3", size=(200, 60))
+    s.sees("calls 3/3")
+    s.keys("d")
+    s.sees("compare with")
+    s.keys("Enter")
+    s.sees("compare: 1 changed, 0 moved, 28 missing, 1 added, 1 the same", "session 1 of files", "session 3 of files",
+           r"list_dir .* ≠ .* list_dir", r"\+ +5 new_tool", gone=["sessions [0-9]"])
+    s.keys("g")
+    s.sees(r"- +.?content 1", r"\+ +.?something else", "/content/0/text")
+    s.keys("m")
+    s.sees(r"read_file +ok .* read_file +ok")
+    s.keys("m", "g", "Enter")
+    s.sees("call 3 ", "something else", gone=["compare:"])
+    s.keys("d")
+    s.type("1")
+    s.keys("Enter")
+    s.sees("compare: 1 changed")
+    s.keys("Escape", "d")
+    s.type("nothing-of-this-name")
+    s.keys("Enter")
+    s.sees("cannot compare: no session 'nothing-of-this-name'")
+    s.quit()
+
+
+@case("ui: sends a request again, and shows the new session")
+def _(t):
+    server = t.tmp / "server.py"
+    server.write_text("""import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    else:
+        r = {"content": [{"type": "text", "text": "seen " + m["params"]["arguments"]["what"]}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+""")
+    lines = [lib.request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
+             lib.note("notifications/initialized"), lib.request(2, "tools/list"), call(3, "look", {"what": "something"})]
+    r = t.run("proxy", "--vault", t.vault, "--", lib.sys.executable, server, input=b"".join(x + b"\n" for x in lines))
+    eq(r.returncode, 0, r.stderr)
+    s = Screen(t, "ui", "--vault", t.vault, "last", size=(200, 60))
+    s.sees("calls 3/3", "look")
+    s.keys("G", "r")
+    s.sees("seen something", r"\[Enter goes back to ui\]")
+    s.keys("Enter")
+    s.sees("calls 3/3", "sessions 2/2", gone=["Enter goes back"])
+    s.keys("C-c")
+    s.ended(0)
+
+
 # --- live ---------------------------------------------------------------------------------------------
 
 @case("ui: follows a session that begins later, and rests when nothing happens")

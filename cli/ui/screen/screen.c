@@ -114,6 +114,18 @@ void screen_close(void)
     rescue_close();
 }
 
+void screen_leave(void)
+{
+    endwin();
+}
+
+void screen_return(void)
+{
+    screen_resized = 1;
+    clearok(curscr, TRUE);
+    refresh();
+}
+
 bool screen_is_ascii(void)
 {
     return screen.ascii;

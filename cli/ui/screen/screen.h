@@ -29,6 +29,10 @@ enum screen_line {
 
 MI_MUST int screen_open(struct buf *error);
 void screen_close(void); /* safe to call twice */
+/* Gives the terminal to another program, and takes it back. */
+void screen_leave(void);
+void screen_return(void);
+
 bool screen_is_ascii(void);
 /* Takes a new size of the terminal into account. */
 void screen_size(size_t *ret_width, size_t *ret_height);

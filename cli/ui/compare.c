@@ -1,0 +1,319 @@
+/* compare.c - the chosen session beside another recording, call by call. */
+#include "cli/ui/ui.h"
+
+#include "base/units.h"
+#include "cli/diff/result.h"
+#include "cli/frame/recording.h"
+#include "cli/settings/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct compare {
+    struct query
+        *vault; /* owned; of the other recording, if it is not u->q; NULL: it is, or a file */
+    struct source *source[DIFF_SIDES]; /* owned; DIFF_A is the other one */
+    struct buf title[DIFF_SIDES];      /* owned */
+    struct diff *diff;                 /* owned */
+    struct result result;              /* owned */
+    struct result_counts counts;
+    uint32_t *row;  /* owned; the rows that differ */
+    size_t n, rows; /* rows: all of them */
+    bool every;     /* show all rows */
+    struct cursor cursor;
+    size_t at;
+};
+
+void compare_close(struct ui *u)
+{
+    struct compare *c = u->compare;
+    if (c == NULL)
+        return;
+    diff_close(c->diff);
+    result_close(&c->result);
+    for (int i = 0; i < DIFF_SIDES; i++) {
+        source_close(c->source[i]);
+        buf_close(&c->title[i]);
+    }
+    query_close(c->vault);
+    free(c->row);
+    free(c);
+    u->compare = NULL;
+}
+
+/* ---- opening ---- */
+
+static int open_session(struct ui *u, struct query *q, const struct query_session *s,
+                        enum diff_side side, struct buf *error)
+{
+    int st = session_describe(q, s, &u->compare->title[side]);
+    return st == 0 ? source_open_session(&u->compare->source[side], q, s, error) : st;
+}
+
+/* The vault of the other session: with a file on the screen, that of the settings. */
+static int open_vault(struct ui *u, struct query **ret, struct buf *error)
+{
+    *ret = u->q;
+    if (u->file == NULL)
+        return 0;
+    char *path = settings_vault(u->settings);
+    int st = path != NULL ? query_open(&u->compare->vault, path, error) : MI_ENOMEM;
+    free(path);
+    *ret = u->compare->vault;
+    return st;
+}
+
+/* "": the session of the same server before the chosen one. */
+static int open_other(struct ui *u, const char *ref, struct buf *error)
+{
+    struct query_session s;
+    struct query *q;
+    struct buf name = {0};
+    if (recording_is_file(ref)) {
+        buf_adds(&u->compare->title[DIFF_A], ref);
+        return source_open_cassette(&u->compare->source[DIFF_A], ref, error);
+    }
+    int st = open_vault(u, &q, error);
+    if (st < 0)
+        return st;
+    if (ref[0] != '\0') {
+        st = query_session(q, ref, &s);
+        if (st < 0)
+            buf_adds(error, query_error(q));
+    } else {
+        buf_slice_add(&name, ui_session(u)->name);
+        st = source_pick(q, buf_str(&name), u->file == NULL ? ui_session(u)->id : 0, NULL, &s,
+                         error);
+        buf_close(&name);
+    }
+    return st == 0 ? open_session(u, q, &s, DIFF_A, error) : st;
+}
+
+static int look_at_all(struct compare *c)
+{
+    c->rows = diff_rows(c->diff);
+    c->row = calloc(c->rows + 1, sizeof *c->row);
+    if (c->row == NULL)
+        return MI_ENOMEM;
+    for (uint32_t i = 0; i < c->rows; i++) {
+        int st = result_look(&c->result, c->diff, i);
+        if (st < 0)
+            return st;
+        result_count(&c->counts, &c->result);
+        if (c->result.change != RESULT_SAME)
+            c->row[c->n++] = i;
+    }
+    c->every = c->n == 0;
+    return 0;
+}
+
+int compare_open(struct ui *u, const char *ref)
+{
+    static const struct diff_rules rules = {.canon = {.across = true}};
+    struct buf error = {0};
+    u->compare = calloc(1, sizeof *u->compare);
+    if (u->compare == NULL)
+        return MI_ENOMEM;
+    struct compare *c = u->compare;
+    int st = open_other(u, ref, &error);
+    if (st == 0)
+        st = open_session(u, u->q, ui_session(u), DIFF_B, &error);
+    if (st == 0)
+        st = diff_open(&c->diff, c->source[DIFF_A], c->source[DIFF_B], &rules, &error);
+    if (st == 0) {
+        st = look_at_all(c);
+        if (st < 0)
+            buf_adds(&error, diff_error(c->diff));
+    }
+    if (st < 0) {
+        ui_complain(u, "cannot compare: %s", error.n > 0 ? buf_str(&error) : "out of memory");
+        compare_close(u);
+    }
+    buf_close(&error);
+    return 0;
+}
+
+/* ---- keys ---- */
+
+static size_t shown_rows(const struct compare *c)
+{
+    return c->every ? c->rows : c->n;
+}
+
+static uint32_t row_at(const struct compare *c, size_t at)
+{
+    return c->every ? (uint32_t)at : c->row[at];
+}
+
+/* Leaves the comparison for the call of the chosen session. */
+static void open_call(struct ui *u)
+{
+    struct compare *c = u->compare;
+    struct align_row row = diff_row(c->diff, row_at(c, c->at));
+    if (row.b == ALIGN_NONE) {
+        ui_say(u, "only the other recording has this call");
+        return;
+    }
+    int64_t seq = (int64_t)diff_call(c->diff, DIFF_B, row.b).seq;
+    compare_close(u);
+    u->focus = PANE_DETAIL;
+    list_go(u, listing_place(&u->listing, seq));
+}
+
+void compare_act(struct ui *u, enum action x)
+{
+    struct compare *c = u->compare;
+    size_t n = shown_rows(c);
+    if (x == ACTION_UP || x == ACTION_DOWN)
+        c->at = cursor_move(&c->cursor, n, c->at, x == ACTION_UP ? -1 : 1);
+    else if (x == ACTION_PAGE_UP || x == ACTION_PAGE_DOWN)
+        c->at = cursor_page(&c->cursor, n, c->at, x == ACTION_PAGE_UP ? -1 : 1);
+    else if (x == ACTION_FIRST)
+        c->at = cursor_move(&c->cursor, n, c->at, -(int64_t)n);
+    else if (x == ACTION_LAST)
+        c->at = cursor_move(&c->cursor, n, c->at, (int64_t)n);
+    else if (x == ACTION_MODE) {
+        c->every = !c->every;
+        c->at = 0;
+    } else if (x == ACTION_OPEN && n > 0)
+        open_call(u);
+    else if (x == ACTION_BACK || x == ACTION_DIFF)
+        compare_close(u);
+    else if (x == ACTION_QUIT)
+        u->quit = true;
+}
+
+/* ---- drawing ---- */
+
+static void call_half(struct ui *u, const struct result *r, enum diff_side side, size_t width)
+{
+    struct buf text = {0};
+    const struct diff_call *call = &r->call[side];
+    if (!r->has[side]) {
+        cells_blank(&u->cells, width);
+        return;
+    }
+    bool tool = slice_is(call->method, "tools/call") && call->target.n > 0;
+    buf_printf(&text, "%5llu ", (unsigned long long)call->seq);
+    buf_slice_add(&text, tool ? call->target : call->method);
+    if (!tool && call->target.n > 0) {
+        buf_addc(&text, ' ');
+        buf_slice_add(&text, call->target);
+    }
+    bool failed = call_status_failed(call->status);
+    draw_field(u, failed ? CELLS_BAD : CELLS_PLAIN, buf_slice(&text), width > 21 ? width - 21 : 0,
+               DRAW_LEFT);
+    draw_field(u, failed ? CELLS_BAD : CELLS_DIM, slice_of(call_status_name(call->status)),
+               width > 21 ? 12 : 0, DRAW_RIGHT);
+    buf_clear(&text);
+    if (call->took_us >= 0)
+        units_show_duration(&text, call->took_us);
+    draw_field(u, CELLS_PLAIN, buf_slice(&text), width > 21 ? 9 : width, DRAW_RIGHT);
+    buf_close(&text);
+}
+
+static void row_cells(struct ui *u, const struct result *r, size_t width)
+{
+    static const struct {
+        const char *utf8, *ascii;
+        enum cells_style style;
+    } signs[RESULT_CHANGES] = {
+        [RESULT_SAME] = {" ", " ", CELLS_DIM},
+        [RESULT_CHANGED] = {"\xE2\x89\xA0", "!", CELLS_CHANGED},
+        [RESULT_MOVED] = {"\xE2\x86\x95", "~", CELLS_WAIT},
+        [RESULT_MISSING] = {"\xE2\x88\x92", "-", CELLS_REMOVED},
+        [RESULT_ADDED] = {"+", "+", CELLS_ADDED},
+    };
+    size_t half = (width - 3) / 2;
+    cells_begin(&u->cells, 0, width, u->ascii);
+    call_half(u, r, DIFF_A, half);
+    cells_blank(&u->cells, 1);
+    cells_adds(&u->cells, signs[r->change].style,
+               u->ascii ? signs[r->change].ascii : signs[r->change].utf8);
+    cells_blank(&u->cells, 1);
+    call_half(u, r, DIFF_B, half);
+}
+
+static void value_line(struct ui *u, const struct area *a, size_t line, const struct result *r,
+                       const struct result_difference *d, enum diff_side side)
+{
+    cells_begin(&u->cells, 0, a->width, u->ascii);
+    cells_adds(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
+               side == DIFF_A ? "   - " : "   + ");
+    if (!d->value[side].exists) {
+        cells_adds(&u->cells, CELLS_DIM, "missing");
+    } else {
+        if (d->at > 0)
+            cells_adds(&u->cells, CELLS_DIM, "... ");
+        cells_add(&u->cells, side == DIFF_A ? CELLS_REMOVED : CELLS_ADDED,
+                  result_text(r, d->value[side]));
+        if (d->cut[side])
+            cells_adds(&u->cells, CELLS_DIM, " ...");
+    }
+    draw_line(u, a, line, SCREEN_NORMAL);
+}
+
+/* What differs in the selected row: three lines for each difference. */
+static void draw_differences(struct ui *u, const struct area *a, const struct result *r)
+{
+    size_t line = 1;
+    draw_caption(u, a, PANES, "%s, %llu difference%s", result_change_name(r->change),
+                 (unsigned long long)r->look.differences, r->look.differences == 1 ? "" : "s");
+    if (r->look.unread && line < a->height) {
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_adds(&u->cells, CELLS_WAIT,
+                   " an answer was not recorded, so the answers were not compared");
+        draw_line(u, a, line++, SCREEN_NORMAL);
+    }
+    for (size_t i = 0; i < r->listed && line + 2 < a->height; i++) {
+        const struct result_difference *d = &r->difference[i];
+        struct slice pointer = result_text(r, d->pointer);
+        cells_begin(&u->cells, 0, a->width, u->ascii);
+        cells_addf(&u->cells, CELLS_LABEL, " %s ", result_part_name(d->part));
+        cells_add(&u->cells, CELLS_KEY, pointer);
+        draw_line(u, a, line++, SCREEN_NORMAL);
+        value_line(u, a, line++, r, d, DIFF_A);
+        value_line(u, a, line++, r, d, DIFF_B);
+    }
+}
+
+static int draw_rows(struct ui *u, const struct area *a)
+{
+    struct compare *c = u->compare;
+    size_t n = shown_rows(c), top = cursor_top(&c->cursor, n, c->at, a->height);
+    for (size_t i = 0; i < a->height && top + i < n; i++) {
+        int st = result_look(&c->result, c->diff, row_at(c, top + i));
+        if (st < 0)
+            return st;
+        row_cells(u, &c->result, a->width);
+        draw_line(u, a, i, top + i == c->at ? SCREEN_CHOSEN : SCREEN_NORMAL);
+    }
+    return 0;
+}
+
+int compare_draw(struct ui *u, const struct area *a)
+{
+    struct compare *c = u->compare;
+    const uint64_t *n = c->counts.rows;
+    size_t half = (a->width - 3) / 2, below = a->height / 3;
+    struct area title = {a->x, a->y + 1, a->width, 1};
+    struct area list = {a->x, a->y + 2, a->width, a->height - below - 2};
+    struct area rest = {a->x, list.y + list.height, a->width, below};
+    draw_caption(u, a, u->focus,
+                 "compare: %llu changed, %llu moved, %llu missing, %llu added, %llu the same%s",
+                 (unsigned long long)n[RESULT_CHANGED], (unsigned long long)n[RESULT_MOVED],
+                 (unsigned long long)n[RESULT_MISSING], (unsigned long long)n[RESULT_ADDED],
+                 (unsigned long long)n[RESULT_SAME], c->every ? "" : " (m: all)");
+    cells_begin(&u->cells, 0, a->width, u->ascii);
+    draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_A]), half, DRAW_LEFT);
+    cells_blank(&u->cells, 3);
+    draw_field(u, CELLS_LABEL, buf_slice(&c->title[DIFF_B]), half, DRAW_LEFT);
+    draw_line(u, &title, 0, SCREEN_NORMAL);
+    int st = draw_rows(u, &list);
+    if (st < 0 || shown_rows(c) == 0)
+        return st;
+    st = result_look(&c->result, c->diff, row_at(c, c->at));
+    if (st == 0)
+        draw_differences(u, &rest, &c->result);
+    return st;
+}
