@@ -413,7 +413,10 @@ static int greet(const struct exchange *x)
     if (greeting == PEER_READY)
         return EXIT_FINE;
     json_unescape(&message, json_string_raw(answer.error_message));
-    log_error("the server rejected initialize: %s", buf_str(&message));
+    log_error("%s: %s",
+              peer_is_ours(&answer) ? "initialize was not answered"
+                                    : "the server rejected initialize",
+              buf_str(&message));
     buf_close(&message);
     return peer_is_ours(&answer) ? EXIT_TROUBLE : EXIT_FOUND;
 }

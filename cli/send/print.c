@@ -134,8 +134,10 @@ static bool write_file(struct print_files *f, const char *kind, struct json_valu
                        const struct buf *bytes, char **ret_path)
 {
     int fd = open_new(f, kind, extension(mime), ret_path);
-    if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0)
+    if (fd >= 0 && write_and_close(fd, buf_slice(bytes), false) == 0) {
+        f->n++;
         return true;
+    }
     if (!f->failed)
         log_error("cannot write a file of the result to %s: %s; choose a directory with --output",
                   f->dir != NULL ? f->dir : "$TMPDIR", strerror(errno));
@@ -160,7 +162,9 @@ static void print_blob(struct out *o, struct print_files *f, const char *kind,
         out_raw(o, st == MI_ENOMEM ? ": too large" : ": the data is not base64");
     } else {
         out_printf(o, ", %zu bytes: ", bytes.n);
-        if (write_file(f, kind, mime, &bytes, &path))
+        if (f->n == PRINT_FILES_MAX)
+            out_printf(o, "not written, as there are more than %d files", PRINT_FILES_MAX);
+        else if (write_file(f, kind, mime, &bytes, &path))
             out_text(o, slice_of(path));
         else
             out_raw(o, "not written");
