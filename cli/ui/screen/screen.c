@@ -244,7 +244,7 @@ void screen_repaint(void)
 
 static const struct {
     int code;
-    enum press_key key;
+    int key; /* enum press_key */
 } keys[] = {
     {KEY_UP, PRESS_UP},       {KEY_DOWN, PRESS_DOWN},     {KEY_LEFT, PRESS_LEFT},
     {KEY_RIGHT, PRESS_RIGHT}, {KEY_PPAGE, PRESS_PAGE_UP}, {KEY_NPAGE, PRESS_PAGE_DOWN},
