@@ -16,7 +16,7 @@ bool ui_shows_overview(const struct ui *u)
 
 /* ---- messages ---- */
 
-static void say(struct ui *u, bool alarm, const char *fmt, va_list ap)
+static void MI_FORMAT(3, 0) say(struct ui *u, bool alarm, const char *fmt, va_list ap)
 {
     char text[600];
     buf_clear(&u->message);
