@@ -1,8 +1,11 @@
 #include "replay/compare/compare.h"
 
+#include "base/grow.h"
 #include "replay/plan/canon.h"
 #include "replay/source/marks.h"
 #include "wire/json/text.h"
+
+#include <stdlib.h>
 
 #define KEYS_MAX 1000 /* objects with more keys are compared as a whole */
 
@@ -14,7 +17,7 @@ struct comparison {
     size_t entry_n;       /* length of the pointer to it */
     compare_fn fn;
     void *ctx;
-    bool ended;
+    bool ended, failed; /* failed: out of memory */
 };
 
 /* The position in the answer: special rules apply to some members. */
@@ -108,6 +111,20 @@ static void report(struct comparison *c, struct json_value a, struct json_value 
         .below = c->entry.p != NULL ? (struct slice){p.p + c->entry_n, p.n - c->entry_n} : p,
     };
     c->ended = !c->fn(c->ctx, &d);
+}
+
+/* ---- equality ---- */
+
+static bool same(struct comparison *c, struct json_value a, struct json_value b)
+{
+    if (a.type == JSON_NONE || b.type == JSON_NONE)
+        return a.type == b.type;
+    buf_clear(&c->a);
+    buf_clear(&c->b);
+    canon_value(&c->a, a);
+    canon_value(&c->b, b);
+    c->failed |= c->a.failed || c->b.failed;
+    return !c->failed && slice_eq(buf_slice(&c->a), buf_slice(&c->b));
 }
 
 /* ---- objects ---- */
@@ -247,46 +264,85 @@ static void compare_arrays(struct comparison *c, struct json_value a, struct jso
     }
 }
 
-/* Finds the entries of a list by name. Each search continues after the entry found last, so that two lists in the same
- * order are read once. */
-struct finder {
-    struct json_value list;
-    struct json_walk at;
+/* An entry of the second list, found by its name. */
+struct entry {
+    uint64_t hash;
+    size_t at; /* index in the list */
+    struct json_value value, name;
+    bool paired;
 };
 
-static bool has_name(struct comparison *c, struct json_value entry, const char *by)
+struct entries {
+    struct entry *list; /* owned; by hash, then by index */
+    size_t n, cap;
+};
+
+static int by_hash(const void *x, const void *y)
 {
-    struct json_value name = json_get(entry, by);
-    buf_clear(&c->b);
-    if (name.type != JSON_NONE)
-        canon_value(&c->b, name);
-    return slice_eq(buf_slice(&c->a), buf_slice(&c->b));
+    const struct entry *a = x, *b = y;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static struct json_value find_entry(struct comparison *c, struct finder *f, const char *by,
-                                    struct json_value name)
+static int by_index(const void *x, const void *y)
 {
-    struct slice key;
-    struct json_value entry;
-    const char *stop = f->at.p;
-    if (name.type == JSON_NONE)
-        return (struct json_value){0};
-    buf_clear(&c->a);
-    canon_value(&c->a, name);
-    while (json_walk_next(&f->at, &key, &entry))
-        if (has_name(c, entry, by))
-            return entry;
-    f->at = json_walk_begin(f->list);
-    while (f->at.p != stop && json_walk_next(&f->at, &key, &entry))
-        if (has_name(c, entry, by))
-            return entry;
-    return (struct json_value){0};
+    const struct entry *a = x, *b = y;
+    return a->at < b->at ? -1 : a->at > b->at;
 }
 
 /* The name of an entry, or the entry itself if it has none. */
-static struct json_value name_of(struct json_value entry, struct json_value name)
+static struct json_value name_of(struct json_value entry, const char *by)
 {
+    struct json_value name = json_get(entry, by);
     return name.type != JSON_NONE ? name : entry;
+}
+
+static uint64_t hash_of(struct comparison *c, struct json_value name)
+{
+    buf_clear(&c->a);
+    canon_value(&c->a, name);
+    c->failed |= c->a.failed;
+    return canon_hash(buf_slice(&c->a));
+}
+
+static bool read_entries(struct comparison *c, struct entries *e, struct json_value list,
+                         const char *by)
+{
+    struct slice key;
+    struct json_value v;
+    struct json_walk w = json_walk_begin(list);
+    while (json_walk_next(&w, &key, &v)) {
+        struct json_value name = name_of(v, by);
+        if (!GROW(e->list, e->n, e->cap))
+            return false;
+        e->list[e->n] = (struct entry){hash_of(c, name), e->n, v, name, false};
+        e->n++;
+    }
+    if (e->n > 0)
+        qsort(e->list, e->n, sizeof *e->list, by_hash);
+    return true;
+}
+
+/* The first entry of this name that has no partner yet. It gets one: of two tools with one name, the second one is not
+ * hidden by the first. */
+static struct json_value take_entry(struct comparison *c, struct entries *e, struct json_value name)
+{
+    uint64_t hash = hash_of(c, name);
+    size_t from = 0, to = e->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (e->list[mid].hash < hash)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    for (; from < e->n && e->list[from].hash == hash; from++)
+        if (!e->list[from].paired && same(c, e->list[from].name, name)) {
+            e->list[from].paired = true;
+            return e->list[from].value;
+        }
+    return (struct json_value){0};
 }
 
 static void compare_lists(struct comparison *c, struct json_value a, struct json_value b,
@@ -294,33 +350,24 @@ static void compare_lists(struct comparison *c, struct json_value a, struct json
 {
     struct slice key;
     struct json_value v;
+    struct entries e = {0};
+    if (!read_entries(c, &e, b, by))
+        c->failed = c->ended = true;
     struct json_walk w = json_walk_begin(a);
-    struct finder f = {b, json_walk_begin(b)};
     for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
-        struct json_value name = json_get(v, by);
-        compare_element(c, i, v, find_entry(c, &f, by, name), set, depth, name_of(v, name));
+        struct json_value name = name_of(v, by);
+        compare_element(c, i, v, take_entry(c, &e, name), set, depth, name);
     }
-    w = json_walk_begin(b);
-    f = (struct finder){a, json_walk_begin(a)};
-    for (size_t i = 0; !c->ended && json_walk_next(&w, &key, &v); i++) {
-        struct json_value name = json_get(v, by);
-        if (find_entry(c, &f, by, name).type == JSON_NONE)
-            compare_element(c, i, (struct json_value){0}, v, set, depth, name_of(v, name));
-    }
+    if (e.n > 0)
+        qsort(e.list, e.n, sizeof *e.list, by_index);
+    for (size_t i = 0; !c->ended && i < e.n; i++)
+        if (!e.list[i].paired)
+            compare_element(c, i, (struct json_value){0}, e.list[i].value, set, depth,
+                            e.list[i].name);
+    free(e.list);
 }
 
 /* ---- values ---- */
-
-static bool same(struct comparison *c, struct json_value a, struct json_value b)
-{
-    if (a.type == JSON_NONE || b.type == JSON_NONE)
-        return a.type == b.type;
-    buf_clear(&c->a);
-    buf_clear(&c->b);
-    canon_value(&c->a, a);
-    canon_value(&c->b, b);
-    return slice_eq(buf_slice(&c->a), buf_slice(&c->b));
-}
 
 static void compare(struct comparison *c, struct json_value a, struct json_value b, pointer_set set,
                     size_t depth, enum place place)
@@ -342,7 +389,7 @@ int compare_values(struct json_value recorded, struct json_value live,
     pointer_set all = pointers_root(rules->ignore);
     if (!pointers_end(rules->ignore, all, 0))
         compare(&c, recorded, live, all, 0, ROOT);
-    bool failed = c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
+    bool failed = c.failed || c.pointer.failed || c.a.failed || c.b.failed || c.key.failed;
     buf_close(&c.pointer);
     buf_close(&c.a);
     buf_close(&c.b);

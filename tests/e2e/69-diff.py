@@ -175,6 +175,9 @@ def _(t):
         check(re.search(rf"^ +{re.escape(line)}$", d.text, re.M), lambda: f"{line}: {d.text}")
     check("tools: 1 new, 2 changed, 1 gone\n" in d.text, lambda: d.text)
     Diff(t, a, b, "--ignore", "/tools", status=0)
+    twice = cassette(t, script(tools=[tool("same"), tool("same", "another tool of this name")]), "c.jsonl")
+    once = cassette(t, script(tools=[tool("same")]), "d.jsonl")
+    eq([x["entry"] for x in Diff(t, once, twice, status=1).report["results"][0]["differences"]], ['"same"'], "a second tool of this name")
 
 
 @case("a list of several pages is compared as one list")

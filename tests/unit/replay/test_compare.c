@@ -99,6 +99,14 @@ static void test_compare_lists_are_paired_by_name(void **state)
     check("{\"resources\":[{\"uri\":\"u\",\"name\":\"1\"}]}",
           "{\"resources\":[{\"uri\":\"u\",\"name\":\"2\"}]}", NULL,
           "/resources/0/name: \"1\" / \"2\"\n");
+    check("{\"tools\":[{\"name\":\"a\"}]}",
+          "{\"tools\":[{\"name\":\"a\"},{\"name\":\"\\u0061\",\"x\":1}]}", NULL,
+          "/tools/1: - / {\"name\":\"\\u0061\",\"x\":1} entry\n"); /* a second one of this name */
+    check("{\"tools\":[{\"name\":\"a\",\"x\":1},{\"name\":\"a\",\"x\":2}]}",
+          "{\"tools\":[{\"name\":\"a\",\"x\":1},{\"name\":\"a\",\"x\":3}]}", NULL,
+          "/tools/1/x: 2 / 3\n");
+    check("{\"tools\":[{\"x\":1},{\"name\":\"a\"}]}", "{\"tools\":[{\"x\":1}]}", NULL,
+          "/tools/1: {\"name\":\"a\"} / - entry\n"); /* entries without a name */
     check("{\"content\":[1,2]}", "{\"content\":[2,1]}", NULL,
           "/content/0: 1 / 2\n/content/1: 2 / 1\n"); /* other lists have an order */
 }
