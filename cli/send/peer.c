@@ -120,7 +120,7 @@ static int find_recorded(struct talk *t, uint32_t before, const char *method, st
 static int choose_initialize(struct peer *p, uint32_t before, enum revision revision, struct buf *b)
 {
     struct rpc m;
-    bool found;
+    bool found = false;
     int st = find_recorded(&p->talk, before, "initialize", &m, &found);
     if (st < 0)
         return st;
@@ -139,7 +139,7 @@ static int choose_initialize(struct peer *p, uint32_t before, enum revision revi
 static int say_initialized(struct peer *p, uint32_t before)
 {
     struct rpc m;
-    bool found;
+    bool found = false;
     int st = find_recorded(&p->talk, before, "notifications/initialized", &m, &found);
     struct slice own = slice_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     if (st < 0)
@@ -152,7 +152,7 @@ static int try_modern(struct peer *p)
 {
     struct buf params = {0};
     struct rpc m;
-    bool answered;
+    bool answered = false;
     make_meta(&p->meta);
     buf_adds(&params, "{\"_meta\":");
     buf_slice_add(&params, buf_slice(&p->meta));

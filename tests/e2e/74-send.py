@@ -325,6 +325,18 @@ def _(t):
         check("note: the recording is session 2 of server (" in s.err, s.err)
 
 
+@case("a request of a session that still runs can be sent again, before it is answered")
+def _(t):
+    p = t.proxy().initialize()
+    p.client.send(lib.call(1, "echo", {"text": "one"}))
+    p.server.recv()
+    s = Sent(t, "--seq", 4)
+    eq((s.last()["arguments"], s.out), ({"text": "one"}, '{"text": "one"}\n\nno answer was recorded\n'), "what is sent and printed")
+    p.server.send(lib.text_result(1, "x"))
+    p.client.recv()
+    p.end()
+
+
 @case("a cassette, a name and another server can be given")
 def _(t):
     record(t, *HELLO, call(1, text="one"))

@@ -12,6 +12,8 @@ static void check(const char *text, const char *pointer, const char *value, cons
                       &error);
     bool good = want[0] == '!' ? st == MI_EINVAL && strstr(buf_str(&error), want + 1) != NULL
                                : st == 0 && strcmp(buf_str(&out), want) == 0;
+    struct json_scan scan;
+    good = good && (st != 0 || json_scan(buf_slice(&out), NULL, NULL, &scan) == 0);
     if (!good)
         fail_msg("%s at %s: got %d '%s' '%s', wanted '%s'", text, pointer, st, buf_str(&out),
                  buf_str(&error), want);
