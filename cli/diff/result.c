@@ -107,26 +107,12 @@ int result_look(struct result *r, struct diff *d, uint32_t i)
 
 /* ---- all rows ---- */
 
-/* The differences of one entry follow each other. */
-static void count_tools(struct result_counts *c, const struct result *r)
-{
-    struct slice last = {0};
-    for (size_t i = 0; i < r->listed; i++) {
-        const struct result_difference *d = &r->difference[i];
-        struct slice entry = result_text(r, d->entry);
-        if (!d->entry.exists || strcmp(result_entry_kind(r, d), "tool") != 0 ||
-            (last.p != NULL && slice_eq(entry, last)))
-            continue;
-        c->tools[!d->is_entry ? 1 : d->value[DIFF_A].exists ? 2 : 0]++;
-        last = entry;
-    }
-}
-
 void result_count(struct result_counts *c, const struct result *r)
 {
     c->rows[r->change]++;
     c->unread += r->look.unread;
-    count_tools(c, r);
+    for (int i = 0; i < DIFF_ENTRIES; i++)
+        c->tools[i] += r->look.tools[i];
 }
 
 bool result_differs(const struct result_counts *c)

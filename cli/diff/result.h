@@ -65,9 +65,9 @@ const char *result_entry_kind(const struct result *r, const struct result_differ
 
 struct result_counts {
     uint64_t rows[RESULT_CHANGES];
-    uint64_t tools[3]; /* new, changed, gone: entries in lists of tools */
-    uint64_t unread;   /* rows whose answers were not compared */
-    uint64_t facts;    /* of the sessions, that count */
+    uint64_t tools[DIFF_ENTRIES]; /* in lists of tools */
+    uint64_t unread;              /* rows whose answers were not compared */
+    uint64_t facts;               /* of the sessions, that count */
 };
 
 void result_count(struct result_counts *c, const struct result *r);

@@ -154,7 +154,8 @@ struct looking {
     struct diff_look *look;
     enum diff_part part;
     bool initialize;
-    bool failed; /* out of memory */
+    const char *entry; /* begin of the name of the last tool that differs; NULL */
+    bool failed;       /* out of memory */
 };
 
 static struct slice sanitized(struct looking *l, enum diff_side side, struct slice pointer,
@@ -197,9 +198,22 @@ static bool on_params(void *ctx, const struct canon_difference *x)
     return !l->failed;
 }
 
+/* The differences of one tool follow each other. */
+static void count_tool(struct looking *l, const struct compare_difference *x)
+{
+    if (x->entry.p == NULL || x->entry.p == l->entry || !slice_begins(x->pointer, "/tools/"))
+        return;
+    enum diff_entry change = !x->is_entry            ? DIFF_CHANGED
+                             : x->recorded.p == NULL ? DIFF_NEW
+                                                     : DIFF_GONE;
+    l->entry = x->entry.p;
+    l->look->tools[change]++;
+}
+
 static bool on_answer(void *ctx, const struct compare_difference *x)
 {
     struct looking *l = ctx;
+    count_tool(l, x);
     tell(l,
          (struct diff_difference){.pointer = x->pointer,
                                   .entry = x->entry,

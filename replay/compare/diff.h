@@ -79,10 +79,13 @@ struct diff_difference {
 /* false: no more differences are wanted. */
 typedef bool (*diff_fn)(void *ctx, const struct diff_difference *one);
 
+enum diff_entry { DIFF_NEW, DIFF_CHANGED, DIFF_GONE, DIFF_ENTRIES };
+
 struct diff_look {
     uint64_t differences;
-    bool status, slower, moved; /* another status; see diff_rules; see align.h */
-    bool unread;                /* an answer was not recorded, so answers were not compared */
+    uint64_t tools[DIFF_ENTRIES]; /* in a list of tools */
+    bool status, slower, moved;   /* another status; see diff_rules; see align.h */
+    bool unread;                  /* an answer was not recorded, so answers were not compared */
 };
 
 /* Compares the two calls of a row. A row with one call has no differences. fn may be NULL. */

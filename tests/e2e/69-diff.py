@@ -370,6 +370,15 @@ def _(t):
     check("    and 900 more\n" in d.text, lambda: d.text)
 
 
+@case("tools are counted, also those that are not listed")
+def _(t):
+    a = cassette(t, script(tools=[tool(f"t{i}") for i in range(300)]), "a.jsonl")
+    b = cassette(t, script(tools=[tool(f"t{i}", "other", title="x") for i in range(100, 300)] + [tool(f"n{i}") for i in range(150)]), "b.jsonl")
+    d = Diff(t, a, b, status=1)
+    eq([d.report[k] for k in ("tools_new", "tools_changed", "tools_gone")], [150, 200, 100], "counts")
+    eq((d.report["results"][0]["differences_n"], len(d.differences())), (650, 100), "differences")
+
+
 @case("large sessions", limit=120)
 def _(t):
     def one(name, change):
