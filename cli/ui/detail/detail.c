@@ -35,7 +35,7 @@ static bool unfold_text(struct view *v, const char *list, size_t i, const char *
     if (found && view_pointer(v, buf_slice(&pointer), &t.at) && view_is_text(v, t.at)) {
         view_path(v, t.at, &path);
         t.depth = path.n;
-        if (view_toggle(v, &t, DETAIL_TEXT_MAX) < 0)
+        if (view_toggle(v, &t, DETAIL_TEXT_MAX) < 0 || view_reveal(v, t.at) < 0)
             found = false; /* a long one stays folded */
     }
     buf_close(&pointer);

@@ -28,6 +28,7 @@ static struct row *add_row(struct head_rows *r, const char *label, enum cells_st
     return row;
 }
 
+/* Begins a row; its text is what is added to r->text until head_end(). */
 static void head_begin(struct head_rows *r, const char *label, enum cells_style style)
 {
     (void)add_row(r, label, style);
@@ -119,29 +120,15 @@ static void add_time(const struct detail_subject *s, struct head_rows *r)
     head_end(r);
 }
 
-/* Is it the answer to the first message, which is a request? */
-static bool is_answer(const struct detail_subject *s, size_t i)
-{
-    return s->is_call && i > 0 &&
-           (s->message[i].kind == KIND_RESULT || s->message[i].kind == KIND_ERROR) &&
-           s->message[i].from_client != s->message[0].from_client;
-}
-
-static void add_sizes(const struct detail_subject *s, struct head_rows *r)
+static void add_redactions(const struct detail_subject *s, struct head_rows *r)
 {
     int64_t redactions = 0;
-    head_begin(r, "Size", CELLS_PLAIN);
-    units_show_size(&r->text, s->message[0].size);
-    for (size_t i = 0; i < s->messages_n; i++) {
+    for (size_t i = 0; i < s->messages_n; i++)
         redactions += s->message[i].redactions;
-        if (is_answer(s, i)) {
-            buf_adds(&r->text, ", answer ");
-            units_show_size(&r->text, s->message[i].size);
-        }
-    }
-    if (redactions > 0)
-        buf_printf(&r->text, ", %lld secret%s replaced", (long long)redactions,
-                   redactions == 1 ? "" : "s");
+    if (redactions == 0)
+        return;
+    head_begin(r, "Redacted", CELLS_PLAIN);
+    buf_printf(&r->text, "%lld secret%s", (long long)redactions, redactions == 1 ? "" : "s");
     head_end(r);
 }
 
@@ -194,8 +181,6 @@ static void add_findings(const struct detail *d, struct head_rows *r, struct sli
 static void add_message(const struct detail_message *m, struct head_rows *r)
 {
     static const char *const actions[] = {[ROW_REFUSED] = "rejected", [ROW_SWALLOWED] = "dropped"};
-    if (m->id.p != NULL)
-        head_add(r, "Id", CELLS_PLAIN, m->id);
     if (m->by_interposer)
         head_add(r, "Sender", CELLS_WAIT, slice_of("the interposer"));
     if (m->action == ROW_REFUSED || m->action == ROW_SWALLOWED)
@@ -211,7 +196,7 @@ void head_rows(const struct detail *d, struct head_rows *r)
     add_status(s, r);
     add_message(&s->message[0], r);
     add_time(s, r);
-    add_sizes(s, r);
+    add_redactions(s, r);
     for (size_t i = 0; i < s->messages_n; i++)
         if (s->message[i].finding.p != NULL)
             add_findings(d, r, s->message[i].finding);
@@ -234,6 +219,10 @@ static void title_of_message(const struct detail *d, const struct detail_message
     cells_adds(c, CELLS_DIM, buf_str(&text));
     c->failed |= text.failed;
     buf_close(&text);
+    if (m->id.p != NULL) {
+        cells_adds(c, CELLS_DIM, "  id ");
+        cells_add(c, CELLS_DIM, m->id);
+    }
     if (m->kind == KIND_NOTIFICATION && m->method.p != NULL) {
         cells_blank(c, 2);
         cells_add(c, CELLS_DIM, m->method);

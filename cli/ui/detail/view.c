@@ -157,6 +157,8 @@ bool view_seek(struct view *v, size_t line, struct view_place *ret)
 size_t view_lines(struct view *v, bool *exact)
 {
     struct view_place p = v->marks_n > 0 ? v->mark[v->marks_n - 1] : (struct view_place){0};
+    if (v->text.n <= MARK_BYTES) /* too short for an estimate */
+        (void)view_count(v);
     *exact = v->whole;
     if (v->whole)
         return v->lines;

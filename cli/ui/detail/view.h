@@ -20,8 +20,6 @@
 #define VIEW_LONG_STRING 96 /* bytes from which on any string can be unfolded */
 #define VIEW_EXCEPTIONS_MAX 65536
 #define VIEW_NOTES_MAX 256
-#define VIEW_SHORT 4096     /* bytes of JSON that is unfolded at first; of longer JSON … */
-#define VIEW_DEPTH 4        /* … this many levels are */
 #define VIEW_LEVELS_MAX 512 /* JSON_MAX_DEPTH; deeper ones have no pointer */
 #define VIEW_CACHE 64
 #define VIEW_WIDTH_MIN 24 /* of a text in a string, however deep */
@@ -107,10 +105,8 @@ bool view_around(struct view *v, const struct view_target *t, struct view_target
 /* Folds or unfolds it. 0, MI_ENOMEM, MI_EFULL (unfolded strings need more than `room` bytes, or too many exceptions),
  * or MI_ENOENT (not a valid string). */
 MI_MUST int view_toggle(struct view *v, const struct view_target *t, size_t room);
-static inline size_t view_default_depth(struct slice text)
-{
-    return text.n <= VIEW_SHORT ? SIZE_MAX : VIEW_DEPTH;
-}
+/* How many levels of JSON are unfolded at first: of more text fewer, so that an overview comes first. */
+size_t view_default_depth(struct slice text);
 void view_fold_from(struct view *v, size_t depth);
 size_t view_unfolded(const struct view *v); /* bytes of unfolded strings */
 /* Is it useful to unfold this string? It has lines, is JSON, or is long. */

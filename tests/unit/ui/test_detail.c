@@ -190,6 +190,49 @@ static void test_detail_text_of_a_result_is_unfolded(void **state)
     unit_doc_close(&u);
 }
 
+static void test_detail_of_long_json_begins_with_an_overview(void **state)
+{
+    (void)state;
+    struct unit_doc u;
+    struct buf b = {0};
+    buf_adds(
+        &b,
+        "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\"},{\"n\":1}],\"rows\":[[");
+    while (b.n < 100000)
+        buf_adds(&b, "12345678,");
+    buf_adds(&b, "1]]}}");
+    unit_doc(&u, KIND_RESULT, buf_str(&b));
+    unit_expect(u.d, u.first + 1,
+                "  - {\n"
+                "    - \"result\": {\n"
+                "      - \"content\": [\n"
+                "        - {\n"
+                "            \"type\": \"text\",\n"
+                "          - \"text\": text, 3B\n"
+                "            | a\n"
+                "            | b\n"
+                "          },\n"
+                "        + {...} 1 key\n"
+                "        ],\n"
+                "      - \"rows\": [\n"
+                "        + [...] 11105 items\n"
+                "        ]\n"
+                "      }\n"
+                "    }\n");
+    unit_doc_close(&u);
+    buf_clear(&b);
+    buf_adds(&b, "{\"params\":{\"rows\":[");
+    while (b.n < (2 << 20))
+        buf_adds(&b, "12345678,");
+    buf_adds(&b, "1]}}");
+    unit_doc(&u, KIND_REQUEST, buf_str(&b));
+    unit_expect(
+        u.d, u.first + 1,
+        "  - {\n    - \"params\": {\n      + \"rows\": [...] 233016 items\n      }\n    }\n");
+    unit_doc_close(&u);
+    buf_close(&b);
+}
+
 static void test_detail_call_has_a_head_and_all_parts(void **state)
 {
     (void)state;
@@ -233,13 +276,12 @@ static void test_detail_call_has_a_head_and_all_parts(void **state)
     unit_expect(d, 0,
                 "- tools/call ec\\x1bho\n"
                 "  Status    tool-error after 500ms\n"
-                "  Id        12\n"
                 "  Time      +2.00s\n"
-                "  Size      100B, answer 2.0KiB, 2 secrets replaced\n"
+                "  Redacted  2 secrets\n"
                 "  Finding   invalid-arguments: The arguments do\n"
                 "            not match the tool's inputSchema.\n"
                 "  Finding   new-one\n"
-                "- -> request 3  +2.00s  100B\n"
+                "- -> request 3  +2.00s  100B  id 12\n"
                 "  - {\n"
                 "      \"a\": 1\n"
                 "      ^ must be a string\n"
@@ -255,14 +297,14 @@ static void test_detail_call_has_a_head_and_all_parts(void **state)
                 "- stderr, the last 2 lines\n"
                 "  +2.05s    boo\\x07\n"
                 "  +2.06s\n");
-    size_t titles[] = {0, 8, 13, 15, 17, 21, 21};
+    size_t titles[] = {0, 7, 12, 14, 16, 20, 20};
     for (size_t i = 0; i + 1 < MI_COUNT(titles); i++) {
         assert_int_equal(detail_part(d, titles[i], true), titles[i + 1]);
         assert_int_equal(detail_part(d, titles[i] + 1, false), titles[i]);
     }
-    assert_int_equal(detail_part(d, 13, false), 8);
-    assert_int_equal(detail_seq(d, 14), 4);
-    assert_int_equal(detail_seq(d, 8), 3);
+    assert_int_equal(detail_part(d, 12, false), 7);
+    assert_int_equal(detail_seq(d, 13), 4);
+    assert_int_equal(detail_seq(d, 7), 3);
     assert_int_equal(detail_seq(d, 1), 0);
     detail_close(d);
 }
@@ -284,7 +326,7 @@ static void test_detail_open_call_waits(void **state)
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 1.00s");
     detail_waited(d, 2500000);
     assert_string_equal(unit_line(d, 1, &c), "  Status    open, waiting for 2.50s");
-    unit_expect(d, 4, "▾ → request 3  +0us  9B\n  not recorded\n");
+    unit_expect(d, 3, "▾ → request 3  +0us  9B\n  not recorded\n");
     cells_close(&c);
     detail_close(d);
 }
@@ -393,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_detail_fold_and_unfold),
         cmocka_unit_test(test_detail_strings_unfold_as_lines_and_json),
         cmocka_unit_test(test_detail_text_of_a_result_is_unfolded),
+        cmocka_unit_test(test_detail_of_long_json_begins_with_an_overview),
         cmocka_unit_test(test_detail_call_has_a_head_and_all_parts),
         cmocka_unit_test(test_detail_open_call_waits),
         cmocka_unit_test(test_detail_search_unfolds_and_wraps),
