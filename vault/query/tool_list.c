@@ -57,30 +57,49 @@ static bool on_message(void *ctx, const struct query_message *m)
     return !tools_whole(l->tools);
 }
 
+/* The list of one session. MI_ENOENT: it has no complete one. */
+static int read_session(struct reading *l, int64_t id, int64_t started_at_us, const char *uid,
+                        struct tool_list *ret)
+{
+    struct tools tools = {0};
+    l->uid = uid;
+    l->tools = &tools;
+    int st = query_timeline(l->q, id, 1, TOOL_LIST_MESSAGES, on_message, NULL, l);
+    if (st < 0 || !tools_whole(&tools)) {
+        tools_close(&tools);
+        return st < 0 ? st : MI_ENOENT;
+    }
+    *ret = (struct tool_list){.tools = tools, .session_id = id, .started_at_us = started_at_us};
+    memcpy(ret->uid, uid, size_min(strlen(uid), sizeof ret->uid - 1));
+    return 0;
+}
+
 int tool_list_read(struct query *q, const char *server, enum tool_list_from from,
                    const char *except_uid, int64_t before, struct tool_list *ret)
 {
     struct reading l = {
         .server = server, .except_uid = except_uid, .from = from, .before = before, .q = q};
-    struct tools tools = {0};
     int st = query_sessions(q, SESSIONS_READ, on_session, &l);
-    l.tools = &tools;
-    for (size_t i = 0; st == 0 && i < l.n; i++) {
+    bool found = false;
+    for (size_t i = 0; st == 0 && !found && i < l.n; i++) {
         const struct candidate *c = &l.found[i];
-        l.uid = c->uid;
-        st = query_timeline(q, c->id, 1, TOOL_LIST_MESSAGES, on_message, NULL, &l);
-        if (st == 0 && tools_whole(&tools)) {
-            *ret = (struct tool_list){
-                .tools = tools, .session_id = c->id, .started_at_us = c->started_at_us};
-            memcpy(ret->uid, c->uid, sizeof ret->uid);
-            buf_close(&l.body);
-            return 0;
-        }
-        tools_forget(&tools);
+        st = read_session(&l, c->id, c->started_at_us, c->uid, ret);
+        found = st == 0;
+        if (st == MI_ENOENT)
+            st = 0;
     }
-    tools_close(&tools);
     buf_close(&l.body);
-    return st < 0 ? st : MI_ENOENT;
+    return st < 0 || found ? st : MI_ENOENT;
+}
+
+int tool_list_of(struct query *q, const struct query_session *s, struct tool_list *ret)
+{
+    struct reading l = {.q = q};
+    char uid[sizeof ret->uid] = {0};
+    memcpy(uid, s->uid.p, size_min(s->uid.n, sizeof uid - 1));
+    int st = read_session(&l, s->id, s->started_at_us, uid, ret);
+    buf_close(&l.body);
+    return st;
 }
 
 void tool_list_close(struct tool_list *l)

@@ -1,0 +1,58 @@
+#include "cli/ui/detail/schema_notes.h"
+
+#include "wire/json/text.h"
+
+void schema_notes_close(struct schema_notes *f)
+{
+    schema_fault_close(&f->of_call);
+    schema_fault_close(&f->of_result);
+    buf_close(&f->pointer[0]);
+    buf_close(&f->pointer[1]);
+    *f = (struct schema_notes){0};
+}
+
+static bool read_message(const struct detail_message *m, struct rpc *ret)
+{
+    return m->body.p != NULL && m->body.n <= SCHEMA_NOTES_BODY_MAX && rpc_read(m->body, ret) == 0;
+}
+
+/* below: what the pointer of the fault is relative to. */
+static void add_note(struct schema_notes *f, size_t message, const char *below,
+                     const struct schema_fault *fault)
+{
+    struct buf *pointer = &f->pointer[f->n];
+    buf_adds(pointer, below);
+    buf_slice_add(pointer, buf_slice(&fault->pointer));
+    if (pointer->failed || fault->pointer.failed || fault->reason.failed)
+        return;
+    f->note[f->n++] = (struct detail_note){
+        .message = message,
+        .pointer = buf_slice(pointer),
+        .text = buf_slice(&fault->reason),
+        .severity = SEVERITY_ERROR,
+    };
+}
+
+void schema_notes_find(struct schema_notes *f, struct tools *t, const struct detail_message *m,
+                       size_t n)
+{
+    struct rpc call, answer;
+    struct tool *tool;
+    schema_notes_close(f);
+    if (n == 0 || m[0].kind != KIND_REQUEST || !slice_is(m[0].method, "tools/call") ||
+        !read_message(&m[0], &call) || call.kind != RPC_REQUEST)
+        return;
+    if ((tools_call(t, &call, &tool, &f->of_call) & RULE(RULE_INVALID_ARGUMENTS)) != 0)
+        add_note(f, 0, call.arguments.type != JSON_NONE ? "/params/arguments" : "/params",
+                 &f->of_call);
+    for (size_t i = 1; tool != NULL && i < n; i++) {
+        if (m[i].kind != KIND_RESULT || m[i].from_client == m[0].from_client ||
+            !read_message(&m[i], &answer))
+            continue;
+        if (tools_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) != 0)
+            add_note(f, i,
+                     answer.structured.type != JSON_NONE ? "/result/structuredContent" : "/result",
+                     &f->of_result);
+        return;
+    }
+}

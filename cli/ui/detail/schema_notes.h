@@ -1,0 +1,27 @@
+/* schema_notes.h - how a call and its result violate the schemas of the tool: notes at their places, for a document.
+ *
+ * A recording names the finding; the place and the reason are found again, with the tools of the session.
+ * Limits    messages of more than SCHEMA_NOTES_BODY_MAX bytes are not checked.
+ * Owns      the texts of the notes; schema_notes_close() frees them. They are valid until then.
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_DETAIL_SCHEMA_NOTES_H
+#define MI_CLI_UI_DETAIL_SCHEMA_NOTES_H
+
+#include "cli/ui/detail/detail.h"
+#include "wire/schema/tools.h"
+
+#define SCHEMA_NOTES_BODY_MAX ((size_t)1 << 20)
+
+struct schema_notes {
+    struct schema_fault of_call, of_result; /* owned */
+    struct buf pointer[2];                  /* owned; of the notes */
+    struct detail_note note[2];
+    size_t n;
+};
+
+/* The messages of a call, as in struct detail_subject. Initialize with zeros. If memory runs out, there are no notes. */
+void schema_notes_find(struct schema_notes *f, struct tools *t, const struct detail_message *m,
+                       size_t n);
+void schema_notes_close(struct schema_notes *f);
+
+#endif
