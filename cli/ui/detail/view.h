@@ -58,6 +58,7 @@ struct view {
     size_t nested;     /* 0: of a message; else how many strings it is in */
     size_t width;      /* text is wrapped to it; 0: not */
     bool ascii;
+    bool fixed;         /* nothing can be folded: lines have no markers */
     size_t folded_from; /* depth */
     size_t *exception;  /* owned; sorted places of objects and arrays */
     size_t exceptions_n, exceptions_cap;

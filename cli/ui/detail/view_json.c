@@ -124,7 +124,9 @@ void view_json_draw(struct view *v, const struct view_place *p, struct cells *c)
         return;
     }
     cells_blank(c, view_indent(p->depth));
-    if (at < s.n && token_opens(s.p[at]) && !is_empty(v, at))
+    if (v->fixed)
+        cells_blank(c, 2);
+    else if (at < s.n && token_opens(s.p[at]) && !is_empty(v, at))
         draw_marker(v, view_is_folded(v, at, p->depth), c);
     else if (at < s.n && (view_inner(v, at) != NULL || view_is_text(v, at)))
         draw_marker(v, view_inner(v, at) == NULL, c);

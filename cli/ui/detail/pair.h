@@ -1,0 +1,49 @@
+/* pair.h - two values, such as the results of two calls, side by side: line by line, aligned by their members.
+ *
+ * Rules     members with the same name, and elements with the same index, stand beside each other; those that only one
+ *           side has stand alone. The order of members, white space and the spelling of strings and numbers make no
+ *           difference.
+ * Sections  a pair has one for each pair_add(), such as the params and the results. A section begins with a title.
+ * Limits    PAIR_ROWS_MAX rows, and those of wire/json/tree.h for each value.
+ * Owns      the rows, 12 bytes each, and the index of both texts. The texts are borrowed until pair_close().
+ * Blocks    never. Pure. */
+#ifndef MI_CLI_UI_DETAIL_PAIR_H
+#define MI_CLI_UI_DETAIL_PAIR_H
+
+#include "cli/ui/text/cells.h"
+
+#define PAIR_ROWS_MAX ((size_t)1 << 18)
+#define PAIR_SECTIONS_MAX 4
+#define PAIR_CONTEXT 3 /* equal lines around a difference */
+
+enum pair_side { PAIR_LEFT, PAIR_RIGHT };
+enum pair_mark {
+    PAIR_EQUAL,
+    PAIR_CHANGED,
+    PAIR_REMOVED, /* only on the left */
+    PAIR_ADDED,   /* only on the right */
+    PAIR_TITLE,
+    PAIR_GAP, /* stands for equal lines that are not shown */
+};
+
+struct pair;
+
+MI_MUST int pair_open(struct pair **ret);
+void pair_close(struct pair *p); /* NULL is fine */
+/* Adds a section. A value is JSON, or {NULL, 0}: missing. title: static. 0; MI_EINVAL: not valid JSON; MI_EFULL: a limit is
+ * exceeded; MI_ENOMEM. */
+MI_MUST int pair_add(struct pair *p, const char *title, struct slice left, struct slice right);
+/* Shows all lines, or only differences with PAIR_CONTEXT lines around them (the default). Row numbers change. MI_ENOMEM. */
+MI_MUST int pair_show(struct pair *p, bool all);
+
+size_t pair_rows(const struct pair *p);
+size_t pair_differences(const struct pair *p); /* groups of rows that differ */
+enum pair_mark pair_mark(const struct pair *p, size_t row);
+/* The first row of the next (or, with forward = false, the previous) group of rows that differ; `row` itself: none. */
+size_t pair_next(const struct pair *p, size_t row, bool forward);
+/* Writes the columns [from, from + width) of one side of a row to c, which it begins; nothing if the side has no line
+ * there. */
+void pair_line(struct pair *p, size_t row, enum pair_side side, size_t from, size_t width,
+               bool ascii, struct cells *c);
+
+#endif
