@@ -150,6 +150,20 @@ static void test_cells_window_is_a_part_of_the_line(void **state)
     cells_close(&c);
 }
 
+/* An escape is cut like any text. */
+static void test_cells_cut_escape_has_more(void **state)
+{
+    (void)state;
+    struct cells c = {0};
+    for (size_t width = 0; width < 6; width++) {
+        cells_begin(&c, 0, width, false);
+        cells_adds(&c, CELLS_PLAIN, "\x1b");
+        assert_int_equal(c.more, width < 4);
+        assert_int_equal(c.text.n, size_min(width, 4));
+    }
+    cells_close(&c);
+}
+
 /* Any bytes, split anywhere into two texts: nothing unsafe, and as many columns as cells_columns() says. */
 static void test_cells_random_bytes_are_safe(void **state)
 {
@@ -282,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_cells_show_what_is_visible_and_escape_the_rest),
         cmocka_unit_test(test_cells_ascii_escapes_every_other_character),
         cmocka_unit_test(test_cells_window_is_a_part_of_the_line),
+        cmocka_unit_test(test_cells_cut_escape_has_more),
         cmocka_unit_test(test_cells_random_bytes_are_safe),
         cmocka_unit_test(test_cells_fit_ends_before_newline_and_width),
         cmocka_unit_test(test_cells_tabs_are_blanks_from_the_origin),
