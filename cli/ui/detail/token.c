@@ -22,7 +22,7 @@ size_t token_next(struct slice s, size_t at)
 }
 
 #if JSON_BLOCKS
-/* Skips blocks of a string without the closing quote. `at` is not escaped, nor is the result. */
+/* Skips blocks of a string without the closing quote. `at` is not escaped. */
 static size_t skip_blocks(struct slice s, size_t at)
 {
     uint64_t escaped_first = 0;
@@ -34,7 +34,7 @@ static size_t skip_blocks(struct slice s, size_t at)
             break;
         escaped_first = carry;
     }
-    return at - escaped_first;
+    return at;
 }
 #else
 static size_t skip_blocks(struct slice s, size_t at)
