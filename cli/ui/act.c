@@ -420,6 +420,9 @@ static int do_action(struct ui *u, enum action x)
     case ACTION_REPAINT:
         screen_repaint();
         break;
+    case ACTION_BESIDE:
+        beside_selected(u);
+        break;
     case ACTION_DIFF:
         if (ui_session(u) != NULL)
             ask(u, ASK_DIFF, "");
@@ -433,6 +436,17 @@ static int do_action(struct ui *u, enum action x)
     return 0;
 }
 
+/* While two calls are side by side. */
+static int press_beside(struct ui *u, const struct press *p)
+{
+    bool up = p->key == PRESS_WHEEL_UP, wheel = up || p->key == PRESS_WHEEL_DOWN;
+    enum action x = wheel ? (up ? ACTION_UP : ACTION_DOWN) : keys_action(p->key);
+    for (int i = wheel ? WHEEL_ROWS : 1; i > 0; i--)
+        if (!beside_action(u, x))
+            return do_action(u, x);
+    return 0;
+}
+
 int act(struct ui *u, const struct press *p)
 {
     u->dirty = true;
@@ -440,6 +454,8 @@ int act(struct ui *u, const struct press *p)
         return ask_press(u, p->key);
     buf_clear(&u->message);
     u->alarm = false;
+    if (u->beside.pair != NULL && !u->help)
+        return press_beside(u, p);
     if (u->compare == NULL && p->key == PRESS_CLICK)
         return click(u, p);
     if (u->compare == NULL && (p->key == PRESS_WHEEL_UP || p->key == PRESS_WHEEL_DOWN))

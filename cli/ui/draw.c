@@ -193,6 +193,8 @@ static void draw_footer(struct ui *u)
         cells_adds(&u->cells, CELLS_PLAIN, " ");
         cells_add(&u->cells, CELLS_PLAIN, buf_slice(&u->message));
         draw_line(u, &a, 0, u->alarm ? SCREEN_ALARM : SCREEN_NORMAL);
+    } else if (u->beside.pair != NULL && !u->help) {
+        beside_hints(u, &a);
     } else if (u->compare != NULL && !u->help) {
         static const char *const keys[] = {
             "?", "help", "Esc", "back", "Enter", "open the call", "m", "only differences, or all"};
@@ -242,6 +244,8 @@ int draw(struct ui *u)
     struct area all = {0, u->panes.header, u->width, u->height - u->panes.header - 1};
     if (u->help)
         draw_help(u, &all);
+    else if (u->beside.pair != NULL)
+        beside_draw(u, &all);
     else if (u->compare != NULL)
         st = compare_draw(u, &all);
     else

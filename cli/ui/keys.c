@@ -56,6 +56,7 @@ static const struct keys_row rows[] = {
     {ACTION_COPY_BODY, {'Y'}, "Y", "copy the whole message", NULL},
     {ACTION_EXPORT, {'e'}, "e", "export the session to a file", "export"},
     {ACTION_EXPORT_CALL, {'E'}, "E", "export the call to a file, as JSON lines", NULL},
+    {ACTION_BESIDE, {'c'}, "c", "compare two calls: on one, then on the other", NULL},
     {ACTION_DIFF, {'d'}, "d", "compare the session with another recording", "compare"},
     {ACTION_SEND, {'r'}, "r", "send the request again, to a new server", "send again"},
     {ACTION_SEND_EDITED, {'R'}, "R", "edit the request, then send it", NULL},

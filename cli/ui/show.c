@@ -15,6 +15,7 @@ void show_close(struct ui *u)
 {
     struct shown *s = &u->shown;
     detail_close(s->doc);
+    schema_notes_close(&s->notes);
     page_free(s->row);
     for (size_t i = 0; i < SHOWN_MESSAGES; i++)
         buf_close(&s->large[i]);
@@ -195,6 +196,30 @@ static int gather_call(struct ui *u, const struct listed *row)
     return st;
 }
 
+/* The tools of the session, read once. */
+static int read_tools(struct ui *u)
+{
+    const struct query_session *s = ui_session(u);
+    if (u->tools_of == s->id)
+        return 0;
+    tool_list_close(&u->tools);
+    u->tools_of = s->id;
+    int st = tool_list_of(u->q, s, &u->tools);
+    return st == MI_ENOENT ? 0 : st;
+}
+
+static int add_notes(struct ui *u)
+{
+    struct shown *s = &u->shown;
+    int st = read_tools(u);
+    if (st < 0)
+        return st;
+    schema_notes_find(&s->notes, &u->tools.tools, s->message, s->subject.messages_n);
+    s->subject.note = s->notes.note;
+    s->subject.notes_n = s->notes.n;
+    return 0;
+}
+
 static int open_detail(struct ui *u, const struct listed *row)
 {
     struct shown *s = &u->shown;
@@ -206,6 +231,8 @@ static int open_detail(struct ui *u, const struct listed *row)
         .stderr_line = s->line,
     };
     int st = u->mode == LISTING_CALLS ? gather_call(u, row) : add_message(u, row->seq);
+    if (st == 0 && s->subject.is_call)
+        st = add_notes(u);
     if (st == 0 && s->subject.messages_n > 0)
         st = detail_open(&s->doc, &s->subject);
     return st;

@@ -155,6 +155,8 @@ static void ui_close(struct ui *u)
 {
     compare_close(u);
     show_close(u);
+    beside_close(u);
+    tool_list_close(&u->tools);
     sessions_close(&u->sessions);
     page_free(u->session);
     listing_close(&u->listing);

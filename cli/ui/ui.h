@@ -8,7 +8,8 @@
 #define MI_CLI_UI_UI_H
 
 #include "cli/look/search/question.h"
-#include "cli/ui/detail/detail.h"
+#include "cli/ui/detail/pair.h"
+#include "cli/ui/detail/schema_notes.h"
 #include "cli/ui/keys.h"
 #include "cli/ui/layout/layout.h"
 #include "cli/ui/model/cursor.h"
@@ -17,6 +18,7 @@
 #include "cli/ui/model/sessions.h"
 #include "cli/ui/prompt.h"
 #include "cli/ui/screen/screen.h"
+#include "vault/query/tool_list.h"
 
 enum asking {
     ASK_NOTHING,
@@ -49,10 +51,26 @@ struct shown {
     struct buf large[SHOWN_MESSAGES]; /* owned: large bodies */
     struct detail_line line[SHOWN_LINES];
     struct detail_subject subject;
+    struct schema_notes notes;
     size_t columns; /* for which it is laid out */
     size_t top, at; /* first line of the pane, and the selected one */
     size_t from;    /* first column */
 };
+
+/* A copy of a call, or of one message, that is compared with another one. */
+struct beside_call {
+    int64_t session, seq;       /* seq 0: none */
+    struct buf request, answer; /* owned; JSON: params, result or error; empty: none */
+};
+
+/* Two calls side by side. */
+struct beside {
+    struct beside_call call[2]; /* the kept one, and the one that it is compared with */
+    struct pair *pair;          /* owned; NULL: not on the screen */
+    size_t top, from;           /* first row and column */
+};
+
+#define BESIDE_ABOVE 2 /* rows above the difference that n and N go to */
 
 struct ui {
     const struct settings *settings; /* borrowed */
@@ -90,6 +108,10 @@ struct ui {
     char search[PROMPT_MAX + 1]; /* the last one; "": none */
     struct seek seek;
     struct compare *compare; /* owned; NULL: no comparison is shown */
+
+    struct beside beside;
+    struct tool_list tools; /* owned; of the session tools_of, for the notes in the detail */
+    int64_t tools_of;       /* 0: none was read */
 
     enum asking asking;
     struct prompt prompt;
@@ -152,6 +174,15 @@ MI_MUST int ask_press(struct ui *u, int key);
 
 /* ---- act.c: keys ---- */
 MI_MUST int act(struct ui *u, const struct press *p);
+
+/* ---- beside.c: two calls side by side ---- */
+/* Keeps the selected call or, if one is kept, compares it with the selected one. */
+void beside_selected(struct ui *u);
+/* While two calls are compared. false: the action means what it always does. */
+bool beside_action(struct ui *u, enum action x);
+void beside_draw(struct ui *u, const struct area *all);
+void beside_hints(struct ui *u, const struct area *line); /* for the footer */
+void beside_close(struct ui *u);                          /* keeps nothing any more */
 
 /* ---- draw*.c ---- */
 MI_MUST int draw(struct ui *u);

@@ -539,4 +539,88 @@ def _(t):
     s.quit()
 
 
+# --- comparing ----------------------------------------------------------------------------------------
+
+@case("ui: c on two calls shows them side by side")
+def _(t):
+    small(t)
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(100, 30))
+    s.sees("calls 30/30")
+    s.keys("g")
+    s.sees("calls 1/30")
+    s.keys("c")
+    s.sees("1 is kept")
+    s.keys("j")
+    s.sees("calls 2/30")
+    s.keys("c")
+    s.sees(r"1 of session 1 .* 3 of session 1 +3 differences", r"~ +\"name\": \"read_file\".*~ +\"name\": \"list_dir\"",
+           r"\"path\": \"/tmp/0\".*\"path\": \"/tmp/1\"", "answer.*answer", r"content 0.*content 1", gone=["calls 2/30"])
+    s.keys("Right")
+    s.sees(r"^ *\"path\"|^[^~]*\"/tmp/0\"", gone=["\"name\""])
+    s.keys("Escape")
+    s.sees("calls 2/30", gone=["differences"])
+    # with a call of another session
+    s.keys("c", "Escape")
+    s.sees("sessions 2/2")
+    s.keys("Up", "Enter")
+    s.sees("calls 1/1", "send_email")
+    s.keys("c")
+    s.sees("3 of session 1 .* 1 of session 2", r"- +\"path\"", r"\+ +\"to\": \"someone\"", r"- +\"type\"")
+    s.keys("c")
+    s.sees("calls 1/1", gone=["3 of session 1"])
+    # the same call twice: nothing is kept any more
+    s.keys("c")
+    s.sees("1 is kept")
+    s.keys("c")
+    s.sees("nothing is kept")
+    s.quit()
+
+
+@case("ui: differences of long results are found with n, equal lines are left out")
+def _(t):
+    def numbers(changed):
+        return {"numbers": [-1 if i in changed else i for i in range(200)]}
+
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        for seq, changed in ((1, ()), (3, (50, 150))):
+            request(db, 1, seq, "count")
+            answer(db, 1, seq + 1, seq, "x", body=json.dumps({"jsonrpc": "2.0", "id": seq, "result": numbers(changed)}))
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(80, 24))
+    s.sees("calls 2/2")
+    s.keys("c", "k", "c")
+    s.sees("2 differences", r"~ +-1,.*~ +50,", "93 equal lines", gone=["~ +-1,.*~ +150,"])
+    s.keys("+")
+    s.sees(r" 3,.* 3,", gone=["equal lines"])
+    s.keys("n")
+    s.sees(r"~ +-1,.*~ +50,", r" 48,.* 48,")
+    s.keys("n")
+    s.sees(r"~ +-1,.*~ +150,")
+    s.keys("n")
+    s.sees("no more differences")
+    s.keys("-")
+    s.sees("93 equal lines")
+    s.quit()
+
+
+@case("ui: what violates a schema is marked at its place")
+def _(t):
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    listed = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "read", "inputSchema": schema, "outputSchema": schema}]}}
+    with contextlib.closing(make_vault(t.vault)) as db:
+        db.execute("BEGIN")
+        add_session(db, 1, name="files", started_at_us=START, ended_at_us=START + 10**8, end_reason="client-closed", exit_status=0)
+        add_message(db, 1, 1, kind="request", rpc_id="1", method="tools/list", body='{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+        add_message(db, 1, 2, direction="s2c", kind="result", rpc_id="1", request_seq=1, body=json.dumps(listed))
+        request(db, 1, 3, "read", {"path": 7})
+        answer(db, 1, 4, 3, "x", body=json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"content": [], "structuredContent": {"path": [1]}}}))
+        db.execute("COMMIT")
+    s = Screen(t, "ui", "--vault", t.vault, "files", size=(200, 60))
+    s.sees("calls 2/2", r"\"path\": 7\n.*\u2191 must be of type \"string\", is a number",
+           r"\"path\": \[\n.*\u2191 must be of type \"string\", is an array")
+    s.quit()
+
+
 lib.main()

@@ -1,0 +1,203 @@
+/* beside.c - the key c: two calls, or two messages, side by side. The first one is kept, as a copy; then the second one is
+ * selected, possibly in another session. */
+#include "cli/ui/ui.h"
+
+#include "wire/rpc.h"
+
+/* ---- what is compared ---- */
+
+void beside_close(struct ui *u)
+{
+    struct beside *c = &u->beside;
+    pair_close(c->pair);
+    c->pair = NULL;
+    for (int side = 0; side < 2; side++) {
+        struct beside_call *call = &c->call[side];
+        buf_close(&call->request);
+        buf_close(&call->answer);
+        *call = (struct beside_call){0};
+    }
+}
+
+/* The params, the result or the error of a message; the whole message if it has none of these. */
+static struct slice content_of(struct slice body)
+{
+    struct rpc m;
+    if (body.p == NULL || rpc_read(body, &m) < 0)
+        return body;
+    const struct json_value values[] = {m.result, m.error, m.params};
+    for (size_t i = 0; i < MI_COUNT(values); i++)
+        if (values[i].type != JSON_NONE && values[i].type != JSON_NULL)
+            return values[i].text;
+    return m.kind == RPC_REQUEST || m.kind == RPC_NOTIFICATION ? slice_of("{}") : body;
+}
+
+/* Copies the call in the detail. false: memory is short. */
+static bool keep(const struct shown *s, struct beside_call *call)
+{
+    call->session = s->session;
+    call->seq = s->seq;
+    buf_slice_add(&call->request, content_of(s->message[0].body));
+    for (size_t i = 1; i < s->subject.messages_n; i++)
+        if (s->message[i].seq == s->answer)
+            buf_slice_add(&call->answer, content_of(s->message[i].body));
+    return !call->request.failed && !call->answer.failed;
+}
+
+static struct slice text_of(const struct buf *b)
+{
+    return b->n > 0 ? buf_slice(b) : (struct slice){0};
+}
+
+static int open_pair(struct beside *c)
+{
+    const struct beside_call *left = &c->call[0], *right = &c->call[1];
+    int st = pair_open(&c->pair);
+    if (st == 0)
+        st = pair_add(c->pair, "request", text_of(&left->request), text_of(&right->request));
+    if (st == 0 && (left->answer.n > 0 || right->answer.n > 0))
+        st = pair_add(c->pair, "answer", text_of(&left->answer), text_of(&right->answer));
+    c->top = c->from = 0;
+    return st;
+}
+
+void beside_selected(struct ui *u)
+{
+    struct beside *c = &u->beside;
+    const struct shown *s = &u->shown;
+    /* several keys may have been pressed since it was drawn */
+    if (show_selected(u, s->columns != 0 ? s->columns : 80) < 0 || s->subject.messages_n == 0)
+        return;
+    if (c->call[0].seq == 0) {
+        if (keep(s, &c->call[0]))
+            ui_say(u,
+                   "%lld is kept: select another call, also of another session, and press c again",
+                   (long long)c->call[0].seq);
+        else
+            beside_close(u);
+        return;
+    }
+    if (c->call[0].session == s->session && c->call[0].seq == s->seq) {
+        beside_close(u);
+        ui_say(u, "nothing is kept for comparing any more");
+        return;
+    }
+    int st = keep(s, &c->call[1]) ? open_pair(c) : MI_ENOMEM;
+    if (st == 0)
+        return;
+    beside_close(u);
+    ui_complain(u, st == MI_EFULL    ? "too long to be compared here; use the command diff"
+                   : st == MI_EINVAL ? "only JSON can be compared"
+                                     : "this cannot be compared");
+}
+
+/* ---- keys ---- */
+
+static void move(struct ui *u, bool forward, size_t rows)
+{
+    struct beside *c = &u->beside;
+    c->top = forward ? c->top + rows : c->top - size_min(c->top, rows);
+}
+
+static void go_difference(struct ui *u, bool forward)
+{
+    struct beside *c = &u->beside;
+    size_t row = c->top + BESIDE_ABOVE, to = pair_next(c->pair, row, forward);
+    if (to == row)
+        ui_say(u, "no more differences");
+    else
+        c->top = to - size_min(to, BESIDE_ABOVE);
+}
+
+static void show_lines(struct ui *u, bool all)
+{
+    if (pair_show(u->beside.pair, all) < 0)
+        beside_close(u);
+    u->beside.top = 0;
+}
+
+bool beside_action(struct ui *u, enum action x)
+{
+    struct beside *c = &u->beside;
+    size_t page = u->height > 5 ? u->height - 5 : 1;
+    switch (x) {
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(u, x == ACTION_DOWN, 1);
+        return true;
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+    case ACTION_FOLD: /* the space bar */
+        move(u, x != ACTION_PAGE_UP, page);
+        return true;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        c->top = x == ACTION_LAST ? pair_rows(c->pair) : 0;
+        return true;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        c->from = x == ACTION_RIGHT ? c->from + 8 : c->from - size_min(c->from, 8);
+        return true;
+    case ACTION_NEXT_MATCH:
+    case ACTION_PREVIOUS_MATCH:
+        go_difference(u, x == ACTION_NEXT_MATCH);
+        return true;
+    case ACTION_FOLD_ALL:
+    case ACTION_UNFOLD_ALL:
+        show_lines(u, x == ACTION_UNFOLD_ALL);
+        return true;
+    case ACTION_BESIDE:
+    case ACTION_BACK:
+        beside_close(u);
+        return true;
+    default:
+        return x != ACTION_QUIT && x != ACTION_HELP && x != ACTION_REPAINT;
+    }
+}
+
+/* ---- the picture ---- */
+
+static void draw_side(struct ui *u, const struct area *a, enum pair_side side)
+{
+    struct beside *c = &u->beside;
+    const struct beside_call *call = &c->call[side];
+    size_t n = pair_differences(c->pair);
+    if (side == PAIR_LEFT)
+        draw_caption(u, a, u->focus, "%lld of session %lld", (long long)call->seq,
+                     (long long)call->session);
+    else
+        draw_caption(u, a, u->focus, "%lld of session %lld  %zu difference%s", (long long)call->seq,
+                     (long long)call->session, n, n == 1 ? "" : "s");
+    for (size_t i = 0; i + 1 < a->height; i++) {
+        pair_line(c->pair, c->top + i, side, c->from, a->width, u->ascii, &u->cells);
+        draw_line(u, a, 1 + i, SCREEN_NORMAL);
+    }
+}
+
+void beside_draw(struct ui *u, const struct area *all)
+{
+    struct beside *c = &u->beside;
+    struct area left = *all, right = *all;
+    size_t rows = pair_rows(c->pair), height = all->height - 1;
+    c->top = size_min(c->top, rows > height ? rows - height : 0);
+    left.width = (all->width - 1) / 2;
+    right.x = left.width + 1;
+    right.width = all->width - right.x;
+    draw_side(u, &left, PAIR_LEFT);
+    draw_side(u, &right, PAIR_RIGHT);
+    screen_rule(left.width, all->y, all->height);
+}
+
+void beside_hints(struct ui *u, const struct area *line)
+{
+    static const char *const hints[][2] = {
+        {"?", "help"},           {"Esc", "back"},    {"n", "next difference"},
+        {"N", "the one before"}, {"+", "all lines"}, {"-", "differences only"},
+    };
+    cells_begin(&u->cells, 0, line->width, u->ascii);
+    for (size_t i = 0; i < MI_COUNT(hints); i++) {
+        cells_addf(&u->cells, CELLS_FOLD, " %s", hints[i][0]);
+        cells_addf(&u->cells, CELLS_DIM, " %s ", hints[i][1]);
+    }
+    draw_line(u, line, 0, SCREEN_NORMAL);
+}
