@@ -58,6 +58,7 @@ static int open_pair(struct beside *c)
     if (st == 0 && (left->answer.n > 0 || right->answer.n > 0))
         st = pair_add(c->pair, "answer", text_of(&left->answer), text_of(&right->answer));
     c->top = c->from = 0;
+    c->found = SIZE_MAX;
     return st;
 }
 
@@ -97,16 +98,20 @@ static void move(struct ui *u, bool forward, size_t rows)
 {
     struct beside *c = &u->beside;
     c->top = forward ? c->top + rows : c->top - size_min(c->top, rows);
+    c->found = SIZE_MAX;
 }
 
 static void go_difference(struct ui *u, bool forward)
 {
     struct beside *c = &u->beside;
-    size_t row = c->top + BESIDE_ABOVE, to = pair_next(c->pair, row, forward);
-    if (to == row)
+    size_t row = c->found != SIZE_MAX ? c->found : c->top + BESIDE_ABOVE;
+    size_t to = pair_next(c->pair, row, forward);
+    if (to == row) {
         ui_say(u, "no more differences");
-    else
-        c->top = to - size_min(to, BESIDE_ABOVE);
+        return;
+    }
+    c->found = to;
+    c->top = to - size_min(to, BESIDE_ABOVE);
 }
 
 static void show_lines(struct ui *u, bool all)
@@ -114,6 +119,7 @@ static void show_lines(struct ui *u, bool all)
     if (pair_show(u->beside.pair, all) < 0)
         beside_close(u);
     u->beside.top = 0;
+    u->beside.found = SIZE_MAX;
 }
 
 bool beside_action(struct ui *u, enum action x)
@@ -133,6 +139,7 @@ bool beside_action(struct ui *u, enum action x)
     case ACTION_FIRST:
     case ACTION_LAST:
         c->top = x == ACTION_LAST ? pair_rows(c->pair) : 0;
+        c->found = SIZE_MAX;
         return true;
     case ACTION_LEFT:
     case ACTION_RIGHT:

@@ -68,6 +68,7 @@ struct beside {
     struct beside_call call[2]; /* the kept one, and the one that it is compared with */
     struct pair *pair;          /* owned; NULL: not on the screen */
     size_t top, from;           /* first row and column */
+    size_t found;               /* the row that n or N went to last; SIZE_MAX: none */
 };
 
 #define BESIDE_ABOVE 2 /* rows above the difference that n and N go to */

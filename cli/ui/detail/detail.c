@@ -65,7 +65,7 @@ static void open_message(struct detail *d, struct part *p)
     }
     p->has_view = true;
     view_open(&p->view, is_json(m) ? VIEW_JSON : VIEW_TEXT, m->body);
-    p->view.folded_from = view_default_depth(m->body);
+    view_overview(&p->view);
     if (m->kind == KIND_RESULT && m->body.n <= 4 * DETAIL_TEXT_MAX)
         unfold_texts(&p->view);
 }

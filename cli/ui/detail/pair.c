@@ -10,6 +10,15 @@
 #define NO_LINE UINT32_MAX
 #define WORK_MAX 20000000 /* names that are compared in one section */
 
+enum pair_mark {
+    PAIR_EQUAL,
+    PAIR_CHANGED,
+    PAIR_REMOVED, /* only on the left */
+    PAIR_ADDED,   /* only on the right */
+    PAIR_TITLE,
+    PAIR_GAP, /* stands for equal lines that are not shown */
+};
+
 struct pair_row {
     uint32_t line[2]; /* of each view; NO_LINE: none. Of a gap: how many lines, in line[0] */
     uint8_t mark, section;
@@ -334,11 +343,6 @@ int pair_show(struct pair *p, bool all)
 size_t pair_rows(const struct pair *p)
 {
     return p->shown_n;
-}
-
-enum pair_mark pair_mark(const struct pair *p, size_t row)
-{
-    return row < p->shown_n ? (enum pair_mark)p->shown[row].mark : PAIR_TITLE;
 }
 
 static bool begins_difference(const struct pair_row *rows, size_t i)

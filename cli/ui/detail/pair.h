@@ -17,15 +17,6 @@
 #define PAIR_CONTEXT 3 /* equal lines around a difference */
 
 enum pair_side { PAIR_LEFT, PAIR_RIGHT };
-enum pair_mark {
-    PAIR_EQUAL,
-    PAIR_CHANGED,
-    PAIR_REMOVED, /* only on the left */
-    PAIR_ADDED,   /* only on the right */
-    PAIR_TITLE,
-    PAIR_GAP, /* stands for equal lines that are not shown */
-};
-
 struct pair;
 
 MI_MUST int pair_open(struct pair **ret);
@@ -38,7 +29,6 @@ MI_MUST int pair_show(struct pair *p, bool all);
 
 size_t pair_rows(const struct pair *p);
 size_t pair_differences(const struct pair *p); /* groups of rows that differ */
-enum pair_mark pair_mark(const struct pair *p, size_t row);
 /* The first row of the next (or, with forward = false, the previous) group of rows that differ; `row` itself: none. */
 size_t pair_next(const struct pair *p, size_t row, bool forward);
 /* Writes the columns [from, from + width) of one side of a row to c, which it begins; nothing if the side has no line

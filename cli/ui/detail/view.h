@@ -106,8 +106,8 @@ bool view_around(struct view *v, const struct view_target *t, struct view_target
 /* Folds or unfolds it. 0, MI_ENOMEM, MI_EFULL (unfolded strings need more than `room` bytes, or too many exceptions),
  * or MI_ENOENT (not a valid string). */
 MI_MUST int view_toggle(struct view *v, const struct view_target *t, size_t room);
-/* How many levels of JSON are unfolded at first: of more text fewer, so that an overview comes first. */
-size_t view_default_depth(struct slice text);
+/* Folds JSON as it is shown at first: short JSON not at all, other JSON so that it has few lines. */
+void view_overview(struct view *v);
 void view_fold_from(struct view *v, size_t depth);
 size_t view_unfolded(const struct view *v); /* bytes of unfolded strings */
 /* Is it useful to unfold this string? It has lines, is JSON, or is long. */

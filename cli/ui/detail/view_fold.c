@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define OVERVIEW_BYTES 4096
+#define OVERVIEW_LINES 100
+
 int view_add_note(struct view *v, const struct view_note *n)
 {
     if (v->notes_n == VIEW_NOTES_MAX)
@@ -22,6 +25,38 @@ int view_add_note(struct view *v, const struct view_note *n)
 
 /* ---- unfolded strings ----------------------------------------------------------------------- */
 
+static void fold_string(struct view *v, struct inner *in)
+{
+    size_t i = (size_t)(in - v->inner);
+    view_close(in->view);
+    free(in->view);
+    memmove(in, in + 1, (v->inner_n - i - 1) * sizeof *in);
+    v->inner_n--;
+}
+
+void view_fold_from(struct view *v, size_t depth)
+{
+    while (v->inner_n > 0)
+        fold_string(v, &v->inner[v->inner_n - 1]);
+    v->exceptions_n = 0;
+    v->folded_from = depth;
+    view_changed(v, 0);
+}
+
+void view_overview(struct view *v)
+{
+    static const size_t depths[] = {SIZE_MAX, 4, 3};
+    struct view_place ignored;
+    if (v->kind == VIEW_TEXT || v->text.n <= OVERVIEW_BYTES)
+        return;
+    for (size_t i = 0; i < MI_COUNT(depths); i++) {
+        view_fold_from(v, depths[i]);
+        if (!view_seek(v, OVERVIEW_LINES, &ignored))
+            return;
+    }
+    view_fold_from(v, 2);
+}
+
 static int open_inner(const struct view *v, size_t at, size_t end, struct view *ret)
 {
     struct buf text = {0};
@@ -34,7 +69,7 @@ static int open_inner(const struct view *v, size_t at, size_t end, struct view *
     view_open(ret, view_is_json(s) ? VIEW_JSON : VIEW_TEXT, s);
     ret->own = text;
     ret->nested = v->nested + 1;
-    ret->folded_from = view_default_depth(s);
+    view_overview(ret);
     return 0;
 }
 
@@ -57,15 +92,6 @@ static int unfold_string(struct view *v, size_t at, size_t depth, size_t room)
     v->inner[i] = in;
     v->inner_n++;
     return 0;
-}
-
-static void fold_string(struct view *v, struct inner *in)
-{
-    size_t i = (size_t)(in - v->inner);
-    view_close(in->view);
-    free(in->view);
-    memmove(in, in + 1, (v->inner_n - i - 1) * sizeof *in);
-    v->inner_n--;
 }
 
 size_t view_unfolded(const struct view *v)
@@ -131,15 +157,6 @@ int view_toggle(struct view *v, const struct view_target *t, size_t room)
     if (token_opens(v->text.p[t->at]))
         return toggle_exception(v, t->at);
     return toggle_string(v, t->at, t->depth, room);
-}
-
-void view_fold_from(struct view *v, size_t depth)
-{
-    while (v->inner_n > 0)
-        fold_string(v, &v->inner[v->inner_n - 1]);
-    v->exceptions_n = 0;
-    v->folded_from = depth;
-    view_changed(v, 0);
 }
 
 int view_reveal(struct view *v, size_t at)

@@ -41,11 +41,6 @@ static bool is_exception(const struct view *v, size_t at)
     return i < v->exceptions_n && v->exception[i] == at;
 }
 
-size_t view_default_depth(struct slice text)
-{
-    return text.n <= (4 << 10) ? SIZE_MAX : text.n <= (64 << 10) ? 4 : text.n <= (1 << 20) ? 3 : 2;
-}
-
 bool view_is_folded(const struct view *v, size_t at, size_t depth)
 {
     return (depth >= v->folded_from) != (v->exceptions_n > 0 && is_exception(v, at));
