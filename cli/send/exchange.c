@@ -216,9 +216,11 @@ static int make_request(const struct exchange *x)
     int status = typed && x->request->maybe_tool ? settle_method(x) : EXIT_FINE;
     struct tool *t =
         outgoing_calls_tool(x->request) ? find_tool(x, buf_slice(&x->request->target)) : NULL;
-    if (status == EXIT_FINE && typed && !unchecked && t == NULL && x->peer->tools.begun &&
-        outgoing_calls_tool(x->request))
+    bool unknown = typed && t == NULL && outgoing_calls_tool(x->request);
+    if (status == EXIT_FINE && unknown && !unchecked && tools_whole(&x->peer->tools))
         return unknown_tool(x);
+    if (status == EXIT_FINE && unknown && !tools_whole(&x->peer->tools))
+        log_warn("the server did not list this tool: its arguments are sent as text, unchecked");
     if (status == EXIT_FINE && typed)
         status = make_typed(x, t);
     if (status == EXIT_FINE)

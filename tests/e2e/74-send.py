@@ -144,6 +144,15 @@ def _(t):
     eq(Sent(t, "--unchecked", "--yes", "ecko").last(), {"name": "ecko", "arguments": {}}, "sent anyway")
 
 
+@case("a tool is called although the server does not list its tools, with a warning")
+def _(t):
+    answers = {"tools/list": {"error": {"code": -32601, "message": "no"}}}
+    Sent(t, "echo", "count=1", answers=answers, status=2).refused("not marked read-only")
+    s = Sent(t, "echo", "count=1", "n:=1", "--yes", answers=answers)
+    eq(s.last()["arguments"], {"count": "1", "n": 1}, "text, and JSON as given")
+    check("did not list this tool: its arguments are sent as text, unchecked" in s.err, s.err)
+
+
 @case("values come from files, stdin and the environment, or are JSON; @ can be meant literally")
 def _(t):
     (t.tmp / "f").write_text("line\nlast\n")
@@ -264,12 +273,13 @@ def _(t):
                   {"id": 1, "method": "x/" + evil}]}}
     tools = [{**ECHO, "description": evil, "inputSchema": {"type": "object", "properties": {evil: {"type": evil, "description": evil}, "text": {}}}},
              {"name": evil, "inputSchema": {"type": "object"}}]
+    tmp = {"TMPDIR": str(t.tmp)}
     for args in (["echo", "text=a"], ["echo", "text=a", "--json"], ["--list"], ["--list", "--json"]):
-        out = Sent(t, *args, answers=answers, tools=tools, run=lambda *a: on_terminal(t, a[0], "--vault", str(t.vault), *map(str, a[1:]), vault=False)).out
+        out = Sent(t, *args, answers=answers, tools=tools, run=lambda *a: on_terminal(t, a[0], "--vault", str(t.vault), *map(str, a[1:]), vault=False, env=tmp)).out
         text = re.sub(r"\x1b\[[0-9;]*m", "", out)
         check("\u202e" not in text and "\x9b" not in text and "\x1b" not in text and "\0" not in text, lambda: f"{args}: {text!r}")
         check("\r" not in text, lambda: f"{args}: {text!r}")
-    s = Sent(t, "echo", "text=a", answers=answers, tools=tools)
+    s = Sent(t, "echo", "text=a", answers=answers, tools=tools, env=tmp)
     check("a\\x1b[2J" in s.out and "\tc\nd\\re\n" in s.out, lambda: repr(s.out))
 
 
