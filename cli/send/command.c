@@ -33,10 +33,11 @@ static const char about[] =
     "  send resources/read file:///a -- SERVER     any other method\n"
     "  send --seq 12 --set /arguments/count=4      a recorded request, changed\n"
     "\n"
-    "VALUE gets the type that the tool's inputSchema wants, and is checked against it.\n"
-    "It is text, @FILE, @- (stdin) or env:NAME; NAME:=JSON gives JSON. SERVER runs\n"
-    "behind `proxy`: what is sent is recorded. Without SERVER the command of the\n"
-    "recorded session runs. Secrets are not in a recording: give them with --set.\n"
+    "VALUE gets the type that the tool's inputSchema wants, and is checked against\n"
+    "it. It is text, @FILE, @- (stdin) or env:NAME; ARG:=JSON gives JSON. SERVER, a\n"
+    "command with its arguments, runs behind `proxy`: what is sent is recorded.\n"
+    "Without it the command of the recorded session runs. Secrets are not in a\n"
+    "recording: give them with --set.\n"
     COMMAND_SESSION_HELP
     "Exit status: 0 a result; 1 an error, a tool's error or no answer; 2 usage error;\n"
     "3 failure.\n";
@@ -222,8 +223,8 @@ static int run(const struct settings *s)
 
 const struct command command_send = {
     .name = "send",
-    .summary = "send a request to a server, recorded or typed, and print the answer",
-    .usage = "[OPTIONS] [METHOD] [NAME] [ARG=VALUE...] [-- SERVER [ARG...]]",
+    .summary = "send one request, recorded or typed, to a server",
+    .usage = "[OPTIONS] [METHOD] [NAME] [ARG=VALUE...] [-- SERVER]",
     .about = about,
     .table = table_of_options,
     .operands_max = INT_MAX,
