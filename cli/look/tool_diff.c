@@ -46,7 +46,7 @@ static void values(struct walk *w, struct json_value a, struct json_value b)
     w->fn(w->ctx, buf_slice(&w->pointer), a.text, b.text);
 }
 
-void tool_diff(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)
+void tool_differences(struct slice before, struct slice now, tool_diff_fn fn, void *ctx)
 {
     struct walk w = {.fn = fn, .ctx = ctx};
     values(&w, (struct json_value){JSON_OBJECT, before}, (struct json_value){JSON_OBJECT, now});

@@ -10,6 +10,6 @@
 /* Called for each difference with its JSON Pointer and both values; {NULL, 0}: the member is missing on that side. */
 typedef void (*tool_diff_fn)(void *ctx, struct slice pointer, struct slice before,
                              struct slice now);
-void tool_diff(struct slice before, struct slice now, tool_diff_fn fn, void *ctx);
+void tool_differences(struct slice before, struct slice now, tool_diff_fn fn, void *ctx);
 
 #endif

@@ -176,7 +176,7 @@ static void on_change(void *ctx, enum tools_change change, struct slice name,
     out_text(p->o, name);
     out_end_line(p->o);
     if (before != NULL && now != NULL)
-        tool_diff(before->text, now->text, on_difference, p);
+        tool_differences(before->text, now->text, on_difference, p);
 }
 
 static int print_diff(struct out *o, struct query *q, const char *server, enum tool_list_from kind,

@@ -126,7 +126,7 @@ static void test_tool_diff_reports_the_pointer_of_each_difference(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct buf b = {0};
-        tool_diff(slice_of(rows[i].before), slice_of(rows[i].now), on_difference, &b);
+        tool_differences(slice_of(rows[i].before), slice_of(rows[i].now), on_difference, &b);
         assert_string_equal(buf_str(&b), rows[i].differences);
         buf_close(&b);
     }
@@ -146,7 +146,7 @@ static void test_tool_diff_depth_is_limited(void **state)
         buf_addc(&a, '}');
         buf_addc(&c, '}');
     }
-    tool_diff(buf_slice(&a), buf_slice(&c), on_difference, &b);
+    tool_differences(buf_slice(&a), buf_slice(&c), on_difference, &b);
     size_t lines = 0, depth = 0;
     for (const char *p = buf_str(&b); *p != '\0'; p++)
         lines += *p == '\n';
