@@ -27,9 +27,10 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "An MCP server on stdin and stdout, for a model that looks for the cause of a\n"
     "problem in recorded sessions. Its tools only read: list_sessions, list_calls,\n"
-    "get_call, search, stats, findings and diff. Results are short, come in pages, and\n"
-    "are marked as recorded data. It answers all revisions from 2024-11-05 to 2026-07-28.\n"
-    "mcp-server.md has the entries for clients (documents, see: mcp-interposer help).\n"
+    "get_call, search, stats, findings and diff. Results are short, come in pages,\n"
+    "and are marked as recorded data. It answers all revisions from 2024-11-05 to\n"
+    "2026-07-28. mcp-server.md has the entries for clients (documents, see:\n"
+    "mcp-interposer help).\n"
     "\n"
     "  claude mcp add recordings -- mcp-interposer mcp\n";
 /* clang-format on */
