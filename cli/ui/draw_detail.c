@@ -30,6 +30,8 @@ int draw_detail(struct ui *u, const struct area *a)
     size_t n = detail_lines(s->doc, &exact);
     if (exact && n > 0 && s->at >= n)
         s->at = n - 1;
+    else if (s->at >= n)
+        n = s->at + 1; /* the estimate was too low */
     keep_in_view(s, height);
     draw_caption(u, a, PANE_DETAIL, "%s %lld  %zu/%zu%s", s->subject.is_call ? "call" : "message",
                  (long long)s->seq, s->at + 1, n, exact ? "" : "+");
