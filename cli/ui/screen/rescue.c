@@ -59,7 +59,7 @@ static void handle(int number, void (*handler)(int))
 bool rescue_open(void)
 {
     int found = 0;
-    if (setupterm(NULL, STDOUT_FILENO, &found) != OK || cursor_address == NULL)
+    if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
         return false;
     rescue.n = 0;
     add("\033[?1006l\033[?1000l"); /* the mouse */
@@ -67,6 +67,10 @@ bool rescue_open(void)
     add(cursor_normal);
     add(keypad_local);
     add(exit_ca_mode);
+    bool moves = cursor_address != NULL;
+    del_curterm(cur_term); /* newterm() reads its own description */
+    if (!moves)
+        return false;
     rescue.armed = tcgetattr(STDOUT_FILENO, &rescue.before) == 0;
     for (size_t i = 0; i < MI_COUNT(fatal); i++)
         handle(fatal[i], restore);
