@@ -18,6 +18,8 @@ static void add_time(struct ui *u, const char *name, int64_t us)
         return;
     buf_clear(&u->scratch);
     units_show_duration(&u->scratch, us);
+    if (u->cells.column + strlen(name) + u->scratch.n + 3 > u->width) /* no half a number */
+        return;
     cells_addf(&u->cells, CELLS_DIM, "  %s ", name);
     cells_adds(&u->cells, CELLS_PLAIN, buf_str(&u->scratch));
 }

@@ -65,8 +65,8 @@ static void session_cells(struct ui *u, const struct area *a, const struct sessi
 {
     const struct query_session *s = &r->page->session;
     char start[CLOCK_TEXT_MAX], messages[24];
-    bool wide = a->width >= 40;
-    size_t right = 8 + 7 + (wide ? 7 : 0);
+    bool wide = a->width >= 40, has_id = a->width >= 56;
+    size_t right = (wide ? 22U : 15U) + (has_id ? 6U : 0U);
     enum cells_style state = r->state == SESSION_LIVE   ? CELLS_GOOD
                              : r->state == SESSION_DIED ? CELLS_BAD
                                                         : CELLS_DIM;
@@ -79,6 +79,12 @@ static void session_cells(struct ui *u, const struct area *a, const struct sessi
     cells_begin(&u->cells, 0, a->width, u->ascii);
     cells_adds(&u->cells, state, sign);
     cells_blank(&u->cells, 1);
+    if (has_id) {
+        buf_clear(&u->scratch);
+        buf_int(&u->scratch, s->id);
+        draw_field(u, CELLS_DIM, buf_slice(&u->scratch), 5, DRAW_RIGHT);
+        cells_blank(&u->cells, 1);
+    }
     draw_field(u, CELLS_PLAIN, s->name, a->width > right + 3 ? a->width - right - 3 : 1, DRAW_LEFT);
     draw_field(u, CELLS_DIM, slice_of(start), 8, DRAW_RIGHT);
     if (wide)
@@ -166,7 +172,7 @@ static struct columns columns_of(const struct ui *u, const struct area *a)
         c.seq = digits + 1;
     if (a->width >= 56)
         c.time = 10;
-    if (a->width >= 76)
+    if (a->width >= 100)
         c.status = 12;
     return c;
 }
@@ -228,6 +234,8 @@ static void call_cells(struct ui *u, const struct area *a, const struct columns 
     if (m->direction == ROW_S2C)
         arrow(u, m);
     name_cells(u, m, failed(row->status) ? CELLS_BAD : CELLS_PLAIN);
+    if (c->status == 0 && row->status != CALL_OK && row->status != CALL_OPEN)
+        cells_addf(&u->cells, style, " %s", call_status_name(row->status));
     if (m->finding.n > 0)
         cells_adds(&u->cells, CELLS_NOTE, " !");
     cells_blank(&u->cells, 1);
