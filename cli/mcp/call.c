@@ -91,9 +91,9 @@ static int add_message(struct reading *r, const char *part, const struct query_m
     } else {
         r->view.part = r->is_call ? part : NULL;
         r->error = body_add(c, &r->view, body);
+        if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
+            json_out_str(&c->j, "missing", "only the first 16 MiB can be read here");
     }
-    if (m->is_large && (uint64_t)m->body_length > BODY_MAX)
-        json_out_str(&c->j, "missing", "only the first 16 MiB can be read here");
     json_out_end(&c->j);
     return r->error;
 }

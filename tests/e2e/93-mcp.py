@@ -132,6 +132,20 @@ def statuses(rows):
     return [(x["session"], x["seq"], x["status"]) for x in rows]
 
 
+@case("mcp: get_call of a body over 16 MiB whose file is missing has each member once")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1, name="files")
+        add_message(db, 1, 1, kind="noise", body_offset=0, body_length=17 << 20, size=17 << 20)
+    m = Mcp(t).initialize()
+    m.client.send(request(7, "tools/call", {"name": "get_call", "arguments": {"session": 1, "seq": 1}}))
+    members = []
+    json.loads(m.client.recv(30), object_pairs_hook=lambda pairs: members.append([k for k, _ in pairs]))
+    check(any("missing" in x for x in members), f"{members}")
+    check(all(len(x) == len(set(x)) for x in members), f"{members}")
+    m.end()
+
+
 @case("mcp: list_sessions and list_calls, with every filter")
 def _(t):
     make(t)
