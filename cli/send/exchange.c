@@ -458,8 +458,9 @@ int exchange_run(struct exchange *x)
 {
     int64_t began = clock_wall_us();
     interrupt_catch();
-    if (peer_start(x->peer, x->s, x->argv, x->name, x->from) < 0)
-        return fail(x);
+    int st = peer_start(x->peer, x->s, x->argv, x->name, x->from);
+    if (st < 0)
+        return st == MI_EINVAL ? EXIT_TROUBLE : fail(x);
     pid_t proxy = live_pid(x->peer->live);
     int status = converse(x);
     (void)peer_end(x->peer);

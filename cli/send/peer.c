@@ -40,7 +40,7 @@ int peer_start(struct peer *p, const struct settings *s, char *const *argv, cons
         p->talk.timeout_us = settings_duration_us(s, "timeout") + 2 * INT64_C(1000000);
     int st = proxied_open(&proxied, s, options, argv) == EXIT_FINE
                  ? live_open(&p->live, proxied.argv, &p->error)
-                 : talk_no_memory(&p->talk);
+                 : MI_EINVAL;
     p->talk.server = p->live;
     proxied_close(&proxied);
     return st;
@@ -96,7 +96,7 @@ static int ask(struct peer *p, const char *method, struct slice params, struct r
     return st;
 }
 
-/* The newest recorded message of this method and kind that precedes `before`, in t->request. false: there is none. */
+/* The newest recorded message of this method and kind that precedes `before`, in t->request. *ret_found: whether it exists. */
 static int find_recorded(struct talk *t, uint32_t before, const char *method, struct rpc *ret,
                          bool *ret_found)
 {

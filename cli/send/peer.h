@@ -34,7 +34,7 @@ enum peer_greeting {
 /* Reads the recording. source: borrowed; NULL: there is none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
 /* Starts the server. name: of the session that is recorded; NULL: derived from the command. from: the request that is sent
- * again, for the record; NULL: a new one. */
+ * again, for the record; NULL: a new one. MI_EINVAL: a setting is invalid, and the error was logged. */
 MI_MUST int peer_start(struct peer *p, const struct settings *s, char *const *argv,
                        const char *name, const char *from);
 /* before: the recorded request to be sent, TALK_NONE: the end of the recording; what precedes it is the handshake.
