@@ -1,6 +1,8 @@
 /* ask.c - questions in the footer, and what follows from their answers. */
 #include "cli/ui/ui.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -18,11 +20,12 @@ void ask_file(struct ui *u, bool call)
     if (s == NULL || (call && !list_row(u, &row)))
         return;
     struct buf safe = {0};
-    for (size_t i = 0; i < s->name.n && i < 60; i++) /* it becomes a file name */
-        buf_addc(&safe,
-                 strchr("/\\ \t\n", s->name.p[i]) == NULL && (unsigned char)s->name.p[i] >= ' '
-                     ? s->name.p[i]
-                     : '-');
+    text_visible(&safe, text_head(s->name, 60)); /* it becomes a file name */
+    for (size_t i = 0; i < safe.n; i++)
+        if (strchr("/\\ ", safe.p[i]) != NULL)
+            safe.p[i] = '_';
+    if (safe.n > 0 && (safe.p[0] == '-' || safe.p[0] == '.'))
+        safe.p[0] = '_';
     if (call)
         snprintf(name, sizeof name, "%s-%lld-%lld.jsonl", buf_str(&safe), (long long)s->id,
                  (long long)row.seq);

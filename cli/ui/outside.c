@@ -3,6 +3,7 @@
 
 #include "base/os/process.h"
 #include "base/os/spawn.h"
+#include "cli/look/follow/watch.h"
 #include "cli/settings/config.h"
 
 #include <errno.h>
@@ -29,37 +30,59 @@ static int redirect(const void *ctx)
             return errno;
     struct sigaction a = {.sa_handler = SIG_DFL};
     sigaction(SIGINT, &a, NULL);
+    sigaction(SIGQUIT, &a, NULL);
     return 0;
 }
 
-/* The exit status; -1: it did not start, or a signal ended it. */
+/* The exit status; -1: a signal ended it. A signal that ends ui ends it, too. */
 static int wait_for(pid_t pid)
 {
     int status;
-    while (waitpid(pid, &status, 0) < 0)
+    while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
             return -1;
+        if (watch_is_stopped())
+            (void)kill(pid, SIGTERM);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
+
+/* Returns also at the end of the input, and when a signal ends ui. */
+static void wait_for_enter(void)
+{
+    char c = 0;
+    ssize_t n = 1;
+    fputs(watch_is_stopped() ? "\n" : "\n[Enter goes back to ui] ", stdout);
+    fflush(stdout);
+    while (c != '\n' && !watch_is_stopped() && (n > 0 || (n < 0 && errno == EINTR)))
+        n = read(STDIN_FILENO, &c, 1);
+}
+
+/* Control-C and Control-\ are for a command in the terminal. Control-Z stops it and ui. */
+static const struct {
+    int number;
+    void (*handler)(int);
+} meanwhile[] = {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTSTP, SIG_DFL}};
 
 /* Runs a command in the terminal, and waits for Enter after it. */
 static void run_in_terminal(char *const *argv)
 {
     struct streams same = {-1, -1, -1};
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    struct sigaction before[MI_COUNT(meanwhile)];
     pid_t pid;
     screen_leave();
-    sigaction(SIGINT, &ignore, &before); /* Ctrl-C is for the command */
+    for (size_t i = 0; i < MI_COUNT(meanwhile); i++) {
+        struct sigaction a = {.sa_handler = meanwhile[i].handler};
+        sigaction(meanwhile[i].number, &a, &before[i]);
+    }
     int st = spawn(argv, NULL, redirect, &same, &pid);
     if (st == 0)
         (void)wait_for(pid);
     else
         fprintf(stderr, "cannot run %s: %s\n", argv[0], strerror(errno));
-    fputs("\n[Enter goes back to ui] ", stdout);
-    fflush(stdout);
-    for (int c = getchar(); c != '\n' && c != EOF;)
-        c = getchar();
-    sigaction(SIGINT, &before, NULL);
+    wait_for_enter();
+    for (size_t i = 0; i < MI_COUNT(meanwhile); i++)
+        sigaction(meanwhile[i].number, &before[i], NULL);
     screen_return();
 }
 
@@ -93,7 +116,7 @@ static int run_quietly(char *const *argv, int out, struct buf *b)
 static struct slice first_line(const struct buf *b)
 {
     static const char *const leads[] = {"mcp-interposer: ", "error: ", "note: "};
-    struct slice s = buf_slice(b);
+    struct slice s = b->n > 0 ? buf_slice(b) : slice_of("the command failed without a message");
     const char *end = memchr(s.p, '\n', s.n);
     s.n = end != NULL ? (size_t)(end - s.p) : s.n;
     for (size_t i = 0; i < MI_COUNT(leads); i++) {
@@ -147,8 +170,12 @@ int outside_export(struct ui *u, const char *file, int64_t seq, bool replace)
     char *args[16];
     memcpy(args, argv, sizeof args);
     int status = run_quietly(args, out, &said);
-    if (out >= 0)
-        close(out);
+    if (out >= 0 && close(out) != 0 && status == 0) {
+        buf_adds(&said, strerror(errno));
+        status = -1;
+    }
+    if (out >= 0 && status != 0 && !replace)
+        (void)unlink(file); /* it is new */
     if (status == 0 && seq > 0)
         ui_say(u, "wrote call %s to %s", number, file);
     else if (status == 0)

@@ -365,6 +365,39 @@ for line in sys.stdin:
     s.ended(0)
 
 
+@case("ui: signals while a request is sent: Control-\\ ends only send, SIGWINCH nothing, SIGTERM both")
+def _(t):
+    server = t.tmp / "server.py"
+    server.write_text("""import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    r = {"tools": [{"name": "put", "inputSchema": {"type": "object"}}], "content": []}
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+""")
+    lines = [lib.request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}),
+             lib.note("notifications/initialized"), call(3, "put")]
+    r = t.run("proxy", "--vault", t.vault, "--", lib.sys.executable, server, input=b"".join(x + b"\n" for x in lines))
+    eq(r.returncode, 0, r.stderr)
+    s = Screen(t, "ui", "--vault", t.vault, "last", size=(200, 60))
+    s.sees("calls 2/2", "put")
+    s.keys("G", "r")
+    s.sees("Send it")
+    s.keys("C-\\")
+    s.sees(r"\[Enter goes back to ui\]")
+    os.kill(s.pid(), signal.SIGWINCH)
+    s.keys("q", "Enter")  # the q is part of the line that ends with Enter
+    s.sees("calls 2/2", gone=["Enter goes back", "exit status"])
+    s.keys("r")
+    s.sees("Send it", gone=["calls 2/2"])
+    os.kill(s.pid(), signal.SIGTERM)
+    text = s.sees("^exit status 0", r"^ ?-?icanon")  # the line may have had other text
+    check("-icanon" not in text, f"the terminal was not restored:\n{text}")
+
+
 # --- live ---------------------------------------------------------------------------------------------
 
 @case("ui: follows a session that begins later, and rests when nothing happens")

@@ -20,6 +20,11 @@ static void on_signal(int number)
     stop_requested = 1;
 }
 
+bool watch_is_stopped(void)
+{
+    return stop_requested != 0;
+}
+
 void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = on_signal};
