@@ -24,8 +24,8 @@ static const char about[] =
     "Shows sessions, their calls or messages, and one of them in detail, and follows\n"
     "what is being recorded. The key ? lists all keys; q quits.\n"
     COMMAND_SESSION_HELP
-    "FILE is a recording, as for `import`; it must contain a `/` or a `.`. The vault\n"
-    "does not change. Without a terminal: `show`, `tail` and `stats`.\n";
+    "FILE is a recording, as for `import`; it must contain a `/` or a `.`. It is\n"
+    "not imported. Without a terminal: `show`, `tail` and `stats`.\n";
 /* clang-format on */
 
 /* ---- the loop ---- */
