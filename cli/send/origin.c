@@ -110,8 +110,13 @@ static int take_command(struct origin *o, const struct query_session *session)
         return EXIT_USAGE;
     }
     bool good = true;
-    for (struct json_walk w = json_walk_begin(command); good && json_walk_next(&w, &key, &word);)
-        good = word.type == JSON_STRING && add_word(o, json_string_raw(word));
+    for (struct json_walk w = json_walk_begin(command); good && json_walk_next(&w, &key, &word);) {
+        if (word.type != JSON_STRING) {
+            log_error("the recorded command is not a list of texts; " NAME_THE_SERVER);
+            return EXIT_USAGE;
+        }
+        good = add_word(o, json_string_raw(word));
+    }
     if (!good || !add_word(o, (struct slice){0})) {
         log_error("out of memory");
         return EXIT_TROUBLE;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """send: a request, typed or recorded, is sent to a server behind the proxy, and the answer is printed."""
 import base64
+import contextlib
 import json
 import os
 import re
@@ -377,6 +378,16 @@ def _(t):
     s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
     check("recorded on the machine elsewhere: its command is not run; name the server's command after --" in s.err, s.err)
     eq(Sent(t, "--seq", 4, "--session", 2).last()["arguments"], {"text": "one"}, "with the server's command")
+
+
+@case("a recorded command that is not a list of texts is not run")
+def _(t):
+    record(t, *HELLO, call(1, text="one"))
+    lib.settle()
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("""UPDATE sessions SET command = '["sh", 1]'""")
+    s = Sent(t, "--seq", 4, "--session", 2, server=False, status=2)
+    check("the recorded command is not a list of texts; name the server's command after --" in s.err, s.err)
 
 
 @case("secrets that were not recorded are named and never sent; they are given anew")
