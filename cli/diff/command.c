@@ -127,7 +127,7 @@ static int open_recordings(struct diffing *x)
             status = recording_find(b, x->s, ref[1], NULL);
     } else if (recording_is_file(ref[0])) {
         return settings_usage(x->s,
-                              "'%s' is compared with what? add a session, such as `last`, or "
+                              "'%s' needs a second recording: add a session, such as `last`, or "
                               "another file",
                               ref[0]);
     } else {
