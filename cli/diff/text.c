@@ -217,8 +217,9 @@ static void add_place(struct buf *b, const struct result *r, const struct result
         buf_slice_add(b, result_text(r, d->below));
     } else {
         buf_adds(b, result_part_name(d->part));
-        buf_addc(b, ' ');
-        buf_slice_add(b, result_text(r, d->pointer));
+        struct slice pointer = result_text(r, d->pointer);
+        buf_adds(b, pointer.n > 0 ? " " : "");
+        buf_slice_add(b, pointer);
     }
     if (d->at > 0)
         buf_printf(b, ", from byte %zu on", d->at);

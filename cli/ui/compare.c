@@ -257,6 +257,11 @@ static void value_line(struct ui *u, const struct area *a, size_t line, const st
 static void draw_differences(struct ui *u, const struct area *a, const struct result *r)
 {
     size_t line = 1;
+    if (!r->has[DIFF_A] || !r->has[DIFF_B]) {
+        draw_caption(u, a, PANES, "%s: only the recording on the %s has this call",
+                     result_change_name(r->change), r->has[DIFF_A] ? "left" : "right");
+        return;
+    }
     draw_caption(u, a, PANES, "%s, %llu difference%s", result_change_name(r->change),
                  (unsigned long long)r->look.differences, r->look.differences == 1 ? "" : "s");
     if (r->look.unread && line < a->height) {

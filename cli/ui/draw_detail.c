@@ -65,6 +65,16 @@ static void end(struct page *p, size_t top)
     p->line++;
 }
 
+/* Whether the page has to be drawn again, because fewer lines than a screen followed *top. It is the last full screen then. */
+static bool ended_early(const struct page *p, size_t *top)
+{
+    size_t height = p->area->height - 1, most = p->line > height ? p->line - height : 0;
+    bool early = *top > most;
+    if (early)
+        *top = most;
+    return early;
+}
+
 static void field(struct page *p, const char *label, struct slice value, struct slice more)
 {
     struct cells *c = &p->u->cells;
@@ -161,41 +171,49 @@ int draw_overview(struct ui *u, const struct area *a)
     draw_caption(u, a, PANE_DETAIL, "overview");
     if (ui_session(u) == NULL)
         return 0;
-    session_fields(&p);
-    begin(&p);
-    end(&p, u->overview_top);
     size_t n = figures_sorted(&u->listing.figures, tool, FIGURES_TOOLS);
-    if (n > 0)
-        tool_line(&p, "tool or method", (struct slice){0}, NULL);
-    for (size_t i = 0; i < n; i++)
-        tool_line(&p, NULL, intern_text(&u->listing.figures.names, tool[i]),
-                  &u->listing.figures.tool[tool[i]]);
-    size_t height = a->height - 1, most = p.line > height ? p.line - height : 0;
-    u->overview_top = size_min(u->overview_top, most);
+    do {
+        p.line = 0;
+        session_fields(&p);
+        begin(&p);
+        end(&p, u->overview_top);
+        if (n > 0)
+            tool_line(&p, "tool or method", (struct slice){0}, NULL);
+        for (size_t i = 0; i < n; i++)
+            tool_line(&p, NULL, intern_text(&u->listing.figures.names, tool[i]),
+                      &u->listing.figures.tool[tool[i]]);
+    } while (ended_early(&p, &u->overview_top));
     return 0;
 }
 
 /* ---- help ---- */
 
+static void help_lines(struct page *p, size_t top)
+{
+    struct cells *c = &p->u->cells;
+    const struct keys_row *r;
+    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
+        if (r->action == ACTION_NONE && i > 0) {
+            begin(p);
+            end(p, top);
+        }
+        begin(p);
+        if (r->action == ACTION_NONE)
+            cells_addf(c, CELLS_TITLE, " %s", r->names);
+        else {
+            cells_addf(c, CELLS_FOLD, "   %-14s", r->names);
+            cells_adds(c, CELLS_PLAIN, r->what);
+        }
+        end(p, top);
+    }
+}
+
 void draw_help(struct ui *u, const struct area *a)
 {
     struct page p = {.u = u, .area = a};
-    const struct keys_row *r;
     draw_caption(u, a, u->focus, "keys (? or Esc: back)");
-    for (size_t i = 0; (r = keys_at(i)) != NULL; i++) {
-        if (r->action == ACTION_NONE && i > 0) {
-            begin(&p);
-            end(&p, u->help_top);
-        }
-        begin(&p);
-        if (r->action == ACTION_NONE)
-            cells_addf(&u->cells, CELLS_TITLE, " %s", r->names);
-        else {
-            cells_addf(&u->cells, CELLS_FOLD, "   %-14s", r->names);
-            cells_adds(&u->cells, CELLS_PLAIN, r->what);
-        }
-        end(&p, u->help_top);
-    }
-    size_t height = a->height - 1, most = p.line > height ? p.line - height : 0;
-    u->help_top = size_min(u->help_top, most);
+    do {
+        p.line = 0;
+        help_lines(&p, u->help_top);
+    } while (ended_early(&p, &u->help_top));
 }

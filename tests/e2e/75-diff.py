@@ -132,7 +132,7 @@ def _(t):
     d = Diff(t, a, b, status=1)
     eq([(x["a"]["status"], x["b"]["status"]) for x in d.report["results"]], [("ok", "tool-error"), ("ok", "error"), ("ok", "open")], "statuses")
     eq([x[:2] for x in d.differences()], [("result", "/isError"), ("answer", "")], "parts")
-    check("    status ok → open\n" in d.text, lambda: d.text)
+    check("    status ok → open\n" in d.text and "    answer\n" in d.text, lambda: d.text)
     eq(Diff(t, a, b, "--failed").rows(), d.rows()[:2], "--failed")
     eq(Diff(t, a, b, "--tool", "t*").rows(), d.rows()[1:], "--tool")
     Diff(t, a, b, "--method", "tools/list", status=0)

@@ -30,6 +30,16 @@ static void test_keys_each_action_has_a_key_and_each_key_one_action(void **state
             fail_msg("action %d has no key", a);
 }
 
+/* The help page has 60 columns on a small screen, and 17 of them are for the keys. */
+static void test_keys_help_fits_into_60_columns(void **state)
+{
+    (void)state;
+    const struct keys_row *r;
+    for (size_t i = 0; (r = keys_at(i)) != NULL; i++)
+        if (r->action != ACTION_NONE && (strlen(r->names) > 14 || strlen(r->what) > 60 - 17))
+            fail_msg("too long: %s  %s", r->names, r->what);
+}
+
 static void test_keys_unknown_key_does_nothing(void **state)
 {
     (void)state;
@@ -126,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_each_action_has_a_key_and_each_key_one_action),
+        cmocka_unit_test(test_keys_help_fits_into_60_columns),
         cmocka_unit_test(test_keys_unknown_key_does_nothing),
         cmocka_unit_test(test_prompt_edits_characters_not_bytes),
         cmocka_unit_test(test_prompt_cuts_words_and_lines),
