@@ -152,6 +152,23 @@ static void test_listing_calls_that_match_late_are_in_order(void **state)
     }
 }
 
+/* The call 4 is read backwards and does not match; its end, recorded later, does. Then it stands before call 5, which was
+ * read backwards as well. */
+static void test_listing_call_that_matches_late_stands_among_old_ones(void **state)
+{
+    (void)state;
+    struct listing l;
+    listing_open(&l, LISTING_CALLS, false, 5);
+    assert_int_equal(listing_older(&l, &session[4], true), 0);
+    assert_int_equal(listing_older(&l, &session[3], false), 0);
+    assert_int_equal(listing_newer(&l, &session[9], true), 0);
+    assert_int_equal(listing_n(&l), 2);
+    expect_row(&l, 0, 4, 10, 2000, CALL_OK);
+    expect_row(&l, 1, 5, 0, -1, CALL_OPEN);
+    assert_int_equal(listing_place(&l, 5), 1);
+    listing_close(&l);
+}
+
 static void test_listing_all_messages_need_no_rows(void **state)
 {
     (void)state;
@@ -203,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_listing_calls_are_the_same_wherever_reading_began),
         cmocka_unit_test(test_listing_call_matches_by_its_answer_and_all_are_counted),
         cmocka_unit_test(test_listing_calls_that_match_late_are_in_order),
+        cmocka_unit_test(test_listing_call_that_matches_late_stands_among_old_ones),
         cmocka_unit_test(test_listing_all_messages_need_no_rows),
         cmocka_unit_test(test_listing_messages_that_match),
         cmocka_unit_test(test_listing_refused_call_is_closed),
