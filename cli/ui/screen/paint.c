@@ -55,7 +55,7 @@ void paint_open(void)
     if ((no != NULL && no[0] != '\0') || !has_colors() || start_color() == ERR)
         return;
     short own = use_default_colors() == OK ? -1 : COLOR_BLACK;
-    colours = COLORS >= 256 && COLOR_PAIRS > GROUNDS * CELLS_STYLES ? 256 : 8;
+    colours = COLORS >= 256 && COLOR_PAIRS > (int)GROUNDS * CELLS_STYLES ? 256 : 8;
     for (int g = 0; g < (colours == 256 ? GROUNDS : 1); g++) {
         for (int s = 0; s < CELLS_STYLES; s++) {
             short fore = colours == 256 ? styles[s].many : styles[s].few;
