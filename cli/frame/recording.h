@@ -1,8 +1,8 @@
 /* recording.h - the operand of `replay`, `verify`, `diff` and others: a session of the vault, or a cassette.
  *
  * Rules     an operand that contains `/` or `.` is a file. Without an operand, with `last` or with the name of a server:
- *           the newest finished session that is more than a probe (replay/source/recording.h); a note on stderr says
- *           which one.
+ *           the newest finished session that is more than a probe, and that `send` did not make
+ *           (replay/source/recording.h); a note on stderr says which one.
  * Owns      the source, and the query from which it reads; recording_close() frees both.
  * Errors    are reported on stderr: EXIT_TROUBLE.
  * Blocks    on the vault or the file. */

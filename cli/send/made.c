@@ -8,29 +8,21 @@
 struct search {
     struct query *q;
     int64_t found; /* session id; 0: none yet */
-    bool made;     /* the event was found */
     int status;
     pid_t pid;
     int64_t began_us;
 };
 
-static bool on_event(void *ctx, const struct query_event *e)
-{
-    struct search *f = ctx;
-    f->made = slice_is(e->kind, "sent");
-    return !f->made;
-}
-
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct search *f = ctx;
-    int64_t seq = 0, event = 0, id = s->id;
-    f->made = false;
-    f->status = query_last(f->q, id, &seq, &event);
-    if (f->status == 0 && seq > 0 && event > 0)
-        f->status = query_events_back(f->q, id, event, on_event, f);
-    if (f->status == 0 && seq > 0 && !f->made)
-        f->found = id;
+    int64_t seq = 0, event = 0;
+    bool made = false;
+    f->status = query_last(f->q, s->id, &seq, &event);
+    if (f->status == 0)
+        f->status = query_has_event(f->q, s->id, "sent", &made);
+    if (f->status == 0 && seq > 0 && !made)
+        f->found = s->id;
     return f->status == 0 && f->found == 0;
 }
 

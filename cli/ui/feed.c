@@ -163,7 +163,7 @@ int feed_list(struct ui *u)
     int st = query_last_message(u->q, ui_session(u)->id, &last, &t_us);
     listing_open(&u->listing, u->mode, !u->narrowed, last);
     u->list_cursor = (struct cursor){
-        .key = key, .follows = follows, .line = SIZE_MAX / 2, .height = u->list_cursor.height};
+        .key = key, .follows = follows, .line = INT32_MAX, .height = u->list_cursor.height};
     return st == 0 ? read_older(u) : st;
 }
 

@@ -129,6 +129,7 @@ int forward_answer(struct conversation *s, const struct rpc *live)
     if (q == NULL)
         return 0;
     *at = q->next;
+    f->questions_n--;
     with[REWRITE_ID] = (struct slice){q->id, q->id_n};
     int st = f->phase == FORWARD_READY ? forward_keep(s, true, live->text) : 0;
     if (st == 0 && f->phase != FORWARD_OVER)
@@ -145,6 +146,8 @@ static int on_question(struct conversation *s, const struct rpc *m)
     struct forward *f = s->forward;
     char text[32];
     struct slice with[REWRITE_COUNT] = {0};
+    if (f->questions_n == CONVERSATION_OPEN_MAX)
+        return 0; /* the client answers none of them: the server gets no answer to this one either */
     struct forward_question *q = malloc(sizeof *q + m->id.text.n);
     if (q == NULL)
         return MI_ENOMEM;
@@ -153,6 +156,7 @@ static int on_question(struct conversation *s, const struct rpc *m)
     q->number = ++s->question_number;
     q->next = f->questions;
     f->questions = q;
+    f->questions_n++;
     with[REWRITE_ID] = forward_number(q->number, text);
     buf_clear(&s->out);
     int st = rewrite(&s->out, m->text, with);

@@ -44,6 +44,7 @@ struct forward {
     struct forward_pending *pending, *newest; /* oldest first; newest: the last one */
     size_t pending_n;
     struct forward_question *questions;
+    size_t questions_n;
     struct buf hello; /* owned; the client's initialize */
     uint32_t *noted;  /* owned; exchanges that were answered from the recording, in order */
     size_t noted_n, noted_cap, noted_at;

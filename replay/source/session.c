@@ -192,12 +192,13 @@ static bool on_candidate(void *ctx, const struct query_session *s)
         return true;
     if (s->ended_at_us == 0 && (f->running == NULL || f->running(s)))
         return true;
+    bool sent = false;
     f->status = count_requests(f->q, s->id, &l);
     int had = f->status >= 0 ? server_started(f->q, s) : f->status;
-    f->status = had < 0 ? had : 0;
+    f->status = had < 0 ? had : query_has_event(f->q, s->id, "sent", &sent);
     if (f->status < 0)
         return false;
-    if (l.requests == l.discovers || had == 0)
+    if (l.requests == l.discovers || had == 0 || sent)
         return true;
     f->found = s->id;
     return false;

@@ -284,6 +284,28 @@ def _(t):
     check(b"no finished session to compare with" in done.stderr and b"'files'" in done.stderr and b"before session 1" in done.stderr, lambda: repr(done))
 
 
+@case("sessions that send has made are passed over, unless they are named")
+def _(t):
+    server = ["python3", str(lib.ROOT / "examples/mail-server.py")]
+    for text in ("one", "two"):
+        p = t.proxy("--name", "mail", server=server)
+        for n, (method, params) in enumerate((("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                               "clientInfo": {"name": "c", "version": "1"}}),
+                                              ("tools/call", {"name": "count_words", "arguments": {"text": text}}))):
+            p.client.send(lib.request(n, method, params))
+            p.client.recv_json(10)
+        p.client.close_write()
+        eq(p.wait(), 0, "exit status")
+    r = t.run("send", "--seq", "3", "--yes", "--vault", t.vault, "--set", "/arguments/text=three")
+    eq(r.returncode, 0, r.stderr)
+    eq([s["id"] for s in map(json.loads, t.run("sessions", "--json", "--vault", t.vault).stdout.splitlines())], [3, 2, 1], "sessions")
+    for args, pair in (((), (b"session 1 of", b"session 2 of")), (("mail",), (b"session 1 of", b"session 2 of")),
+                       (("3",), (b"session 2 of", b"session 3 of"))):
+        r = t.run("diff", "--vault", t.vault, *args)
+        head = r.stdout.splitlines()[:2]
+        check(len(head) == 2 and pair[0] in head[0] and pair[1] in head[1], lambda: f"diff {args}: {r.stdout} {r.stderr}")
+
+
 @case("errors: recordings that do not exist, invalid options")
 def _(t):
     a = cassette(t, script(), "a.jsonl")

@@ -81,6 +81,24 @@ int query_events_back(struct query *q, int64_t session_id, int64_t to, query_eve
     return st;
 }
 
+int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret)
+{
+    struct page_row *page = NULL;
+    int64_t after = 0;
+    int st;
+    *ret = false;
+    while ((st = page_events(q, session_id, after, &page)) == 0 && page != NULL && !*ret) {
+        for (struct page_row *e = page; e != NULL && !*ret; e = e->next) {
+            after = e->event.id;
+            *ret = slice_is(e->event.kind, kind);
+        }
+        page_free(page);
+        page = NULL;
+    }
+    page_free(page);
+    return st;
+}
+
 int query_more(struct query *q, int64_t session_id, int64_t *seq, int64_t *event,
                query_message_fn on_message, query_event_fn on_event, void *ctx)
 {

@@ -167,6 +167,9 @@ MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bo
 MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, query_event_fn fn,
                               void *ctx);
 
+/* Whether the session has an event of this kind. */
+MI_MUST int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret);
+
 /* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
  * not a regular file. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
