@@ -43,7 +43,7 @@ static void keep_value(struct cmdline *l, const struct opt *o, const char *value
         l->config = value;
 }
 
-/* The option whose value is the next word; NULL: there is none. */
+/* The option whose value is the next word; NULL: none. */
 static const struct opt *pass_option(struct cmdline *l, const char *word)
 {
     if (word[1] == '-') {

@@ -27,7 +27,7 @@ struct rows {
     struct tool_call *c;
     int64_t limit, n;
     struct rows_place first; /* where this page begins; session 0: at the first row */
-    struct rows_place next;  /* where the next one begins; session 0: there is none */
+    struct rows_place next;  /* where the next one begins; session 0: none */
     struct rows_place row;   /* the current row */
     struct json_out mark;    /* before the current row */
     size_t json_n, text_n;

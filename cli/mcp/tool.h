@@ -50,7 +50,7 @@ bool tool_flag(const struct tool_call *c, const char *name);
 bool tool_goes_on(const struct tool_call *c);
 /* Whether the page should end at the next session, because it has taken long. */
 bool tool_is_late(const struct tool_call *c);
-/* The session with this id. MI_EINVAL: there is none. */
+/* The session with this id. MI_EINVAL: none. */
 MI_MUST int tool_session(struct tool_call *c, int64_t id, struct query_session *ret);
 
 /* ---- the tools ---- */

@@ -391,7 +391,7 @@ static int send_request(const struct exchange *x)
         int st = ask(x, &message, &item, &answer, &answered);
         interrupt_hold(false);
         if (x->item == TALK_NONE)
-            item = TALK_NONE; /* there is no recorded answer to this request */
+            item = TALK_NONE; /* its answer was not recorded */
         status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x);
     }
     buf_close(&message);

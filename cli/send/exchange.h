@@ -15,14 +15,14 @@ struct exchange {
     struct peer *peer;        /* the recording is loaded */
     struct outgoing *request; /* NULL: the tools are listed */
     const struct given_list *sets;
-    uint32_t item;          /* of the recorded request; TALK_NONE: there is none */
+    uint32_t item;          /* of the recorded request; TALK_NONE: none */
     char *const *argv;      /* of the server */
     const char *name;       /* of its sessions; NULL: derived from the command */
-    const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: there is none */
+    const char *from;       /* the recorded request, UID:SEQ or FILE:SEQ; NULL: none */
     enum revision revision; /* REV_COUNT: not chosen */
 };
 
-/* Reports each secret that the request needs and neither the recording nor `sets` has. EXIT_FINE: there is none. */
+/* Reports each secret that the request needs and neither the recording nor `sets` has. EXIT_FINE: none. */
 int exchange_check_secrets(const struct exchange *x, struct slice params);
 int exchange_run(struct exchange *x);
 

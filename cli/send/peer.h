@@ -31,7 +31,7 @@ enum peer_greeting {
     PEER_SILENT,  /* no answer */
 };
 
-/* Reads the recording. source: borrowed; NULL: there is none. */
+/* Reads the recording. source: borrowed; NULL: none. */
 MI_MUST int peer_load(struct peer *p, struct source *source);
 /* Starts the server. name: of the session that is recorded; NULL: derived from the command. from: the request that is sent
  * again, for the record; NULL: a new one. MI_EINVAL: a setting is invalid, and the error was logged. */

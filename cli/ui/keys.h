@@ -60,7 +60,7 @@ struct keys_row {
     const char *hint;   /* in the footer, after the first key; NULL: none */
 };
 
-/* The rows in the order of the help; NULL: there is none. A row with ACTION_NONE is a title. */
+/* The rows in the order of the help; NULL: none. A row with ACTION_NONE is a title. */
 const struct keys_row *keys_at(size_t i);
 enum action keys_action(int key);
 

@@ -134,7 +134,7 @@ void ui_complain(struct ui *u, const char *fmt, ...) MI_FORMAT(2, 3);
 struct query_session *ui_session(const struct ui *u);  /* NULL: none */
 bool ui_shows_overview(const struct ui *u);            /* instead of the detail */
 size_t list_place(const struct ui *u);                 /* of the selected row of the list */
-bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: there is none */
+bool list_row(const struct ui *u, struct listed *ret); /* the selected row; false: none */
 void list_go(struct ui *u, size_t place);              /* selects another row */
 
 /* ---- feed.c: reads the vault ---- */

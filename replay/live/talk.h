@@ -38,11 +38,11 @@ struct talk_tool {
 typedef void (*talk_heard_fn)(void *ctx, const struct rpc *m, const char *refused);
 
 struct talk {
-    struct source *source; /* borrowed; NULL: there is no recording */
+    struct source *source; /* borrowed; NULL: without a recording */
     struct live *server;   /* borrowed */
     struct buf *error;     /* borrowed */
     int64_t timeout_us;    /* for each answer; progress begins it anew. 0: none */
-    talk_heard_fn heard;   /* NULL: nobody listens */
+    talk_heard_fn heard;   /* NULL: not wanted */
     void *ctx;             /* for heard() */
 
     struct talk_item *items; /* owned */

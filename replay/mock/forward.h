@@ -4,7 +4,7 @@
  *           revision, and `notifications/initialized`; with `catch_up` then the requests that the client has sent so far
  *           and that change nothing: by their method, or because the live server marks the tool as read-only. Their
  *           answers are dropped. Requests wait until that is done. Requests of revision 2026-07-28 need no handshake.
- * All       with `all` there is no recording: the first line of the client starts the server, and each line goes to it.
+ * All       `all`: nothing is replayed, the first line of the client starts the server, and each line goes to it.
  * Messages  ids of the client's requests and of the server's requests are replaced by numbers of our own, which are unique
  *           beside those of the replay; tokens are unchanged. Messages of the server that arrive before it is ready are
  *           dropped, except requests.

@@ -15,7 +15,7 @@
 #define LIVE_SIDE_GRACE_US 1600000 /* from closing the server's stdin to SIGKILL; SIGTERM half-way */
 
 struct live_side_config {
-    char *const *argv; /* the server; NULL: there is none */
+    char *const *argv; /* the server; NULL: none */
     struct forward_rules rules;
     int (*keep)(void *ctx, bool from_client, struct slice message,
                 int64_t now_us); /* as in forward.h */

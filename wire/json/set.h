@@ -14,7 +14,7 @@
 /* Replaces the content of `out`. text and value must have passed json_scan(). 0, MI_EINVAL or MI_ENOMEM. */
 MI_MUST int json_set(struct buf *out, struct slice text, struct slice pointer, struct slice value,
                      struct buf *error);
-/* The value at this place; type JSON_NONE: there is none. */
+/* The value at this place; type JSON_NONE: none. */
 struct json_value json_at(struct json_value root, struct slice pointer);
 
 #endif

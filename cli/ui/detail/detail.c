@@ -22,7 +22,7 @@ static bool is_json(const struct detail_message *m)
     return m->body.n <= NOISE_MAX && json_scan(m->body, NULL, NULL, &scan) == 0;
 }
 
-/* Unfolds a text that a result, such as that of a tool, has at this place. false: there is none. */
+/* Unfolds a text that a result, such as that of a tool, has at this place. false: none. */
 static bool unfold_text(struct view *v, const char *list, size_t i, const char *member)
 {
     struct buf pointer = {0};

@@ -99,7 +99,7 @@ struct view_target {
     size_t line; /* in v */
     bool folded;
 };
-/* false: there is none: the root is not an object or array. */
+/* false: the root is not an object or array. */
 bool view_target(struct view *v, const struct view_place *p, struct view_target *ret);
 /* The object or array around the target, or the string that the target is in. false: it is the root. */
 bool view_around(struct view *v, const struct view_target *t, struct view_target *ret);

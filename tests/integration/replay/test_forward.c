@@ -149,7 +149,7 @@ static void test_forward_miss_starts_the_server_and_waits_for_the_handshake(void
     assert_int_equal(conversation_playbacks(p->conversation), 0);
 }
 
-static void test_forward_answer_of_nobody_is_dropped(void **state)
+static void test_forward_answer_to_no_request_is_dropped(void **state)
 {
     struct forward_test *t = *state;
     begin_ready(t, RECORDING);
@@ -328,7 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         forward_case(test_forward_miss_starts_the_server_and_waits_for_the_handshake),
-        forward_case(test_forward_answer_of_nobody_is_dropped),
+        forward_case(test_forward_answer_to_no_request_is_dropped),
         forward_case(test_forward_another_revision_is_a_warning),
         forward_case(test_forward_server_that_cannot_be_used_refuses_all_misses),
         forward_case(test_forward_server_that_does_not_start),
