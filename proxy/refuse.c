@@ -54,7 +54,7 @@ static bool answer(const struct rpc *m, const char *why)
     buf_slice_add(&text, redact_log_filter(NULL, slice_of(why)));
     struct reply r = {
         .id = m->id.text,
-        .code = rpc_is_modern(m) ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE,
+        .code = rpc_is_modern(m) ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE,
         .message = buf_str(&text),
         .cause = "not-started",
         .method = m->method,

@@ -9,6 +9,17 @@
 
 #include "base/json_out.h"
 
+/* Codes of errors: JSON-RPC 2.0, section 5.1; mcp-wire.md 4. */
+enum rpc_code {
+    RPC_PARSE_ERROR = -32700,
+    RPC_INVALID_REQUEST = -32600,
+    RPC_METHOD_NOT_FOUND = -32601,
+    RPC_INVALID_PARAMS = -32602,
+    RPC_INTERNAL_ERROR = -32603,
+    RPC_SERVER_GONE = -32000,         /* of the interposer */
+    RPC_UNSUPPORTED_VERSION = -32022, /* 2026-07-28 */
+};
+
 /* Offset of the id in an answer. */
 #define RPC_OUT_ID_AT (sizeof "{\"jsonrpc\":\"2.0\",\"id\":" - 1)
 

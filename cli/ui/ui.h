@@ -146,7 +146,7 @@ MI_MUST int feed_list(struct ui *u);
 MI_MUST int feed_step(struct ui *u, bool *ret_more);
 /* Reads what was recorded since. *ret_more: call again. */
 MI_MUST int feed_changes(struct ui *u, bool *ret_more);
-/* Sets the filter, and reads the lists anew. If it is invalid, the message says why, and there is no filter. */
+/* Sets the filter and reads the lists again. An invalid filter is removed, and the message says what is wrong. */
 MI_MUST int feed_filter(struct ui *u, const char *text);
 
 /* ---- seek.c ---- */

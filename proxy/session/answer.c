@@ -134,7 +134,7 @@ void answer_malformed_to_server(struct traffic *t, const struct message *x)
         return;
     buf_printf(&why, "the client's answer is invalid: %s", fault_of_answer(x));
     if (!p->cancelled)
-        answer_error(t, ROW_C2S, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+        answer_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
                      "malformed-answer");
     request_close(t, ROW_S2C, p);
     buf_close(&why);
@@ -228,7 +228,7 @@ static void answer_and_close(struct traffic *t, struct pending *p, int code, con
 void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
                        const char *cause, const char *why)
 {
-    answer_and_close(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE, why, cause,
+    answer_and_close(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE, why, cause,
                      status,
                      FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE));
 }
@@ -283,7 +283,7 @@ bool answer_malformed(struct traffic *t, struct message *x)
     record_rejected(t, x, p, KIND_NOISE);
     buf_printf(&why, "the server's answer is invalid: %s", fault_of_answer(x));
     /* the finding is in the row of the line, not in that of the answer */
-    answer_and_close(t, p, REPLY_INTERNAL_ERROR, buf_str(&why), "malformed-answer", CALL_ERROR, 0);
+    answer_and_close(t, p, RPC_INTERNAL_ERROR, buf_str(&why), "malformed-answer", CALL_ERROR, 0);
     buf_close(&why);
     return true;
 }
@@ -292,5 +292,5 @@ void answer_reject_answer(struct traffic *t, struct message *x, struct pending *
                           const char *cause)
 {
     record_rejected(t, x, p, row_kind_of(x->m.kind));
-    answer_and_close(t, p, REPLY_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
+    answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }

@@ -48,7 +48,7 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
         log_warn("%s: server=%s %s", reject ? "rejected" : "noted", t->server, buf_str(&why));
     tool->warned = true;
     if (reject)
-        answer_reject_arguments(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "invalid-arguments",
+        answer_reject_arguments(t, x, RPC_INVALID_PARAMS, buf_str(&why), "invalid-arguments",
                                 fault);
     buf_close(&why);
     return !reject;
@@ -69,7 +69,7 @@ static void reject_unknown_tool(struct traffic *t, struct message *x)
         buf_addc(&why, '?');
     }
     log_warn("rejected: server=%s %s", t->server, buf_str(&why));
-    answer_reject(t, x, REPLY_INVALID_PARAMS, buf_str(&why), "unknown-tool");
+    answer_reject(t, x, RPC_INVALID_PARAMS, buf_str(&why), "unknown-tool");
     buf_close(&why);
     buf_close(&name);
 }

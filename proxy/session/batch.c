@@ -92,11 +92,11 @@ static void reject_client_batch(struct traffic *t, struct message *batch, const 
             answer_malformed_to_server(t, &mw.x);
             continue;
         }
-        answer_reject(t, &mw.x, REPLY_INVALID_REQUEST, why, "batch");
+        answer_reject(t, &mw.x, RPC_INVALID_REQUEST, why, "batch");
         answered++;
     }
     if (answered == 0)
-        answer_error(t, ROW_S2C, (struct slice){0}, seq, REPLY_INVALID_REQUEST, why, "batch");
+        answer_error(t, ROW_S2C, (struct slice){0}, seq, RPC_INVALID_REQUEST, why, "batch");
 }
 
 static void reject_server_batch(struct traffic *t, struct message *batch)

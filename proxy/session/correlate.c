@@ -23,13 +23,13 @@ static void reject_not_added(struct traffic *t, struct message *x, int st)
 {
     if (st == MI_EFULL) {
         x->m.findings |= FINDING(FIND_TOO_MANY_OPEN);
-        answer_reject(t, x, REPLY_INTERNAL_ERROR, "too many requests are pending; retry later",
+        answer_reject(t, x, RPC_INTERNAL_ERROR, "too many requests are pending; retry later",
                       "too-many-open");
     } else if (st == MI_EINVAL) {
-        answer_reject(t, x, REPLY_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB",
+        answer_reject(t, x, RPC_INVALID_REQUEST, "Invalid Request: the id is longer than 64 KiB",
                       "long-id");
     } else {
-        answer_reject(t, x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
+        answer_reject(t, x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     }
 }
 
@@ -73,7 +73,7 @@ static bool handle_request(struct traffic *t, struct message *x)
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
     if (can_reject && t->out[ROW_C2S].broken) {
         x->m.findings |= FINDING(FIND_SERVER_GONE);
-        answer_reject(t, x, rpc_is_modern(&x->m) ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE,
+        answer_reject(t, x, rpc_is_modern(&x->m) ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE,
                       "the server accepts no more messages: it closed its stdin", "server-closed");
         return false;
     }

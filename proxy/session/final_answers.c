@@ -57,7 +57,7 @@ static void collect_answer_ids(struct buf *ids, struct slice lines)
 
 static void answer_ids(struct traffic *t, struct slice ids, const char *cause, const char *why)
 {
-    int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : REPLY_SERVER_GONE;
+    int code = strcmp(t->version, "2026-07-28") == 0 ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
     while (ids.n > 0) {
         size_t n = (size_t)((const char *)memchr(ids.p, '\n', ids.n) - ids.p);
         answer_error(t, ROW_S2C, (struct slice){ids.p, n}, 0, code, why, cause);

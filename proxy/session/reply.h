@@ -7,15 +7,10 @@
 #ifndef MI_PROXY_SESSION_REPLY_H
 #define MI_PROXY_SESSION_REPLY_H
 
-#include "base/buf.h"
+#include "wire/rpc_out.h"
 
+/* Beside those of wire/rpc_out.h. */
 enum {
-    REPLY_PARSE_ERROR = -32700,
-    REPLY_INVALID_REQUEST = -32600,
-    REPLY_METHOD_NOT_FOUND = -32601,
-    REPLY_INVALID_PARAMS = -32602,
-    REPLY_INTERNAL_ERROR = -32603,
-    REPLY_SERVER_GONE = -32000,
     REPLY_SERVER_GONE_MODERN = -31000,
     REPLY_TIMEOUT = -32001,
     REPLY_TIMEOUT_MODERN = -31001,

@@ -27,12 +27,12 @@ static int code_of(enum rule r)
     case RULE_INVALID_PARAMS:
     case RULE_MISSING_META:
     case RULE_BAD_RETRY:
-        return REPLY_INVALID_PARAMS;
+        return RPC_INVALID_PARAMS;
     case RULE_WRONG_DIRECTION:
     case RULE_UNDECLARED_CAPABILITY:
-        return REPLY_METHOD_NOT_FOUND;
+        return RPC_METHOD_NOT_FOUND;
     default:
-        return REPLY_INVALID_REQUEST;
+        return RPC_INVALID_REQUEST;
     }
 }
 
@@ -113,7 +113,7 @@ bool rules_check_answer(struct traffic *t, struct message *x, struct pending *p)
         row.request_seq = p->request_seq;
         journal_append(t->journal, &row);
         if (r != RULE_CLIENT_ANSWER)
-            answer_error(t, ROW_C2S, p->id, p->request_seq, REPLY_INTERNAL_ERROR, buf_str(&why),
+            answer_error(t, ROW_C2S, p->id, p->request_seq, RPC_INTERNAL_ERROR, buf_str(&why),
                          rule_name(r));
         request_close(t, ROW_S2C, p);
     }

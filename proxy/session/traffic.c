@@ -120,7 +120,7 @@ static void invalid_client_line(struct traffic *t, struct message *x)
         x->m.findings |= FINDING(FIND_CONTENT_LENGTH);
         buf_adds(&why, "; Content-Length is the framing of LSP, MCP expects one message per line");
     }
-    answer_reject(t, x, json ? REPLY_INVALID_REQUEST : REPLY_PARSE_ERROR, buf_str(&why),
+    answer_reject(t, x, json ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, buf_str(&why),
                   json ? "not-jsonrpc" : "not-json");
     buf_close(&why);
 }
@@ -186,7 +186,7 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
     if (is_blank(text))
         blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
-        answer_reject(t, &x, REPLY_INTERNAL_ERROR, "out of memory", "out-of-memory");
+        answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
     else if (x.m.kind != RPC_INVALID)
         valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
@@ -223,7 +223,7 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
     log_warn("rejected, too long: from=%s server=%s bytes>%zu; raise --max-message", sender(dir),
              t->server, t->max_message);
     if (dir == ROW_C2S)
-        answer_reject(t, &x, REPLY_INVALID_REQUEST, buf_str(&why), "too-long");
+        answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
     else if (!answer_malformed(t, &x))
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
     buf_close(&why);

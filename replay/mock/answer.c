@@ -6,13 +6,6 @@
 
 #include <stdlib.h>
 
-enum {
-    METHOD_NOT_FOUND = -32601,
-    INVALID_PARAMS = -32602,
-    INTERNAL_ERROR = -32603,
-    UNSUPPORTED_VERSION = -32022,
-};
-
 int mock_send_line(struct conversation *s, struct slice line)
 {
     struct slice whole = line;
@@ -95,7 +88,7 @@ static int unsupported(struct conversation *s, struct mock_batch *batch, const s
                                                   : json_get(live->params, "protocolVersion");
     struct buf b = {0};
     struct json_out j = json_out_to(&b);
-    rpc_out_error(&j, live->id.text, UNSUPPORTED_VERSION, why, "version");
+    rpc_out_error(&j, live->id.text, RPC_UNSUPPORTED_VERSION, why, "version");
     json_out_array(&j, "supported");
     if (supported[0] != '\0')
         json_out_str(&j, NULL, supported);
@@ -184,7 +177,7 @@ static int answer_by_default(struct conversation *s, struct mock_batch *batch,
     else if (!rpc_method_is(live, "server/discover"))
         return 0;
     else if (modern[0] == '\0')
-        st = mock_send_error(s, batch, live->id.text, METHOD_NOT_FOUND,
+        st = mock_send_error(s, batch, live->id.text, RPC_METHOD_NOT_FOUND,
                              "Method not found: server/discover; the recorded session began with "
                              "initialize",
                              "legacy", NULL);
@@ -252,7 +245,7 @@ int mock_answer_unrecorded(struct conversation *s, struct mock_batch *batch, con
                          buf_str(&text));
     else
         st = mock_send_error(s, batch, live->id.text,
-                             f.kind == REPORT_UNKNOWN_METHOD ? METHOD_NOT_FOUND : INVALID_PARAMS,
+                             f.kind == REPORT_UNKNOWN_METHOD ? RPC_METHOD_NOT_FOUND : RPC_INVALID_PARAMS,
                              buf_str(&text), report_kind_name(f.kind), &f);
     buf_close(&text);
     return st;
@@ -269,7 +262,7 @@ int mock_answer_missing(struct conversation *s, struct playback *p)
     struct buf text = {0};
     report_add(s->report, &f, &text);
     int st = text.failed ? MI_ENOMEM
-                         : mock_send_error(s, p->batch, p->id, INTERNAL_ERROR, buf_str(&text),
+                         : mock_send_error(s, p->batch, p->id, RPC_INTERNAL_ERROR, buf_str(&text),
                                            report_kind_name(f.kind), &f);
     buf_close(&text);
     return st;

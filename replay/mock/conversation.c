@@ -5,6 +5,7 @@
 #include "replay/mock/playback.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
+#include "wire/rpc_out.h"
 
 #include <stdlib.h>
 
@@ -172,7 +173,7 @@ static int on_request(struct conversation *s, const struct rpc *live, struct moc
     s->report->counts.requests++;
     const struct fault *fault = find_fault(s, live);
     if (conversation_playbacks(s) >= CONVERSATION_OPEN_MAX)
-        return mock_send_error(s, batch, live->id.text, -32603,
+        return mock_send_error(s, batch, live->id.text, RPC_INTERNAL_ERROR,
                                "too many pending requests for a replay", "too-many-open", NULL);
     if (forward_all(s->forward))
         return ask_live(s, live, batch);
@@ -321,7 +322,7 @@ static int not_a_message(struct conversation *s, struct mock_batch *batch, const
     struct report_finding f = {.kind = REPORT_NOT_A_MESSAGE};
     report_add(s->report, &f, &why);
     bool call = m->is_call && (m->id.type == JSON_NUMBER || m->id.type == JSON_STRING);
-    st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0}, st < 0 ? -32700 : -32600,
+    st = mock_send_error(s, batch, call ? m->id.text : (struct slice){0}, st < 0 ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST,
                          buf_str(&why), report_kind_name(f.kind), NULL);
     buf_close(&why);
     return st;

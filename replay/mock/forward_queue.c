@@ -2,11 +2,10 @@
 
 #include "replay/mock/answer.h"
 #include "wire/rpc_id.h"
+#include "wire/rpc_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define SERVER_FAILED (-32000)
 
 /* ---- sending ---- */
 
@@ -147,7 +146,7 @@ static int refuse(struct conversation *s, struct forward_pending *p)
     struct buf why = {0};
     buf_printf(&why, "%s; this request was not recorded", s->forward->over);
     int st = why.failed ? MI_ENOMEM
-                        : mock_send_error(s, p->batch, p->id, SERVER_FAILED, buf_str(&why),
+                        : mock_send_error(s, p->batch, p->id, RPC_SERVER_GONE, buf_str(&why),
                                           "live-server", NULL);
     buf_close(&why);
     int ended = forward_end(s, p);

@@ -19,7 +19,7 @@ struct schema_notes {
     size_t n;
 };
 
-/* The messages of a call, as in struct detail_subject. Initialize with zeros. If memory runs out, there are no notes. */
+/* The messages of a call, as in struct detail_subject. Initialize with zeros. Without memory it adds no notes. */
 void schema_notes_find(struct schema_notes *f, struct tools *t, const struct detail_message *m,
                        size_t n);
 void schema_notes_close(struct schema_notes *f);

@@ -19,7 +19,7 @@ static void test_reply_with_all_members_is_written_as_documented(void **state)
     struct buf b = {0};
     struct reply r = {
         .id = slice_of("\"x\\u0031\""),
-        .code = REPLY_SERVER_GONE,
+        .code = RPC_SERVER_GONE,
         .message = "the server s exited with status 1 before it answered",
         .cause = "server-exited",
         .method = slice_of("tools\\/call"),
@@ -43,7 +43,7 @@ static void test_reply_omits_unknown_members(void **state)
     (void)state;
     struct buf b = {0};
     struct reply r = {
-        .code = REPLY_PARSE_ERROR, .message = "Parse error", .cause = "not-json", .session = "S"};
+        .code = RPC_PARSE_ERROR, .message = "Parse error", .cause = "not-json", .session = "S"};
     write_reply(&b, &r);
     assert_string_equal(
         buf_str(&b),
@@ -56,10 +56,10 @@ static void test_reply_omits_unknown_members(void **state)
 static void test_reply_codes_match_the_protocol(void **state)
 {
     (void)state;
-    assert_int_equal(REPLY_PARSE_ERROR, -32700);
-    assert_int_equal(REPLY_INVALID_REQUEST, -32600);
-    assert_int_equal(REPLY_INTERNAL_ERROR, -32603);
-    assert_int_equal(REPLY_SERVER_GONE, -32000);
+    assert_int_equal(RPC_PARSE_ERROR, -32700);
+    assert_int_equal(RPC_INVALID_REQUEST, -32600);
+    assert_int_equal(RPC_INTERNAL_ERROR, -32603);
+    assert_int_equal(RPC_SERVER_GONE, -32000);
     assert_int_equal(REPLY_SERVER_GONE_MODERN, -31000);
 }
 
