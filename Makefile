@@ -65,7 +65,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e dist npm conformance faults stress revision-2026 unit integration repo json-suite schema-suite
+SUITES ?= sdk e2e dist npm conformance faults stress revision-2026 evidence unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer

@@ -1,0 +1,246 @@
+"""Changes of a vault that a verifier has to find, and what it has to say of each.
+
+Each is a function that changes a copy of the vault of base_vault.py, with the kinds of change (docs/evidence.md, Verdict)
+that may be named. An empty set: it cannot be found by this check. `against` is the check with the newest note
+(default: as without it), `key` that with the vault's key.
+"""
+import form
+from base_vault import ENDED, KILLED, LARGE_1, LARGE_2, LAST, SHORT
+from mutation import ADDED, CHANGED, EXCHANGED, MOVED, NOT_FOUND, REMOVED, mutation, statement
+
+
+def row(session, seq):
+    return f"id = {(session << 36) + seq}"
+
+
+# --- every column ---------------------------------------------------------------------------------
+
+def columns():
+    """Change each covered column of each table: another value, NULL, and a value instead of NULL."""
+    numbers = {"started_at_us", "pid", "ended_at_us", "exit_status", "seq", "t_us", "size", "redactions", "request_seq", "error_code",
+               "batch_seq", "session_id", "body_offset", "body_length", "id", "place", "records"}
+    required = {"uid", "name", "command", "started_at_us", "pid", "host", "record_level", "interposer_version", "seq", "t_us", "direction",
+                "origin", "kind", "size", "redactions", "action", "session_id", "id"}
+    for seq in (1, 2):          # a request, and an answer with other columns
+        for column in (*form.MESSAGE_FIELDS, "body", "session_id", "id"):
+            one_column("messages", column, row(ENDED, seq), numbers, required)
+    for column in ("body", "body_offset", "body_length"):
+        one_column("messages", column, row(ENDED, LARGE_1), numbers, required)
+    for column in (*form.EVENT_FIELDS, "session_id", "place"):
+        one_column("events", column, f"session_id = {ENDED} AND kind = 'spawn'", numbers, required)
+    for column in (*form.SESSION_FIELDS, *form.END_FIELDS, "id", "records"):
+        one_column("sessions", column, f"id = {SHORT}", numbers, required)
+    for table, where in (("messages", row(ENDED, 1)), ("events", f"session_id = {ENDED} AND kind = 'spawn'"), ("sessions", f"id = {SHORT}")):
+        for column in ("salt", "commitment", *(("end_salt", "end_commitment", "tree") if table == "sessions" else ())):
+            for how, value in (("another", f"zeroblob(length({column}) + 1 - 1) || x''"), ("one byte less", f"substr({column}, 2)"),
+                               ("NULL", "NULL"), ("a longer", f"CAST({column} || x'00' AS BLOB)")):
+                if column == "tree" and how in ("another", "one byte less"):
+                    continue        # it is empty
+                value = f"zeroblob(length({column}))" if how == "another" else value
+                statement(f"{table}.{column}: {how}", CHANGED | EXCHANGED | ADDED, f"UPDATE {table} SET {column} = {value} WHERE {where}")
+
+
+def one_column(table, column, where, numbers, required):
+    change = f"coalesce({column} + 1, 1)" if column in numbers else f"coalesce({column}, '') || 'x'"
+    kinds = CHANGED | MOVED | ADDED | REMOVED | EXCHANGED if column in ("id", "session_id", "place", "uid", "records", "seq") else CHANGED
+    if column == "id":
+        change = f"{column} + {1000 if table == 'messages' else 90}"
+    if column == "session_id":
+        change = f"{column} + 200"
+    if column == "seq":
+        change = f"{column} + 5000"
+    statement(f"{table}.{column}: another value, {where}", kinds, f"UPDATE {table} SET {column} = {change} WHERE {where}")
+    if column not in required:
+        def erase(m):
+            if m.one(f"SELECT {column} IS NULL FROM {table} WHERE {where}"):
+                m.sql(f"UPDATE {table} SET {column} = '5' WHERE {where}")
+            else:
+                m.sql(f"UPDATE {table} SET {column} = NULL WHERE {where}")
+        mutation(f"{table}.{column}: NULL, or no longer NULL, {where}", kinds | CHANGED)(erase)
+
+
+columns()
+
+# --- records --------------------------------------------------------------------------------------
+
+
+def swap(m, table, column, a, b):
+    values = [m.one(f"SELECT {column} FROM {table} WHERE {where}") for where in (a, b)]
+    assert values[0] != values[1]
+    m.sql(f"UPDATE {table} SET {column} = ? WHERE {a}", values[1])
+    m.sql(f"UPDATE {table} SET {column} = ? WHERE {b}", values[0])
+
+
+mutation("two bodies are exchanged", CHANGED, at=(ENDED, "message 5"))(lambda m: swap(m, "messages", "body", row(ENDED, 5), row(ENDED, 9)))
+mutation("two salts are exchanged", CHANGED, at=(ENDED, "message 5"))(lambda m: swap(m, "messages", "salt", row(ENDED, 5), row(ENDED, 9)))
+mutation("two commitments are exchanged", CHANGED, at=(ENDED, "message 5"))(
+    lambda m: swap(m, "messages", "commitment", row(ENDED, 5), row(ENDED, 9)))
+statement("the first message is deleted", REMOVED, f"DELETE FROM messages WHERE {row(ENDED, 1)}", at=(ENDED, "message 1"))
+statement("a message in the middle is deleted", REMOVED, f"DELETE FROM messages WHERE {row(ENDED, 77)}", at=(ENDED, "message 77"))
+statement("the last message is deleted", REMOVED, f"DELETE FROM messages WHERE {row(ENDED, 153)}")
+statement("the only event at the start is deleted", REMOVED, f"DELETE FROM events WHERE session_id = {ENDED} AND kind = 'spawn'")
+statement("the last event is deleted", REMOVED, f"DELETE FROM events WHERE session_id = {ENDED} AND kind = 'exit'")
+statement("all events are deleted", REMOVED | CHANGED, f"DELETE FROM events WHERE session_id = {ENDED}")
+statement("the beginning is cut off", REMOVED, f"DELETE FROM messages WHERE session_id = {ENDED} AND seq <= 100")
+statement("the end is cut off", REMOVED, f"DELETE FROM messages WHERE session_id = {ENDED} AND seq > 64")
+statement("all messages are deleted", REMOVED | CHANGED, f"DELETE FROM messages WHERE session_id = {SHORT}")
+statement("the last message of a killed session is deleted", REMOVED, f"DELETE FROM messages WHERE {row(KILLED, 70)}")
+statement("a finding that was added is removed", CHANGED, f"UPDATE messages SET finding = NULL WHERE {row(ENDED, 3)}")
+statement("another finding was added", CHANGED, f"UPDATE messages SET finding = finding || ',x' WHERE {row(ENDED, 3)}", at=(ENDED, "message 3"))
+
+
+def insert_message(m, seq, **more):
+    """A copy of message 1."""
+    names = [name for _, name, *_ in m.sql("PRAGMA table_info(messages)")]
+    values = dict(zip(names, m.sql(f"SELECT * FROM messages WHERE {row(SHORT, 1)}")[0])) | {"id": (SHORT << 36) + seq, "seq": seq} | more
+    if more.get("commitment"):
+        values["commitment"] = form.commitment(values["salt"], ["message", *(values[f] for f in form.MESSAGE_FIELDS), values["body"]])
+    m.sql(f"INSERT INTO messages VALUES ({', '.join('?' * len(values))})", *values.values())
+    return values["commitment"]
+
+
+mutation("a message is added at the end", ADDED)(lambda m: insert_message(m, 6))
+mutation("a message with its commitment is added", ADDED)(lambda m: insert_message(m, 6, commitment=True))
+mutation("a message without evidence is added", ADDED | CHANGED)(lambda m: insert_message(m, 6, salt=None, commitment=None))
+mutation("a message is added at the start", ADDED)(lambda m: insert_message(m, 0, commitment=True))
+
+
+@mutation("a message is replaced by another one with its commitment", EXCHANGED)
+def replace_message(m):
+    m.sql(f"DELETE FROM messages WHERE {row(SHORT, 4)}")
+    insert_message(m, 4, commitment=True, body="forged")
+
+
+@mutation("a message in a complete group of a session without a seal is replaced", EXCHANGED)
+def replace_unsealed(m):
+    salt = b"s" * 16
+    values = list(m.sql(f"SELECT {', '.join(form.MESSAGE_FIELDS)}, body FROM messages WHERE {row(KILLED, 9)}")[0])
+    m.sql(f"UPDATE messages SET body = 'forged', salt = ?, commitment = ? WHERE {row(KILLED, 9)}", salt,
+          form.commitment(salt, ["message", *values[:-1], "forged"]))
+
+
+@mutation("a message is inserted and all following are numbered again", CHANGED | ADDED)
+def shift(m):
+    for seq in range(5, 2, -1):
+        m.sql(f"UPDATE messages SET seq = seq + 1, id = id + 1 WHERE {row(SHORT, seq)}")
+    insert_message(m, 3, commitment=True, body="new")
+
+
+@mutation("two messages are exchanged as a whole", CHANGED)
+def exchange(m):
+    for old, new in ((4, 1000), (5, 4), (1000, 5)):
+        m.sql(f"UPDATE messages SET seq = {new}, id = {(SHORT << 36) + new} WHERE {row(SHORT, old)}")
+
+
+@mutation("the messages of one session are copied over those of another", EXCHANGED | CHANGED | REMOVED)
+def copy_session(m):
+    m.sql(f"DELETE FROM messages WHERE session_id = {SHORT}")
+    m.sql(f"UPDATE messages SET session_id = {SHORT}, id = id + {(SHORT - LAST) << 36} WHERE session_id = {LAST} AND seq <= 5")
+
+
+@mutation("messages of two sessions are exchanged", EXCHANGED)
+def exchange_sessions(m):
+    for old, new in ((SHORT, 900), (LAST, SHORT), (900, LAST)):
+        m.sql(f"UPDATE messages SET session_id = {new}, id = id + {(new - old) << 36} WHERE {row(old, 1)}")
+
+
+# events
+
+def place(name, kinds, value, kind="spawn"):
+    statement(name, kinds, f"UPDATE events SET place = {value} WHERE session_id = {ENDED} AND kind = '{kind}'")
+
+
+place("an event is moved to the place of a message", EXCHANGED, 2)
+place("an event has the place of another one", MOVED, f"(SELECT max(place) FROM events WHERE session_id = {ENDED})")
+place("an event has the place of the session", MOVED, 0)
+place("an event has a place after the last", MOVED, 5000)
+place("an event has no place", MOVED | CHANGED, "NULL")
+
+
+@mutation("two events are exchanged in the order of their ids", MOVED)
+def exchange_events(m):
+    a, b = (i for i, in m.sql(f"SELECT id FROM events WHERE session_id = {ENDED} ORDER BY id LIMIT 2"))
+    for old, new in ((a, 10000), (b, a), (10000, b)):
+        m.sql(f"UPDATE events SET id = {new} WHERE id = {old}")
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+def delete_session(m, session):
+    for table in ("messages", "events", "replaced"):
+        m.db.execute(f"DELETE FROM {table} WHERE session_id = {session}")
+    m.sql(f"DELETE FROM sessions WHERE id = {session}")
+
+
+mutation("a session is deleted", REMOVED)(lambda m: delete_session(m, SHORT))
+mutation("the last session is deleted", REMOVED)(lambda m: delete_session(m, LAST))
+statement("a session is deleted without its messages", REMOVED | ADDED, f"DELETE FROM sessions WHERE id = {SHORT}")
+statement("messages of a session that does not exist", ADDED | REMOVED,
+          f"UPDATE messages SET session_id = 77, id = id + {(77 - SHORT) << 36} WHERE {row(SHORT, 5)}")
+
+
+@mutation("a session and its leaves are deleted", CHANGED | REMOVED, only=False)
+def delete_with_leaves(m):
+    delete_session(m, SHORT)
+    for kind in ("seal", "open"):
+        m.remove_leaf(m.leaf_of(kind, SHORT))
+
+
+@mutation("a session and its leaves after the last checkpoint are deleted", NOT_FOUND)
+def delete_last(m):
+    delete_session(m, LAST)
+    for kind in ("seal", "open"):
+        m.remove_leaf(m.leaf_of(kind, LAST))
+
+
+@mutation("a session loses all of its evidence", CHANGED | MOVED)
+def strip(m):
+    for table in ("messages", "events"):
+        m.sql(f"UPDATE {table} SET salt = NULL, commitment = NULL WHERE session_id = {SHORT}")
+    m.sql("UPDATE events SET place = NULL WHERE session_id = ?", SHORT)
+    m.sql("UPDATE sessions SET salt = NULL, commitment = NULL, end_salt = NULL, end_commitment = NULL, records = NULL, tree = NULL"
+          " WHERE id = ?", SHORT)
+
+
+ADD_SESSION = ("INSERT INTO sessions (id, uid, name, command, started_at_us, ended_at_us, end_reason, pid, host, record_level,"
+               " interposer_version) VALUES (?, '01AAAAAAAAAAAAAAAAAAAAAAAA', 'n', '[]', 1, 2, 'client-closed', 1, '', 'full', '1')")
+statement("a session without evidence is added", ADDED, ADD_SESSION, 99)
+statement("a session without evidence is added as not covered", NOT_FOUND, ADD_SESSION, 0)
+statement("a session has not ended", CHANGED,
+          f"UPDATE sessions SET ended_at_us = NULL, end_reason = NULL, end_salt = NULL, end_commitment = NULL WHERE id = {SHORT}")
+statement("a killed session has ended", REMOVED | CHANGED,
+          f"UPDATE sessions SET ended_at_us = 1795256140999999, end_reason = 'client-closed' WHERE id = {KILLED}")
+statement("the tree of a session is that of another", CHANGED | EXCHANGED,
+          f"UPDATE sessions SET tree = (SELECT tree FROM sessions WHERE id = {KILLED}) WHERE id = {ENDED}")
+statement("the tree of a killed session is empty", EXCHANGED | CHANGED, f"UPDATE sessions SET tree = x'' WHERE id = {KILLED}")
+statement("a killed session has fewer records", ADDED | CHANGED, f"UPDATE sessions SET records = records - 1 WHERE id = {KILLED}")
+
+# --- Bodies ---------------------------------------------------------------------------------------
+
+
+@mutation("two bodies in Bodies are exchanged", CHANGED, at=(ENDED, f"message {LARGE_1}"))
+def swap_in_file(m):
+    data = m.bodies(ENDED).read_bytes()
+    m.bodies(ENDED).write_bytes(data[70001:] + data[:70001])
+
+
+@mutation("two places in Bodies are exchanged", CHANGED, at=(ENDED, f"message {LARGE_1}"))
+def swap_offsets(m):
+    swap(m, "messages", "body_offset", row(ENDED, LARGE_1), row(ENDED, LARGE_2))
+
+
+@mutation("one byte in Bodies is changed", CHANGED, at=(ENDED, f"message {LARGE_2}"))
+def change_file(m):
+    data = bytearray(m.bodies(ENDED).read_bytes())
+    data[-3] ^= 1
+    m.bodies(ENDED).write_bytes(data)
+
+
+@mutation("the file in Bodies is cut", CHANGED, at=(ENDED, f"message {LARGE_2}"))
+def cut_file(m):
+    m.bodies(ENDED).write_bytes(m.bodies(ENDED).read_bytes()[:140000])
+
+
+mutation("the file in Bodies is removed", CHANGED, at=(ENDED, f"message {LARGE_1}"))(lambda m: m.bodies(ENDED).unlink())
+mutation("something that no row refers to is in Bodies", NOT_FOUND)(lambda m: m.bodies(ENDED).open("ab").write(b"more"))
+statement("a message has two bodies", CHANGED, f"UPDATE messages SET body = 'forged' WHERE {row(ENDED, LARGE_1)}")
