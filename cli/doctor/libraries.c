@@ -3,6 +3,7 @@
 #include "base/os/process.h"
 #include "base/pattern.h"
 #include "cli/wrap/mcpfile/servers.h"
+#include "evidence/library.h"
 #include "proxy/run.h"
 #include "vault/upkeep/health.h"
 
@@ -14,7 +15,8 @@ void libraries_list(struct buf *b)
     buf_printf(b, "SQLite %s, libev %d.%d, PCRE2 ", health_sqlite(&new_enough, &fts5),
                proxy_libev() / 100, proxy_libev() % 100);
     pattern_library(b);
-    buf_printf(b, ", libyaml %s", mcpfile_libyaml());
+    buf_printf(b, ", libyaml %s, ", mcpfile_libyaml());
+    evidence_libraries(b);
     if (process_libc()[0] != '\0')
         buf_printf(b, ", %s", process_libc());
 }

@@ -1,0 +1,10 @@
+/* library.h - the libraries that compute hashes and signatures. */
+#ifndef MI_EVIDENCE_LIBRARY_H
+#define MI_EVIDENCE_LIBRARY_H
+
+#include "base/buf.h"
+
+/* The versions of those in use: "Nettle 3.8, libsodium 1.0.18". It initializes neither. */
+void evidence_libraries(struct buf *b);
+
+#endif
