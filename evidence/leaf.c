@@ -1,0 +1,132 @@
+#include "evidence/leaf.h"
+
+#include "base/json_out.h"
+#include "wire/json/text.h"
+
+static const char *const type_names[] = {
+    [LEAF_BEGIN] = "begin", [LEAF_OPEN] = "open",     [LEAF_SEAL] = "seal",
+    [LEAF_PRUNE] = "prune", [LEAF_REDACT] = "redact", [LEAF_KEY] = "key",
+};
+
+static void add_digest(struct json_out *j, const char *name, const struct digest *d)
+{
+    char text[DIGEST_HEX + 1];
+    digest_hex(d, text);
+    json_out_str(j, name, text);
+}
+
+static void add_quoted(struct json_out *j, const char *name, struct slice raw)
+{
+    if (raw.p != NULL)
+        json_out_quoted(j, name, raw);
+    else
+        json_out_null(j, name);
+}
+
+void leaf_write(struct buf *b, const struct leaf *l)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", type_names[l->type]);
+    if (l->type == LEAF_BEGIN) {
+        json_out_int(&j, "version", LEAF_VERSION);
+        json_out_text(&j, "vault", l->uid);
+    } else if (l->type != LEAF_KEY) {
+        json_out_text(&j, "session", l->uid);
+    }
+    if (l->type != LEAF_OPEN)
+        json_out_int(&j, "at_us", l->at_us);
+    switch (l->type) {
+    case LEAF_BEGIN:
+        json_out_int(&j, "after", l->id);
+        break;
+    case LEAF_OPEN:
+        json_out_int(&j, "id", l->id);
+        add_digest(&j, "commitment", &l->digest);
+        break;
+    case LEAF_SEAL:
+        add_quoted(&j, "end", l->end);
+        json_out_int(&j, "records", l->records);
+        add_digest(&j, "root", &l->digest);
+        break;
+    case LEAF_PRUNE:
+        break;
+    case LEAF_REDACT:
+        json_out_int(&j, "records", l->records);
+        add_digest(&j, "digest", &l->digest);
+        break;
+    case LEAF_KEY:
+        add_quoted(&j, "key", l->key);
+        add_quoted(&j, "previous", l->previous);
+        add_quoted(&j, "signature", l->signature);
+        add_quoted(&j, "previous_signature", l->previous_signature);
+        break;
+    }
+    json_out_end(&j);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int type_of(struct json_value v)
+{
+    struct slice name = json_string_raw(v);
+    for (size_t i = 0; i < MI_COUNT(type_names); i++)
+        if (name.p != NULL && slice_is(name, type_names[i]))
+            return (int)i;
+    return -1;
+}
+
+static int64_t number(struct json_value root, const char *name)
+{
+    int64_t v = 0;
+    return json_int(json_get(root, name), &v) ? v : 0;
+}
+
+static struct digest hash(struct json_value root, const char *name)
+{
+    struct digest d = {{0}};
+    struct slice hex = json_string_raw(json_get(root, name));
+    if (hex.p == NULL || !digest_read_hex(hex, &d))
+        memset(&d, 0, sizeof d);
+    return d;
+}
+
+static struct slice text(struct json_value root, const char *name)
+{
+    return json_string_raw(json_get(root, name));
+}
+
+/* What was not understood is found by writing the leaf again: the text must be the same. */
+int leaf_read(struct slice line, struct leaf *ret)
+{
+    struct json_scan scan;
+    if (json_scan(line, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
+        return MI_EINVAL;
+    struct json_value root = {scan.type, scan.root};
+    int type = type_of(json_get(root, "type"));
+    if (type < 0)
+        return MI_EINVAL;
+    static const char *const hashes[] = {
+        [LEAF_OPEN] = "commitment", [LEAF_SEAL] = "root", [LEAF_REDACT] = "digest"};
+    struct leaf l = {
+        .type = (enum leaf_type)type,
+        .uid = text(root, type == LEAF_BEGIN ? "vault" : "session"),
+        .at_us = number(root, "at_us"),
+        .id = number(root, type == LEAF_BEGIN ? "after" : "id"),
+        .records = number(root, "records"),
+        .end = text(root, "end"),
+        .key = text(root, "key"),
+        .previous = text(root, "previous"),
+        .signature = text(root, "signature"),
+        .previous_signature = text(root, "previous_signature"),
+    };
+    if (type == LEAF_OPEN || type == LEAF_SEAL || type == LEAF_REDACT)
+        l.digest = hash(root, hashes[type]);
+    struct buf again = {0};
+    leaf_write(&again, &l);
+    int st = again.failed ? MI_ENOMEM : slice_eq(buf_slice(&again), line) ? 0 : MI_EINVAL;
+    buf_close(&again);
+    if (st == 0)
+        *ret = l;
+    return st;
+}

@@ -1,0 +1,33 @@
+/* leaf.h - the leaves of the vault's log, as JSON text (docs/evidence.md, "Log").
+ *
+ * Owns      a leaf that was read borrows its texts from the text it was read from.
+ * Errors    writing: sticky, in the buffer. Reading: MI_EINVAL, the text is not exactly a leaf as this version writes it;
+ *           MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_LEAF_H
+#define MI_EVIDENCE_LEAF_H
+
+#include "evidence/digest.h"
+
+#define LEAF_VERSION 1
+#define LEAF_UID 26 /* characters of the name of a session or a vault */
+
+enum leaf_type { LEAF_BEGIN, LEAF_OPEN, LEAF_SEAL, LEAF_PRUNE, LEAF_REDACT, LEAF_KEY };
+
+/* Members that a type does not have are 0. */
+struct leaf {
+    enum leaf_type type;
+    struct slice uid;     /* of the session; LEAF_BEGIN: of the vault */
+    int64_t at_us;        /* not LEAF_OPEN */
+    int64_t id;           /* LEAF_OPEN: of the session; LEAF_BEGIN: `after` */
+    int64_t records;      /* LEAF_SEAL, LEAF_REDACT */
+    struct digest digest; /* LEAF_OPEN: commitment; LEAF_SEAL: root; LEAF_REDACT: digest */
+    struct slice end;     /* LEAF_SEAL: end_reason, between the quotes; {NULL, 0}: null */
+    /* LEAF_KEY: between the quotes; {NULL, 0}: null */
+    struct slice key, previous, signature, previous_signature;
+};
+
+void leaf_write(struct buf *b, const struct leaf *l);
+MI_MUST int leaf_read(struct slice text, struct leaf *ret);
+
+#endif

@@ -1,0 +1,32 @@
+/* places.h - the records of one session: their number, and the root over their commitments (docs/evidence.md,
+ * "Session").
+ *
+ * PLACES_GROUP commitments in order are a group, and the groups are the entries of a Merkle tree.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_PLACES_H
+#define MI_EVIDENCE_PLACES_H
+
+#include "evidence/tree.h"
+
+#define PLACES_GROUP 64
+
+struct places {
+    uint64_t n;         /* records */
+    struct tree groups; /* complete ones */
+    struct digest rest[PLACES_GROUP]; /* n % PLACES_GROUP commitments: the group that is not complete */
+};
+
+static inline size_t places_rest(const struct places *p)
+{
+    return p->n % PLACES_GROUP;
+}
+
+/* {0} has no records. */
+void places_add(struct places *p, const struct digest *commitment);
+struct digest places_root(const struct places *p);
+/* The hash of a group of k commitments as a leaf. */
+struct digest places_group(const struct digest *commitment, size_t k);
+
+#endif

@@ -1,0 +1,67 @@
+#include "evidence/record.h"
+
+static void add(struct record *r, const void *p, size_t n)
+{
+    if (n <= sizeof r->text - r->n) {
+        memcpy(r->text + r->n, p, n);
+        r->n += n;
+        return;
+    }
+    digest_add(&r->sum, r->text, r->n);
+    r->n = 0;
+    if (n <= sizeof r->text / 2)
+        add(r, p, n);
+    else
+        digest_add(&r->sum, p, n);
+}
+
+void record_begin(struct record *r, const struct salt *salt, const char *kind)
+{
+    digest_begin(&r->sum);
+    r->n = 0;
+    add(r, "mcpi1", 5);
+    add(r, salt->b, SALT_N);
+    record_text(r, slice_of(kind));
+}
+
+void record_text(struct record *r, struct slice text)
+{
+    uint8_t length[10];
+    size_t n = 0;
+    uint64_t rest = text.p != NULL ? (uint64_t)text.n + 1 : 0;
+    do {
+        length[n] = rest & 0x7F;
+        rest >>= 7;
+        if (rest > 0)
+            length[n] |= 0x80;
+        n++;
+    } while (rest > 0);
+    add(r, length, n);
+    if (text.n > 0)
+        add(r, text.p, text.n);
+}
+
+void record_null(struct record *r)
+{
+    record_text(r, (struct slice){0});
+}
+
+void record_number(struct record *r, int64_t v)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (v < 0)
+        digits[--at] = '-';
+    record_text(r, (struct slice){digits + at, sizeof digits - at});
+}
+
+void record_end(struct record *r, struct digest *ret)
+{
+    digest_add(&r->sum, r->text, r->n);
+    digest_end(&r->sum, ret);
+}

@@ -1,0 +1,47 @@
+/* record.h - the commitment of a record: a salted hash of its fields (docs/evidence.md, "Record").
+ *
+ *     struct record r;
+ *     record_begin(&r, &salt, "event");
+ *     record_number(&r, t_us);
+ *     record_text(&r, kind);
+ *     record_text(&r, detail);
+ *     record_end(&r, &commitment);
+ *
+ * A field is its length plus one as an unsigned LEB128 number, and its bytes; NULL is a length of 0.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_RECORD_H
+#define MI_EVIDENCE_RECORD_H
+
+#include "evidence/digest.h"
+
+#define SALT_N 16
+
+struct salt {
+    uint8_t b[SALT_N];
+};
+
+/* Short fields are collected, because hashing many bytes at once is faster. */
+struct record {
+    struct digest_sum sum;
+    size_t n;
+    uint8_t text[384];
+};
+
+/* kind: the first field. */
+void record_begin(struct record *r, const struct salt *salt, const char *kind);
+void record_text(struct record *r, struct slice text); /* {NULL, 0}: NULL */
+void record_number(struct record *r, int64_t v);
+void record_null(struct record *r);
+/* A number, or NULL. */
+static inline void record_optional(struct record *r, bool has, int64_t v)
+{
+    if (has)
+        record_number(r, v);
+    else
+        record_null(r);
+}
+void record_end(struct record *r, struct digest *ret);
+
+#endif

@@ -1,0 +1,39 @@
+/* tree.h - Merkle trees as in RFC 6962, section 2.1 (RFC 9162, section 2.1).
+ *
+ * A tree that grows keeps only the roots of its largest complete subtrees, from left to right: as many as its size has
+ * bits that are 1, TREE_DEPTH at most.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_TREE_H
+#define MI_EVIDENCE_TREE_H
+
+#include "evidence/digest.h"
+
+#define TREE_DEPTH 64
+
+struct tree {
+    uint64_t n;                      /* leaves */
+    unsigned depth;                  /* complete subtrees */
+    struct digest node[TREE_DEPTH];  /* their roots, largest first */
+};
+
+struct digest tree_leaf(struct slice entry); /* SHA-256(0x00 || entry) */
+struct digest tree_node(const struct digest *left, const struct digest *right);
+
+/* {0} is the empty tree. leaf: its hash. */
+void tree_add(struct tree *t, const struct digest *leaf);
+struct digest tree_root(const struct tree *t); /* of the empty tree: SHA-256 of nothing */
+
+/* The roots of the complete subtrees as bytes, and back. false: their number does not fit n. */
+void tree_pack(const struct tree *t, struct buf *b);
+MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
+
+/* The inclusion proof of leaf `at` in a tree over n leaf hashes (RFC 9162, 2.1.3.1), appended to ret, which has room for
+ * TREE_DEPTH. Returns its length. */
+size_t tree_prove(const struct digest *leaf, uint64_t n, uint64_t at, struct digest *ret);
+/* The root that the proof gives (RFC 9162, 2.1.3.2). false: it is not a proof for this place. */
+MI_MUST bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at,
+                         const struct digest *proof, size_t proof_n, struct digest *ret_root);
+
+#endif
