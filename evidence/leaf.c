@@ -46,8 +46,9 @@ void leaf_write(struct buf *b, const struct leaf *l)
         break;
     case LEAF_SEAL:
         add_quoted(&j, "end", l->end);
+        add_digest(&j, "commitment", &l->digest);
         json_out_int(&j, "records", l->records);
-        add_digest(&j, "root", &l->digest);
+        add_digest(&j, "root", &l->root);
         break;
     case LEAF_PRUNE:
         break;
@@ -107,7 +108,7 @@ int leaf_read(struct slice line, struct leaf *ret)
     if (type < 0)
         return MI_EINVAL;
     static const char *const hashes[] = {
-        [LEAF_OPEN] = "commitment", [LEAF_SEAL] = "root", [LEAF_REDACT] = "digest"};
+        [LEAF_OPEN] = "commitment", [LEAF_SEAL] = "commitment", [LEAF_REDACT] = "digest"};
     struct leaf l = {
         .type = (enum leaf_type)type,
         .uid = text(root, type == LEAF_BEGIN ? "vault" : "session"),
@@ -122,6 +123,8 @@ int leaf_read(struct slice line, struct leaf *ret)
     };
     if (type == LEAF_OPEN || type == LEAF_SEAL || type == LEAF_REDACT)
         l.digest = hash(root, hashes[type]);
+    if (type == LEAF_SEAL)
+        l.root = hash(root, "root");
     struct buf again = {0};
     leaf_write(&again, &l);
     int st = again.failed ? MI_ENOMEM : slice_eq(buf_slice(&again), line) ? 0 : MI_EINVAL;

@@ -21,7 +21,8 @@ struct leaf {
     int64_t at_us;        /* not LEAF_OPEN */
     int64_t id;           /* LEAF_OPEN: of the session; LEAF_BEGIN: `after` */
     int64_t records;      /* LEAF_SEAL, LEAF_REDACT */
-    struct digest digest; /* LEAF_OPEN: commitment; LEAF_SEAL: root; LEAF_REDACT: digest */
+    struct digest digest; /* LEAF_OPEN, LEAF_SEAL: commitment; LEAF_REDACT: digest */
+    struct digest root;   /* LEAF_SEAL */
     struct slice end;     /* LEAF_SEAL: end_reason, between the quotes; {NULL, 0}: null */
     /* LEAF_KEY: between the quotes; {NULL, 0}: null */
     struct slice key, previous, signature, previous_signature;
