@@ -1,0 +1,42 @@
+#include "vault/store/ledger.h"
+
+#include "vault/store/connect.h"
+
+int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
+{
+    static const char sql[] = "INSERT INTO leaves (n, leaf)"
+                              " SELECT ifnull(max(n) + 1, 0), ?1 FROM leaves RETURNING n";
+    sqlite3_stmt *q = NULL;
+    struct buf text = {0};
+    leaf_write(&text, l);
+    int st = text.failed ? MI_ENOMEM : 0;
+    if (st == 0 && sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK) {
+        connect_bind(q, 1, buf_slice(&text));
+        if (sqlite3_step(q) == SQLITE_ROW)
+            *ret_n = sqlite3_column_int64(q, 0);
+    }
+    if (st == 0 && (sqlite3_step(q) != SQLITE_DONE))
+        st = MI_ESTORE;
+    sqlite3_finalize(q);
+    buf_close(&text);
+    return st;
+}
+
+int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)
+{
+    static const char sql[] = "SELECT n, leaf FROM leaves WHERE n >= ?1 ORDER BY n";
+    sqlite3_stmt *q = NULL;
+    int st = 0, rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK)
+        sqlite3_bind_int64(q, 1, from);
+    while (st == 0 && rc != SQLITE_DONE) {
+        if (rc == SQLITE_OK || rc == SQLITE_ROW)
+            rc = sqlite3_step(q);
+        if (rc == SQLITE_ROW)
+            st = fn(ctx, sqlite3_column_int64(q, 0), connect_text(q, 1));
+        else if (rc != SQLITE_DONE)
+            st = MI_ESTORE;
+    }
+    sqlite3_finalize(q);
+    return st;
+}

@@ -1,0 +1,22 @@
+/* ledger.h - the vault's log: the table `leaves` (docs/evidence.md, "Log").
+ *
+ * Leaves are only added, in the transaction that makes what they state.
+ * Owns      nothing; the connection is the caller's.
+ * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM.
+ * Blocks    on the database. */
+#ifndef MI_VAULT_STORE_LEDGER_H
+#define MI_VAULT_STORE_LEDGER_H
+
+#include "evidence/leaf.h"
+
+#include <sqlite3.h>
+
+/* Adds a leaf. Call it within a transaction that holds the write lock. */
+MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
+
+/* Called for each leaf in order. The text is valid during the call. 0 continues; another value ends the reading. */
+typedef int (*ledger_fn)(void *ctx, int64_t n, struct slice leaf);
+/* The leaves from number `from` on. 0, an error, or what fn returned. */
+MI_MUST int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx);
+
+#endif
