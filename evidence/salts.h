@@ -1,0 +1,22 @@
+/* salts.h - random salts for records, from a pool: filling the pool is cheaper than asking for each salt.
+ *
+ * Owns      nothing. The salts that were handed out are erased from the pool.
+ * Errors    MI_EIO: libsodium cannot get random bytes.
+ * Lifetime  after fork() only one of the two processes may go on with a pool: both would hand out the same salts.
+ * Blocks    never, once the system's random number generator is ready. */
+#ifndef MI_EVIDENCE_SALTS_H
+#define MI_EVIDENCE_SALTS_H
+
+#include "evidence/record.h"
+
+#define SALTS_POOL 8192
+
+/* {0} is a pool that is filled at the first use. */
+struct salts {
+    size_t left; /* bytes of the pool not handed out yet, at its beginning */
+    uint8_t pool[SALTS_POOL];
+};
+
+MI_MUST int salts_next(struct salts *s, struct salt *ret);
+
+#endif
