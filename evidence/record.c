@@ -24,11 +24,11 @@ void record_begin(struct record *r, const struct salt *salt, const char *kind)
     record_text(r, slice_of(kind));
 }
 
-void record_text(struct record *r, struct slice text)
+/* Unsigned LEB128. */
+static void add_length(struct record *r, uint64_t rest)
 {
     uint8_t length[10];
     size_t n = 0;
-    uint64_t rest = text.p != NULL ? (uint64_t)text.n + 1 : 0;
     do {
         length[n] = rest & 0x7F;
         rest >>= 7;
@@ -37,8 +37,23 @@ void record_text(struct record *r, struct slice text)
         n++;
     } while (rest > 0);
     add(r, length, n);
-    if (text.n > 0)
-        add(r, text.p, text.n);
+}
+
+void record_length(struct record *r, uint64_t n)
+{
+    add_length(r, n + 1);
+}
+
+void record_bytes(struct record *r, struct slice part)
+{
+    if (part.n > 0)
+        add(r, part.p, part.n);
+}
+
+void record_text(struct record *r, struct slice text)
+{
+    add_length(r, text.p != NULL ? (uint64_t)text.n + 1 : 0);
+    record_bytes(r, text);
 }
 
 void record_null(struct record *r)

@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "base/intern.h"
 #include "base/search.h"
+#include "vault/store/connect.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ struct calls {
 
 static int add_request(struct calls *c, const struct query_message *m, sqlite3_stmt *st)
 {
-    struct slice method = query_column(st, METHOD), target = query_column(st, TARGET);
+    struct slice method = connect_column(st, METHOD), target = connect_column(st, TARGET);
     struct pending a = {
         .seq = m->seq,
         .t_us = sqlite3_column_int64(st, T_US),

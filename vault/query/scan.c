@@ -1,6 +1,8 @@
 /* scan.c - reads the messages of a session without copying them, for readers that read many and keep few. */
 #include "vault/query/statements.h"
 
+#include "vault/store/connect.h"
+
 struct reading {
     query_message_fn fn;
     void *ctx;
@@ -30,11 +32,11 @@ struct query_message query_message_row(sqlite3_stmt *st)
         .error_code = sqlite3_column_int64(st, 8),
         .has_request = sqlite3_column_type(st, 9) != SQLITE_NULL,
         .request_t_us = sqlite3_column_int64(st, 9),
-        .direction = value_of(&row_directions, query_column(st, 10)),
-        .origin = value_of(&row_origins, query_column(st, 11)),
-        .kind = value_of(&row_kinds, query_column(st, 12)),
-        .action = value_of(&row_actions, query_column(st, 13)),
-        .request_action = value_of(&row_actions, query_column(st, 14)),
+        .direction = value_of(&row_directions, connect_column(st, 10)),
+        .origin = value_of(&row_origins, connect_column(st, 11)),
+        .kind = value_of(&row_kinds, connect_column(st, 12)),
+        .action = value_of(&row_actions, connect_column(st, 13)),
+        .request_action = value_of(&row_actions, connect_column(st, 14)),
     };
 }
 
@@ -55,7 +57,7 @@ static int on_row(void *ctx, sqlite3_stmt *st)
     query_message_texts(&m, text);
     for (size_t i = 0; i < MESSAGE_TEXTS_N; i++)
         if (i != MESSAGE_BODY || r->bodies)
-            *text[i] = query_column(st, MESSAGE_TEXTS + (int)i);
+            *text[i] = connect_column(st, MESSAGE_TEXTS + (int)i);
     return pass_on(r, &m);
 }
 
@@ -63,8 +65,8 @@ static int on_body(void *ctx, sqlite3_stmt *st)
 {
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
-        .kind = value_of(&row_kinds, query_column(st, 1)),
-        .body = query_column(st, 2),
+        .kind = value_of(&row_kinds, connect_column(st, 1)),
+        .body = connect_column(st, 2),
         .is_large = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .body_offset = sqlite3_column_int64(st, 3),
         .body_length = sqlite3_column_int64(st, 4),
@@ -77,15 +79,15 @@ static int on_facts(void *ctx, sqlite3_stmt *st)
     struct query_message m = {
         .seq = sqlite3_column_int64(st, 0),
         .t_us = sqlite3_column_int64(st, 1),
-        .kind = value_of(&row_kinds, query_column(st, 2)),
-        .origin = value_of(&row_origins, query_column(st, 3)),
-        .action = value_of(&row_actions, query_column(st, 4)),
-        .method = query_column(st, 5),
-        .target = query_column(st, 6),
-        .finding = query_column(st, 7),
-        .request_method = query_column(st, 8),
-        .request_target = query_column(st, 9),
-        .request_action = value_of(&row_actions, query_column(st, 10)),
+        .kind = value_of(&row_kinds, connect_column(st, 2)),
+        .origin = value_of(&row_origins, connect_column(st, 3)),
+        .action = value_of(&row_actions, connect_column(st, 4)),
+        .method = connect_column(st, 5),
+        .target = connect_column(st, 6),
+        .finding = connect_column(st, 7),
+        .request_method = connect_column(st, 8),
+        .request_target = connect_column(st, 9),
+        .request_action = value_of(&row_actions, connect_column(st, 10)),
     };
     return pass_on(ctx, &m);
 }

@@ -156,9 +156,3 @@ int query_scan(struct query *q, enum query_statement i, struct slice third,
     }
     return result < 0 ? result : 0;
 }
-
-struct slice query_column(sqlite3_stmt *st, int i)
-{
-    const char *p = (const char *)sqlite3_column_text(st, i);
-    return (struct slice){p, p != NULL ? (size_t)sqlite3_column_bytes(st, i) : 0};
-}

@@ -63,7 +63,5 @@ struct query_message query_message_row(sqlite3_stmt *st);
 #define MESSAGE_BODY 3 /* the body among them */
 void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N]);
 
-/* A text column, borrowed until the next step. {NULL, 0}: NULL. */
-struct slice query_column(sqlite3_stmt *st, int i);
 
 #endif

@@ -1,14 +1,16 @@
 #include "vault/query/status.h"
 
+#include "vault/store/connect.h"
+
 struct query_message query_call_row(sqlite3_stmt *st)
 {
     return (struct query_message){
         .seq = sqlite3_column_int64(st, 0),
-        .kind = value_of(&row_kinds, query_column(st, 1)),
-        .action = value_of(&row_actions, query_column(st, 2)),
-        .origin = value_of(&row_origins, query_column(st, 3)),
+        .kind = value_of(&row_kinds, connect_column(st, 1)),
+        .action = value_of(&row_actions, connect_column(st, 2)),
+        .origin = value_of(&row_origins, connect_column(st, 3)),
         .request_seq = sqlite3_column_int64(st, 4),
-        .finding = query_column(st, 5),
+        .finding = connect_column(st, 5),
     };
 }
 

@@ -53,3 +53,19 @@ void connect_bind(sqlite3_stmt *q, int i, struct slice text)
     else
         sqlite3_bind_null(q, i);
 }
+
+void connect_bind_blob(sqlite3_stmt *q, int i, struct slice bytes)
+{
+    if (bytes.p != NULL)
+        sqlite3_bind_blob64(q, i, bytes.p, bytes.n, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+struct slice connect_column(sqlite3_stmt *q, int i)
+{
+    bool blob = sqlite3_column_type(q, i) == SQLITE_BLOB;
+    const void *p = blob ? sqlite3_column_blob(q, i) : (const void *)sqlite3_column_text(q, i);
+    size_t n = p != NULL ? (size_t)sqlite3_column_bytes(q, i) : 0;
+    return (struct slice){p != NULL || !blob ? p : "", n};
+}

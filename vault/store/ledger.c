@@ -33,7 +33,7 @@ int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)
         if (rc == SQLITE_OK || rc == SQLITE_ROW)
             rc = sqlite3_step(q);
         if (rc == SQLITE_ROW)
-            st = fn(ctx, sqlite3_column_int64(q, 0), connect_text(q, 1));
+            st = fn(ctx, sqlite3_column_int64(q, 0), connect_column(q, 1));
         else if (rc != SQLITE_DONE)
             st = MI_ESTORE;
     }

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 /* Columns of `messages`; of the last ones most rows have the same values. */
-#define COLUMNS "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq"
+#define COLUMNS                                                                                    \
+    "id, seq, t_us, direction, kind, rpc_id, method, target, body, size, request_seq, salt,"       \
+    " commitment"
 #define SAME_COLUMNS ", session_id, origin, action, redactions"
 #define RARE_COLUMNS ", body_offset, body_length, error_code, batch_seq, finding"
 
@@ -27,11 +29,13 @@ static const char *const sql[Q_COUNT] = {
     [Q_ROWS_USUAL] = "INSERT OR IGNORE INTO messages (" COLUMNS SAME_COLUMNS ")"
                      " SELECT " COLUMNS ", ?1, '" ROW_BATCH_ORIGIN "', '" ROW_BATCH_ACTION "', 0"
                      " FROM " ROW_BATCH_TABLE,
-    [Q_RULES] = "UPDATE messages SET finding = coalesce(finding || ',', '') || ?2 WHERE id = ?1",
-    [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail) VALUES (?1,?2,?3,?4)",
+    [Q_RULES] = "UPDATE messages SET finding = coalesce(finding || ',', '') || ?2 WHERE id = ?1"
+                " RETURNING t_us",
+    [Q_EVENT] = "INSERT INTO events (session_id, t_us, kind, detail, place, salt, commitment)"
+                " VALUES (?1,?2,?3,?4,?5,?6,?7)",
     [Q_SESSION] =
         "INSERT INTO sessions (uid, name, command, started_at_us, pid, host, record_level,"
-        " interposer_version, redact_rules) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+        " interposer_version, redact_rules, salt) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
         " ON CONFLICT (uid) DO UPDATE SET pid = excluded.pid RETURNING id",
     [Q_UPDATE] = "UPDATE sessions SET client_name = coalesce(?2, client_name),"
                  " client_version = coalesce(?3, client_version),"
@@ -211,6 +215,7 @@ void writer_close(struct writer *s)
         return;
     for (int i = 0; i < Q_COUNT; i++)
         sqlite3_finalize(s->q[i]);
+    coverage_close(&s->coverage);
     sqlite3_close(s->db);
     row_batch_close(&s->batch);
     bodies_close(&s->bodies);

@@ -16,14 +16,17 @@ enum column {
     C_BODY_OFFSET,
     C_BODY_LENGTH,
     C_WORD,                       /* the first of enum batch_word */
-    C_TEXT = C_WORD + BATCH_WORDS /* the first of enum batch_text */
+    C_TEXT = C_WORD + BATCH_WORDS, /* the first of enum batch_text */
+    C_SALT = C_TEXT + BATCH_TEXTS,
+    C_COMMITMENT
 };
 
 static const char declaration[] =
     "CREATE TABLE row_batch (id, session_id, seq, t_us, size, redactions, request_seq, batch_seq,"
     " error_code, body_offset, body_length,"
     " direction, origin, kind, action,"
-    " rpc_id, method, target, body, finding)";
+    " rpc_id, method, target, body, finding,"
+    " salt, commitment)";
 
 int row_batch_open(struct row_batch *b)
 {
@@ -209,6 +212,14 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int i)
         break;
     case C_BODY_LENGTH:
         result_count(to, r->body_length);
+        break;
+    case C_SALT:
+        if (r->covered)
+            sqlite3_result_blob(to, r->salt.b, SALT_N, SQLITE_STATIC);
+        break;
+    case C_COMMITMENT:
+        if (r->covered)
+            sqlite3_result_blob(to, r->commitment.b, DIGEST_N, SQLITE_STATIC);
         break;
     default:
         result_text(to, i < C_TEXT ? slice_of(r->word[i - C_WORD]) : r->text[i - C_TEXT]);

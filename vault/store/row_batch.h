@@ -10,7 +10,7 @@
 #ifndef MI_VAULT_STORE_ROW_BATCH_H
 #define MI_VAULT_STORE_ROW_BATCH_H
 
-#include "base/base.h"
+#include "evidence/record.h"
 
 #include <sqlite3.h>
 
@@ -45,6 +45,9 @@ struct batch_row {
     bool has_error_code;
     const char *word[BATCH_WORDS];  /* static */
     struct slice text[BATCH_TEXTS]; /* {NULL, 0}: NULL */
+    bool covered; /* false: salt and commitment are NULL */
+    struct salt salt;
+    struct digest commitment;
 };
 
 struct row_batch {

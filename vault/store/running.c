@@ -1,6 +1,7 @@
 #include "vault/store/running.h"
 
 #include "base/grow.h"
+#include "vault/store/coverage.h"
 #include "vault/store/dir.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
@@ -198,6 +199,23 @@ static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
     return rc == SQLITE_DONE ? 0 : MI_ESTORE;
 }
 
+/* The end of a session changes what is known of it: it is sealed. Vaults of older versions have no seals. */
+static int seal(sqlite3 *db, int64_t id)
+{
+    bool has;
+    struct coverage c = {0};
+    int st = schema_has_table(db, "leaves", &has);
+    if (st < 0 || !has)
+        return st;
+    st = coverage_use(&c, db, id);
+    if (st == 0)
+        st = coverage_changed(&c, db);
+    if (st == 0)
+        st = coverage_save(&c, db);
+    coverage_close(&c);
+    return st;
+}
+
 static int end_session(sqlite3 *db, int64_t id, bool forget)
 {
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
@@ -206,6 +224,8 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
                          "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
                          " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
                          id);
+    if (st == 0 && sqlite3_changes(db) > 0)
+        st = seal(db, id);
     if (st == 0 && forget)
         st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)

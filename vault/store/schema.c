@@ -1,6 +1,11 @@
 #include "vault/store/schema.h"
 
+#include "base/clock.h"
+#include "journal/uid.h"
 #include "vault/store/connect.h"
+#include "vault/store/ledger.h"
+
+#include <stdio.h>
 
 static const char version_1[] =
     "CREATE TABLE sessions ("
@@ -90,8 +95,35 @@ static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TE
                                 ") STRICT;"
                                 "PRAGMA user_version = 2;";
 
+/* New: evidence. */
+static const char version_3[] =
+    "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
+    "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
+    "ALTER TABLE sessions ADD COLUMN end_commitment BLOB;"
+    "ALTER TABLE sessions ADD COLUMN records INTEGER;"
+    "ALTER TABLE sessions ADD COLUMN tree BLOB;"
+    "ALTER TABLE messages ADD COLUMN salt BLOB;"
+    "ALTER TABLE messages ADD COLUMN commitment BLOB;"
+    "ALTER TABLE events ADD COLUMN place INTEGER;"
+    "ALTER TABLE events ADD COLUMN salt BLOB;"
+    "ALTER TABLE events ADD COLUMN commitment BLOB;"
+    "CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
+    "CREATE TABLE checkpoints ("
+    " size INTEGER PRIMARY KEY,"
+    " at_us INTEGER NOT NULL,"
+    " note TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE replaced ("
+    " session_id INTEGER NOT NULL,"
+    " record TEXT NOT NULL,"
+    " leaf INTEGER NOT NULL,"
+    " commitment BLOB NOT NULL,"
+    " PRIMARY KEY (session_id, record, leaf)"
+    ") STRICT, WITHOUT ROWID;"
+    "PRAGMA user_version = 3;";
+
 /* steps[N] upgrades version N to N + 1 */
-static const char *const steps[SCHEMA_VERSION] = {version_1, version_2};
+static const char *const steps[SCHEMA_VERSION] = {version_1, version_2, version_3};
 
 /* ---- additions ------------------------------------------------------------------------------ */
 
@@ -213,6 +245,33 @@ static int read_version(sqlite3 *db, int64_t *ret)
     return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : MI_ESTORE;
 }
 
+/* The sessions so far are not covered by evidence. A program that knows no evidence, and had the database open before,
+ * cannot add another one: it keeps what it records in its journal, which a later program stores. */
+static int begin_evidence(sqlite3 *db)
+{
+    char uid[UID_LEN + 1], sql[200];
+    int64_t after, n, now = clock_wall_us();
+    struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now};
+    if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK ||
+        uid_make(now, uid) < 0)
+        return MI_ESTORE;
+    leaf.uid = slice_of(uid);
+    leaf.id = after;
+    snprintf(sql, sizeof sql,
+             "ALTER TABLE sessions ADD COLUMN salt BLOB CHECK (salt IS NOT NULL OR id <= %lld)",
+             (long long)after);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    return ledger_add(db, &leaf, &n);
+}
+
+static int upgrade(sqlite3 *db, int64_t version)
+{
+    if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    return version + 1 == SCHEMA_EVIDENCE ? begin_evidence(db) : 0;
+}
+
 int schema_ready(sqlite3 *db)
 {
     int64_t version;
@@ -233,8 +292,7 @@ int schema_ready(sqlite3 *db)
     if (st == 0 && version > SCHEMA_VERSION)
         st = MI_EINVAL;
     for (; st == 0 && version < SCHEMA_VERSION; version++)
-        if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
-            st = MI_ESTORE;
+        st = upgrade(db, version);
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
         st = add(db, i);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "redact/sanitizer.h"
 #include "vault/store/checkpoint.h"
+#include "vault/store/commitment.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static int fail_body(struct writer *s)
     return MI_ESTORE;
 }
 
-static int fail_memory(struct writer *s)
+int writer_fail_memory(struct writer *s)
 {
     s->rc = SQLITE_NOMEM;
     snprintf(s->error, sizeof s->error, "out of memory");
@@ -39,26 +40,17 @@ static int step(struct writer *s, enum writer_query i)
     return st;
 }
 
-/* Takes the lock, if writer_begin_later() left that to the first statement. */
-static int begin(struct writer *s)
+int writer_take_lock(struct writer *s)
 {
     bool begins = s->begins;
     s->begins = false;
     return begins ? step(s, Q_BEGIN) : 0;
 }
 
-static int run(struct writer *s, enum writer_query i)
+int writer_run(struct writer *s, enum writer_query i)
 {
-    int st = begin(s);
+    int st = writer_take_lock(s);
     return st < 0 ? st : step(s, i);
-}
-
-static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
-{
-    if (n != 0)
-        sqlite3_bind_int64(q, i, (int64_t)n);
-    else
-        sqlite3_bind_null(q, i);
 }
 
 void writer_level(struct writer *s, enum record_level level)
@@ -86,7 +78,7 @@ void writer_begin_later(struct writer *s, int64_t wait_us)
 int writer_begin(struct writer *s, int64_t wait_us)
 {
     writer_begin_later(s, wait_us);
-    return begin(s);
+    return writer_take_lock(s);
 }
 
 /* Inserts the rows that wait. They are forgotten even if it fails, because the transaction has failed then. */
@@ -96,138 +88,64 @@ static int insert_rows(struct writer *s)
         return 0;
     if (s->batch.usual)
         sqlite3_bind_int64(s->q[Q_ROWS_USUAL], 1, s->batch.row[0].session_id);
-    int st = run(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
+    int st = writer_run(s, s->batch.usual ? Q_ROWS_USUAL : Q_ROWS);
     row_batch_clear(&s->batch);
     return st;
+}
+
+int writer_fail_coverage(struct writer *s, int st)
+{
+    if (st == MI_ESTORE)
+        return writer_fail_sql(s);
+    if (st == MI_ENOMEM)
+        return writer_fail_memory(s);
+    s->rc = SQLITE_IOERR;
+    snprintf(s->error, sizeof s->error, "cannot get random bytes");
+    return MI_ESTORE;
 }
 
 int writer_commit(struct writer *s)
 {
     int st = insert_rows(s);
-    return st < 0 ? st : run(s, Q_COMMIT);
+    if (st == 0 && (st = coverage_save(&s->coverage, s->db)) < 0)
+        st = writer_fail_coverage(s, st);
+    return st < 0 ? st : writer_run(s, Q_COMMIT);
+}
+
+int writer_begin_own(struct writer *s, bool *ret_own)
+{
+    *ret_own = !s->begins && sqlite3_get_autocommit(s->db) != 0;
+    return *ret_own ? step(s, Q_BEGIN) : 0;
+}
+
+int writer_end_own(struct writer *s, bool own, int st)
+{
+    if (!own)
+        return st;
+    if (st == 0)
+        st = writer_commit(s);
+    if (st < 0)
+        writer_rollback(s);
+    return st;
+}
+
+int writer_cover(struct writer *s, int64_t session_id)
+{
+    bool other = s->coverage.session_id != session_id && s->coverage.changed;
+    int st = other ? writer_take_lock(s) : 0; /* the state of the other session is saved */
+    if (st == 0 && (st = coverage_use(&s->coverage, s->db, session_id)) < 0)
+        st = writer_fail_coverage(s, st);
+    return st;
 }
 
 void writer_rollback(struct writer *s)
 {
     row_batch_clear(&s->batch);
+    coverage_forget(&s->coverage);
     s->begins = false;
     /* On a full disk SQLite rolls back on its own; other errors leave the transaction open. */
     if (!sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-int writer_session_add(struct writer *s, const struct writer_session *n, int64_t *ret_id)
-{
-    sqlite3_stmt *q = s->q[Q_SESSION];
-    struct slice command;
-    struct buf name = {0};
-    if (begin(s) < 0)
-        return MI_ESTORE;
-    if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
-        redact_append(slice_of(n->name), &name) < 0) {
-        buf_close(&name);
-        return fail_memory(s);
-    }
-    connect_bind(q, 1, slice_of(n->uid));
-    connect_bind(q, 2, buf_slice(&name));
-    connect_bind(q, 3, command);
-    sqlite3_bind_int64(q, 4, n->started_at_us);
-    sqlite3_bind_int64(q, 5, n->pid);
-    connect_bind(q, 6, slice_of(n->host));
-    connect_bind(q, 7, slice_of(n->record_level));
-    connect_bind(q, 8, slice_of(MI_VERSION));
-    connect_bind(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
-    sqlite3_set_last_insert_rowid(s->db, 0);
-    int rc = sqlite3_step(q);
-    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
-    if (rc == SQLITE_ROW)
-        rc = sqlite3_step(q);
-    int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
-    sqlite3_reset(q);
-    sqlite3_clear_bindings(q);
-    buf_close(&name);
-    /* The id of a new session may have belonged to one that was removed: its position must not be taken over. */
-    if (st == 0 && sqlite3_last_insert_rowid(s->db) == id)
-        st = writer_position_remove(s, id);
-    if (st == 0)
-        *ret_id = id;
-    return st;
-}
-
-int writer_session_update(struct writer *s, int64_t id, const struct session_update *u)
-{
-    const struct slice known[] = {u->client_name,    u->client_version,   u->server_name,
-                                  u->server_version, u->protocol_version, u->end_reason};
-    struct buf text[MI_COUNT(known)] = {0};
-    sqlite3_stmt *q = s->q[Q_UPDATE];
-    int st = 0;
-    sqlite3_bind_int64(q, 1, id);
-    for (size_t i = 0; i < MI_COUNT(known); i++) {
-        if (known[i].p != NULL && st == 0)
-            st = redact_append(known[i], &text[i]);
-        connect_bind(q, 2 + (int)i, known[i].p != NULL ? buf_slice(&text[i]) : known[i]);
-    }
-    if (u->has_exit_status)
-        sqlite3_bind_int64(q, 8, u->exit_status);
-    else
-        sqlite3_bind_null(q, 8);
-    bind_count(q, 9, (uint64_t)u->ended_at_us);
-    st = st < 0 ? fail_memory(s) : run(s, Q_UPDATE);
-    sqlite3_clear_bindings(q);
-    for (size_t i = 0; i < MI_COUNT(known); i++)
-        buf_close(&text[i]);
-    return st;
-}
-
-int writer_running(struct writer *s, int64_t session_id, const struct running *r)
-{
-    enum writer_query i = r != NULL ? Q_RUNNING : Q_ENDED;
-    sqlite3_stmt *q = s->q[i];
-    sqlite3_bind_int64(q, 1, session_id);
-    if (r != NULL) {
-        const uint64_t number[] = {(uint64_t)r->pid_namespace,
-                                   (uint64_t)r->pid,
-                                   r->pid_start,
-                                   (uint64_t)r->client_pid,
-                                   r->client_start,
-                                   (uint64_t)r->server_pid,
-                                   r->server_start,
-                                   (uint64_t)r->server_group,
-                                   (uint64_t)r->server_session};
-        connect_bind(q, 2, slice_of(r->boot));
-        for (size_t k = 0; k < MI_COUNT(number); k++)
-            bind_count(q, 3 + (int)k, number[k]);
-    }
-    int st = run(s, i);
-    sqlite3_clear_bindings(q);
-    return st;
-}
-
-int writer_position(struct writer *s, int64_t session_id, uint64_t position)
-{
-    sqlite3_bind_int64(s->q[Q_POSITION], 1, session_id);
-    sqlite3_bind_int64(s->q[Q_POSITION], 2, (int64_t)position);
-    return run(s, Q_POSITION);
-}
-
-int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret)
-{
-    sqlite3_stmt *q = s->q[Q_POSITION_READ];
-    if (begin(s) < 0)
-        return MI_ESTORE;
-    sqlite3_bind_int64(q, 1, session_id);
-    int rc = sqlite3_step(q);
-    int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
-    if (st == 0)
-        *ret = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(q, 0) : 0;
-    sqlite3_reset(q);
-    return st;
-}
-
-int writer_position_remove(struct writer *s, int64_t session_id)
-{
-    sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
-    return run(s, Q_POSITION_REMOVE);
 }
 
 int writer_event_session(struct writer *s, const char *kind, struct slice detail, int64_t *ret_id,
@@ -248,19 +166,36 @@ int writer_event_session(struct writer *s, const char *kind, struct slice detail
     return st;
 }
 
-static int add_event(struct writer *s, int64_t session_id, const struct row *r)
+static int insert_event(struct writer *s, int64_t session_id, struct covered_event *e)
 {
     sqlite3_stmt *q = s->q[Q_EVENT];
-    struct slice detail;
-    if (sanitize_json(&s->sanitizer, r->body, &detail) < 0)
-        return fail_memory(s);
+    int st = writer_take_lock(s);
+    if (st == 0)
+        st = writer_cover(s, session_id);
+    if (st == 0 && (st = coverage_event(&s->coverage, e)) < 0)
+        st = writer_fail_coverage(s, st);
+    if (st < 0)
+        return st;
     sqlite3_bind_int64(q, 1, session_id);
-    sqlite3_bind_int64(q, 2, r->t_us);
-    connect_bind(q, 3, slice_of(r->event));
-    connect_bind(q, 4, detail);
-    int st = run(s, Q_EVENT);
+    sqlite3_bind_int64(q, 2, e->t_us);
+    connect_bind(q, 3, e->kind);
+    connect_bind(q, 4, e->detail);
+    if (e->covered) {
+        sqlite3_bind_int64(q, 5, e->place);
+        connect_bind_blob(q, 6, commitment_salt_bytes(&e->salt));
+        connect_bind_blob(q, 7, commitment_bytes(&e->commitment));
+    }
+    st = writer_run(s, Q_EVENT);
     sqlite3_clear_bindings(q);
     return st;
+}
+
+static int add_event(struct writer *s, int64_t session_id, const struct row *r)
+{
+    struct covered_event e = {.t_us = r->t_us, .kind = slice_of(r->event)};
+    if (sanitize_json(&s->sanitizer, r->body, &e.detail) < 0)
+        return writer_fail_memory(s);
+    return insert_event(s, session_id, &e);
 }
 
 /* Writes a long body to the file of bodies. If the file cannot be written for a reason other than a full disk, the row
@@ -270,7 +205,7 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     struct slice body = b->text[BATCH_BODY];
     if (body.n <= WRITER_BODY_MAX)
         return 0;
-    int st = begin(s); /* not written again and again while another process holds the lock */
+    int st = writer_take_lock(s); /* not written again and again while another process holds the lock */
     if (st < 0)
         return st;
     b->text[BATCH_BODY] = (struct slice){0};
@@ -290,23 +225,22 @@ static int place_body(struct writer *s, const char *uid, struct batch_row *b, fi
     return 0;
 }
 
-/* A row outside a transaction is one of its own. */
 static int add_to_batch(struct writer *s, const struct batch_row *b)
 {
     if (row_batch_add(&s->batch, b) < 0)
-        return fail_memory(s);
-    bool in_transaction = s->begins || !sqlite3_get_autocommit(s->db);
-    return row_batch_is_full(&s->batch) || !in_transaction ? insert_rows(s) : 0;
+        return writer_fail_memory(s);
+    return row_batch_is_full(&s->batch) ? insert_rows(s) : 0;
 }
 
-int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
+static int add_message(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
 {
-    if (r->event != NULL)
-        return add_event(s, session_id, r);
     struct sanitized_row k;
     if (sanitize_row(&s->sanitizer, r, &k) < 0)
-        return fail_memory(s);
+        return writer_fail_memory(s);
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
+    int st = writer_cover(s, session_id);
+    if (st < 0 || coverage_has(&s->coverage, r->seq))
+        return st; /* stored already */
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     findings set = r->findings;
@@ -330,12 +264,25 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
                  [BATCH_TARGET] = k.target,
                  [BATCH_BODY] = k.body},
     };
-    int st = place_body(s, uid, &b, &set);
+    if ((st = place_body(s, uid, &b, &set)) < 0)
+        return st;
     if (set != 0 || r->rules != 0)
         finding_list(&found, set, r->rules);
     if (found.n > 0)
         b.text[BATCH_FINDING] = buf_slice(&found);
-    return st < 0 ? st : add_to_batch(s, &b);
+    bool kept = b.text[BATCH_BODY].p != NULL || b.body_length != 0;
+    if ((st = coverage_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
+        return writer_fail_coverage(s, st);
+    return add_to_batch(s, &b);
+}
+
+int writer_add(struct writer *s, int64_t session_id, const char *uid, const struct row *r)
+{
+    bool own;
+    int st = writer_begin_own(s, &own);
+    if (st == 0)
+        st = r->event != NULL ? add_event(s, session_id, r) : add_message(s, session_id, uid, r);
+    return writer_end_own(s, own, st);
 }
 
 bool writer_left_body(const struct writer *s)
@@ -343,22 +290,52 @@ bool writer_left_body(const struct writer *s)
     return s->left_body;
 }
 
+/* Adds names to the finding of a message. *ret_t_us: its time; -1: the message does not exist. */
+static int add_finding(struct writer *s, int64_t id, struct slice names, int64_t *ret_t_us)
+{
+    sqlite3_stmt *q = s->q[Q_RULES];
+    int st = writer_take_lock(s);
+    if (st < 0)
+        return st;
+    sqlite3_bind_int64(q, 1, id);
+    connect_bind(q, 2, names);
+    int rc = sqlite3_step(q);
+    *ret_t_us = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
+    if (rc == SQLITE_ROW)
+        rc = sqlite3_step(q);
+    st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+static int add_rules(struct writer *s, int64_t session_id, uint64_t seq, struct slice names)
+{
+    char text[2200];
+    struct covered_event e = {.kind = slice_of(EVENT_FINDING_ADDED)};
+    int st = insert_rows(s); /* the message may be one of those that wait */
+    if (st == 0)
+        st = add_finding(s, schema_message_id(session_id, seq), names, &e.t_us);
+    if (st < 0 || e.t_us < 0)
+        return st;
+    int n = snprintf(text, sizeof text, "{\"seq\":%llu,\"finding\":\"%.*s\"}",
+                     (unsigned long long)seq, (int)names.n, names.p);
+    e.detail = (struct slice){text, (size_t)n};
+    return insert_event(s, session_id, &e);
+}
+
 int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules)
 {
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
-    sqlite3_stmt *q = s->q[Q_RULES];
+    bool own;
     finding_list(&found, 0, rules);
     if (found.n == 0)
         return 0;
-    int st = insert_rows(s); /* the message may be one of those that wait */
-    if (st < 0)
-        return st;
-    sqlite3_bind_int64(q, 1, schema_message_id(session_id, seq));
-    connect_bind(q, 2, buf_slice(&found));
-    st = run(s, Q_RULES);
-    sqlite3_clear_bindings(q);
-    return st;
+    int st = writer_begin_own(s, &own);
+    if (st == 0)
+        st = add_rules(s, session_id, seq, buf_slice(&found));
+    return writer_end_own(s, own, st);
 }
 
 bool writer_new_bodies(struct writer *s, int64_t *ret_from, int64_t *ret_to)

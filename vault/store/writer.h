@@ -8,6 +8,8 @@
  * Blocks    writer_begin() waits for the write lock up to wait_us; otherwise on disk I/O only. After
  *           writer_begin_later() the first call that needs the lock waits for it: the one that inserts rows, or any
  *           other call than writer_add().
+ * Evidence  each record gets its commitment (vault/store/coverage.h). Messages of a session must be added in the order of
+ *           seq.
  *           Automatic checkpoints are off: the caller decides when to call writer_checkpoint(). */
 #ifndef MI_VAULT_STORE_WRITER_H
 #define MI_VAULT_STORE_WRITER_H
@@ -19,6 +21,9 @@
 #include "vault/store/sanitize.h"
 
 #define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are in VAULT/Bodies */
+
+/* The event of writer_add_rules(). */
+#define EVENT_FINDING_ADDED "finding-added"
 
 struct writer;
 

@@ -1,9 +1,10 @@
-/* writer_state.h - struct writer, for writer.c and open.c. */
+/* writer_state.h - struct writer, for writer.c, writer_session.c and open.c. */
 #ifndef MI_VAULT_STORE_WRITER_STATE_H
 #define MI_VAULT_STORE_WRITER_STATE_H
 
 #include "vault/store/bodies.h"
 #include "vault/store/connect.h"
+#include "vault/store/coverage.h"
 #include "vault/store/row_batch.h"
 #include "vault/store/writer.h"
 
@@ -34,6 +35,7 @@ struct writer {
     struct row_sanitizer sanitizer;
     struct row_batch batch; /* rows of the transaction that are not inserted yet */
     struct bodies bodies;
+    struct coverage coverage; /* of the session that was written to last */
     dev_t dev; /* of the database file when it was opened */
     ino_t ino;
     int64_t wait_us;       /* how long the busy handler may wait */
@@ -47,7 +49,19 @@ struct writer {
     char error[200];
 };
 
-/* Takes over SQLite's error. Returns MI_ESTORE. */
+/* Errors. All return MI_ESTORE; writer_fail_sql() takes over SQLite's, writer_fail_coverage() one of coverage.h. */
 int writer_fail_sql(struct writer *s);
+int writer_fail_memory(struct writer *s);
+int writer_fail_coverage(struct writer *s, int st);
+
+/* Takes the lock, if writer_begin_later() left that to the first statement. */
+MI_MUST int writer_take_lock(struct writer *s);
+/* The same, and runs a statement without result rows. */
+MI_MUST int writer_run(struct writer *s, enum writer_query i);
+/* A call outside a transaction is a transaction of its own, between these two. st: what the call returned. */
+MI_MUST int writer_begin_own(struct writer *s, bool *ret_own);
+MI_MUST int writer_end_own(struct writer *s, bool own, int st);
+/* Before records of this session, or a change of its row. */
+MI_MUST int writer_cover(struct writer *s, int64_t session_id);
 
 #endif

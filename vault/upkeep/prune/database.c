@@ -4,6 +4,7 @@
 #include "vault/store/schema.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 int prune_fail(struct prune *p, struct buf *error)
 {
@@ -34,6 +35,23 @@ int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t
     if (rc == SQLITE_DONE && ret_n != NULL)
         *ret_n = sqlite3_changes(p->db);
     return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(p->db, "SELECT uid FROM sessions WHERE id = ?1", -1, &q, NULL);
+    ret[0] = '\0';
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, id);
+        rc = sqlite3_step(q);
+    }
+    if (rc == SQLITE_ROW) {
+        struct slice uid = connect_column(q, 0);
+        snprintf(ret, UID_LEN + 1, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p);
+    }
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
 }
 
 int prune_connect(struct prune *p, struct buf *error)

@@ -4,6 +4,7 @@
 #ifndef MI_VAULT_UPKEEP_PRUNE_DATABASE_H
 #define MI_VAULT_UPKEEP_PRUNE_DATABASE_H
 
+#include "journal/uid.h"
 #include "vault/upkeep/prune/state.h"
 
 /* 0, MI_ENOENT (no database) or MI_ESTORE with a sentence in error, or MI_EFULL (locked). */
@@ -14,5 +15,7 @@ int prune_fail(struct prune *p, struct buf *error);
 MI_MUST int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret);
 /* Runs a statement; a and b are bound to ?1 and ?2. *ret_n (NULL is fine): the number of changed rows. */
 MI_MUST int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n);
+/* The uid of a session; "": it has no row. */
+MI_MUST int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 
 #endif

@@ -1,6 +1,7 @@
 #include "vault/upkeep/prune/remove.h"
 
 #include "vault/search/index.h"
+#include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
 #include "vault/upkeep/prune/plan.h"
@@ -88,12 +89,36 @@ static int roll_back(struct prune *p, struct buf *error)
     return st;
 }
 
+/* States in the vault's log that the removal of a session begins (docs/evidence.md). */
+static int state_removal(struct prune *p, int64_t id)
+{
+    bool has;
+    char uid[UID_LEN + 1] = "";
+    struct leaf leaf = {.type = LEAF_PRUNE, .at_us = p->now_us};
+    int64_t n;
+    if (schema_has_table(p->db, "leaves", &has) < 0 || prune_uid(p, id, uid) < 0)
+        return MI_ESTORE;
+    if (!has || uid[0] == '\0')
+        return 0;
+    leaf.uid = slice_of(uid);
+    return ledger_add(p->db, &leaf, &n);
+}
+
+static int remove_replaced(struct prune *p, int64_t id)
+{
+    bool has;
+    if (schema_has_table(p->db, "replaced", &has) < 0)
+        return MI_ESTORE;
+    return has ? prune_change(p, "DELETE FROM replaced WHERE session_id = ?1", id, 0, NULL) : 0;
+}
+
 /* Removes the messages first: the session's row is kept until all of them are removed. */
 static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct buf *error)
 {
     int64_t n = 0;
     *ret_removed = false;
     if (sqlite3_exec(p->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK ||
+        (!p->stated && state_removal(p, id) < 0) ||
         prune_change(
             p,
             "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id BETWEEN ?1 << 36"
@@ -103,10 +128,12 @@ static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct bu
     *ret_removed = n < PRUNE_ROWS;
     if (*ret_removed &&
         (prune_change(p, "DELETE FROM events WHERE session_id = ?1", id, 0, NULL) < 0 ||
+         remove_replaced(p, id) < 0 ||
          prune_change(p, "DELETE FROM sessions WHERE id = ?1", id, 0, NULL) < 0))
         return roll_back(p, error);
     if (sqlite3_exec(p->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         return roll_back(p, error);
+    p->stated = true;
     p->done.messages += n;
     return 0;
 }
@@ -134,7 +161,7 @@ static int session_step(struct prune *p, struct buf *error)
     st = remove_rows(p, id, &removed, error);
     if (st < 0 || !removed)
         return st;
-    p->forgotten = false;
+    p->forgotten = p->stated = false;
     p->at++;
     p->done.sessions++;
     return forget(p, id, error);

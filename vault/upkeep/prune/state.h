@@ -26,6 +26,7 @@ struct prune {
     struct prune_report plan, done;
     int64_t version; /* PRAGMA data_version at the last prune_is_quiet() */
     bool forgotten;  /* the search index of session[at] has been removed */
+    bool stated;     /* the log has a leaf about the removal of session[at] */
 };
 
 #endif

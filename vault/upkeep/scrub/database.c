@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-#define BATCH 256 /* changed rows per transaction */
-
 static const char *const sql[S_COUNT] = {
     [S_SESSION] = "UPDATE sessions SET name = ?2, command = ?3, client_name = ?4,"
                   " client_version = ?5, server_name = ?6, server_version = ?7 WHERE id = ?1",
@@ -63,16 +61,41 @@ static int begin(struct scrub *s)
                : scrub_fail_sql(s);
 }
 
+/* The changed records get new commitments. */
+static int restate(struct scrub *s)
+{
+    struct restate r = {.db = s->db,
+                        .salts = &s->salts,
+                        .session_id = s->session_id,
+                        .bodies_fd = s->bodies_fd};
+    int st = restate_records(&r, s->changed, s->changed_n);
+    s->changed_n = 0;
+    if (st == MI_EIO)
+        return scrub_fail(s, "state the changes in", VAULT_DB);
+    return st == MI_ESTORE ? scrub_fail_sql(s) : st;
+}
+
 int scrub_commit(struct scrub *s)
 {
     if (s->waiting == 0)
         return 0;
+    int st = s->changed_n > 0 ? restate(s) : 0;
     s->waiting = 0;
+    if (st < 0) {
+        scrub_roll_back(s);
+        return st;
+    }
     if (sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    int st = scrub_fail_sql(s);
+    st = scrub_fail_sql(s);
     scrub_roll_back(s);
     return st;
+}
+
+int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind kind, int64_t id)
+{
+    s->changed[s->changed_n++] = (struct restated){kind, id};
+    return scrub_change(s, i);
 }
 
 int scrub_change(struct scrub *s, enum scrub_query i)
@@ -84,14 +107,14 @@ int scrub_change(struct scrub *s, enum scrub_query i)
     sqlite3_clear_bindings(s->s[i]);
     if (st < 0)
         return st;
-    return ++s->waiting >= BATCH ? scrub_commit(s) : 0;
+    return ++s->waiting >= SCRUB_BATCH ? scrub_commit(s) : 0;
 }
 
 void scrub_roll_back(struct scrub *s)
 {
     if (s->db != NULL && !sqlite3_get_autocommit(s->db))
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-    s->waiting = 0;
+    s->waiting = s->changed_n = 0;
 }
 
 int scrub_empty_log(struct scrub *s)

@@ -8,6 +8,9 @@ MI_MUST int scrub_connect(struct scrub *s); /* 0, MI_EIO, MI_ESTORE or MI_ENOMEM
 void scrub_disconnect(struct scrub *s);
 /* Runs a statement with bound parameters, and commits after every few hundred changed rows. */
 MI_MUST int scrub_change(struct scrub *s, enum scrub_query i);
+/* The same for a statement that changes a record of the session: it gets a new commitment (vault/store/restate.h). */
+MI_MUST int scrub_change_record(struct scrub *s, enum scrub_query i, enum restate_kind kind,
+                                int64_t id);
 MI_MUST int scrub_commit(struct scrub *s);
 void scrub_roll_back(struct scrub *s);
 /* Truncates the write-ahead log, which holds old versions of pages. */

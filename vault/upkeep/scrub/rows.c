@@ -35,7 +35,7 @@ static int scrub_names(struct scrub *s, const struct query_message *m)
         connect_bind(s->s[S_MESSAGE], 2, now[0]);
         connect_bind(s->s[S_MESSAGE], 3, now[1]);
         sqlite3_bind_int64(s->s[S_MESSAGE], 4, 0);
-        st = scrub_change(s, S_MESSAGE);
+        st = scrub_change_record(s, S_MESSAGE, RESTATE_MESSAGE, m->seq);
     }
     buf_close(&first);
     return st;
@@ -57,7 +57,7 @@ static int change_body(struct scrub *s, const struct query_message *m, struct sl
         connect_bind(s->s[i], 2, body);
         sqlite3_bind_int64(s->s[i], 3, (int64_t)n);
     }
-    return scrub_change(s, i);
+    return scrub_change_record(s, i, RESTATE_MESSAGE, m->seq);
 }
 
 static int scrub_body(struct scrub *s, const struct query_message *m)
@@ -109,7 +109,7 @@ static bool on_event(void *ctx, const struct query_event *e)
     if (s->status == 0 && clean.p != NULL && s->db != NULL) {
         sqlite3_bind_int64(s->s[S_EVENT], 1, e->id);
         connect_bind(s->s[S_EVENT], 2, clean);
-        s->status = scrub_change(s, S_EVENT);
+        s->status = scrub_change_record(s, S_EVENT, RESTATE_EVENT, e->id);
     }
     return s->status == 0;
 }
@@ -139,7 +139,7 @@ static int scrub_session_row(struct scrub *s, const struct query_session *row)
         sqlite3_bind_int64(s->s[S_SESSION], 1, s->session_id);
         for (size_t i = 0; i < MI_COUNT(now); i++)
             connect_bind(s->s[S_SESSION], (int)i + 2, now[i]);
-        st = scrub_change(s, S_SESSION);
+        st = scrub_change_record(s, S_SESSION, RESTATE_SESSION, 0);
     }
     for (size_t i = 0; i < MI_COUNT(now); i++)
         buf_close(&text[i]);
@@ -164,7 +164,7 @@ static int change_rules(struct scrub *s, const struct query_session *row)
     if (st == 0) {
         sqlite3_bind_int64(s->s[S_RULES], 1, s->session_id);
         connect_bind(s->s[S_RULES], 2, buf_slice(&rules));
-        st = scrub_change(s, S_RULES);
+        st = scrub_change_record(s, S_RULES, RESTATE_SESSION, 0);
     }
     redact_close(both);
     buf_close(&mine);

@@ -4,9 +4,12 @@
 
 #include "redact/sanitizer.h"
 #include "vault/store/dir.h"
+#include "vault/store/restate.h"
 #include "vault/upkeep/scrub/run.h"
 
 #include <sqlite3.h>
+
+#define SCRUB_BATCH 256 /* changed rows per transaction */
 
 /* Statements; their SQL and parameters are in database.c. */
 enum scrub_query { S_SESSION, S_RULES, S_MESSAGE, S_BODY, S_LARGE, S_EVENT, S_ESCALATION, S_COUNT };
@@ -27,6 +30,9 @@ struct scrub {
     struct redact_lines lines[2];                 /* for noise and for stderr */
     struct buf clean, second, body, names, error; /* owned */
     size_t waiting;             /* changed rows since the last commit; 0: no transaction is open */
+    struct restated changed[SCRUB_BATCH]; /* the records among them; of one session */
+    size_t changed_n;
+    struct salts salts;
     int bodies_fd;              /* of the session; -1: none */
     struct scrub_range *ranges; /* owned; ranges of its bodies that rows refer to */
     size_t ranges_n, ranges_cap;

@@ -1,0 +1,67 @@
+#include "vault/store/commitment.h"
+
+#include "vault/store/connect.h"
+
+void commitment_add(struct record *r, sqlite3_stmt *q, int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        if (sqlite3_column_type(q, i) == SQLITE_INTEGER)
+            record_number(r, sqlite3_column_int64(q, i));
+        else
+            record_text(r, connect_column(q, i));
+}
+
+struct digest commitment_of(sqlite3_stmt *q, int first, int n, const char *kind,
+                            const struct salt *salt)
+{
+    struct record r;
+    struct digest d;
+    record_begin(&r, salt, kind);
+    commitment_add(&r, q, first, n);
+    record_end(&r, &d);
+    return d;
+}
+
+bool commitment_without(struct slice *finding, struct slice names)
+{
+    if (finding->p == NULL || names.p == NULL || finding->n < names.n ||
+        memcmp(finding->p + finding->n - names.n, names.p, names.n) != 0)
+        return false;
+    size_t left = finding->n - names.n;
+    if (left == 0)
+        *finding = (struct slice){0};
+    else if (finding->p[left - 1] == ',')
+        finding->n = left - 1;
+    else
+        return false;
+    return true;
+}
+
+static bool take(sqlite3_stmt *q, int i, void *ret, size_t n)
+{
+    struct slice bytes = connect_column(q, i);
+    if (sqlite3_column_type(q, i) != SQLITE_BLOB || bytes.n != n)
+        return false;
+    memcpy(ret, bytes.p, n);
+    return true;
+}
+
+bool commitment_salt(sqlite3_stmt *q, int i, struct salt *ret)
+{
+    return take(q, i, ret->b, SALT_N);
+}
+
+bool commitment_digest(sqlite3_stmt *q, int i, struct digest *ret)
+{
+    return take(q, i, ret->b, DIGEST_N);
+}
+
+struct slice commitment_bytes(const struct digest *d)
+{
+    return (struct slice){(const char *)d->b, DIGEST_N};
+}
+
+struct slice commitment_salt_bytes(const struct salt *s)
+{
+    return (struct slice){(const char *)s->b, SALT_N};
+}

@@ -1,0 +1,335 @@
+#include "vault/store/coverage.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+#include "vault/store/ledger.h"
+#include "vault/store/schema.h"
+
+void coverage_forget(struct coverage *c)
+{
+    c->session_id = 0;
+    c->changed = false;
+}
+
+void coverage_close(struct coverage *c)
+{
+    sqlite3_finalize(c->save);
+    c->save = NULL;
+}
+
+/* Prepares a statement whose ?1 is the session. */
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int64_t session_id)
+{
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK)
+        sqlite3_bind_int64(q, 1, session_id);
+    return q;
+}
+
+/* Runs a statement without result rows. */
+static int finish(sqlite3_stmt *q)
+{
+    int rc = sqlite3_step(q);
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+/* ---- a session that was begun before -------------------------------------------------------- */
+
+/* The first commitment of a record, which may have been redacted since. */
+#define FIRST(record, commitment)                                                                  \
+    "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
+    " ORDER BY leaf LIMIT 1), " commitment ")"
+
+struct slots {
+    struct places *to;
+    uint64_t from; /* place of the first one */
+    bool filled[PLACES_GROUP];
+};
+
+static void fill(struct slots *s, sqlite3_stmt *q, int i, uint64_t place)
+{
+    if (place < s->from || place >= s->to->n || s->filled[place - s->from])
+        return;
+    struct digest *d = &s->to->rest[place - s->from];
+    s->filled[place - s->from] = true;
+    if (!commitment_digest(q, i, d)) /* verification will find that it was removed */
+        memset(d, 0, sizeof *d);
+}
+
+static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
+{
+    sqlite3_stmt *q =
+        prepare(db,
+                "SELECT place, " FIRST("'event ' || place", "e.commitment")
+                    " FROM events e WHERE session_id = ?1 ORDER BY id DESC",
+                session_id);
+    int rc;
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
+        fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+/* Messages have the places that are left, the last message the last one. */
+static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
+{
+    uint64_t place = s->to->n;
+    sqlite3_stmt *q =
+        prepare(db,
+                "SELECT " FIRST("'message ' || seq", "m.commitment")
+                    " FROM messages m WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+                    " ORDER BY id DESC",
+                session_id);
+    int rc = SQLITE_DONE;
+    for (;;) {
+        while (place > s->from && s->filled[place - 1 - s->from])
+            place--;
+        if (place == s->from || (rc = sqlite3_step(q)) != SQLITE_ROW)
+            break;
+        fill(s, q, 0, place - 1);
+    }
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+static int load_rest(struct coverage *c, sqlite3 *db)
+{
+    struct slots s = {.to = &c->places, .from = c->places.n - places_rest(&c->places)};
+    int st = 0;
+    if (s.from == c->places.n)
+        return 0;
+    if (s.from == 0) {
+        sqlite3_stmt *q = prepare(
+            db, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
+            c->session_id);
+        if (sqlite3_step(q) == SQLITE_ROW)
+            fill(&s, q, 0, 0);
+        st = sqlite3_finalize(q) == SQLITE_OK ? 0 : MI_ESTORE;
+    }
+    if (st == 0)
+        st = fill_events(&s, db, c->session_id);
+    return st == 0 ? fill_messages(&s, db, c->session_id) : st;
+}
+
+static int load(struct coverage *c, sqlite3 *db, int64_t session_id)
+{
+    sqlite3_stmt *q = prepare(
+        db,
+        "SELECT salt IS NOT NULL, ended_at_us IS NOT NULL, records, tree,"
+        " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+        " ORDER BY id DESC LIMIT 1) FROM sessions WHERE id = ?1",
+        session_id);
+    int rc = sqlite3_step(q);
+    c->covered = false;
+    c->changed = false;
+    c->places = (struct places){0};
+    c->last_seq = 0;
+    if (rc == SQLITE_ROW) {
+        c->covered = sqlite3_column_int(q, 0) != 0;
+        c->ended = sqlite3_column_int(q, 1) != 0;
+        c->places.n = (uint64_t)sqlite3_column_int64(q, 2);
+        c->last_seq = (uint64_t)sqlite3_column_int64(q, 4);
+        /* if it does not fit, somebody has changed it: recording goes on, and verification will find it */
+        if (!tree_unpack(&c->places.groups, c->places.n / PLACES_GROUP, connect_column(q, 3)))
+            c->places.groups = (struct tree){0};
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id)
+{
+    if (c->session_id == session_id)
+        return 0;
+    int st = c->changed ? coverage_save(c, db) : 0;
+    if (st == 0)
+        st = load(c, db, session_id);
+    c->session_id = st == 0 ? session_id : 0;
+    if (st == 0 && c->covered)
+        st = load_rest(c, db);
+    if (st < 0)
+        coverage_forget(c);
+    return st;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static void count(struct coverage *c, const struct digest *commitment)
+{
+    places_add(&c->places, commitment);
+    c->changed = true;
+}
+
+static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *d)
+{
+    sqlite3_stmt *q = prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
+    connect_bind_blob(q, 2, commitment_bytes(d));
+    return finish(q);
+}
+
+int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
+{
+    static const char sql[] = "SELECT salt, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1";
+    struct leaf leaf = {.type = LEAF_OPEN, .id = session_id};
+    struct salt salt;
+    int64_t n;
+    int st = c->changed ? coverage_save(c, db) : 0;
+    if (st < 0)
+        return st;
+    sqlite3_stmt *q = prepare(db, sql, session_id);
+    st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : MI_ESTORE;
+    if (st == 0) {
+        leaf.digest = commitment_of(q, 1, COMMITMENT_SESSION_N, "session", &salt);
+        leaf.uid = connect_column(q, 1);
+        st = ledger_add(db, &leaf, &n);
+    }
+    sqlite3_finalize(q);
+    if (st == 0)
+        st = set_commitment(db, session_id, &leaf.digest);
+    if (st < 0)
+        return st;
+    c->session_id = session_id;
+    c->covered = true;
+    c->ended = false;
+    c->last_seq = 0;
+    c->places = (struct places){0};
+    count(c, &leaf.digest);
+    return 0;
+}
+
+static void add_count(struct record *r, int64_t v)
+{
+    record_optional(r, v != 0, v);
+}
+
+int coverage_message(struct coverage *c, struct batch_row *row, struct slice body)
+{
+    struct record r;
+    row->covered = c->covered;
+    c->last_seq = (uint64_t)row->seq;
+    if (!c->covered)
+        return 0;
+    if (salts_next(&c->salts, &row->salt) < 0)
+        return MI_EIO;
+    record_begin(&r, &row->salt, "message"); /* in the order of COMMITMENT_MESSAGE */
+    record_number(&r, row->seq);
+    record_number(&r, row->t_us);
+    record_text(&r, slice_of(row->word[BATCH_DIRECTION]));
+    record_text(&r, slice_of(row->word[BATCH_ORIGIN]));
+    record_text(&r, slice_of(row->word[BATCH_KIND]));
+    record_text(&r, row->text[BATCH_RPC_ID]);
+    record_text(&r, row->text[BATCH_METHOD]);
+    record_text(&r, row->text[BATCH_TARGET]);
+    record_number(&r, row->size);
+    record_number(&r, row->redactions);
+    record_text(&r, slice_of(row->word[BATCH_ACTION]));
+    add_count(&r, row->request_seq);
+    record_optional(&r, row->has_error_code, row->error_code);
+    add_count(&r, row->batch_seq);
+    record_text(&r, row->text[BATCH_FINDING]);
+    record_text(&r, body);
+    record_end(&r, &row->commitment);
+    count(c, &row->commitment);
+    return 0;
+}
+
+int coverage_event(struct coverage *c, struct covered_event *e)
+{
+    struct record r;
+    e->covered = c->covered;
+    if (!c->covered)
+        return 0;
+    if (salts_next(&c->salts, &e->salt) < 0)
+        return MI_EIO;
+    record_begin(&r, &e->salt, "event");
+    record_number(&r, e->t_us);
+    record_text(&r, e->kind);
+    record_text(&r, e->detail);
+    record_end(&r, &e->commitment);
+    e->place = (int64_t)c->places.n;
+    count(c, &e->commitment);
+    return 0;
+}
+
+int coverage_changed(struct coverage *c, sqlite3 *db)
+{
+    int64_t ended = 0;
+    int rc = connect_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
+                            c->session_id, &ended);
+    if (rc != SQLITE_OK && rc != SQLITE_DONE)
+        return MI_ESTORE;
+    c->ended = ended != 0;
+    c->changed = c->changed || c->ended;
+    return 0;
+}
+
+/* ---- saving --------------------------------------------------------------------------------- */
+
+/* A text as JSON, without its quotes. */
+static struct slice quoted(struct buf *b, struct slice text)
+{
+    if (text.p == NULL)
+        return text;
+    text_json(b, text);
+    return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
+}
+
+/* The record `end` and the leaf `seal`. */
+static int seal(struct coverage *c, sqlite3 *db)
+{
+    static const char sql[] = "SELECT uid, end_reason, " COMMITMENT_END
+                              " FROM sessions WHERE id = ?1";
+    struct leaf leaf = {.type = LEAF_SEAL,
+                        .at_us = clock_wall_us(),
+                        .records = (int64_t)c->places.n,
+                        .root = places_root(&c->places)};
+    struct buf end = {0};
+    struct salt salt;
+    int64_t n;
+    if (salts_next(&c->salts, &salt) < 0)
+        return MI_EIO;
+    sqlite3_stmt *q = prepare(db, sql, c->session_id);
+    int st = sqlite3_step(q) == SQLITE_ROW ? 0 : MI_ESTORE;
+    if (st == 0) {
+        leaf.digest = commitment_of(q, 2, COMMITMENT_END_N, "end", &salt);
+        leaf.uid = connect_column(q, 0);
+        leaf.end = quoted(&end, connect_column(q, 1));
+        st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
+    }
+    sqlite3_finalize(q);
+    buf_close(&end);
+    if (st < 0)
+        return st;
+    q = prepare(db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1",
+                c->session_id);
+    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
+    connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
+    return finish(q);
+}
+
+int coverage_save(struct coverage *c, sqlite3 *db)
+{
+    static const char sql[] = "UPDATE sessions SET records = ?2, tree = ?3 WHERE id = ?1";
+    struct buf tree = {0};
+    if (!c->changed)
+        return 0;
+    c->changed = false;
+    if (!c->covered)
+        return 0;
+    if (c->save == NULL &&
+        sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &c->save, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    tree_pack(&c->places.groups, &tree);
+    sqlite3_bind_int64(c->save, 1, c->session_id);
+    sqlite3_bind_int64(c->save, 2, (int64_t)c->places.n);
+    connect_bind_blob(c->save, 3, buf_slice(&tree));
+    int st = tree.failed ? MI_ENOMEM : sqlite3_step(c->save) == SQLITE_DONE ? 0 : MI_ESTORE;
+    sqlite3_reset(c->save);
+    sqlite3_clear_bindings(c->save);
+    buf_close(&tree);
+    return st == 0 && c->ended ? seal(c, db) : st;
+}

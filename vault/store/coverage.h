@@ -1,0 +1,63 @@
+/* coverage.h - what the vault keeps of a session so that changes of its records are noticed (docs/evidence.md).
+ *
+ * Each record that is stored gets a salt and a commitment, and its place in the session. The number of records and the
+ * tree over their commitments are stored in the session's row, in the transaction that stores the records. When the
+ * session has ended, that transaction also adds a seal to the log.
+ *
+ * A session that was begun by a program without evidence is not covered: its records get no commitment.
+ *
+ * Owns      a statement; the connection is the caller's. coverage_close() before it is closed.
+ * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM, MI_EIO (no random bytes).
+ * Lifetime  what is remembered of a session holds until coverage_forget(): call it when a transaction was rolled back.
+ * Blocks    on the database. */
+#ifndef MI_VAULT_STORE_COVERAGE_H
+#define MI_VAULT_STORE_COVERAGE_H
+
+#include "evidence/places.h"
+#include "evidence/salts.h"
+#include "vault/store/row_batch.h"
+
+struct coverage {
+    int64_t session_id; /* 0: none is remembered */
+    bool covered;
+    bool ended;         /* ended_at_us is stored */
+    bool changed;       /* the session's row must be saved */
+    uint64_t last_seq;  /* of the messages stored so far */
+    struct places places;
+    struct salts salts;
+    sqlite3_stmt *save; /* owned; prepared at its first use */
+};
+
+struct covered_event {
+    int64_t t_us;
+    struct slice kind, detail;
+    /* Set by coverage_event(): */
+    bool covered; /* false: the others are not set */
+    int64_t place;
+    struct salt salt;
+    struct digest commitment;
+};
+
+/* A new session: its row was added with this salt. Computes its commitment, and adds the leaf `open`. */
+MI_MUST int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id);
+/* Remembers a session. Does nothing if it is remembered already. */
+MI_MUST int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id);
+void coverage_forget(struct coverage *c);
+void coverage_close(struct coverage *c); /* {0} is fine, and twice */
+
+/* Records of the remembered session, in the order in which they are stored. Set salt and commitment, and count the
+ * record. body: of the message, wherever it is stored. */
+MI_MUST int coverage_message(struct coverage *c, struct batch_row *row, struct slice body);
+MI_MUST int coverage_event(struct coverage *c, struct covered_event *e);
+/* Whether a message of the remembered session is stored already. Not known if it is not covered. */
+static inline bool coverage_has(const struct coverage *c, uint64_t seq)
+{
+    return c->covered && seq <= c->last_seq;
+}
+/* The session's row was changed. If it has ended, it is sealed again. */
+MI_MUST int coverage_changed(struct coverage *c, sqlite3 *db);
+
+/* Before the commit: saves the number of records and the tree, and adds a seal if the session has ended. */
+MI_MUST int coverage_save(struct coverage *c, sqlite3 *db);
+
+#endif

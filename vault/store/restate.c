@@ -1,0 +1,258 @@
+#include "vault/store/restate.h"
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+#include "vault/store/ledger.h"
+#include "vault/store/schema.h"
+#include "vault/store/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A record with a new commitment. */
+struct line {
+    char record[32]; /* its name */
+    struct digest old, now;
+};
+
+struct run {
+    const struct restate *r;
+    int64_t leaf; /* number of the leaf that will state it */
+    struct line *line; /* owned */
+    size_t n, cap;
+};
+
+static sqlite3_stmt *prepare(const struct run *run, const char *sql, int64_t a, int64_t b)
+{
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(run->r->db, sql, -1, &q, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, a);
+        if (sqlite3_bind_parameter_count(q) > 1)
+            sqlite3_bind_int64(q, 2, b);
+    }
+    return q;
+}
+
+static int finish(sqlite3_stmt *q)
+{
+    int rc = sqlite3_step(q);
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+/* Remembers the old commitment, and stores the new one with `update`, whose ?1 is `id`. */
+static int replace(struct run *run, const struct line *line, const struct salt *salt,
+                   const char *update, int64_t id)
+{
+    if (!GROW(run->line, run->n, run->cap))
+        return MI_ENOMEM;
+    run->line[run->n++] = *line;
+    sqlite3_stmt *q = prepare(run,
+                              "INSERT INTO replaced (session_id, leaf, record, commitment)"
+                              " VALUES (?1, ?2, ?3, ?4)",
+                              run->r->session_id, run->leaf);
+    connect_bind(q, 3, slice_of(line->record));
+    connect_bind_blob(q, 4, commitment_bytes(&line->old));
+    int st = finish(q);
+    if (st < 0)
+        return st;
+    q = prepare(run, update, id, 0);
+    connect_bind_blob(q, 2, commitment_salt_bytes(salt));
+    connect_bind_blob(q, 3, commitment_bytes(&line->now));
+    return finish(q);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* Removes what was added to a finding later. */
+static int first_finding(struct run *run, int64_t seq, struct slice *finding)
+{
+    sqlite3_stmt *q = prepare(run,
+                              "SELECT json_extract(detail, '$.finding') FROM events"
+                              " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
+                              " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC",
+                              run->r->session_id, seq);
+    int rc;
+    /* if it does not end so, somebody has changed it, and verification will find it */
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW &&
+           commitment_without(finding, connect_column(q, 0)))
+        ;
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : MI_ESTORE;
+}
+
+static int add_large(struct run *run, struct record *r, int64_t at, int64_t length)
+{
+    char part[64 << 10];
+    record_length(r, (uint64_t)length);
+    while (length > 0) {
+        size_t most = size_min(sizeof part, (size_t)length);
+        ssize_t n = pread(run->r->bodies_fd, part, most, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return MI_EIO;
+        record_bytes(r, (struct slice){part, (size_t)n});
+        at += n;
+        length -= n;
+    }
+    return 0;
+}
+
+static int commit_message(struct run *run, sqlite3_stmt *q, int64_t seq, const struct salt *salt,
+                          struct digest *ret)
+{
+    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N, OFFSET, LENGTH };
+    struct record r;
+    struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
+    int st = first_finding(run, seq, &finding);
+    record_begin(&r, salt, "message");
+    commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
+    record_text(&r, finding);
+    if (sqlite3_column_type(q, LENGTH) == SQLITE_NULL)
+        commitment_add(&r, q, BODY, 1);
+    else if (st == 0)
+        st = add_large(run, &r, sqlite3_column_int64(q, OFFSET), sqlite3_column_int64(q, LENGTH));
+    record_end(&r, ret);
+    return st;
+}
+
+static int restate_message(struct run *run, int64_t seq)
+{
+    static const char sql[] = "SELECT commitment, " COMMITMENT_MESSAGE
+                              ", body, body_offset, body_length FROM messages"
+                              " WHERE id = (?1 << 36) + ?2";
+    struct line line;
+    struct salt salt;
+    sqlite3_stmt *q = prepare(run, sql, run->r->session_id, seq);
+    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &line.old);
+    int st = has ? salts_next(run->r->salts, &salt) : 0;
+    if (has && st == 0)
+        st = commit_message(run, q, seq, &salt, &line.now);
+    sqlite3_finalize(q);
+    if (!has || st < 0)
+        return st;
+    snprintf(line.record, sizeof line.record, "message %lld", (long long)seq);
+    return replace(run, &line, &salt, "UPDATE messages SET salt = ?2, commitment = ?3 WHERE id = ?1",
+                   schema_message_id(run->r->session_id, (uint64_t)seq));
+}
+
+/* ---- other records -------------------------------------------------------------------------- */
+
+/* A row with the columns: the old commitment, a number for its name, and n fields. */
+static int restate_row(struct run *run, const char *sql, const char *update, int64_t id,
+                       const char *kind, int n)
+{
+    struct line line;
+    struct salt salt;
+    sqlite3_stmt *q = prepare(run, sql, id, 0);
+    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &line.old);
+    int st = has ? salts_next(run->r->salts, &salt) : 0;
+    if (has && st == 0) {
+        line.now = commitment_of(q, 2, n, kind, &salt);
+        if (sqlite3_column_type(q, 1) == SQLITE_NULL)
+            snprintf(line.record, sizeof line.record, "%s", kind);
+        else
+            snprintf(line.record, sizeof line.record, "%s %lld", kind,
+                     (long long)sqlite3_column_int64(q, 1));
+    }
+    sqlite3_finalize(q);
+    return !has || st < 0 ? st : replace(run, &line, &salt, update, id);
+}
+
+static int restate_event(struct run *run, int64_t id)
+{
+    return restate_row(run, "SELECT commitment, place, " COMMITMENT_EVENT " FROM events WHERE id = ?1",
+                       "UPDATE events SET salt = ?2, commitment = ?3 WHERE id = ?1", id, "event",
+                       COMMITMENT_EVENT_N);
+}
+
+static int restate_session(struct run *run)
+{
+    int64_t id = run->r->session_id;
+    int st = restate_row(
+        run, "SELECT commitment, NULL, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1",
+        "UPDATE sessions SET salt = ?2, commitment = ?3 WHERE id = ?1", id, "session",
+        COMMITMENT_SESSION_N);
+    if (st < 0)
+        return st;
+    return restate_row(
+        run, "SELECT end_commitment, NULL, " COMMITMENT_END " FROM sessions WHERE id = ?1",
+        "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", id, "end",
+        COMMITMENT_END_N);
+}
+
+/* ---- the leaf ------------------------------------------------------------------------------- */
+
+static int by_record(const void *a, const void *b)
+{
+    return strcmp(((const struct line *)a)->record, ((const struct line *)b)->record);
+}
+
+static struct digest digest_lines(struct run *run)
+{
+    struct digest_sum sum;
+    struct digest d;
+    char old[DIGEST_HEX + 1], now[DIGEST_HEX + 1], text[sizeof run->line->record + 2 * DIGEST_HEX + 4];
+    qsort(run->line, run->n, sizeof *run->line, by_record);
+    digest_begin(&sum);
+    for (size_t i = 0; i < run->n; i++) {
+        digest_hex(&run->line[i].old, old);
+        digest_hex(&run->line[i].now, now);
+        int n = snprintf(text, sizeof text, "%s %s %s\n", run->line[i].record, old, now);
+        digest_add(&sum, text, (size_t)n);
+    }
+    digest_end(&sum, &d);
+    return d;
+}
+
+static int add_leaf(struct run *run)
+{
+    struct leaf leaf = {
+        .type = LEAF_REDACT, .at_us = clock_wall_us(), .records = (int64_t)run->n};
+    int64_t n;
+    sqlite3_stmt *q =
+        prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
+    int st = sqlite3_step(q) == SQLITE_ROW ? 0 : MI_ESTORE;
+    if (st == 0) {
+        leaf.uid = connect_column(q, 0);
+        leaf.digest = digest_lines(run);
+        st = ledger_add(run->r->db, &leaf, &n);
+    }
+    sqlite3_finalize(q);
+    return st;
+}
+
+static bool is_repeated(const struct restated *record, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (record[k].kind == record[i].kind && record[k].id == record[i].id)
+            return true;
+    return false;
+}
+
+int restate_records(const struct restate *r, const struct restated *record, size_t n)
+{
+    struct run run = {.r = r};
+    int st = 0;
+    if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) != SQLITE_OK)
+        return MI_ESTORE;
+    for (size_t i = 0; st == 0 && i < n; i++) {
+        if (is_repeated(record, i))
+            continue;
+        if (record[i].kind == RESTATE_MESSAGE)
+            st = restate_message(&run, record[i].id);
+        else if (record[i].kind == RESTATE_EVENT)
+            st = restate_event(&run, record[i].id);
+        else
+            st = restate_session(&run);
+    }
+    if (st == 0 && run.n > 0)
+        st = add_leaf(&run);
+    free(run.line);
+    return st;
+}

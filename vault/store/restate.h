@@ -1,0 +1,34 @@
+/* restate.h - new commitments for records that were changed on purpose: redacted (docs/evidence.md, "Redacted records").
+ *
+ * Call it after the rows were changed, in the same transaction. The old commitments move to the table `replaced`, and
+ * the log gets a leaf `redact`. Records that are not covered are left out.
+ *
+ * Owns      nothing; the connection is the caller's.
+ * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be read).
+ * Blocks    on the database, and on the file of bodies. */
+#ifndef MI_VAULT_STORE_RESTATE_H
+#define MI_VAULT_STORE_RESTATE_H
+
+#include "evidence/salts.h"
+
+#include <sqlite3.h>
+
+/* RESTATE_SESSION is the record `session`, and the record `end` if the session is sealed. */
+enum restate_kind { RESTATE_MESSAGE, RESTATE_EVENT, RESTATE_SESSION };
+
+struct restated {
+    enum restate_kind kind;
+    int64_t id; /* seq of the message, or events.id */
+};
+
+struct restate {
+    sqlite3 *db;          /* borrowed */
+    struct salts *salts;  /* borrowed */
+    int64_t session_id;
+    int bodies_fd; /* borrowed: of the session's file in Bodies/; -1: it has no large bodies */
+};
+
+/* A record that is in the list twice is stated once. */
+MI_MUST int restate_records(const struct restate *r, const struct restated *record, size_t n);
+
+#endif

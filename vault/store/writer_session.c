@@ -1,0 +1,158 @@
+/* writer_session.c - rows of a session: its own, in `running`, and its position in `journals`. */
+#include "vault/store/commitment.h"
+#include "vault/store/writer_state.h"
+
+#include "redact/sanitizer.h"
+
+static void bind_count(sqlite3_stmt *q, int i, uint64_t n)
+{
+    if (n != 0)
+        sqlite3_bind_int64(q, i, (int64_t)n);
+    else
+        sqlite3_bind_null(q, i);
+}
+
+static int add_session(struct writer *s, const struct writer_session *n, int64_t *ret_id)
+{
+    sqlite3_stmt *q = s->q[Q_SESSION];
+    struct slice command;
+    struct salt salt;
+    struct buf name = {0};
+    if (writer_take_lock(s) < 0)
+        return MI_ESTORE;
+    if (salts_next(&s->coverage.salts, &salt) < 0)
+        return writer_fail_coverage(s, MI_EIO);
+    if (sanitize_json(&s->sanitizer, slice_of(n->command), &command) < 0 ||
+        redact_append(slice_of(n->name), &name) < 0) {
+        buf_close(&name);
+        return writer_fail_memory(s);
+    }
+    connect_bind(q, 1, slice_of(n->uid));
+    connect_bind(q, 2, buf_slice(&name));
+    connect_bind(q, 3, command);
+    sqlite3_bind_int64(q, 4, n->started_at_us);
+    sqlite3_bind_int64(q, 5, n->pid);
+    connect_bind(q, 6, slice_of(n->host));
+    connect_bind(q, 7, slice_of(n->record_level));
+    connect_bind(q, 8, slice_of(MI_VERSION));
+    connect_bind(q, 9, n->redact_rules != NULL ? slice_of(n->redact_rules) : (struct slice){0});
+    connect_bind_blob(q, 10, commitment_salt_bytes(&salt));
+    sqlite3_set_last_insert_rowid(s->db, 0);
+    int rc = sqlite3_step(q);
+    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+    if (rc == SQLITE_ROW)
+        rc = sqlite3_step(q);
+    int st = rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
+    sqlite3_reset(q);
+    sqlite3_clear_bindings(q);
+    buf_close(&name);
+    /* The id of a new session may have belonged to one that was removed: its position must not be taken over. */
+    bool is_new = sqlite3_last_insert_rowid(s->db) == id;
+    if (st == 0 && is_new)
+        st = writer_position_remove(s, id);
+    if (st == 0 && is_new && (st = coverage_open(&s->coverage, s->db, id)) < 0)
+        st = writer_fail_coverage(s, st);
+    if (st == 0)
+        *ret_id = id;
+    return st;
+}
+
+int writer_session_add(struct writer *s, const struct writer_session *n, int64_t *ret_id)
+{
+    bool own;
+    int st = writer_begin_own(s, &own);
+    if (st == 0)
+        st = add_session(s, n, ret_id);
+    return writer_end_own(s, own, st);
+}
+
+static int update_session(struct writer *s, int64_t id, const struct session_update *u)
+{
+    const struct slice known[] = {u->client_name,    u->client_version,   u->server_name,
+                                  u->server_version, u->protocol_version, u->end_reason};
+    struct buf text[MI_COUNT(known)] = {0};
+    sqlite3_stmt *q = s->q[Q_UPDATE];
+    int st = 0;
+    sqlite3_bind_int64(q, 1, id);
+    for (size_t i = 0; i < MI_COUNT(known); i++) {
+        if (known[i].p != NULL && st == 0)
+            st = redact_append(known[i], &text[i]);
+        connect_bind(q, 2 + (int)i, known[i].p != NULL ? buf_slice(&text[i]) : known[i]);
+    }
+    if (u->has_exit_status)
+        sqlite3_bind_int64(q, 8, u->exit_status);
+    else
+        sqlite3_bind_null(q, 8);
+    bind_count(q, 9, (uint64_t)u->ended_at_us);
+    st = st < 0 ? writer_fail_memory(s) : writer_run(s, Q_UPDATE);
+    sqlite3_clear_bindings(q);
+    for (size_t i = 0; i < MI_COUNT(known); i++)
+        buf_close(&text[i]);
+    if (st == 0 && (u->ended_at_us != 0 || s->coverage.ended)) {
+        st = writer_cover(s, id);
+        if (st == 0 && (st = coverage_changed(&s->coverage, s->db)) < 0)
+            st = writer_fail_coverage(s, st);
+    }
+    return st;
+}
+
+int writer_session_update(struct writer *s, int64_t id, const struct session_update *u)
+{
+    bool own;
+    int st = writer_begin_own(s, &own);
+    if (st == 0)
+        st = update_session(s, id, u);
+    return writer_end_own(s, own, st);
+}
+
+int writer_running(struct writer *s, int64_t session_id, const struct running *r)
+{
+    enum writer_query i = r != NULL ? Q_RUNNING : Q_ENDED;
+    sqlite3_stmt *q = s->q[i];
+    sqlite3_bind_int64(q, 1, session_id);
+    if (r != NULL) {
+        const uint64_t number[] = {(uint64_t)r->pid_namespace,
+                                   (uint64_t)r->pid,
+                                   r->pid_start,
+                                   (uint64_t)r->client_pid,
+                                   r->client_start,
+                                   (uint64_t)r->server_pid,
+                                   r->server_start,
+                                   (uint64_t)r->server_group,
+                                   (uint64_t)r->server_session};
+        connect_bind(q, 2, slice_of(r->boot));
+        for (size_t k = 0; k < MI_COUNT(number); k++)
+            bind_count(q, 3 + (int)k, number[k]);
+    }
+    int st = writer_run(s, i);
+    sqlite3_clear_bindings(q);
+    return st;
+}
+
+int writer_position(struct writer *s, int64_t session_id, uint64_t position)
+{
+    sqlite3_bind_int64(s->q[Q_POSITION], 1, session_id);
+    sqlite3_bind_int64(s->q[Q_POSITION], 2, (int64_t)position);
+    return writer_run(s, Q_POSITION);
+}
+
+int writer_position_read(struct writer *s, int64_t session_id, uint64_t *ret)
+{
+    sqlite3_stmt *q = s->q[Q_POSITION_READ];
+    if (writer_take_lock(s) < 0)
+        return MI_ESTORE;
+    sqlite3_bind_int64(q, 1, session_id);
+    int rc = sqlite3_step(q);
+    int st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : writer_fail_sql(s);
+    if (st == 0)
+        *ret = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(q, 0) : 0;
+    sqlite3_reset(q);
+    return st;
+}
+
+int writer_position_remove(struct writer *s, int64_t session_id)
+{
+    sqlite3_bind_int64(s->q[Q_POSITION_REMOVE], 1, session_id);
+    return writer_run(s, Q_POSITION_REMOVE);
+}
+
