@@ -36,13 +36,6 @@ void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1])
     ret[DIGEST_HEX] = '\0';
 }
 
-void digest_add_hex(struct buf *b, const struct digest *d)
-{
-    char text[DIGEST_HEX + 1];
-    digest_hex(d, text);
-    buf_add(b, text, DIGEST_HEX);
-}
-
 static int digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

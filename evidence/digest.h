@@ -5,7 +5,7 @@
 #ifndef MI_EVIDENCE_DIGEST_H
 #define MI_EVIDENCE_DIGEST_H
 
-#include "base/buf.h"
+#include "base/base.h"
 
 #include <nettle/sha2.h>
 
@@ -33,7 +33,6 @@ static inline bool digest_eq(const struct digest *a, const struct digest *b)
 
 /* Lower case, DIGEST_HEX characters and a NUL. */
 void digest_hex(const struct digest *d, char ret[DIGEST_HEX + 1]);
-void digest_add_hex(struct buf *b, const struct digest *d);
 /* Exactly DIGEST_HEX digits in lower case. false: something else. */
 MI_MUST bool digest_read_hex(struct slice text, struct digest *ret);
 

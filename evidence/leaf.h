@@ -7,6 +7,7 @@
 #ifndef MI_EVIDENCE_LEAF_H
 #define MI_EVIDENCE_LEAF_H
 
+#include "base/buf.h"
 #include "evidence/digest.h"
 
 #define LEAF_VERSION 1

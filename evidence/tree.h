@@ -8,6 +8,7 @@
 #ifndef MI_EVIDENCE_TREE_H
 #define MI_EVIDENCE_TREE_H
 
+#include "base/buf.h"
 #include "evidence/digest.h"
 
 #define TREE_DEPTH 64

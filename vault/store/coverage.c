@@ -209,10 +209,10 @@ static void add_count(struct record *r, int64_t v)
 int coverage_message(struct coverage *c, struct batch_row *row, struct slice body)
 {
     struct record r;
-    row->covered = c->covered;
-    c->last_seq = (uint64_t)row->seq;
-    if (!c->covered)
+    row->covered = c->covered && (uint64_t)row->seq > c->last_seq;
+    if (!row->covered)
         return 0;
+    c->last_seq = (uint64_t)row->seq;
     if (salts_next(&c->salts, &row->salt) < 0)
         return MI_EIO;
     record_begin(&r, &row->salt, "message"); /* in the order of COMMITMENT_MESSAGE */

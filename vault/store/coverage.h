@@ -46,14 +46,10 @@ void coverage_forget(struct coverage *c);
 void coverage_close(struct coverage *c); /* {0} is fine, and twice */
 
 /* Records of the remembered session, in the order in which they are stored. Set salt and commitment, and count the
- * record. body: of the message, wherever it is stored. */
+ * record. A message whose seq is not greater than all before is stored already: it gets none. body: of the message,
+ * wherever it is stored. */
 MI_MUST int coverage_message(struct coverage *c, struct batch_row *row, struct slice body);
 MI_MUST int coverage_event(struct coverage *c, struct covered_event *e);
-/* Whether a message of the remembered session is stored already. Not known if it is not covered. */
-static inline bool coverage_has(const struct coverage *c, uint64_t seq)
-{
-    return c->covered && seq <= c->last_seq;
-}
 /* The session's row was changed. If it has ended, it is sealed again. */
 MI_MUST int coverage_changed(struct coverage *c, sqlite3 *db);
 

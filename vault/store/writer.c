@@ -239,8 +239,8 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
         return writer_fail_memory(s);
     s->left_body = k.body.p != NULL && k.body.p == r->body.p && k.body.n == r->body.n;
     int st = writer_cover(s, session_id);
-    if (st < 0 || coverage_has(&s->coverage, r->seq))
-        return st; /* stored already */
+    if (st < 0)
+        return st;
     char names[2048];
     struct buf found = {.p = names, .cap = sizeof names, .max = sizeof names};
     findings set = r->findings;

@@ -25,7 +25,7 @@ static void open_vault(struct temp *t, sqlite3 **ret)
                  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
                  " INSERT INTO messages SELECT (%d << 36) + i, %d, i, 0, 'c2s', 'peer', 'request', "
                  "NULL, NULL,"
-                 " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL FROM n",
+                 " NULL, '{}', NULL, NULL, 2, 0, 'forwarded', NULL, NULL, NULL, NULL, NULL, NULL FROM n",
                  i, i);
         sql_run(*ret, sql);
     }
