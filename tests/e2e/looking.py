@@ -21,21 +21,32 @@ UID = "01M7YSNDGM86MJK26EBYVZQM%02d"
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
-def schema():
+# What vault/store/schema.c does when it adds evidence; the sessions of a hand-made vault are not covered.
+EVIDENCE = """ALTER TABLE sessions ADD COLUMN salt BLOB;
+INSERT INTO leaves VALUES
+ (0, '{"type":"begin","version":1,"vault":"01M7YSNFPE4WHD7A4MYSYTND3Q","at_us":1795256137000000,"after":999999}');"""
+
+
+def schema(version):
     """The statements of vault/store/schema.c."""
     text = (lib.ROOT / "vault/store/schema.c").read_text()
-    text = text[text.index("version_1[] ="):text.index("} additions[] = {")]
+    steps = text[text.index("version_1[] ="):text.index("/* ---- additions")]
+    if version < 3:
+        return statements(steps[:steps.index("version_3[] =")])
+    return statements(steps + text[text.index("/* ---- additions"):text.index("} additions[] = {")]) + EVIDENCE
+
+
+def statements(text):
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     return "".join(json.loads(f'"{s}"') for s in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
 
-def make_vault(path):
+def make_vault(path, version=3):
     path.mkdir(mode=0o700)
     db = sqlite3.connect(path / "interposer.db", isolation_level=None)
-    db.execute("PRAGMA ignore_check_constraints = 1")  # rows may be without evidence
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = OFF")
-    db.executescript(schema())
+    db.executescript(schema(version))
     return db
 
 
