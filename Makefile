@@ -214,6 +214,12 @@ unit: $(UNIT) ## unit and integration tests only
 faults: $(BIN) fakes $(FAULTS) $(FAULTS_PRELOAD) ## a session in which the N-th call fails, for every N
 	@TEST_BUILD=$(abspath $(BUILD)) tests/faults/run --all
 
+# make evidence-histories SEED=random
+SEED ?= 1
+.PHONY: evidence-histories
+evidence-histories: $(BIN) fakes ## 1000 histories of recordings, crashes, redactions and prunes: none is called tampered
+	@TEST_BUILD=$(abspath $(BUILD)) MCP_INTERPOSER=$(abspath $(BIN)) tests/evidence/histories.py --n 1000 --seed $(SEED)
+
 # The static programs of a release (docs/install.md), and the folder that they go to.
 TARGETS ?= linux-x64 linux-arm64
 DIST    ?= dist

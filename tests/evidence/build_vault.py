@@ -9,6 +9,7 @@ Everything is deterministic: the same calls make the same bytes.
 """
 import base64
 import random
+import socket
 import sqlite3
 from pathlib import Path
 
@@ -49,6 +50,13 @@ CALL = BARE | {"kind": "request", "rpc_id": "7", "method": "tools/call", "target
 
 def insert(db, table, row):
     db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+
+
+def process(pid):
+    """The row in `running` of a process, or of one that does not exist."""
+    stat = Path(f"/proc/{pid}/stat")
+    return {"boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(), "pid_namespace": Path("/proc/self/ns/pid").stat().st_ino,
+            "pid": pid, "pid_start": int(stat.read_text().rsplit(")", 1)[1].split()[19]) if stat.exists() else 1}
 
 
 class Vault:
@@ -119,14 +127,15 @@ class Session:
         self.vault, self.db = vault, vault.db
         vault.ids += 1
         self.id, self.uid, self.seq, self.t_us, self.first, self.file_end = vault.ids, vault.new_uid(), 0, 0, [], 0
+        host = socket.gethostname() if running else ""
         row = {"uid": self.uid, "name": name, "command": '["files","/home/é"]', "started_at_us": vault.now(), "pid": running or 4321,
-               "host": "", "record_level": "full", "interposer_version": "0.5.0", "redact_rules": None}
+               "host": host, "record_level": "full", "interposer_version": "0.5.0", "redact_rules": None}
         salt, c = self.commit("session", row.values())
         insert(self.db, "sessions", {"id": self.id, **row, "salt": salt, "commitment": c, "records": 1, "tree": b""})
         vault.leaf("open", session=self.uid, id=self.id, commitment=c.hex())
         self.add(c)
         if running:
-            insert(self.db, "running", {"session_id": self.id, "boot": "b", "pid": running})
+            insert(self.db, "running", {"session_id": self.id, **process(running)})
         self.event("spawn", '{"pid":4322}')
         for i in range(messages):
             self.message('{"jsonrpc":"2.0","id":%d,"method":"tools/call"}' % i, **(CALL if i % 2 == 0 else FULL))

@@ -13,7 +13,8 @@ from mutation import MUTATIONS
 
 class Check:
     """One run of a verifier. against: the text of a note. key: a verifier key. kinds: it has to name one of
-    these, and, if `only`, no others; empty if the verdict must not be TAMPERED. at: (session, record) that it has to name. statuses: {session: status}."""
+    these, and, if `only`, no others; empty if the verdict must not be TAMPERED. at: (session, record) that it has to name.
+    statuses: {session: status}."""
 
     def __init__(self, name, kinds=(), against=None, key=None, at=None, statuses=None, only=False):
         self.name, self.kinds, self.against, self.key = name, kinds, against, key

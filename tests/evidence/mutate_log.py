@@ -167,6 +167,9 @@ def next_key(name, kinds, make):
 next_key("a key without the one before it", SIGNATURE, lambda m: key_leaf(m, OTHER_KEY, OTHER_SEED))
 next_key("a key without the signature of the one before it", SIGNATURE, lambda m: key_leaf(m, OTHER_KEY, OTHER_SEED, m.base.key))
 next_key("a key with a wrong signature of the one before it", SIGNATURE, lambda m: key_leaf(m, OTHER_KEY, OTHER_SEED, m.base.key, OTHER_SEED))
+next_key("a key after another key", SIGNATURE, lambda m: key_leaf(m, OTHER_KEY, OTHER_SEED, OTHER_KEY, OTHER_SEED))
+next_key("a key that states another one before it", SIGNATURE,
+         lambda m: key_leaf(m, OTHER_KEY, OTHER_SEED, m.base.key, m.base.seed).replace(f'"previous":"{m.base.key}"', f'"previous":"{OTHER_KEY}"'))
 next_key("a key with a wrong signature", SIGNATURE, lambda m: key_leaf(m, OTHER_KEY, m.base.seed, m.base.key, m.base.seed))
 
 # --- redactions -----------------------------------------------------------------------------------

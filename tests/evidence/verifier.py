@@ -368,8 +368,9 @@ def verify(vault_path, against=None, key=None):
         form.parse_key(key)
     db = connect(vault_path)
     try:
-        rows = {row["id"]: row for row in db.execute("SELECT * FROM sessions ORDER BY id")}
-        if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'leaves'").fetchone():
+        tables = {name for name, in db.execute("SELECT name FROM sqlite_schema")}
+        rows = {row["id"]: row for row in db.execute("SELECT * FROM sessions ORDER BY id")} if b"sessions" in tables else {}
+        if b"leaves" not in tables:
             for id, row in rows.items():
                 add(report, id, text_of(row["uid"]), "not covered")
             if note or key:
