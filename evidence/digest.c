@@ -1,5 +1,7 @@
 #include "evidence/digest.h"
 
+#include <nettle/version.h>
+
 void digest_begin(struct digest_sum *s)
 {
     sha256_init(&s->h);
@@ -13,7 +15,11 @@ void digest_add(struct digest_sum *s, const void *p, size_t n)
 
 void digest_end(struct digest_sum *s, struct digest *ret)
 {
+#if NETTLE_VERSION_MAJOR >= 4
+    sha256_digest(&s->h, ret->b);
+#else
     sha256_digest(&s->h, DIGEST_N, ret->b);
+#endif
 }
 
 struct digest digest_of(struct slice text)
