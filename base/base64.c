@@ -1,5 +1,7 @@
 #include "base/base64.h"
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 static int digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -46,4 +48,59 @@ int base64_decode(struct buf *b, struct slice text)
     if (have > 1)
         buf_add(b, two, have - 1);
     return b->failed ? MI_ENOMEM : 0;
+}
+
+/* ---- strict --------------------------------------------------------------------------------- */
+
+static int strict_digit(char c)
+{
+    return c == '-' || c == '_' ? -1 : digit(c);
+}
+
+ptrdiff_t base64_bytes(struct slice text)
+{
+    size_t padding = 0;
+    if (text.n == 0)
+        return 0;
+    while (padding < 2 && text.p[text.n - 1 - padding] == '=')
+        padding++;
+    if (text.n % 4 != 0)
+        return -1;
+    for (size_t i = 0; i < text.n - padding; i++)
+        if (strict_digit(text.p[i]) < 0)
+            return -1;
+    /* the bits of the last digit that belong to no byte are 0 */
+    int unused = padding == 2 ? 15 : padding == 1 ? 3 : 0;
+    if ((strict_digit(text.p[text.n - 1 - padding]) & unused) != 0)
+        return -1;
+    return (ptrdiff_t)(text.n / 4 * 3 - padding);
+}
+
+bool base64_read(struct slice text, void *ret, size_t n)
+{
+    uint8_t *to = ret;
+    uint32_t bits = 0;
+    if (base64_bytes(text) != (ptrdiff_t)n)
+        return false;
+    for (size_t i = 0, at = 0; at < n; i++) {
+        bits = bits << 6 | (uint32_t)strict_digit(text.p[i]);
+        unsigned have = 6 * (unsigned)((i & 3) + 1) % 8; /* bits that are not a whole byte yet */
+        if ((i & 3) != 0)
+            to[at++] = (uint8_t)(bits >> have);
+    }
+    return true;
+}
+
+void base64_encode(struct buf *b, const void *p, size_t n)
+{
+    const uint8_t *from = p;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t k = size_min(n - i, 3);
+        uint32_t bits = (uint32_t)from[i] << 16;
+        bits |= k > 1 ? (uint32_t)from[i + 1] << 8 : 0;
+        bits |= k > 2 ? from[i + 2] : 0;
+        const char four[] = {digits[bits >> 18], digits[bits >> 12 & 63],
+                             k > 1 ? digits[bits >> 6 & 63] : '=', k > 2 ? digits[bits & 63] : '='};
+        buf_add(b, four, 4);
+    }
 }

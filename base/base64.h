@@ -1,13 +1,21 @@
-/* base64.h - decodes base64 (RFC 4648, section 4).
+/* base64.h - base64 (RFC 4648, section 4), decoded leniently or strictly, and encoded.
  *
- * White space is ignored; padding may be missing. The letters of the URL alphabet, `-` and `_`, are accepted.
  * Blocks    never. Pure. */
 #ifndef MI_BASE_BASE64_H
 #define MI_BASE_BASE64_H
 
 #include "base/buf.h"
 
-/* Appends the decoded bytes. 0, MI_EINVAL (not base64; some bytes may have been appended) or MI_ENOMEM. */
+/* Appends the decoded bytes. White space is ignored; padding may be missing. The letters of the URL alphabet, `-` and
+ * `_`, are accepted. 0, MI_EINVAL (not base64; some bytes may have been appended) or MI_ENOMEM. */
 MI_MUST int base64_decode(struct buf *b, struct slice text);
+
+/* Strict: the text is what base64_encode() writes for some bytes. base64_bytes() returns their number, -1: it is not.
+ * base64_read() writes exactly n bytes; false: it is not the text of n bytes. */
+ptrdiff_t base64_bytes(struct slice text);
+MI_MUST bool base64_read(struct slice text, void *ret, size_t n);
+
+/* Appends the bytes as text, with padding and without line breaks. */
+void base64_encode(struct buf *b, const void *p, size_t n);
 
 #endif

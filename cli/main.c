@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/os/memory.h"
 #include "base/os/title.h"
+#include "cli/audit/commands.h"
 #include "cli/check/commands.h"
 #include "cli/complete/commands.h"
 #include "cli/complete/complete.h"
@@ -57,6 +58,7 @@ static const struct command *const commands[] = {
     &command_reap,
     &command_doctor,
     &command_redact,
+    &command_audit,
     &command_completion,
     NULL,
 };
@@ -110,18 +112,52 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int help(const char *name)
+static int help_of(const struct command *c)
 {
     struct buf b = {0};
+    command_help(&b, c);
+    return print(&b);
+}
+
+static int unknown_verb(const struct command *c, const char *verb)
+{
+    char text[LOG_LINE_MAX];
+    struct buf verbs = {0};
+    struct nearest n = nearest_to(verb != NULL ? verb : "");
+    for (size_t i = 0; c->verbs[i] != NULL; i++) {
+        const char *name = strchr(c->verbs[i]->name, ' ') + 1;
+        nearest_try(&n, name);
+        buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
+    }
+    if (verb == NULL)
+        snprintf(text, sizeof text, "%s: missing what to do: %s", c->name, buf_str(&verbs));
+    else if (n.best != NULL)
+        snprintf(text, sizeof text, "unknown command '%s %s'; did you mean '%s %s'?", c->name, verb,
+                 c->name, n.best);
+    else
+        snprintf(text, sizeof text, "unknown command '%s %s'; expected one of: %s", c->name, verb,
+                 buf_str(&verbs));
+    buf_close(&verbs);
+    return command_usage(c, text);
+}
+
+static int help(const char *name, const char *verb)
+{
     if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
+        struct buf b = {0};
         command_help_all(&b, commands);
         return print(&b);
     }
     const struct command *c = command_find(commands, name);
     if (c == NULL)
         return unknown_command(name, usage);
-    command_help(&b, c);
-    return print(&b);
+    if (c->verbs != NULL && verb != NULL) {
+        const struct command *v = command_verb(c, verb);
+        if (v == NULL)
+            return unknown_verb(c, verb);
+        c = v;
+    }
+    return help_of(c);
 }
 
 static int run_command(const struct settings *s)
@@ -148,7 +184,7 @@ static int run(const struct command *c, int argc, char **argv)
         status = run_command(&s);
         break;
     case SETTINGS_HELP:
-        status = help(c->name);
+        status = help_of(c);
         break;
     case SETTINGS_BAD_FILE:
         status = c->run_misconfigured != NULL ? c->run_misconfigured(&s, buf_str(&error))
@@ -166,6 +202,16 @@ static int run(const struct command *c, int argc, char **argv)
     return status;
 }
 
+/* argv[0]: the command; argv[1]: the verb. */
+static int run_verb(const struct command *c, int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : NULL;
+    if (verb != NULL && is_help(verb))
+        return help_of(c);
+    const struct command *v = verb != NULL ? command_verb(c, verb) : NULL;
+    return v != NULL ? run(v, argc - 1, argv + 1) : unknown_verb(c, verb);
+}
+
 /* `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required: `mcp-interposer --vault v sessions` must not start a
  * server named sessions. */
 static int short_form(int argc, char **argv)
@@ -177,7 +223,7 @@ static int short_form(int argc, char **argv)
     bool asks_help = st == 0 && opt_on(&s, "help");
     opt_close(&s);
     if (asks_help)
-        return help(NULL);
+        return help(NULL, NULL);
     if (st == 0 && s.operands_before_dashes < 0)
         return usage_for_client(
             "missing '--': put options after the command, or a server's command after '--'");
@@ -206,9 +252,9 @@ int main(int argc, char **argv)
     if (word == NULL)
         return usage_for_client("missing command");
     if (is_help(word))
-        return help(NULL);
+        return help(NULL, NULL);
     if (strcmp(word, "help") == 0)
-        return help(argc > 2 ? argv[2] : NULL);
+        return help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
         version_text(&b);
@@ -221,5 +267,7 @@ int main(int argc, char **argv)
     if (word[0] == '-')
         return short_form(argc, argv);
     const struct command *c = command_find(commands, word);
-    return c != NULL ? run(c, argc - 1, argv + 1) : unknown_command(word, usage_for_client);
+    if (c == NULL)
+        return unknown_command(word, usage_for_client);
+    return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : run(c, argc - 1, argv + 1);
 }

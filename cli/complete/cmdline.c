@@ -94,13 +94,23 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
             last_word(l, false, false);
         return;
     }
-    if (strcmp(words[0], "help") == 0) {
-        l->want = n == 2 ? CMDLINE_HELP_TOPIC : CMDLINE_NOTHING;
+    bool help = strcmp(words[0], "help") == 0;
+    if (help && n == 2) {
+        l->want = CMDLINE_HELP_TOPIC;
         return;
     }
     bool short_form = words[0][0] == '-'; /* of proxy */
-    l->command = command_find(commands, short_form ? "proxy" : words[0]);
-    if (l->command == NULL)
+    int first = short_form ? 0 : 1;
+    l->command = command_find(commands, short_form ? "proxy" : words[help]);
+    if (l->command != NULL && l->command->verbs != NULL) {
+        if (n == 2 + help) {
+            l->want = CMDLINE_VERB;
+            return;
+        }
+        l->command = command_verb(l->command, words[1 + help]);
+        first = 2;
+    }
+    if (help || l->command == NULL)
         return;
     enum server_place server = server_place(l->command);
     bool one = server == SERVER_AFTER_DASHES && !cmdline_takes(l->command, "ARG=VALUE");
@@ -108,7 +118,7 @@ void cmdline_read(struct cmdline *l, const struct command *const *commands, int 
     int operands = 0;
     bool dashes = false;
     const struct opt *pending = NULL;
-    for (int i = short_form ? 0 : 1; i < n - 1; i++) {
+    for (int i = first; i < n - 1; i++) {
         const char *word = words[i];
         if (pending != NULL) {
             keep_value(l, pending, word);

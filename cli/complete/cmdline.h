@@ -10,6 +10,7 @@
 enum cmdline_want {
     CMDLINE_NOTHING,
     CMDLINE_COMMAND,    /* the name of a command, or an option in front of it */
+    CMDLINE_VERB,       /* a verb of `command` */
     CMDLINE_HELP_TOPIC, /* the name of a command, after `help` */
     CMDLINE_OPTION,
     CMDLINE_VALUE, /* of `option` */

@@ -57,6 +57,13 @@ static void add_commands(struct completing *x)
     candidates_add(&x->found, "help", "show the help of a command");
 }
 
+static void add_verbs(struct completing *x)
+{
+    for (const struct command *const *v = x->line.command->verbs; *v != NULL; v++)
+        candidates_add(&x->found, strchr((*v)->name, ' ') + 1, (*v)->summary);
+    candidates_add(&x->found, "--help", "show the help");
+}
+
 static void add_options(struct completing *x)
 {
     for (const struct opt *o = x->line.command->table; o->name != NULL; o++) {
@@ -203,6 +210,9 @@ void complete(struct buf *ret, const struct command *const *commands, int n, cha
         candidates_add(&x.found, "--version", "show the version");
         if (x.line.word[0] == '-')
             add_options(&x);
+        break;
+    case CMDLINE_VERB:
+        add_verbs(&x);
         break;
     case CMDLINE_HELP_TOPIC:
         add_commands(&x);

@@ -27,8 +27,52 @@ const struct command *command_find(const struct command *const *commands, const 
     return NULL;
 }
 
+bool command_is(const struct command *c, const char *first_word)
+{
+    size_t n = strcspn(c->name, " ");
+    return strlen(first_word) == n && memcmp(c->name, first_word, n) == 0;
+}
+
+static const char *verb_name(const struct command *verb)
+{
+    return strchr(verb->name, ' ') + 1;
+}
+
+const struct command *command_verb(const struct command *c, const char *verb)
+{
+    for (size_t i = 0; c->verbs[i] != NULL; i++)
+        if (strcmp(verb_name(c->verbs[i]), verb) == 0)
+            return c->verbs[i];
+    return NULL;
+}
+
+const struct command *command_next(const struct command *const *commands, struct command_place *at)
+{
+    for (; commands[at->command] != NULL; at->command++, at->verb = 0) {
+        const struct command *c = commands[at->command];
+        if (c->verbs == NULL && at->verb++ == 0)
+            return c;
+        if (c->verbs != NULL && c->verbs[at->verb] != NULL)
+            return c->verbs[at->verb++];
+    }
+    return NULL;
+}
+
+static void help_verbs(struct buf *b, const struct command *c)
+{
+    buf_printf(b, "mcp-interposer %s: %s.\n\nUsage:\n", c->name, c->summary);
+    for (size_t i = 0; c->verbs[i] != NULL; i++)
+        buf_printf(b, "  mcp-interposer %s %s\n      %s\n", c->verbs[i]->name, c->verbs[i]->usage,
+                   c->verbs[i]->summary);
+    buf_printf(b, "\nMore about one of them: mcp-interposer %s --help\n", c->verbs[0]->name);
+}
+
 void command_help(struct buf *b, const struct command *c)
 {
+    if (c->verbs != NULL) {
+        help_verbs(b, c);
+        return;
+    }
     buf_printf(b, "mcp-interposer %s: %s.\n\nUsage: mcp-interposer %s %s\n\nOptions:\n", c->name,
                c->summary, c->name, c->usage);
     opt_help(b, c->table);
@@ -61,7 +105,8 @@ void command_help_all(struct buf *b, const struct command *const *commands)
                 "  journals       --journal-dir, else ");
     buf_printf(b, "%s/mcp-interposer-UID\n", memory_dir());
     buf_adds(b, "  configuration  --config, else $XDG_CONFIG_HOME/mcp-interposer/config.ini,\n"
-                "                 else ~/.config/mcp-interposer/config.ini\n");
+                "                 else ~/.config/mcp-interposer/config.ini\n"
+                "  key            --audit-key, else audit.key beside the default configuration\n");
     char *documents = path_document("options.md");
     if (documents != NULL)
         buf_printf(b, "  documents      %.*s\n", (int)(strrchr(documents, '/') - documents), documents);

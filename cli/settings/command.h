@@ -51,6 +51,9 @@ struct command {
     int (*run)(const struct settings *s); /* the exit status */
     /* Runs with an invalid configuration file, of which `error` says what is wrong. NULL: that is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
+    /* The verbs of a command such as `audit key`, ended by NULL. Each is a command named "COMMAND VERB", with options,
+     * operands and help of its own; a command with verbs has only name and summary. NULL: it has no verbs. */
+    const struct command *const *verbs;
     /* Reports a usage error, which is on stderr already, to the client of this command. NULL: it has no client. */
     void (*refuse)(const char *error);
 };
@@ -58,6 +61,15 @@ struct command {
 /* `commands` is the table of a program, ended by NULL. */
 const struct command *command_find(const struct command *const *commands,
                                    const char *name); /* NULL: there is none */
+/* The verb of a command that has verbs, by its second word. */
+const struct command *command_verb(const struct command *c, const char *verb); /* NULL: there is none */
+/* Iterates over the commands, and over its verbs instead of a command that has verbs. *at starts at {0}. NULL: no more. */
+struct command_place {
+    size_t command, verb;
+};
+const struct command *command_next(const struct command *const *commands, struct command_place *at);
+/* Compares the first word of the command's name, which is the name of its section in the configuration. */
+bool command_is(const struct command *c, const char *first_word);
 /* The help of one command, and of the program. */
 void command_help(struct buf *b, const struct command *c);
 void command_help_all(struct buf *b, const struct command *const *commands);

@@ -2,7 +2,7 @@
  *
  * Order     flag > environment (MCP_INTERPOSER_VAULT, …) > configuration file > default of the table.
  * File      `--config FILE`, else the default path (cli/settings/paths.h), which may be missing. INI: a section is
- *           a command's name, a key the long name of an option. Keys before any section apply to
+ *           a command's name (its first word: `[audit]` is for all its verbs), a key the long name of an option. Keys before any section apply to
  *           every command that has such an option; a key in a section overrides them. A line that begins
  *           with `#` or `;` is a comment, and so is the rest of a line after ` ;`.
  *           Section `[retention]` has rules of `prune` that also apply to every proxy (cli/settings/retain.h).

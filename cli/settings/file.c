@@ -73,10 +73,11 @@ static int take_option(struct settings *s, const char *section, const char *key,
     for (size_t i = 0; i < MI_COUNT(sections); i++)
         nearest_try(&section_near, sections[i]);
     bool section_known = section[0] == '\0', key_known = false;
-    for (size_t i = 0; s->commands[i] != NULL; i++) {
-        const struct command *c = s->commands[i];
-        nearest_try(&section_near, c->name);
-        if (section[0] != '\0' && strcmp(section, c->name) != 0)
+    for (size_t i = 0; s->commands[i] != NULL; i++)
+        nearest_try(&section_near, s->commands[i]->name);
+    struct command_place at = {0};
+    for (const struct command *c; (c = command_next(s->commands, &at)) != NULL;) {
+        if (section[0] != '\0' && !command_is(c, section))
             continue;
         section_known = true;
         for (const struct opt *o = c->table; o->name != NULL; o++)

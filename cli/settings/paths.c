@@ -64,6 +64,11 @@ char *path_config(const char *given)
     return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/config.ini");
 }
 
+char *path_audit_key(const char *given)
+{
+    return resolve(given, "XDG_CONFIG_HOME", ".config", "mcp-interposer/audit.key");
+}
+
 char *path_home(const char *below)
 {
     return join(home(), below);

@@ -17,6 +17,8 @@ char *path_vault(const char *given);
 char *path_backups(void);
 /* `given`, or $XDG_CONFIG_HOME/mcp-interposer/config.ini, else ~/.config/mcp-interposer/config.ini. */
 char *path_config(const char *given);
+/* The same for audit.key. */
+char *path_audit_key(const char *given);
 /* `given`, with a leading `~/` resolved. */
 char *path_given(const char *given);
 /* The path of another program's file: below the home directory, or below $XDG_CONFIG_HOME, else ~/.config. */

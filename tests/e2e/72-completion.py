@@ -30,9 +30,15 @@ def commands(t):
     return re.findall(r"^  ([a-z]+) ", text.split("Commands:")[1].split("Options:")[0], re.M)
 
 
-def options(t, command):
+def verbs(t, command):
+    """The verbs of a command that has verbs."""
+    usage = t.run(command, "--help").stdout.decode().partition("\nUsage:\n")[2].partition("\n\n")[0]
+    return re.findall(rf"^  mcp-interposer {command} ([a-z]+) ", usage, re.M)
+
+
+def options(t, *command):
     """(letter or None, name, argument or None) of each option in the help."""
-    text = re.sub(r"\n {9,}", "  ", t.run(command, "--help").stdout.decode())  # long lines are broken
+    text = re.sub(r"\n {9,}", "  ", t.run(*command, "--help").stdout.decode())  # long lines are broken
     return [(m[0] or None, m[1], m[2] or None)
             for m in re.findall(r"^  (?:-(\w), |    )--([a-z-]+)(?: (\S+))?  ", text, re.M)]
 
@@ -83,6 +89,12 @@ def _(t):
     for name in names:
         if name == "help":
             continue
+        for verb in verbs(t, name):
+            wanted = {f"--{o[1]}" for o in options(t, name, verb)} | {f"-{o[0]}" for o in options(t, name, verb) if o[0]}
+            check(verb in bash(t, name, "") and verb in bash(t, "help", name, ""), f"{name} {verb}")
+            eq(set(bash(t, name, verb, "-")), wanted, f"options of {name} {verb}")
+        if verbs(t, name):
+            continue
         wanted = {f"--{o[1]}" for o in options(t, name)} | {f"-{o[0]}" for o in options(t, name) if o[0]}
         eq(set(bash(t, name, "-")), wanted, f"options of {name}")
         for letter, option, argument in options(t, name):
@@ -94,6 +106,7 @@ def _(t):
                     eq(bash(t, name, f"-{letter}", ""), argument.split("|"), f"{name} -{letter}")
     check(set(names) <= set(bash(t, "help", "")), "help")
     eq(bash(t, "completion", ""), list(SHELLS), "completion")
+    eq(bash(t, "audit", "no-verb", ""), [], "not a verb")
     eq(bash(t, "wrap", "-c", "cl"), ["claude-code", "claude-desktop", "cline"], "wrap -c")
     eq(bash(t, "--on-hang", "k"), ["kill"], "the short form of proxy")
     eq(bash(t, "sessions", "--server", ""), [], "there is no vault")

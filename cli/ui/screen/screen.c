@@ -1,5 +1,6 @@
 #include "cli/ui/screen/screen.h"
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "base/write_all.h"
 #include "cli/ui/screen/paint.h"
@@ -293,19 +294,11 @@ bool screen_read(struct press *ret)
 
 bool screen_copy(struct slice text)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct buf b = {0};
     if (text.n > SCREEN_COPY_MAX)
         return false;
     buf_adds(&b, "\033]52;c;");
-    for (size_t i = 0; i < text.n; i += 3) {
-        size_t n = size_min(text.n - i, 3);
-        uint32_t v = 0;
-        for (size_t k = 0; k < 3; k++)
-            v = v << 8 | (k < n ? (unsigned char)text.p[i + k] : 0);
-        for (size_t k = 0; k < 4; k++)
-            buf_addc(&b, k <= n ? digits[v >> (18 - 6 * k) & 63] : '=');
-    }
+    base64_encode(&b, text.p, text.n);
     buf_addc(&b, '\a');
     bool ok = !b.failed && write_all(STDOUT_FILENO, buf_slice(&b)) == 0;
     buf_close(&b);

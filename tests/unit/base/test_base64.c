@@ -1,4 +1,4 @@
-/* Base64 becomes bytes; anything else is refused. */
+/* Base64 becomes bytes, and bytes base64; anything else is refused. */
 #include "base/base64.h"
 
 #include "tests/support/unit.h"
@@ -44,11 +44,53 @@ static void test_base64_other_text_is_refused(void **state)
     check("\xc3\xa4", NULL);
 }
 
+/* text: of these bytes, and only of them */
+static void check_strict(const char *bytes, size_t n, const char *text)
+{
+    char got[16];
+    struct buf b = {0};
+    base64_encode(&b, bytes, n);
+    assert_string_equal(buf_str(&b), text);
+    assert_int_equal(base64_bytes(buf_slice(&b)), (int)n);
+    assert_true(base64_read(buf_slice(&b), got, n));
+    assert_memory_equal(got, bytes, n);
+    assert_false(base64_read(buf_slice(&b), got, n + 1));
+    assert_false(n > 0 && base64_read(buf_slice(&b), got, n - 1));
+    buf_close(&b);
+}
+
+static void test_base64_bytes_are_encoded_and_read_strictly(void **state)
+{
+    (void)state; /* RFC 4648, section 10 */
+    check_strict("", 0, "");
+    check_strict("f", 1, "Zg==");
+    check_strict("fo", 2, "Zm8=");
+    check_strict("foo", 3, "Zm9v");
+    check_strict("foob", 4, "Zm9vYg==");
+    check_strict("fooba", 5, "Zm9vYmE=");
+    check_strict("foobar", 6, "Zm9vYmFy");
+    check_strict("\xff\xef", 2, "/+8=");
+    check_strict("\0\0\0", 3, "AAAA");
+}
+
+static void test_base64_other_spellings_are_not_strict(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"Zg",     "Zg=",   "Zh==",  "Zm9=",     "Zm9v\n",  "Zm 9v", "Z===",
+                                        "====",   "=",     "_-8=",  "Zg==Zg==", "Zm9vYg=", "Zm9!",  "Zm=v",
+                                        "Zm9v==", "Zg===", "Zg== "};
+    for (size_t i = 0; i < MI_COUNT(texts); i++)
+        if (base64_bytes(slice_of(texts[i])) != -1)
+            fail_msg("'%s' is accepted", texts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base64_every_length_is_decoded),
         cmocka_unit_test(test_base64_padding_and_white_space_are_optional),
+        cmocka_unit_test(test_base64_bytes_are_encoded_and_read_strictly),
+        cmocka_unit_test(test_base64_other_spellings_are_not_strict),
         cmocka_unit_test(test_base64_other_text_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

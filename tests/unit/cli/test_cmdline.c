@@ -27,7 +27,13 @@ static const struct command export = {.name = "export",
                                       .usage = "[OPTIONS] [SESSION] -o FILE",
                                       .table = proxy_opts,
                                       .operands_max = 1};
-static const struct command *const commands[] = {&proxy, &verify, &send, &export, NULL};
+static const struct command audit_key = {.name = "audit key",
+                                         .usage = "[OPTIONS] new|show",
+                                         .table = proxy_opts,
+                                         .operands_max = 1};
+static const struct command *const verbs[] = {&audit_key, NULL};
+static const struct command audit = {.name = "audit", .verbs = verbs};
+static const struct command *const commands[] = {&proxy, &verify, &send, &export, &audit, NULL};
 
 #define WORDS_MAX 16
 
@@ -64,6 +70,15 @@ static void test_cmdline_kind_of_completion_follows_from_the_position(void **sta
         {"-", CMDLINE_COMMAND, "-"},
         {"help ex", CMDLINE_HELP_TOPIC, "ex"},
         {"help export ", CMDLINE_NOTHING, ""},
+        {"audit ", CMDLINE_VERB, ""},
+        {"audit k", CMDLINE_VERB, "k"},
+        {"audit key ", CMDLINE_OPERAND, ""},
+        {"audit key new ", CMDLINE_NOTHING, ""},
+        {"audit key --na", CMDLINE_OPTION, "--na"},
+        {"audit key --name ", CMDLINE_VALUE, ""},
+        {"audit other ", CMDLINE_NOTHING, ""},
+        {"help audit k", CMDLINE_VERB, "k"},
+        {"help audit key ", CMDLINE_NOTHING, ""},
         {"unknown x", CMDLINE_NOTHING, "x"},
         {"export ", CMDLINE_OPERAND, ""},
         {"export 1", CMDLINE_OPERAND, "1"},

@@ -1,0 +1,16 @@
+/* command.c - `mcp-interposer audit`: evidence that recordings were not changed. Each verb is in a file of its own. */
+#include "cli/audit/commands.h"
+
+/* In the order of the help. */
+/* clang-format off */
+static const struct command *const verbs[] = {
+    &audit_key,
+    NULL,
+};
+/* clang-format on */
+
+const struct command command_audit = {
+    .name = "audit",
+    .summary = "evidence that recordings were not changed",
+    .verbs = verbs,
+};

@@ -1,0 +1,16 @@
+#include "cli/audit/keypath.h"
+
+#include "base/log.h"
+#include "cli/settings/paths.h"
+
+#include <errno.h>
+
+char *keypath(const struct settings *s)
+{
+    char *path = path_audit_key(settings_text(s, "audit-key"));
+    if (path == NULL)
+        log_error("%s", errno == ENOENT ? "cannot locate the key: the home directory is unknown; "
+                                          "use --audit-key FILE"
+                                        : "out of memory");
+    return path;
+}

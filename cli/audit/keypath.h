@@ -1,0 +1,19 @@
+/* keypath.h - the option --audit-key of the verbs that need the private key.
+ *
+ * Owns      the path belongs to the caller.
+ * Blocks    as paths.h. */
+#ifndef MI_CLI_AUDIT_KEYPATH_H
+#define MI_CLI_AUDIT_KEYPATH_H
+
+#include "cli/settings/config.h"
+
+#define AUDIT_OPT_KEY                                                                              \
+    {                                                                                              \
+        0, "audit-key", "FILE", NULL,                                                              \
+            "file of the private key (see: mcp-interposer help)"                                   \
+    }
+
+/* The path of the key file. NULL, after a message on stderr: out of memory, or no home directory. */
+char *keypath(const struct settings *s);
+
+#endif
