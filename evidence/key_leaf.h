@@ -1,0 +1,24 @@
+/* key_leaf.h - the leaf `key`: checkpoints are signed with this key from now on (docs/evidence.md, "Keys").
+ *
+ * The new key signs it and, if there is a key before it, that one as well.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_KEY_LEAF_H
+#define MI_EVIDENCE_KEY_LEAF_H
+
+#include "evidence/key.h"
+#include "evidence/leaf.h"
+
+/* Appends the leaf's text. previous: NULL, the first key of a vault. 0, MI_EIO (libsodium cannot be used) or
+ * MI_ENOMEM. */
+MI_MUST int key_leaf_write(struct buf *b, struct slice origin, int64_t at_us,
+                           const struct secret_key *key, const struct secret_key *previous);
+
+/* Checks a LEAF_KEY of the vault with this origin. previous: the key before it; NULL: none. 0, MI_ENOMEM, or MI_EINVAL:
+ * *ret_why is a clause that says what is wrong with it. */
+MI_MUST int key_leaf_check(const struct leaf *l, struct slice origin,
+                           const struct public_key *previous, struct public_key *ret,
+                           const char **ret_why);
+
+#endif

@@ -1,0 +1,44 @@
+/* note.h - checkpoints: C2SP tlog-checkpoint in a C2SP signed-note (docs/evidence.md, "Checkpoint").
+ *
+ *     origin \n size \n root \n [extension lines] \n — name base64 \n …
+ *
+ * Reading    is strict: valid UTF-8 without control characters but newlines, at least one signature line, nothing after
+ *           the last one. Signatures of unknown keys are ignored.
+ * Owns      nothing: what was read borrows from the note's text.
+ * Errors    writing: sticky, in the buffer, and MI_EIO: libsodium cannot be used. Reading: MI_EINVAL, the text is not
+ *           such a note.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_NOTE_H
+#define MI_EVIDENCE_NOTE_H
+
+#include "evidence/digest.h"
+#include "evidence/key.h"
+
+#define NOTE_MAX ((size_t)1 << 20) /* bytes */
+#define NOTE_SIGNATURES 100
+#define CHECKPOINT_ORIGIN "mcp-interposer/" /* the name of the vault follows */
+
+struct note {
+    struct slice text;       /* what is signed, with its last newline */
+    struct slice signatures; /* the lines, each with its newline */
+};
+
+struct checkpoint {
+    struct slice origin; /* not empty, without newline */
+    uint64_t size;       /* leaves */
+    struct digest root;
+};
+
+/* Appends the text of a checkpoint, without extension lines. */
+void checkpoint_write(struct buf *b, const struct checkpoint *c);
+/* Reads the text of a note; lines after the root are allowed. */
+MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
+
+/* Appends the note: text, which ends with a newline, and one signature. 0, MI_EIO or MI_ENOMEM. */
+MI_MUST int note_sign(struct buf *b, struct slice text, const struct secret_key *k);
+MI_MUST int note_read(struct slice note, struct note *ret);
+/* 0: signed with this key. MI_ENOENT: the note has no signature of this key (name and key hash). MI_EPROTO: one of its
+ * signatures is wrong. */
+MI_MUST int note_check(const struct note *n, const struct public_key *k);
+
+#endif
