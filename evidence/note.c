@@ -174,3 +174,29 @@ int note_check(const struct note *n, const struct public_key *k)
     }
     return st;
 }
+
+/* The first empty line, which ends the text; NULL: none. */
+static const char *empty_line(struct slice s)
+{
+    for (size_t i = 1; i < s.n; i++)
+        if (s.p[i - 1] == '\n' && s.p[i] == '\n')
+            return s.p + i;
+    return NULL;
+}
+
+bool note_next(struct slice *rest, struct slice *ret)
+{
+    while (rest->n > 0 && rest->p[0] == '\n')
+        *rest = (struct slice){rest->p + 1, rest->n - 1};
+    const char *middle = empty_line(*rest);
+    if (middle == NULL)
+        return false;
+    struct slice signatures = {middle + 1, rest->n - (size_t)(middle + 1 - rest->p)};
+    const char *end = empty_line(signatures);
+    size_t n = end != NULL ? (size_t)(end - rest->p) : rest->n;
+    if (signatures.n == 0 || rest->p[n - 1] != '\n')
+        return false;
+    *ret = (struct slice){rest->p, n};
+    *rest = (struct slice){rest->p + n, rest->n - n};
+    return true;
+}

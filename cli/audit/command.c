@@ -5,6 +5,7 @@
 /* clang-format off */
 static const struct command *const verbs[] = {
     &audit_key,
+    &audit_checkpoint,
     NULL,
 };
 /* clang-format on */

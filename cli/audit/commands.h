@@ -7,5 +7,6 @@
 extern const struct command command_audit;
 
 extern const struct command audit_key;
+extern const struct command audit_checkpoint;
 
 #endif

@@ -2,102 +2,205 @@
 #include "cli/audit/commands.h"
 #include "cli/audit/keyfile.h"
 #include "cli/audit/keypath.h"
+#include "cli/audit/previous.h"
 
 #include "base/log.h"
 #include "cli/frame/out.h"
-#include "cli/settings/config.h"
+#include "cli/frame/session.h"
+#include "vault/store/signing.h"
 
 #include <stdlib.h>
 
 static const struct opt table_of_options[] = {
-    {0, "name", "NAME", "mcp-interposer-audit", "`new`: the name of the key, in each signature"},
+    {0, "name", "NAME", "mcp-interposer-audit", "`new`, `rotate`: the key's name in signatures"},
     AUDIT_OPT_KEY,
+    COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
 
-static int fail(int status, struct buf *error)
+static int fail(int status, const struct buf *error)
 {
-    log_error("%s", status == MI_ENOMEM ? "out of memory" : buf_str(error));
-    buf_close(error);
+    if (status == MI_ENOMEM || error->n == 0)
+        log_error("out of memory");
+    else
+        log_error("%.*s", (int)error->n, error->p);
     return EXIT_TROUBLE;
 }
 
-static int print(const char *path, const struct public_key *k)
+static void line(struct out *o, const char *label, struct slice text)
+{
+    out_raw(o, label);
+    out_text(o, text);
+    out_end_line(o);
+}
+
+/* origin: of the vault; "": there is none. */
+static int print(const char *path, const struct public_key *k, const char *origin)
 {
     struct out o;
     struct buf text = {0};
     key_write_public(&text, k);
     out_open(&o);
-    out_raw(&o, "key   ");
-    out_text(&o, buf_slice(&text));
-    out_end_line(&o);
-    out_raw(&o, "file  ");
-    out_text(&o, slice_of(path));
-    out_end_line(&o);
+    line(&o, "key     ", buf_slice(&text));
+    line(&o, "file    ", slice_of(path));
+    if (origin[0] != '\0')
+        line(&o, "origin  ", slice_of(origin));
     buf_close(&text);
     return out_close(&o);
 }
 
-static int make(const struct settings *s, const char *path)
+/* ---- the vault ------------------------------------------------------------------------------ */
+
+/* What is done with the log of the vault. */
+typedef int (*log_fn)(struct signing *log, void *ctx);
+
+/* Does nothing if nothing is recorded yet. EXIT_FINE, or EXIT_TROUBLE after a message. */
+static int with_log(const struct settings *s, log_fn fn, void *ctx)
+{
+    struct query *q;
+    struct signing log;
+    struct buf error = {0};
+    int status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    if (query_is_stored(q)) {
+        int st = signing_open(&log, query_vault(q), &error);
+        if (st == 0)
+            st = fn(&log, ctx);
+        if (st < 0)
+            status = fail(st, &error);
+        signing_close(&log);
+    }
+    query_close(q);
+    buf_close(&error);
+    return status;
+}
+
+static int read_origin(struct signing *log, void *ctx)
+{
+    struct log_head head;
+    int st = signing_head(log, &head);
+    if (st == 0)
+        memcpy(ctx, head.origin, sizeof head.origin);
+    return st;
+}
+
+struct succession {
+    char *path;
+    const struct secret_key *key;
+};
+
+static int add_key(struct signing *log, void *ctx)
+{
+    struct succession *x = ctx;
+    struct log_head head;
+    int st = signing_head(log, &head);
+    return st == 0 && head.has_key ? signing_key(log, x->key, previous_key, x->path) : st;
+}
+
+/* ---- actions -------------------------------------------------------------------------------- */
+
+static bool name_is_valid(const struct settings *s)
+{
+    return key_name_valid(slice_of(settings_text(s, "name")));
+}
+
+static int make(const struct settings *s, char *path)
 {
     struct buf error = {0};
     struct secret_key k;
-    struct slice name = slice_of(settings_text(s, "name"));
-    if (!key_name_valid(name))
-        return settings_usage(s,
-                              "--name: invalid name: use 1 to %d ASCII characters without blanks "
-                              "and '+'",
-                              KEY_NAME_MAX);
-    int st = key_make(name, &k);
+    int st = key_make(slice_of(settings_text(s, "name")), &k);
     if (st < 0)
         buf_adds(&error, "libsodium cannot be used");
     else
         st = keyfile_create(path, &k, &error);
-    int status = st < 0 ? fail(st, &error) : print(path, &k.public);
+    int status = st < 0 ? fail(st, &error) : print(path, &k.public, "");
     key_erase(&k);
+    buf_close(&error);
     return status;
 }
 
-static int show(const struct settings *s, const char *path)
+static int show(const struct settings *s, char *path)
 {
-    (void)s;
+    char origin[SIGNING_ORIGIN_MAX] = "";
     struct buf error = {0};
     struct secret_key k;
     int st = keyfile_read(path, &k, &error);
-    if (st < 0)
-        return fail(st, &error);
-    int status = print(path, &k.public);
+    int status = st < 0 ? fail(st, &error) : with_log(s, read_origin, origin);
+    if (status == EXIT_FINE)
+        status = print(path, &k.public, origin);
     key_erase(&k);
+    buf_close(&error);
+    return status;
+}
+
+/* The key before it stays in a file of its own until each vault has gone over to the new one, which any later
+ * checkpoint does: so a rotation that is interrupted needs no repair. */
+static int rotate(const struct settings *s, char *path)
+{
+    struct buf error = {0}, old_path = {0};
+    struct secret_key old, k = {0};
+    struct succession x = {path, &k};
+    int st = keyfile_read(path, &old, &error);
+    if (st == 0) {
+        bool named = opt_source(&s->set, "name") != OPT_DEFAULT;
+        st = key_make(slice_of(named ? settings_text(s, "name") : old.public.name), &k);
+        if (st < 0)
+            buf_adds(&error, "libsodium cannot be used");
+    }
+    if (st == 0)
+        st = keyfile_replace(path, &old, &k, &error);
+    int status = st < 0 ? fail(st, &error) : with_log(s, add_key, &x);
+    if (st == 0) {
+        int printed = print(path, &k.public, "");
+        status = printed != EXIT_FINE ? printed : status;
+        keyfile_old_path(&old_path, path, &old.public);
+        log_warn("the key before it is in %s; it signs, once, that a vault goes over to the new "
+                 "key: remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
+                 buf_str(&old_path));
+    }
+    key_erase(&old);
+    key_erase(&k);
+    buf_close(&error);
+    buf_close(&old_path);
     return status;
 }
 
 static const struct {
     const char *name;
-    int (*run)(const struct settings *s, const char *path);
-} actions[] = {{"new", make}, {"show", show}};
+    int (*run)(const struct settings *s, char *path);
+} actions[] = {{"new", make}, {"show", show}, {"rotate", rotate}};
 
 static int run(const struct settings *s)
 {
+    if (s->operands_n == 0)
+        return settings_usage(s, "missing what to do: new, show or rotate");
+    if (!name_is_valid(s))
+        return settings_usage(s, "--name: invalid name: use 1 to %d ASCII characters without blanks "
+                                 "and '+'",
+                              KEY_NAME_MAX);
     for (size_t i = 0; i < MI_COUNT(actions); i++) {
-        if (s->operands_n == 0 || strcmp(s->operands[0], actions[i].name) != 0)
+        if (strcmp(s->operands[0], actions[i].name) != 0)
             continue;
         char *path = keypath(s);
         int status = path != NULL ? actions[i].run(s, path) : EXIT_TROUBLE;
         free(path);
         return status;
     }
-    return s->operands_n == 0 ? settings_usage(s, "missing what to do: new or show")
-                              : settings_usage(s, "unknown action '%s': use new or show",
-                                               s->operands[0]);
+    return settings_usage(s, "unknown action '%s': use new, show or rotate", s->operands[0]);
 }
 
 const struct command audit_key = {
     .name = "audit key",
-    .summary = "make and show the key that signs checkpoints",
-    .usage = "[OPTIONS] new|show",
-    .about = "new makes a key, show prints the public one. Give the line that begins with the\n"
-             "name of the key, the verifier key, to those who verify. The private key stays in\n"
-             "its file; nothing is ever written over it.\n",
+    .summary = "make, show or replace the key that signs checkpoints",
+    .usage = "[OPTIONS] new|show|rotate",
+    .about = "new     makes a key, and never overwrites one\n"
+             "show    prints the public key, the file, and the origin of the vault's checkpoints\n"
+             "rotate  makes another key. The vault's log states that the new key follows the\n"
+             "        old one, signed by both\n"
+             "\n"
+             "Give the verifier key, the line `key`, to those who verify. Keep a copy of the\n"
+             "file: a vault whose key is lost cannot be signed again.\n",
     .table = table_of_options,
     .operands_max = 1,
     .run = run,

@@ -24,7 +24,7 @@ static const struct guess guesses[] = {
     {"clean|cleanup|clear|delete|rm|remove|purge|gc",
      "`prune` removes old sessions, `unwrap` removes the interposer from your clients"},
     {"find|grep|query", "`search` finds messages by their text and fields"},
-    {"test|validate|lint|audit", "`check` reports violations of the protocol, `verify` compares a server with a recording"},
+    {"test|validate|lint", "`check` reports violations of the protocol, `verify` compares a server with a recording"},
     {"play|playback|simulate", "`replay` acts as a server, from a recording"},
     {"scan|sanitize|secrets", "`redact --scan` finds secrets in recordings"},
     {"html|report|convert|save", "`export` writes a session as a page, a table or a cassette"},

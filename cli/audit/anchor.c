@@ -1,0 +1,70 @@
+#include "cli/audit/anchor.h"
+
+#include "base/base64.h"
+#include "cli/settings/paths.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <paths.h>
+#include <stdlib.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#ifndef _PATH_LOG
+#define _PATH_LOG "/dev/log"
+#endif
+
+#define GIT "git:"
+#define SYSLOG "syslog"
+
+static bool is_git(const char *where)
+{
+    return strncmp(where, GIT, strlen(GIT)) == 0;
+}
+
+bool anchor_check(const char *where, struct buf *error)
+{
+    if (is_git(where) && where[strlen(GIT)] != '\0')
+        return true;
+    if (where[0] != '\0' && !is_git(where) && strstr(where, "://") == NULL)
+        return true;
+    buf_printf(error, "invalid anchor '%s': use a file, git:DIR or syslog", where);
+    return false;
+}
+
+/* Everything that the note says, so that it can be put together again. */
+static int to_syslog(const struct anchoring *a)
+{
+    static const char format[] = "checkpoint origin=%.*s size=%" PRIu64 " root=%s signature=%.*s";
+    struct buf root = {0};
+    struct note n;
+    if (access(_PATH_LOG, W_OK) != 0) {
+        buf_printf(a->error, "cannot write to syslog: %s: %s", _PATH_LOG, strerror(errno));
+        return MI_EIO;
+    }
+    int st = note_read(a->note, &n);
+    base64_encode(&root, a->c.root.b, DIGEST_N);
+    st = root.failed ? MI_ENOMEM : st;
+    if (st == 0) {
+        struct slice line = {n.signatures.p + strlen("— "),
+                             n.signatures.n - strlen("— ") - strlen("\n")};
+        openlog("mcp-interposer", LOG_PID, LOG_USER);
+        syslog(LOG_NOTICE, format, (int)a->c.origin.n, a->c.origin.p, a->c.size, buf_str(&root),
+               (int)line.n, line.p);
+        closelog();
+    }
+    buf_close(&root);
+    return st;
+}
+
+int anchor_write(const struct anchoring *a, const char *where)
+{
+    if (strcmp(where, SYSLOG) == 0)
+        return to_syslog(a);
+    char *path = path_given(is_git(where) ? where + strlen(GIT) : where);
+    if (path == NULL)
+        return MI_ENOMEM;
+    int st = is_git(where) ? anchor_git(a, path) : anchor_file(a, path);
+    free(path);
+    return st;
+}

@@ -1,0 +1,152 @@
+/* anchor_file.c - a file of notes: locked, compared with the vault's log, and appended to. */
+#include "cli/audit/anchor.h"
+
+#include "base/clock.h"
+#include "base/write_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static int fail(const struct anchoring *a, const char *path)
+{
+    buf_printf(a->error, "cannot write the anchor %s: %s", path, strerror(errno));
+    return MI_EIO;
+}
+
+static int lock(int fd)
+{
+    int64_t until = clock_mono_us() + ANCHOR_WAIT_US;
+    const struct timespec pause = {0, 10000000};
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -1;
+        if (clock_mono_us() > until) {
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+static int read_whole(int fd, struct buf *b)
+{
+    for (ssize_t n = 1; n > 0;) {
+        if (b->n > ANCHOR_FILE_MAX) {
+            errno = EFBIG;
+            return -1;
+        }
+        if (!buf_reserve(b, 65536)) {
+            errno = ENOMEM;
+            return -1;
+        }
+        n = pread(fd, b->p + b->n, 65536, (off_t)b->n);
+        if (n < 0)
+            return -1;
+        b->n += (size_t)n;
+    }
+    return 0;
+}
+
+/* The last note of this vault in a file. 0, MI_ENOENT: none, MI_EINVAL: the file is not one of notes. */
+static int last_of(const struct anchoring *a, const char *path, struct slice text,
+                   struct checkpoint *ret)
+{
+    struct slice note;
+    struct note n;
+    struct checkpoint c;
+    int st = MI_ENOENT, count = 0;
+    while (note_next(&text, &note)) {
+        count++;
+        if (note_read(note, &n) < 0 || checkpoint_read(n.text, &c) < 0) {
+            buf_printf(a->error, "%s is not a file of checkpoints: note %d is not valid", path,
+                       count);
+            return MI_EINVAL;
+        }
+        if (slice_eq(c.origin, a->c.origin)) {
+            *ret = c;
+            st = 0;
+        }
+    }
+    if (text.n > 0) {
+        buf_printf(a->error, "%s does not end with a complete note: choose another file, or remove "
+                             "what follows note %d",
+                   path, count);
+        return MI_EINVAL;
+    }
+    return st;
+}
+
+/* Whether the log continues what the file has of it. *ret_new: there is something to add. */
+static int compare(const struct anchoring *a, const char *path, struct slice text, bool *ret_new)
+{
+    struct checkpoint last;
+    struct digest root;
+    int st = last_of(a, path, text, &last);
+    *ret_new = true;
+    if (st < 0)
+        return st == MI_ENOENT ? 0 : st;
+    if (last.size > a->c.size) {
+        buf_printf(a->error,
+                   "the log has %" PRIu64 " leaves, and %s a checkpoint of %" PRIu64
+                   " of them: the vault was replaced by an older one",
+                   a->c.size, path, last.size);
+        return MI_EINVAL;
+    }
+    st = signing_root(a->log, last.size, &root);
+    if (st == 0 && !digest_eq(&root, &last.root)) {
+        buf_printf(a->error,
+                   "the log does not continue the checkpoint of %" PRIu64
+                   " leaves in %s: it was changed; `mcp-interposer audit verify --against %s` "
+                   "says what does not agree",
+                   last.size, path, path);
+        st = MI_EINVAL;
+    }
+    *ret_new = last.size < a->c.size;
+    return st;
+}
+
+static int append(const struct anchoring *a, const char *path, int fd, size_t before)
+{
+    struct buf b = {0};
+    if (before > 0)
+        buf_addc(&b, '\n');
+    buf_slice_add(&b, a->note);
+    int st = b.failed ? MI_ENOMEM : 0;
+    if (st == 0 && (write_all(fd, buf_slice(&b)) < 0 || fsync(fd) < 0)) {
+        st = fail(a, path);
+        if (ftruncate(fd, (off_t)before) != 0) /* a part of a note would prevent the next one */
+            buf_printf(a->error, "; it may now end with a part of a note");
+    }
+    buf_close(&b);
+    return st;
+}
+
+int anchor_file(const struct anchoring *a, const char *path)
+{
+    struct buf text = {0};
+    struct stat s;
+    bool is_new = false;
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail(a, path);
+    int st = 0;
+    if (fstat(fd, &s) == 0 && !S_ISREG(s.st_mode)) {
+        buf_printf(a->error, "the anchor %s is not a regular file", path);
+        st = MI_EINVAL;
+    } else if (lock(fd) < 0 || read_whole(fd, &text) < 0) {
+        st = errno == ENOMEM ? MI_ENOMEM : fail(a, path);
+    }
+    if (st == 0)
+        st = compare(a, path, buf_slice(&text), &is_new);
+    if (st == 0 && is_new)
+        st = append(a, path, fd, text.n);
+    buf_close(&text);
+    close(fd); /* and the lock */
+    return st;
+}

@@ -1,0 +1,164 @@
+/* anchor_git.c - a file of notes in a git work tree, which git commits. */
+#include "cli/audit/anchor.h"
+
+#include "base/os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTPUT_MAX 4096 /* bytes of git's output that are read */
+#define ARGS_MAX 24
+
+extern char **environ;
+
+/* git is often an ancestor of this process, as in a hook: its variables would lead to another repository. */
+static void forget_git(void)
+{
+    for (char **e = environ; *e != NULL;) {
+        char name[64];
+        size_t n = strcspn(*e, "=");
+        if (strncmp(*e, "GIT_", 4) != 0 || n >= sizeof name) {
+            e++;
+            continue;
+        }
+        memcpy(name, *e, n);
+        name[n] = '\0';
+        if (unsetenv(name) != 0)
+            e++;
+    }
+}
+
+struct streams {
+    int null, out;
+};
+
+static int redirect(const void *ctx)
+{
+    const struct streams *s = ctx;
+    return dup2(s->null, STDIN_FILENO) < 0 || dup2(s->out, STDOUT_FILENO) < 0 ||
+                   dup2(s->out, STDERR_FILENO) < 0
+               ? errno
+               : 0;
+}
+
+static void read_output(int fd, struct buf *out)
+{
+    char part[1024];
+    for (ssize_t n; (n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR);)
+        if (n > 0 && out->n < OUTPUT_MAX)
+            buf_add(out, part, (size_t)n);
+}
+
+static bool ended_well(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Runs git in `dir`; no shell and no hooks, and it asks nothing. out: its output. 0, MI_EIO or MI_ENOMEM. */
+static int run(const struct anchoring *a, const char *dir, const char *const *args, struct buf *out)
+{
+    static const char *const before[] = {"git",
+                                         "-c",
+                                         "core.hooksPath=/dev/null",
+                                         "-c",
+                                         "core.fsmonitor=false",
+                                         "-c",
+                                         "commit.gpgSign=false",
+                                         "-C"};
+    char *argv[ARGS_MAX] = {NULL};
+    union { const char *in; char *out; } word; /* spawn() does not change them */
+    size_t n = 0;
+    for (size_t i = 0; i < MI_COUNT(before); i++)
+        argv[n++] = (word.in = before[i], word.out);
+    argv[n++] = (word.in = dir, word.out);
+    for (size_t i = 0; args[i] != NULL; i++)
+        argv[n++] = (word.in = args[i], word.out);
+    int fd[2];
+    struct streams s = {.null = open("/dev/null", O_RDWR | O_CLOEXEC)};
+    pid_t pid;
+    buf_clear(out);
+    if (s.null < 0 || pipe(fd) < 0) {
+        buf_printf(a->error, "cannot run git: %s", strerror(errno));
+        if (s.null >= 0)
+            close(s.null);
+        return MI_EIO;
+    }
+    (void)fcntl(fd[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(fd[1], F_SETFD, FD_CLOEXEC);
+    s.out = fd[1];
+    int st = spawn(argv, NULL, redirect, &s, &pid);
+    if (st < 0)
+        buf_printf(a->error, "cannot run git: %s", errno == ENOENT ? "it is not installed"
+                                                                   : strerror(errno));
+    close(s.null);
+    close(fd[1]);
+    if (st == 0) {
+        read_output(fd[0], out);
+        if (!ended_well(pid)) {
+            struct slice text = buf_slice(out);
+            while (text.n > 0 && text.p[text.n - 1] == '\n')
+                text.n--;
+            buf_printf(a->error, "git %s in %s failed: %.*s", args[0], dir, (int)text.n, text.p);
+            st = MI_EIO;
+        }
+    }
+    close(fd[0]);
+    return out->failed ? MI_ENOMEM : st;
+}
+
+/* The name of the file: that of the origin, without slashes. */
+static void file_name(const struct anchoring *a, struct buf *b)
+{
+    for (size_t i = 0; i < a->c.origin.n; i++)
+        buf_addc(b, a->c.origin.p[i] == '/' ? '-' : a->c.origin.p[i]);
+    buf_adds(b, ".note");
+}
+
+static int commit(const struct anchoring *a, const char *dir, const char *file)
+{
+    struct buf out = {0}, message = {0};
+    buf_printf(&message, "Checkpoint of %" PRIu64 " leaves of %.*s", a->c.size,
+               (int)a->c.origin.n, a->c.origin.p);
+    const char *const add[] = {"add", "-f", "--", file, NULL};
+    const char *const look[] = {"status", "--porcelain", "--", file, NULL};
+    const char *const make[] = {"commit", "-q",   "--no-verify", "-m",
+                                buf_str(&message), "--", file,          NULL};
+    int st = run(a, dir, add, &out);
+    if (st == 0)
+        st = run(a, dir, look, &out);
+    if (st == 0 && out.n > 0) /* it is not committed yet */
+        st = run(a, dir, make, &out);
+    if (message.failed)
+        st = MI_ENOMEM;
+    buf_close(&out);
+    buf_close(&message);
+    return st;
+}
+
+int anchor_git(const struct anchoring *a, const char *dir)
+{
+    static const char *const look[] = {"rev-parse", "--is-inside-work-tree", NULL};
+    struct buf file = {0}, path = {0}, out = {0};
+    forget_git();
+    file_name(a, &file);
+    buf_printf(&path, "%s/%s", dir, buf_str(&file));
+    int st = file.failed || path.failed ? MI_ENOMEM : run(a, dir, look, &out);
+    if (st == 0)
+        st = anchor_file(a, buf_str(&path));
+    if (st == 0)
+        st = commit(a, dir, buf_str(&file));
+    buf_close(&file);
+    buf_close(&path);
+    buf_close(&out);
+    return st;
+}

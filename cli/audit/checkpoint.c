@@ -1,0 +1,146 @@
+/* checkpoint.c - `mcp-interposer audit checkpoint`: signs the vault's log, prints the note, and copies it to anchors. */
+#include "cli/audit/anchor.h"
+#include "cli/audit/commands.h"
+#include "cli/audit/keyfile.h"
+#include "cli/audit/keypath.h"
+#include "cli/audit/previous.h"
+
+#include "base/log.h"
+#include "cli/frame/out.h"
+#include "cli/frame/session.h"
+
+#include <stdlib.h>
+
+static const struct opt table_of_options[] = {
+    {0, "anchor", "WHERE...", NULL, "also copy it there: a FILE, git:DIR, or syslog"},
+    {0, "quiet", NULL, NULL, "print nothing, and do nothing without a key"},
+    AUDIT_OPT_KEY,
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+static int fail(int status, const struct buf *error)
+{
+    if (status == MI_ENOMEM || error->n == 0)
+        log_error("out of memory");
+    else
+        log_error("%.*s", (int)error->n, error->p);
+    return EXIT_TROUBLE;
+}
+
+/* Goes on with the others when one fails. */
+static int anchor_all(const struct settings *s, struct signing *log, struct slice note)
+{
+    struct buf error = {0};
+    struct anchoring a = {.log = log, .note = note, .error = &error};
+    struct note n;
+    int status = EXIT_FINE;
+    if (note_read(note, &n) < 0 || checkpoint_read(n.text, &a.c) < 0)
+        return EXIT_TROUBLE; /* our own note */
+    size_t at = 0;
+    for (const char *where; (where = settings_each(s, "anchor", &at)) != NULL;) {
+        buf_clear(&error);
+        log->error = &error;
+        int st = anchor_write(&a, where);
+        if (st < 0)
+            status = fail(st, &error);
+    }
+    buf_close(&error);
+    return status;
+}
+
+static int print(const struct buf *note)
+{
+    struct out o;
+    out_open(&o);
+    out_raw(&o, note->p);
+    return out_close(&o);
+}
+
+static int sign(const struct settings *s, const char *vault, char *key_path,
+                const struct secret_key *key)
+{
+    struct buf error = {0}, note = {0};
+    struct signing log;
+    int st = signing_open(&log, vault, &error);
+    if (st == 0)
+        st = signing_checkpoint(&log, key, previous_key, key_path, &note);
+    int status = st < 0 ? fail(st, &error) : EXIT_FINE;
+    if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0')
+        status = print(&note);
+    if (st == 0) {
+        int anchored = anchor_all(s, &log, buf_slice(&note));
+        status = anchored != EXIT_FINE ? anchored : status;
+    }
+    signing_close(&log);
+    buf_close(&error);
+    buf_close(&note);
+    return status;
+}
+
+/* With the vault open for reading, which stores what killed sessions have left. */
+static int sign_vault(const struct settings *s, char *key_path, const struct secret_key *key)
+{
+    struct query *q;
+    int status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    if (query_is_stored(q)) {
+        status = sign(s, query_vault(q), key_path, key);
+    } else {
+        log_error(QUERY_NOTHING_YET, query_vault(q));
+        status = EXIT_TROUBLE;
+    }
+    query_close(q);
+    return status;
+}
+
+static int check_anchors(const struct settings *s)
+{
+    struct buf error = {0};
+    int status = EXIT_FINE;
+    size_t at = 0;
+    for (const char *where; (where = settings_each(s, "anchor", &at)) != NULL;)
+        if (status == EXIT_FINE && !anchor_check(where, &error))
+            status = settings_usage(s, "--anchor: %s", buf_str(&error));
+    buf_close(&error);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    struct buf error = {0};
+    struct secret_key key;
+    int status = check_anchors(s);
+    char *path = status == EXIT_FINE ? keypath(s) : NULL;
+    if (path == NULL)
+        return status != EXIT_FINE ? status : EXIT_TROUBLE;
+    int st = keyfile_read(path, &key, &error);
+    if (st == MI_ENOENT && settings_on(s, "quiet"))
+        status = EXIT_FINE;
+    else
+        status = st < 0 ? fail(st, &error) : sign_vault(s, path, &key);
+    key_erase(&key);
+    buf_close(&error);
+    free(path);
+    return status;
+}
+
+const struct command audit_checkpoint = {
+    .name = "audit checkpoint",
+    .summary = "sign the vault's log, and copy the signature elsewhere",
+    .usage = "[OPTIONS]",
+    .about = "Prints a signed note: the number of entries of the vault's log, and a hash over\n"
+             "them. Where nobody with access to the vault can change it, it proves later that\n"
+             "nothing was changed before. The proxy does this at the end of each session if\n"
+             "there is a key; the configuration names the anchors:\n"
+             "\n"
+             "  [audit]\n"
+             "  anchor = /mnt/worm/checkpoints\n"
+             "\n"
+             "FILE      the note is appended, unless it contradicts the last one of this vault\n"
+             "git:DIR   the same to a file in this git work tree, which is committed\n"
+             "syslog    one line\n",
+    .table = table_of_options,
+    .run = run,
+};

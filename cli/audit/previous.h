@@ -1,0 +1,14 @@
+/* previous.h - finds the private keys of earlier keys, for signing_checkpoint() (vault/store/signing.h).
+ *
+ * Owns      nothing.
+ * Blocks    on the file system only. */
+#ifndef MI_CLI_AUDIT_PREVIOUS_H
+#define MI_CLI_AUDIT_PREVIOUS_H
+
+#include "evidence/key.h"
+
+/* A signing_previous_fn; ctx: the path of the key file. */
+MI_MUST int previous_key(void *ctx, const struct public_key *k, struct secret_key *ret,
+                         struct buf *error);
+
+#endif

@@ -1,0 +1,284 @@
+#include "vault/store/signing.h"
+
+#include "base/clock.h"
+#include "evidence/key_leaf.h"
+#include "evidence/tree.h"
+#include "vault/store/connect.h"
+#include "vault/store/dir.h"
+#include "vault/store/ledger.h"
+#include "vault/store/schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SEE_VERIFY "`mcp-interposer audit verify` says what does not agree"
+
+static int fail_sql(struct signing *s)
+{
+    int rc = s->db != NULL ? sqlite3_errcode(s->db) & 0xFF : SQLITE_NOMEM;
+    buf_printf(s->error, "cannot sign %s/" VAULT_DB ": %s", s->vault,
+               s->db != NULL ? sqlite3_errmsg(s->db) : "out of memory");
+    return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? MI_EBUSY : MI_ESTORE;
+}
+
+static int execute(struct signing *s, const char *sql)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail_sql(s);
+}
+
+int signing_open(struct signing *ret, const char *vault, struct buf *error)
+{
+    char path[PATH_MAX];
+    int64_t version = 0;
+    *ret = (struct signing){.vault = vault, .error = error};
+    if (!connect_path(vault, path)) {
+        buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
+                   vault);
+        return MI_ENOENT;
+    }
+    if (connect_open(&ret->db, path, NULL, SQLITE_OPEN_READWRITE, SIGNING_WAIT_MS) != SQLITE_OK ||
+        connect_number(ret->db, "PRAGMA user_version", 0, &version) != SQLITE_OK)
+        return fail_sql(ret);
+    if (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION) {
+        bool newer = version > SCHEMA_VERSION;
+        buf_printf(error, "%s/" VAULT_DB " was made by %s mcp-interposer; %s", vault,
+                   newer ? "a newer" : "an older",
+                   newer ? "use that version" : "start a proxy once to upgrade it");
+        return MI_EINVAL;
+    }
+    /* FULL: a commit is synced. Checkpoints of the write-ahead log are left to the proxies. */
+    return execute(ret, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+}
+
+void signing_close(struct signing *s)
+{
+    sqlite3_close(s->db);
+    s->db = NULL;
+}
+
+/* ---- reading the log ------------------------------------------------------------------------ */
+
+struct reading {
+    struct signing *s;
+    struct log_head head;
+    struct tree tree;
+    uint64_t at; /* the root over this many leaves is wanted; UINT64_MAX: none */
+    bool found;
+    struct digest root_at;
+};
+
+static int damaged(struct reading *r, int64_t n, const char *why)
+{
+    buf_printf(r->s->error, "the log of %s is damaged: leaf %" PRId64 " %s; " SEE_VERIFY,
+               r->s->vault, n, why);
+    return MI_EINVAL;
+}
+
+static int take_begin(struct reading *r, struct slice text)
+{
+    struct leaf l;
+    int st = leaf_read(text, &l);
+    if (st == MI_ENOMEM)
+        return st;
+    if (st < 0 || l.type != LEAF_BEGIN || l.uid.n != LEAF_UID)
+        return damaged(r, 0, "does not begin it");
+    snprintf(r->head.origin, sizeof r->head.origin, CHECKPOINT_ORIGIN "%.*s", LEAF_UID, l.uid.p);
+    return 0;
+}
+
+static int take_key(struct reading *r, int64_t n, struct slice text)
+{
+    struct leaf l;
+    const char *why = "is not a leaf";
+    int st = leaf_read(text, &l);
+    if (st == 0)
+        st = key_leaf_check(&l, slice_of(r->head.origin), r->head.has_key ? &r->head.key : NULL,
+                            &r->head.key, &why);
+    r->head.has_key |= st == 0;
+    return st == MI_EINVAL ? damaged(r, n, why) : st;
+}
+
+static int on_leaf(void *ctx, int64_t n, struct slice text)
+{
+    struct reading *r = ctx;
+    struct digest leaf = tree_leaf(text);
+    int st = n != (int64_t)r->tree.n ? damaged(r, (int64_t)r->tree.n, "is missing")
+             : n == 0                ? take_begin(r, text)
+             : slice_begins(text, "{\"type\":\"key\"") ? take_key(r, n, text)
+                                                       : 0;
+    if (st < 0)
+        return st;
+    tree_add(&r->tree, &leaf);
+    if (r->tree.n == r->at) {
+        r->found = true;
+        r->root_at = tree_root(&r->tree);
+    }
+    return 0;
+}
+
+static int read_log(struct signing *s, uint64_t at, struct reading *r)
+{
+    *r = (struct reading){.s = s, .at = at};
+    buf_clear(s->error);
+    int st = ledger_read(s->db, 0, on_leaf, r);
+    if (st == MI_ESTORE)
+        return fail_sql(s);
+    if (st == 0 && r->tree.n == 0)
+        st = damaged(r, 0, "is missing");
+    r->head.size = r->tree.n;
+    r->head.root = tree_root(&r->tree);
+    return st;
+}
+
+int signing_head(struct signing *s, struct log_head *ret)
+{
+    struct reading r;
+    int st = read_log(s, UINT64_MAX, &r);
+    if (st == 0)
+        *ret = r.head;
+    return st;
+}
+
+int signing_root(struct signing *s, uint64_t size, struct digest *ret)
+{
+    struct reading r;
+    int st = read_log(s, size, &r);
+    if (st == 0 && !r.found) {
+        buf_printf(s->error, "the log of %s has only %" PRIu64 " leaves", s->vault, r.head.size);
+        return MI_EINVAL;
+    }
+    if (st == 0)
+        *ret = r.root_at;
+    return st;
+}
+
+/* ---- signing -------------------------------------------------------------------------------- */
+
+/* The last checkpoint of this vault. *ret_has: there is one. */
+static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_has)
+{
+    sqlite3_stmt *q = NULL;
+    struct note n;
+    int st = 0, rc = sqlite3_prepare_v2(
+                    s->db, "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1", -1, &q,
+                    NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(q);
+    *ret_has = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        st = fail_sql(s);
+    if (rc == SQLITE_ROW &&
+        (note_read(connect_column(q, 1), &n) < 0 || checkpoint_read(n.text, ret) < 0 ||
+         ret->size != (uint64_t)sqlite3_column_int64(q, 0))) {
+        buf_printf(s->error, "the last checkpoint of %s is damaged; " SEE_VERIFY, s->vault);
+        st = MI_EINVAL;
+    }
+    ret->origin = (struct slice){0}; /* it was borrowed from the row */
+    sqlite3_finalize(q);
+    return st;
+}
+
+static int read_continued(struct signing *s, struct reading *r)
+{
+    struct checkpoint last;
+    bool has;
+    int st = last_checkpoint(s, &last, &has);
+    if (st == 0)
+        st = read_log(s, has ? last.size : UINT64_MAX, r);
+    if (st == 0 && has && (!r->found || !digest_eq(&r->root_at, &last.root))) {
+        buf_printf(s->error,
+                   "the log of %s does not continue its checkpoint of %" PRIu64
+                   " leaves: it was changed; " SEE_VERIFY,
+                   s->vault, last.size);
+        return MI_EINVAL;
+    }
+    return st;
+}
+
+static int add_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
+                   void *ctx, struct reading *r)
+{
+    struct secret_key old;
+    struct buf text = {0};
+    struct leaf l;
+    int64_t n;
+    int st = r->head.has_key ? previous(ctx, &r->head.key, &old, s->error) : 0;
+    if (st == 0)
+        st = key_leaf_write(&text, slice_of(r->head.origin), clock_wall_us(), key,
+                            r->head.has_key ? &old : NULL);
+    if (st == MI_EIO && s->error->n == 0)
+        buf_adds(s->error, "libsodium cannot be used");
+    if (st == 0)
+        st = leaf_read(buf_slice(&text), &l);
+    if (st == 0 && ledger_add(s->db, &l, &n) < 0)
+        st = fail_sql(s);
+    buf_close(&text);
+    key_erase(&old);
+    return st == 0 ? read_log(s, UINT64_MAX, r) : st;
+}
+
+static int store(struct signing *s, const struct log_head *h, struct slice note)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(
+        s->db, "INSERT OR REPLACE INTO checkpoints (size, at_us, note) VALUES (?1, ?2, ?3)", -1, &q,
+        NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_int64(q, 1, (int64_t)h->size);
+        sqlite3_bind_int64(q, 2, clock_wall_us());
+        connect_bind(q, 3, note);
+        rc = sqlite3_step(q);
+    }
+    int st = rc == SQLITE_DONE ? 0 : fail_sql(s);
+    sqlite3_finalize(q);
+    return st;
+}
+
+static int sign(struct signing *s, const struct log_head *h, const struct secret_key *key,
+                struct buf *note)
+{
+    struct buf text = {0};
+    size_t before = note->n;
+    struct checkpoint c = {.origin = slice_of(h->origin), .size = h->size, .root = h->root};
+    checkpoint_write(&text, &c);
+    int st = text.failed ? MI_ENOMEM : note_sign(note, buf_slice(&text), key);
+    if (st == MI_EIO)
+        buf_adds(s->error, "libsodium cannot be used");
+    if (st == 0)
+        st = store(s, h, (struct slice){note->p + before, note->n - before});
+    buf_close(&text);
+    return st;
+}
+
+/* note: NULL: no checkpoint. */
+static int work(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
+                void *ctx, struct buf *note)
+{
+    struct reading r;
+    buf_clear(s->error);
+    int st = execute(s, "BEGIN IMMEDIATE");
+    if (st < 0)
+        return st;
+    st = read_continued(s, &r);
+    if (st == 0 && !(r.head.has_key && key_eq(&r.head.key, &key->public)))
+        st = add_key(s, key, previous, ctx, &r);
+    if (st == 0 && note != NULL)
+        st = sign(s, &r.head, key, note);
+    if (st == 0)
+        st = execute(s, "COMMIT");
+    if (st < 0 && !sqlite3_get_autocommit(s->db))
+        (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
+int signing_checkpoint(struct signing *s, const struct secret_key *key,
+                       signing_previous_fn previous, void *ctx, struct buf *note)
+{
+    return work(s, key, previous, ctx, note);
+}
+
+int signing_key(struct signing *s, const struct secret_key *key, signing_previous_fn previous,
+                void *ctx)
+{
+    return work(s, key, previous, ctx, NULL);
+}
