@@ -171,7 +171,8 @@ int key_sign(const struct secret_key *k, struct slice text, uint8_t ret[SIGNATUR
     return 0;
 }
 
-bool key_verifies(const struct public_key *k, struct slice text, const uint8_t signature[SIGNATURE_N])
+bool key_verifies(const struct public_key *k, struct slice text,
+                  const uint8_t signature[SIGNATURE_N])
 {
     return crypto_sign_verify_detached(signature, (const uint8_t *)text.p, text.n, k->b) == 0;
 }

@@ -73,8 +73,7 @@ static const char *fault(const struct leaf *l, struct slice origin,
         return "it names a key before it, and there is none";
     if (previous != NULL && l->previous.p == NULL)
         return "it does not name the key before it";
-    if (previous != NULL &&
-        (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))
+    if (previous != NULL && (key_read_public(l->previous, &named) < 0 || !key_eq(&named, previous)))
         return "it names another key than the one before it";
     if ((l->previous.p == NULL) != (l->previous_signature.p == NULL))
         return "it has a signature without a key, or a key without a signature";

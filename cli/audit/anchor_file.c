@@ -74,8 +74,9 @@ static int last_of(const struct anchoring *a, const char *path, struct slice tex
         }
     }
     if (text.n > 0) {
-        buf_printf(a->error, "%s does not end with a complete note: choose another file, or remove "
-                             "what follows note %d",
+        buf_printf(a->error,
+                   "%s does not end with a complete note: choose another file, or remove "
+                   "what follows note %d",
                    path, count);
         return MI_EINVAL;
     }
@@ -86,19 +87,22 @@ static int last_of(const struct anchoring *a, const char *path, struct slice tex
 static int compare(const struct anchoring *a, const char *path, struct slice text, bool *ret_new)
 {
     struct checkpoint last;
+    struct log_head now; /* another process may have signed and anchored more meanwhile */
     struct digest root;
     int st = last_of(a, path, text, &last);
     *ret_new = true;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    if (last.size > a->c.size) {
+    st = signing_head(a->log, &now);
+    if (st == 0 && last.size > now.size) {
         buf_printf(a->error,
                    "the log has %" PRIu64 " leaves, and %s a checkpoint of %" PRIu64
                    " of them: the vault was replaced by an older one",
-                   a->c.size, path, last.size);
+                   now.size, path, last.size);
         return MI_EINVAL;
     }
-    st = signing_root(a->log, last.size, &root);
+    if (st == 0)
+        st = signing_root(a->log, last.size, &root);
     if (st == 0 && !digest_eq(&root, &last.root)) {
         buf_printf(a->error,
                    "the log does not continue the checkpoint of %" PRIu64

@@ -76,7 +76,10 @@ static int run(const struct anchoring *a, const char *dir, const char *const *ar
                                          "commit.gpgSign=false",
                                          "-C"};
     char *argv[ARGS_MAX] = {NULL};
-    union { const char *in; char *out; } word; /* spawn() does not change them */
+    union {
+        const char *in;
+        char *out;
+    } word; /* spawn() does not change them */
     size_t n = 0;
     for (size_t i = 0; i < MI_COUNT(before); i++)
         argv[n++] = (word.in = before[i], word.out);
@@ -98,8 +101,8 @@ static int run(const struct anchoring *a, const char *dir, const char *const *ar
     s.out = fd[1];
     int st = spawn(argv, NULL, redirect, &s, &pid);
     if (st < 0)
-        buf_printf(a->error, "cannot run git: %s", errno == ENOENT ? "it is not installed"
-                                                                   : strerror(errno));
+        buf_printf(a->error, "cannot run git: %s",
+                   errno == ENOENT ? "it is not installed" : strerror(errno));
     close(s.null);
     close(fd[1]);
     if (st == 0) {
@@ -127,11 +130,11 @@ static void file_name(const struct anchoring *a, struct buf *b)
 static int commit(const struct anchoring *a, const char *dir, const char *file)
 {
     struct buf out = {0}, message = {0};
-    buf_printf(&message, "Checkpoint of %" PRIu64 " leaves of %.*s", a->c.size,
-               (int)a->c.origin.n, a->c.origin.p);
+    buf_printf(&message, "Checkpoint of %" PRIu64 " leaves of %.*s", a->c.size, (int)a->c.origin.n,
+               a->c.origin.p);
     const char *const add[] = {"add", "-f", "--", file, NULL};
     const char *const look[] = {"status", "--porcelain", "--", file, NULL};
-    const char *const make[] = {"commit", "-q",   "--no-verify", "-m",
+    const char *const make[] = {"commit",          "-q", "--no-verify", "-m",
                                 buf_str(&message), "--", file,          NULL};
     int st = run(a, dir, add, &out);
     if (st == 0)

@@ -155,9 +155,10 @@ static int rotate(const struct settings *s, char *path)
         int printed = print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;
         keyfile_old_path(&old_path, path, &old.public);
-        log_warn("the key before it is in %s; it signs, once, that a vault goes over to the new "
-                 "key: remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
-                 buf_str(&old_path));
+        log_warn(
+            "the key before it is in %s; it signs, once, that a vault goes over to the new "
+            "key: remove it when `mcp-interposer audit checkpoint` has signed all of your vaults",
+            buf_str(&old_path));
     }
     key_erase(&old);
     key_erase(&k);
@@ -176,8 +177,9 @@ static int run(const struct settings *s)
     if (s->operands_n == 0)
         return settings_usage(s, "missing what to do: new, show or rotate");
     if (!name_is_valid(s))
-        return settings_usage(s, "--name: invalid name: use 1 to %d ASCII characters without blanks "
-                                 "and '+'",
+        return settings_usage(s,
+                              "--name: invalid name: use 1 to %d ASCII characters without blanks "
+                              "and '+'",
                               KEY_NAME_MAX);
     for (size_t i = 0; i < MI_COUNT(actions); i++) {
         if (strcmp(s->operands[0], actions[i].name) != 0)

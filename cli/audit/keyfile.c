@@ -101,10 +101,11 @@ static int open_folder(const char *path, struct folder *ret, struct buf *error)
     if (ret->fd < 0 || fstat(ret->fd, &st) < 0) {
         buf_printf(error, "cannot open %s, the directory of the key: %s", dir, strerror(errno));
     } else if ((st.st_mode & 022) != 0 && (st.st_mode & S_ISVTX) == 0) {
-        buf_printf(error,
-                   "others can write to %s (mode %03o), and could exchange the key: run `chmod go-w "
-                   "%s`",
-                   dir, (unsigned)st.st_mode & 0777, dir);
+        buf_printf(
+            error,
+            "others can write to %s (mode %03o), and could exchange the key: run `chmod go-w "
+            "%s`",
+            dir, (unsigned)st.st_mode & 0777, dir);
         status = MI_EINVAL;
     } else {
         status = 0;

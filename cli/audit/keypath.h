@@ -9,8 +9,7 @@
 
 #define AUDIT_OPT_KEY                                                                              \
     {                                                                                              \
-        0, "audit-key", "FILE", NULL,                                                              \
-            "file of the private key (see: mcp-interposer help)"                                   \
+        0, "audit-key", "FILE", NULL, "file of the private key (see: mcp-interposer help)"         \
     }
 
 /* The path of the key file. NULL, after a message on stderr: out of memory, or no home directory. */

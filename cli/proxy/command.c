@@ -5,6 +5,7 @@
 #include "cli/frame/server_name.h"
 #include "cli/frame/server_url.h"
 #include "cli/proxy/server_path.h"
+#include "cli/proxy/sign.h"
 #include "cli/settings/deadlines.h"
 #include "cli/settings/retain.h"
 #include "proxy/refuse.h"
@@ -123,6 +124,7 @@ static int run_proxy(const struct settings *s, struct deadlines *deadlines)
     if (settings_on(s, "verbose"))
         log_set_level(LOG_INFO);
     int status = proxy_run(&cfg);
+    sign_session(s, vault);
     buf_close(&url);
     free(vault);
     return status;

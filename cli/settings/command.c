@@ -109,7 +109,8 @@ void command_help_all(struct buf *b, const struct command *const *commands)
                 "  key            --audit-key, else audit.key beside the default configuration\n");
     char *documents = path_document("options.md");
     if (documents != NULL)
-        buf_printf(b, "  documents      %.*s\n", (int)(strrchr(documents, '/') - documents), documents);
+        buf_printf(b, "  documents      %.*s\n", (int)(strrchr(documents, '/') - documents),
+                   documents);
     free(documents);
 }
 

@@ -21,12 +21,12 @@ enum {
 
 /* Every command's table ends with these; commands without a vault omit the first. */
 #define COMMAND_OPT_VAULT                                                                          \
-    {'V', "vault", "DIR", NULL, "directory of the vault (see: mcp-interposer help)"},                             \
+    {'V', "vault", "DIR", NULL, "directory of the vault (see: mcp-interposer help)"},              \
     {                                                                                              \
-        0, "journal-dir", "DIR", NULL, "directory of journals, in memory"              \
+        0, "journal-dir", "DIR", NULL, "directory of journals, in memory"                          \
     }
 #define COMMAND_OPTS                                                                               \
-    {0, "config", "FILE", NULL, "configuration file"},                                 \
+    {0, "config", "FILE", NULL, "configuration file"},                                             \
         {'h', "help", NULL, NULL, "show this help"},                                               \
     {                                                                                              \
         0                                                                                          \
@@ -62,7 +62,8 @@ struct command {
 const struct command *command_find(const struct command *const *commands,
                                    const char *name); /* NULL: there is none */
 /* The verb of a command that has verbs, by its second word. */
-const struct command *command_verb(const struct command *c, const char *verb); /* NULL: there is none */
+const struct command *command_verb(const struct command *c,
+                                   const char *verb); /* NULL: there is none */
 /* Iterates over the commands, and over its verbs instead of a command that has verbs. *at starts at {0}. NULL: no more. */
 struct command_place {
     size_t command, verb;

@@ -159,9 +159,9 @@ static int last_checkpoint(struct signing *s, struct checkpoint *ret, bool *ret_
 {
     sqlite3_stmt *q = NULL;
     struct note n;
-    int st = 0, rc = sqlite3_prepare_v2(
-                    s->db, "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1", -1, &q,
-                    NULL);
+    int st = 0,
+        rc = sqlite3_prepare_v2(
+            s->db, "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1", -1, &q, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(q);
     *ret_has = rc == SQLITE_ROW;
@@ -244,8 +244,15 @@ static int sign(struct signing *s, const struct log_head *h, const struct secret
     int st = text.failed ? MI_ENOMEM : note_sign(note, buf_slice(&text), key);
     if (st == MI_EIO)
         buf_adds(s->error, "libsodium cannot be used");
+    struct slice signed_note = {note->p + before, note->n - before};
+    struct note n;
+    /* a signature that was computed wrongly can give the private key away */
+    if (st == 0 && (note_read(signed_note, &n) < 0 || note_check(&n, &key->public) < 0)) {
+        buf_adds(s->error, "the signature is wrong: the machine computes wrongly");
+        st = MI_EIO;
+    }
     if (st == 0)
-        st = store(s, h, (struct slice){note->p + before, note->n - before});
+        st = store(s, h, signed_note);
     buf_close(&text);
     return st;
 }

@@ -20,9 +20,9 @@
 #define SIGNING_ORIGIN_MAX (sizeof CHECKPOINT_ORIGIN + LEAF_UID) /* bytes, with a NUL */
 
 struct signing {
-    sqlite3 *db;        /* owned */
-    const char *vault;  /* borrowed; the directory */
-    struct buf *error;  /* borrowed */
+    sqlite3 *db;       /* owned */
+    const char *vault; /* borrowed; the directory */
+    struct buf *error; /* borrowed */
 };
 
 struct log_head {

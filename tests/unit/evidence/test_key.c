@@ -7,7 +7,8 @@
 
 /* The example of Go's golang.org/x/mod/sumdb/note. */
 #define PETER "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
-#define PETER_SECRET "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
+#define PETER_SECRET                                                                               \
+    "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
 #define TEXT                                                                                       \
     "If you think cryptography is the answer to your problem,\n"                                   \
     "then you don't know what your problem is.\n"
@@ -124,9 +125,11 @@ static void test_key_signatures_are_those_of_rfc_8032(void **state)
         const char *key, *text, *signature;
     } rows[] = {
         {"PRIVATE+KEY+t+6266ec87+AZ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g", "",
-         "5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc+bRr0lv18FlbviRlUUFDjnoQCw=="},
+         "5VZDAMNgrHKQhuLMgG6CioSHfx645dl02HPgZSJJAVVfuIIVkKM7rMYeOXAc+bRr0lv18FlbviRlUUFDjnoQCw="
+         "="},
         {"PRIVATE+KEY+t+192fbfa0+AUzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7", "r",
-         "kqAJqfDUyrhyDoILX2QlQKKye1QWUD+Ps3YiI+vbadoIWsHkPhWZbkWPNhPQ8R2MOHsurrQwKu6wDSkWErsMAA=="},
+         "kqAJqfDUyrhyDoILX2QlQKKye1QWUD+Ps3YiI+vbadoIWsHkPhWZbkWPNhPQ8R2MOHsurrQwKu6wDSkWErsMAA="
+         "="},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct secret_key k;

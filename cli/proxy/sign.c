@@ -1,0 +1,63 @@
+#include "cli/proxy/sign.h"
+
+#include "base/os/process.h"
+#include "cli/settings/paths.h"
+#include "record/detach.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARGS_MAX 8
+
+/* Whether the command would find a key: with its own settings, which are not those of `proxy`. */
+static bool has_key(const struct settings *s, const struct command *checkpoint, int argc,
+                    char **argv)
+{
+    struct settings own;
+    struct buf error = {0};
+    char *path = NULL;
+    if (settings_read(&own, s->commands, checkpoint, argc, argv, &error) == SETTINGS_READY)
+        path = path_audit_key(settings_text(&own, "audit-key"));
+    bool found = path != NULL && access(path, F_OK) == 0;
+    settings_close(&own);
+    buf_close(&error);
+    free(path);
+    return found;
+}
+
+static void start(char **argv)
+{
+    char *program = process_program();
+    pid_t pid = program != NULL ? fork() : -1;
+    if (pid == 0) {
+        detach_process(NULL, 0);
+        detach_reset_signals();
+        execv(program, argv);
+        _exit(127);
+    }
+    free(program);
+}
+
+void sign_session(const struct settings *s, const char *vault)
+{
+    const struct command *audit = command_find(s->commands, "audit");
+    const struct command *checkpoint = command_verb(audit, "checkpoint");
+    const char *config = settings_text(s, "config");
+    struct buf vault_option = {0}, config_option = {0};
+    char name[] = "mcp-interposer", command[] = "audit", verb[] = "checkpoint", quiet[] = "--quiet";
+    char *argv[ARGS_MAX] = {name, command, verb, quiet};
+    int argc = 4;
+    buf_printf(&vault_option, "--vault=%s", vault);
+    buf_addc(&vault_option, '\0');
+    argv[argc++] = vault_option.p;
+    if (config != NULL) {
+        buf_printf(&config_option, "--config=%s", config);
+        buf_addc(&config_option, '\0');
+        argv[argc++] = config_option.p;
+    }
+    /* settings_read() begins with the verb */
+    if (!vault_option.failed && !config_option.failed && has_key(s, checkpoint, argc - 2, argv + 2))
+        start(argv);
+    buf_close(&vault_option);
+    buf_close(&config_option);
+}
