@@ -26,7 +26,7 @@ struct salt {
 struct record {
     struct digest_sum sum;
     size_t n;
-    uint8_t text[384];
+    uint8_t text[1024];
 };
 
 /* kind: the first field. */
