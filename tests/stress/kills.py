@@ -23,8 +23,10 @@ import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "evidence"))
 
 import lib  # noqa: E402
+import verifier  # noqa: E402
 from lib import check, eq, fake  # noqa: E402
 
 PER_VAULT = 8       # rounds that use one vault, one after the other
@@ -219,11 +221,19 @@ class Round:
             return None
         return (found[0][0], found[0][1].decode()) if found else None
 
+    def look_at_evidence(self, uid, reason):
+        report = verifier.verify(self.vault)
+        eq([str(x) for x in report.log], [], "what is wrong with the log")
+        status = {x["uid"]: (x["status"], x.get("wrong")) for x in report.sessions}
+        eq({u: s for u, s in status.items() if s[0] == "TAMPERED"}, {}, "sessions that are accused")
+        eq(status[uid][0].startswith("incomplete"), reason == b"killed", f"incomplete, because {reason}")
+
     def look_at_rest(self, db, id, uid):
         eq([r[0] for r in db.execute("PRAGMA integrity_check")], [b"ok"], "integrity_check")
         reason, ended = db.execute("SELECT end_reason, ended_at_us FROM sessions WHERE id = ?", (id,)).fetchone()
         check(ended is not None, "the session did not end")
         check(self.end is None or reason != b"killed", f"end_reason {reason}")
+        self.look_at_evidence(uid, reason)
         eq([tuple(r) for r in db.execute("SELECT * FROM journals")], [], "rows in journals")
         eq([tuple(r) for r in db.execute("SELECT kind, detail FROM events WHERE session_id = ? AND kind IN ('gap', 'unrecordable')",
                                          (id,))], [], "events that say that something is missing")
