@@ -121,6 +121,8 @@ int leaf_read(struct slice line, struct leaf *ret)
         .signature = text(root, "signature"),
         .previous_signature = text(root, "previous_signature"),
     };
+    if (type == LEAF_KEY ? l.key.p == NULL || l.signature.p == NULL : l.uid.p == NULL)
+        return MI_EINVAL;
     if (type == LEAF_OPEN || type == LEAF_SEAL || type == LEAF_REDACT)
         l.digest = hash(root, hashes[type]);
     if (type == LEAF_SEAL)

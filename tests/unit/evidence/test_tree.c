@@ -1,0 +1,188 @@
+/* tree: Merkle trees of RFC 6962, and proofs; places: the tree over the records of a session. */
+#include "evidence/places.h"
+
+#include "tests/support/unit.h"
+
+/* The eight entries that Certificate Transparency's own tests use, and the roots over the first 1, 2, … of them. */
+static const struct {
+    const char *entry;
+    size_t n;
+    const char *root;
+} known[] = {
+    {"", 0, "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"},
+    {"\x00", 1, "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"},
+    {"\x10", 1, "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77"},
+    {"\x20\x21", 2, "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7"},
+    {"\x30\x31", 2, "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4"},
+    {"\x40\x41\x42\x43", 4, "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef"},
+    {"\x50\x51\x52\x53\x54\x55\x56\x57", 8,
+     "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c"},
+    {"\x60\x61\x62\x63\x64\x65\x66\x67\x68\x69\x6a\x6b\x6c\x6d\x6e\x6f", 16,
+     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"},
+};
+
+#define N 70
+
+static struct digest leaves[N];
+
+static int make_leaves(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "leaf %zu", i);
+        leaves[i] = tree_leaf(slice_of(text));
+    }
+    return 0;
+}
+
+/* The definition of RFC 6962, section 2.1. */
+static struct digest root_by_definition(const struct digest *leaf, size_t n)
+{
+    if (n == 0)
+        return digest_of(slice_of(""));
+    if (n == 1)
+        return leaf[0];
+    size_t k = 1;
+    while (2 * k < n)
+        k *= 2;
+    struct digest left = root_by_definition(leaf, k), right = root_by_definition(leaf + k, n - k);
+    return tree_node(&left, &right);
+}
+
+static void test_tree_roots_are_those_of_certificate_transparency(void **state)
+{
+    (void)state;
+    struct tree t = {0};
+    char hex[DIGEST_HEX + 1];
+    struct digest root = tree_root(&t);
+    digest_hex(&root, hex);
+    assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    for (size_t i = 0; i < MI_COUNT(known); i++) {
+        struct digest leaf = tree_leaf((struct slice){known[i].entry, known[i].n});
+        tree_add(&t, &leaf);
+        root = tree_root(&t);
+        digest_hex(&root, hex);
+        assert_string_equal(hex, known[i].root);
+    }
+}
+
+static void test_tree_grows_as_defined_and_survives_being_packed(void **state)
+{
+    (void)state;
+    struct tree t = {0};
+    for (size_t n = 0; n <= N; n++) {
+        struct digest want = root_by_definition(leaves, n), got = tree_root(&t);
+        assert_true(digest_eq(&got, &want));
+        struct buf b = {0};
+        struct tree again;
+        tree_pack(&t, &b);
+        assert_true(tree_unpack(&again, n, buf_slice(&b)));
+        got = tree_root(&again);
+        assert_true(digest_eq(&got, &want));
+        struct slice less = {buf_slice(&b).p, b.n > 0 ? b.n - 1 : 0};
+        assert_false(b.n > 0 && tree_unpack(&again, n, less));
+        buf_addc(&b, 0);
+        assert_false(tree_unpack(&again, n, buf_slice(&b)));
+        buf_close(&b);
+        if (n == N)
+            break;
+        t = again;
+        tree_add(&t, &leaves[n]);
+    }
+}
+
+static void test_tree_proofs_of_all_leaves_lead_to_the_root(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= N; n++) {
+        struct digest want = root_by_definition(leaves, n), proof[TREE_DEPTH + 1], root;
+        for (size_t at = 0; at < n; at++) {
+            size_t k = tree_prove(leaves, n, at, proof);
+            assert_in_range(k, 0, 7);
+            assert_true(tree_proved(&leaves[at], n, at, proof, k, &root));
+            assert_true(digest_eq(&root, &want));
+            /* at another place, of another leaf, too short and too long */
+            for (size_t other = 0; other <= n; other++)
+                if (other != at && tree_proved(&leaves[at], n, other, proof, k, &root))
+                    assert_false(digest_eq(&root, &want));
+            if (n > 1) {
+                assert_true(!tree_proved(&leaves[(at + 1) % n], n, at, proof, k, &root) ||
+                            !digest_eq(&root, &want));
+                assert_false(tree_proved(&leaves[at], n, at, proof, k - 1, &root));
+            }
+            proof[k] = want;
+            assert_false(tree_proved(&leaves[at], n, at, proof, k + 1, &root));
+        }
+    }
+}
+
+static void test_tree_proof_with_any_other_bit_is_refused(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {2, 3, 5, 8, 13, 64, 65, N};
+    for (size_t i = 0; i < MI_COUNT(sizes); i++) {
+        size_t n = sizes[i];
+        struct digest want = root_by_definition(leaves, n), proof[TREE_DEPTH], root;
+        for (size_t at = 0; at < n; at += 1 + n / 8) {
+            size_t k = tree_prove(leaves, n, at, proof);
+            for (size_t bit = 0; bit < k * DIGEST_N * 8; bit++) {
+                uint8_t *byte = &proof[bit / 8 / DIGEST_N].b[bit / 8 % DIGEST_N];
+                *byte ^= (uint8_t)(1 << bit % 8);
+                assert_true(!tree_proved(&leaves[at], n, at, proof, k, &root) ||
+                            !digest_eq(&root, &want));
+                *byte ^= (uint8_t)(1 << bit % 8);
+            }
+        }
+    }
+}
+
+static void test_tree_proof_of_nothing_is_refused(void **state)
+{
+    (void)state;
+    struct digest root;
+    assert_false(tree_proved(&leaves[0], 0, 0, leaves, 0, &root));
+    assert_false(tree_proved(&leaves[0], 1, 1, leaves, 0, &root));
+    assert_false(tree_proved(&leaves[0], 7, 7, leaves, 3, &root));
+    assert_true(tree_proved(&leaves[0], 1, 0, leaves, 0, &root));
+    assert_true(digest_eq(&root, &leaves[0]));
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+static void test_places_are_groups_in_a_tree(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097};
+    static struct digest commitments[4097];
+    for (size_t i = 0; i < MI_COUNT(commitments); i++)
+        commitments[i] = tree_leaf((struct slice){(const char *)&i, sizeof i});
+    static struct places p;
+    for (size_t i = 0; i < MI_COUNT(sizes); i++) {
+        static struct digest groups[MI_COUNT(commitments) / PLACES_GROUP + 1];
+        size_t n = 0;
+        while (p.n < sizes[i])
+            places_add(&p, &commitments[p.n]);
+        for (size_t at = 0; at < sizes[i]; at += PLACES_GROUP)
+            groups[n++] = tree_leaf((struct slice){
+                (const char *)&commitments[at], DIGEST_N * size_min(PLACES_GROUP, sizes[i] - at)});
+        struct digest want = root_by_definition(groups, n), got = places_root(&p);
+        if (!digest_eq(&got, &want))
+            fail_msg("the root over %zu records", sizes[i]);
+        assert_int_equal(p.groups.n, sizes[i] / PLACES_GROUP);
+        assert_int_equal(places_rest(&p), sizes[i] % PLACES_GROUP);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places_are_groups_in_a_tree),
+        cmocka_unit_test(test_tree_grows_as_defined_and_survives_being_packed),
+        cmocka_unit_test(test_tree_proof_of_nothing_is_refused),
+        cmocka_unit_test(test_tree_proof_with_any_other_bit_is_refused),
+        cmocka_unit_test(test_tree_proofs_of_all_leaves_lead_to_the_root),
+        cmocka_unit_test(test_tree_roots_are_those_of_certificate_transparency),
+    };
+    return cmocka_run_group_tests_name("tree", tests, make_leaves, NULL);
+}
