@@ -60,12 +60,10 @@ static int strict_digit(char c)
 ptrdiff_t base64_bytes(struct slice text)
 {
     size_t padding = 0;
-    if (text.n == 0)
-        return 0;
+    if (text.n == 0 || text.n % 4 != 0)
+        return text.n == 0 ? 0 : -1;
     while (padding < 2 && text.p[text.n - 1 - padding] == '=')
         padding++;
-    if (text.n % 4 != 0)
-        return -1;
     for (size_t i = 0; i < text.n - padding; i++)
         if (strict_digit(text.p[i]) < 0)
             return -1;

@@ -79,9 +79,13 @@ static void test_base64_other_spellings_are_not_strict(void **state)
     static const char *const texts[] = {
         "Zg",   "Zg=",      "Zh==",    "Zm9=", "Zm9v\n", "Zm 9v",  "Z===",  "====", "=",
         "_-8=", "Zg==Zg==", "Zm9vYg=", "Zm9!", "Zm=v",   "Zm9v==", "Zg===", "Zg== "};
-    for (size_t i = 0; i < MI_COUNT(texts); i++)
-        if (base64_bytes(slice_of(texts[i])) != -1)
+    for (size_t i = 0; i < MI_COUNT(texts); i++) {
+        size_t n = strlen(texts[i]);
+        char *copy = unit_copy(texts[i], n);
+        if (base64_bytes((struct slice){copy, n}) != -1)
             fail_msg("'%s' is accepted", texts[i]);
+        free(copy);
+    }
 }
 
 int main(void)
