@@ -57,6 +57,25 @@ static int to_syslog(const struct anchoring *a)
     return st;
 }
 
+int anchor_last(const char *where, struct slice origin, uint64_t *ret_size, struct buf *error)
+{
+    struct buf file = {0};
+    if (strcmp(where, SYSLOG) == 0)
+        return MI_ENOENT;
+    char *path = path_given(is_git(where) ? where + strlen(GIT) : where);
+    if (path == NULL)
+        return MI_ENOMEM;
+    buf_adds(&file, path);
+    if (is_git(where)) {
+        buf_addc(&file, '/');
+        anchor_git_name(&file, origin);
+    }
+    int st = file.failed ? MI_ENOMEM : anchor_file_last(buf_str(&file), origin, ret_size, error);
+    buf_close(&file);
+    free(path);
+    return st;
+}
+
 int anchor_write(const struct anchoring *a, const char *where)
 {
     if (strcmp(where, SYSLOG) == 0)

@@ -30,8 +30,16 @@ MI_MUST bool anchor_check(const char *where, struct buf *error);
 /* where: as anchor_check() accepts it. */
 MI_MUST int anchor_write(const struct anchoring *a, const char *where);
 
+/* The size of the last checkpoint of a vault there. MI_ENOENT: there is none, or it cannot be read back (syslog). */
+MI_MUST int anchor_last(const char *where, struct slice origin, uint64_t *ret_size,
+                        struct buf *error);
+
 /* For anchor.c. path, dir: not resolved further. */
 MI_MUST int anchor_file(const struct anchoring *a, const char *path);
+MI_MUST int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size,
+                             struct buf *error);
+/* Appends the name of the file for this origin. */
+void anchor_git_name(struct buf *b, struct slice origin);
 MI_MUST int anchor_git(const struct anchoring *a, const char *dir);
 
 #endif

@@ -54,8 +54,8 @@ static int read_whole(int fd, struct buf *b)
 }
 
 /* The last note of this vault in a file. 0, MI_ENOENT: none, MI_EINVAL: the file is not one of notes. */
-static int last_of(const struct anchoring *a, const char *path, struct slice text,
-                   struct checkpoint *ret)
+static int last_of(struct slice origin, const char *path, struct slice text, struct checkpoint *ret,
+                   struct buf *error)
 {
     struct slice note;
     struct note n;
@@ -64,17 +64,16 @@ static int last_of(const struct anchoring *a, const char *path, struct slice tex
     while (note_next(&text, &note)) {
         count++;
         if (note_read(note, &n) < 0 || checkpoint_read(n.text, &c) < 0) {
-            buf_printf(a->error, "%s is not a file of checkpoints: note %d is not valid", path,
-                       count);
+            buf_printf(error, "%s is not a file of checkpoints: note %d is not valid", path, count);
             return MI_EINVAL;
         }
-        if (slice_eq(c.origin, a->c.origin)) {
+        if (slice_eq(c.origin, origin)) {
             *ret = c;
             st = 0;
         }
     }
     if (text.n > 0) {
-        buf_printf(a->error,
+        buf_printf(error,
                    "%s does not end with a complete note: choose another file, or remove "
                    "what follows note %d",
                    path, count);
@@ -89,7 +88,7 @@ static int compare(const struct anchoring *a, const char *path, struct slice tex
     struct checkpoint last;
     struct log_head now; /* another process may have signed and anchored more meanwhile */
     struct digest root;
-    int st = last_of(a, path, text, &last);
+    int st = last_of(a->c.origin, path, text, &last, a->error);
     *ret_new = true;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
@@ -152,5 +151,25 @@ int anchor_file(const struct anchoring *a, const char *path)
         st = append(a, path, fd, text.n);
     buf_close(&text);
     close(fd); /* and the lock */
+    return st;
+}
+
+int anchor_file_last(const char *path, struct slice origin, uint64_t *ret_size, struct buf *error)
+{
+    struct buf text = {0};
+    struct checkpoint last;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int st = fd < 0 && errno == ENOENT ? MI_ENOENT : fd < 0 ? MI_EIO : 0;
+    if (st == 0 && read_whole(fd, &text) < 0)
+        st = errno == ENOMEM ? MI_ENOMEM : MI_EIO;
+    if (st == MI_EIO)
+        buf_printf(error, "cannot read the anchor %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (st == 0)
+        st = last_of(origin, path, buf_slice(&text), &last, error);
+    if (st == 0)
+        *ret_size = last.size;
+    buf_close(&text);
     return st;
 }

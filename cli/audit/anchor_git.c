@@ -120,10 +120,10 @@ static int run(const struct anchoring *a, const char *dir, const char *const *ar
 }
 
 /* The name of the file: that of the origin, without slashes. */
-static void file_name(const struct anchoring *a, struct buf *b)
+void anchor_git_name(struct buf *b, struct slice origin)
 {
-    for (size_t i = 0; i < a->c.origin.n; i++)
-        buf_addc(b, a->c.origin.p[i] == '/' ? '-' : a->c.origin.p[i]);
+    for (size_t i = 0; i < origin.n; i++)
+        buf_addc(b, origin.p[i] == '/' ? '-' : origin.p[i]);
     buf_adds(b, ".note");
 }
 
@@ -153,7 +153,7 @@ int anchor_git(const struct anchoring *a, const char *dir)
     static const char *const look[] = {"rev-parse", "--is-inside-work-tree", NULL};
     struct buf file = {0}, path = {0}, out = {0};
     forget_git();
-    file_name(a, &file);
+    anchor_git_name(&file, a->c.origin);
     buf_printf(&path, "%s/%s", dir, buf_str(&file));
     int st = file.failed || path.failed ? MI_ENOMEM : run(a, dir, look, &out);
     if (st == 0)

@@ -6,6 +6,7 @@
 #include "cli/doctor/files.h"
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
+#include "cli/doctor/signing.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
 #include "cli/settings/paths.h"
@@ -31,7 +32,8 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Checks the configuration, the vault, whether it can be written, its database,\n"
     "the disk, processes left by killed proxies, the journals and recorders of\n"
-    "running sessions, escalations of the last day, wrapped configuration files of\n"
+    "running sessions, escalations of the last day, the key that signs checkpoints,\n"
+    "whether ended sessions are signed and anchored, wrapped configuration files of\n"
     "MCP clients, and the libraries.\n"
     "Servers that failed in their newest session of the last week are listed with\n"
     "their last error, and calls that came close to their deadline by tool.\n"
@@ -217,6 +219,7 @@ static int check_all(const struct settings *s, const char *fault)
             check_vault(&d, settings_on(s, "quick"));
         else
             doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
+        doctor_signing(&d, s, real != NULL);
         check_servers(&d, s, real != NULL && !settings_on(s, "quick"));
         check_libraries(&d);
         status = out_close(&d.out);

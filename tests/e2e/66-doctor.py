@@ -41,20 +41,20 @@ def recorder(t):
 
 @case("doctor: no findings in a new vault, during a session, and without a vault")
 def _(t):
-    eq(set(doctor(t)), {"configuration", "vault", "clients", "libraries"}, "checks without a vault")
+    eq(set(doctor(t)), {"configuration", "vault", "key", "clients", "libraries"}, "checks without a vault")
     check(not t.vault.exists(), "it was made")
     p = t.proxy("--name", "x").initialize()
     recorder(t)
     got = doctor(t)
     eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
-                  "clients", "libraries", "servers", "deadlines"}, "checks")
+                  "key", "clients", "libraries", "servers", "deadlines"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
     p.end()
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 16, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 17, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")

@@ -342,4 +342,29 @@ def _(t):
     eq(len(t.rows("SELECT 1 FROM checkpoints")), n, "checkpoints without a key")
 
 
+@case("doctor: a key that others can read, sessions that are not signed, and an anchor that is behind")
+def _(t):
+    def doctor():
+        text = t.run("doctor", "--vault", t.vault, "--quick").stdout.decode()
+        return {check: f"{word} {rest}" for word, check, rest in re.findall(r"^(\S+) +(key|signing|anchor) +(.*)$", text, re.M)}
+
+    eq(doctor(), {"key": "ok no key: what is recorded is not signed"}, "without a key")
+    session(t)
+    new_key(t)
+    anchor = t.tmp / "anchor"
+    (config(t) / "config.ini").write_text(f"[audit]\nanchor = {anchor}\n")
+    eq(doctor(), {"key": f"ok {key_file(t)}"}, "nothing is late")
+    checkpoint(t)
+    eq(doctor(), {"key": f"ok {key_file(t)}", "signing": "ok all ended sessions are signed", "anchor": f"ok {anchor}"}, "signed")
+    anchor.unlink()
+    check("is behind: the last checkpoint has 4 leaves, and the one there 0" in doctor()["anchor"], "an anchor without it")
+    anchor.write_text("x")
+    check("does not end with a complete note" in doctor()["anchor"], "a damaged anchor")
+    change(t, "DELETE FROM checkpoints")
+    change(t, """UPDATE leaves SET leaf = replace(leaf, '"at_us":17', '"at_us":16')""")
+    check("1 session ended more than 10 minutes ago and is not signed" in doctor()["signing"], "a session that is not signed")
+    key_file(t).chmod(0o644)
+    check("others can read the key file" in doctor()["key"], "the mode of the key file")
+
+
 lib.main()

@@ -1,5 +1,6 @@
 #include "vault/upkeep/health.h"
 
+#include "vault/store/ledger.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
@@ -90,6 +91,51 @@ int health_check(const char *vault, struct buf *error)
     sqlite3_finalize(q);
     sqlite3_close(db);
     return st == 0 && error->n > 0 ? MI_ESTORE : st;
+}
+
+struct seals {
+    int64_t before_us, n;
+};
+
+static int count_seal(void *ctx, int64_t n, struct slice text)
+{
+    (void)n;
+    struct seals *x = ctx;
+    struct leaf l;
+    int st = leaf_read(text, &l);
+    x->n += st == 0 && l.type == LEAF_SEAL && l.at_us < x->before_us;
+    return st == MI_ENOMEM ? st : 0; /* `audit verify` reports a damaged log */
+}
+
+int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, struct buf *note,
+                  struct buf *error)
+{
+    static const char last[] = "SELECT size, note FROM checkpoints ORDER BY size DESC LIMIT 1";
+    sqlite3 *db;
+    sqlite3_stmt *q = NULL;
+    char path[PATH_MAX];
+    int64_t version = 0, size = 0;
+    struct seals seals = {.before_us = before_us};
+    int st = connect_to(vault, &db, path, error);
+    if (st == 0)
+        st = ask_number(db, "PRAGMA user_version", &version, error);
+    if (st == 0 && (version < SCHEMA_EVIDENCE || version > SCHEMA_VERSION))
+        st = MI_ENOENT;
+    if (st == 0 && sqlite3_prepare_v2(db, last, -1, &q, NULL) != SQLITE_OK)
+        st = fail(db, error);
+    if (st == 0 && sqlite3_step(q) == SQLITE_ROW) {
+        size = sqlite3_column_int64(q, 0);
+        buf_slice_add(note, connect_column(q, 1));
+    }
+    sqlite3_finalize(q);
+    if (st == 0)
+        st = ledger_read(db, size, count_seal, &seals);
+    if (st == MI_ESTORE && error->n == 0)
+        st = fail(db, error);
+    sqlite3_close(db);
+    if (st == 0)
+        *ret_unsigned = seals.n;
+    return note->failed ? MI_ENOMEM : st;
 }
 
 int64_t health_schema(void)

@@ -22,6 +22,11 @@ MI_MUST int health_look(const char *vault, struct health *ret, struct buf *error
  * health_look(). */
 MI_MUST int health_check(const char *vault, struct buf *error);
 
+/* The last checkpoint of the log is appended to `note`; nothing: there is none. *ret_unsigned: how many sessions have
+ * ended since then, before this time. As health_look(); MI_ENOENT also if the vault has no evidence. */
+MI_MUST int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned,
+                          struct buf *note, struct buf *error);
+
 int64_t health_schema(void); /* the schema version that this program creates */
 /* The version of the SQLite library, such as "3.40.1", whether it is new enough, and whether it has FTS5. */
 const char *health_sqlite(bool *ret_new_enough, bool *ret_fts5);

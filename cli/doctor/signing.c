@@ -1,0 +1,103 @@
+#include "cli/doctor/signing.h"
+
+#include "base/clock.h"
+#include "cli/audit/anchor.h"
+#include "cli/audit/keyfile.h"
+#include "cli/audit/keypath.h"
+#include "vault/upkeep/health.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define LATE_US ((int64_t)600 * 1000000) /* a session that ended longer ago should be signed */
+#define REMEDY "mcp-interposer audit checkpoint, which says why it fails"
+
+static void check_anchors(struct doctor *d, const struct settings *own,
+                          const struct checkpoint *last)
+{
+    struct buf error = {0};
+    size_t at = 0;
+    for (const char *where; (where = settings_each(own, "anchor", &at)) != NULL;) {
+        uint64_t size = 0;
+        buf_clear(&error);
+        int st = anchor_check(where, &error) ? anchor_last(where, last->origin, &size, &error)
+                                             : MI_EINVAL;
+        if (st < 0 && st != MI_ENOENT)
+            doctor_found(d, "anchor", REMEDY, "%s",
+                         st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        else if (size < last->size && strcmp(where, "syslog") != 0)
+            doctor_found(d, "anchor", REMEDY,
+                         "%s is behind: the last checkpoint has %" PRIu64
+                         " leaves, and the one there %" PRIu64,
+                         where, last->size, size);
+        else
+            doctor_fine(d, "anchor", "%s", where);
+    }
+    buf_close(&error);
+}
+
+static void check_log(struct doctor *d, const struct settings *own)
+{
+    struct buf text = {0}, error = {0};
+    struct note note;
+    struct checkpoint last;
+    int64_t late = 0;
+    int st = health_signed(d->vault, clock_wall_us() - LATE_US, &late, &text, &error);
+    if (st < 0 && st != MI_ENOENT)
+        doctor_found(d, "signing", REMEDY, "the log cannot be read: %s",
+                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    if (st == 0 && late > 0)
+        doctor_found(d, "signing", REMEDY,
+                     "%" PRId64 " session%s ended more than 10 minutes ago and %s not signed", late,
+                     late == 1 ? "" : "s", late == 1 ? "is" : "are");
+    else if (st == 0 && text.n > 0)
+        doctor_fine(d, "signing", "all ended sessions are signed");
+    if (st == 0 && text.n > 0 && note_read(buf_slice(&text), &note) == 0 &&
+        checkpoint_read(note.text, &last) == 0)
+        check_anchors(d, own, &last);
+    buf_close(&text);
+    buf_close(&error);
+}
+
+static void check_key(struct doctor *d, const struct settings *own, bool has_vault)
+{
+    struct buf error = {0};
+    struct secret_key key;
+    char *path = keypath(own);
+    int st = path != NULL ? keyfile_read(path, &key, &error) : MI_ENOENT;
+    if (st == MI_ENOENT) {
+        doctor_fine(d, "key", "no key: what is recorded is not signed");
+    } else if (st < 0) {
+        doctor_found(d, "key", "correct the file: until then nothing is signed", "%s",
+                     st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    } else {
+        doctor_fine(d, "key", "%s", path);
+        if (has_vault)
+            check_log(d, own);
+    }
+    key_erase(&key);
+    buf_close(&error);
+    free(path);
+}
+
+/* With the settings that `audit checkpoint` would have. An invalid file was reported by another check. */
+void doctor_signing(struct doctor *d, const struct settings *s, bool has_vault)
+{
+    const struct command *audit = command_find(s->commands, "audit");
+    const char *config = settings_text(s, "config");
+    struct settings own;
+    struct buf error = {0}, option = {0};
+    char name[] = "checkpoint";
+    char *argv[] = {name, NULL, NULL};
+    if (config != NULL) {
+        buf_printf(&option, "--config=%s", config);
+        buf_addc(&option, '\0');
+        argv[1] = option.p;
+    }
+    if (settings_read(&own, s->commands, command_verb(audit, "checkpoint"), option.failed || config == NULL ? 1 : 2,
+                      argv, &error) == SETTINGS_READY)
+        check_key(d, &own, has_vault);
+    settings_close(&own);
+    buf_close(&error);
+    buf_close(&option);
+}
