@@ -31,6 +31,7 @@ CREATE TABLE events (id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, t_us I
 CREATE TABLE running (session_id INTEGER PRIMARY KEY, boot TEXT NOT NULL, pid_namespace INTEGER, pid INTEGER NOT NULL,
  pid_start INTEGER, client_pid INTEGER, client_start INTEGER, server_pid INTEGER, server_start INTEGER, server_group INTEGER,
  server_session INTEGER) STRICT;
+CREATE TABLE journals (session_id INTEGER PRIMARY KEY, position INTEGER NOT NULL, records INTEGER, tree BLOB) STRICT;
 CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;
 CREATE TABLE checkpoints (size INTEGER PRIMARY KEY, at_us INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 CREATE TABLE replaced (session_id INTEGER NOT NULL, record TEXT NOT NULL, leaf INTEGER NOT NULL, commitment BLOB NOT NULL,

@@ -184,6 +184,8 @@ class Session:
         self.seals = log.seals.get(self.uid, [])
         self.seal = self.seals[-1] if self.seals else None      # the one that counts
         self.redactions = log.redactions.get(self.uid, {})
+        newer = db.execute("SELECT records, tree FROM journals WHERE session_id = ?", (self.id,)).fetchone()
+        self.state = max((row, newer or row), key=lambda r: r["records"] or 0)
 
     def status(self):
         if self.id <= self.log.after and self.uid not in self.log.open:
@@ -225,17 +227,17 @@ class Session:
         need(ended or row["end_commitment"] is None, "changed", "has the record end and no end", "end")
 
     def count(self, n):
-        wanted = self.seal["records"] if self.seal else self.row["records"]
+        wanted = self.seal["records"] if self.seal else self.state["records"]
         need(wanted is not None, "changed", "has no number of records", "session")
         need(n >= wanted, "removed", f"{n} records are left of {wanted}", self.missing)
         need(n <= wanted, "added", f"{n} records, and only {wanted} are stated", self.unknown)
-        need(self.row["records"] == n, "changed", "the number of records in its row is another one", "session")
+        need(self.state["records"] == n, "changed", "the number of records in its row is another one", "session")
 
     def check_tree(self, commitments):
         for seal in self.seals:
             need(seal["records"] <= len(commitments) and form.session_root(commitments[:seal["records"]]).hex() == seal["root"],
                  "exchanged", "the records are not those that were sealed")
-        need(self.row["tree"] == form.subtrees(commitments), "exchanged" if not self.seal else "changed",
+        need(self.state["tree"] == form.subtrees(commitments), "exchanged" if not self.seal else "changed",
              "the records are not those of its tree")
 
     # records
@@ -256,7 +258,7 @@ class Session:
         return [r or next(rest) for r in places]
 
     def fewer(self, n):
-        return n < (self.seal["records"] if self.seal else self.row["records"] or 0)
+        return n < (self.seal["records"] if self.seal else self.state["records"] or 0)
 
     def messages(self):
         out, low = [], self.id << 36

@@ -17,6 +17,7 @@ void coverage_close(struct coverage *c)
 {
     sqlite3_finalize(c->save);
     c->save = NULL;
+    buf_close(&c->packed);
 }
 
 /* Prepares a statement whose ?1 is the session. */
@@ -118,9 +119,12 @@ static int load(struct coverage *c, sqlite3 *db, int64_t session_id)
 {
     sqlite3_stmt *q = prepare(
         db,
-        "SELECT salt IS NOT NULL, ended_at_us IS NOT NULL, records, tree,"
+        "SELECT s.salt IS NOT NULL, s.ended_at_us IS NOT NULL, n.records, n.tree,"
         " (SELECT seq FROM messages WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
-        " ORDER BY id DESC LIMIT 1) FROM sessions WHERE id = ?1",
+        " ORDER BY id DESC LIMIT 1)"
+        " FROM sessions s, (SELECT records, tree FROM sessions WHERE id = ?1 UNION ALL"
+        " SELECT records, tree FROM journals WHERE session_id = ?1) n"
+        " WHERE s.id = ?1 ORDER BY n.records DESC LIMIT 1",
         session_id);
     int rc = sqlite3_step(q);
     c->covered = false;
@@ -311,10 +315,24 @@ static int seal(struct coverage *c, sqlite3 *db)
     return finish(q);
 }
 
+int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i)
+{
+    if (!c->covered) {
+        sqlite3_bind_null(q, i);
+        sqlite3_bind_null(q, i + 1);
+        return 0;
+    }
+    buf_clear(&c->packed);
+    tree_pack(&c->places.groups, &c->packed);
+    sqlite3_bind_int64(q, i, (int64_t)c->places.n);
+    connect_bind_blob(q, i + 1, buf_slice(&c->packed));
+    c->changed = c->changed && c->ended;
+    return c->packed.failed ? MI_ENOMEM : 0;
+}
+
 int coverage_save(struct coverage *c, sqlite3 *db)
 {
     static const char sql[] = "UPDATE sessions SET records = ?2, tree = ?3 WHERE id = ?1";
-    struct buf tree = {0};
     if (!c->changed)
         return 0;
     c->changed = false;
@@ -323,13 +341,10 @@ int coverage_save(struct coverage *c, sqlite3 *db)
     if (c->save == NULL &&
         sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &c->save, NULL) != SQLITE_OK)
         return MI_ESTORE;
-    tree_pack(&c->places.groups, &tree);
     sqlite3_bind_int64(c->save, 1, c->session_id);
-    sqlite3_bind_int64(c->save, 2, (int64_t)c->places.n);
-    connect_bind_blob(c->save, 3, buf_slice(&tree));
-    int st = tree.failed ? MI_ENOMEM : sqlite3_step(c->save) == SQLITE_DONE ? 0 : MI_ESTORE;
+    int st = coverage_bind(c, c->save, 2);
+    if (st == 0)
+        st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : MI_ESTORE;
     sqlite3_reset(c->save);
-    sqlite3_clear_bindings(c->save);
-    buf_close(&tree);
     return st == 0 && c->ended ? seal(c, db) : st;
 }

@@ -1,8 +1,8 @@
 /* coverage.h - what the vault keeps of a session so that changes of its records are noticed (docs/evidence.md).
  *
  * Each record that is stored gets a salt and a commitment, and its place in the session. The number of records and the
- * tree over their commitments are stored in the session's row, in the transaction that stores the records. When the
- * session has ended, that transaction also adds a seal to the log.
+ * tree over their commitments are stored in the transaction that stores the records: in the session's row, or while a
+ * recorder stores the session with its position in `journals`; the larger number is the newer one. When the session has ended, that transaction also adds a seal to the log.
  *
  * A session that was begun by a program without evidence is not covered: its records get no commitment.
  *
@@ -21,11 +21,12 @@ struct coverage {
     int64_t session_id; /* 0: none is remembered */
     bool covered;
     bool ended;         /* ended_at_us is stored */
-    bool changed;       /* the session's row must be saved */
+    bool changed;       /* something is not saved */
     uint64_t last_seq;  /* of the messages stored so far */
     struct places places;
     struct salts salts;
     sqlite3_stmt *save; /* owned; prepared at its first use */
+    struct buf packed;  /* owned; the tree as bytes */
 };
 
 struct covered_event {
@@ -53,6 +54,9 @@ MI_MUST int coverage_event(struct coverage *c, struct covered_event *e);
 /* The session's row was changed. If it has ended, it is sealed again. */
 MI_MUST int coverage_changed(struct coverage *c, sqlite3 *db);
 
+/* Binds the number of records and the tree to two parameters of a statement that saves them with something else. Call it
+ * directly before the statement. An ended session is saved by coverage_save() in any case. */
+MI_MUST int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i);
 /* Before the commit: saves the number of records and the tree, and adds a seal if the session has ended. */
 MI_MUST int coverage_save(struct coverage *c, sqlite3 *db);
 

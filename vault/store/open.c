@@ -51,7 +51,8 @@ static const char *const sql[Q_COUNT] = {
     [Q_ENDED] = "DELETE FROM running WHERE session_id = ?1",
     [Q_EVENT_SESSION] = "SELECT s.id, s.uid FROM events e JOIN sessions s ON s.id = e.session_id"
                         " WHERE e.kind = ?1 AND e.detail = ?2 ORDER BY e.id LIMIT 1",
-    [Q_POSITION] = "INSERT OR REPLACE INTO journals (session_id, position) VALUES (?1,?2)",
+    [Q_POSITION] = "INSERT OR REPLACE INTO journals (session_id, position, records, tree)"
+                   " VALUES (?1,?2,?3,?4)",
     [Q_POSITION_READ] = "SELECT position FROM journals WHERE session_id = ?1",
     [Q_POSITION_REMOVE] = "DELETE FROM journals WHERE session_id = ?1",
 };

@@ -95,7 +95,7 @@ static const char version_2[] = "ALTER TABLE sessions ADD COLUMN redact_rules TE
                                 ") STRICT;"
                                 "PRAGMA user_version = 2;";
 
-/* New: evidence. */
+/* New: evidence. Most vaults of version 2 have the table `journals`, which was an addition then. */
 static const char version_3[] =
     "ALTER TABLE sessions ADD COLUMN commitment BLOB;"
     "ALTER TABLE sessions ADD COLUMN end_salt BLOB;"
@@ -107,6 +107,12 @@ static const char version_3[] =
     "ALTER TABLE events ADD COLUMN place INTEGER;"
     "ALTER TABLE events ADD COLUMN salt BLOB;"
     "ALTER TABLE events ADD COLUMN commitment BLOB;"
+    "CREATE TABLE IF NOT EXISTS journals ("
+    " session_id INTEGER PRIMARY KEY,"
+    " position INTEGER NOT NULL"
+    ") STRICT;"
+    "ALTER TABLE journals ADD COLUMN records INTEGER;"
+    "ALTER TABLE journals ADD COLUMN tree BLOB;"
     "CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
     "CREATE TABLE checkpoints ("
     " size INTEGER PRIMARY KEY,"
@@ -140,9 +146,11 @@ static const char escalations[] = "CREATE TABLE IF NOT EXISTS escalations ("
                                   ") STRICT;";
 
 /* Up to which position the journal of each session is stored (writer_position()). */
-static const char journals[] = "CREATE TABLE IF NOT EXISTS journals ("
+static const char journals[] = "CREATE TABLE journals ("
                                " session_id INTEGER PRIMARY KEY,"
-                               " position INTEGER NOT NULL"
+                               " position INTEGER NOT NULL,"
+                               " records INTEGER,"
+                               " tree BLOB"
                                ") STRICT;";
 
 /* The view of version 2, with the status `interrupted`, which the first vaults of this version do not have. */

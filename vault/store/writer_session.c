@@ -131,8 +131,16 @@ int writer_running(struct writer *s, int64_t session_id, const struct running *r
 
 int writer_position(struct writer *s, int64_t session_id, uint64_t position)
 {
-    sqlite3_bind_int64(s->q[Q_POSITION], 1, session_id);
-    sqlite3_bind_int64(s->q[Q_POSITION], 2, (int64_t)position);
+    sqlite3_stmt *q = s->q[Q_POSITION];
+    int st = writer_take_lock(s);
+    if (st == 0)
+        st = writer_cover(s, session_id);
+    if (st < 0)
+        return st;
+    sqlite3_bind_int64(q, 1, session_id);
+    sqlite3_bind_int64(q, 2, (int64_t)position);
+    if ((st = coverage_bind(&s->coverage, q, 3)) < 0)
+        return writer_fail_coverage(s, st);
     return writer_run(s, Q_POSITION);
 }
 
