@@ -6,6 +6,8 @@
 static const struct command *const verbs[] = {
     &audit_key,
     &audit_checkpoint,
+    &audit_prove,
+    &audit_check,
     NULL,
 };
 /* clang-format on */

@@ -8,5 +8,7 @@ extern const struct command command_audit;
 
 extern const struct command audit_key;
 extern const struct command audit_checkpoint;
+extern const struct command audit_prove;
+extern const struct command audit_check;
 
 #endif

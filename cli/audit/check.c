@@ -1,0 +1,104 @@
+/* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle. It needs no vault. */
+#include "cli/audit/commands.h"
+#include "cli/audit/input.h"
+#include "cli/audit/verdict.h"
+
+#include "base/log.h"
+#include "cli/settings/config.h"
+
+static const struct opt table_of_options[] = {
+    {0, "key", "KEY", NULL, "the verifier key, or a file with it; required"},
+    {0, "checkpoint", "NOTE", NULL,
+     "a file with signed notes from an anchor: the bundle's must be among them"},
+    {0, "json", NULL, NULL, "print the verdict as a JSON object"},
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "FILE is a bundle of `audit prove`; -: stdin. KEY is what `audit key show` printed\n"
+    "on the machine that recorded. The exit status is 0 if the records are proven, and\n"
+    "1 if not; then the step that failed is printed.\n";
+/* clang-format on */
+
+/* Whether one of the notes states the same log as the bundle. */
+static bool has_checkpoint(struct slice notes, const struct checkpoint *c)
+{
+    struct slice text;
+    struct note n;
+    struct checkpoint other;
+    while (note_next(&notes, &text))
+        if (note_read(text, &n) == 0 && checkpoint_read(n.text, &other) == 0 &&
+            slice_eq(other.origin, c->origin) && other.size == c->size &&
+            digest_eq(&other.root, &c->root))
+            return true;
+    return false;
+}
+
+/* EXIT_FINE: it is, or --checkpoint was not given. */
+static int check_anchor(const struct settings *s, const struct bundle *b, struct buf *why)
+{
+    const char *path = settings_text(s, "checkpoint");
+    struct buf notes = {0};
+    if (path == NULL)
+        return EXIT_FINE;
+    int status = input_read(path, NOTE_MAX, &notes);
+    if (status == EXIT_FINE && !has_checkpoint(buf_slice(&notes), &b->checkpoint)) {
+        buf_printf(why,
+                   "its checkpoint, of %llu leaves, is not in %s; ask for a bundle against that "
+                   "one: audit prove --checkpoint %s",
+                   (unsigned long long)b->checkpoint.size, path, path);
+        status = EXIT_FOUND;
+    }
+    buf_close(&notes);
+    return status;
+}
+
+static int check(const struct settings *s, struct slice text, const struct public_key *key)
+{
+    struct bundle b;
+    struct buf why = {0};
+    int st = bundle_open(&b, text, key, &why);
+    int status = st == 0 ? check_anchor(s, &b, &why) : st == MI_EINVAL ? EXIT_FOUND : EXIT_TROUBLE;
+    struct verdict v = {.b = &b,
+                        .key = key,
+                        .why = buf_str(&why),
+                        .proven = status == EXIT_FINE,
+                        .anchor = settings_text(s, "checkpoint")};
+    if (st == MI_ENOMEM)
+        log_error("out of memory");
+    else if (status == EXIT_FINE || status == EXIT_FOUND) {
+        int printed = settings_on(s, "json") ? verdict_json(&v) : verdict_text(&v);
+        status = printed != EXIT_FINE ? printed : status;
+    }
+    bundle_close(&b);
+    buf_close(&why);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    struct public_key key;
+    struct buf text = {0};
+    if (s->operands_n == 0)
+        return settings_usage(s, "missing FILE: a bundle that `audit prove` has written");
+    if (settings_text(s, "key") == NULL)
+        return settings_usage(s, "missing --key: the verifier key, or a file with it");
+    int status = input_key(settings_text(s, "key"), &key);
+    if (status == EXIT_FINE)
+        status = input_read(s->operands[0], BUNDLE_MAX + ((size_t)1 << 20), &text);
+    if (status == EXIT_FINE)
+        status = check(s, buf_slice(&text), &key);
+    buf_close(&text);
+    return status;
+}
+
+const struct command audit_check = {
+    .name = "audit check",
+    .summary = "verify a file that `audit prove` has written",
+    .usage = "[OPTIONS] FILE",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,72 @@
+#include "cli/audit/input.h"
+
+#include "base/log.h"
+#include "cli/settings/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define KEY_FILE_MAX 4096
+
+static int fail(const char *path, const char *why)
+{
+    log_error("cannot read %s: %s", path, why);
+    return EXIT_TROUBLE;
+}
+
+static int read_to(int fd, size_t max, struct buf *b)
+{
+    for (ssize_t n = 1; n != 0;) {
+        if (b->n > max)
+            return EFBIG;
+        if (!buf_reserve(b, (size_t)64 << 10))
+            return ENOMEM;
+        n = read(fd, b->p + b->n, (size_t)64 << 10);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        b->n += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+int input_read(const char *path, size_t max, struct buf *b)
+{
+    if (strcmp(path, "-") == 0) {
+        int e = read_to(STDIN_FILENO, max, b);
+        return e == 0 ? EXIT_FINE : fail("stdin", strerror(e));
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int e = fd < 0 ? errno : read_to(fd, max, b);
+    if (fd >= 0)
+        close(fd);
+    return e == 0 ? EXIT_FINE : fail(path, strerror(e));
+}
+
+static struct slice trimmed(struct slice s)
+{
+    while (s.n > 0 && memchr(" \t\r\n", s.p[0], 4) != NULL)
+        s = (struct slice){s.p + 1, s.n - 1};
+    while (s.n > 0 && memchr(" \t\r\n", s.p[s.n - 1], 4) != NULL)
+        s.n--;
+    return s;
+}
+
+int input_key(const char *key, struct public_key *ret)
+{
+    struct buf b = {0};
+    if (key_read_public(slice_of(key), ret) == 0)
+        return EXIT_FINE;
+    if (access(key, F_OK) != 0) {
+        log_error("--key: neither a file nor a verifier key: `mcp-interposer audit key show` prints "
+                  "the verifier key, NAME+HASH+BASE64");
+        return EXIT_USAGE;
+    }
+    int status = input_read(key, KEY_FILE_MAX, &b);
+    if (status == EXIT_FINE && key_read_public(trimmed(buf_slice(&b)), ret) < 0) {
+        log_error("--key: %s has more than a verifier key, NAME+HASH+BASE64, or something else", key);
+        status = EXIT_USAGE;
+    }
+    buf_close(&b);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* input.h - the files that `audit prove` and `audit check` read.
+ *
+ * Owns      nothing: the text is appended to the caller's buffer.
+ * Errors    a message on stderr; the exit status to end with.
+ * Blocks    on the file. */
+#ifndef MI_CLI_AUDIT_INPUT_H
+#define MI_CLI_AUDIT_INPUT_H
+
+#include "evidence/key.h"
+
+/* A whole file of at most `max` bytes; "-": stdin. EXIT_FINE, or EXIT_TROUBLE. */
+MI_MUST int input_read(const char *path, size_t max, struct buf *b);
+/* A verifier key: the text itself, or a file with it. EXIT_FINE, EXIT_USAGE or EXIT_TROUBLE. */
+MI_MUST int input_key(const char *key, struct public_key *ret);
+
+#endif

@@ -1,0 +1,230 @@
+/* verdict.c - the verdict for people. */
+#include "cli/audit/verdict.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/frame/out.h"
+#include "cli/frame/pretty.h"
+#include "cli/frame/session.h"
+#include "vault/prove/proven.h"
+#include "wire/json/scan.h"
+
+#include <stdio.h>
+
+struct page {
+    struct out o;
+    const struct bundle *b;
+    struct query_session session;
+    struct bundle_walk first, last, at; /* session and end borrow from the first two */
+    struct bundle_record start, end;
+    struct query_message request[VERDICT_BODIES]; /* the requests that were printed; texts are gone */
+    size_t requests;
+};
+
+static void label(struct page *p, const char *name)
+{
+    out_words(&p->o, OUT_DIM, name);
+    for (size_t n = strlen(name); n < 12; n++)
+        out_raw(&p->o, " ");
+}
+
+static void text_line(struct page *p, const char *name, struct slice text)
+{
+    label(p, name);
+    out_text(&p->o, text);
+    out_end_line(&p->o);
+}
+
+static void time_text(struct page *p, int64_t wall_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_utc_text(wall_us, text);
+    out_raw(&p->o, text);
+}
+
+static void redacted(struct page *p, const char *what, int64_t at_us)
+{
+    if (at_us == 0)
+        return;
+    label(p, "redacted");
+    out_printf(&p->o, "%s, at ", what);
+    time_text(p, at_us);
+    out_end_line(&p->o);
+}
+
+/* "NAME VERSION", or what is known of it. */
+static void named(struct page *p, const char *what, struct slice name, struct slice version)
+{
+    if (name.p == NULL)
+        return;
+    label(p, what);
+    out_text(&p->o, name);
+    if (version.p != NULL) {
+        out_raw(&p->o, " ");
+        out_text(&p->o, version);
+    }
+    out_end_line(&p->o);
+}
+
+static void print_session(struct page *p)
+{
+    struct query_session *s = &p->session;
+    text_line(p, "session", s->uid);
+    text_line(p, "server", s->name);
+    text_line(p, "command", s->command);
+    named(p, "said to be", s->server_name, s->server_version);
+    named(p, "client", s->client_name, s->client_version);
+    label(p, "recorded");
+    if (s->pid == 0)
+        out_raw(&p->o, "imported; ");
+    time_text(p, s->started_at_us);
+    out_raw(&p->o, " to ");
+    time_text(p, s->ended_at_us);
+    out_raw(&p->o, ", by the clock of ");
+    out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
+    out_end_line(&p->o);
+    label(p, "ended");
+    out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
+    out_raw(&p->o, ", sealed ");
+    time_text(p, p->b->leaf[p->b->seal].leaf.at_us);
+    out_end_line(&p->o);
+    redacted(p, "the data of the session's start", p->start.redacted_at_us);
+    redacted(p, "the data of the session's end", p->end.redacted_at_us);
+}
+
+static void print_body(struct page *p, struct slice body)
+{
+    struct json_scan scan;
+    if (body.p == NULL) {
+        out_raw(&p->o, "    (its body was not recorded)");
+    } else if (json_scan(body, NULL, NULL, &scan) == 0) {
+        pretty_print(&p->o, scan.root, 4);
+        return;
+    } else {
+        out_raw(&p->o, "    ");
+        out_text(&p->o, body);
+    }
+    out_end_line(&p->o);
+}
+
+/* The status and the duration of the call that it answers or cancels. */
+static void print_status(struct page *p, struct query_message *m)
+{
+    for (size_t i = 0; i < p->requests; i++) {
+        if (p->request[i].seq != m->request_seq)
+            continue;
+        struct buf took = {0};
+        m->request_action = p->request[i].action;
+        units_show_duration(&took, m->t_us - p->request[i].t_us);
+        out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
+                   buf_str(&took));
+        buf_close(&took);
+    }
+}
+
+static void print_message(struct page *p, const struct bundle_record *r)
+{
+    struct query_message m = proven_message(r);
+    char name[32];
+    (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
+    out_end_line(&p->o);
+    label(p, name);
+    time_text(p, p->session.started_at_us + m.t_us);
+    out_printf(&p->o, " %s, %s",
+               m.direction == ROW_C2S ? "client to server" : "server to client",
+               value_word(&row_kinds, m.kind));
+    if (m.method.p != NULL) {
+        out_raw(&p->o, " ");
+        out_text(&p->o, m.method);
+    }
+    if (m.target.p != NULL) {
+        out_raw(&p->o, " ");
+        out_text(&p->o, m.target);
+    }
+    if (m.action != ROW_FORWARDED)
+        out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
+    print_status(p, &m);
+    out_end_line(&p->o);
+    redacted(p, "after it was recorded", r->redacted_at_us);
+    print_body(p, m.body);
+    if (m.kind == KIND_REQUEST && p->requests < VERDICT_BODIES)
+        p->request[p->requests++] = m;
+}
+
+static void print_records(struct page *p)
+{
+    struct bundle_record r;
+    while (bundle_next(p->b, &p->at, &r))
+        if (r.kind == BUNDLE_MESSAGE)
+            print_message(p, &r);
+}
+
+static void print_checkpoint(struct page *p, const struct verdict *v)
+{
+    struct buf key = {0};
+    label(p, "checkpoint");
+    out_text(&p->o, v->b->checkpoint.origin);
+    out_printf(&p->o, ", %llu leaves", (unsigned long long)v->b->checkpoint.size);
+    out_end_line(&p->o);
+    key_write_public(&key, &v->b->signer);
+    text_line(p, "signed with", buf_slice(&key));
+    if (!key_eq(&v->b->signer, v->key))
+        text_line(p, "", slice_of("which the given key, its predecessor, has signed"));
+    label(p, "not proven");
+    if (v->anchor == NULL) {
+        out_raw(&p->o, "that this checkpoint was anchored: compare it with the copy of an anchor "
+                       "(--checkpoint NOTE)");
+    } else {
+        out_raw(&p->o, "that what was sent was true; the checkpoint is the one in ");
+        out_text(&p->o, slice_of(v->anchor));
+    }
+    out_end_line(&p->o);
+    buf_close(&key);
+}
+
+static void print_verdict(struct page *p, const struct verdict *v)
+{
+    bool whole = bundle_is_whole(v->b);
+    long long of = v->b->leaf[v->b->seal].leaf.records;
+    out_words(&p->o, OUT_GREEN, "PROVEN");
+    if (whole)
+        out_printf(&p->o, "      all %lld records of this session are as they were sealed", of);
+    else
+        out_printf(&p->o, "      these %llu of the %lld records of this session are as they were sealed",
+                   (unsigned long long)v->b->records_n, of);
+    out_end_line(&p->o);
+}
+
+int verdict_text(const struct verdict *v)
+{
+    struct page p = {.b = v->b};
+    out_open(&p.o);
+    if (!v->proven) {
+        out_words(&p.o, OUT_RED, "NOT PROVEN");
+        out_raw(&p.o, "  ");
+        out_text(&p.o, slice_of(v->why));
+        out_end_line(&p.o);
+        return out_close(&p.o);
+    }
+    p.first = bundle_begin(v->b);
+    p.last = p.at = p.first;
+    bool good = bundle_next(v->b, &p.first, &p.start) && bundle_end(v->b, &p.last, &p.end);
+    if (good) {
+        proven_session(&p.session, &p.start);
+        proven_end(&p.session, &p.end);
+        print_verdict(&p, v);
+        print_session(&p);
+        print_checkpoint(&p, v);
+        if (v->b->records_n <= VERDICT_BODIES)
+            print_records(&p);
+        good = !p.at.text.failed;
+    }
+    bundle_walk_close(&p.first);
+    bundle_walk_close(&p.last);
+    bundle_walk_close(&p.at);
+    int status = out_close(&p.o);
+    if (!good)
+        log_error("out of memory");
+    return good ? status : EXIT_TROUBLE;
+}

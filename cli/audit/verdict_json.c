@@ -1,0 +1,138 @@
+/* verdict_json.c - the verdict as a JSON object. */
+#include "cli/audit/verdict.h"
+
+#include "base/base64.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "cli/frame/out.h"
+#include "cli/frame/session.h"
+#include "vault/prove/proven.h"
+#include "wire/json/scan.h"
+
+static void add_time(struct json_out *j, const char *name, int64_t us)
+{
+    if (us != 0)
+        json_out_int(j, name, us);
+    else
+        json_out_null(j, name);
+}
+
+/* JSON as it is, other text as a string. */
+static void add_body(struct json_out *j, struct slice body)
+{
+    struct json_scan scan;
+    if (body.p != NULL && json_scan(body, NULL, NULL, &scan) == 0)
+        json_out_visible(j, "body", scan.root);
+    else
+        json_out_text(j, "body", body);
+}
+
+static void add_checkpoint(struct json_out *j, const struct verdict *v)
+{
+    struct buf text = {0};
+    json_out_object(j, "checkpoint");
+    json_out_text(j, "origin", v->b->checkpoint.origin);
+    json_out_uint(j, "size", v->b->checkpoint.size);
+    base64_encode(&text, v->b->checkpoint.root.b, DIGEST_N);
+    json_out_text(j, "root", buf_slice(&text));
+    buf_clear(&text);
+    key_write_public(&text, &v->b->signer);
+    json_out_text(j, "key", buf_slice(&text));
+    json_out_bool(j, "compared", v->anchor != NULL);
+    json_out_end(j);
+    j->b->failed = j->b->failed || text.failed;
+    buf_close(&text);
+}
+
+static bool add_session(struct json_out *j, const struct bundle *b)
+{
+    struct bundle_walk first = bundle_begin(b), last = first;
+    struct bundle_record start, end;
+    struct query_session s;
+    bool good = bundle_next(b, &first, &start) && bundle_end(b, &last, &end);
+    if (good) {
+        proven_session(&s, &start);
+        proven_end(&s, &end);
+        json_out_object(j, "session");
+        json_out_text(j, "uid", s.uid);
+        json_out_text(j, "name", s.name);
+        json_out_text(j, "command", s.command);
+        json_out_text(j, "host", s.host);
+        json_out_text(j, "client_name", s.client_name);
+        json_out_text(j, "client_version", s.client_version);
+        json_out_text(j, "server_name", s.server_name);
+        json_out_text(j, "server_version", s.server_version);
+        json_out_text(j, "protocol_version", s.protocol_version);
+        json_out_text(j, "record_level", s.record_level);
+        json_out_text(j, "interposer_version", s.interposer_version);
+        json_out_int(j, "started_at_us", s.started_at_us);
+        json_out_int(j, "ended_at_us", s.ended_at_us);
+        json_out_text(j, "end_reason", s.end_reason);
+        json_out_int(j, "sealed_at_us", b->leaf[b->seal].leaf.at_us);
+        add_time(j, "redacted_at_us", start.redacted_at_us);
+        add_time(j, "end_redacted_at_us", end.redacted_at_us);
+        json_out_end(j);
+    }
+    bundle_walk_close(&first);
+    bundle_walk_close(&last);
+    return good;
+}
+
+static void add_message(struct json_out *j, const struct bundle_record *r)
+{
+    struct query_message m = proven_message(r);
+    json_out_object(j, NULL);
+    json_out_int(j, "seq", m.seq);
+    json_out_int(j, "t_us", m.t_us);
+    json_out_text(j, "direction", r->field[MESSAGE_DIRECTION]);
+    json_out_text(j, "origin", r->field[MESSAGE_ORIGIN]);
+    json_out_text(j, "kind", r->field[MESSAGE_KIND]);
+    json_out_text(j, "action", r->field[MESSAGE_ACTION]);
+    json_out_text(j, "method", m.method);
+    json_out_text(j, "target", m.target);
+    add_time(j, "request_seq", m.request_seq);
+    json_out_text(j, "finding", m.finding);
+    add_time(j, "redacted_at_us", r->redacted_at_us);
+    add_body(j, m.body);
+    json_out_end(j);
+}
+
+static bool add_messages(struct json_out *j, const struct bundle *b)
+{
+    struct bundle_walk w = bundle_begin(b);
+    struct bundle_record r;
+    json_out_array(j, "messages");
+    while (bundle_next(b, &w, &r))
+        if (r.kind == BUNDLE_MESSAGE)
+            add_message(j, &r);
+    json_out_end(j);
+    bool good = !w.text.failed;
+    bundle_walk_close(&w);
+    return good;
+}
+
+int verdict_json(const struct verdict *v)
+{
+    struct out o;
+    out_open(&o);
+    struct json_out j = json_out_to(&o.b);
+    bool good = true;
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "verdict");
+    json_out_bool(&j, "proven", v->proven);
+    if (v->proven) {
+        add_checkpoint(&j, v);
+        good = add_session(&j, v->b);
+        json_out_uint(&j, "records", v->b->records_n);
+        json_out_int(&j, "sealed_records", v->b->leaf[v->b->seal].leaf.records);
+        good = good && add_messages(&j, v->b);
+    } else {
+        json_out_str(&j, "why", v->why);
+    }
+    json_out_end(&j);
+    out_end_line(&o);
+    int status = out_close(&o);
+    if (!good)
+        log_error("out of memory");
+    return good ? status : EXIT_TROUBLE;
+}

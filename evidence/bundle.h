@@ -1,0 +1,86 @@
+/* bundle.h - reads and verifies a bundle: records of a session with the proof that a signed checkpoint covers them
+ * (docs/evidence.md, "Bundle").
+ *
+ *     st = bundle_open(&b, text, &key, &why);
+ *     struct bundle_walk w = bundle_begin(&b);
+ *     while (st == 0 && bundle_next(&b, &w, &record)) …
+ *     bundle_walk_close(&w);
+ *     bundle_close(&b);
+ *
+ * Input     hostile. Memory is bounded by the length of the text.
+ * Owns      what it has read; the text is borrowed, and must live as long as the bundle. A walk owns a buffer, from
+ *           which the record's fields are borrowed until its next step.
+ * Errors    MI_EINVAL: it does not prove what it says, with one clause in `why`: which step failed. MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_BUNDLE_H
+#define MI_EVIDENCE_BUNDLE_H
+
+#include "evidence/bundle_form.h"
+#include "evidence/key.h"
+#include "evidence/leaf.h"
+#include "evidence/note.h"
+#include "evidence/record.h"
+#include "wire/json/text.h"
+
+struct bundle_leaf {
+    uint64_t n; /* its number in the log */
+    struct buf text;
+    struct leaf leaf; /* borrows from the text */
+};
+
+/* A line of a leaf `redact`. */
+struct bundle_line {
+    struct slice record; /* its name */
+    uint64_t leaf;       /* number of the leaf */
+    int64_t at_us;
+    struct digest old, now;
+};
+
+struct bundle {
+    struct buf note; /* the checkpoint, signed */
+    struct checkpoint checkpoint;
+    struct public_key signer; /* has signed it */
+    struct bundle_leaf *leaf; /* in the order of their numbers */
+    size_t leaf_n;
+    size_t open, seal; /* which of them: of the session */
+    struct bundle_line *line; /* sorted by record and leaf */
+    size_t line_n, line_cap;
+    struct json_value groups, records, end;
+    uint64_t records_n; /* that the bundle has; the session has leaf[seal].leaf.records */
+};
+
+struct bundle_record {
+    enum bundle_kind kind;
+    uint64_t place;        /* not of BUNDLE_END */
+    struct salt salt;
+    struct slice field[BUNDLE_FIELDS]; /* of its kind, see bundle_form.h; {NULL, 0}: NULL */
+    int64_t redacted_at_us; /* 0: it is as it was recorded */
+};
+
+struct bundle_walk {
+    struct json_walk at;
+    struct buf text; /* owned */
+};
+
+/* Verifies everything. key: one that the reader trusts; NULL: that the note is signed with the key of its log is all
+ * that is verified. */
+MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct public_key *key,
+                        struct buf *why);
+void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
+
+/* The records, in the order of their places. bundle_end() is the record `end`. Both return false at the end, and when
+ * there is no memory: then w->text.failed is set. */
+struct bundle_walk bundle_begin(const struct bundle *b);
+MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
+MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
+void bundle_walk_close(struct bundle_walk *w);
+
+/* Whether it has all records of the session. */
+static inline bool bundle_is_whole(const struct bundle *b)
+{
+    return b->records_n == (uint64_t)b->leaf[b->seal].leaf.records;
+}
+/* A field that is a number; 0: NULL. */
+int64_t bundle_number(struct slice field);
+
+#endif

@@ -1,0 +1,151 @@
+#include "evidence/bundle_form.h"
+
+#include <stdio.h>
+
+#define BIT(i) (1u << (i))
+
+const struct bundle_shape bundle_shape[BUNDLE_KINDS] = {
+    [BUNDLE_SESSION] = {"session", SESSION_FIELDS, BIT(SESSION_STARTED_AT) | BIT(SESSION_PID)},
+    [BUNDLE_MESSAGE] = {"message", MESSAGE_FIELDS,
+                        BIT(MESSAGE_SEQ) | BIT(MESSAGE_T) | BIT(MESSAGE_SIZE) |
+                            BIT(MESSAGE_REDACTIONS) | BIT(MESSAGE_REQUEST) |
+                            BIT(MESSAGE_ERROR_CODE) | BIT(MESSAGE_BATCH)},
+    [BUNDLE_EVENT] = {"event", EVENT_FIELDS, BIT(EVENT_T)},
+    [BUNDLE_END] = {"end", END_FIELDS, BIT(END_AT) | BIT(END_EXIT_STATUS)},
+};
+
+static void add_hashes(struct json_out *j, const char *name, const struct digest *d, size_t n)
+{
+    char hex[DIGEST_HEX + 1];
+    json_out_array(j, name);
+    for (size_t i = 0; i < n; i++) {
+        digest_hex(&d[i], hex);
+        json_out_str(j, NULL, hex);
+    }
+    json_out_end(j);
+}
+
+static void add_salt(struct json_out *j, const struct salt *salt)
+{
+    char hex[2 * SALT_N + 1];
+    for (size_t i = 0; i < SALT_N; i++)
+        snprintf(hex + 2 * i, 3, "%02x", salt->b[i]);
+    json_out_str(j, "salt", hex);
+}
+
+/* Begins an element of a section, on a line of its own. */
+static void element(struct bundle_out *o)
+{
+    json_out_space(&o->j, "\n");
+    json_out_object(&o->j, NULL);
+}
+
+void bundle_write(struct bundle_out *o, struct buf *b, struct slice note)
+{
+    *o = (struct bundle_out){.j = json_out_to(b)};
+    json_out_object(&o->j, NULL);
+    json_out_str(&o->j, "format", BUNDLE_FORMAT);
+    json_out_int(&o->j, "version", BUNDLE_VERSION);
+    json_out_text(&o->j, "checkpoint", note);
+}
+
+static void end_section(struct bundle_out *o)
+{
+    if (o->in_section)
+        json_out_end(&o->j);
+    o->in_section = false;
+}
+
+void bundle_section(struct bundle_out *o, enum bundle_section s)
+{
+    static const char *const names[] = {[BUNDLE_LEAVES] = "leaves",
+                                        [BUNDLE_REDACTIONS] = "redactions",
+                                        [BUNDLE_GROUPS] = "groups",
+                                        [BUNDLE_RECORDS] = "records"};
+    end_section(o);
+    json_out_array(&o->j, names[s]);
+    o->in_section = true;
+}
+
+void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *hash,
+                 uint64_t size)
+{
+    struct digest proof[TREE_DEPTH];
+    element(o);
+    json_out_uint(&o->j, "n", n);
+    json_out_text(&o->j, "leaf", leaf);
+    add_hashes(&o->j, "proof", proof, tree_prove(hash, size, n, proof));
+    json_out_end(&o->j);
+}
+
+void bundle_redaction(struct bundle_out *o, uint64_t n)
+{
+    element(o);
+    json_out_uint(&o->j, "n", n);
+    json_out_array(&o->j, "lines");
+}
+
+void bundle_line(struct bundle_out *o, struct slice line)
+{
+    json_out_space(&o->j, "\n");
+    json_out_text(&o->j, NULL, line);
+}
+
+void bundle_redaction_end(struct bundle_out *o)
+{
+    json_out_end(&o->j);
+    json_out_end(&o->j);
+}
+
+void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
+                  const struct digest *group, uint64_t groups)
+{
+    struct digest proof[TREE_DEPTH];
+    element(o);
+    json_out_uint(&o->j, "n", g);
+    add_hashes(&o->j, "commitments", commitment, k);
+    add_hashes(&o->j, "proof", proof, tree_prove(group, groups, g, proof));
+    json_out_end(&o->j);
+}
+
+void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt)
+{
+    element(o);
+    json_out_uint(&o->j, "place", place);
+    add_salt(&o->j, salt);
+    json_out_array(&o->j, "fields");
+}
+
+void bundle_field(struct bundle_out *o, struct slice text)
+{
+    json_out_text(&o->j, NULL, text);
+}
+
+void bundle_field_number(struct bundle_out *o, int64_t v)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)v);
+    json_out_str(&o->j, NULL, text);
+}
+
+void bundle_record_end(struct bundle_out *o)
+{
+    json_out_end(&o->j);
+    json_out_end(&o->j);
+}
+
+void bundle_last(struct bundle_out *o, const struct salt *salt)
+{
+    end_section(o);
+    json_out_space(&o->j, "\n");
+    json_out_object(&o->j, "end");
+    add_salt(&o->j, salt);
+    json_out_array(&o->j, "fields");
+}
+
+void bundle_finish(struct bundle_out *o)
+{
+    end_section(o);
+    json_out_end(&o->j);
+    buf_addc(o->j.b, '\n');
+}

@@ -1,0 +1,89 @@
+/* bundle_form.h - the form of a bundle: its members, and the fields of each kind of record (docs/evidence.md, "Record",
+ * "Bundle").
+ *
+ * Writing   the sections in the order of enum bundle_section, each with bundle_section() and its elements:
+ *
+ *     bundle_write(&o, &b, note);
+ *     bundle_section(&o, BUNDLE_LEAVES);
+ *     bundle_leaf(&o, n, leaf, hashes, size);
+ *     …
+ *     bundle_section(&o, BUNDLE_RECORDS);
+ *     bundle_record(&o, place, &salt);
+ *     bundle_field(&o, slice_of("message"));
+ *     bundle_field(&o, text);
+ *     bundle_record_end(&o);
+ *     bundle_last(&o, &salt);        the record `end`
+ *     …
+ *     bundle_record_end(&o);
+ *     bundle_finish(&o);
+ *
+ * Owns      nothing: the text is appended to a buffer of the caller.
+ * Errors    sticky, in the buffer.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_BUNDLE_FORM_H
+#define MI_EVIDENCE_BUNDLE_FORM_H
+
+#include "base/json_out.h"
+#include "evidence/record.h"
+#include "evidence/tree.h"
+
+#define BUNDLE_FORMAT "mcp-interposer-bundle"
+#define BUNDLE_VERSION 1
+#define BUNDLE_MAX ((size_t)512 << 20) /* bytes */
+
+enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
+
+/* Fields after the name of the kind. */
+enum {
+    SESSION_UID, SESSION_NAME, SESSION_COMMAND, SESSION_STARTED_AT, SESSION_PID, SESSION_HOST,
+    SESSION_LEVEL, SESSION_VERSION, SESSION_RULES, SESSION_FIELDS
+};
+enum {
+    MESSAGE_SEQ, MESSAGE_T, MESSAGE_DIRECTION, MESSAGE_ORIGIN, MESSAGE_KIND, MESSAGE_RPC_ID,
+    MESSAGE_METHOD, MESSAGE_TARGET, MESSAGE_SIZE, MESSAGE_REDACTIONS, MESSAGE_ACTION, MESSAGE_REQUEST,
+    MESSAGE_ERROR_CODE, MESSAGE_BATCH, MESSAGE_FINDING, MESSAGE_BODY, MESSAGE_FIELDS
+};
+enum { EVENT_T, EVENT_KIND, EVENT_DETAIL, EVENT_FIELDS };
+enum {
+    END_CLIENT_NAME, END_CLIENT_VERSION, END_SERVER_NAME, END_SERVER_VERSION, END_PROTOCOL,
+    END_AT, END_REASON, END_EXIT_STATUS, END_FIELDS
+};
+#define BUNDLE_FIELDS MESSAGE_FIELDS /* the most that a kind has */
+
+struct bundle_shape {
+    const char *name;
+    size_t n;         /* fields */
+    uint32_t numbers; /* bit i: field i is a number */
+};
+extern const struct bundle_shape bundle_shape[BUNDLE_KINDS];
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+enum bundle_section { BUNDLE_LEAVES, BUNDLE_REDACTIONS, BUNDLE_GROUPS, BUNDLE_RECORDS };
+
+struct bundle_out {
+    struct json_out j;
+    bool in_section;
+};
+
+void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
+void bundle_section(struct bundle_out *o, enum bundle_section s);
+/* A leaf, with the hashes of all `size` leaves. */
+void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *hash,
+                 uint64_t size);
+/* A leaf `redact`: each line, without its newline, then the end. */
+void bundle_redaction(struct bundle_out *o, uint64_t n);
+void bundle_line(struct bundle_out *o, struct slice line);
+void bundle_redaction_end(struct bundle_out *o);
+/* Group g of a session: its k commitments, and the hashes of all groups. */
+void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
+                  const struct digest *group, uint64_t groups);
+void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt);
+void bundle_field(struct bundle_out *o, struct slice text);
+void bundle_field_number(struct bundle_out *o, int64_t v);
+void bundle_record_end(struct bundle_out *o);
+/* The record `end`, whose fields and bundle_record_end() follow; then bundle_finish(). */
+void bundle_last(struct bundle_out *o, const struct salt *salt);
+void bundle_finish(struct bundle_out *o);
+
+#endif

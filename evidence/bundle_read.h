@@ -1,0 +1,35 @@
+/* bundle_read.h - the parts of a bundle's JSON text: strictly the members that docs/evidence.md has, in any order.
+ *
+ * Owns      nothing, except a leaf's text, which is the caller's; hashes are copied, and other results borrow.
+ * Errors    MI_EINVAL: it is not such a part. MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_EVIDENCE_BUNDLE_READ_H
+#define MI_EVIDENCE_BUNDLE_READ_H
+
+#include "evidence/bundle.h"
+#include "evidence/places.h"
+#include "wire/json/text.h"
+
+struct bundle_text {
+    struct slice checkpoint; /* with escapes */
+    struct json_value leaves, redactions, groups, records, end;
+};
+
+struct bundle_proof {
+    uint64_t n; /* of a leaf or a group */
+    size_t proof_n;
+    struct digest proof[TREE_DEPTH];
+};
+
+MI_MUST int bundle_read(struct slice text, struct bundle_text *ret);
+MI_MUST int bundle_read_leaf(struct json_value v, struct bundle_leaf *ret, struct bundle_proof *p);
+MI_MUST int bundle_read_redaction(struct json_value v, uint64_t *ret_n, struct json_value *ret_lines);
+/* "NAME OLD NEW": sets record, old and now. */
+MI_MUST int bundle_read_line(struct json_value v, struct bundle_line *ret);
+MI_MUST int bundle_read_group(struct json_value v, struct bundle_proof *p,
+                              struct digest ret[PLACES_GROUP], size_t *ret_k);
+/* A record or, with `last`, the record `end`. Its fields borrow from `text`, which is cleared before. */
+MI_MUST int bundle_read_record(struct json_value v, bool last, struct buf *text,
+                               struct bundle_record *ret);
+
+#endif

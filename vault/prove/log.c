@@ -1,0 +1,129 @@
+#include "vault/prove/parts.h"
+
+#include "base/grow.h"
+#include "evidence/note.h"
+#include "vault/store/connect.h"
+#include "vault/store/ledger.h"
+
+/* ---- the checkpoint ------------------------------------------------------------------------- */
+
+static int take_note(struct prove *p, struct slice text)
+{
+    struct note n;
+    struct checkpoint c;
+    if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0 || c.size > INT64_MAX)
+        return prove_refuse(p, "the checkpoint is not a signed note of a log");
+    buf_slice_add(&p->note, text);
+    p->size = (int64_t)c.size;
+    return 0;
+}
+
+static int choose_checkpoint(struct prove *p)
+{
+    if (p->what->note.p != NULL)
+        return take_note(p, p->what->note);
+    sqlite3_stmt *s = prove_prepare(p,
+                                    "SELECT note FROM checkpoints WHERE ?1 IN (0, size)"
+                                    " ORDER BY size DESC LIMIT 1",
+                                    p->what->size);
+    int rc = sqlite3_step(s);
+    int st = rc == SQLITE_ROW ? take_note(p, connect_column(s, 0)) : 0;
+    int read = prove_finish(p, s, rc);
+    if (read < 0 || rc == SQLITE_ROW)
+        return read < 0 ? read : st;
+    if (p->what->size > 0)
+        return prove_refuse(p, "this vault has no checkpoint of %lld leaves",
+                            (long long)p->what->size);
+    return prove_refuse(p, "this vault has no checkpoint; run: mcp-interposer audit key new, if "
+                           "there is no key yet; then: mcp-interposer audit checkpoint");
+}
+
+/* ---- the leaves ----------------------------------------------------------------------------- */
+
+/* Whether it is of this session, or states a key. */
+static bool matters(const struct prove *p, struct slice leaf)
+{
+    return slice_begins(leaf, "{\"type\":\"key\"") ||
+           memmem(leaf.p, leaf.n, p->what->uid.p, p->what->uid.n) != NULL;
+}
+
+static int keep(struct prove *p, int64_t n, struct slice text)
+{
+    struct leaf l;
+    int st = leaf_read(text, &l);
+    if (st == MI_ENOMEM)
+        return st;
+    if (st < 0)
+        return prove_refuse(p, "leaf %lld of the log is damaged; run: mcp-interposer audit verify",
+                            (long long)n);
+    if (l.type == LEAF_BEGIN || (l.type != LEAF_KEY && !slice_eq(l.uid, p->what->uid)))
+        return 0;
+    if (l.type == LEAF_PRUNE)
+        return prove_refuse(p, "the session is being removed");
+    if (l.type == LEAF_SEAL)
+        p->last_seal = n;
+    if (n >= p->size)
+        return 0;
+    if (!GROW(p->leaf, p->leaf_n, p->leaf_cap))
+        return MI_ENOMEM;
+    struct prove_leaf *at = &p->leaf[p->leaf_n++];
+    *at = (struct prove_leaf){
+        .n = n, .type = l.type, .records = l.records, .wanted = l.type != LEAF_REDACT};
+    buf_slice_add(&at->text, text);
+    return at->text.failed ? MI_ENOMEM : 0;
+}
+
+static int on_leaf(void *ctx, int64_t n, struct slice text)
+{
+    struct prove *p = ctx;
+    if (n < p->size) {
+        if (n != (int64_t)p->hash_n)
+            return prove_refuse(p, "the log has no leaf %zu; run: mcp-interposer audit verify",
+                                p->hash_n);
+        if (!GROW(p->hash, p->hash_n, p->hash_cap))
+            return MI_ENOMEM;
+        p->hash[p->hash_n++] = tree_leaf(text);
+    }
+    return matters(p, text) ? keep(p, n, text) : 0;
+}
+
+/* Only the last seal counts. */
+static int choose_seal(struct prove *p)
+{
+    p->seal = -1;
+    for (size_t i = p->leaf_n; i > 0; i--) {
+        struct prove_leaf *l = &p->leaf[i - 1];
+        if (l->type != LEAF_SEAL)
+            continue;
+        l->wanted = p->seal < 0;
+        if (p->seal < 0) {
+            p->seal = l->n;
+            p->records = (uint64_t)l->records;
+        }
+    }
+    if (p->last_seal < 0)
+        return prove_refuse(p, "the session has not ended, or its recording was not finished");
+    if (p->seal == p->last_seal)
+        return 0;
+    return prove_refuse(p,
+                        "the checkpoint of %lld leaves does not cover the end of the session; run: "
+                        "mcp-interposer audit checkpoint",
+                        (long long)p->size);
+}
+
+int prove_log(struct prove *p)
+{
+    p->last_seal = -1;
+    int st = choose_checkpoint(p);
+    if (st < 0)
+        return st;
+    st = ledger_read(p->q->db, 0, on_leaf, p);
+    if (st == MI_ESTORE)
+        return query_fail(p->q);
+    if (st < 0)
+        return st;
+    if ((int64_t)p->hash_n < p->size)
+        return prove_refuse(p, "the checkpoint is of %lld leaves, and the log has only %zu",
+                            (long long)p->size, p->hash_n);
+    return choose_seal(p);
+}

@@ -1,0 +1,58 @@
+/* parts.h - what the files of vault/prove share. */
+#ifndef MI_VAULT_PROVE_PARTS_H
+#define MI_VAULT_PROVE_PARTS_H
+
+#include "evidence/bundle_form.h"
+#include "evidence/leaf.h"
+#include "vault/prove/prove.h"
+#include "vault/query/connection.h"
+
+/* A leaf of the session, or a leaf `key`. */
+struct prove_leaf {
+    int64_t n;
+    enum leaf_type type;
+    struct buf text; /* owned */
+    int64_t records; /* of a seal */
+    bool wanted;
+};
+
+/* A record with a place. */
+struct prove_row {
+    int64_t row; /* 0: the session; > 0: seq of a message; < 0: -id of an event */
+    bool wanted;
+};
+
+struct prove {
+    struct query *q;
+    const struct prove_what *what;
+    struct buf *error;
+    struct buf note;   /* owned */
+    int64_t size;      /* of the checkpoint */
+    struct digest *hash; /* owned; of the leaves before size */
+    size_t hash_n, hash_cap;
+    struct prove_leaf *leaf; /* owned; in the order of their numbers */
+    size_t leaf_n, leaf_cap;
+    int64_t seal;            /* number of the last one before size; -1: none */
+    int64_t last_seal;       /* of all; -1: none */
+    uint64_t records;        /* that the seal states */
+    struct digest *commitment; /* owned; the first one of each record */
+    struct prove_row *row;     /* owned */
+};
+
+/* One sentence, MI_EINVAL. */
+int prove_refuse(struct prove *p, const char *fmt, ...) MI_FORMAT(2, 3);
+/* A statement with ?1; NULL: the error is in query_error(). */
+sqlite3_stmt *prove_prepare(struct prove *p, const char *sql, int64_t a);
+/* Ends it. rc: of its last step. 0 or MI_ESTORE. */
+MI_MUST int prove_finish(struct prove *p, sqlite3_stmt *s, int rc);
+
+/* Chooses the checkpoint, and reads the log. */
+MI_MUST int prove_log(struct prove *p);
+/* Reads the commitments of all records that the seal covers, and chooses those of the bundle. */
+MI_MUST int prove_places(struct prove *p);
+/* Adds the records that were chosen; then `end`. */
+MI_MUST int prove_records(struct prove *p, struct bundle_out *o);
+/* Chooses the leaves `redact` of these records (o is NULL), and adds their lines. */
+MI_MUST int prove_redactions(struct prove *p, struct bundle_out *o);
+
+#endif

@@ -1,0 +1,134 @@
+#include "vault/prove/parts.h"
+
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+
+#include <stdlib.h>
+
+/* The first commitment of a record, which may have been redacted since. */
+#define FIRST(record, commitment)                                                                  \
+    "coalesce((SELECT commitment FROM replaced WHERE session_id = ?1 AND record = " record         \
+    " ORDER BY leaf LIMIT 1), " commitment ")"
+
+static int damaged(struct prove *p)
+{
+    return prove_refuse(p, "records of the session are missing or damaged; run: "
+                           "mcp-interposer audit verify");
+}
+
+static int set(struct prove *p, sqlite3_stmt *s, int column, uint64_t place, int64_t row)
+{
+    p->row[place].row = row;
+    return commitment_digest(s, column, &p->commitment[place]) ? 0 : damaged(p);
+}
+
+static int read_session(struct prove *p)
+{
+    sqlite3_stmt *s =
+        prove_prepare(p, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
+                      p->what->session_id);
+    int rc = sqlite3_step(s);
+    int st = rc == SQLITE_ROW ? set(p, s, 0, 0, 0) : damaged(p);
+    int read = prove_finish(p, s, rc);
+    return read < 0 ? read : st;
+}
+
+static int read_events(struct prove *p)
+{
+    sqlite3_stmt *s = prove_prepare(
+        p,
+        "SELECT id, place, " FIRST("'event ' || place", "e.commitment")
+            " FROM events e WHERE session_id = ?1",
+        p->what->session_id);
+    int rc, st = 0;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW && st == 0) {
+        int64_t place = sqlite3_column_int64(s, 1);
+        if (place <= 0)
+            st = damaged(p);
+        else if ((uint64_t)place < p->records)
+            st = set(p, s, 2, (uint64_t)place, -sqlite3_column_int64(s, 0));
+    }
+    int read = prove_finish(p, s, rc);
+    return read < 0 ? read : st;
+}
+
+/* Messages have the places that are left. */
+static int read_messages(struct prove *p)
+{
+    sqlite3_stmt *s = prove_prepare(
+        p,
+        "SELECT seq, " FIRST("'message ' || seq", "m.commitment")
+            " FROM messages m WHERE id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+            " ORDER BY id",
+        p->what->session_id);
+    uint64_t place = 1;
+    int rc = SQLITE_DONE, st = 0;
+    while (st == 0) {
+        while (place < p->records && p->row[place].row != 0)
+            place++;
+        if (place >= p->records || (rc = sqlite3_step(s)) != SQLITE_ROW)
+            break;
+        st = set(p, s, 1, place, sqlite3_column_int64(s, 0));
+    }
+    int read = prove_finish(p, s, rc);
+    if (read < 0 || st < 0)
+        return read < 0 ? read : st;
+    return place < p->records ? damaged(p) : 0;
+}
+
+/* ---- the records of the bundle -------------------------------------------------------------- */
+
+static int want(struct prove *p, int64_t seq)
+{
+    uint64_t low = 0;
+    for (; low < p->records; low++)
+        if (p->row[low].row == seq && seq > 0) {
+            p->row[low].wanted = true;
+            return 0;
+        }
+    return damaged(p);
+}
+
+/* The message, and those that name the same request. */
+static int want_call(struct prove *p)
+{
+    static const char sql[] =
+        "WITH r(seq) AS (SELECT coalesce(request_seq, seq) FROM messages WHERE id = (?1 << 36) + ?2)"
+        " SELECT m.seq FROM messages m, r WHERE m.id BETWEEN ?1 << 36 AND (?1 << 36) + 68719476735"
+        " AND (m.seq = ?2 OR m.seq = r.seq OR m.request_seq = r.seq)";
+    sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
+    sqlite3_bind_int64(s, 2, p->what->seq);
+    int rc, st = 0;
+    bool any = false;
+    while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        st = want(p, sqlite3_column_int64(s, 0));
+        any = true;
+    }
+    int read = prove_finish(p, s, st == 0 ? rc : SQLITE_DONE);
+    if (read < 0 || st < 0)
+        return read < 0 ? read : st;
+    return any ? 0 : prove_refuse(p, "the session has no message %lld", (long long)p->what->seq);
+}
+
+int prove_places(struct prove *p)
+{
+    if (p->records == 0 || p->records > INT32_MAX)
+        return damaged(p);
+    p->commitment = calloc(p->records, sizeof *p->commitment);
+    p->row = calloc(p->records, sizeof *p->row);
+    if (p->commitment == NULL || p->row == NULL)
+        return MI_ENOMEM;
+    int st = read_session(p);
+    if (st == 0)
+        st = read_events(p);
+    if (st == 0)
+        st = read_messages(p);
+    if (st < 0)
+        return st;
+    p->row[0].wanted = true;
+    if (p->what->seq != 0)
+        return want_call(p);
+    for (uint64_t i = 0; i < p->records; i++)
+        p->row[i].wanted = true;
+    return 0;
+}

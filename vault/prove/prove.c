@@ -1,0 +1,123 @@
+#include "vault/prove/prove.h"
+
+#include "evidence/bundle.h"
+#include "evidence/places.h"
+#include "vault/prove/parts.h"
+#include "vault/store/connect.h"
+
+#include <stdlib.h>
+
+/* ---- the bundle ----------------------------------------------------------------------------- */
+
+static int check_covered(struct prove *p)
+{
+    int64_t covered = 0;
+    int rc = connect_number(p->q->db,
+                            "SELECT count(*) FROM sqlite_master WHERE name = 'leaves'", 0, &covered);
+    if (rc == SQLITE_OK && covered > 0)
+        rc = connect_number(p->q->db, "SELECT salt IS NOT NULL FROM sessions WHERE id = ?1",
+                            p->what->session_id, &covered);
+    if (rc != SQLITE_OK)
+        return query_fail(p->q);
+    return covered > 0 ? 0
+                       : prove_refuse(p, "the session is not covered: it was recorded before this "
+                                         "vault had evidence");
+}
+
+static void add_leaves(struct prove *p, struct bundle_out *o)
+{
+    bundle_section(o, BUNDLE_LEAVES);
+    for (size_t i = 0; i < p->leaf_n; i++)
+        if (p->leaf[i].wanted)
+            bundle_leaf(o, (uint64_t)p->leaf[i].n, buf_slice(&p->leaf[i].text), p->hash,
+                        p->hash_n);
+}
+
+/* The groups of the records that were chosen. */
+static int add_groups(struct prove *p, struct bundle_out *o)
+{
+    uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
+    struct digest *hash = calloc(groups, sizeof *hash);
+    if (hash == NULL)
+        return MI_ENOMEM;
+    bundle_section(o, BUNDLE_GROUPS);
+    for (uint64_t g = 0; g < groups; g++)
+        hash[g] = places_group(p->commitment + g * PLACES_GROUP,
+                               size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
+    for (uint64_t g = 0; g < groups; g++) {
+        size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
+        bool wanted = false;
+        for (size_t i = 0; i < k; i++)
+            wanted = wanted || p->row[g * PLACES_GROUP + i].wanted;
+        if (wanted)
+            bundle_group(o, g, p->commitment + g * PLACES_GROUP, k, hash, groups);
+    }
+    free(hash);
+    return 0;
+}
+
+static int write_bundle(struct prove *p, struct buf *ret)
+{
+    struct bundle_out o;
+    int st = check_covered(p);
+    if (st == 0)
+        st = prove_log(p);
+    if (st == 0)
+        st = prove_places(p);
+    if (st == 0)
+        st = prove_redactions(p, NULL);
+    if (st < 0)
+        return st;
+    bundle_write(&o, ret, buf_slice(&p->note));
+    add_leaves(p, &o);
+    bundle_section(&o, BUNDLE_REDACTIONS);
+    st = prove_redactions(p, &o);
+    if (st == 0)
+        st = add_groups(p, &o);
+    bundle_section(&o, BUNDLE_RECORDS);
+    if (st == 0)
+        st = prove_records(p, &o);
+    bundle_finish(&o);
+    return st == 0 && ret->failed ? MI_ENOMEM : st;
+}
+
+/* What was read may have been changed. */
+static int verify(struct prove *p, const struct buf *bundle)
+{
+    struct bundle b;
+    struct buf why = {0};
+    int st = bundle_open(&b, buf_slice(bundle), NULL, &why);
+    if (st == MI_EINVAL)
+        st = prove_refuse(p, "this does not prove anything: %s; run: mcp-interposer audit verify",
+                          buf_str(&why));
+    bundle_close(&b);
+    buf_close(&why);
+    return st;
+}
+
+static void release(struct prove *p)
+{
+    for (size_t i = 0; i < p->leaf_n; i++)
+        buf_close(&p->leaf[i].text);
+    free(p->leaf);
+    free(p->hash);
+    free(p->commitment);
+    free(p->row);
+    buf_close(&p->note);
+}
+
+int prove_write(struct query *q, const struct prove_what *what, struct buf *ret,
+                struct buf *error)
+{
+    struct prove p = {.q = q, .what = what, .error = error};
+    if (query_refresh(q) < 0)
+        return MI_ESTORE;
+    if (sqlite3_exec(q->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        return query_fail(q);
+    int st = write_bundle(&p, ret);
+    (void)sqlite3_exec(q->db, "COMMIT", NULL, NULL, NULL);
+    if (st == 0)
+        st = verify(&p, ret);
+    release(&p);
+    return st;
+}

@@ -1,0 +1,17 @@
+/* proven.h - the records of a bundle as rows of a vault.
+ *
+ * Owns      nothing: texts are borrowed from the record.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_PROVE_PROVEN_H
+#define MI_VAULT_PROVE_PROVEN_H
+
+#include "evidence/bundle.h"
+#include "vault/query/reader.h"
+
+/* BUNDLE_MESSAGE. The fields of its request are not set. */
+struct query_message proven_message(const struct bundle_record *r);
+/* BUNDLE_SESSION, and then BUNDLE_END for the same *s. */
+void proven_session(struct query_session *s, const struct bundle_record *r);
+void proven_end(struct query_session *s, const struct bundle_record *r);
+
+#endif

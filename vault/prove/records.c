@@ -1,0 +1,229 @@
+#include "vault/prove/parts.h"
+
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+#include "vault/store/writer.h"
+
+#include <stdio.h>
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static void add_column(struct bundle_out *o, sqlite3_stmt *s, int i)
+{
+    if (sqlite3_column_type(s, i) == SQLITE_INTEGER)
+        bundle_field_number(o, sqlite3_column_int64(s, i));
+    else
+        bundle_field(o, connect_column(s, i));
+}
+
+static void add_columns(struct bundle_out *o, sqlite3_stmt *s, int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        add_column(o, s, i);
+}
+
+/* A finding as it was stored first: without what was added later. */
+static int add_finding(struct prove *p, struct bundle_out *o, int64_t seq, struct slice finding)
+{
+    static const char sql[] = "SELECT json_extract(detail, '$.finding') FROM events"
+                              " WHERE session_id = ?1 AND kind = '" EVENT_FINDING_ADDED "'"
+                              " AND json_extract(detail, '$.seq') = ?2 ORDER BY place DESC";
+    int rc = SQLITE_DONE;
+    sqlite3_stmt *s = prove_prepare(p, sql, p->what->session_id);
+    sqlite3_bind_int64(s, 2, seq);
+    while (finding.p != NULL && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        if (!commitment_without(&finding, connect_column(s, 0)))
+            break; /* somebody has changed it: the bundle will not verify */
+    bundle_field(o, finding);
+    return prove_finish(p, s, rc);
+}
+
+static int add_body(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int body)
+{
+    if (sqlite3_column_type(s, body + 2) == SQLITE_NULL) {
+        add_column(o, s, body);
+        return 0;
+    }
+    struct query_message m = {.is_large = true,
+                              .body_offset = sqlite3_column_int64(s, body + 1),
+                              .body_length = sqlite3_column_int64(s, body + 2)};
+    struct buf large = {0};
+    int st = query_body(p->q, p->what->uid, &m, SIZE_MAX, &large);
+    bundle_field(o, buf_slice(&large));
+    if (large.failed)
+        st = MI_ENOMEM;
+    buf_close(&large);
+    return st;
+}
+
+static int add_message(struct prove *p, struct bundle_out *o, sqlite3_stmt *s)
+{
+    enum { FIRST = 1, BODY = FIRST + COMMITMENT_MESSAGE_N };
+    add_columns(o, s, FIRST, COMMITMENT_MESSAGE_FINDING);
+    int st = add_finding(p, o, sqlite3_column_int64(s, FIRST),
+                         connect_column(s, FIRST + COMMITMENT_MESSAGE_FINDING));
+    return st == 0 ? add_body(p, o, s, BODY) : st;
+}
+
+/* The statement of a record: its salt, then its fields. */
+static sqlite3_stmt *select_row(struct prove *p, int64_t row)
+{
+    if (row == 0)
+        return prove_prepare(p, "SELECT salt, " COMMITMENT_SESSION " FROM sessions WHERE id = ?1",
+                             p->what->session_id);
+    if (row < 0)
+        return prove_prepare(p, "SELECT salt, " COMMITMENT_EVENT " FROM events WHERE id = ?1", -row);
+    return prove_prepare(p,
+                         "SELECT salt, " COMMITMENT_MESSAGE
+                         ", body, body_offset, body_length FROM messages WHERE id = ?1",
+                         schema_message_id(p->what->session_id, (uint64_t)row));
+}
+
+static int add_record(struct prove *p, struct bundle_out *o, uint64_t place)
+{
+    int64_t row = p->row[place].row;
+    struct salt salt;
+    sqlite3_stmt *s = select_row(p, row);
+    int rc = sqlite3_step(s), st = 0;
+    if (rc != SQLITE_ROW || !commitment_salt(s, 0, &salt)) {
+        st = prove_refuse(p, "a record of the session has no salt; run: mcp-interposer audit verify");
+        return prove_finish(p, s, rc) < 0 ? MI_ESTORE : st;
+    }
+    bundle_record(o, place, &salt);
+    bundle_field(o, slice_of(bundle_shape[row == 0  ? BUNDLE_SESSION
+                                          : row < 0 ? BUNDLE_EVENT
+                                                    : BUNDLE_MESSAGE].name));
+    if (row > 0)
+        st = add_message(p, o, s);
+    else
+        add_columns(o, s, 1, row == 0 ? COMMITMENT_SESSION_N : COMMITMENT_EVENT_N);
+    bundle_record_end(o);
+    int read = prove_finish(p, s, rc);
+    return st < 0 ? st : read;
+}
+
+static int add_end(struct prove *p, struct bundle_out *o)
+{
+    struct salt salt;
+    sqlite3_stmt *s = prove_prepare(
+        p, "SELECT end_salt, " COMMITMENT_END " FROM sessions WHERE id = ?1", p->what->session_id);
+    int rc = sqlite3_step(s), st = 0;
+    if (rc == SQLITE_ROW && commitment_salt(s, 0, &salt)) {
+        bundle_last(o, &salt);
+        bundle_field(o, slice_of(bundle_shape[BUNDLE_END].name));
+        add_columns(o, s, 1, COMMITMENT_END_N);
+        bundle_record_end(o);
+    } else {
+        st = prove_refuse(p, "the end of the session has no salt; run: mcp-interposer audit verify");
+    }
+    int read = prove_finish(p, s, rc);
+    return read < 0 ? read : st;
+}
+
+int prove_records(struct prove *p, struct bundle_out *o)
+{
+    int st = 0;
+    for (uint64_t i = 0; st == 0 && i < p->records; i++) {
+        if (p->row[i].wanted)
+            st = add_record(p, o, i);
+        if (st == 0 && o->j.b->n > BUNDLE_MAX)
+            st = prove_refuse(p, "the bundle would have more than %zu MiB; prove single calls of the "
+                                 "session: --seq N", BUNDLE_MAX >> 20);
+    }
+    return st == 0 ? add_end(p, o) : st;
+}
+
+/* ---- redactions ----------------------------------------------------------------------------- */
+
+static const char lines_sql[] =
+    "SELECT r.leaf, r.record, r.commitment, coalesce((SELECT commitment FROM replaced n"
+    " WHERE n.session_id = r.session_id AND n.record = r.record AND n.leaf > r.leaf"
+    " ORDER BY n.leaf LIMIT 1), CASE"
+    " WHEN r.record = 'session' THEN s.commitment"
+    " WHEN r.record = 'end' THEN s.end_commitment"
+    " WHEN r.record LIKE 'message %' THEN (SELECT commitment FROM messages"
+    " WHERE id = (?1 << 36) + CAST(substr(r.record, 9) AS INTEGER))"
+    " ELSE (SELECT commitment FROM events e"
+    " WHERE e.session_id = ?1 AND place = CAST(substr(r.record, 7) AS INTEGER)) END)"
+    " FROM replaced r JOIN sessions s ON s.id = r.session_id WHERE r.session_id = ?1"
+    " ORDER BY r.leaf, r.record";
+
+/* Whether the bundle has the record with this name. */
+static bool has_record(const struct prove *p, struct slice name, int64_t leaf)
+{
+    char other[32];
+    if (slice_is(name, "end"))
+        return leaf > p->seal;
+    if (p->what->seq == 0 || slice_is(name, "session"))
+        return true;
+    for (uint64_t i = 1; i < p->records; i++) {
+        if (!p->row[i].wanted)
+            continue;
+        snprintf(other, sizeof other, "message %lld", (long long)p->row[i].row);
+        if (slice_is(name, other))
+            return true;
+    }
+    return false;
+}
+
+static struct prove_leaf *find_leaf(struct prove *p, int64_t n)
+{
+    for (size_t i = 0; i < p->leaf_n; i++)
+        if (p->leaf[i].n == n && p->leaf[i].type == LEAF_REDACT)
+            return &p->leaf[i];
+    return NULL;
+}
+
+static void add_line(struct bundle_out *o, struct slice name, const struct digest *old,
+                     const struct digest *now)
+{
+    char line[64 + 2 * DIGEST_HEX], a[DIGEST_HEX + 1], b[DIGEST_HEX + 1];
+    digest_hex(old, a);
+    digest_hex(now, b);
+    int n = snprintf(line, sizeof line, "%.*s %s %s", (int)size_min(name.n, 32), name.p, a, b);
+    bundle_line(o, (struct slice){line, (size_t)n});
+}
+
+static int look_at_line(struct prove *p, struct bundle_out *o, sqlite3_stmt *s, int64_t *open)
+{
+    struct digest old, now;
+    int64_t n = sqlite3_column_int64(s, 0);
+    struct slice name = connect_column(s, 1);
+    struct prove_leaf *l = find_leaf(p, n);
+    if (o == NULL) {
+        bool has = has_record(p, name, n);
+        if (has && l == NULL)
+            return prove_refuse(p, "the session was redacted after the checkpoint of %lld leaves; "
+                                   "run: mcp-interposer audit checkpoint", (long long)p->size);
+        if (has)
+            l->wanted = true;
+        return 0;
+    }
+    if (l == NULL || !l->wanted)
+        return 0;
+    if (!commitment_digest(s, 2, &old) || !commitment_digest(s, 3, &now))
+        return prove_refuse(p, "a redacted record has no commitment; run: mcp-interposer audit "
+                               "verify");
+    if (*open != n) {
+        if (*open >= 0)
+            bundle_redaction_end(o);
+        bundle_redaction(o, (uint64_t)n);
+        *open = n;
+    }
+    add_line(o, name, &old, &now);
+    return 0;
+}
+
+int prove_redactions(struct prove *p, struct bundle_out *o)
+{
+    int64_t open = -1;
+    int rc = SQLITE_DONE, st = 0;
+    sqlite3_stmt *s = prove_prepare(p, lines_sql, p->what->session_id);
+    while (st == 0 && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        st = look_at_line(p, o, s, &open);
+    if (open >= 0)
+        bundle_redaction_end(o);
+    int read = prove_finish(p, s, rc);
+    return read < 0 ? read : st;
+}
