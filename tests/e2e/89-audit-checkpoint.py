@@ -367,4 +367,61 @@ def _(t):
     check("others can read the key file" in doctor()["key"], "the mode of the key file")
 
 
+@case("syslog: one line, with which the note can be put together again")
+def _(t):
+    session(t)
+    key = new_key(t)
+    # /dev/log is in a /dev of its own, with what the program needs of the other one.
+    script = """set -e
+mount -t tmpfs none "$1"
+mkdir "$1/shm"; touch "$1/null" "$1/urandom"
+for n in null urandom shm; do mount --bind "/dev/$n" "$1/$n"; done
+mount --rbind "$1" /dev
+exec python3 -c '
+import socket, subprocess, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/dev/log")
+s.settimeout(30)
+r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(s.recv(4096).decode(), end="") if r.returncode == 0 else sys.exit(r.returncode)
+' "${@:2}"
+"""
+    folder = t.tmp / "dev"
+    folder.mkdir()
+    if subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", folder], stderr=subprocess.DEVNULL).returncode != 0:
+        raise Skip("no mounts of its own")
+    lib.settle()
+    r = subprocess.run(["unshare", "-m", "bash", "-c", script, "bash", folder, lib.PROGRAM, "audit", "checkpoint", "--vault", t.vault,
+                        "--anchor", "syslog"], env=t.environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * lib.PATIENCE)
+    eq((r.returncode, r.stderr), (0, b""), "status and stderr")
+    got = re.search(r"mcp-interposer\[\d+\]: checkpoint origin=(\S+) size=(\d+) root=(\S+) signature=(\S+ \S+)$", r.stdout.decode().rstrip("\0\n"))
+    check(got, r.stdout)
+    eq(f"{got[1]}\n{got[2]}\n{got[3]}\n\n— {got[4]}\n", checkpoint(t), "the note")
+    eq(got[4].split()[0], key.split("+")[0], "the name of the key")
+
+
+@case("the command line and the configuration of verbs")
+def _(t):
+    for args in (["audit", "--help"], ["audit", "-h"], ["help", "audit"]):
+        text = ok(t.run(*args))
+        check("Usage:\n  mcp-interposer audit key [OPTIONS] new|show|rotate\n" in text, text)
+        check("  mcp-interposer audit checkpoint [OPTIONS]\n" in text, text)
+    eq(ok(t.run("help", "audit", "key")), ok(t.run("audit", "key", "--help")), "help of a verb")
+    fails(t.run("help", "audit", "keys"), "unknown command 'audit keys'; did you mean 'audit key'?", 2)
+    fails(t.run("audit", "checkpoint", "extra"), "unexpected argument 'extra'", 2)
+    config(t).mkdir(parents=True)
+    for text, says in (("[audit]\nanchr = x\n", "unknown key 'anchr'; did you mean 'anchor'?"),
+                       ("[audi]\nanchor = x\n", "unknown section 'audi'; did you mean 'audit'?"),
+                       ("[audit]\nquiet = perhaps\n", "quiet")):
+        (config(t) / "config.ini").write_text(text)
+        fails(t.run("audit", "key", "show"), says, 2)
+    (config(t) / "config.ini").write_text(f"audit-key = {t.tmp}/k\n[audit]\nanchor = {t.tmp}/a\n")
+    session(t)
+    ok(t.run("audit", "key", "new"))
+    check((t.tmp / "k").exists(), "the key of the configuration")
+    checkpoint(t, "--anchor", t.tmp / "c")
+    ok(t.run("audit", "checkpoint", "--vault", t.vault, "--quiet", env={"MCP_INTERPOSER_ANCHOR": str(t.tmp / "b")}))
+    eq({(t.tmp / x).read_text() for x in "abc"}, {checkpoint(t)}, "all anchors")
+
+
 lib.main()
