@@ -226,10 +226,11 @@ def _(t):
         subprocess.run(["git", "init", "-q", repository], check=True, timeout=30)
         for name, value in (("user.name", "t"), ("user.email", "t@example.org")):
             subprocess.run([*git, "config", name, value], check=True, timeout=30)
-        hook = repository / ".git/hooks/pre-commit"
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text(f"#!/bin/sh\ntouch {t.tmp}/hooked\nexit 1\n")
-        hook.chmod(0o755)
+        hooks = repository / ".git/hooks"
+        hooks.mkdir(exist_ok=True)
+        for name in ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"):
+            (hooks / name).write_text(f"#!/bin/sh\ntouch {t.tmp}/hooked\nexit 1\n")
+            (hooks / name).chmod(0o755)
         (repository / "staged").touch()
         subprocess.run([*git, "add", "staged"], check=True, timeout=30)
         for _ in range(2):
