@@ -33,7 +33,9 @@ def schema(version):
     steps = text[text.index("version_1[] ="):text.index("/* ---- additions")]
     if version < 3:
         return statements(steps[:steps.index("version_3[] =")])
-    return statements(steps + text[text.index("/* ---- additions"):text.index("} additions[] = {")]) + EVIDENCE
+    additions = statements(text[text.index("/* ---- additions"):text.index("} additions[] = {")])
+    # an addition that a step has made is not made again
+    return statements(steps) + additions.replace("CREATE TABLE journals", "CREATE TABLE IF NOT EXISTS journals") + EVIDENCE
 
 
 def statements(text):
