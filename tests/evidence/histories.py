@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -29,7 +29,8 @@ from lib import check, eq, fake  # noqa: E402
 
 STEPS = []
 RULES = "[redact]\npattern.word = [q]uietword-[0-9]{4}\n"
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("add", "sub", "mul", "div")]
+TOOLS = [{"name": name, "description": "quietword-5555", "inputSchema": {"type": "object"}} for name in
+         ("add", "sub", "mul", "quietword-2222")]
 
 
 def step(weight, first=False):
@@ -77,7 +78,8 @@ class History:
             covered = s["status"] != "not covered"
             eq(covered, s["id"] is None or s["id"] > after, f"session {s['id']} is covered")
             if whole and covered:
-                check(s["status"] not in ("open", "being removed"), f"session {s['id']} is {s['status']} at the end")
+                check(s["status"] != "open" and (s["status"] != "being removed" or "interrupted" in self.names),
+                      f"session {s['id']} is {s['status']} at the end")
 
     @staticmethod
     def pid(db, id):
@@ -114,6 +116,10 @@ class History:
         eq([s["id"] for s in report.sessions if s["status"] == "TAMPERED" and s["id"]], [id], f"sessions, after a change of {table}.{column}")
 
     # what steps use
+
+    def other_rule(self):
+        word = self.r.choice(("quiet[a-z]{4}", "noise", "test [c]lient", "[r]edacted:word", "[r]edacted:word", "stderr", "[l]oad"))
+        self.config.write_text(RULES + f"pattern.other = {word}\n")
 
     def command(self, *args, statuses=(0,)):
         got = self.t.run(*args, "--vault", self.vault, seconds=60)
@@ -189,15 +195,16 @@ def large(h):
 
 @step(10)
 def tools(h):
-    """The list of tools differs from that of the session before."""
-    p = h.t.proxy("--name", "calc", *h.r.choice(((), ("--check-arguments", "off")))).initialize()
-    for i in range(h.r.randint(1, 2)):
-        p.client.send(lib.request(i, "tools/list"))
-        p.server.recv()
-        p.server.say_err(b"a line of stderr\n" * h.r.randint(0, 3))
-        p.server.send(lib.result(i, {"tools": h.r.sample(TOOLS, h.r.randint(1, 4))}))
-        p.client.recv()
-    p.end()
+    """Lists of tools that differ from those of the session before."""
+    for _ in range(h.r.randint(1, 3)):
+        p = h.t.proxy("--name", "calc", "--record", "full", *h.r.choice(((), ("--check-arguments", "off")))).initialize()
+        for i in range(h.r.randint(1, 2)):
+            p.client.send(lib.request(i, "tools/list"))
+            p.server.recv()
+            p.server.say_err(b"a line of stderr\n" * h.r.randint(0, 3))
+            p.server.send(lib.result(i, {"tools": h.r.sample(TOOLS, h.r.randint(1, 4))}))
+            p.client.recv()
+        p.end()
 
 
 @step(8)
@@ -226,6 +233,50 @@ def killed(h):
     if h.r.random() < 0.5:
         h.command("sessions")
         h.verify()
+
+
+@step(2)
+def killed_early(h):
+    """While it starts."""
+    p = h.proxy()
+    p.client.fill(time.monotonic() + h.r.uniform(0, 0.06))
+    p.die(all_of_it=h.r.random() < 0.8)
+    p.client.close()
+
+
+@step(6)
+def interrupted(h):
+    """A command that changes the vault is killed."""
+    if not (h.vault / "interposer.db").exists():
+        return plain(h)
+    h.other_rule()
+    file = h.r.choice(sorted((lib.ROOT / "tests/contracts").glob("*.jsonl")))
+    command = h.r.choice((["prune", "--keep-last", "1", "--yes"], ["import", file], ["redact", "--apply", "--all", "--config", h.config]))
+    lib.settle()
+    child = lib.subprocess.Popen([lib.PROGRAM, *map(str, command), "--vault", h.vault], env=h.t.environ(), stdin=lib.subprocess.DEVNULL,
+                                 stdout=lib.subprocess.DEVNULL, stderr=lib.subprocess.DEVNULL)
+    with suppress(lib.subprocess.TimeoutExpired):
+        child.wait(h.r.uniform(0, 0.04))
+    child.kill()
+    child.wait()
+
+
+@step(4)
+def timed_out(h):
+    p = h.t.proxy("--name", "slow", "--timeout", "50ms", "--on-hang", "cancel").initialize()
+    p.client.send(lib.call(1), lib.call(2))
+    for _ in range(2):
+        check(b'"error"' in p.client.recv(10), "an error after the deadline")
+    p.server.exit(0)
+    h.finish(p)
+
+
+@step(3)
+def restarted(h):
+    p = h.t.proxy("--name", "restarts", "--restarts", "1", server=["sh", "-c", "read line; exit 3"])
+    p.client.send(lib.call(1))
+    check(b'"error"' in p.client.recv(10), "an error when the server has exited")
+    h.finish(p)
 
 
 @step(6)
@@ -271,7 +322,7 @@ def moved(h):
         h.command("import", file)
 
 
-@step(12)
+@step(20)
 def redacted(h):
     """Each session that has a word is changed; now and then while a proxy runs."""
     if not (h.vault / "interposer.db").exists():
@@ -279,8 +330,7 @@ def redacted(h):
     p = h.proxy() if h.r.random() < 0.3 else None
     if p:
         h.play(p, 3)
-    word = h.r.choice(("[q]uietword-[0-9]{4}", "quiet[a-z]{4}", "noise", "test [c]lient", "[r]edacted:word", "stderr"))
-    h.config.write_text(RULES + f"pattern.other = {word}\n")
+    h.other_rule()
     h.command("redact", "--apply", "--all", "--config", h.config, statuses=(0, 1))
     if p:
         h.play(p, 3)

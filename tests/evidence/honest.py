@@ -60,6 +60,17 @@ def states(v):
     return {1: "open", 2: "incomplete", 3: "incomplete", 4: "valid, not anchored", 5: None, 6: "being removed"}
 
 
+@history("the newest number of records and tree are in the table journals")
+def in_journals(v):
+    s = v.session(messages=70)
+    old = v.db.execute("SELECT records, tree FROM sessions WHERE id = 1").fetchone()
+    for _ in range(70):
+        s.message("later")
+    v.db.execute("INSERT INTO journals (session_id, position, records, tree) SELECT id, 1, records, tree FROM sessions")
+    v.db.execute("UPDATE sessions SET records = ?, tree = ?", old)
+    return {1: "incomplete"}
+
+
 @history("two sessions at once")
 def at_once(v):
     a, b = v.session(), v.session()

@@ -218,6 +218,10 @@ statement("a killed session has ended", REMOVED | CHANGED,
 statement("the tree of a session is that of another", CHANGED | EXCHANGED,
           f"UPDATE sessions SET tree = (SELECT tree FROM sessions WHERE id = {KILLED}) WHERE id = {ENDED}")
 statement("the tree of a killed session is empty", EXCHANGED | CHANGED, f"UPDATE sessions SET tree = x'' WHERE id = {KILLED}")
+statement("a killed session has more records in journals", REMOVED,
+          f"INSERT INTO journals (session_id, position, records, tree) SELECT id, 1, records + 1, tree FROM sessions WHERE id = {KILLED}")
+statement("a killed session has another tree in journals", EXCHANGED | REMOVED,
+          f"INSERT INTO journals (session_id, position, records, tree) SELECT id, 1, records + 1, zeroblob(32) FROM sessions WHERE id = {KILLED}")
 statement("a killed session has fewer records", ADDED | CHANGED, f"UPDATE sessions SET records = records - 1 WHERE id = {KILLED}")
 
 # --- Bodies ---------------------------------------------------------------------------------------
