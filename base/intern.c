@@ -73,6 +73,15 @@ int intern_add(struct intern *t, struct slice text, uint32_t *ret)
     return 0;
 }
 
+bool intern_find(const struct intern *t, struct slice text, uint32_t *ret)
+{
+    size_t i = t->slots > 0 ? find(t, text) : 0;
+    if (t->slots == 0 || t->slot[i] == 0)
+        return false;
+    *ret = t->slot[i] - 1;
+    return true;
+}
+
 void intern_close(struct intern *t)
 {
     buf_close(&t->text);

@@ -8,6 +8,7 @@ static const struct command *const verbs[] = {
     &audit_checkpoint,
     &audit_prove,
     &audit_check,
+    &audit_verify,
     NULL,
 };
 /* clang-format on */

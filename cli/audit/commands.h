@@ -10,5 +10,6 @@ extern const struct command audit_key;
 extern const struct command audit_checkpoint;
 extern const struct command audit_prove;
 extern const struct command audit_check;
+extern const struct command audit_verify;
 
 #endif

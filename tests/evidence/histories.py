@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 
 import form  # noqa: E402
 import lib  # noqa: E402
+import program  # noqa: E402
 import verifier  # noqa: E402
 from lib import check, eq, fake  # noqa: E402
 
@@ -68,6 +69,9 @@ class History:
         report = verifier.verify(self.vault)
         wrong = [s for s in report.sessions if s["status"] == "TAMPERED"] + [w.text for w in report.log]
         eq(wrong, [], "what the verifier says")
+        if whole:
+            eq([(s["id"], s["status"], s["text"]) for s in program.verify(self.vault).sessions],
+               [(s["id"], s["status"], s["text"]) for s in report.sessions], "what the program says, and the verifier")
         with lib.database(self.vault) as db:
             if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'leaves'").fetchone():
                 pids = {p.pid for p in self.t.proxies}
@@ -111,9 +115,10 @@ class History:
             value = {"INTEGER": f"coalesce({column} + 1, 1)", "TEXT": f"coalesce({column} || 'x', '')",
                      "BLOB": f"CAST({column} || x'00' AS BLOB)"}[kind]
             db.execute(f"UPDATE {table} SET {column} = {value} WHERE id = ?", found)
-        report = verifier.verify(copy)
-        eq(report.verdict, "TAMPERED", f"verdict after a change of {table}.{column}, row {found[0]}")
-        eq([s["id"] for s in report.sessions if s["status"] == "TAMPERED" and s["id"]], [id], f"sessions, after a change of {table}.{column}")
+        for verify in (verifier.verify, program.verify):
+            report = verify(copy)
+            eq(report.verdict, "TAMPERED", f"verdict after a change of {table}.{column}, row {found[0]}")
+            eq([s["id"] for s in report.sessions if s["status"] == "TAMPERED" and s["id"]], [id], f"sessions, after a change of {table}.{column}")
 
     # what steps use
 

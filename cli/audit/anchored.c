@@ -1,0 +1,148 @@
+#include "cli/audit/anchored.h"
+
+#include "base/log.h"
+#include "cli/audit/anchor.h"
+#include "evidence/note.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FILE_WORD_MAX 4096 /* bytes of a file with a key */
+
+/* 0, or errno. */
+static int read_file(const char *path, size_t max, struct buf *b)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    ssize_t n = 1;
+    while (n > 0 && b->n <= max) {
+        if (!buf_reserve(b, 65536))
+            break;
+        n = read(fd, b->p + b->n, 65536);
+        if (n > 0)
+            b->n += (size_t)n;
+        else if (n < 0 && errno == EINTR)
+            n = 1;
+    }
+    int e = b->failed ? ENOMEM : b->n > max ? EFBIG : n < 0 ? errno : 0;
+    close(fd);
+    return e;
+}
+
+struct reading {
+    struct audit *a;
+    const char *path;
+    bool anchor;         /* notes of other vaults are left out */
+    struct slice origin; /* of this vault */
+    int notes, own;
+};
+
+static int add_note(struct reading *r, struct slice text)
+{
+    struct note n;
+    struct checkpoint c;
+    r->notes++;
+    if (note_read(text, &n) < 0 || checkpoint_read(n.text, &c) < 0)
+        return MI_EINVAL;
+    if (r->anchor && !slice_eq(c.origin, r->origin))
+        return 0;
+    r->own++;
+    return audit_note(r->a, text);
+}
+
+static int add_notes(struct reading *r, struct slice text)
+{
+    struct slice note;
+    int st = 0;
+    while (st == 0 && note_next(&text, &note))
+        st = add_note(r, note);
+    if (st == MI_ENOMEM) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    if (st < 0)
+        log_error("%s: note %d is not a signed checkpoint", r->path, r->notes);
+    else if (text.n > 0 || (r->notes == 0 && !r->anchor))
+        log_error("%s: after %d notes: not a signed checkpoint, as `audit checkpoint` prints it",
+                  r->path, r->notes);
+    else if (r->own == 0)
+        log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
+    return st < 0 || text.n > 0 || (r->notes == 0 && !r->anchor) ? EXIT_USAGE : EXIT_FINE;
+}
+
+static int add_file(struct reading *r)
+{
+    struct buf text = {0};
+    int status = EXIT_FINE, e = read_file(r->path, ANCHOR_FILE_MAX, &text);
+    if (e == ENOENT && r->anchor) {
+        log_warn("anchor %s: no checkpoint has been copied there", r->path);
+    } else if (e != 0) {
+        log_error("cannot read %s: %s", r->path, strerror(e));
+        status = EXIT_TROUBLE;
+    } else {
+        status = add_notes(r, buf_slice(&text));
+    }
+    buf_close(&text);
+    return status;
+}
+
+static int add_anchor(struct reading *r, const char *where)
+{
+    struct buf path = {0};
+    if (strcmp(where, "syslog") == 0) /* cannot be read again */
+        return EXIT_FINE;
+    if (strncmp(where, "git:", 4) == 0) {
+        buf_printf(&path, "%s/", where + 4);
+        anchor_git_name(&path, r->origin);
+    } else {
+        buf_adds(&path, where);
+    }
+    r->path = buf_str(&path);
+    int status = path.failed ? EXIT_TROUBLE : add_file(r);
+    if (path.failed)
+        log_error("out of memory");
+    buf_close(&path);
+    return status;
+}
+
+int anchored_add(const struct settings *s, struct audit *a)
+{
+    int status = EXIT_FINE;
+    size_t at = 0;
+    for (const char *x; status == EXIT_FINE && (x = settings_each(s, "against", &at)) != NULL;)
+        status = add_file(&(struct reading){.a = a, .path = x});
+    at = 0;
+    for (const char *x; status == EXIT_FINE && (x = settings_each(s, "anchor", &at)) != NULL;)
+        if (audit_origin(a).n > 0)
+            status = add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)},
+                                x);
+    return status;
+}
+
+static struct slice trimmed(struct slice text)
+{
+    while (text.n > 0 && strchr(" \t\r\n", text.p[text.n - 1]) != NULL)
+        text.n--;
+    return text;
+}
+
+int anchored_key(const struct settings *s, struct public_key *ret)
+{
+    const char *given = settings_text(s, "key");
+    struct buf text = {0};
+    int status = EXIT_FINE;
+    if (key_read_public(slice_of(given), ret) == 0)
+        return EXIT_FINE;
+    int e = read_file(given, FILE_WORD_MAX, &text);
+    if (e == ENOENT)
+        status = settings_usage(s, "--key: '%s' is neither a verifier key, as `audit key show` prints "
+                                   "it, nor a file", given);
+    else if (e != 0)
+        log_error("cannot read %s: %s", given, strerror(e));
+    else if (key_read_public(trimmed(buf_slice(&text)), ret) < 0)
+        status = settings_usage(s, "--key: %s does not contain exactly a verifier key", given);
+    buf_close(&text);
+    return e != 0 && e != ENOENT ? EXIT_TROUBLE : status;
+}

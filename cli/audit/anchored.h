@@ -1,0 +1,18 @@
+/* anchored.h - notes to compare a vault with: from a file of --against, and from the anchors of the configuration.
+ *
+ * Owns      nothing.
+ * Blocks    on the file system only. */
+#ifndef MI_CLI_AUDIT_ANCHORED_H
+#define MI_CLI_AUDIT_ANCHORED_H
+
+#include "cli/settings/config.h"
+#include "vault/audit/audit.h"
+
+/* Adds the notes of all --against and --anchor. An anchor may also have notes of other vaults, and may be missing until
+ * something is anchored. EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that is not one of notes) or
+ * EXIT_TROUBLE. */
+MI_MUST int anchored_add(const struct settings *s, struct audit *a);
+/* --key: a verifier key, or a file with one. EXIT_FINE, or as above. */
+MI_MUST int anchored_key(const struct settings *s, struct public_key *ret);
+
+#endif

@@ -1,0 +1,356 @@
+#include "cli/audit/outcome.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/junit.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/frame/save.h"
+#include "cli/settings/command.h"
+
+#include <stdio.h>
+
+#define DETAILS_MAX 50 /* changes that the text describes */
+
+static const struct table_column columns[] = {
+    {"ID", true, 20, 0},         {"STARTED", false, 19, 1}, {"SERVER", false, 24, -8},
+    {"RECORDS", true, 12, 2},    {"STATUS", false, 32, -19},
+};
+
+static const enum out_style styles[AUDIT_STATUSES] = {
+    [AUDIT_NOT_COVERED] = OUT_DIM, [AUDIT_REMOVING] = OUT_DIM,     [AUDIT_TAMPERED] = OUT_RED,
+    [AUDIT_OPEN] = OUT_PLAIN,      [AUDIT_INCOMPLETE] = OUT_YELLOW, [AUDIT_REDACTED] = OUT_PLAIN,
+    [AUDIT_VALID] = OUT_GREEN,     [AUDIT_NOT_ANCHORED] = OUT_PLAIN,
+};
+
+void outcome_open(struct outcome *r, bool json, const char *junit)
+{
+    *r = (struct outcome){.json = json, .junit = junit};
+    r->text = !json && (junit == NULL || strcmp(junit, "-") != 0);
+    out_open(&r->out);
+    r->out.held = !json;
+    table_open(&r->table, columns, MI_COUNT(columns));
+}
+
+void outcome_close(struct outcome *r)
+{
+    table_close(&r->table);
+    buf_close(&r->details);
+    buf_close(&r->cases);
+    buf_close(&r->scratch);
+    buf_close(&r->out.b); /* after a failure */
+    buf_close(&r->out.text);
+}
+
+/* "message 12: it does not agree with its commitment" */
+static void add_clause(struct buf *b, const struct audit_wrong *w)
+{
+    if (w->record[0] != '\0')
+        buf_printf(b, "%s: ", w->record);
+    buf_adds(b, w->text);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_wrong(struct json_out *j, const struct audit_wrong *w)
+{
+    json_out_str(j, "kind", audit_kind_name(w->kind));
+    json_out_str(j, "record", w->record[0] != '\0' ? w->record : NULL);
+    json_out_str(j, "text", w->text);
+}
+
+static void json_session(struct buf *b, const struct audit_session *s)
+{
+    struct json_out j = json_out_to(b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "session");
+    if (s->id != 0)
+        json_out_int(&j, "session_id", s->id);
+    else
+        json_out_null(&j, "session_id");
+    json_out_text(&j, "uid", s->uid);
+    json_out_text(&j, "name", s->name);
+    json_out_str(&j, "status", audit_status_name(s->status));
+    if (s->records > 0)
+        json_out_int(&j, "records", s->records);
+    if (s->why[0] != '\0')
+        json_out_str(&j, "why", s->why);
+    if (s->redacted_at_us != 0) {
+        json_out_int(&j, "redacted", s->redacted);
+        json_out_int(&j, "redacted_at_us", s->redacted_at_us);
+    }
+    if (s->status == AUDIT_TAMPERED)
+        json_wrong(&j, &s->wrong);
+    json_out_end(&j);
+}
+
+static void json_vault(struct outcome *r, const struct audit_vault *v, const char *verdict)
+{
+    struct buf key = {0};
+    struct json_out j = json_out_to(&r->out.b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "vault");
+    json_out_str(&j, "verdict", verdict);
+    json_out_bool(&j, "covered", v->has_log);
+    json_out_text(&j, "origin", v->origin.n > 0 ? v->origin : (struct slice){0});
+    json_out_int(&j, "leaves", v->leaves);
+    json_out_int(&j, "unsigned", v->unsigned_leaves);
+    json_out_int(&j, "anchored", v->anchored);
+    if (v->has_key)
+        key_write_public(&key, &v->key);
+    json_out_text(&j, "key", v->has_key ? buf_slice(&key) : (struct slice){0});
+    json_out_uint(&j, "sessions", r->tests);
+    json_out_object(&j, "statuses");
+    for (int i = 0; i < AUDIT_STATUSES; i++)
+        if (r->n[i] > 0)
+            json_out_uint(&j, audit_status_name((enum audit_status)i), r->n[i]);
+    json_out_end(&j);
+    json_out_uint(&j, "wrong", r->wrong);
+    json_out_end(&j);
+    out_end_line(&r->out);
+    r->out.b.failed |= key.failed;
+    buf_close(&key);
+}
+
+/* ---- JUnit ---------------------------------------------------------------------------------- */
+
+static void add_case(struct outcome *r, const char *name, const char *type,
+                     const struct audit_wrong *w, const char *why, enum junit_outcome outcome)
+{
+    struct buf *b = &r->scratch;
+    buf_clear(b);
+    if (w != NULL)
+        add_clause(b, w);
+    else
+        buf_adds(b, why);
+    junit_case(&r->cases, &(struct junit_case){
+                              .classname = slice_of("mcp-interposer.audit"),
+                              .name = slice_of(name),
+                              .outcome = outcome,
+                              .type = type,
+                              .message = buf_slice(b),
+                          });
+    r->cases.failed |= b->failed;
+}
+
+static void junit_session(struct outcome *r, const struct audit_session *s)
+{
+    char name[80];
+    bool fails = audit_status_fails(s->status);
+    bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_REMOVING ||
+                   s->status == AUDIT_OPEN;
+    snprintf(name, sizeof name, "session %lld", (long long)s->id);
+    if (s->id == 0)
+        snprintf(name, sizeof name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
+    add_case(r, name, audit_status_name(s->status), s->status == AUDIT_TAMPERED ? &s->wrong : NULL,
+             s->why[0] != '\0' ? s->why : audit_status_name(s->status),
+             fails     ? JUNIT_FAILED
+             : skipped ? JUNIT_SKIPPED
+                       : JUNIT_PASSED);
+}
+
+static int write_junit(struct outcome *r, double seconds)
+{
+    char time[32];
+    struct buf b = {0};
+    uint64_t skipped = r->n[AUDIT_NOT_COVERED] + r->n[AUDIT_REMOVING] + r->n[AUDIT_OPEN];
+    struct junit_suite suite = {.name = slice_of("mcp-interposer audit verify"),
+                                .tests = r->tests + r->wrong + (r->wrong == 0),
+                                .failures = r->failures,
+                                .skipped = skipped,
+                                .time = time};
+    snprintf(time, sizeof time, "%.6f", seconds);
+    if (r->wrong == 0)
+        add_case(r, "log", NULL, NULL, "", JUNIT_PASSED);
+    junit_begin(&b, NULL);
+    junit_begin_suite(&b, &suite);
+    buf_slice_add(&b, buf_slice(&r->cases));
+    junit_end_suite(&b, &suite);
+    junit_end(&b);
+    b.failed |= r->cases.failed;
+    int status = save_buf(r->junit, &b);
+    buf_close(&b);
+    return status;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* A paragraph of the details: what is wrong, and what it implies. */
+static void add_details(struct outcome *r, const char *where, const struct audit_wrong *w)
+{
+    if (r->shown++ >= DETAILS_MAX)
+        return;
+    buf_printf(&r->details, "%s%s: ", where, where[0] != '\0' ? "" : "log");
+    add_clause(&r->details, w);
+    buf_printf(&r->details, " (%s). %s\n", audit_kind_name(w->kind), audit_kind_implies(w->kind));
+}
+
+static void add_row(struct outcome *r, const struct audit_session *s)
+{
+    char when[CLOCK_TEXT_MAX] = "-";
+    struct table *t = &r->table;
+    if (s->started_at_us != 0)
+        clock_local_text(s->started_at_us, when);
+    if (s->id != 0)
+        table_add_int(t, s->id, OUT_BOLD);
+    else
+        table_add(t, slice_of("-"), OUT_PLAIN);
+    table_add(t, slice_of(when), OUT_PLAIN);
+    table_add(t, s->name.n > 0 ? s->name : slice_of("-"), OUT_CYAN);
+    if (s->records > 0)
+        table_add_int(t, s->records, OUT_PLAIN);
+    else
+        table_add(t, slice_of("-"), OUT_PLAIN);
+    table_add(t, slice_of(audit_status_name(s->status)), styles[s->status]);
+}
+
+static void add_session_details(struct outcome *r, const struct audit_session *s)
+{
+    char where[64], when[CLOCK_TEXT_MAX];
+    snprintf(where, sizeof where, "session %lld", (long long)s->id);
+    if (s->status == AUDIT_TAMPERED) {
+        add_details(r, s->id != 0 ? where : "log", &s->wrong);
+    } else if (s->why[0] != '\0' && r->shown++ < DETAILS_MAX) {
+        buf_printf(&r->details, "%s: %s.\n", where, s->why);
+    } else if (s->status == AUDIT_REDACTED && r->shown++ < DETAILS_MAX) {
+        clock_local_text(s->redacted_at_us, when);
+        buf_printf(&r->details, "%s: %lld record%s redacted, the last time %s.\n", where,
+                   (long long)s->redacted, s->redacted == 1 ? " was" : "s were", when);
+    }
+}
+
+/* Visible text is filled to the width of the terminal, each line of `text` as a paragraph. */
+static void print_paragraphs(struct out *o, struct slice text)
+{
+    while (text.n > 0) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        size_t from = o->b.n;
+        out_text(o, (struct slice){text.p, n});
+        out_fill_line(o, from, 2);
+        text.p += size_min(n + 1, text.n);
+        text.n -= size_min(n + 1, text.n);
+    }
+}
+
+static void print_counts(struct outcome *r)
+{
+    static const enum audit_status order[] = {
+        AUDIT_TAMPERED, AUDIT_INCOMPLETE, AUDIT_VALID,    AUDIT_NOT_ANCHORED,
+        AUDIT_REDACTED, AUDIT_OPEN,       AUDIT_REMOVING, AUDIT_NOT_COVERED};
+    struct out *o = &r->out;
+    const char *before = ": ";
+    size_t from = o->b.n;
+    out_printf(o, "%llu session%s", (unsigned long long)r->tests, r->tests == 1 ? "" : "s");
+    for (size_t i = 0; i < MI_COUNT(order); i++) {
+        if (r->n[order[i]] == 0)
+            continue;
+        out_printf(o, "%s%llu %s", before, (unsigned long long)r->n[order[i]],
+                   audit_status_name(order[i]));
+        before = "; ";
+    }
+    out_fill_line(o, from, 2);
+}
+
+static void print_log(struct outcome *r, const struct audit_vault *v)
+{
+    struct out *o = &r->out;
+    size_t from = o->b.n;
+    if (!v->has_log) {
+        out_raw(o, "This vault was recorded by a version without evidence. Sessions are covered "
+                   "from the next recording on.");
+        out_fill_line(o, from, 2);
+        return;
+    }
+    out_printf(o, "log: %lld %s, ", (long long)v->leaves, v->leaves == 1 ? "leaf" : "leaves");
+    if (v->unsigned_leaves == v->leaves)
+        out_raw(o, "not signed");
+    else if (v->unsigned_leaves == 0)
+        out_raw(o, "all signed");
+    else
+        out_printf(o, "the last %lld not signed", (long long)v->unsigned_leaves);
+    if (v->anchored > 0)
+        out_printf(o, ", the first %lld anchored", (long long)v->anchored);
+    else
+        out_raw(o, ", not anchored");
+    if (r->wrong > 0)
+        out_printf(o, "; %llu %s wrong", (unsigned long long)r->wrong,
+                   r->wrong == 1 ? "thing is" : "things are");
+    out_fill_line(o, from, 2);
+}
+
+static int print_text(struct outcome *r, const struct audit_vault *v, bool whole)
+{
+    struct out *o = &r->out;
+    bool fine = true;
+    (void)whole;
+    if (r->tests > 0) {
+        fine = table_print(&r->table, o);
+        out_end_line(o);
+    }
+    print_paragraphs(o, buf_slice(&r->details));
+    if (r->shown > DETAILS_MAX)
+        out_printf(o, "and %zu more: see --json\n", r->shown - DETAILS_MAX);
+    if (r->shown > 0)
+        out_end_line(o);
+    print_counts(r);
+    print_log(r, v);
+    return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+void outcome_session(struct outcome *r, const struct audit_session *s)
+{
+    r->n[s->status]++;
+    r->tests++;
+    r->failures += audit_status_fails(s->status);
+    if (r->junit != NULL)
+        junit_session(r, s);
+    if (r->json) {
+        json_session(&r->out.b, s);
+        out_end_line(&r->out);
+    } else if (r->text) {
+        add_row(r, s);
+        add_session_details(r, s);
+    }
+}
+
+void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
+{
+    r->wrong++;
+    r->failures++;
+    if (r->junit != NULL) {
+        char name[80];
+        snprintf(name, sizeof name, "%s", w->record[0] != '\0' ? w->record : "log");
+        add_case(r, name, audit_kind_name(w->kind), w, "", JUNIT_FAILED);
+    }
+    if (r->json) {
+        struct json_out j = json_out_to(&r->out.b);
+        json_out_object(&j, NULL);
+        json_out_str(&j, "type", "log");
+        json_wrong(&j, w);
+        json_out_end(&j);
+        out_end_line(&r->out);
+    } else if (r->text) {
+        add_details(r, "", w);
+    }
+}
+
+int outcome_print(struct outcome *r, const struct audit_vault *v, bool whole, double seconds)
+{
+    bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
+    bool found = tampered || r->n[AUDIT_INCOMPLETE] > 0;
+    int status = EXIT_FINE;
+    if (r->json)
+        json_vault(r, v, tampered ? "TAMPERED" : found ? "incomplete" : "valid");
+    else if (r->text)
+        status = print_text(r, v, whole);
+    if (status != EXIT_FINE)
+        log_error("out of memory");
+    if (r->junit != NULL && status == EXIT_FINE)
+        status = write_junit(r, seconds);
+    int printed = out_close(&r->out);
+    status = status != EXIT_FINE ? status : printed;
+    return status != EXIT_FINE ? status : found ? EXIT_FOUND : EXIT_FINE;
+}

@@ -1,0 +1,182 @@
+/* verify.c - `mcp-interposer audit verify`: compares a vault with its evidence. */
+#include "cli/audit/anchored.h"
+#include "cli/audit/commands.h"
+#include "cli/audit/outcome.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/frame/session.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define QUIET_US 500000 /* progress is shown after this time */
+
+static const struct opt table_of_options[] = {
+    {0, "against", "NOTE...", NULL, "also compare with the signed checkpoints in this file"},
+    {0, "anchor", "WHERE...", NULL, "also compare with what was copied there: a FILE or git:DIR"},
+    {0, "key", "KEY", NULL, "the verifier key that has to be one of the vault, or a file with it"},
+    {0, "json", NULL, NULL, "print one JSON object per line for each session, and one for the vault"},
+    {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+/* clang-format off */
+static const char about[] =
+    "Recomputes the evidence of every session, or of these, and of the vault's log.\n"
+    COMMAND_SESSION_HELP
+    "\n"
+    "valid                 as it was recorded, and its end is anchored\n"
+    "valid, not anchored   consistent; but whoever can write to the vault could have\n"
+    "                      made all of it again\n"
+    "redacted              as `redact --apply` has left it\n"
+    "open                  it is being recorded\n"
+    "incomplete            its proxy was killed, or has not written an end\n"
+    "being removed         `prune` has begun to remove it\n"
+    "not covered           recorded by a version without evidence\n"
+    "TAMPERED              something was changed later: the first change, and its kind\n"
+    "\n"
+    "A checkpoint, as `audit checkpoint` prints it, proves more if it was kept where\n"
+    "nobody with access to the vault can change it. [audit] anchor in the\n"
+    "configuration is read as well.\n"
+    "Exit status: 0 nothing is wrong; 1 something is TAMPERED or incomplete; 3 it\n"
+    "could not be verified.\n";
+/* clang-format on */
+
+struct job {
+    struct outcome outcome;
+    bool bar;  /* progress is shown */
+    bool drawn;
+    int64_t began_us, shown_us;
+};
+
+static void on_wrong(void *ctx, const struct audit_wrong *w)
+{
+    struct job *j = ctx;
+    outcome_wrong(&j->outcome, w);
+}
+
+static void on_session(void *ctx, const struct audit_session *s)
+{
+    struct job *j = ctx;
+    outcome_session(&j->outcome, s);
+}
+
+static void on_progress(void *ctx, uint64_t records, uint64_t total, uint64_t bytes)
+{
+    struct job *j = ctx;
+    int64_t now_us = clock_mono_us();
+    if (now_us - j->began_us < QUIET_US || now_us - j->shown_us < QUIET_US / 4)
+        return;
+    char bar[21] = "....................";
+    size_t done = total > 0 ? (size_t)(records * 20 / total) : 0;
+    memset(bar, '#', size_min(done, sizeof bar - 1));
+    j->shown_us = now_us;
+    j->drawn = true;
+    fprintf(stderr, "\rverifying [%s] %llu records, %llu MB ", bar, (unsigned long long)records,
+            (unsigned long long)(bytes / 1000000));
+}
+
+static int fail(const char *why)
+{
+    log_error("%s", why);
+    return EXIT_TROUBLE;
+}
+
+/* The sessions that were named; each once is enough. */
+static int verify_named(const struct settings *s, struct query *q, struct audit *a)
+{
+    int st = 0;
+    for (int i = 0; st == 0 && i < s->operands_n; i++) {
+        struct query_session one;
+        st = query_session(q, s->operands[i], &one);
+        if (st < 0)
+            return st == MI_ENOMEM ? fail("out of memory") : fail(query_error(q));
+        st = audit_session(a, one.id);
+        if (st == MI_ENOENT) {
+            log_warn("session %s was removed meanwhile", s->operands[i]);
+            st = 0;
+        }
+    }
+    return st < 0 ? fail(st == MI_ENOMEM ? "out of memory" : audit_error(a)) : EXIT_FINE;
+}
+
+static int verify_all(const struct settings *s, struct query *q, struct audit *a)
+{
+    struct public_key key;
+    bool trusted = settings_text(s, "key") != NULL;
+    int status = trusted ? anchored_key(s, &key) : EXIT_FINE;
+    if (status == EXIT_FINE)
+        status = anchored_add(s, a);
+    if (status != EXIT_FINE)
+        return status;
+    int st = audit_log(a, trusted ? &key : NULL);
+    if (st == 0 && s->operands_n > 0)
+        return verify_named(s, q, a);
+    if (st == 0)
+        st = audit_sessions(a);
+    return st < 0 ? fail(st == MI_ENOMEM ? "out of memory" : audit_error(a)) : EXIT_FINE;
+}
+
+static int verify(const struct settings *s, struct query *q, struct job *j)
+{
+    struct audit *a;
+    struct audit_vault v;
+    struct buf error = {0};
+    struct audit_calls calls = {.on_wrong = on_wrong,
+                                .on_session = on_session,
+                                .on_progress = j->bar ? on_progress : NULL,
+                                .ctx = j};
+    int st = audit_open(&a, query_vault(q), &calls, &error);
+    if (st < 0) {
+        int status = fail(st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
+        buf_close(&error);
+        return status;
+    }
+    int status = verify_all(s, q, a);
+    if (j->drawn)
+        fprintf(stderr, "\r\033[K");
+    audit_vault(a, &v);
+    if (status == EXIT_FINE)
+        status = outcome_print(&j->outcome, &v, s->operands_n == 0,
+                              (double)(clock_mono_us() - j->began_us) / 1e6);
+    audit_close(a);
+    buf_close(&error);
+    return status;
+}
+
+static int run(const struct settings *s)
+{
+    struct query *q;
+    const char *junit = settings_text(s, "junit");
+    bool json = settings_on(s, "json");
+    if (json && junit != NULL && strcmp(junit, "-") == 0)
+        return settings_usage(s, "--json and --junit - both write to stdout: use a file");
+    int status = session_vault_open(s, &q);
+    if (status != EXIT_FINE)
+        return status;
+    if (!query_is_stored(q)) {
+        log_error(QUERY_NOTHING_YET, query_vault(q));
+        query_close(q);
+        return EXIT_TROUBLE;
+    }
+    struct job j = {.began_us = clock_mono_us()};
+    outcome_open(&j.outcome, json, junit);
+    j.bar = isatty(STDERR_FILENO) == 1;
+    status = verify(s, q, &j);
+    outcome_close(&j.outcome);
+    query_close(q);
+    return status;
+}
+
+const struct command audit_verify = {
+    .name = "audit verify",
+    .summary = "compare what is stored with its evidence",
+    .usage = "[OPTIONS] [SESSION...]",
+    .about = about,
+    .table = table_of_options,
+    .operands_max = INT_MAX,
+    .run = run,
+};

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""audit verify: every status, changes of recorded sessions, checkpoints and anchors, the forms of its output."""
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import xml.etree.ElementTree as ET
+
+import lib
+from lib import call, case, check, dump, eq, text_result, wait_until
+
+
+def session(t, calls=3, size=20, vault=None):
+    p = t.proxy(vault=vault).initialize()
+    for i in range(calls):
+        p.client.send(call(100 + i))
+        p.server.recv()
+        p.server.send(text_result(100 + i, "x" * size))
+        p.client.recv(10)
+    p.end()
+
+
+def change(vault, sql, *args):
+    lib.settle()
+    db = sqlite3.connect(vault / "interposer.db")
+    with db:
+        eq(db.execute(sql, args).rowcount > 0, True, f"changes something: {sql}")
+    db.close()
+
+
+def verify(t, *args, vault=None, status=None):
+    """(exit status, {session: object}, [object of the log], object of the vault)"""
+    r = t.run("audit", "verify", "--json", "--vault", vault or t.vault, *args)
+    check(r.returncode in (0, 1) if status is None else r.returncode == status, f"status {r.returncode}: {r.stderr.decode()}")
+    rows = [json.loads(line) for line in r.stdout.splitlines()]
+    eq(rows[-1]["type"], "vault", "the last object")
+    sessions = {x["session_id"]: x for x in rows if x["type"] == "session"}
+    return r.returncode, sessions, [x for x in rows if x["type"] == "log"], rows[-1]
+
+
+def copy(t):
+    lib.settle()
+    to = t.tmp / "copy"
+    shutil.rmtree(to, ignore_errors=True)
+    db = sqlite3.connect(t.vault / "interposer.db")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    shutil.copytree(t.vault, to)
+    return to
+
+
+def key(t):
+    r = t.run("audit", "key", "new")
+    eq(r.returncode, 0, r.stderr)
+    return re.search(r"(\S+\+\S+\+\S+)", r.stdout.decode())[1]
+
+
+@case("not anchored, anchored, redacted, pruned, named sessions; --key and --against")
+def _(t):
+    session(t)
+    status, s, log, vault = verify(t)
+    eq((status, s[1]["status"], log, vault["verdict"]), (0, "valid, not anchored", [], "valid"), "without a key")
+    eq(s[1]["records"], t.rows("SELECT records FROM sessions")[0][0], "records")
+    own = key(t)
+    note = t.tmp / "note"
+    note.write_bytes(t.run("audit", "checkpoint", "--vault", t.vault).stdout)
+    status, s, log, vault = verify(t, "--against", note, "--key", own)
+    eq((status, s[1]["status"], vault["unsigned"], vault["key"]), (0, "valid", 0, own), "anchored")
+    session(t, size=100000)
+    status, s, log, vault = verify(t, "--against", note)
+    eq((s[1]["status"], s[2]["status"]), ("valid", "valid, not anchored"), "the second session is after the note")
+    eq(verify(t, "--against", note, "2")[1].keys(), {2}, "named sessions")
+    eq(t.run("redact", "--apply", "1", "--vault", t.vault, "--config", rules(t, "echo")).returncode, 0, "redact")
+    status, s, log, vault = verify(t, "--against", note)
+    eq((status, s[1]["status"], s[1]["redacted"] > 0), (0, "redacted", True), "redacted")
+    text = t.run("audit", "verify", "--vault", t.vault).stdout.decode()
+    check(re.search(r"session 1: \d+ records? (was|were) redacted, the last time", text), text)
+    session(t)
+    eq(t.run("prune", "--keep-last", "1", "--yes", "--vault", t.vault).returncode, 0, "prune")
+    status, s, log, vault = verify(t)
+    eq((status, list(s), log), (0, [3], []), "pruned sessions are not missed")
+
+
+def rules(t, word):
+    path = t.tmp / "rules.ini"
+    path.write_text(f"[redact]\npattern.word = {word}\n")
+    return path
+
+
+CHANGES = [
+    ("UPDATE messages SET body = replace(body, 'echo', 'evil') WHERE seq = 4", "changed", "message 4"),
+    ("UPDATE messages SET method = 'tools/list' WHERE seq = 4", "changed", "message 4"),
+    ("UPDATE messages SET t_us = t_us + 1 WHERE seq = 5", "changed", "message 5"),
+    ("DELETE FROM messages WHERE seq = 1", "removed", "message 1"),
+    ("DELETE FROM messages WHERE seq = 5", "removed", "message 5"),
+    ("DELETE FROM messages WHERE seq > 6", "removed", None),
+    ("UPDATE messages SET salt = zeroblob(16) WHERE seq = 2", "changed", "message 2"),
+    ("UPDATE sessions SET name = 'other'", "changed", "session"),
+    ("UPDATE sessions SET exit_status = 9", "changed", "end"),
+    ("UPDATE sessions SET ended_at_us = NULL", "changed", "end"),
+    ("UPDATE sessions SET records = records - 1", "changed", "session"),
+    ("UPDATE events SET kind = 'gap' WHERE id = (SELECT min(id) FROM events)", "changed", "event 1"),
+    ("DELETE FROM events WHERE id = (SELECT max(id) FROM events)", "removed", None),
+    ("UPDATE events SET place = place + 500 WHERE id = (SELECT max(id) FROM events)", "moved", None),
+    ("UPDATE messages SET body_offset = 1 WHERE body_length IS NOT NULL AND seq = 7", "changed", "message 7"),
+    ("DELETE FROM leaves WHERE leaf LIKE '{\"type\":\"seal\"%'", "removed", None),
+    ("DELETE FROM leaves WHERE leaf LIKE '{\"type\":\"open\"%'", "added", None),
+]
+
+
+@case("changes of a recorded session: the kind and the record are named, and the exit status is 1", limit=120)
+def _(t):
+    session(t, calls=4, size=90000)
+    for sql, kind, record in CHANGES:
+        vault = copy(t)
+        change(vault, sql)
+        status, s, log, about = verify(t, vault=vault)
+        eq((status, about["verdict"], s[1]["status"], s[1]["kind"]), (1, "TAMPERED", "TAMPERED", kind), sql)
+        if record:
+            eq(s[1]["record"], record, sql)
+    vault = copy(t)
+    body, = (vault / "Bodies").iterdir()
+    data = bytearray(body.read_bytes())
+    data[len(data) // 2] ^= 1
+    body.write_bytes(data)
+    eq(verify(t, vault=vault)[1][1]["kind"], "changed", "one bit in Bodies/")
+    body.unlink()
+    _, s, *_ = verify(t, vault=vault)
+    eq(s[1]["kind"], "changed", "no file in Bodies/")
+    check("its body is missing in Bodies/" in s[1]["text"], s[1])
+    vault = copy(t)
+    for table, column in (("messages", "session_id"), ("events", "session_id"), ("sessions", "id")):
+        change(vault, f"DELETE FROM {table} WHERE {column} = 1")
+    status, s, *_ = verify(t, vault=vault)
+    eq((status, s[None]["status"], s[None]["kind"]), (1, "TAMPERED", "removed"), "a removed session")
+    vault = copy(t)
+    change(vault, "DELETE FROM sessions")
+    eq([x["kind"] for x in verify(t, vault=vault)[2]], ["added", "added"], "rows without a session")
+
+
+@case("against a note: rolled back, forked, another vault, another key; not a note, no such file")
+def _(t):
+    session(t)
+    own = key(t)
+    old = copy(t)
+    session(t)
+    note = t.tmp / "note"
+    note.write_bytes(t.run("audit", "checkpoint", "--vault", t.vault).stdout)
+    shutil.move(old, t.tmp / "old")
+    status, s, log, vault = verify(t, "--against", note, vault=t.tmp / "old")
+    eq((status, [x["kind"] for x in log], s[1]["status"]), (1, ["rolled back"], "valid, not anchored"), "an older copy")
+    check("it was rolled back or cut" in log[0]["text"], log)
+    session(t, vault=t.tmp / "old")
+    session(t, vault=t.tmp / "old")
+    eq([x["kind"] for x in verify(t, "--against", note, vault=t.tmp / "old")[2]], ["forked"], "it went on by itself")
+    session(t, vault=t.tmp / "another")
+    eq([x["kind"] for x in verify(t, "--against", note, vault=t.tmp / "another")[2]], ["forked"], "another vault")
+    eq([x["kind"] for x in verify(t, "--key", own, vault=t.tmp / "another")[2]], [], "the same key for another vault")
+    stranger = t.run("audit", "key", "new", "--audit-key", t.tmp / "k").stdout.decode()
+    stranger = re.search(r"(\S+\+\S+\+\S+)", stranger)[1]
+    eq([x["kind"] for x in verify(t, "--key", stranger)[2]], ["signature"], "another key")
+    both = t.tmp / "both"
+    both.write_bytes(note.read_bytes() + b"\n" + note.read_bytes())
+    eq(verify(t, "--against", both)[3]["verdict"], "valid", "several notes in a file")
+    for text, says in ((b"x", "not a signed checkpoint"), (b"", "not a signed checkpoint"), (note.read_bytes()[:-9], "not a signed checkpoint")):
+        both.write_bytes(text)
+        r = t.run("audit", "verify", "--vault", t.vault, "--against", both)
+        eq((r.returncode, r.stdout, says in r.stderr.decode()), (2, b"", True), f"status, stdout and {r.stderr}")
+    eq(t.run("audit", "verify", "--vault", t.vault, "--against", t.tmp / "none").returncode, 3, "no such file")
+    eq(t.run("audit", "verify", "--vault", t.vault, "--key", "none").returncode, 2, "no such key")
+
+
+@case("anchors of the configuration: a file, a git work tree; missing; with notes of another vault")
+def _(t):
+    session(t)
+    key(t)
+    git = t.tmp / "git"
+    subprocess.run(["git", "init", "-q", git], check=True)
+    for name, value in (("user.name", "n"), ("user.email", "n@example.org")):
+        subprocess.run(["git", "-C", git, "config", name, value], check=True)
+    for where in (f"{t.tmp}/anchor", f"git:{git}"):
+        config = t.tmp / "c.ini"
+        config.write_text(f"[audit]\nanchor = {where}\n")
+        r = t.run("audit", "verify", "--vault", t.vault, "--config", config)
+        eq((r.returncode, b"no checkpoint has been copied there" in r.stderr), (0, True), f"{where}: {r.stderr}")
+        eq(t.run("audit", "checkpoint", "--vault", t.vault, "--config", config).returncode, 0, "checkpoint")
+        eq(verify(t, "--config", config)[1][1]["status"], "valid", where)
+    session(t, vault=t.tmp / "another")
+    config.write_text(f"[audit]\nanchor = {t.tmp}/anchor\n")
+    r = t.run("audit", "verify", "--vault", t.tmp / "another", "--config", config)
+    eq((r.returncode, b"no checkpoint of this vault" in r.stderr), (0, True), r.stderr)
+
+
+@case("open while it is recorded; incomplete after kill -9 of the recorder, the proxy, or both; never tampered", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    status, s, _, _ = verify(t)
+    eq((status, s[1]["status"]), (0, "open"), "while it is recorded")
+    p.end()
+    for whole in (False, True):
+        p = t.proxy().initialize()
+        p.client.send(call(7))
+        p.server.recv()
+        p.die(whole)
+        wait_until(lambda: verify(t)[1][max(verify(t)[1])]["status"] == "incomplete", 10, "incomplete")
+    status, s, log, vault = verify(t)
+    eq((status, [s[i]["status"] for i in (1, 2, 3)], log), (1, ["valid, not anchored", "incomplete", "incomplete"], []), "at the end")
+    eq(vault["verdict"], "incomplete", "verdict")
+
+
+@case("a session that is recorded while it is verified is never accused", limit=120)
+def _(t):
+    p = t.proxy().initialize()
+    for i in range(40):
+        for k in range(20):
+            p.client.send(call(1000 + 20 * i + k))
+            p.server.recv()
+            p.server.send(text_result(1000 + 20 * i + k, "y" * 3000))
+            p.client.recv(10)
+        status, s, log, _ = verify(t)
+        eq((status, s[1]["status"], log), (0, "open", []), "while it is recorded")
+    p.end()
+    eq(verify(t)[1][1]["status"], "valid, not anchored", "at its end")
+
+
+@case("vaults of older versions: not covered, exit status 0, and it says so")
+def _(t):
+    for version in (1, 2):
+        vault = t.tmp / f"old{version}"
+        vault.mkdir(mode=0o700)
+        db = sqlite3.connect(vault / "interposer.db")
+        db.executescript((lib.ROOT / f"tests/support/vault-{version}.sql").read_text())
+        db.close()
+        status, s, log, about = verify(t, vault=vault)
+        eq((status, {x["status"] for x in s.values()}, log, about["covered"]), (0, {"not covered"}, [], False), f"version {version}")
+        text = t.run("audit", "verify", "--vault", vault).stdout.decode()
+        check("without evidence" in text, text)
+        session(t, vault=vault)
+        status, s, log, about = verify(t, vault=vault)
+        eq((status, s[max(s)]["status"], s[min(s)]["status"], log), (0, "valid, not anchored", "not covered", []), "after the upgrade")
+
+
+@case("text, JUnit, usage; an unreadable vault is status 3, not tampering")
+def _(t):
+    session(t)
+    change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
+    r = t.run("audit", "verify", "--vault", t.vault, "--junit", t.tmp / "j.xml")
+    text = r.stdout.decode()
+    eq(r.returncode, 1, "status")
+    check("session 1: message 3: it does not agree with its commitment (changed)." in text, text)
+    check("1 session: 1 TAMPERED" in text, text)
+    suite = ET.parse(t.tmp / "j.xml").getroot()[0]
+    eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
+    eq([x.get("name") for x in suite], ["session 1", "log"], "cases")
+    r = t.run("audit", "verify", "--vault", t.vault, "--json", "--junit", "-")
+    eq((r.returncode, r.stdout), (2, b""), "--json and --junit -")
+    r = t.run("audit", "verify", "--vault", t.vault, "77")
+    eq((r.returncode, r.stdout), (3, b""), "no such session")
+    vault = copy(t)
+    size = (vault / "interposer.db").stat().st_size
+    with open(vault / "interposer.db", "r+b") as f:
+        f.seek(4096)
+        f.write(b"\xff" * (size - 4096))
+    r = t.run("audit", "verify", "--vault", vault)
+    eq((r.returncode, r.stdout), (3, b""), f"a damaged database: {r.stderr}")
+    check(b"cannot read" in r.stderr and b"TAMPERED" not in r.stderr, r.stderr)
+    r = t.run("audit", "verify", "--vault", t.tmp / "nowhere")
+    eq(r.returncode, 3, "no vault")
+
+
+lib.main()

@@ -1,0 +1,395 @@
+#include "vault/audit/audit.h"
+
+#include "vault/audit/audited.h"
+#include "vault/audit/signed.h"
+#include "vault/store/connect.h"
+#include "vault/store/running.h"
+#include "vault/store/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct audit {
+    struct audit_calls calls;
+    const char *path; /* borrowed */
+    struct buf error;
+    struct snapshot source;
+    struct trail trail;
+    struct signed_notes notes;
+    struct audited check;
+    struct running_list running;
+    bool has_log;
+    char origin[TRAIL_ORIGIN];
+    uint64_t anchored, signed_leaves;
+    int64_t wrong;
+    uint64_t records, bytes, total; /* progress */
+};
+
+static void on_wrong(void *ctx, const struct audit_wrong *w)
+{
+    struct audit *a = ctx;
+    a->wrong++;
+    a->calls.on_wrong(a->calls.ctx, w);
+}
+
+static void on_progress(void *ctx, uint64_t records, uint64_t bytes)
+{
+    struct audit *a = ctx;
+    a->records += records;
+    a->bytes += bytes;
+    if (a->calls.on_progress != NULL)
+        a->calls.on_progress(a->calls.ctx, a->records, a->total, a->bytes);
+}
+
+#define SAY_VAULT(a, ...)                                                                          \
+    do {                                                                                           \
+        struct audit_wrong said_;                                                                  \
+        audit_say(&said_, __VA_ARGS__);                                                            \
+        on_wrong(a, &said_);                                                                       \
+    } while (0)
+
+static int read_origin(struct audit *a)
+{
+    sqlite3_stmt *q;
+    struct leaf l;
+    int rc, st = snapshot_begin(&a->source);
+    if (st < 0)
+        return st;
+    st = snapshot_query(&a->source, SNAPSHOT_LEAVES, -1, 0, &q);
+    if (st == 0) {
+        rc = sqlite3_step(q);
+        if (rc == SQLITE_ROW && leaf_read(connect_column(q, 1), &l) == 0 && l.type == LEAF_BEGIN)
+            snprintf(a->origin, sizeof a->origin, CHECKPOINT_ORIGIN "%.*s", (int)l.uid.n, l.uid.p);
+        st = snapshot_done(&a->source, q, rc);
+    }
+    snapshot_end(&a->source);
+    return st;
+}
+
+struct slice audit_origin(const struct audit *a)
+{
+    return slice_of(a->origin);
+}
+
+int audit_open(struct audit **ret, const char *vault, const struct audit_calls *calls,
+               struct buf *error)
+{
+    struct audit *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return MI_ENOMEM;
+    a->calls = *calls;
+    a->path = vault;
+    trail_open(&a->trail, on_wrong, a);
+    int st = snapshot_open(&a->source, vault, &a->error);
+    audited_open(&a->check, &a->source, &a->trail);
+    a->check.progress = on_progress;
+    a->check.ctx = a;
+    if (st == 0 && schema_has_table(a->source.db, "leaves", &a->has_log) < 0) {
+        buf_printf(&a->error, "cannot read %s: %s", buf_str(&a->source.file),
+                   sqlite3_errmsg(a->source.db));
+        st = MI_ESTORE;
+    }
+    if (st == 0 && a->has_log)
+        st = read_origin(a);
+    if (st < 0) {
+        buf_adds(error, buf_str(&a->error));
+        audit_close(a);
+        return st;
+    }
+    *ret = a;
+    return 0;
+}
+
+void audit_close(struct audit *a)
+{
+    if (a == NULL)
+        return;
+    audited_close(&a->check);
+    running_close(&a->running);
+    signed_close(&a->notes);
+    trail_close(&a->trail);
+    snapshot_close(&a->source);
+    buf_close(&a->error);
+    free(a);
+}
+
+const char *audit_error(struct audit *a)
+{
+    return a->error.n > 0 && !a->error.failed ? buf_str(&a->error) : "out of memory";
+}
+
+int audit_note(struct audit *a, struct slice note)
+{
+    return signed_add(&a->notes, &a->trail, note);
+}
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+static int read_log(struct audit *a)
+{
+    int64_t total;
+    bool has;
+    int st = snapshot_begin(&a->source);
+    if (st < 0)
+        return st;
+    st = signed_load(&a->notes, &a->trail, &a->source);
+    if (st == 0)
+        st = trail_read(&a->trail, &a->source);
+    if (st == 0)
+        st = snapshot_number(&a->source, SNAPSHOT_TOTAL, 0, &has, &total);
+    if (st == 0)
+        a->total = total > 0 ? (uint64_t)total : 0;
+    snapshot_end(&a->source);
+    return st;
+}
+
+int audit_log(struct audit *a, const struct public_key *trusted)
+{
+    if (!a->has_log) {
+        if (a->notes.n > 0 || trusted != NULL)
+            SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
+        return 0;
+    }
+    int st = running_open(&a->running, a->path, &a->error);
+    if (st == 0)
+        st = read_log(a);
+    if (st < 0)
+        return st;
+    if (a->trail.last_n < 0)
+        SAY_VAULT(a, AUDIT_REMOVED, "", "the log is empty");
+    signed_check(&a->notes, &a->trail, &a->anchored, &a->signed_leaves);
+    bool known = trusted == NULL;
+    for (size_t i = 0; !known && i < a->trail.key_n; i++)
+        known = key_eq(&a->trail.key[i].key, trusted);
+    if (!known)
+        SAY_VAULT(a, AUDIT_SIGNATURE, "", "the key that was given is not a key of this vault");
+    return 0;
+}
+
+void audit_vault(const struct audit *a, struct audit_vault *ret)
+{
+    const struct trail *t = &a->trail;
+    int64_t notes = 0;
+    for (size_t i = 0; i < a->notes.n; i++)
+        notes += a->notes.note[i].size < 0;
+    *ret = (struct audit_vault){
+        .has_log = a->has_log,
+        .origin = slice_of(t->origin),
+        .leaves = (int64_t)t->tree.n,
+        .unsigned_leaves = (int64_t)(t->tree.n - a->signed_leaves),
+        .anchored = (int64_t)a->anchored,
+        .checkpoints = (int64_t)a->notes.n - notes,
+        .notes = notes,
+        .wrong = a->wrong,
+        .has_key = t->key_n > 0,
+    };
+    if (t->key_n > 0)
+        ret->key = t->key[t->key_n - 1].key;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+static const struct running_row *running_of(const struct audit *a, int64_t id)
+{
+    for (size_t i = 0; i < a->running.n; i++)
+        if (a->running.row[i].session_id == id)
+            return &a->running.row[i];
+    return NULL;
+}
+
+/* A session may have begun since the table was read. */
+static int look_again(struct audit *a, int64_t id)
+{
+    if (running_of(a, id) != NULL)
+        return 0;
+    running_close(&a->running);
+    return running_open(&a->running, a->path, &a->error);
+}
+
+static void add_redactions(struct audit_session *s, const struct audited *c)
+{
+    const struct trail_leaf *leaf = c->trail->leaf;
+    for (size_t i = c->log.redactions; i != TRAIL_NONE; i = leaf[i].before) {
+        s->redacted += leaf[i].records;
+        if (leaf[i].at_us > s->redacted_at_us)
+            s->redacted_at_us = leaf[i].at_us;
+    }
+}
+
+static const char *incomplete_why(const struct audited *c, const struct running_row *row)
+{
+    if (c->killed)
+        return "its proxy was killed: what it had not stored yet is missing";
+    if (row != NULL && running_look(row) == RUNNING_ELSEWHERE)
+        return "it has not ended; it runs, or ran, on another machine or in another container";
+    return "it has not ended, and its proxy is gone";
+}
+
+static int say_session(struct audit *a)
+{
+    const struct audited *c = &a->check;
+    const struct trail_leaf *seal =
+        c->log.seals != TRAIL_NONE ? &a->trail.leaf[c->log.seals] : NULL;
+    struct audit_facts f = {
+        .covered = audited_is_covered(c) || c->log.pruned,
+        .pruned = c->log.pruned,
+        .tampered = c->class != AUDITED_FINE,
+        .sealed = seal != NULL,
+        .killed = c->killed,
+        .redacted = c->log.redactions != TRAIL_NONE,
+        .anchored = seal != NULL && (uint64_t)seal->n < a->anchored,
+    };
+    int st = f.covered && seal == NULL ? look_again(a, c->id) : 0;
+    if (st < 0)
+        return st;
+    const struct running_row *row = running_of(a, c->id);
+    f.runs = row != NULL && running_look(row) == RUNNING_LIVE;
+    f.covered = a->has_log && (c->id > a->trail.after || c->log.opened);
+    struct audit_session s = {
+        .id = c->id,
+        .uid = slice_of(c->uid),
+        .name = buf_slice(&c->name),
+        .started_at_us = c->started_at_us,
+        .status = audit_decide(&f),
+        .why = "",
+        .records = (int64_t)c->places.n,
+        .wrong = c->wrong,
+    };
+    if (s.status == AUDIT_INCOMPLETE)
+        s.why = incomplete_why(c, row);
+    if (audited_is_covered(c))
+        add_redactions(&s, c);
+    a->calls.on_session(a->calls.ctx, &s);
+    return 0;
+}
+
+/* A vault without a log: its sessions have other columns. */
+static int say_uncovered(struct audit *a, int64_t id);
+
+int audit_session(struct audit *a, int64_t id)
+{
+    if (!a->has_log)
+        return say_uncovered(a, id);
+    int st = audited_session(&a->check, id);
+    if (st == 0)
+        st = say_session(a);
+    audited_close(&a->check);
+    return st;
+}
+
+static int say_uncovered(struct audit *a, int64_t id)
+{
+    static const char sql[] = "SELECT uid, name, started_at_us FROM sessions WHERE id = ?1";
+    sqlite3_stmt *q = NULL;
+    int rc, st = snapshot_begin(&a->source);
+    if (st < 0)
+        return st;
+    if (sqlite3_prepare_v2(a->source.db, sql, -1, &q, NULL) == SQLITE_OK)
+        sqlite3_bind_int64(q, 1, id);
+    rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW) {
+        struct audit_session s = {.id = id,
+                                  .uid = connect_column(q, 0),
+                                  .name = connect_column(q, 1),
+                                  .started_at_us = sqlite3_column_int64(q, 2),
+                                  .status = AUDIT_NOT_COVERED,
+                                  .why = "",
+                                  .wrong = {.kind = AUDIT_NOTHING}};
+        a->calls.on_session(a->calls.ctx, &s);
+    }
+    st = rc == SQLITE_DONE ? MI_ENOENT : snapshot_done(&a->source, q, rc);
+    sqlite3_finalize(q);
+    snapshot_end(&a->source);
+    return st;
+}
+
+/* ---- the whole vault ------------------------------------------------------------------------ */
+
+/* Sessions that only the log knows. */
+static int say_missing(struct audit *a)
+{
+    for (size_t i = 0; i < a->trail.uids.n; i++) {
+        const struct trail_session *x = &a->trail.session[i];
+        bool has = false;
+        int64_t id;
+        if (!x->opened || x->pruned || x->met)
+            continue;
+        int st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, x->id, &has, &id);
+        if (st < 0)
+            return st;
+        struct audit_session s = {.uid = intern_text(&a->trail.uids, (uint32_t)i),
+                                  .status = AUDIT_TAMPERED,
+                                  .why = "",
+                                  .wrong = {.kind = AUDIT_NOTHING}};
+        audit_say(&s.wrong, AUDIT_REMOVED, "", has ? "session %lld has its number, and another uid"
+                                                   : "session %lld is missing, and no leaf says "
+                                                     "that it was removed",
+                  (long long)x->id);
+        a->calls.on_session(a->calls.ctx, &s);
+    }
+    return 0;
+}
+
+static bool was_pruned(const struct audit *a, int64_t id)
+{
+    for (size_t i = 0; i < a->trail.uids.n; i++)
+        if (a->trail.session[i].pruned && a->trail.session[i].id == id)
+            return true;
+    return false;
+}
+
+/* Rows of sessions that do not exist. `bits`: of the owner's number, below the session's. */
+static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
+{
+    int64_t last = INT64_MIN;
+    bool more = true, has;
+    while (more && last < INT64_MAX) {
+        int64_t id, found;
+        int st = snapshot_number(&a->source, next, last, &more, &id);
+        if (st < 0 || !more)
+            return st;
+        int64_t owner = bits > 0 ? id >> bits : id;
+        st = snapshot_number(&a->source, SNAPSHOT_HAS_SESSION, owner, &has, &found);
+        if (st < 0)
+            return st;
+        if (!has && owner > a->trail.after && !was_pruned(a, owner))
+            SAY_VAULT(a, AUDIT_ADDED, "", "the table %s has rows of session %lld, which does not exist",
+                      table, (long long)owner);
+        last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
+    }
+    return 0;
+}
+
+/* In one transaction: nothing is recorded or removed meanwhile. */
+static int say_rest(struct audit *a)
+{
+    int st = snapshot_begin(&a->source);
+    if (st < 0)
+        return st;
+    st = trail_read(&a->trail, &a->source);
+    if (st == 0)
+        st = say_missing(a);
+    if (st == 0)
+        st = say_orphans(a, SNAPSHOT_MESSAGE_OWNER, SCHEMA_SEQ_BITS, "messages");
+    if (st == 0)
+        st = say_orphans(a, SNAPSHOT_EVENT_OWNER, 0, "events");
+    if (st == 0)
+        st = say_orphans(a, SNAPSHOT_REPLACED_OWNER, 0, "replaced");
+    snapshot_end(&a->source);
+    return st;
+}
+
+int audit_sessions(struct audit *a)
+{
+    int64_t id = INT64_MIN;
+    bool has = true;
+    int st = 0;
+    while (st == 0 && has) {
+        st = snapshot_number(&a->source, SNAPSHOT_NEXT_SESSION, id, &has, &id);
+        if (st == 0 && has) {
+            st = audit_session(a, id);
+            st = st == MI_ENOENT ? 0 : st;
+        }
+    }
+    return st == 0 && a->has_log ? say_rest(a) : st;
+}

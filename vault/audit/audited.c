@@ -1,0 +1,295 @@
+#include "vault/audit/audited.h"
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool audited_is_covered(const struct audited *c)
+{
+    return (c->id > c->trail->after || c->log.opened) && !c->log.pruned;
+}
+
+void audited_open(struct audited *c, struct snapshot *source, struct trail *trail)
+{
+    *c = (struct audited){.source = source, .trail = trail, .body_fd = -1};
+    audited_close(c);
+}
+
+void audited_close(struct audited *c)
+{
+    struct audited empty = {.source = c->source,
+                          .trail = c->trail,
+                          .progress = c->progress,
+                          .ctx = c->ctx,
+                          .body_fd = -1,
+                          .class = AUDITED_FINE,
+                          .log = {.seals = TRAIL_NONE, .redactions = TRAIL_NONE}};
+    if (c->body_fd >= 0)
+        close(c->body_fd);
+    buf_close(&c->name);
+    buf_close(&c->host);
+    buf_close(&c->tree);
+    buf_close(&c->end_reason);
+    replaced_close(&c->replaced);
+    findings_close(&c->findings);
+    free(c->event);
+    free(c->seal);
+    *c = empty;
+}
+
+/* ---- the session's row and the log ---------------------------------------------------------- */
+
+/* Compares a record of the row with its commitment, which is stored in *ret. */
+static void take_record(struct audited *c, sqlite3_stmt *q, int i, int n, const char *record,
+                        struct digest *ret)
+{
+    struct salt salt;
+    if (!commitment_salt(q, i, &salt) || !commitment_digest(q, i + 1, ret)) {
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
+        return;
+    }
+    struct digest is = commitment_of(q, i + 2, n, record, &salt);
+    if (!digest_eq(&is, ret))
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it does not agree with its commitment");
+}
+
+static void keep(struct buf *b, struct slice text)
+{
+    buf_slice_add(b, text);
+}
+
+/* end_reason is between the quotes of JSON, as in a leaf. */
+static void keep_end(struct audited *c, struct slice reason)
+{
+    struct buf json = {0};
+    c->has_end_reason = reason.p != NULL;
+    if (reason.p == NULL)
+        return;
+    c->killed = slice_is(reason, "killed");
+    text_json(&json, reason);
+    if (json.n >= 2)
+        buf_add(&c->end_reason, json.p + 1, json.n - 2);
+    c->end_reason.failed |= json.failed;
+    buf_close(&json);
+}
+
+static int take_row(struct audited *c, sqlite3_stmt *q)
+{
+    enum { ENDED_AT = SESSION_END_SALT + 2 + 5 };
+    struct slice uid = connect_column(q, SESSION_SALT + 2);
+    struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
+    snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p != NULL ? uid.p : "");
+    keep(&c->name, connect_column(q, SESSION_NAME));
+    keep(&c->host, connect_column(q, SESSION_HOST));
+    c->started_at_us = sqlite3_column_int64(q, SESSION_STARTED);
+    if (log != NULL) {
+        log->met |= log->opened;
+        c->log = *log;
+    }
+    c->ended = sqlite3_column_type(q, ENDED_AT) != SQLITE_NULL;
+    keep_end(c, connect_column(q, ENDED_AT + 1));
+    if (!audited_is_covered(c))
+        return c->name.failed || c->host.failed ? MI_ENOMEM : 0;
+    c->has_records = sqlite3_column_type(q, SESSION_RECORDS) == SQLITE_INTEGER;
+    c->records = sqlite3_column_int64(q, SESSION_RECORDS);
+    c->has_tree = sqlite3_column_type(q, SESSION_TREE) == SQLITE_BLOB;
+    keep(&c->tree, connect_column(q, SESSION_TREE));
+    take_record(c, q, SESSION_SALT, COMMITMENT_SESSION_N, "session", &c->session);
+    if (c->ended)
+        take_record(c, q, SESSION_END_SALT, COMMITMENT_END_N, "end", &c->end);
+    c->has_end = sqlite3_column_type(q, SESSION_END_SALT + 1) != SQLITE_NULL;
+    return c->name.failed || c->host.failed || c->tree.failed || c->end_reason.failed ? MI_ENOMEM
+                                                                                      : 0;
+}
+
+static int by_records(const void *a, const void *b)
+{
+    const struct audited_seal *x = a, *y = b;
+    return (x->records > y->records) - (x->records < y->records);
+}
+
+static int take_seals(struct audited *c)
+{
+    const struct trail_leaf *leaf = c->trail->leaf;
+    for (size_t i = c->log.seals; i != TRAIL_NONE; i = leaf[i].before) {
+        if (!GROW(c->seal, c->seal_n, c->seal_cap))
+            return MI_ENOMEM;
+        c->seal[c->seal_n++] = (struct audited_seal){leaf[i].records, leaf[i].root};
+    }
+    if (c->seal_n > 1)
+        qsort(c->seal, c->seal_n, sizeof *c->seal, by_records);
+    return 0;
+}
+
+static void compare_log(struct audited *c)
+{
+    bool sealed = c->log.seals != TRAIL_NONE;
+    if (!c->log.opened)
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "", "the log does not open it");
+    else if (c->log.id != c->id)
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "session", "the log opened it as session %lld",
+                  (long long)c->log.id);
+    else if (c->ended && !sealed)
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_REMOVED, "", "it has ended, and the log has no seal of it");
+    else if (!c->ended && sealed)
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "end",
+                  "the log has a seal of it, and its row says that it has not ended");
+}
+
+static int load(struct audited *c)
+{
+    sqlite3_stmt *q;
+    int st = trail_read(c->trail, c->source);
+    if (st == 0)
+        st = snapshot_query(c->source, SNAPSHOT_SESSION, c->id, 0, &q);
+    if (st < 0)
+        return st;
+    int rc = sqlite3_step(q);
+    st = rc == SQLITE_ROW ? take_row(c, q) : rc == SQLITE_DONE ? MI_ENOENT : 0;
+    int done = snapshot_done(c->source, q, rc);
+    if (st == 0 && done == 0 && audited_is_covered(c)) {
+        compare_log(c);
+        st = take_seals(c);
+    }
+    return done < 0 ? done : st;
+}
+
+/* ---- after the records ---------------------------------------------------------------------- */
+
+static const struct trail_leaf *last_seal(const struct audited *c)
+{
+    return c->log.seals != TRAIL_NONE ? &c->trail->leaf[c->log.seals] : NULL;
+}
+
+static void compare_count(struct audited *c)
+{
+    const struct trail_leaf *seal = last_seal(c);
+    int64_t n = 1 + c->messages + (int64_t)c->event_n;
+    int64_t wanted = seal != NULL ? seal->records : c->records;
+    char missing[32] = "";
+    if (c->gap > 0 && !c->gaps)
+        snprintf(missing, sizeof missing, "message %lld", (long long)c->gap);
+    if (seal == NULL && !c->has_records)
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, "session", "it has no number of records");
+    else if (n < wanted)
+        AUDITED_SAY(c, AUDITED_REMOVED, AUDIT_REMOVED, missing,
+                    "%s%lld of the session's %lld records are left",
+                    missing[0] != '\0' ? "it is missing: " : "", (long long)n, (long long)wanted);
+    else if (n > wanted)
+        AUDITED_SAY(c, AUDITED_ADDED, AUDIT_ADDED, "", "it has %lld records, and %lld were recorded",
+                  (long long)n, (long long)wanted);
+    else if (!c->has_records || c->records != n)
+        AUDITED_SAY(c, AUDITED_ADDED, AUDIT_CHANGED, "session",
+                  "its row states another number of records");
+    if (c->event_at < c->event_n) {
+        char record[32];
+        c->displaced = true;
+        snprintf(record, sizeof record, "event %lld", (long long)c->event[c->event_at].place);
+        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
+    }
+}
+
+static int compare_tree(struct audited *c)
+{
+    struct buf tree = {0};
+    if (c->seal_at < c->seal_n)
+        AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "", "a seal states %lld records, and it has %lld",
+                  (long long)c->seal[c->seal_at].records, (long long)c->places.n);
+    tree_pack(&c->places.groups, &tree);
+    if (!c->has_tree || !slice_eq(buf_slice(&tree), buf_slice(&c->tree)))
+        AUDITED_SAY(c, AUDITED_TREE, c->seal_n > 0 ? AUDIT_CHANGED : AUDIT_EXCHANGED, "",
+                  "its records are not those of the tree in its row");
+    int st = tree.failed ? MI_ENOMEM : 0;
+    buf_close(&tree);
+    return st;
+}
+
+static void compare_end(struct audited *c)
+{
+    const struct trail_leaf *seal = last_seal(c);
+    if (!c->ended) {
+        if (c->has_end)
+            AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end", "it is there, and the session has not ended");
+        return;
+    }
+    if (seal == NULL)
+        return;
+    struct digest sealed = replaced_at(&c->replaced, "end", seal->n, &c->end);
+    struct slice reason = buf_slice(&c->end_reason);
+    reason.n = size_min(reason.n, sizeof seal->end - 1);
+    if (!digest_eq(&sealed, &seal->digest))
+        AUDITED_SAY(c, AUDITED_END, AUDIT_EXCHANGED, "end", "it is not the one that was sealed");
+    else if (c->has_end_reason != seal->has_end || (seal->has_end && !slice_is(reason, seal->end)))
+        AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end", "the seal states another reason of the end");
+}
+
+static int compare_all(struct audited *c, const struct digest *first)
+{
+    struct audit_wrong w = {AUDIT_NOTHING, "", ""};
+    const struct finding_added *left = findings_left(&c->findings);
+    compare_count(c);
+    if (left != NULL) {
+        char record[32];
+        snprintf(record, sizeof record, "event %lld", (long long)left->place);
+        AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
+                  "it adds a finding to a message that is not there");
+    }
+    if (c->ended)
+        (void)replaced_first(&c->replaced, "end", &c->end);
+    int st = replaced_check(&c->replaced, c->trail, c->log.redactions, &w);
+    if (w.kind != AUDIT_NOTHING)
+        audited_say(c, AUDITED_REPLACED, &w);
+    if (!digest_eq(first, &c->log.commitment))
+        AUDITED_SAY(c, AUDITED_OPENED, AUDIT_EXCHANGED, "session",
+                  "it is not the one that the log has opened");
+    if (st == 0)
+        st = compare_tree(c);
+    compare_end(c);
+    return st;
+}
+
+static int records(struct audited *c)
+{
+    int st = replaced_load(&c->replaced, c->source, c->id);
+    struct digest first = replaced_first(&c->replaced, "session", &c->session);
+    walk_add(c, &first);
+    if (st == 0)
+        st = walk_events(c);
+    if (st == 0)
+        st = walk_messages(c);
+    return st == 0 ? compare_all(c, &first) : st;
+}
+
+/* whole: in one transaction. */
+static int attempt(struct audited *c, int64_t id, bool *whole)
+{
+    audited_close(c);
+    c->id = id;
+    int st = snapshot_begin(c->source);
+    if (st < 0)
+        return st;
+    st = load(c);
+    *whole |= st == 0 && !c->ended;
+    if (!*whole)
+        snapshot_end(c->source);
+    if (st == 0 && audited_is_covered(c))
+        st = records(c);
+    if (*whole)
+        snapshot_end(c->source);
+    return st;
+}
+
+int audited_session(struct audited *c, int64_t id)
+{
+    bool whole = false;
+    int st = attempt(c, id, &whole);
+    if (st < 0 || whole || c->class == AUDITED_FINE)
+        return st;
+    whole = true;
+    return attempt(c, id, &whole);
+}

@@ -1,0 +1,35 @@
+/* findings.h - findings that were added to messages later, by events (docs/evidence.md, "Record").
+ *
+ * Owns      its arrays; findings_close() frees them.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. */
+#ifndef MI_VAULT_AUDIT_FINDINGS_H
+#define MI_VAULT_AUDIT_FINDINGS_H
+
+#include "base/buf.h"
+
+struct finding_added {
+    int64_t seq;      /* of the message */
+    size_t order;     /* of the event */
+    int64_t place;    /* of the event */
+    size_t at, n;     /* the names, in names */
+    bool met;         /* its message was there */
+};
+
+struct findings_added {
+    struct finding_added *list; /* owned */
+    size_t n, cap;
+    struct buf names; /* owned */
+};
+
+/* detail: of an event `finding-added`. 0, MI_EINVAL (it does not say which finding was added) or MI_ENOMEM. */
+MI_MUST int findings_take(struct findings_added *f, int64_t place, struct slice detail);
+/* After the last one, before findings_undo(). */
+void findings_sort(struct findings_added *f);
+/* Removes what was added to the finding of a message. false: it does not end with it. */
+MI_MUST bool findings_undo(struct findings_added *f, int64_t seq, struct slice *finding);
+/* One of a message that was not there; NULL: none. */
+const struct finding_added *findings_left(const struct findings_added *f);
+void findings_close(struct findings_added *f); /* {0} is fine, and twice */
+
+#endif

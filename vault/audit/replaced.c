@@ -1,0 +1,212 @@
+#include "vault/audit/replaced.h"
+
+#include "base/grow.h"
+#include "base/os/sort.h"
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void replaced_close(struct replaced *r)
+{
+    free(r->row);
+    buf_close(&r->names);
+    *r = (struct replaced){0};
+}
+
+static int add(struct replaced *r, sqlite3_stmt *q)
+{
+    struct slice record = connect_column(q, 0);
+    if (!GROW(r->row, r->n, r->cap))
+        return MI_ENOMEM;
+    struct replaced_row *x = &r->row[r->n++];
+    *x = (struct replaced_row){
+        .at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
+    x->valid = commitment_digest(q, 2, &x->old);
+    buf_slice_add(&r->names, record);
+    return r->names.failed ? MI_ENOMEM : 0;
+}
+
+int replaced_load(struct replaced *r, struct snapshot *s, int64_t session_id)
+{
+    sqlite3_stmt *q;
+    int rc = SQLITE_DONE, st = snapshot_begin(s);
+    if (st < 0)
+        return st;
+    st = snapshot_query(s, SNAPSHOT_REPLACED, session_id, 0, &q);
+    if (st == 0) {
+        while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
+            st = add(r, q);
+        int done = snapshot_done(s, q, rc);
+        st = st < 0 ? st : done;
+    }
+    snapshot_end(s);
+    return st;
+}
+
+static struct slice name_of(const struct replaced *r, const struct replaced_row *x)
+{
+    return (struct slice){buf_slice(&r->names).p + x->at, x->n};
+}
+
+static int compare(struct slice a, struct slice b)
+{
+    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
+    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+/* The rows of a record: *ret_n of them. */
+static size_t find(const struct replaced *r, const char *record, size_t *ret_n)
+{
+    struct slice wanted = slice_of(record);
+    size_t low = 0, high = r->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(name_of(r, &r->row[middle]), wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_n = 0;
+    while (low + *ret_n < r->n && slice_eq(name_of(r, &r->row[low + *ret_n]), wanted))
+        ++*ret_n;
+    return low;
+}
+
+struct digest replaced_first(struct replaced *r, const char *record, const struct digest *stored)
+{
+    size_t n, at = find(r, record, &n);
+    struct digest now = *stored;
+    for (size_t i = n; i > 0; i--) {
+        struct replaced_row *x = &r->row[at + i - 1];
+        x->now = now;
+        x->known = true;
+        now = x->old;
+    }
+    return now;
+}
+
+struct digest replaced_at(const struct replaced *r, const char *record, int64_t n,
+                          const struct digest *stored)
+{
+    size_t rows, at = find(r, record, &rows);
+    for (size_t i = 0; i < rows; i++)
+        if (r->row[at + i].leaf > n)
+            return r->row[at + i].old;
+    return *stored;
+}
+
+/* ---- the leaves ----------------------------------------------------------------------------- */
+
+static int by_leaf(const void *a, const void *b, void *ctx)
+{
+    const struct replaced *r = ctx;
+    const struct replaced_row *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
+    int c = (x->leaf > y->leaf) - (x->leaf < y->leaf);
+    return c != 0 ? c : compare(name_of(r, x), name_of(r, y));
+}
+
+static void add_line(struct digest_sum *sum, const struct replaced *r, const struct replaced_row *x)
+{
+    char text[2 * DIGEST_HEX + 3];
+    text[0] = ' ';
+    digest_hex(&x->old, text + 1);
+    text[DIGEST_HEX + 1] = ' ';
+    digest_hex(&x->now, text + DIGEST_HEX + 2);
+    text[2 * DIGEST_HEX + 2] = '\n';
+    struct slice name = name_of(r, x);
+    digest_add(sum, name.p, name.n);
+    digest_add(sum, text, sizeof text);
+}
+
+static bool states(const struct trail *t, size_t leaf, int64_t n)
+{
+    for (; leaf != TRAIL_NONE; leaf = t->leaf[leaf].before)
+        if (t->leaf[leaf].n == n)
+            return true;
+    return false;
+}
+
+/* A record's name is from the vault: only one that could be ours is said. */
+static void say_row(const struct replaced *r, const struct replaced_row *x, enum audit_kind kind,
+                    const char *text, struct audit_wrong *w)
+{
+    struct slice name = name_of(r, x);
+    char record[sizeof w->record];
+    bool ours = name.n < sizeof record;
+    for (size_t i = 0; i < name.n && ours; i++)
+        ours = name.p[i] == ' ' || (name.p[i] >= 'a' && name.p[i] <= 'z') ||
+               (name.p[i] >= '0' && name.p[i] <= '9');
+    snprintf(record, sizeof record, "%.*s", ours ? (int)name.n : 0, name.p);
+    audit_say(w, kind, record, "%s", text);
+}
+
+static bool rows_wrong(const struct replaced *r, const struct trail *t, size_t last,
+                       struct audit_wrong *w)
+{
+    int64_t stated = -1;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct replaced_row *x = &r->row[i];
+        if (x->leaf != stated && !states(t, last, x->leaf)) {
+            say_row(r, x, AUDIT_CHANGED,
+                    "was replaced by a leaf that is not a redaction of this session", w);
+            return true;
+        }
+        stated = x->leaf;
+        if (!x->valid)
+            say_row(r, x, AUDIT_CHANGED, "has an earlier commitment that is not one", w);
+        else if (!x->known)
+            say_row(r, x, AUDIT_REMOVED, "was redacted, and is missing", w);
+        if (!x->valid || !x->known)
+            return true;
+    }
+    return false;
+}
+
+/* order: the rows by leaf. */
+static bool leaf_wrong(const struct replaced *r, const size_t *order, const struct trail_leaf *leaf,
+                       struct audit_wrong *w)
+{
+    struct digest_sum sum;
+    struct digest d;
+    size_t low = 0, high = r->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->row[order[middle]].leaf < leaf->n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int64_t n = 0;
+    digest_begin(&sum);
+    for (; low < r->n && r->row[order[low]].leaf == leaf->n; low++, n++)
+        add_line(&sum, r, &r->row[order[low]]);
+    digest_end(&sum, &d);
+    if (n != leaf->records)
+        audit_say(w, AUDIT_CHANGED, "", "leaf %lld states that %lld records were redacted, and %lld were",
+                  (long long)leaf->n, (long long)leaf->records, (long long)n);
+    else if (!digest_eq(&d, &leaf->digest))
+        audit_say(w, AUDIT_CHANGED, "", "leaf %lld states the redaction of other records",
+                  (long long)leaf->n);
+    return n != leaf->records || !digest_eq(&d, &leaf->digest);
+}
+
+int replaced_check(const struct replaced *r, const struct trail *t, size_t last,
+                   struct audit_wrong *w)
+{
+    if (rows_wrong(r, t, last, w))
+        return 0;
+    size_t *order = calloc(r->n + 1, sizeof *order);
+    if (order == NULL)
+        return MI_ENOMEM;
+    for (size_t i = 0; i < r->n; i++)
+        order[i] = i;
+    struct replaced rows = *r; /* the context is not const */
+    sort_with(order, r->n, sizeof *order, by_leaf, &rows);
+    for (; last != TRAIL_NONE; last = t->leaf[last].before)
+        if (leaf_wrong(r, order, &t->leaf[last], w))
+            break;
+    free(order);
+    return 0;
+}

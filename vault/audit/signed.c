@@ -1,0 +1,128 @@
+#include "vault/audit/signed.h"
+
+#include "base/grow.h"
+#include "vault/store/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void signed_close(struct signed_notes *s)
+{
+    free(s->note);
+    buf_close(&s->text);
+    *s = (struct signed_notes){0};
+}
+
+static struct slice text_of(const struct signed_notes *s, const struct signed_note *x)
+{
+    return (struct slice){buf_slice(&s->text).p + x->at, x->n};
+}
+
+static bool read_checkpoint(struct slice text, struct note *note, struct checkpoint *c)
+{
+    return note_read(text, note) == 0 && checkpoint_read(note->text, c) == 0;
+}
+
+static int add(struct signed_notes *s, struct trail *t, struct slice text, int64_t size)
+{
+    struct note note;
+    struct checkpoint c;
+    if (!GROW(s->note, s->n, s->cap))
+        return MI_ENOMEM;
+    struct signed_note *x = &s->note[s->n];
+    *x = (struct signed_note){.at = s->text.n, .n = text.n, .size = size};
+    x->readable = read_checkpoint(text, &note, &c);
+    buf_slice_add(&s->text, text);
+    if (s->text.failed)
+        return MI_ENOMEM;
+    s->n++;
+    if (!x->readable)
+        return 0;
+    x->leaves = c.size;
+    x->root = c.root;
+    return trail_want(t, c.size);
+}
+
+int signed_add(struct signed_notes *s, struct trail *t, struct slice text)
+{
+    struct note note;
+    struct checkpoint c;
+    if (!read_checkpoint(text, &note, &c))
+        return MI_EINVAL;
+    return add(s, t, text, -1);
+}
+
+int signed_load(struct signed_notes *s, struct trail *t, struct snapshot *source)
+{
+    sqlite3_stmt *q;
+    int rc = SQLITE_DONE, st = snapshot_query(source, SNAPSHOT_CHECKPOINTS, 0, 0, &q);
+    if (st < 0)
+        return st;
+    while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
+        st = add(s, t, connect_column(q, 1), sqlite3_column_int64(q, 0));
+    int done = snapshot_done(source, q, rc);
+    return st < 0 ? st : done;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+/* What is wrong with a note of this log; AUDIT_NOTHING. */
+static enum audit_kind fault(const struct signed_notes *s, const struct signed_note *x,
+                             const struct trail *t, const char **ret_text)
+{
+    struct note note;
+    struct checkpoint c;
+    bool own = x->size >= 0;
+    if (!x->readable || !read_checkpoint(text_of(s, x), &note, &c)) {
+        *ret_text = "it is not a signed checkpoint";
+        return AUDIT_CHANGED;
+    }
+    if (own && (uint64_t)x->size != c.size) {
+        *ret_text = "its row is for another number of leaves";
+        return AUDIT_CHANGED;
+    }
+    if (!slice_is(c.origin, t->origin)) {
+        *ret_text = "it is of another vault";
+        return own ? AUDIT_CHANGED : AUDIT_FORKED;
+    }
+    const struct digest *root = trail_root_at(t, c.size);
+    if (root == NULL) {
+        *ret_text = own ? "the log has fewer leaves than were signed"
+                        : "the vault has fewer leaves than were signed: it was rolled back or cut";
+        return own ? AUDIT_REMOVED : AUDIT_ROLLED_BACK;
+    }
+    if (!own && !digest_eq(root, &c.root)) {
+        *ret_text = "the log is not a continuation of what was signed: it has another history";
+        return AUDIT_FORKED;
+    }
+    const struct public_key *key = trail_key_at(t, c.size);
+    if (key == NULL || note_check(&note, key) != 0) {
+        *ret_text = "it is not signed with the key of that time";
+        return AUDIT_SIGNATURE;
+    }
+    *ret_text = "the leaves before it are not those that were signed";
+    return digest_eq(root, &c.root) ? AUDIT_NOTHING : AUDIT_CHANGED;
+}
+
+void signed_check(const struct signed_notes *s, const struct trail *t, uint64_t *ret_anchored,
+                  uint64_t *ret_signed)
+{
+    *ret_anchored = *ret_signed = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct signed_note *x = &s->note[i];
+        const char *text = "";
+        enum audit_kind kind = fault(s, x, t, &text);
+        struct audit_wrong w;
+        char record[40];
+        if (kind == AUDIT_NOTHING) {
+            *ret_signed = x->leaves > *ret_signed ? x->leaves : *ret_signed;
+            if (x->size < 0 && x->leaves > *ret_anchored)
+                *ret_anchored = x->leaves;
+            continue;
+        }
+        snprintf(record, sizeof record, x->size >= 0 ? "checkpoint %lld" : "note of %lld leaves",
+                 x->size >= 0 ? (long long)x->size : (long long)x->leaves);
+        audit_say(&w, kind, record, "%s", text);
+        t->wrong(t->ctx, &w);
+    }
+}

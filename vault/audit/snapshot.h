@@ -1,0 +1,70 @@
+/* snapshot.h - the connection that verification reads a vault with.
+ *
+ * Rules     the vault is not changed (vault/store/read_only.h). A transaction is short, so that no checkpoint waits: a
+ *           few thousand rows, except where one state of a whole session is needed.
+ * Owns      the connection, its statements, the vault's directory.
+ * Errors    MI_ESTORE, MI_EIO or MI_ENOMEM; except for MI_ENOMEM with a sentence in `error`.
+ * Blocks    on the disk, and up to 2 s on a locked database. */
+#ifndef MI_VAULT_AUDIT_SNAPSHOT_H
+#define MI_VAULT_AUDIT_SNAPSHOT_H
+
+#include "base/buf.h"
+
+#include <sqlite3.h>
+
+enum snapshot_sql {
+    SNAPSHOT_LEAVES,
+    SNAPSHOT_CHECKPOINTS,
+    SNAPSHOT_NEXT_SESSION,
+    SNAPSHOT_SESSION,
+    SNAPSHOT_TOTAL,
+    SNAPSHOT_EVENTS,
+    SNAPSHOT_MESSAGES,
+    SNAPSHOT_REPLACED,
+    SNAPSHOT_MESSAGE_OWNER,
+    SNAPSHOT_EVENT_OWNER,
+    SNAPSHOT_REPLACED_OWNER,
+    SNAPSHOT_HAS_SESSION,
+    SNAPSHOT_COUNT
+};
+
+struct snapshot {
+    sqlite3 *db; /* owned */
+    bool shared;
+    unsigned depth; /* of snapshot_begin() */
+    sqlite3_stmt *q[SNAPSHOT_COUNT]; /* owned */
+    int dir_fd;     /* owned */
+    const char *path; /* borrowed; of the vault */
+    struct buf file;
+    struct buf *error; /* borrowed */
+};
+
+/* vault: its directory, without symbolic links; borrowed, as error. */
+MI_MUST int snapshot_open(struct snapshot *s, const char *vault, struct buf *error);
+void snapshot_close(struct snapshot *s);
+
+/* A transaction; within another one it is a part of that. */
+MI_MUST int snapshot_begin(struct snapshot *s);
+void snapshot_end(struct snapshot *s);
+/* A statement with its first two numbers bound, within a transaction. */
+MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
+                         sqlite3_stmt **ret);
+/* Resets it. rc: the result of the last step. */
+MI_MUST int snapshot_done(struct snapshot *s, sqlite3_stmt *q, int rc);
+/* The first column of the first row. *ret_has: there is one, and it is not NULL. */
+MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
+                          int64_t *ret);
+/* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */
+enum {
+    SESSION_NAME,
+    SESSION_STARTED,
+    SESSION_RECORDS,
+    SESSION_TREE,
+    SESSION_HOST,
+    SESSION_SALT, /* and the commitment, then the fields of the record */
+    SESSION_END_SALT = SESSION_SALT + 2 + 9
+};
+enum { EVENT_ID, EVENT_PLACE, EVENT_SALT };
+enum { MESSAGE_ID, MESSAGE_OWNER, MESSAGE_OFFSET, MESSAGE_LENGTH, MESSAGE_SALT };
+
+#endif

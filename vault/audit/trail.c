@@ -1,0 +1,241 @@
+#include "vault/audit/trail.h"
+
+#include "base/grow.h"
+#include "evidence/key_leaf.h"
+#include "vault/store/connect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void audit_say(struct audit_wrong *w, enum audit_kind kind, const char *record, const char *format,
+               ...)
+{
+    va_list args;
+    w->kind = kind;
+    snprintf(w->record, sizeof w->record, "%s", record);
+    va_start(args, format);
+    vsnprintf(w->text, sizeof w->text, format, args);
+    va_end(args);
+}
+
+void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx)
+{
+    *t = (struct trail){.last_n = -1, .wrong = wrong, .ctx = ctx};
+}
+
+void trail_close(struct trail *t)
+{
+    intern_close(&t->uids);
+    free(t->session);
+    free(t->leaf);
+    free(t->key);
+    free(t->root);
+    trail_open(t, NULL, NULL);
+}
+
+/* ---- roots ---------------------------------------------------------------------------------- */
+
+int trail_want(struct trail *t, uint64_t size)
+{
+    size_t at = t->root_n;
+    while (at > 0 && t->root[at - 1].size > size)
+        at--;
+    if (at > 0 && t->root[at - 1].size == size)
+        return 0;
+    if (!GROW(t->root, t->root_n, t->root_cap))
+        return MI_ENOMEM;
+    memmove(t->root + at + 1, t->root + at, (t->root_n - at) * sizeof *t->root);
+    t->root[at] = (struct trail_root){.size = size};
+    t->root_n++;
+    return 0;
+}
+
+const struct digest *trail_root_at(const struct trail *t, uint64_t size)
+{
+    size_t low = 0, high = t->root_n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->root[middle].size < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < t->root_n && t->root[low].size == size && t->root[low].known;
+    return found ? &t->root[low].root : NULL;
+}
+
+static void take_roots(struct trail *t)
+{
+    for (; t->root_at < t->root_n && t->root[t->root_at].size == t->tree.n; t->root_at++) {
+        t->root[t->root_at].root = tree_root(&t->tree);
+        t->root[t->root_at].known = true;
+    }
+}
+
+const struct public_key *trail_key_at(const struct trail *t, uint64_t size)
+{
+    for (size_t i = t->key_n; i > 0; i--)
+        if ((uint64_t)t->key[i - 1].n < size)
+            return &t->key[i - 1].key;
+    return NULL;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+static struct trail_session *session_of(struct trail *t, struct slice uid)
+{
+    uint32_t i;
+    size_t n = t->uids.n;
+    if (!GROW(t->session, n, t->session_cap) || intern_add(&t->uids, uid, &i) < 0)
+        return NULL;
+    if (i == n)
+        t->session[i] = (struct trail_session){.seals = TRAIL_NONE, .redactions = TRAIL_NONE};
+    return &t->session[i];
+}
+
+struct trail_session *trail_find(struct trail *t, struct slice uid)
+{
+    uint32_t i;
+    if (!intern_find(&t->uids, uid, &i))
+        return NULL;
+    return &t->session[i];
+}
+
+/* ---- leaves --------------------------------------------------------------------------------- */
+
+/* A clause about the leaf; NULL: nothing is wrong with it. */
+struct judged {
+    enum audit_kind kind;
+    const char *text;
+};
+
+static int add_leaf(struct trail *t, size_t *last, const struct leaf *l, int64_t n)
+{
+    if (!GROW(t->leaf, t->leaf_n, t->leaf_cap))
+        return MI_ENOMEM;
+    struct trail_leaf *x = &t->leaf[t->leaf_n];
+    *x = (struct trail_leaf){.n = n,
+                             .at_us = l->at_us,
+                             .records = l->records,
+                             .digest = l->digest,
+                             .root = l->root,
+                             .has_end = l->end.p != NULL,
+                             .before = *last};
+    if (l->end.p != NULL)
+        snprintf(x->end, sizeof x->end, "%.*s", (int)size_min(l->end.n, sizeof x->end), l->end.p);
+    *last = t->leaf_n++;
+    return 0;
+}
+
+static int take_session(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+{
+    struct trail_session *s = session_of(t, l->uid);
+    if (s == NULL)
+        return MI_ENOMEM;
+    if (l->type == LEAF_PRUNE) {
+        s->pruned = true;
+        return 0;
+    }
+    if (l->type == LEAF_OPEN) {
+        if (s->opened) {
+            *j = (struct judged){AUDIT_ADDED, "opens a session again"};
+        } else if (l->id <= t->after) {
+            *j = (struct judged){AUDIT_CHANGED, "opens a session that is not covered"};
+        } else {
+            s->opened = true;
+            s->id = l->id;
+            s->commitment = l->digest;
+        }
+        return 0;
+    }
+    if (!s->opened) {
+        *j = (struct judged){AUDIT_ADDED, l->type == LEAF_SEAL
+                                              ? "seals a session that was not opened"
+                                              : "redacts a session that was not opened"};
+        return 0;
+    }
+    return add_leaf(t, l->type == LEAF_SEAL ? &s->seals : &s->redactions, l, n);
+}
+
+static int take_key(struct trail *t, const struct leaf *l, int64_t n, struct judged *j)
+{
+    struct public_key key;
+    const struct public_key *before = t->key_n > 0 ? &t->key[t->key_n - 1].key : NULL;
+    int st = key_leaf_check(l, slice_of(t->origin), before, &key, &j->text);
+    if (st == MI_EINVAL) {
+        j->kind = AUDIT_SIGNATURE;
+        return 0;
+    }
+    if (st < 0 || !GROW(t->key, t->key_n, t->key_cap))
+        return MI_ENOMEM;
+    t->key[t->key_n++] = (struct trail_key){n, key};
+    return 0;
+}
+
+static int take(struct trail *t, int64_t n, struct slice text, struct judged *j)
+{
+    struct leaf l;
+    int st = leaf_read(text, &l);
+    if (st == MI_EINVAL) {
+        *j = (struct judged){AUDIT_CHANGED, "is not a leaf as a recorder writes it"};
+        return 0;
+    }
+    if (st < 0)
+        return st;
+    if ((l.type == LEAF_BEGIN) != (n == 0)) {
+        *j = (struct judged){AUDIT_CHANGED, n == 0 ? "is not the beginning of a log"
+                                                   : "begins the log again"};
+        return 0;
+    }
+    if (l.type == LEAF_BEGIN) {
+        snprintf(t->origin, sizeof t->origin, CHECKPOINT_ORIGIN "%.*s", (int)l.uid.n, l.uid.p);
+        t->after = l.id;
+        return 0;
+    }
+    return l.type == LEAF_KEY ? take_key(t, &l, n, j) : take_session(t, &l, n, j);
+}
+
+static void report(struct trail *t, int64_t n, const struct judged *j)
+{
+    struct audit_wrong w;
+    char record[32];
+    snprintf(record, sizeof record, "leaf %lld", (long long)n);
+    audit_say(&w, j->kind, record, "%s", j->text);
+    t->wrong(t->ctx, &w);
+}
+
+static int take_row(struct trail *t, int64_t n, struct slice text)
+{
+    struct judged j = {AUDIT_NOTHING, NULL};
+    if (n != t->last_n + 1 && !t->gap) {
+        t->gap = true;
+        report(t, t->last_n + 1, &(struct judged){AUDIT_REMOVED, "is missing"});
+    }
+    t->last_n = n;
+    struct digest hash = tree_leaf(text);
+    tree_add(&t->tree, &hash);
+    take_roots(t);
+    int st = take(t, n, text, &j);
+    if (st == 0 && j.text != NULL)
+        report(t, n, &j);
+    return st;
+}
+
+int trail_read(struct trail *t, struct snapshot *s)
+{
+    sqlite3_stmt *q;
+    int rc = SQLITE_DONE, st = snapshot_begin(s);
+    if (st < 0)
+        return st;
+    take_roots(t); /* of size 0 */
+    st = snapshot_query(s, SNAPSHOT_LEAVES, t->last_n, 0, &q);
+    if (st == 0) {
+        while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW)
+            st = take_row(t, sqlite3_column_int64(q, 0), connect_column(q, 1));
+        int done = snapshot_done(s, q, rc);
+        st = st < 0 ? st : done;
+    }
+    snapshot_end(s);
+    return st;
+}

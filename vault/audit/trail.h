@@ -1,0 +1,90 @@
+/* trail.h - the vault's log, checked leaf by leaf, and what it says of each session.
+ *
+ * Leaves that were added since can be read at any time: a session is compared with the log of the same transaction.
+ *
+ * Owns      its arrays; trail_close() frees them.
+ * Errors    those of snapshot.h. What is wrong in the log goes to a callback, and is not an error.
+ * Blocks    trail_read(), on the database. */
+#ifndef MI_VAULT_AUDIT_TRAIL_H
+#define MI_VAULT_AUDIT_TRAIL_H
+
+#include "base/intern.h"
+#include "evidence/key.h"
+#include "evidence/leaf.h"
+#include "evidence/note.h"
+#include "evidence/tree.h"
+#include "vault/audit/snapshot.h"
+#include "vault/audit/verdict.h"
+
+#define TRAIL_NONE SIZE_MAX
+#define TRAIL_ORIGIN (sizeof CHECKPOINT_ORIGIN + LEAF_UID)
+
+/* A leaf `seal` or `redact` of a session. */
+struct trail_leaf {
+    int64_t n, at_us, records;
+    struct digest digest; /* the seal's commitment; the redaction's digest */
+    struct digest root;   /* of a seal */
+    char end[64];         /* of a seal: end_reason, as JSON without quotes; longer ones are cut */
+    bool has_end;
+    size_t before; /* the leaf before of the same type and session; TRAIL_NONE */
+};
+
+struct trail_session {
+    bool opened, pruned;
+    bool met; /* set by the caller: its row was verified */
+    int64_t id;
+    struct digest commitment;   /* of its record `session` */
+    size_t seals, redactions;   /* the last ones */
+};
+
+struct trail_key {
+    int64_t n;
+    struct public_key key;
+};
+
+/* A size of the log at which the root is wanted. */
+struct trail_root {
+    uint64_t size;
+    struct digest root;
+    bool known;
+};
+
+typedef void (*trail_wrong_fn)(void *ctx, const struct audit_wrong *w);
+
+struct trail {
+    int64_t last_n; /* the number of the last leaf; -1: none */
+    struct tree tree;
+    int64_t after;
+    char origin[TRAIL_ORIGIN]; /* "" without a leaf `begin` */
+    struct intern uids;
+    struct trail_session *session; /* by number in uids */
+    size_t session_cap;
+    struct trail_leaf *leaf;
+    size_t leaf_n, leaf_cap;
+    struct trail_key *key;
+    size_t key_n, key_cap;
+    struct trail_root *root; /* in the order of their sizes */
+    size_t root_n, root_cap, root_at;
+    bool gap;
+    trail_wrong_fn wrong;
+    void *ctx;
+};
+
+void trail_open(struct trail *t, trail_wrong_fn wrong, void *ctx);
+void trail_close(struct trail *t);
+/* Asks for the root over `size` leaves. Before the first trail_read(). */
+MI_MUST int trail_want(struct trail *t, uint64_t size);
+/* NULL: the log is shorter. */
+const struct digest *trail_root_at(const struct trail *t, uint64_t size);
+/* The key of a checkpoint of this size; NULL: none. */
+const struct public_key *trail_key_at(const struct trail *t, uint64_t size);
+/* Reads the leaves that were not read yet. */
+MI_MUST int trail_read(struct trail *t, struct snapshot *s);
+/* NULL: no leaf names it. */
+struct trail_session *trail_find(struct trail *t, struct slice uid);
+
+/* Sets *w, with a format for its text. */
+void audit_say(struct audit_wrong *w, enum audit_kind kind, const char *record, const char *format,
+               ...) MI_FORMAT(4, 5);
+
+#endif

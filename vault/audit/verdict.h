@@ -1,0 +1,64 @@
+/* verdict.h - the words of `audit verify`: the status of a session, and the kinds of change (docs/evidence.md,
+ * "Verdict").
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_AUDIT_VERDICT_H
+#define MI_VAULT_AUDIT_VERDICT_H
+
+#include "base/base.h"
+
+enum audit_status {
+    AUDIT_NOT_COVERED,
+    AUDIT_REMOVING,
+    AUDIT_TAMPERED,
+    AUDIT_OPEN,
+    AUDIT_INCOMPLETE,
+    AUDIT_REDACTED,
+    AUDIT_VALID,
+    AUDIT_NOT_ANCHORED,
+    AUDIT_STATUSES
+};
+
+enum audit_kind {
+    AUDIT_NOTHING,
+    AUDIT_ADDED,
+    AUDIT_REMOVED,
+    AUDIT_MOVED,
+    AUDIT_CHANGED,
+    AUDIT_EXCHANGED,
+    AUDIT_SIGNATURE,
+    AUDIT_ROLLED_BACK,
+    AUDIT_FORKED,
+    AUDIT_KINDS
+};
+
+/* Something that docs/evidence.md states is not true. */
+struct audit_wrong {
+    enum audit_kind kind; /* AUDIT_NOTHING: all is as stated */
+    char record[48];      /* "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "": not known */
+    char text[200];       /* a clause about the record or the session, without text from the vault */
+};
+
+/* What is known of a session. */
+struct audit_facts {
+    bool covered; /* its id is above `after`, or the log has its leaf `open` */
+    bool pruned;
+    bool tampered;
+    bool sealed;
+    bool killed; /* its end_reason */
+    bool runs;
+    bool redacted;
+    bool anchored; /* its last seal is among the leaves that an anchor has signed */
+};
+
+enum audit_status audit_decide(const struct audit_facts *f);
+/* "valid", "not covered", …: as in the document. */
+const char *audit_status_name(enum audit_status s);
+/* Whether `audit verify` fails because of it. */
+bool audit_status_fails(enum audit_status s);
+const char *audit_kind_name(enum audit_kind k); /* "changed", "rolled back", … */
+/* A sentence: what such a change implies. */
+const char *audit_kind_implies(enum audit_kind k);
+
+#endif

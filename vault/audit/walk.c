@@ -1,0 +1,257 @@
+/* walk.c - the events and messages of a session. */
+#include "vault/audit/audited.h"
+
+#include "base/grow.h"
+#include "vault/store/commitment.h"
+#include "vault/store/connect.h"
+#include "vault/store/dir.h"
+#include "vault/store/schema.h"
+#include "vault/store/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE_BYTES ((uint64_t)16 << 20) /* of large bodies read in one transaction */
+
+void audited_say(struct audited *c, enum audited_class class, const struct audit_wrong *w)
+{
+    if (class >= c->class)
+        return;
+    c->class = class;
+    c->wrong = *w;
+}
+
+void walk_add(struct audited *c, const struct digest *first)
+{
+    places_add(&c->places, first);
+    for (; c->seal_at < c->seal_n && c->seal[c->seal_at].records <= (int64_t)c->places.n;
+         c->seal_at++) {
+        struct digest root = places_root(&c->places);
+        if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
+            !digest_eq(&root, &c->seal[c->seal_at].root))
+            AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
+                      "its first %lld records are not those that were sealed",
+                      (long long)c->seal[c->seal_at].records);
+    }
+}
+
+/* Salt and commitment of a row. false: they are not there. */
+static bool take_evidence(struct audited *c, sqlite3_stmt *q, int i, const char *record,
+                          struct salt *salt, struct digest *stored)
+{
+    if (commitment_salt(q, i, salt) && commitment_digest(q, i + 1, stored))
+        return true;
+    memset(salt, 0, sizeof *salt);
+    memset(stored, 0, sizeof *stored);
+    AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it has no salt or no commitment");
+    return false;
+}
+
+static void compare(struct audited *c, const char *record, const struct digest *is,
+                    const struct digest *stored)
+{
+    if (!digest_eq(is, stored))
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it does not agree with its commitment");
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static int take_finding(struct audited *c, int64_t place, struct slice detail, const char *record)
+{
+    int st = findings_take(&c->findings, place, detail);
+    if (st == MI_EINVAL)
+        AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
+                  "it does not say which finding was added");
+    return st == MI_EINVAL ? 0 : st;
+}
+
+static int take_event(struct audited *c, sqlite3_stmt *q)
+{
+    char record[32];
+    struct salt salt;
+    struct digest stored;
+    struct slice kind = connect_column(q, EVENT_SALT + 3);
+    bool placed = sqlite3_column_type(q, EVENT_PLACE) == SQLITE_INTEGER;
+    int64_t place = sqlite3_column_int64(q, EVENT_PLACE);
+    if (!GROW(c->event, c->event_n, c->event_cap))
+        return MI_ENOMEM;
+    snprintf(record, sizeof record, placed ? "event %lld" : "event", (long long)place);
+    if (!placed || place < 1 || (c->event_n > 0 && place <= c->event[c->event_n - 1].place)) {
+        c->displaced = true;
+        AUDITED_SAY(c, AUDITED_MOVED, AUDIT_MOVED, record, "it has a place that it cannot have");
+    }
+    if (take_evidence(c, q, EVENT_SALT, record, &salt, &stored)) {
+        struct digest is = commitment_of(q, EVENT_SALT + 2, COMMITMENT_EVENT_N, "event", &salt);
+        compare(c, record, &is, &stored);
+    }
+    c->event[c->event_n++] =
+        (struct audited_event){place, replaced_first(&c->replaced, record, &stored)};
+    c->gaps |= kind.p != NULL && slice_is(kind, "gap");
+    if (kind.p != NULL && slice_is(kind, EVENT_FINDING_ADDED))
+        return take_finding(c, place, connect_column(q, EVENT_SALT + 4), record);
+    return 0;
+}
+
+/* One page. *last: the id of the row before; *ret_n: rows of the page. */
+static int read_page(struct audited *c, enum snapshot_sql i, int64_t *last, size_t *ret_n,
+                     int (*take)(struct audited *c, sqlite3_stmt *q))
+{
+    sqlite3_stmt *q;
+    uint64_t before = c->bytes;
+    int rc = SQLITE_DONE, st = snapshot_begin(c->source);
+    if (st < 0)
+        return st;
+    *ret_n = 0;
+    st = snapshot_query(c->source, i, c->id, *last, &q);
+    if (st == 0) {
+        while (st == 0 && c->bytes - before < PAGE_BYTES && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+            *last = sqlite3_column_int64(q, 0);
+            ++*ret_n;
+            st = take(c, q);
+        }
+        int done = snapshot_done(c->source, q, rc);
+        st = st < 0 ? st : done;
+    }
+    snapshot_end(c->source);
+    if (c->progress != NULL)
+        c->progress(c->ctx, *ret_n, c->bytes - before);
+    return st;
+}
+
+int walk_events(struct audited *c)
+{
+    int64_t last = INT64_MIN;
+    size_t n = 1;
+    int st = 0;
+    while (st == 0 && n > 0)
+        st = read_page(c, SNAPSHOT_EVENTS, &last, &n, take_event);
+    findings_sort(&c->findings);
+    return st;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static int open_bodies(struct audited *c)
+{
+    struct stat st;
+    int dir = vault_dir_sub(c->source->dir_fd, VAULT_BODIES, false);
+    if (dir >= 0) {
+        c->body_fd = vault_dir_file(dir, c->uid, O_RDONLY | O_NONBLOCK);
+        int e = errno;
+        close(dir);
+        errno = e;
+    }
+    if (c->body_fd < 0)
+        return errno == ENOENT || errno == ELOOP || errno == ENOTDIR ? MI_EINVAL : MI_EIO;
+    return fstat(c->body_fd, &st) != 0 ? MI_EIO : S_ISREG(st.st_mode) ? 0 : MI_EINVAL;
+}
+
+static int hash_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+{
+    static char part[256 << 10];
+    record_length(r, (uint64_t)length);
+    while (length > 0) {
+        ssize_t n = pread(c->body_fd, part, size_min(sizeof part, (size_t)length), offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0 || errno == EINVAL || errno == EISDIR ? MI_EINVAL : MI_EIO;
+        record_bytes(r, (struct slice){part, (size_t)n});
+        c->bytes += (uint64_t)n;
+        offset += n;
+        length -= n;
+    }
+    return 0;
+}
+
+static int add_body(struct audited *c, struct record *r, int64_t offset, int64_t length)
+{
+    struct slice uid = slice_of(c->uid);
+    struct stat file;
+    int st = offset < 0 || length < 0 || !uid_is_valid(uid) ? MI_EINVAL : 0;
+    if (st == 0 && c->body_fd < 0)
+        st = open_bodies(c);
+    if (st == 0 && fstat(c->body_fd, &file) != 0)
+        st = MI_EIO;
+    if (st == 0 && (offset > file.st_size || length > file.st_size - offset))
+        st = MI_EINVAL;
+    if (st == 0)
+        st = hash_body(c, r, offset, length);
+    if (st == MI_EIO)
+        buf_printf(c->source->error, "cannot read %s/" VAULT_BODIES "/%s: %s", c->source->path,
+                   c->uid, strerror(errno));
+    return st;
+}
+
+static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const char *record,
+                          const struct salt *salt, struct digest *ret)
+{
+    enum { FIRST = MESSAGE_SALT + 2, BODY = FIRST + COMMITMENT_MESSAGE_N };
+    struct record r;
+    struct slice finding = connect_column(q, FIRST + COMMITMENT_MESSAGE_FINDING);
+    bool large = sqlite3_column_type(q, MESSAGE_LENGTH) != SQLITE_NULL;
+    int st = 0;
+    if (!findings_undo(&c->findings, seq, &finding))
+        AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
+                  "its finding does not end with what was added later");
+    if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
+        (large && sqlite3_column_type(q, BODY) != SQLITE_NULL))
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it does not say where its body is");
+    record_begin(&r, salt, "message");
+    commitment_add(&r, q, FIRST, COMMITMENT_MESSAGE_FINDING);
+    record_text(&r, finding);
+    if (large) {
+        st = add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
+                       sqlite3_column_int64(q, MESSAGE_LENGTH));
+        if (st == MI_EINVAL)
+            AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
+                      "its body is missing in " VAULT_BODIES "/%s", c->uid);
+    } else {
+        commitment_add(&r, q, BODY, 1);
+        c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
+    }
+    record_end(&r, ret);
+    return st == MI_EINVAL ? 0 : st;
+}
+
+static int take_message(struct audited *c, sqlite3_stmt *q)
+{
+    char record[32];
+    struct salt salt;
+    struct digest stored, is;
+    int64_t seq = sqlite3_column_int64(q, MESSAGE_SALT + 2);
+    int st = 0;
+    snprintf(record, sizeof record, "message %lld", (long long)seq);
+    if (sqlite3_column_int64(q, MESSAGE_OWNER) != c->id || seq < 0 || seq > SCHEMA_SEQ_MAX ||
+        sqlite3_column_int64(q, MESSAGE_ID) != schema_message_id(c->id, (uint64_t)seq))
+        AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it has the id of another message");
+    if (take_evidence(c, q, MESSAGE_SALT, record, &salt, &stored)) {
+        st = commit_message(c, q, seq, record, &salt, &is);
+        if (st == 0)
+            compare(c, record, &is, &stored);
+    }
+    if (c->gap == 0 && seq != c->last_seq + 1)
+        c->gap = c->last_seq + 1;
+    c->last_seq = seq;
+    c->messages++;
+    struct digest first = replaced_first(&c->replaced, record, &stored);
+    while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
+        walk_add(c, &c->event[c->event_at++].first);
+    walk_add(c, &first);
+    return st;
+}
+
+int walk_messages(struct audited *c)
+{
+    int64_t last = schema_message_id(c->id, 0) - 1;
+    size_t n = 1;
+    int st = 0;
+    while (st == 0 && n > 0)
+        st = read_page(c, SNAPSHOT_MESSAGES, &last, &n, take_message);
+    while (c->event_at < c->event_n && c->event[c->event_at].place == (int64_t)c->places.n)
+        walk_add(c, &c->event[c->event_at++].first);
+    return st;
+}
