@@ -62,7 +62,9 @@ struct invocation {
     struct slice result; /* its text, at most INVOCATION_RESULT_MAX bytes; {NULL, 0}: none */
     bool
         result_escaped; /* the text is from between the quotes of a JSON string, escapes as written */
-    bool result_clean; /* set by the recorder: the sanitizer found nothing in the answer */
+    /* Set by the recorder: */
+    bool result_clean;       /* the sanitizer found nothing in the answer */
+    struct slice commitment; /* of the answer, in hex; {NULL, 0}: it has none */
 };
 
 static inline bool invocation_is_valid(const struct invocation *x)

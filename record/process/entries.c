@@ -197,12 +197,20 @@ static int add_escalated(struct store *s, const struct entry *e, uint64_t at)
                                : add_event(s, e->t_us, "escalation", buf_slice(&s->escalated));
 }
 
+bool entries_is_answer(const struct row *r)
+{
+    return r->kind == KIND_RESULT || r->kind == KIND_ERROR;
+}
+
 static int add_message(struct store *s, struct entry *e)
 {
     int st = writer_add(s->w, s->session_id, s->uid, &e->row);
     if (st < 0 || !e->row.ends_invocation)
         return st;
+    char commitment[WRITER_COMMITMENT];
     e->invocation.result_clean = writer_left_body(s->w);
+    if (entries_is_answer(&e->row) && writer_commitment(s->w, commitment))
+        e->invocation.commitment = slice_of(commitment);
     log_directory_add(&s->log, &e->invocation);
     return 0;
 }

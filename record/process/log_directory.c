@@ -192,6 +192,8 @@ void log_directory_add(struct log_directory *a, const struct invocation *x)
     json_out_uint(&j, "response_bytes", x->response_bytes);
     if (x->result.p != NULL && bodies)
         add_result(a, &j, x);
+    if (x->commitment.p != NULL)
+        json_out_quoted(&j, "commitment", x->commitment);
     json_out_end(&j);
     json_out_line(&j);
     if (b->failed || a->who.failed) { /* out of memory: drop this line, keep the earlier ones */

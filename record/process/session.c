@@ -59,6 +59,16 @@ static int begin_session(struct store *s, struct ring *r, uint64_t *ret_position
     return st;
 }
 
+/* The line is the same as when the answer was stored. */
+static void log_again(struct store *s, struct entry *e)
+{
+    char commitment[WRITER_COMMITMENT];
+    if (e->kind == ENTRY_MESSAGE && entries_is_answer(&e->row) &&
+        writer_commitment_stored(s->w, s->session_id, e->row.seq, commitment))
+        e->invocation.commitment = slice_of(commitment);
+    log_directory_add(&s->log, &e->invocation);
+}
+
 /* Releases entries that are stored already. Their log lines may be missing. */
 static void skip_stored(struct store *s, struct ring *r, uint64_t position)
 {
@@ -75,7 +85,7 @@ static void skip_stored(struct store *s, struct ring *r, uint64_t position)
         n++;
         if (form_read((enum entry_kind)kind, bytes, &e) == 0 &&
             (kind == ENTRY_INVOCATION || (kind == ENTRY_MESSAGE && e.row.ends_invocation)))
-            log_directory_add(&s->log, &e.invocation);
+            log_again(s, &e);
     }
     log_directory_resume(&s->log, s->dir.fd);
     log_directory_flush(&s->log, s->dir.fd);

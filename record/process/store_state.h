@@ -60,6 +60,8 @@ MI_MUST int entries_add(struct store *s, struct ring_shared *k, uint32_t kind, s
                         uint64_t at);
 /* Adds the event `gap`. */
 MI_MUST int entries_gap(struct store *s, int64_t t_us, const char *reason);
+/* Whether the message is a result or an error. */
+bool entries_is_answer(const struct row *r);
 /* Writes the file of the escalation at this position, outside a transaction. entries_add() then adds its event. */
 void entries_escalate(struct store *s, struct ring_shared *k, struct slice bytes, uint64_t at);
 

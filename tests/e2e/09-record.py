@@ -165,7 +165,7 @@ def _(t):
     check(set(files) <= {f"{d:%Y-%m-%d}.jsonl" for d in (before, after)}, f"files: {files}")
     lines = [json.loads(x) for x in t.log_lines()]
     keys = {"time", "session", "server", "method", "tool", "arguments", "status", "error", "duration_ms",
-            "request_bytes", "response_bytes", "result"}
+            "request_bytes", "response_bytes", "result", "commitment"}
     for x in lines:
         check(set(x) <= keys | {"target", "seq", "id"}, f"keys of {x}")
         check({"time", "session", "server", "method", "status", "duration_ms"} <= set(x), f"keys of {x}")

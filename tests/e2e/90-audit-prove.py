@@ -117,6 +117,27 @@ def _(t):
     check(b"\x1b" not in out and "\u202e".encode() not in out, "control characters")
 
 
+@case("a line of the log directory has the commitment of its answer, which the bundle proves")
+def _(t):
+    session(t)
+    new_key(t)
+    checkpoint(t)
+    seq = call_seq(t)
+    bundle = prove(t, "--seq", seq)
+    line = next(x for x in map(json.loads, t.log_lines()) if x["seq"] == seq)
+    place = next(r["place"] for r in bundle["records"] if r["fields"][:2] == ["message", str(seq + 1)])
+    eq(line["commitment"], bundle["groups"][0]["commitments"][place], "commitment")
+    p = t.proxy().initialize()
+    p.client.send(call(10))
+    p.server.recv_json()
+    p.client.send(lib.note("notifications/cancelled", {"requestId": 10}))
+    p.server.recv_json()
+    p.end()
+    lib.settle()
+    line = next(x for x in map(json.loads, t.log_lines()) if x["status"] == "cancelled")
+    check("commitment" not in line, line)
+
+
 @case("refused: no checkpoint, a session that is open or sealed later, a message that is not there, a vault that was changed")
 def _(t):
     session(t)

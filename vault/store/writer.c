@@ -273,6 +273,8 @@ static int add_message(struct writer *s, int64_t session_id, const char *uid, co
     bool kept = b.text[BATCH_BODY].p != NULL || b.body_length != 0;
     if ((st = coverage_message(&s->coverage, &b, kept ? k.body : (struct slice){0})) < 0)
         return writer_fail_coverage(s, st);
+    s->covered = b.covered;
+    s->commitment = b.commitment;
     return add_to_batch(s, &b);
 }
 
@@ -288,6 +290,29 @@ int writer_add(struct writer *s, int64_t session_id, const char *uid, const stru
 bool writer_left_body(const struct writer *s)
 {
     return s->left_body;
+}
+
+bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT])
+{
+    if (s->covered)
+        digest_hex(&s->commitment, ret);
+    return s->covered;
+}
+
+bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
+                              char ret[WRITER_COMMITMENT])
+{
+    struct digest d;
+    sqlite3_stmt *q = NULL;
+    if (sqlite3_prepare_v2(s->db, "SELECT commitment FROM messages WHERE id = ?1", -1, &q, NULL) !=
+        SQLITE_OK)
+        return false;
+    sqlite3_bind_int64(q, 1, schema_message_id(session_id, seq));
+    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &d);
+    sqlite3_finalize(q);
+    if (has)
+        digest_hex(&d, ret);
+    return has;
 }
 
 /* Adds names to the finding of a message. *ret_t_us: its time; -1: the message does not exist. */

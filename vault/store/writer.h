@@ -69,6 +69,11 @@ MI_MUST int writer_add(struct writer *s, int64_t session_id, const char *uid, co
 /* Whether the sanitizer has left the body of the message that was added last as it was: parts of it may be written
  * elsewhere. */
 bool writer_left_body(const struct writer *s);
+/* The commitment of the message that was added last, and of one that is stored, in hex. false: it has none. */
+#define WRITER_COMMITMENT 65
+MI_MUST bool writer_commitment(const struct writer *s, char ret[WRITER_COMMITMENT]);
+MI_MUST bool writer_commitment_stored(struct writer *s, int64_t session_id, uint64_t seq,
+                                      char ret[WRITER_COMMITMENT]);
 /* Adds broken rules to the finding of a message that was added before. A message that does not exist is not an error.
  * Each call adds them again: call it in the transaction that stores the position after it. */
 MI_MUST int writer_add_rules(struct writer *s, int64_t session_id, uint64_t seq, breaches rules);

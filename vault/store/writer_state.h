@@ -44,6 +44,8 @@ struct writer {
     bool begins;      /* the next statement begins the transaction */
     bool want_bodies; /* writer_want_bodies() */
     bool left_body;   /* writer_left_body() */
+    bool covered;     /* the message that was added last has a commitment */
+    struct digest commitment;
     bool body_lost;   /* the last long body could not be written; a warning was logged */
     int rc;           /* SQLite's extended code for the last failed call */
     char error[200];
