@@ -1,9 +1,9 @@
 /* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle. It needs no vault. */
 #include "cli/audit/commands.h"
-#include "cli/audit/input.h"
 #include "cli/audit/verdict.h"
 
 #include "base/log.h"
+#include "cli/frame/input.h"
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {

@@ -1,8 +1,8 @@
 /* prove.c - `mcp-interposer audit prove SESSION`: writes a bundle. */
 #include "cli/audit/commands.h"
-#include "cli/audit/input.h"
 
 #include "base/log.h"
+#include "cli/frame/input.h"
 #include "cli/frame/save.h"
 #include "cli/frame/session.h"
 #include "evidence/note.h"

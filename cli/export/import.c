@@ -3,6 +3,8 @@
 
 #include "base/json_out.h"
 #include "base/log.h"
+#include "cli/export/bundle.h"
+#include "cli/frame/input.h"
 #include "cli/frame/out.h"
 #include "cli/settings/config.h"
 #include "vault/cassette/file.h"
@@ -12,6 +14,7 @@
 
 static const struct opt table_of_options[] = {
     {0, "name", "NAME", NULL, "the server's name in records, instead of the name in the file"},
+    {0, "key", "KEY", NULL, "of a bundle: the verifier key that it must be signed with, or a file"},
     {0, "json", NULL, NULL, "print the new session as a JSON object"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -23,6 +26,7 @@ static const char about[] =
     "mcp-cassette. It becomes a finished session with an ID and a UID of its own. An\n"
     "invalid file is rejected as a whole, with the line and the reason. A recording\n"
     "that was imported before is not imported again.\n"
+    "A bundle (see: audit prove) of a whole session is imported if it is valid.\n"
     "`sessions` marks imported sessions; `stats` counts them only with --imported.\n";
 /* clang-format on */
 
@@ -72,13 +76,17 @@ static int print_result(const struct settings *settings, const struct import *d,
     return out_close(&o);
 }
 
-static int import_file(const struct settings *settings, const char *vault)
+/* bundle: {NULL, 0}: the file is a cassette or another recording. */
+static int import_file(const struct settings *settings, const char *vault, struct slice bundle,
+                       const struct public_key *key)
 {
     struct import_run im = {.name = settings_text(settings, "name")};
     struct buf error = {0};
     int st = import_open(&im.import, vault, &error);
     if (st == 0) {
-        st = cassette_read(settings->operands[0], on_session, on_message, &im, &error);
+        st = bundle.p != NULL ? import_bundle(im.import, bundle, key, im.name, &im.status, &error)
+                              : cassette_read(settings->operands[0], on_session, on_message, &im,
+                                              &error);
         if (st == 0 && im.status == 0)
             im.status = import_commit(im.import);
     }
@@ -97,15 +105,36 @@ static int import_file(const struct settings *settings, const char *vault)
     return status;
 }
 
+static int import_any(const struct settings *settings)
+{
+    const char *path = settings->operands[0], *key_text = settings_text(settings, "key");
+    struct public_key key;
+    struct buf text = {0};
+    bool bundle = import_is_bundle(path);
+    if (key_text != NULL && !bundle)
+        return settings_usage(settings, "--key: %s is not a bundle of `audit prove`", path);
+    int status = key_text != NULL ? input_key(key_text, &key) : EXIT_FINE;
+    if (status == EXIT_FINE && bundle)
+        status = input_read(path, BUNDLE_MAX, &text);
+    if (status == EXIT_FINE) {
+        char *vault = settings_vault(settings);
+        status = vault == NULL ? EXIT_TROUBLE
+                               : import_file(settings, vault,
+                                             bundle ? buf_slice(&text) : (struct slice){0},
+                                             key_text != NULL ? &key : NULL);
+        free(vault);
+    }
+    buf_close(&text);
+    return status;
+}
+
 static int run(const struct settings *settings)
 {
     int status;
     if (settings->operands_n == 0) {
         status = settings_usage(settings, "missing FILE: a cassette or another recording");
     } else {
-        char *vault = settings_vault(settings);
-        status = vault != NULL ? import_file(settings, vault) : EXIT_TROUBLE;
-        free(vault);
+        status = import_any(settings);
     }
     return status;
 }

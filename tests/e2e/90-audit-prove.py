@@ -231,6 +231,40 @@ def _(t):
     check("the list of redacted records is not that of leaf" in verdict(t, bundle, key, status=1)["why"], "a line less")
 
 
+@case("import of a bundle: the messages as they were, and where it is from; not of one that is not valid, or has some records")
+def _(t):
+    key = new_key(t)
+    session(t)
+    checkpoint(t)
+    bundle = prove(t)
+    seal = next(json.loads(x["leaf"]) for x in bundle["leaves"] if '"seal"' in x["leaf"])
+    other = t.tmp / "other"
+    path = t.tmp / "s.json"
+    ok(t.run("audit", "prove", "last", "--vault", t.vault, "-o", path))
+    eq(path.stat().st_mode & 0o777, 0o600, "mode of the file")
+    check(f"{len(t.messages())} messages" in ok(t.run("import", path, "--vault", other, "--key", key)), "import")
+    check("nothing changed" in ok(t.run("import", path, "--vault", other)), "again")
+    sql = "SELECT seq, t_us, direction, origin, kind, method, target, size, action, request_seq, finding, body FROM messages ORDER BY seq"
+    eq(t.rows(sql, vault=other), t.rows(sql), "messages")
+    detail = json.loads(t.rows("SELECT detail FROM events WHERE kind = 'imported'", vault=other)[0][0])
+    eq((detail["origin"], detail["session"], detail["root"]),
+       (bundle["checkpoint"].split("\n")[0], seal["session"], seal["root"]), "event")
+    sql = "SELECT name, client_name, client_version, started_at_us, ended_at_us, end_reason FROM sessions"
+    eq(t.rows(sql, vault=other), t.rows(sql), "session")
+    rest = t.tmp / "rest"
+    ok(t.run("audit", "key", "new", "--audit-key", t.tmp / "second"))
+    wrong = re.search(r"^key +(\S+)$", ok(t.run("audit", "key", "show", "--audit-key", t.tmp / "second")), re.M)[1]
+    fails(t.run("import", path, "--vault", rest, "--key", wrong), "not one of the keys")
+    fails(t.run("import", save(t, prove(t, "--seq", call_seq(t))), "--vault", rest), "only some records")
+    text = path.read_text()
+    path.write_text(text.replace("person-0", "person-9"))
+    fails(t.run("import", path, "--vault", rest), "the bundle is not valid: the record `message")
+    cassette = t.tmp / "c.jsonl"
+    ok(t.run("export", "last", "--vault", t.vault, "-o", cassette))
+    fails(t.run("import", cassette, "--vault", rest, "--key", key), "is not a bundle", 2)
+    check(not rest.exists() or t.rows("SELECT id FROM sessions", vault=rest) == [], "nothing is imported")
+
+
 @case("the page for auditors: its commands, on a machine with only the program, the bundle and the key")
 def _(t):
     blocks = re.findall(r"```sh\n(.*?)```", DOCUMENT, re.S)

@@ -35,6 +35,7 @@ struct import {
     bool began, committed;
     struct buf learnt[L_N];    /* owned; known about the session; empty: unknown */
     struct buf method, target; /* owned; in JSON form, with escapes */
+    struct buf origin;         /* owned; import_origin() */
     struct buf error;          /* owned */
 };
 
@@ -95,6 +96,7 @@ void import_close(struct import *d)
         buf_close(&d->learnt[i]);
     buf_close(&d->method);
     buf_close(&d->target);
+    buf_close(&d->origin);
     buf_close(&d->error);
     free(d);
 }
@@ -160,14 +162,19 @@ int import_session(struct import *d, const struct query_session *s, const char *
     return st < 0 ? fail(d, st) : 0;
 }
 
-/* Adds the event `imported`. 1: an earlier session has the same one. */
-static int add_digest(struct import *d)
+void import_origin(struct import *d, struct slice members)
 {
-    char detail[64];
+    buf_clear(&d->origin);
+    buf_addc(&d->origin, ',');
+    buf_slice_add(&d->origin, members);
+}
+
+/* Adds the event `imported`. 1: an earlier session has the same one. */
+static int add_imported(struct import *d, struct slice detail)
+{
     int64_t id;
     char uid[UID_LEN + 1];
-    snprintf(detail, sizeof detail, "{\"digest\":\"%016llx\"}", (unsigned long long)d->digest);
-    int st = writer_event_session(d->writer, "imported", slice_of(detail), &id, uid);
+    int st = writer_event_session(d->writer, "imported", detail, &id, uid);
     if (st == 0) {
         writer_rollback(d->writer);
         remove_bodies(d);
@@ -176,10 +183,22 @@ static int add_digest(struct import *d)
         memcpy(d->uid, uid, sizeof uid);
         return 1;
     }
-    struct row r = {.event = "imported", .body = slice_of(detail)};
+    struct row r = {.event = "imported", .body = detail};
     if (st == MI_ENOENT)
         st = writer_add(d->writer, d->id, d->uid, &r);
     return st < 0 ? fail(d, st) : 0;
+}
+
+static int add_digest(struct import *d)
+{
+    struct buf detail = {0};
+    buf_printf(&detail, "{\"digest\":\"%016llx\"", (unsigned long long)d->digest);
+    buf_slice_add(&detail, buf_slice(&d->origin));
+    buf_addc(&detail, '}');
+    int st = detail.failed || d->origin.failed ? fail(d, MI_ENOMEM)
+                                               : add_imported(d, buf_slice(&detail));
+    buf_close(&detail);
+    return st;
 }
 
 int import_commit(struct import *d)

@@ -27,6 +27,8 @@ void import_close(struct import *d);
 
 /* Call once. name: the session's name in the vault; NULL: the name in its header. */
 MI_MUST int import_session(struct import *d, const struct query_session *s, const char *name);
+/* Before import_commit(): members that the event `imported` also has, as JSON: "\"origin\":…". */
+void import_origin(struct import *d, struct slice members);
 /* Call in order. The body must be in m->body. */
 MI_MUST int import_message(struct import *d, const struct query_message *m);
 /* 0, or 1: it was imported before, and nothing changes; id and uid are those of the earlier session. */

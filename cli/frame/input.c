@@ -1,4 +1,4 @@
-#include "cli/audit/input.h"
+#include "cli/frame/input.h"
 
 #include "base/log.h"
 #include "cli/settings/command.h"

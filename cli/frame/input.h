@@ -1,10 +1,10 @@
-/* input.h - the files that `audit prove` and `audit check` read.
+/* input.h - files that are read whole, and verifier keys.
  *
  * Owns      nothing: the text is appended to the caller's buffer.
  * Errors    a message on stderr; the exit status to end with.
  * Blocks    on the file. */
-#ifndef MI_CLI_AUDIT_INPUT_H
-#define MI_CLI_AUDIT_INPUT_H
+#ifndef MI_CLI_FRAME_INPUT_H
+#define MI_CLI_FRAME_INPUT_H
 
 #include "evidence/key.h"
 
