@@ -9,7 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import lib
-from lib import call, case, check, dump, eq, text_result, wait_until
+from lib import call, case, check, eq, text_result, wait_until
 
 
 def session(t, calls=3, size=20, vault=None):
@@ -28,6 +28,11 @@ def change(vault, sql, *args):
     with db:
         eq(db.execute(sql, args).rowcount > 0, True, f"changes something: {sql}")
     db.close()
+
+
+def recorded(t, n):
+    """Waits until n sessions are in the vault."""
+    wait_until(lambda: len(t.run("sessions", "--json", "--limit", "0", "--vault", t.vault).stdout.splitlines()) >= n, 10, f"{n} sessions")
 
 
 def verify(t, *args, vault=None, status=None):
@@ -196,31 +201,46 @@ def _(t):
 @case("open while it is recorded; incomplete after kill -9 of the recorder, the proxy, or both; never tampered", limit=120)
 def _(t):
     p = t.proxy().initialize()
+    recorded(t, 1)
     status, s, _, _ = verify(t)
     eq((status, s[1]["status"]), (0, "open"), "while it is recorded")
     p.end()
+    p = t.proxy().initialize()
+    pid = p.recorder()
+    os.kill(pid, 9)
+    p.recorder(other_than=pid)
+    p.end()
+    eq(verify(t)[1][2]["status"], "valid, not anchored", "only its recorder was killed")
     for whole in (False, True):
         p = t.proxy().initialize()
         p.client.send(call(7))
         p.server.recv()
+        n = 3 + whole
+        recorded(t, n)
         p.die(whole)
-        wait_until(lambda: verify(t)[1][max(verify(t)[1])]["status"] == "incomplete", 10, "incomplete")
+        wait_until(lambda: verify(t)[1][n]["status"] == "incomplete", 10, "incomplete")
     status, s, log, vault = verify(t)
-    eq((status, [s[i]["status"] for i in (1, 2, 3)], log), (1, ["valid, not anchored", "incomplete", "incomplete"], []), "at the end")
+    eq((status, [s[i]["status"] for i in (1, 3, 4)], log), (1, ["valid, not anchored", "incomplete", "incomplete"], []), "at the end")
     eq(vault["verdict"], "incomplete", "verdict")
 
 
 @case("a session that is recorded while it is verified is never accused", limit=120)
 def _(t):
-    p = t.proxy().initialize()
-    for i in range(40):
-        for k in range(20):
-            p.client.send(call(1000 + 20 * i + k))
-            p.server.recv()
-            p.server.send(text_result(1000 + 20 * i + k, "y" * 3000))
-            p.client.recv(10)
-        status, s, log, _ = verify(t)
-        eq((status, s[1]["status"], log), (0, "open", []), "while it is recorded")
+    p, id = t.proxy().initialize(), 1000
+    recorded(t, 1)
+    for _ in range(15):
+        job = subprocess.Popen([lib.PROGRAM, "audit", "verify", "--json", "--vault", str(t.vault)], stdout=subprocess.PIPE, env=t.environ())
+        while job.poll() is None:
+            lines = [call(id + k) for k in range(40)]
+            p.client.send(*lines)
+            for k in range(40):
+                p.server.recv()
+                p.server.send(text_result(id + k, "y" * 300))
+                p.client.recv(10)
+            id += 40
+        rows = [json.loads(line) for line in job.stdout]
+        job.stdout.close()
+        eq([x.get("status") for x in rows[:-1]], ["open"], f"while it is recorded: {rows}")
     p.end()
     eq(verify(t)[1][1]["status"], "valid, not anchored", "at its end")
 

@@ -282,10 +282,32 @@ static struct slice quoted(struct buf *b, struct slice text)
     return b->n >= 2 ? (struct slice){b->p + 1, b->n - 2} : (struct slice){0};
 }
 
+/* The record `end` keeps its salt and commitment as long as it is the same: after a redaction, the log states them. */
+static int end_salt(struct coverage *c, sqlite3_stmt *q, int i, struct salt *ret, bool *ret_same)
+{
+    struct digest stored;
+    *ret_same = false;
+    if (commitment_salt(q, i, ret) && commitment_digest(q, i + 1, &stored)) {
+        struct digest is = commitment_of(q, i + 2, COMMITMENT_END_N, "end", ret);
+        *ret_same = digest_eq(&is, &stored);
+    }
+    return *ret_same ? 0 : salts_next(&c->salts, ret);
+}
+
+static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
+                    const struct digest *commitment)
+{
+    sqlite3_stmt *q = prepare(
+        db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
+    connect_bind_blob(q, 2, commitment_salt_bytes(salt));
+    connect_bind_blob(q, 3, commitment_bytes(commitment));
+    return finish(q);
+}
+
 /* The record `end` and the leaf `seal`. */
 static int seal(struct coverage *c, sqlite3 *db)
 {
-    static const char sql[] = "SELECT uid, end_reason, " COMMITMENT_END
+    static const char sql[] = "SELECT uid, end_reason, end_salt, end_commitment, " COMMITMENT_END
                               " FROM sessions WHERE id = ?1";
     struct leaf leaf = {.type = LEAF_SEAL,
                         .at_us = clock_wall_us(),
@@ -293,26 +315,19 @@ static int seal(struct coverage *c, sqlite3 *db)
                         .root = places_root(&c->places)};
     struct buf end = {0};
     struct salt salt;
+    bool same = false;
     int64_t n;
-    if (salts_next(&c->salts, &salt) < 0)
-        return MI_EIO;
     sqlite3_stmt *q = prepare(db, sql, c->session_id);
-    int st = sqlite3_step(q) == SQLITE_ROW ? 0 : MI_ESTORE;
+    int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : MI_ESTORE;
     if (st == 0) {
-        leaf.digest = commitment_of(q, 2, COMMITMENT_END_N, "end", &salt);
+        leaf.digest = commitment_of(q, 4, COMMITMENT_END_N, "end", &salt);
         leaf.uid = connect_column(q, 0);
         leaf.end = quoted(&end, connect_column(q, 1));
         st = end.failed ? MI_ENOMEM : ledger_add(db, &leaf, &n);
     }
     sqlite3_finalize(q);
     buf_close(&end);
-    if (st < 0)
-        return st;
-    q = prepare(db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1",
-                c->session_id);
-    connect_bind_blob(q, 2, commitment_salt_bytes(&salt));
-    connect_bind_blob(q, 3, commitment_bytes(&leaf.digest));
-    return finish(q);
+    return st == 0 && !same ? save_end(c, db, &salt, &leaf.digest) : st;
 }
 
 int coverage_bind(struct coverage *c, sqlite3_stmt *q, int i)
