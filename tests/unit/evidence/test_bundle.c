@@ -27,6 +27,7 @@ struct made {
     size_t leaves;
     size_t seal;
     bool rotated;
+    bool twice; /* write the last record twice */
 };
 
 static bool is_event(size_t place)
@@ -234,6 +235,8 @@ static void bundle(struct made *m, const struct secret_key *k, size_t from, size
     write_record(m, &o, 0);
     for (size_t i = from > 0 ? from : 1; i < to; i++)
         write_record(m, &o, i);
+    if (m->twice)
+        write_record(m, &o, to - 1);
     end_slices(end);
     bundle_last(&o, &m->salt[0]);
     for (size_t i = 0; i < MI_COUNT(end_fields); i++)
@@ -422,6 +425,121 @@ static void test_bundle_parts_agree(void **state)
     release(&m);
 }
 
+/* Replaces a leaf; the log is signed with it. */
+static void set_leaf(struct made *m, size_t i, const struct leaf *l)
+{
+    buf_clear(&m->leaf[i]);
+    leaf_write(&m->leaf[i], l);
+}
+
+static void test_bundle_leaves_of_the_session(void **state)
+{
+    (void)state;
+    struct made m;
+    struct buf b = {0}, why = {0}, open_text = {0}, seal_text = {0};
+    struct leaf open, seal, wrong;
+    make(&m, 3, 0, false);
+    buf_slice_add(&open_text, buf_slice(&m.leaf[m.seal - 1]));
+    buf_slice_add(&seal_text, buf_slice(&m.leaf[m.seal]));
+    assert_int_equal(leaf_read(buf_slice(&open_text), &open), 0);
+    assert_int_equal(leaf_read(buf_slice(&seal_text), &seal), 0);
+    wrong = open;
+    wrong.digest = m.commitment[1];
+    set_leaf(&m, m.seal - 1, &wrong);
+    bundle(&m, &m.key, 0, 3, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "is not the one that was opened");
+    wrong = open;
+    wrong.uid = slice_of(VAULT);
+    set_leaf(&m, m.seal - 1, &wrong);
+    wrong = seal;
+    wrong.uid = slice_of(VAULT);
+    set_leaf(&m, m.seal, &wrong);
+    buf_clear(&b);
+    bundle(&m, &m.key, 0, 3, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "its leaves are of another session");
+    set_leaf(&m, m.seal - 1, &open);
+    set_leaf(&m, m.seal, &seal);
+    add_leaf(&m, &seal);
+    buf_clear(&b);
+    bundle(&m, &m.key, 0, 3, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "more than one seal");
+    buf_close(&m.leaf[--m.leaves]);
+    m.twice = true; /* it must not pass for a whole session */
+    buf_clear(&b);
+    bundle(&m, &m.key, 0, 2, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "not in the order of their places");
+    buf_close(&b);
+    buf_close(&why);
+    buf_close(&open_text);
+    buf_close(&seal_text);
+    release(&m);
+}
+
+static void test_bundle_redactions_are_those_of_the_log(void **state)
+{
+    (void)state;
+    struct made m;
+    struct buf b = {0}, why = {0};
+    char hex[DIGEST_HEX + 1];
+    make(&m, 5, 3, false);
+    /* another record, and a line that states it */
+    m.salt[3] = m.salt[2];
+    struct digest other = commit_place(3, &m.salt[3]);
+    digest_hex(&other, hex);
+    memcpy(m.lines[1].p + m.lines[1].n - DIGEST_HEX, hex, DIGEST_HEX);
+    bundle(&m, &m.key, 2, 4, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "the list of redacted records is not that of leaf");
+    release(&m);
+    /* a leaf that states another record as the old one */
+    make(&m, 5, 3, false);
+    struct digest now = commit_place(3, &m.salt[3]);
+    m.leaves = m.seal + 1;
+    for (size_t i = 0; i < 2; i++) {
+        buf_close(&m.lines[i]);
+        buf_close(&m.leaf[m.seal + 1 + i]);
+    }
+    add_redact(&m, 0, &m.commitment[2], &m.second);
+    add_redact(&m, 1, &m.second, &now);
+    buf_clear(&b);
+    bundle(&m, &m.key, 2, 4, &b);
+    REFUSED(buf_slice(&b), &m.key.public, "that was redacted is not the one that was sealed");
+    buf_close(&b);
+    buf_close(&why);
+    release(&m);
+}
+
+static void test_bundle_has_all_members_and_no_others(void **state)
+{
+    (void)state;
+    struct made m;
+    struct buf b = {0}, text = {0}, why = {0};
+    make(&m, 2, 0, false);
+    bundle(&m, &m.key, 0, 2, &b);
+    static const char *const change[][2] = {{"\"redactions\":[],", ""},
+                                            {"\"version\":1,", ""},
+                                            {"\"place\":1,", ""},
+                                            {"\"n\":0,", ""},
+                                            {"\"version\":1,", "\"version\":2,"},
+                                            {"\"version\":1,", "\"version\":1,\"more\":1,"},
+                                            {"\"version\":1,", "\"version\":1,\"version\":1,"},
+                                            {"\"place\":1,", "\"place\":1,\"more\":null,"},
+                                            {"\"place\":1,", "\"place\":-1,"}};
+    for (size_t i = 0; i < MI_COUNT(change); i++) {
+        const char *at = strstr(buf_str(&b), change[i][0]);
+        assert_non_null(at);
+        buf_clear(&text);
+        buf_add(&text, b.p, (size_t)(at - b.p));
+        buf_adds(&text, change[i][1]);
+        buf_adds(&text, at + strlen(change[i][0]));
+        if (opens(buf_slice(&text), &m.key.public, &why) != MI_EINVAL)
+            fail_msg("'%s' instead of '%s' is accepted", change[i][1], change[i][0]);
+    }
+    buf_close(&b);
+    buf_close(&text);
+    buf_close(&why);
+    release(&m);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -430,6 +548,9 @@ int main(void)
         cmocka_unit_test(test_bundle_redacted_record),
         cmocka_unit_test(test_bundle_keys),
         cmocka_unit_test(test_bundle_parts_agree),
+        cmocka_unit_test(test_bundle_leaves_of_the_session),
+        cmocka_unit_test(test_bundle_redactions_are_those_of_the_log),
+        cmocka_unit_test(test_bundle_has_all_members_and_no_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
