@@ -162,6 +162,18 @@ static void end_line(struct out *o, const struct query_session *s, const struct 
     out_end_line(o);
 }
 
+static void evidence_line(struct out *o, const struct query_session *s)
+{
+    static const char *const texts[] = {
+        [EVIDENCE_NONE] = "not covered",
+        [EVIDENCE_OPEN] = "not sealed",
+        [EVIDENCE_SEALED] = "sealed",
+    };
+    field(o, "evidence");
+    out_raw(o, texts[s->evidence]);
+    out_end_line(o);
+}
+
 static void traffic_line(struct out *o, const struct query_summary *s)
 {
     static const struct {
@@ -213,6 +225,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
     client_line(o, s);
     start_line(o, s, v);
     end_line(o, s, v);
+    evidence_line(o, s);
     traffic_line(o, &v->summary);
     out_end_line(o);
 }

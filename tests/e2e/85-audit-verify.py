@@ -56,6 +56,12 @@ def copy(t):
     return to
 
 
+def header(t, vault, *which):
+    """What `show` says of the evidence of a session."""
+    text = t.run("show", "--vault", vault, *which).stdout.decode()
+    return re.search(r"^evidence +(.*)$", text, re.M)[1]
+
+
 def key(t):
     r = t.run("audit", "key", "new")
     eq(r.returncode, 0, r.stderr)
@@ -162,6 +168,7 @@ def _(t):
     eq([x["kind"] for x in verify(t, "--against", note, vault=t.tmp / "old")[2]], ["forked"], "it went on by itself")
     session(t, vault=t.tmp / "another")
     eq([x["kind"] for x in verify(t, "--against", note, vault=t.tmp / "another")[2]], ["forked"], "another vault")
+    eq(t.run("audit", "checkpoint", "--vault", t.tmp / "another").returncode, 0, "checkpoint")
     eq([x["kind"] for x in verify(t, "--key", own, vault=t.tmp / "another")[2]], [], "the same key for another vault")
     stranger = t.run("audit", "key", "new", "--audit-key", t.tmp / "k").stdout.decode()
     stranger = re.search(r"(\S+\+\S+\+\S+)", stranger)[1]
@@ -204,6 +211,7 @@ def _(t):
     recorded(t, 1)
     status, s, _, _ = verify(t)
     eq((status, s[1]["status"]), (0, "open"), "while it is recorded")
+    eq(header(t, t.vault), "not sealed", "show, while it is recorded")
     p.end()
     p = t.proxy().initialize()
     pid = p.recorder()
@@ -257,9 +265,11 @@ def _(t):
         eq((status, {x["status"] for x in s.values()}, log, about["covered"]), (0, {"not covered"}, [], False), f"version {version}")
         text = t.run("audit", "verify", "--vault", vault).stdout.decode()
         check("without evidence" in text, text)
+        eq(header(t, vault), "not covered", "show, before the upgrade")
         session(t, vault=vault)
         status, s, log, about = verify(t, vault=vault)
         eq((status, s[max(s)]["status"], s[min(s)]["status"], log), (0, "valid, not anchored", "not covered", []), "after the upgrade")
+        eq((header(t, vault, str(max(s))), header(t, vault, str(min(s)))), ("sealed", "not covered"), "show")
 
 
 @case("text, JUnit, usage; an unreadable vault is status 3, not tampering")

@@ -118,7 +118,7 @@ void query_session_texts(struct query_session *s, struct slice *ret[QUERY_SESSIO
 
 static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
 {
-    struct page_row *row = new_row(st, 5, ret_bytes);
+    struct page_row *row = new_row(st, 6, ret_bytes);
     if (row == NULL)
         return NULL;
     struct query_session *s = &row->session;
@@ -130,13 +130,14 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
         .has_exit_status = sqlite3_column_type(st, 3) != SQLITE_NULL,
         .exit_status = sqlite3_column_int64(st, 3),
         .pid = sqlite3_column_int64(st, 4),
+        .evidence = (enum query_evidence)sqlite3_column_int(st, 5),
     };
     struct slice *text[QUERY_SESSION_TEXTS];
     query_session_texts(s, text);
     for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
-        *text[i] = copy_text(st, 5 + (int)i, &at);
-    size_t before = shared_with(s->uid, copy_text(st, 5 + QUERY_SESSION_TEXTS, &at));
-    size_t after = shared_with(s->uid, copy_text(st, 6 + QUERY_SESSION_TEXTS, &at));
+        *text[i] = copy_text(st, 6 + (int)i, &at);
+    size_t before = shared_with(s->uid, copy_text(st, 6 + QUERY_SESSION_TEXTS, &at));
+    size_t after = shared_with(s->uid, copy_text(st, 7 + QUERY_SESSION_TEXTS, &at));
     s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));
     return row;
 }

@@ -24,6 +24,9 @@
 
 struct query;
 
+/* Whether the session has evidence (docs/evidence.md). */
+enum query_evidence { EVIDENCE_NONE, EVIDENCE_OPEN, EVIDENCE_SEALED };
+
 /* Text is {NULL, 0} where the column is NULL. */
 struct query_session {
     int64_t id;
@@ -35,6 +38,7 @@ struct query_session {
     bool has_exit_status;
     int64_t exit_status;
     int64_t pid;
+    enum query_evidence evidence;
     size_t uid_unique; /* length of the shortest prefix of uid that no other session has */
 };
 

@@ -3,15 +3,18 @@
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
-/* Schema version 1 has no redact_rules: there the name resolves to the NULL at the end. */
+/* Schema version 1 has no redact_rules, and version 2 no evidence: there the names resolve to the NULLs at the end. */
 #define SESSION_COLUMNS                                                                            \
-    "SELECT s.id, s.started_at_us, s.ended_at_us, s.exit_status, s.pid, s.uid, s.name, s.command," \
+    "SELECT s.id, s.started_at_us, s.ended_at_us, s.exit_status, s.pid,"                           \
+    " (SELECT (salt IS NOT NULL) + (salt IS NOT NULL AND end_commitment IS NOT NULL)"              \
+    " FROM sessions r WHERE r.id = s.id),"                                                         \
+    " s.uid, s.name, s.command,"                                                                   \
     " s.client_name, s.client_version, s.server_name, s.server_version, s.protocol_version,"       \
     " s.end_reason, s.host, s.record_level, s.interposer_version,"                                 \
     " (SELECT redact_rules FROM sessions r WHERE r.id = s.id),"                                    \
     " (SELECT max(b.uid) FROM sessions b WHERE b.uid < s.uid),"                                    \
     " (SELECT min(a.uid) FROM sessions a WHERE a.uid > s.uid) FROM sessions s,"                    \
-    " (SELECT NULL AS redact_rules)"
+    " (SELECT NULL AS redact_rules, NULL AS salt, NULL AS end_commitment)"
 
 /* The client's requests and what may close them. `finding` is stored after the body: it is read only where the status
  * depends on it. */
