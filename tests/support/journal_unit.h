@@ -111,20 +111,40 @@ static inline MI_UNUSED void put_event(struct journal_unit *j, const char *kind,
     put(j, &e);
 }
 
+static inline MI_UNUSED struct invocation an_invocation(const struct journal_unit *j)
+{
+    return (struct invocation){.wall_us = j->wall_us + (int64_t)j->seq,
+                               .seq = j->seq,
+                               .status = CALL_OK,
+                               .method = slice_of("tools/call"),
+                               .target = slice_of("read"),
+                               .arguments = slice_of("{\"path\":\"a\"}"),
+                               .arguments_n = 12,
+                               .duration_us = 1500,
+                               .request_bytes = 80,
+                               .response_bytes = 90,
+                               .result = slice_of("fine")};
+}
+
 static inline MI_UNUSED void put_invocation(struct journal_unit *j)
 {
-    struct entry e = {.kind = ENTRY_INVOCATION,
-                      .invocation = {.wall_us = j->wall_us + (int64_t)j->seq,
-                                     .seq = j->seq,
-                                     .status = CALL_OK,
-                                     .method = slice_of("tools/call"),
-                                     .target = slice_of("read"),
-                                     .arguments = slice_of("{\"path\":\"a\"}"),
-                                     .arguments_n = 12,
-                                     .duration_us = 1500,
-                                     .request_bytes = 80,
-                                     .response_bytes = 90,
-                                     .result = slice_of("fine")}};
+    struct entry e = {.kind = ENTRY_INVOCATION, .invocation = an_invocation(j)};
+    put(j, &e);
+}
+
+/* A result that finishes a request. */
+static inline MI_UNUSED void put_answer(struct journal_unit *j, const char *body)
+{
+    struct entry e = {.kind = ENTRY_MESSAGE,
+                      .row = {.kind = KIND_RESULT,
+                              .seq = ++j->seq,
+                              .t_us = (int64_t)j->seq * 10,
+                              .direction = ROW_S2C,
+                              .rpc_id = slice_of("7"),
+                              .body = slice_of(body),
+                              .size = strlen(body),
+                              .ends_invocation = true}};
+    e.invocation = an_invocation(j);
     put(j, &e);
 }
 

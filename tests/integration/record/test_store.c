@@ -123,8 +123,12 @@ static void write_session(struct journal_unit *j, bool ends)
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"arguments\":"
             "{\"password\":\"secret%d\"}}}",
             i);
-        put_message(j, i % 5 == 1 ? large : body);
-        put_invocation(j);
+        if (i % 3 == 0) {
+            put_answer(j, i % 5 == 1 ? large : body);
+        } else {
+            put_message(j, i % 5 == 1 ? large : body);
+            put_invocation(j);
+        }
         if (i % 4 == 2)
             put_event(j, "resent", "{\"seq\":1}");
         if (i == 3 || i == 7)
@@ -160,12 +164,16 @@ static bool has_journal(const struct journal_unit *j)
     return exists(path);
 }
 
-/* The text of the vault with the uid of this session replaced. */
+#define COMMITMENT "\"commitment\":\""
+
+/* The text of the vault with the uid of this session and commitments in the log directory replaced. */
 static char *vault_of(const struct journal_unit *j)
 {
     char *text = vault_text(&j->t);
     for (char *p = text; (p = strstr(p, j->uid)) != NULL;)
         memset(p, 'U', UID_LEN);
+    for (char *p = text; (p = strstr(p, COMMITMENT)) != NULL;) /* salts are random */
+        memset((p += sizeof COMMITMENT - 1), 'C', 64);
     return text;
 }
 
