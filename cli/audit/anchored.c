@@ -116,8 +116,8 @@ int anchored_add(const struct settings *s, struct audit *a)
     at = 0;
     for (const char *x; status == EXIT_FINE && (x = settings_each(s, "anchor", &at)) != NULL;)
         if (audit_origin(a).n > 0)
-            status = add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)},
-                                x);
+            status =
+                add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
     return status;
 }
 
@@ -137,8 +137,10 @@ int anchored_key(const struct settings *s, struct public_key *ret)
         return EXIT_FINE;
     int e = read_file(given, FILE_WORD_MAX, &text);
     if (e == ENOENT)
-        status = settings_usage(s, "--key: '%s' is neither a verifier key, as `audit key show` prints "
-                                   "it, nor a file", given);
+        status = settings_usage(s,
+                                "--key: '%s' is neither a verifier key, as `audit key show` prints "
+                                "it, nor a file",
+                                given);
     else if (e != 0)
         log_error("cannot read %s: %s", given, strerror(e));
     else if (key_read_public(trimmed(buf_slice(&text)), ret) < 0)

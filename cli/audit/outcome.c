@@ -13,13 +13,13 @@
 #define DETAILS_MAX 50 /* changes that the text describes */
 
 static const struct table_column columns[] = {
-    {"ID", true, 20, 0},         {"STARTED", false, 19, 1}, {"SERVER", false, 24, -8},
-    {"RECORDS", true, 12, 2},    {"STATUS", false, 32, -19},
+    {"ID", true, 20, 0},      {"STARTED", false, 19, 1},  {"SERVER", false, 24, -8},
+    {"RECORDS", true, 12, 2}, {"STATUS", false, 32, -19},
 };
 
 static const enum out_style styles[AUDIT_STATUSES] = {
-    [AUDIT_NOT_COVERED] = OUT_DIM, [AUDIT_REMOVING] = OUT_DIM,     [AUDIT_TAMPERED] = OUT_RED,
-    [AUDIT_OPEN] = OUT_PLAIN,      [AUDIT_INCOMPLETE] = OUT_YELLOW, [AUDIT_REDACTED] = OUT_PLAIN,
+    [AUDIT_NOT_COVERED] = OUT_DIM, [AUDIT_REMOVING] = OUT_DIM,       [AUDIT_TAMPERED] = OUT_RED,
+    [AUDIT_OPEN] = OUT_PLAIN,      [AUDIT_INCOMPLETE] = OUT_YELLOW,  [AUDIT_REDACTED] = OUT_PLAIN,
     [AUDIT_VALID] = OUT_GREEN,     [AUDIT_NOT_ANCHORED] = OUT_PLAIN,
 };
 
@@ -137,8 +137,8 @@ static void junit_session(struct outcome *r, const struct audit_session *s)
 {
     char name[80];
     bool fails = audit_status_fails(s->status);
-    bool skipped = s->status == AUDIT_NOT_COVERED || s->status == AUDIT_REMOVING ||
-                   s->status == AUDIT_OPEN;
+    bool skipped =
+        s->status == AUDIT_NOT_COVERED || s->status == AUDIT_REMOVING || s->status == AUDIT_OPEN;
     snprintf(name, sizeof name, "session %lld", (long long)s->id);
     if (s->id == 0)
         snprintf(name, sizeof name, "session %.*s", (int)size_min(s->uid.n, 40), s->uid.p);
@@ -235,9 +235,9 @@ static void print_paragraphs(struct out *o, struct slice text)
 
 static void print_counts(struct outcome *r)
 {
-    static const enum audit_status order[] = {
-        AUDIT_TAMPERED, AUDIT_INCOMPLETE, AUDIT_VALID,    AUDIT_NOT_ANCHORED,
-        AUDIT_REDACTED, AUDIT_OPEN,       AUDIT_REMOVING, AUDIT_NOT_COVERED};
+    static const enum audit_status order[] = {AUDIT_TAMPERED,     AUDIT_INCOMPLETE, AUDIT_VALID,
+                                              AUDIT_NOT_ANCHORED, AUDIT_REDACTED,   AUDIT_OPEN,
+                                              AUDIT_REMOVING,     AUDIT_NOT_COVERED};
     struct out *o = &r->out;
     const char *before = ": ";
     size_t from = o->b.n;
@@ -279,11 +279,10 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
-static int print_text(struct outcome *r, const struct audit_vault *v, bool whole)
+static int print_text(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->out;
     bool fine = true;
-    (void)whole;
     if (r->tests > 0) {
         fine = table_print(&r->table, o);
         out_end_line(o);
@@ -337,7 +336,7 @@ void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
     }
 }
 
-int outcome_print(struct outcome *r, const struct audit_vault *v, bool whole, double seconds)
+int outcome_print(struct outcome *r, const struct audit_vault *v, double seconds)
 {
     bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
     bool found = tampered || r->n[AUDIT_INCOMPLETE] > 0;
@@ -345,7 +344,7 @@ int outcome_print(struct outcome *r, const struct audit_vault *v, bool whole, do
     if (r->json)
         json_vault(r, v, tampered ? "TAMPERED" : found ? "incomplete" : "valid");
     else if (r->text)
-        status = print_text(r, v, whole);
+        status = print_text(r, v);
     if (status != EXIT_FINE)
         log_error("out of memory");
     if (r->junit != NULL && status == EXIT_FINE)

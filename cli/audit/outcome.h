@@ -13,10 +13,10 @@ struct outcome {
     struct out out;
     struct table table;
     bool json;
-    const char *junit; /* path; NULL: none */
-    bool text;         /* stdout has the text */
+    const char *junit;                  /* path; NULL: none */
+    bool text;                          /* stdout has the text */
     struct buf details, cases, scratch; /* owned */
-    size_t shown; /* details so far */
+    size_t shown;                       /* details so far */
     uint64_t n[AUDIT_STATUSES], wrong, tests, failures;
 };
 
@@ -24,7 +24,7 @@ void outcome_open(struct outcome *r, bool json, const char *junit);
 void outcome_close(struct outcome *r);
 void outcome_session(struct outcome *r, const struct audit_session *s);
 void outcome_wrong(struct outcome *r, const struct audit_wrong *w); /* of the vault */
-/* whole: all sessions were verified. EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
-MI_MUST int outcome_print(struct outcome *r, const struct audit_vault *v, bool whole, double seconds);
+/* EXIT_FINE, EXIT_FOUND or EXIT_TROUBLE. */
+MI_MUST int outcome_print(struct outcome *r, const struct audit_vault *v, double seconds);
 
 #endif

@@ -17,7 +17,8 @@ static const struct opt table_of_options[] = {
     {0, "against", "NOTE...", NULL, "also compare with the signed checkpoints in this file"},
     {0, "anchor", "WHERE...", NULL, "also compare with what was copied there: a FILE or git:DIR"},
     {0, "key", "KEY", NULL, "the verifier key that has to be one of the vault, or a file with it"},
-    {0, "json", NULL, NULL, "print one JSON object per line for each session, and one for the vault"},
+    {0, "json", NULL, NULL,
+     "print one JSON object per line for each session, and one for the vault"},
     {0, "junit", "FILE", NULL, "write the result as JUnit XML; -: stdout, in place of the text"},
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
@@ -47,7 +48,7 @@ static const char about[] =
 
 struct job {
     struct outcome outcome;
-    bool bar;  /* progress is shown */
+    bool bar; /* progress is shown */
     bool drawn;
     int64_t began_us, shown_us;
 };
@@ -140,8 +141,7 @@ static int verify(const struct settings *s, struct query *q, struct job *j)
         fprintf(stderr, "\r\033[K");
     audit_vault(a, &v);
     if (status == EXIT_FINE)
-        status = outcome_print(&j->outcome, &v, s->operands_n == 0,
-                              (double)(clock_mono_us() - j->began_us) / 1e6);
+        status = outcome_print(&j->outcome, &v, (double)(clock_mono_us() - j->began_us) / 1e6);
     audit_close(a);
     buf_close(&error);
     return status;

@@ -321,9 +321,10 @@ static int say_missing(struct audit *a)
                                   .status = AUDIT_TAMPERED,
                                   .why = "",
                                   .wrong = {.kind = AUDIT_NOTHING}};
-        audit_say(&s.wrong, AUDIT_REMOVED, "", has ? "session %lld has its number, and another uid"
-                                                   : "session %lld is missing, and no leaf says "
-                                                     "that it was removed",
+        audit_say(&s.wrong, AUDIT_REMOVED, "",
+                  has ? "session %lld has its number, and another uid"
+                      : "session %lld is missing, and no leaf says "
+                        "that it was removed",
                   (long long)x->id);
         a->calls.on_session(a->calls.ctx, &s);
     }
@@ -353,8 +354,9 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
         if (st < 0)
             return st;
         if (!has && owner > a->trail.after && !was_pruned(a, owner))
-            SAY_VAULT(a, AUDIT_ADDED, "", "the table %s has rows of session %lld, which does not exist",
-                      table, (long long)owner);
+            SAY_VAULT(a, AUDIT_ADDED, "",
+                      "the table %s has rows of session %lld, which does not exist", table,
+                      (long long)owner);
         last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
     }
     return 0;

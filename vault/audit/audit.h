@@ -26,10 +26,10 @@ struct audit_session {
     struct slice uid, name;
     int64_t started_at_us; /* 0: unknown */
     enum audit_status status;
-    const char *why; /* of AUDIT_INCOMPLETE: a clause; "" */
-    int64_t records; /* of a covered session */
-    int64_t redacted; /* how many changes redactions have made */
-    int64_t redacted_at_us; /* the last one; 0: none */
+    const char *why;          /* of AUDIT_INCOMPLETE: a clause; "" */
+    int64_t records;          /* of a covered session */
+    int64_t redacted;         /* how many changes redactions have made */
+    int64_t redacted_at_us;   /* the last one; 0: none */
     struct audit_wrong wrong; /* of AUDIT_TAMPERED */
 };
 

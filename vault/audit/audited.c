@@ -23,12 +23,12 @@ void audited_open(struct audited *c, struct snapshot *source, struct trail *trai
 void audited_close(struct audited *c)
 {
     struct audited empty = {.source = c->source,
-                          .trail = c->trail,
-                          .progress = c->progress,
-                          .ctx = c->ctx,
-                          .body_fd = -1,
-                          .class = AUDITED_FINE,
-                          .log = {.seals = TRAIL_NONE, .redactions = TRAIL_NONE}};
+                            .trail = c->trail,
+                            .progress = c->progress,
+                            .ctx = c->ctx,
+                            .body_fd = -1,
+                            .class = AUDITED_FINE,
+                            .log = {.seals = TRAIL_NONE, .redactions = TRAIL_NONE}};
     if (c->body_fd >= 0)
         close(c->body_fd);
     buf_close(&c->name);
@@ -55,7 +55,8 @@ static void take_record(struct audited *c, sqlite3_stmt *q, int i, int n, const 
     }
     struct digest is = commitment_of(q, i + 2, n, record, &salt);
     if (!digest_eq(&is, ret))
-        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it does not agree with its commitment");
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
+                    "it does not agree with its commitment");
 }
 
 static void keep(struct buf *b, struct slice text)
@@ -83,7 +84,8 @@ static int take_row(struct audited *c, sqlite3_stmt *q)
     enum { ENDED_AT = SESSION_END_SALT + 2 + 5 };
     struct slice uid = connect_column(q, SESSION_SALT + 2);
     struct trail_session *log = uid.p != NULL ? trail_find(c->trail, uid) : NULL;
-    snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p != NULL ? uid.p : "");
+    snprintf(c->uid, sizeof c->uid, "%.*s", (int)size_min(uid.n, UID_LEN),
+             uid.p != NULL ? uid.p : "");
     keep(&c->name, connect_column(q, SESSION_NAME));
     keep(&c->host, connect_column(q, SESSION_HOST));
     c->started_at_us = sqlite3_column_int64(q, SESSION_STARTED);
@@ -133,12 +135,13 @@ static void compare_log(struct audited *c)
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_ADDED, "", "the log does not open it");
     else if (c->log.id != c->id)
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "session", "the log opened it as session %lld",
-                  (long long)c->log.id);
+                    (long long)c->log.id);
     else if (c->ended && !sealed)
-        AUDITED_SAY(c, AUDITED_LOG, AUDIT_REMOVED, "", "it has ended, and the log has no seal of it");
+        AUDITED_SAY(c, AUDITED_LOG, AUDIT_REMOVED, "",
+                    "it has ended, and the log has no seal of it");
     else if (!c->ended && sealed)
         AUDITED_SAY(c, AUDITED_LOG, AUDIT_CHANGED, "end",
-                  "the log has a seal of it, and its row says that it has not ended");
+                    "the log has a seal of it, and its row says that it has not ended");
 }
 
 static int load(struct audited *c)
@@ -181,11 +184,11 @@ static void compare_count(struct audited *c)
                     "%s%lld of the session's %lld records are left",
                     missing[0] != '\0' ? "it is missing: " : "", (long long)n, (long long)wanted);
     else if (n > wanted)
-        AUDITED_SAY(c, AUDITED_ADDED, AUDIT_ADDED, "", "it has %lld records, and %lld were recorded",
-                  (long long)n, (long long)wanted);
+        AUDITED_SAY(c, AUDITED_ADDED, AUDIT_ADDED, "",
+                    "it has %lld records, and %lld were recorded", (long long)n, (long long)wanted);
     else if (!c->has_records || c->records != n)
         AUDITED_SAY(c, AUDITED_ADDED, AUDIT_CHANGED, "session",
-                  "its row states another number of records");
+                    "its row states another number of records");
     if (c->event_at < c->event_n) {
         char record[32];
         c->displaced = true;
@@ -198,12 +201,13 @@ static int compare_tree(struct audited *c)
 {
     struct buf tree = {0};
     if (c->seal_at < c->seal_n)
-        AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "", "a seal states %lld records, and it has %lld",
-                  (long long)c->seal[c->seal_at].records, (long long)c->places.n);
+        AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
+                    "a seal states %lld records, and it has %lld",
+                    (long long)c->seal[c->seal_at].records, (long long)c->places.n);
     tree_pack(&c->places.groups, &tree);
     if (!c->has_tree || !slice_eq(buf_slice(&tree), buf_slice(&c->tree)))
         AUDITED_SAY(c, AUDITED_TREE, c->seal_n > 0 ? AUDIT_CHANGED : AUDIT_EXCHANGED, "",
-                  "its records are not those of the tree in its row");
+                    "its records are not those of the tree in its row");
     int st = tree.failed ? MI_ENOMEM : 0;
     buf_close(&tree);
     return st;
@@ -214,7 +218,8 @@ static void compare_end(struct audited *c)
     const struct trail_leaf *seal = last_seal(c);
     if (!c->ended) {
         if (c->has_end)
-            AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end", "it is there, and the session has not ended");
+            AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
+                        "it is there, and the session has not ended");
         return;
     }
     if (seal == NULL)
@@ -225,7 +230,8 @@ static void compare_end(struct audited *c)
     if (!digest_eq(&sealed, &seal->digest))
         AUDITED_SAY(c, AUDITED_END, AUDIT_EXCHANGED, "end", "it is not the one that was sealed");
     else if (c->has_end_reason != seal->has_end || (seal->has_end && !slice_is(reason, seal->end)))
-        AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end", "the seal states another reason of the end");
+        AUDITED_SAY(c, AUDITED_END, AUDIT_CHANGED, "end",
+                    "the seal states another reason of the end");
 }
 
 static int compare_all(struct audited *c, const struct digest *first)
@@ -237,7 +243,7 @@ static int compare_all(struct audited *c, const struct digest *first)
         char record[32];
         snprintf(record, sizeof record, "event %lld", (long long)left->place);
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                  "it adds a finding to a message that is not there");
+                    "it adds a finding to a message that is not there");
     }
     if (c->ended)
         (void)replaced_first(&c->replaced, "end", &c->end);
@@ -246,7 +252,7 @@ static int compare_all(struct audited *c, const struct digest *first)
         audited_say(c, AUDITED_REPLACED, &w);
     if (!digest_eq(first, &c->log.commitment))
         AUDITED_SAY(c, AUDITED_OPENED, AUDIT_EXCHANGED, "session",
-                  "it is not the one that the log has opened");
+                    "it is not the one that the log has opened");
     if (st == 0)
         st = compare_tree(c);
     compare_end(c);

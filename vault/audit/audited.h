@@ -12,14 +12,14 @@
 
 #include "evidence/places.h"
 #include "evidence/record.h"
+#include "journal/uid.h"
 #include "vault/audit/findings.h"
 #include "vault/audit/replaced.h"
-#include "journal/uid.h"
 
 /* What can be wrong, the most telling first: later ones often follow from an earlier one. */
 enum audited_class {
-    AUDITED_LOG,      /* the session's row and the log do not fit */
-    AUDITED_ROW,      /* a row, or its body, cannot be one that was recorded */
+    AUDITED_LOG, /* the session's row and the log do not fit */
+    AUDITED_ROW, /* a row, or its body, cannot be one that was recorded */
     AUDITED_REMOVED,
     AUDITED_MOVED,
     AUDITED_ADDED,
@@ -73,10 +73,10 @@ struct audited {
     size_t seal_n, seal_cap, seal_at;
     struct places places;
     int64_t messages, last_seq;
-    int64_t gap;  /* the first seq that is missing; 0: none */
-    bool gaps;    /* an event says that messages were lost */
+    int64_t gap;    /* the first seq that is missing; 0: none */
+    bool gaps;      /* an event says that messages were lost */
     bool displaced; /* places are not known */
-    int body_fd; /* of the session's file in Bodies/; -1: not open */
+    int body_fd;    /* of the session's file in Bodies/; -1: not open */
     uint64_t bytes;
 
     enum audited_class class;
@@ -94,11 +94,11 @@ void audited_close(struct audited *c); /* what the last session needed */
 
 /* For walk.c and audited.c: the first of the lowest class is kept. */
 void audited_say(struct audited *c, enum audited_class class, const struct audit_wrong *w);
-#define AUDITED_SAY(c, class, ...)                                                                   \
+#define AUDITED_SAY(c, class, ...)                                                                 \
     do {                                                                                           \
         struct audit_wrong said_;                                                                  \
         audit_say(&said_, __VA_ARGS__);                                                            \
-        audited_say(c, class, &said_);                                                               \
+        audited_say(c, class, &said_);                                                             \
     } while (0)
 /* Reads the events, then the messages, and puts their first commitments into places. */
 MI_MUST int walk_events(struct audited *c);

@@ -9,11 +9,11 @@
 #include "base/buf.h"
 
 struct finding_added {
-    int64_t seq;      /* of the message */
-    size_t order;     /* of the event */
-    int64_t place;    /* of the event */
-    size_t at, n;     /* the names, in names */
-    bool met;         /* its message was there */
+    int64_t seq;   /* of the message */
+    size_t order;  /* of the event */
+    int64_t place; /* of the event */
+    size_t at, n;  /* the names, in names */
+    bool met;      /* its message was there */
 };
 
 struct findings_added {

@@ -21,8 +21,7 @@ static int add(struct replaced *r, sqlite3_stmt *q)
     if (!GROW(r->row, r->n, r->cap))
         return MI_ENOMEM;
     struct replaced_row *x = &r->row[r->n++];
-    *x = (struct replaced_row){
-        .at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
+    *x = (struct replaced_row){.at = r->names.n, .n = record.n, .leaf = sqlite3_column_int64(q, 1)};
     x->valid = commitment_digest(q, 2, &x->old);
     buf_slice_add(&r->names, record);
     return r->names.failed ? MI_ENOMEM : 0;
@@ -184,7 +183,8 @@ static bool leaf_wrong(const struct replaced *r, const size_t *order, const stru
         add_line(&sum, r, &r->row[order[low]]);
     digest_end(&sum, &d);
     if (n != leaf->records)
-        audit_say(w, AUDIT_CHANGED, "", "leaf %lld states that %lld records were redacted, and %lld were",
+        audit_say(w, AUDIT_CHANGED, "",
+                  "leaf %lld states that %lld records were redacted, and %lld were",
                   (long long)leaf->n, (long long)leaf->records, (long long)n);
     else if (!digest_eq(&d, &leaf->digest))
         audit_say(w, AUDIT_CHANGED, "", "leaf %lld states the redaction of other records",

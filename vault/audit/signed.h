@@ -9,9 +9,9 @@
 #include "vault/audit/trail.h"
 
 struct signed_note {
-    size_t at, n;     /* its text */
-    int64_t size;     /* of the row in `checkpoints`; -1: it is from an anchor */
-    uint64_t leaves;  /* as it says; 0 if it is not a note */
+    size_t at, n;    /* its text */
+    int64_t size;    /* of the row in `checkpoints`; -1: it is from an anchor */
+    uint64_t leaves; /* as it says; 0 if it is not a note */
     struct digest root;
     bool readable;
 };

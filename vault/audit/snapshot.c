@@ -25,13 +25,13 @@ static const char *const sql[SNAPSHOT_COUNT] = {
         " FROM sessions s LEFT JOIN journals j ON j.session_id = s.id WHERE s.id = ?1",
     [SNAPSHOT_TOTAL] = "SELECT CAST(total(records) AS INTEGER) FROM sessions",
     [SNAPSHOT_EVENTS] = "SELECT id, place, salt, commitment, " COMMITMENT_EVENT
-                      " FROM events WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
+                        " FROM events WHERE session_id = ?1 AND id > ?2 ORDER BY id LIMIT 2000",
     [SNAPSHOT_MESSAGES] =
         "SELECT id, session_id, body_offset, body_length, salt, commitment, " COMMITMENT_MESSAGE
         ", body FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"
         " ORDER BY id LIMIT 2000",
     [SNAPSHOT_REPLACED] = "SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
-                        " ORDER BY record, leaf",
+                          " ORDER BY record, leaf",
     [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id > ?1",
     [SNAPSHOT_EVENT_OWNER] = "SELECT min(session_id) FROM events WHERE session_id > ?1",
     [SNAPSHOT_REPLACED_OWNER] = "SELECT min(session_id) FROM replaced WHERE session_id > ?1",
@@ -64,8 +64,7 @@ static int connect_to(struct snapshot *s)
 {
     disconnect(s);
     if (read_only_open(&s->db, buf_str(&s->file), BUSY_MS, &s->shared) != SQLITE_OK ||
-        sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) !=
-            SQLITE_OK)
+        sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL) != SQLITE_OK)
         return fail(s);
     return 0;
 }
@@ -111,7 +110,8 @@ void snapshot_end(struct snapshot *s)
         (void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b, sqlite3_stmt **ret)
+int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
+                   sqlite3_stmt **ret)
 {
     if (s->q[i] == NULL && sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                               &s->q[i], NULL) != SQLITE_OK)

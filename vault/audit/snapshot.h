@@ -31,10 +31,10 @@ enum snapshot_sql {
 struct snapshot {
     sqlite3 *db; /* owned */
     bool shared;
-    unsigned depth; /* of snapshot_begin() */
+    unsigned depth;                  /* of snapshot_begin() */
     sqlite3_stmt *q[SNAPSHOT_COUNT]; /* owned */
-    int dir_fd;     /* owned */
-    const char *path; /* borrowed; of the vault */
+    int dir_fd;                      /* owned */
+    const char *path;                /* borrowed; of the vault */
     struct buf file;
     struct buf *error; /* borrowed */
 };
@@ -48,12 +48,12 @@ MI_MUST int snapshot_begin(struct snapshot *s);
 void snapshot_end(struct snapshot *s);
 /* A statement with its first two numbers bound, within a transaction. */
 MI_MUST int snapshot_query(struct snapshot *s, enum snapshot_sql i, int64_t a, int64_t b,
-                         sqlite3_stmt **ret);
+                           sqlite3_stmt **ret);
 /* Resets it. rc: the result of the last step. */
 MI_MUST int snapshot_done(struct snapshot *s, sqlite3_stmt *q, int rc);
 /* The first column of the first row. *ret_has: there is one, and it is not NULL. */
 MI_MUST int snapshot_number(struct snapshot *s, enum snapshot_sql i, int64_t a, bool *ret_has,
-                          int64_t *ret);
+                            int64_t *ret);
 /* Columns of SNAPSHOT_SESSION, SNAPSHOT_EVENTS and SNAPSHOT_MESSAGES. */
 enum {
     SESSION_NAME,

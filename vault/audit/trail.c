@@ -184,8 +184,8 @@ static int take(struct trail *t, int64_t n, struct slice text, struct judged *j)
     if (st < 0)
         return st;
     if ((l.type == LEAF_BEGIN) != (n == 0)) {
-        *j = (struct judged){AUDIT_CHANGED, n == 0 ? "is not the beginning of a log"
-                                                   : "begins the log again"};
+        *j = (struct judged){AUDIT_CHANGED,
+                             n == 0 ? "is not the beginning of a log" : "begins the log again"};
         return 0;
     }
     if (l.type == LEAF_BEGIN) {

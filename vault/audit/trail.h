@@ -33,8 +33,8 @@ struct trail_session {
     bool opened, pruned;
     bool met; /* set by the caller: its row was verified */
     int64_t id;
-    struct digest commitment;   /* of its record `session` */
-    size_t seals, redactions;   /* the last ones */
+    struct digest commitment; /* of its record `session` */
+    size_t seals, redactions; /* the last ones */
 };
 
 struct trail_key {

@@ -1,10 +1,14 @@
 #include "vault/audit/verdict.h"
 
 static const char *const status_names[AUDIT_STATUSES] = {
-    [AUDIT_NOT_COVERED] = "not covered", [AUDIT_REMOVING] = "being removed",
-    [AUDIT_TAMPERED] = "TAMPERED",       [AUDIT_OPEN] = "open",
-    [AUDIT_INCOMPLETE] = "incomplete",   [AUDIT_REDACTED] = "redacted",
-    [AUDIT_VALID] = "valid",             [AUDIT_NOT_ANCHORED] = "valid, not anchored",
+    [AUDIT_NOT_COVERED] = "not covered",
+    [AUDIT_REMOVING] = "being removed",
+    [AUDIT_TAMPERED] = "TAMPERED",
+    [AUDIT_OPEN] = "open",
+    [AUDIT_INCOMPLETE] = "incomplete",
+    [AUDIT_REDACTED] = "redacted",
+    [AUDIT_VALID] = "valid",
+    [AUDIT_NOT_ANCHORED] = "valid, not anchored",
 };
 
 static const struct {

@@ -36,8 +36,9 @@ enum audit_kind {
 /* Something that docs/evidence.md states is not true. */
 struct audit_wrong {
     enum audit_kind kind; /* AUDIT_NOTHING: all is as stated */
-    char record[48];      /* "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "": not known */
-    char text[200];       /* a clause about the record or the session, without text from the vault */
+    char record
+        [48]; /* "message 7", "event 3", "session", "end", "leaf 12", "checkpoint 5"; "": not known */
+    char text[200]; /* a clause about the record or the session, without text from the vault */
 };
 
 /* What is known of a session. */

@@ -33,8 +33,8 @@ void walk_add(struct audited *c, const struct digest *first)
         if (c->seal[c->seal_at].records != (int64_t)c->places.n ||
             !digest_eq(&root, &c->seal[c->seal_at].root))
             AUDITED_SAY(c, AUDITED_TREE, AUDIT_EXCHANGED, "",
-                      "its first %lld records are not those that were sealed",
-                      (long long)c->seal[c->seal_at].records);
+                        "its first %lld records are not those that were sealed",
+                        (long long)c->seal[c->seal_at].records);
     }
 }
 
@@ -54,7 +54,8 @@ static void compare(struct audited *c, const char *record, const struct digest *
                     const struct digest *stored)
 {
     if (!digest_eq(is, stored))
-        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record, "it does not agree with its commitment");
+        AUDITED_SAY(c, AUDITED_RECORD, AUDIT_CHANGED, record,
+                    "it does not agree with its commitment");
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ static int take_finding(struct audited *c, int64_t place, struct slice detail, c
     int st = findings_take(&c->findings, place, detail);
     if (st == MI_EINVAL)
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                  "it does not say which finding was added");
+                    "it does not say which finding was added");
     return st == MI_EINVAL ? 0 : st;
 }
 
@@ -196,7 +197,7 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     int st = 0;
     if (!findings_undo(&c->findings, seq, &finding))
         AUDITED_SAY(c, AUDITED_REPLACED, AUDIT_CHANGED, record,
-                  "its finding does not end with what was added later");
+                    "its finding does not end with what was added later");
     if (large == (sqlite3_column_type(q, MESSAGE_OFFSET) == SQLITE_NULL) ||
         (large && sqlite3_column_type(q, BODY) != SQLITE_NULL))
         AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record, "it does not say where its body is");
@@ -205,10 +206,10 @@ static int commit_message(struct audited *c, sqlite3_stmt *q, int64_t seq, const
     record_text(&r, finding);
     if (large) {
         st = add_body(c, &r, sqlite3_column_int64(q, MESSAGE_OFFSET),
-                       sqlite3_column_int64(q, MESSAGE_LENGTH));
+                      sqlite3_column_int64(q, MESSAGE_LENGTH));
         if (st == MI_EINVAL)
             AUDITED_SAY(c, AUDITED_ROW, AUDIT_CHANGED, record,
-                      "its body is missing in " VAULT_BODIES "/%s", c->uid);
+                        "its body is missing in " VAULT_BODIES "/%s", c->uid);
     } else {
         commitment_add(&r, q, BODY, 1);
         c->bytes += (uint64_t)sqlite3_column_bytes(q, BODY);
