@@ -5,6 +5,7 @@
 #include "tests/faults/fault.h"
 #include "tests/faults/meant.h"
 #include "tests/faults/play.h"
+#include "vault/audit/audit.h"
 #include "wire/json/text.h"
 
 #include <fcntl.h>
@@ -241,11 +242,47 @@ static bool look_at_log(void)
     return true;
 }
 
+static void on_wrong(void *ctx, const struct audit_wrong *w)
+{
+    *(bool *)ctx = look_bad("evidence: %s %s", w->record, w->text);
+}
+
+static void on_session(void *ctx, const struct audit_session *s)
+{
+    if (s->status == AUDIT_TAMPERED)
+        on_wrong(ctx, &s->wrong);
+}
+
+/* Whatever failed: nobody is accused of a change. */
+static bool look_at_evidence(void)
+{
+    bool good = true;
+    struct audit_calls calls = {.on_wrong = on_wrong, .on_session = on_session, .ctx = &good};
+    struct audit *a = NULL;
+    struct buf error = {0};
+    char path[300];
+    struct stat file;
+    snprintf(path, sizeof path, "%s/interposer.db", vault);
+    if (stat(path, &file) != 0 || file.st_size == 0)
+        return true;
+    int st = audit_open(&a, vault, &calls, &error);
+    if (st == 0)
+        st = audit_log(a, NULL);
+    if (st == 0)
+        st = audit_sessions(a);
+    if (st < 0 && st != MI_ENOENT)
+        good = look_bad("evidence cannot be verified: %s",
+                        a != NULL ? audit_error(a) : buf_str(&error));
+    audit_close(a);
+    buf_close(&error);
+    return good;
+}
+
 bool look_at_vault(const char *where)
 {
     vault = where;
     lost = 0;
-    if (!look_at_database() || !losses_are_told() || !look_at_log())
+    if (!look_at_database() || !losses_are_told() || !look_at_log() || !look_at_evidence())
         return false;
     if (play.early)
         return look_bad("a message was released before it was in the database, with --sync full");

@@ -30,8 +30,9 @@ static const char *const sql[SNAPSHOT_COUNT] = {
         "SELECT id, session_id, body_offset, body_length, salt, commitment, " COMMITMENT_MESSAGE
         ", body FROM messages WHERE id > ?2 AND id <= (?1 << 36) + 68719476735"
         " ORDER BY id LIMIT 2000",
-    [SNAPSHOT_REPLACED] = "SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
-                          " ORDER BY record, leaf",
+    [SNAPSHOT_REPLACED] =
+        ("SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
+         " ORDER BY record, leaf"),
     [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id > ?1",
     [SNAPSHOT_EVENT_OWNER] = "SELECT min(session_id) FROM events WHERE session_id > ?1",
     [SNAPSHOT_REPLACED_OWNER] = "SELECT min(session_id) FROM replaced WHERE session_id > ?1",

@@ -9,14 +9,17 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
     sqlite3_stmt *q = NULL;
     struct buf text = {0};
     leaf_write(&text, l);
-    int st = text.failed ? MI_ENOMEM : 0;
-    if (st == 0 && sqlite3_prepare_v2(db, sql, -1, &q, NULL) == SQLITE_OK) {
+    int rc = text.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
         connect_bind(q, 1, buf_slice(&text));
-        if (sqlite3_step(q) == SQLITE_ROW)
-            *ret_n = sqlite3_column_int64(q, 0);
+        rc = sqlite3_step(q);
     }
-    if (st == 0 && (sqlite3_step(q) != SQLITE_DONE))
-        st = MI_ESTORE;
+    /* Not again after an error: SQLite may have rolled back, and the leaf would be a transaction of its own. */
+    if (rc == SQLITE_ROW) {
+        *ret_n = sqlite3_column_int64(q, 0);
+        rc = sqlite3_step(q);
+    }
+    int st = text.failed ? MI_ENOMEM : rc == SQLITE_DONE ? 0 : MI_ESTORE;
     sqlite3_finalize(q);
     buf_close(&text);
     return st;
