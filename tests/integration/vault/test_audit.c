@@ -183,6 +183,35 @@ static void test_audit_of_a_redacted_end_that_is_sealed_again(void **state)
     assert_int_equal(f->last.redacted, 4);
 }
 
+/* A writer that begins with a group that is not full takes the commitments that its records had first. */
+static void test_audit_of_records_redacted_twice_before_another_writer(void **state)
+{
+    static const struct {
+        const char *once, *twice;
+        enum restate_kind kind;
+        int64_t id;
+    } redacted[] = {
+        {"UPDATE messages SET body = '[1]' WHERE seq = 2",
+         "UPDATE messages SET body = '[2]' WHERE seq = 2", RESTATE_MESSAGE, 2},
+        {"UPDATE events SET detail = '1'", "UPDATE events SET detail = '2'", RESTATE_EVENT, 1},
+        {"UPDATE sessions SET name = 'x'", "UPDATE sessions SET name = 'y'", RESTATE_SESSION, 0},
+    };
+    struct fixture *f = *state;
+    add(f, 1, 3, "gap");
+    for (size_t i = 0; i < MI_COUNT(redacted); i++) {
+        redact(f, redacted[i].once, redacted[i].kind, redacted[i].id);
+        redact(f, redacted[i].twice, redacted[i].kind, redacted[i].id);
+        writer_close(f->s);
+        assert_int_equal(writer_open(&f->s, &f->d, false, &f->error), 0);
+        add(f, 4 + i, 4 + i, NULL);
+    }
+    expect(f, AUDIT_INCOMPLETE, AUDIT_NOTHING, "");
+    add(f, 7, 100, NULL);
+    end(f);
+    expect(f, AUDIT_REDACTED, AUDIT_NOTHING, "");
+    assert_int_equal(f->last.redacted, 6);
+}
+
 static void test_audit_of_a_finding_that_was_added(void **state)
 {
     struct fixture *f = *state;
@@ -235,6 +264,7 @@ int main(void)
         AUDIT_TEST(test_audit_of_more_records_than_a_page),
         AUDIT_TEST(test_audit_of_a_session_that_is_sealed_again),
         AUDIT_TEST(test_audit_of_a_redacted_end_that_is_sealed_again),
+        AUDIT_TEST(test_audit_of_records_redacted_twice_before_another_writer),
         AUDIT_TEST(test_audit_of_a_finding_that_was_added),
         AUDIT_TEST(test_audit_finds_records_exchanged_with_their_commitments),
         AUDIT_TEST(test_audit_compares_an_end_that_was_not_written),
