@@ -51,6 +51,7 @@ void record_json_session(struct buf *b, const struct query_session *s, const str
     json_out_text(&j, "interposer_version", s->interposer_version);
     add_value(&j, "redact_rules", s->redact_rules);
     json_out_bool(&j, "imported", query_is_imported(s));
+    json_out_str(&j, "evidence", session_evidence_name(s->evidence));
     json_out_str(&j, "state", session_state_name(v->state));
     json_out_int(&j, "duration_us", v->lasted_us);
     json_out_int(&j, "messages", v->summary.last_seq);

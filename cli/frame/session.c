@@ -133,6 +133,16 @@ const char *session_state_name(enum session_state state)
     return names[state];
 }
 
+const char *session_evidence_name(enum query_evidence e)
+{
+    static const char *const names[] = {
+        [EVIDENCE_NONE] = "not covered",
+        [EVIDENCE_OPEN] = "not sealed",
+        [EVIDENCE_SEALED] = "sealed",
+    };
+    return names[e];
+}
+
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state)
 {
     if (state == SESSION_ENDED && s->end_reason.p != NULL)

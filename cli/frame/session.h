@@ -55,6 +55,7 @@ const char *session_state_name(enum session_state state); /* "ended", "live", "d
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
  * an end, the state. */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
+const char *session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
 /* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". 0, or the error of the query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
 /* The number of calls that failed: call_status_failed(). */

@@ -164,13 +164,8 @@ static void end_line(struct out *o, const struct query_session *s, const struct 
 
 static void evidence_line(struct out *o, const struct query_session *s)
 {
-    static const char *const texts[] = {
-        [EVIDENCE_NONE] = "not covered",
-        [EVIDENCE_OPEN] = "not sealed",
-        [EVIDENCE_SEALED] = "sealed",
-    };
     field(o, "evidence");
-    out_raw(o, texts[s->evidence]);
+    out_raw(o, session_evidence_name(s->evidence));
     out_end_line(o);
 }
 

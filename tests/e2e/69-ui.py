@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -236,12 +237,14 @@ def _(t):
 @case("ui: all messages, with standard error, and the overview with the tools")
 def _(t):
     small(t)
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("UPDATE sessions SET salt = x'00', end_commitment = x'00' WHERE name = 'mail'")
     s = Screen(t, "ui", "--vault", t.vault, "mail", size=(200, 60))
     s.sees("1 unanswered", "call 1 ", "no answer|unanswered|open", "cannot reach the mail server")
     s.keys("m")
     s.sees("messages 2/2", "stderr")
     s.keys("o")
-    s.sees("overview", r"send_email +1 ")
+    s.sees("overview", r"send_email +1 ", r"evidence +sealed")
     s.resize(60, 9)
     s.keys("Tab", "z")
     s.sees("overview", "^ session ", gone=["─ calls", "send_email"])

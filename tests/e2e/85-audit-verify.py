@@ -57,9 +57,12 @@ def copy(t):
 
 
 def header(t, vault, *which):
-    """What `show` says of the evidence of a session."""
+    """What `show` says of the evidence of a session: in its header, and as JSON."""
     text = t.run("show", "--vault", vault, *which).stdout.decode()
-    return re.search(r"^evidence +(.*)$", text, re.M)[1]
+    says = re.search(r"^evidence +(.*)$", text, re.M)[1]
+    line = t.run("show", "--json", "--vault", vault, *which).stdout.splitlines()[0]
+    eq(json.loads(line)["evidence"], says, "show --json")
+    return says
 
 
 def key(t):
