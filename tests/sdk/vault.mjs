@@ -221,8 +221,8 @@ export async function checkLog(vault, { session, calls }) {
   const seen = (await vault.log()).filter((line) => line.session === session.uid).map((line) => {
     if (!(Date.parse(line.time) > 0)) throw new Error(`a log line without a time: ${short(line)}`);
     if (!(line.duration_ms >= 0)) throw new Error(`a log line without a duration: ${short(line)}`);
-    const { time, session: uid, seq, duration_ms, result, ...rest } = line;
-    return JSON.stringify({ ...rest, result: result === undefined ? "none" : [...result].length <= HEAD + 20 });
+    const { time, session: uid, seq, duration_ms, commitment = "", result, ...rest } = line;
+    return JSON.stringify({ ...rest, commitment: /^[0-9a-f]{64}$/.test(commitment), result: result === undefined ? "none" : [...result].length <= HEAD + 20 });
   });
   const expected = calls.filter((c) => c.status !== "open").map(({ request, size, answer, answerSize, status }) => {
     const { method, params } = request;
@@ -236,6 +236,7 @@ export async function checkLog(vault, { session, calls }) {
       ...(answer?.error && { error: { code: answer.error.code, message: answer.error.message } }),
       request_bytes: size,
       response_bytes: answerSize ?? 0,
+      commitment: answerSize !== null && answerSize !== undefined,
       result: answer?.result === undefined ? "none" : true,
     });
   });
