@@ -344,6 +344,14 @@ static int check_first(const struct bundle *b, const struct bundle_record *r, co
     return 0;
 }
 
+/* The numbers of messages are positive and grow. */
+static bool is_next_seq(struct slice field, int64_t *seq)
+{
+    int64_t before = *seq;
+    *seq = bundle_number(field);
+    return *seq > before && *seq <= BUNDLE_SEQ_MAX;
+}
+
 static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *why)
 {
     struct json_walk groups = json_walk_begin(b->groups);
@@ -352,12 +360,15 @@ static int check_records(struct bundle *b, struct bundle_walk *w, struct buf *wh
     struct slice key;
     struct json_value v;
     uint64_t next = 0;
+    int64_t seq = 0;
     while (json_walk_next(&w->at, &key, &v)) {
         int st = bundle_read_record(v, false, &w->text, &r);
         if (st < 0)
             return refuse_form(why, st, "record", b->records_n);
         if (r.place < next || (b->records_n > 0 && r.kind == BUNDLE_SESSION))
             return refuse(why, "its records are not in the order of their places");
+        if (r.kind == BUNDLE_MESSAGE && !is_next_seq(r.field[MESSAGE_SEQ], &seq))
+            return refuse(why, "its messages are not in the order of their numbers");
         while (st == 0 && (g.n == UINT64_MAX || r.place / PLACES_GROUP > g.n))
             st = next_group(b, &groups, &g, why);
         if (st < 0)

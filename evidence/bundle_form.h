@@ -30,6 +30,7 @@
 #define BUNDLE_FORMAT "mcp-interposer-bundle"
 #define BUNDLE_VERSION 1
 #define BUNDLE_MAX ((size_t)512 << 20) /* bytes */
+#define BUNDLE_SEQ_MAX (((int64_t)1 << 36) - 1)
 
 enum bundle_kind { BUNDLE_SESSION, BUNDLE_MESSAGE, BUNDLE_EVENT, BUNDLE_END, BUNDLE_KINDS };
 

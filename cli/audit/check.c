@@ -1,4 +1,5 @@
 /* check.c - `mcp-interposer audit check FILE --key KEY`: verifies a bundle. It needs no vault. */
+#include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
 #include "cli/audit/verdict.h"
 
@@ -42,7 +43,7 @@ static int check_anchor(const struct settings *s, const struct bundle *b, struct
     struct buf notes = {0};
     if (path == NULL)
         return EXIT_FINE;
-    int status = input_read(path, NOTE_MAX, &notes);
+    int status = input_read(path, ANCHOR_FILE_MAX, &notes);
     if (status == EXIT_FINE && !has_checkpoint(buf_slice(&notes), &b->checkpoint)) {
         buf_printf(why,
                    "its checkpoint, of %llu leaves, is not in %s; ask for a bundle against that "

@@ -1,4 +1,5 @@
 /* prove.c - `mcp-interposer audit prove SESSION`: writes a bundle. */
+#include "cli/audit/anchor.h"
 #include "cli/audit/commands.h"
 
 #include "base/log.h"
@@ -34,7 +35,7 @@ static const char about[] =
 /* The last note of the file. */
 static int read_note(const char *path, struct buf *b, struct slice *ret)
 {
-    int status = input_read(path, NOTE_MAX, b);
+    int status = input_read(path, ANCHOR_FILE_MAX, b);
     if (status != EXIT_FINE)
         return status;
     struct slice rest = buf_slice(b), note;

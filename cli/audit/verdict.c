@@ -22,6 +22,19 @@ struct page {
     size_t requests;
 };
 
+/* Times in a bundle may be any numbers. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t v;
+    return __builtin_add_overflow(a, b, &v) ? INT64_MAX : v;
+}
+
+static int64_t difference(int64_t a, int64_t b)
+{
+    int64_t v;
+    return __builtin_sub_overflow(a, b, &v) ? INT64_MAX : v;
+}
+
 static void label(struct page *p, const char *name)
 {
     out_words(&p->o, OUT_DIM, name);
@@ -116,7 +129,7 @@ static void print_status(struct page *p, struct query_message *m)
             continue;
         struct buf took = {0};
         m->request_action = p->request[i].action;
-        units_show_duration(&took, m->t_us - p->request[i].t_us);
+        units_show_duration(&took, difference(m->t_us, p->request[i].t_us));
         out_printf(&p->o, ", %s after %s", value_word(&call_statuses, query_status(m)),
                    buf_str(&took));
         buf_close(&took);
@@ -130,7 +143,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     (void)snprintf(name, sizeof name, "message %lld ", (long long)m.seq);
     out_end_line(&p->o);
     label(p, name);
-    time_text(p, p->session.started_at_us + m.t_us);
+    time_text(p, sum(p->session.started_at_us, m.t_us));
     out_printf(&p->o, " %s, %s",
                m.direction == ROW_C2S ? "client to server" : "server to client",
                value_word(&row_kinds, m.kind));

@@ -105,6 +105,7 @@ mutation("a message without evidence is added", ADDED | CHANGED)(lambda m: inser
 statement("the last message has another id", CHANGED, f"UPDATE messages SET id = id + 1 WHERE {row(SHORT, 5)}", at=(SHORT, "message 5"))
 mutation("a message of a session that does not exist is added", ADDED)(
     lambda m: insert_message(m, 6, id=(77 << 36) + 6, session_id=77, commitment=True))
+mutation("a message with an id before those of all sessions is added", ADDED)(lambda m: insert_message(m, 6, id=6, commitment=True))
 statement("an event of a session that does not exist is added", ADDED,
           "INSERT INTO events (session_id, t_us, kind) VALUES (77, 1, 'spawn')")
 mutation("a message is added at the start", ADDED)(lambda m: insert_message(m, 0, commitment=True))

@@ -363,6 +363,13 @@ def orphans(db, rows, log, report):
                 report.log.append(Wrong("added", f"{table} has rows of session {id}, which does not exist"))
 
 
+def foreign(db, log, report):
+    """Messages whose id is not of their session, and in no session that is verified."""
+    for id, other in db.execute("SELECT DISTINCT id >> 36, session_id FROM messages WHERE session_id <> id >> 36"):
+        if id <= log.after:
+            report.log.append(Wrong("added", f"messages has rows of session {other} with an id of session {id}"))
+
+
 def verify(vault_path, against=None, key=None):
     """A Report. against: the text of a note. key: a verifier key. Malformed if one of these is not; sqlite3.Error."""
     report, note = Report(), form.Note(against) if against else None
@@ -390,6 +397,7 @@ def verify(vault_path, against=None, key=None):
             if uid not in here and uid not in log.pruned:
                 add(report, None, uid, "TAMPERED", Wrong("removed", f"session {leaf['id']} is missing and was not pruned"))
         orphans(db, rows, log, report)
+        foreign(db, log, report)
         return report
     finally:
         db.close()

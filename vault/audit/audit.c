@@ -231,7 +231,7 @@ static int say_session(struct audit *a)
     const struct trail_leaf *seal =
         c->log.seals != TRAIL_NONE ? &a->trail.leaf[c->log.seals] : NULL;
     struct audit_facts f = {
-        .covered = audited_is_covered(c) || c->log.pruned,
+        .covered = c->id > a->trail.after || c->log.opened,
         .pruned = c->log.pruned,
         .tampered = c->class != AUDITED_FINE,
         .sealed = seal != NULL,
@@ -244,7 +244,6 @@ static int say_session(struct audit *a)
         return st;
     const struct running_row *row = running_of(a, c->id);
     f.runs = row != NULL && running_look(row) == RUNNING_LIVE;
-    f.covered = a->has_log && (c->id > a->trail.after || c->log.opened);
     struct audit_session s = {
         .id = c->id,
         .uid = slice_of(c->uid),
@@ -263,6 +262,19 @@ static int say_session(struct audit *a)
     return 0;
 }
 
+/* Messages with an id of this session that are of another one. Those of a verified session are found with it. */
+static int say_foreign(struct audit *a, int64_t id)
+{
+    bool has;
+    int64_t other;
+    int st = snapshot_number(&a->source, SNAPSHOT_FOREIGN, id, &has, &other);
+    if (st == 0 && has)
+        SAY_VAULT(a, AUDIT_ADDED, "",
+                  "the table messages has rows of session %lld with an id of session %lld",
+                  (long long)other, (long long)id);
+    return st;
+}
+
 /* A vault without a log: its sessions have other columns. */
 static int say_uncovered(struct audit *a, int64_t id);
 
@@ -273,6 +285,8 @@ int audit_session(struct audit *a, int64_t id)
     int st = audited_session(&a->check, id);
     if (st == 0)
         st = say_session(a);
+    if (st == 0 && !audited_is_covered(&a->check))
+        st = say_foreign(a, id);
     audited_close(&a->check);
     return st;
 }
@@ -342,11 +356,11 @@ static bool was_pruned(const struct audit *a, int64_t id)
 /* Rows of sessions that do not exist. `bits`: of the owner's number, below the session's. */
 static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, const char *table)
 {
-    int64_t last = INT64_MIN;
+    int64_t from = INT64_MIN, last = INT64_MIN;
     bool more = true, has;
     while (more && last < INT64_MAX) {
         int64_t id, found;
-        int st = snapshot_number(&a->source, next, last, &more, &id);
+        int st = snapshot_number(&a->source, next, from, &more, &id);
         if (st < 0 || !more)
             return st;
         int64_t owner = bits > 0 ? id >> bits : id;
@@ -357,7 +371,10 @@ static int say_orphans(struct audit *a, enum snapshot_sql next, unsigned bits, c
             SAY_VAULT(a, AUDIT_ADDED, "",
                       "the table %s has rows of session %lld, which does not exist", table,
                       (long long)owner);
+        else if (!has && bits > 0 && (st = say_foreign(a, owner)) < 0)
+            return st;
         last = bits > 0 ? (int64_t)((uint64_t)owner << bits) + ((int64_t)1 << bits) - 1 : owner;
+        from = last < INT64_MAX ? last + 1 : last;
     }
     return 0;
 }

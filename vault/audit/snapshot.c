@@ -33,10 +33,12 @@ static const char *const sql[SNAPSHOT_COUNT] = {
     [SNAPSHOT_REPLACED] =
         ("SELECT record, leaf, commitment FROM replaced WHERE session_id = ?1"
          " ORDER BY record, leaf"),
-    [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id > ?1",
-    [SNAPSHOT_EVENT_OWNER] = "SELECT min(session_id) FROM events WHERE session_id > ?1",
-    [SNAPSHOT_REPLACED_OWNER] = "SELECT min(session_id) FROM replaced WHERE session_id > ?1",
+    [SNAPSHOT_MESSAGE_OWNER] = "SELECT min(id) FROM messages WHERE id >= ?1",
+    [SNAPSHOT_EVENT_OWNER] = "SELECT min(session_id) FROM events WHERE session_id >= ?1",
+    [SNAPSHOT_REPLACED_OWNER] = "SELECT min(session_id) FROM replaced WHERE session_id >= ?1",
     [SNAPSHOT_HAS_SESSION] = "SELECT id FROM sessions WHERE id = ?1",
+    [SNAPSHOT_FOREIGN] = "SELECT session_id FROM messages WHERE id BETWEEN ?1 << 36"
+                         " AND (?1 << 36) + 68719476735 AND session_id <> ?1 LIMIT 1",
 };
 
 static int fail(struct snapshot *s)

@@ -25,6 +25,7 @@ enum snapshot_sql {
     SNAPSHOT_EVENT_OWNER,
     SNAPSHOT_REPLACED_OWNER,
     SNAPSHOT_HAS_SESSION,
+    SNAPSHOT_FOREIGN, /* the session of a message that has an id of session ?1 and is not of it */
     SNAPSHOT_COUNT
 };
 

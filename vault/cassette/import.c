@@ -213,6 +213,9 @@ int import_commit(struct import *d)
         if (d->learnt[i].n > 0)
             known[i] = buf_slice(&d->learnt[i]);
     }
+    int64_t ended_us;
+    if (__builtin_add_overflow(d->started_us, d->last_t_us, &ended_us)) /* a file may have any numbers */
+        ended_us = d->started_us;
     struct session_update u = {
         .client_name = known[L_CLIENT_NAME],
         .client_version = known[L_CLIENT_VERSION],
@@ -222,7 +225,7 @@ int import_commit(struct import *d)
         .end_reason = known[L_REASON],
         .has_exit_status = d->has_exit_status,
         .exit_status = d->exit_status,
-        .ended_at_us = d->ended_us != 0 ? d->ended_us : d->started_us + d->last_t_us,
+        .ended_at_us = d->ended_us != 0 ? d->ended_us : ended_us,
     };
     int st = writer_session_update(d->writer, d->id, &u);
     if (st == 0)

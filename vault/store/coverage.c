@@ -106,9 +106,11 @@ static int load_rest(struct coverage *c, sqlite3 *db)
         sqlite3_stmt *q = prepare(
             db, "SELECT " FIRST("'session'", "s.commitment") " FROM sessions s WHERE id = ?1",
             c->session_id);
-        if (sqlite3_step(q) == SQLITE_ROW)
+        int rc = sqlite3_step(q);
+        if (rc == SQLITE_ROW)
             fill(&s, q, 0, 0);
-        st = sqlite3_finalize(q) == SQLITE_OK ? 0 : MI_ESTORE;
+        sqlite3_finalize(q);
+        st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
     }
     if (st == 0)
         st = fill_events(&s, db, c->session_id);

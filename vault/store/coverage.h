@@ -1,8 +1,9 @@
 /* coverage.h - what the vault keeps of a session so that changes of its records are noticed (docs/evidence.md).
  *
  * Each record that is stored gets a salt and a commitment, and its place in the session. The number of records and the
- * tree over their commitments are stored in the transaction that stores the records: in the session's row, or while a
- * recorder stores the session with its position in `journals`; the larger number is the newer one. When the session has ended, that transaction also adds a seal to the log.
+ * tree over their commitments are stored in the transaction that stores the records: in the session's row, or, while a
+ * recorder stores the session, with its position in `journals`. The larger number is the newer one. When the session has
+ * ended, that transaction also adds a seal to the log.
  *
  * A session that was begun by a program without evidence is not covered: its records get no commitment.
  *

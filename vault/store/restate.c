@@ -44,6 +44,17 @@ static int finish(sqlite3_stmt *q)
     return rc == SQLITE_DONE ? 0 : MI_ESTORE;
 }
 
+/* Reads a row whose first column is the old commitment. *ret_has: the record is covered. */
+static int begin_line(struct run *run, sqlite3_stmt *q, struct line *line, struct salt *salt,
+                      bool *ret_has)
+{
+    int rc = sqlite3_step(q);
+    *ret_has = rc == SQLITE_ROW && commitment_digest(q, 0, &line->old);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return MI_ESTORE;
+    return *ret_has ? salts_next(run->r->salts, salt) : 0;
+}
+
 /* Remembers the old commitment, and stores the new one with `update`, whose ?1 is `id`. */
 static int replace(struct run *run, const struct line *line, const struct salt *salt,
                    const char *update, int64_t id)
@@ -129,8 +140,8 @@ static int restate_message(struct run *run, int64_t seq)
     struct line line;
     struct salt salt;
     sqlite3_stmt *q = prepare(run, sql, run->r->session_id, seq);
-    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &line.old);
-    int st = has ? salts_next(run->r->salts, &salt) : 0;
+    bool has;
+    int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0)
         st = commit_message(run, q, seq, &salt, &line.now);
     sqlite3_finalize(q);
@@ -150,8 +161,8 @@ static int restate_row(struct run *run, const char *sql, const char *update, int
     struct line line;
     struct salt salt;
     sqlite3_stmt *q = prepare(run, sql, id, 0);
-    bool has = sqlite3_step(q) == SQLITE_ROW && commitment_digest(q, 0, &line.old);
-    int st = has ? salts_next(run->r->salts, &salt) : 0;
+    bool has;
+    int st = begin_line(run, q, &line, &salt, &has);
     if (has && st == 0) {
         line.now = commitment_of(q, 2, n, kind, &salt);
         if (sqlite3_column_type(q, 1) == SQLITE_NULL)

@@ -35,9 +35,11 @@ static bool is_event(size_t place)
     return place % 7 == 0;
 }
 
+static bool backwards; /* messages have their numbers in the reverse order */
+
 static size_t seq_of(size_t place)
 {
-    return place - place / 7;
+    return backwards ? 1000 - place : place - place / 7;
 }
 
 static const char *number(char text[24], size_t v)
@@ -432,6 +434,21 @@ static void set_leaf(struct made *m, size_t i, const struct leaf *l)
     leaf_write(&m->leaf[i], l);
 }
 
+static void test_bundle_messages_are_in_order(void **state)
+{
+    (void)state;
+    struct made m;
+    struct buf b = {0}, why = {0};
+    backwards = true;
+    make(&m, 3, 0, false);
+    bundle(&m, &m.key, 0, 3, &b);
+    backwards = false;
+    REFUSED(buf_slice(&b), &m.key.public, "not in the order of their numbers");
+    buf_close(&b);
+    buf_close(&why);
+    release(&m);
+}
+
 static void test_bundle_leaves_of_the_session(void **state)
 {
     (void)state;
@@ -548,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_bundle_redacted_record),
         cmocka_unit_test(test_bundle_keys),
         cmocka_unit_test(test_bundle_parts_agree),
+        cmocka_unit_test(test_bundle_messages_are_in_order),
         cmocka_unit_test(test_bundle_leaves_of_the_session),
         cmocka_unit_test(test_bundle_redactions_are_those_of_the_log),
         cmocka_unit_test(test_bundle_has_all_members_and_no_others),
