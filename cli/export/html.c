@@ -151,7 +151,23 @@ static bool on_event(void *ctx, const struct query_event *e)
     return end_row(p);
 }
 
-static void add_session(struct page *p)
+/* What a reader needs to find the session's seal. */
+static int add_evidence(struct page *p)
+{
+    struct query_seal seal;
+    const struct query_session *s = p->x->s;
+    json_out_str(&p->j, "evidence", session_evidence_name(s->evidence));
+    if (s->evidence != EVIDENCE_SEALED)
+        return 0;
+    int st = query_seal(p->x->q, s->uid, &seal);
+    if (st == 0) {
+        json_out_int(&p->j, "records", seal.records);
+        json_out_str(&p->j, "root", seal.root);
+    }
+    return st == MI_ENOENT ? 0 : st;
+}
+
+static int add_session(struct page *p)
 {
     struct export *x = p->x;
     const struct query_session *s = x->s;
@@ -175,7 +191,9 @@ static void add_session(struct page *p)
     buf_clear(&x->text);
     session_end_text(&x->text, s, x->view.state);
     add_text(p, "ended", buf_slice(&x->text));
+    int st = add_evidence(p);
     json_out_end(&p->j);
+    return st;
 }
 
 static void add_title(struct export *x)
@@ -209,8 +227,9 @@ int export_html(struct export *x)
     add_page(x, "@DATA@", &rest);
     struct page p = {x, json_out_to(&x->b)};
     json_out_array(&p.j, NULL);
-    add_session(&p);
-    int st = export_each(x, on_message, on_event, &p);
+    int st = add_session(&p);
+    if (st == 0)
+        st = export_each(x, on_message, on_event, &p);
     buf_addc(&x->b, '\n');
     json_out_end(&p.j);
     buf_slice_add(&x->b, rest);

@@ -149,7 +149,17 @@ static void add_time(struct export *x, const char *key, int64_t at_us)
     buf_printf(&x->b, "%s\n", text);
 }
 
-static void add_front_matter(struct export *x)
+/* `seal`: NULL: the log has none. */
+static void add_evidence_keys(struct export *x, const struct query_seal *seal)
+{
+    add_string(x, "evidence", slice_of(session_evidence_name(x->s->evidence)));
+    if (seal != NULL) {
+        add_number(x, "records", seal->records);
+        add_string(x, "root", slice_of(seal->root));
+    }
+}
+
+static void add_front_matter(struct export *x, const struct query_seal *seal)
 {
     const struct query_session *s = x->s;
     buf_adds(&x->b, "---\ntype: mcp-session\n");
@@ -170,10 +180,27 @@ static void add_front_matter(struct export *x)
     add_number(x, "messages", x->view.summary.last_seq);
     add_number(x, "calls", x->view.summary.calls);
     add_number(x, "errors", session_errors(&x->view.summary));
+    add_evidence_keys(x, seal);
     buf_adds(&x->b, "tags: [mcp, mcp-session]\n---\n\n");
 }
 
 /* ---- the note ---- */
+
+static void add_evidence(struct export *x, const struct query_seal *seal)
+{
+    buf_printf(&x->b, "Evidence: %s", session_evidence_name(x->s->evidence));
+    if (x->s->evidence == EVIDENCE_SEALED) {
+        if (seal != NULL)
+            buf_printf(&x->b, ", %lld records, root %s. ", (long long)seal->records, seal->root);
+        else
+            buf_adds(&x->b, ", but the log of the vault has no seal of this session. ");
+        buf_adds(&x->b, "It can be verified in the vault, not in this note: ");
+        add_plain(x, slice_of("mcp-interposer audit verify "));
+        add_plain(x, x->s->uid);
+        buf_adds(&x->b, " (docs/evidence.md)");
+    }
+    buf_adds(&x->b, ".\n\n");
+}
 
 static void add_title(struct export *x)
 {
@@ -267,9 +294,14 @@ static bool nothing(void *ctx, const struct query_message *m)
 int export_markdown(struct export *x)
 {
     struct note n = {.x = x, .out = {.held = true, .utf8 = true}};
-    add_front_matter(x);
+    struct query_seal seal;
+    int st = x->s->evidence == EVIDENCE_SEALED ? query_seal(x->q, x->s->uid, &seal) : MI_ENOENT;
+    if (st < 0 && st != MI_ENOENT)
+        return st;
+    add_front_matter(x, st == 0 ? &seal : NULL);
     add_title(x);
-    int st = x->status;
+    add_evidence(x, st == 0 ? &seal : NULL);
+    st = x->status;
     if (x->calls.selected_n > 0) {
         buf_adds(&x->b, "## Calls\n\n| seq | at | by | what | status | took |\n"
                         "|---:|---:|---|---|---|---:|\n");

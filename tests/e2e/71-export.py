@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """export --format: a session for other programs and for people, whatever it contains."""
+import contextlib
 import csv
 import io
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 
 import browser
@@ -307,6 +309,46 @@ def _(t):
     check(re.fullmatch(r'\\x1b\[31m"text": "x{200,}…', lines[1]), f"a long line of stderr: {lines[1]}")
 
 
+def change(t, sql):
+    with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        check(db.execute(sql).rowcount > 0, sql)
+
+
+def seal_of(t):
+    """What the exports of the newest session say of its evidence: the front matter, the line below the title, the data of the page."""
+    text = export(t, "markdown")
+    fields = dict(line.split(": ", 1) for line in text.split("---\n")[1].splitlines())
+    [line] = re.findall(r"^Evidence: .*$", text, re.M)
+    head = data_of(export(t, "html"))[0]
+    eq([json.loads(fields.get(k, "null")) for k in ("evidence", "records", "root")], [head.get(k) for k in ("evidence", "records", "root")], "the page has the same")
+    return head["evidence"], head.get("records"), head.get("root"), line.replace("\\", "")
+
+
+@case("markdown, html: the last seal of the session in the log, and how to verify it; not sealed, not covered")
+def _(t):
+    def leaves():
+        return [json.loads(x) for x, in t.rows("SELECT leaf FROM leaves ORDER BY n")]
+    p = t.proxy().initialize()
+    eq(seal_of(t), ("not sealed", None, None, "Evidence: not sealed."), "while it runs")
+    p.end()
+    t.proxy("--name", "other").initialize().end()
+    uid, other = (x["session"] for x in leaves() if x["type"] == "open")
+    verify = f"It can be verified in the vault, not in this note: mcp-interposer audit verify {other} (docs/evidence.md)."
+    seals = {x["session"]: x for x in leaves() if x["type"] == "seal"}
+    n, root = seals[other]["records"], seals[other]["root"]
+    eq(seal_of(t), ("sealed", n, root, f"Evidence: sealed, {n} records, root {root}. {verify}"), "sealed")
+    eq(data_of(export(t, "html", uid))[0]["root"], seals[uid]["root"], "the other session")
+    eq(t.run("audit", "verify", "--vault", t.vault, other).returncode, 0, "audit verify")
+    again = json.dumps(seals[other] | {"records": 7, "root": "0" * 64}, separators=(",", ":"))
+    change(t, f"INSERT INTO leaves SELECT max(n) + 1, '{again}' FROM leaves")
+    eq(seal_of(t)[:3], ("sealed", 7, "0" * 64), "sealed again: the last seal")
+    change(t, f"DELETE FROM leaves WHERE leaf LIKE '%seal%{other}%'")
+    eq(seal_of(t), ("sealed", None, None, f"Evidence: sealed, but the log of the vault has no seal of this session. {verify}"), "without its seal")
+    change(t, "UPDATE sessions SET salt = NULL")
+    eq(seal_of(t), ("not covered", None, None, "Evidence: not covered."), "not covered")
+
+
 @case("html: its script is valid JavaScript")
 def _(t):
     if not shutil.which("node"):
@@ -402,6 +444,8 @@ def _(t):
                 colours.add(b.run("getComputedStyle(document.body).backgroundColor"))
                 check(len(b.picture()) > 10000, "an empty picture")
         eq(len(colours), 2, f"light and dark: {colours}")
+        root = data_of(file.read_text())[0]["root"]
+        check(f"root {root}. " in b.run("document.getElementById('seal').innerText"), "the seal")
         calls = len(invocations(t))
         eq(b.run("document.querySelectorAll('#chart circle').length"), 12, "dots: each tool has one, and 12 are drawn")
         eq(b.run("document.querySelectorAll('b b, img, #rows svg, h1 *').length"), 0, "elements that a record made")

@@ -71,6 +71,11 @@ const char *const query_sql[Q_COUNT] = {
     [Q_END] = "SELECT ended_at_us FROM sessions WHERE id = ?1",
     [Q_EVENTS_BACK] = "SELECT id, t_us, kind, detail FROM events WHERE session_id = ?1 AND id <= ?2"
                       " ORDER BY id DESC LIMIT ?3",
+    /* leaf.c writes leaves in this form */
+    [Q_SEAL] =
+        "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"seal\",\"session\":\"' || ?1 || '\",'"
+        " AND leaf < '{\"type\":\"seal\",\"session\":\"' || ?1 || '\"-'"
+        " ORDER BY n DESC LIMIT 1",
     [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",
 };
 

@@ -29,6 +29,7 @@ enum query_statement {
     Q_END,
     Q_LAST_EVENT,
     Q_EVENTS_BACK,
+    Q_SEAL,
     Q_COUNT
 };
 

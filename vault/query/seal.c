@@ -1,0 +1,33 @@
+/* seal.c - the seal of a session in the log of the vault. */
+#include "vault/query/connection.h"
+
+#include "evidence/leaf.h"
+#include "vault/store/connect.h"
+
+_Static_assert(QUERY_ROOT == DIGEST_HEX + 1, "a root in hex");
+
+static int read_seal(struct slice text, struct slice uid, struct query_seal *ret)
+{
+    struct leaf leaf;
+    int st = leaf_read(text, &leaf);
+    if (st == MI_ENOMEM)
+        return st;
+    if (st < 0 || leaf.type != LEAF_SEAL || !slice_eq(leaf.uid, uid))
+        return MI_ENOENT;
+    ret->records = leaf.records;
+    digest_hex(&leaf.root, ret->root);
+    return 0;
+}
+
+int query_seal(struct query *q, struct slice uid, struct query_seal *ret)
+{
+    sqlite3_stmt *st;
+    int status = query_prepare(q, Q_SEAL, &st);
+    if (status < 0)
+        return status;
+    connect_bind(st, 1, uid);
+    int rc = sqlite3_step(st);
+    int found = rc == SQLITE_ROW ? read_seal(connect_column(st, 0), uid, ret) : MI_ENOENT;
+    status = query_done(q, st, rc);
+    return status < 0 ? status : found;
+}
