@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define FILE_WORD_MAX 4096 /* bytes of a file with a key */
-
 /* 0, or errno. */
 static int read_file(const char *path, size_t max, struct buf *b)
 {
@@ -119,32 +117,4 @@ int anchored_add(const struct settings *s, struct audit *a)
             status =
                 add_anchor(&(struct reading){.a = a, .anchor = true, .origin = audit_origin(a)}, x);
     return status;
-}
-
-static struct slice trimmed(struct slice text)
-{
-    while (text.n > 0 && strchr(" \t\r\n", text.p[text.n - 1]) != NULL)
-        text.n--;
-    return text;
-}
-
-int anchored_key(const struct settings *s, struct public_key *ret)
-{
-    const char *given = settings_text(s, "key");
-    struct buf text = {0};
-    int status = EXIT_FINE;
-    if (key_read_public(slice_of(given), ret) == 0)
-        return EXIT_FINE;
-    int e = read_file(given, FILE_WORD_MAX, &text);
-    if (e == ENOENT)
-        status = settings_usage(s,
-                                "--key: '%s' is neither a verifier key, as `audit key show` prints "
-                                "it, nor a file",
-                                given);
-    else if (e != 0)
-        log_error("cannot read %s: %s", given, strerror(e));
-    else if (key_read_public(trimmed(buf_slice(&text)), ret) < 0)
-        status = settings_usage(s, "--key: %s does not contain exactly a verifier key", given);
-    buf_close(&text);
-    return e != 0 && e != ENOENT ? EXIT_TROUBLE : status;
 }

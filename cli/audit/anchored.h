@@ -12,7 +12,5 @@
  * something is anchored. EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that is not one of notes) or
  * EXIT_TROUBLE. */
 MI_MUST int anchored_add(const struct settings *s, struct audit *a);
-/* --key: a verifier key, or a file with one. EXIT_FINE, or as above. */
-MI_MUST int anchored_key(const struct settings *s, struct public_key *ret);
 
 #endif

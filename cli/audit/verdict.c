@@ -184,15 +184,13 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
         text_line(p, "", slice_of("which the given key, its predecessor, has signed"));
-    label(p, "not proven");
-    if (v->anchor == NULL) {
-        out_raw(&p->o, "that this checkpoint was anchored: compare it with the copy of an anchor "
-                       "(--checkpoint NOTE)");
-    } else {
-        out_raw(&p->o, "that what was sent was true; the checkpoint is the one in ");
-        out_text(&p->o, slice_of(v->anchor));
-    }
-    out_end_line(&p->o);
+    if (v->anchor != NULL)
+        text_line(p, "anchored", slice_of(v->anchor));
+    text_line(p, "not proven",
+              slice_of(v->anchor != NULL
+                           ? "that what was sent is true"
+                           : "that this checkpoint was anchored: compare it with the copy of an "
+                             "anchor (--checkpoint NOTE)"));
     buf_close(&key);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/frame/input.h"
 #include "cli/frame/session.h"
 
 #include <limits.h>
@@ -108,7 +109,7 @@ static int verify_all(const struct settings *s, struct query *q, struct audit *a
 {
     struct public_key key;
     bool trusted = settings_text(s, "key") != NULL;
-    int status = trusted ? anchored_key(s, &key) : EXIT_FINE;
+    int status = trusted ? input_key(settings_text(s, "key"), &key) : EXIT_FINE;
     if (status == EXIT_FINE)
         status = anchored_add(s, a);
     if (status != EXIT_FINE)

@@ -299,7 +299,7 @@ def _(t):
     anchored = commands(blocks[2])
     run(anchored[0].replace("--seq 5", f"--seq {seq}"), here, env)
     shutil.copy(here / "anchored.json", there)
-    check("is the one in note" in run(anchored[1], there, empty), "the anchored verdict")
+    check("anchored    note" in run(anchored[1], there, empty), "the anchored verdict")
     (there / "check.py").write_text(re.search(r"```python\n(.*?)```", DOCUMENT, re.S)[1])
     script, signature = commands(blocks[3])
     check("person-0@example.org" in run(script, there, empty), "check.py")
