@@ -85,6 +85,18 @@ def _(t):
     check("2 words\n" in run(again) and "difference from the recorded answer:\n" in run(again), "a recorded request")
 
 
+@case("a session is verified, signed, proven and checked")
+def _(t):
+    folder, run = checkout(t)
+    run(blocks("Install")[-1][0])
+    ((verify, key, sign, prove, look),) = blocks("Show that nothing was changed")
+    check("valid, not anchored" in run(verify), "before there is a key")
+    check("file    " in run(key), "the key")
+    eq(run(sign), (folder / "checkpoints.txt").read_text(), "the note and its copy")
+    run(prove)
+    check(run(look).startswith("PROVEN  "), "the proof")
+
+
 @case("no line of code is wider than a terminal")
 def _(t):
     for block in re.findall(r"```\w*\n(.*?)```", DOCUMENT, re.S):
