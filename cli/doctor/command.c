@@ -6,6 +6,7 @@
 #include "cli/doctor/files.h"
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
+#include "cli/doctor/seals.h"
 #include "cli/doctor/signing.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
@@ -32,9 +33,9 @@ static const struct opt table_of_options[] = {
 static const char about[] =
     "Checks the configuration, the vault, whether it can be written, its database,\n"
     "the disk, processes left by killed proxies, the journals and recorders of\n"
-    "running sessions, escalations of the last day, the key that signs checkpoints,\n"
-    "whether ended sessions are signed and anchored, wrapped configuration files of\n"
-    "MCP clients, and the libraries.\n"
+    "running sessions, escalations of the last day, sessions that are not sealed,\n"
+    "the key that signs checkpoints, whether ended sessions are signed and anchored,\n"
+    "wrapped configuration files of MCP clients, and the libraries.\n"
     "Servers that failed in their newest session of the last week are listed with\n"
     "their last error, and calls that came close to their deadline by tool.\n"
     "Changes nothing.\n"
@@ -138,7 +139,8 @@ static void check_proxies(struct doctor *d)
     }
     if (dead > 0)
         doctor_found(d, "proxies", "mcp-interposer reap",
-                     "%lld killed prox%s left %lld process%s, and recorded no end of the session",
+                     "%lld killed prox%s left %lld process%s, and recorded no end of the session, "
+                     "which is not sealed",
                      (long long)dead, dead == 1 ? "y has" : "ies have", (long long)left,
                      left == 1 ? "" : "es");
     else
@@ -187,6 +189,7 @@ static void check_vault(struct doctor *d, bool quick)
     doctor_files(d);
     check_database(d, quick);
     check_proxies(d);
+    doctor_seals(d);
     doctor_recorders(d);
     doctor_escalations(d);
 }

@@ -46,7 +46,7 @@ def _(t):
     p = t.proxy("--name", "x").initialize()
     recorder(t)
     got = doctor(t)
-    eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "journals", "recorders", "confinement", "escalations",
+    eq(set(got), {"configuration", "permissions", "writing", "disk", "schema", "wal", "database", "integrity", "proxies", "seals", "journals", "recorders", "confinement", "escalations",
                   "key", "clients", "libraries", "servers", "deadlines"}, "checks")
     eq(got["proxies"], [("ok", "1 running", None)], "proxies")
     check("SQLite 3." in got["libraries"][0][1] and "libev 4." in got["libraries"][0][1], got["libraries"])
@@ -54,7 +54,7 @@ def _(t):
     check("integrity" not in doctor(t, "--quick"), "integrity with --quick")
     r = t.run("doctor", "--vault", t.vault)
     lines = r.stdout.decode().splitlines()
-    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 17, r.stdout)
+    check(r.returncode == 0 and all(x.startswith("ok     ") for x in lines) and len(lines) == 18, r.stdout)
 
 
 @case("doctor: files that other users can read are reported with the chmod command")
@@ -129,6 +129,39 @@ def _(t):
     check(got["proxies"][0][0].startswith("1 killed proxy has left ") and got["proxies"][0][1] == "mcp-interposer reap", got)
     t.run("reap", "--vault", t.vault)
     eq(bad(doctor(t)), {}, "after reap")
+
+
+@case("doctor: sessions that are not sealed and do not run: elsewhere, killed at their start, and with an end")
+def _(t):
+    t.proxy("--name", "x").end()
+    eq(doctor(t)["seals"], [("ok", "all sessions that ended are sealed", None)], "an ended session")
+    p = t.proxy("--name", "y").initialize()
+    lib.wait_until(lambda: recorder(t)["unstored_bytes"] == 0, 5, "the session is not stored")
+    eq(doctor(t)["seals"], [("ok", "all sessions that ended are sealed", None)], "a running session")
+    p.die(all_of_it=True)
+    got = bad(doctor(t, status=1))
+    eq(set(got), {"proxies"}, "a killed proxy")
+    check(got["proxies"][0][0].endswith(", and recorded no end of the session, which is not sealed"), got)
+
+    def change(sql, *values):
+        with contextlib.closing(sqlite3.connect(t.vault / "interposer.db", isolation_level=None)) as db:
+            check(db.execute(sql, values).rowcount > 0, sql)
+
+    def seals(says, remedy):
+        got = bad(doctor(t, status=1))
+        check(set(got) == {"seals"} and len(got["seals"]) == 1, got)
+        check(got["seals"][0][0].startswith(says) and remedy in got["seals"][0][1], got)
+    change("UPDATE running SET boot = 'another', pid_namespace = 1")
+    change("UPDATE sessions SET host = 'elsewhere.example' WHERE name = 'y'")
+    eq(bad(doctor(t)), {}, "elsewhere, perhaps running")
+    change("UPDATE sessions SET started_at_us = started_at_us - ? WHERE name = 'y'", 2 * 86400 * 10**6)
+    seals("1 session is not sealed: on another machine or in a container, ", "mcp-interposer reap, there; ")
+    change("DELETE FROM running")
+    seals("1 session is not sealed: on another machine or in a container, ", "mcp-interposer reap, there; ")
+    change("UPDATE sessions SET host = (SELECT host FROM sessions WHERE name = 'x') WHERE name = 'y'")
+    seals("1 session is not sealed: its proxy was killed before its process was recorded, ", "calls it incomplete")
+    change("UPDATE sessions SET ended_at_us = started_at_us, end_reason = 'killed' WHERE name = 'y'")
+    seals("1 session is not sealed: it has an end, ", "mcp-interposer audit verify")
 
 
 @case("doctor: the recorder of a session, and what confines it")

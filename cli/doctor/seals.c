@@ -1,0 +1,80 @@
+#include "cli/doctor/seals.h"
+
+#include "base/clock.h"
+#include "cli/frame/session.h"
+#include "vault/store/running.h"
+
+#define IDLE_US (SEALS_IDLE_DAYS * INT64_C(86400) * 1000000)
+
+struct unsealed {
+    struct running_list running;
+    int64_t now_us;
+    int64_t covered;                /* sessions, sealed or not */
+    int64_t ended, lost, elsewhere; /* sessions that are not sealed */
+};
+
+static const struct running_row *find(const struct running_list *l, int64_t session_id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->row[i].session_id == session_id)
+            return &l->row[i];
+    return NULL;
+}
+
+static bool on_session(void *ctx, const struct query_session *s)
+{
+    struct unsealed *x = ctx;
+    x->covered += s->evidence != EVIDENCE_NONE;
+    if (s->evidence != EVIDENCE_OPEN)
+        return true;
+    const struct running_row *row = find(&x->running, s->id);
+    int64_t last_at_us = row != NULL ? row->last_at_us : s->started_at_us;
+    bool elsewhere = row != NULL ? running_look(row) == RUNNING_ELSEWHERE
+                                 : session_state_of(s) == SESSION_ELSEWHERE;
+    if (s->ended_at_us != 0)
+        x->ended++;
+    else if (elsewhere)
+        x->elsewhere += last_at_us < x->now_us - IDLE_US;
+    else
+        x->lost += row == NULL && session_state_of(s) == SESSION_DIED;
+    return true;
+}
+
+static void found(struct doctor *d, int64_t n, const char *what, const char *remedy)
+{
+    if (n > 0)
+        doctor_found(d, "seals", remedy, "%lld session%s not sealed: %s", (long long)n,
+                     n == 1 ? " is" : "s are", what);
+}
+
+static void report(struct doctor *d, const struct unsealed *x)
+{
+    found(d, x->elsewhere,
+          "on another machine or in a container, without a message for more than a day",
+          "mcp-interposer reap, there; if the machine or the container is gone, the session stays "
+          "as it is, and audit verify calls it incomplete");
+    found(d, x->lost,
+          "its proxy was killed before its process was recorded, and the journal is gone",
+          "none: its records are verified nevertheless, and audit verify calls it incomplete");
+    found(d, x->ended, "it has an end, and the end of a session seals it",
+          "mcp-interposer audit verify, which says what was changed");
+    if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
+        doctor_fine(d, "seals", "all sessions that ended are sealed");
+}
+
+void doctor_seals(struct doctor *d)
+{
+    struct unsealed x = {.now_us = clock_wall_us()};
+    struct query *q = NULL;
+    struct buf error = {0};
+    int st = running_open(&x.running, d->vault, &error);
+    if (st == 0)
+        st = query_open(&q, d->vault, &error);
+    if (st == 0)
+        st = query_sessions(q, 0, on_session, &x);
+    if (st == 0)
+        report(d, &x);
+    query_close(q); /* an error was reported by the check of the database */
+    running_close(&x.running);
+    buf_close(&error);
+}
