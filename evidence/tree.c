@@ -64,32 +64,39 @@ bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes)
 
 /* ---- proofs --------------------------------------------------------------------------------- */
 
-/* The largest power of two less than n; n > 1. */
-static uint64_t split(uint64_t n)
+uint64_t tree_nodes(uint64_t n)
 {
-    uint64_t k = 1;
-    while (k < n - k)
-        k *= 2;
-    return k;
+    uint64_t all = n;
+    for (; n > 1; all += n)
+        n = n / 2 + n % 2;
+    return all;
 }
 
-static struct digest root_of(const struct digest *leaf, uint64_t n)
+/* A node without a neighbour on the right is also the node above. */
+void tree_fill(struct digest *node, uint64_t n)
 {
-    struct tree t = {0};
-    for (uint64_t i = 0; i < n; i++)
-        tree_add(&t, &leaf[i]);
-    return tree_root(&t);
+    while (n > 1) {
+        struct digest *above = node + n;
+        for (uint64_t i = 0; i + 1 < n; i += 2)
+            above[i / 2] = tree_node(&node[i], &node[i + 1]);
+        if (n % 2 != 0)
+            above[n / 2] = node[n - 1];
+        n = n / 2 + n % 2;
+        node = above;
+    }
 }
 
-size_t tree_prove(const struct digest *leaf, uint64_t n, uint64_t at, struct digest *ret)
+size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret)
 {
-    if (n <= 1)
-        return 0;
-    uint64_t k = split(n);
-    bool left = at < k;
-    size_t len = left ? tree_prove(leaf, k, at, ret) : tree_prove(leaf + k, n - k, at - k, ret);
-    ret[len] = left ? root_of(leaf + k, n - k) : root_of(leaf, k);
-    return len + 1;
+    size_t len = 0;
+    while (n > 1) {
+        if ((at ^ 1) < n)
+            ret[len++] = node[at ^ 1];
+        node += n;
+        n = n / 2 + n % 2;
+        at /= 2;
+    }
+    return len;
 }
 
 bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at, const struct digest *proof,

@@ -30,9 +30,13 @@ struct digest tree_root(const struct tree *t); /* of the empty tree: SHA-256 of 
 void tree_pack(const struct tree *t, struct buf *b);
 MI_MUST bool tree_unpack(struct tree *ret, uint64_t n, struct slice bytes);
 
-/* The inclusion proof of leaf `at` in a tree over n leaf hashes (RFC 9162, 2.1.3.1), appended to ret, which has room for
- * TREE_DEPTH. Returns its length. */
-size_t tree_prove(const struct digest *leaf, uint64_t n, uint64_t at, struct digest *ret);
+/* All nodes of a tree, for many proofs: its n leaf hashes, and the level above each level, as far as the root.
+ * tree_nodes() says how many there are; tree_fill() computes those after the leaf hashes, which the caller has put there. */
+uint64_t tree_nodes(uint64_t n);
+void tree_fill(struct digest *node, uint64_t n);
+/* The inclusion proof of leaf `at` of n (RFC 9162, 2.1.3.1), from all nodes, written to ret, which has room for TREE_DEPTH.
+ * Returns its length. */
+size_t tree_prove(const struct digest *node, uint64_t n, uint64_t at, struct digest *ret);
 /* The root that the proof gives (RFC 9162, 2.1.3.2). false: it is not a proof for this place. */
 MI_MUST bool tree_proved(const struct digest *leaf, uint64_t n, uint64_t at,
                          const struct digest *proof, size_t proof_n, struct digest *ret_root);

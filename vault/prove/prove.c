@@ -37,13 +37,14 @@ static void add_leaves(struct prove *p, struct bundle_out *o)
 static int add_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
-    struct digest *hash = calloc(groups, sizeof *hash);
+    struct digest *hash = calloc(tree_nodes(groups), sizeof *hash);
     if (hash == NULL)
         return MI_ENOMEM;
     bundle_section(o, BUNDLE_GROUPS);
     for (uint64_t g = 0; g < groups; g++)
         hash[g] = places_group(p->commitment + g * PLACES_GROUP,
                                size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
+    tree_fill(hash, groups);
     for (uint64_t g = 0; g < groups; g++) {
         size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
         bool wanted = false;

@@ -140,7 +140,7 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     m->salt = calloc(n, sizeof *m->salt);
     m->commitment = calloc(n, sizeof *m->commitment);
     m->groups = (n + PLACES_GROUP - 1) / PLACES_GROUP;
-    m->group = calloc(m->groups, sizeof *m->group);
+    m->group = calloc(tree_nodes(m->groups), sizeof *m->group);
     for (size_t i = 0; i < n; i++) {
         memcpy(m->salt[i].b, &i, sizeof i);
         m->commitment[i] = i == redacted && i > 0 ? digest_of(slice_of("old")) : commit_place(i, &m->salt[i]);
