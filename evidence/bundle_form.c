@@ -67,14 +67,14 @@ void bundle_section(struct bundle_out *o, enum bundle_section s)
     o->in_section = true;
 }
 
-void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *hash,
+void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *node,
                  uint64_t size)
 {
     struct digest proof[TREE_DEPTH];
     element(o);
     json_out_uint(&o->j, "n", n);
     json_out_text(&o->j, "leaf", leaf);
-    add_hashes(&o->j, "proof", proof, tree_prove(hash, size, n, proof));
+    add_hashes(&o->j, "proof", proof, tree_prove(node, size, n, proof));
     json_out_end(&o->j);
 }
 
@@ -98,13 +98,13 @@ void bundle_redaction_end(struct bundle_out *o)
 }
 
 void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                  const struct digest *group, uint64_t groups)
+                  const struct digest *node, uint64_t groups)
 {
     struct digest proof[TREE_DEPTH];
     element(o);
     json_out_uint(&o->j, "n", g);
     add_hashes(&o->j, "commitments", commitment, k);
-    add_hashes(&o->j, "proof", proof, tree_prove(group, groups, g, proof));
+    add_hashes(&o->j, "proof", proof, tree_prove(node, groups, g, proof));
     json_out_end(&o->j);
 }
 

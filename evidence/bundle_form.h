@@ -69,16 +69,16 @@ struct bundle_out {
 
 void bundle_write(struct bundle_out *o, struct buf *b, struct slice note);
 void bundle_section(struct bundle_out *o, enum bundle_section s);
-/* A leaf, with the hashes of all `size` leaves. */
-void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *hash,
+/* A leaf of `size`. node: all nodes of the log (tree_fill()). */
+void bundle_leaf(struct bundle_out *o, uint64_t n, struct slice leaf, const struct digest *node,
                  uint64_t size);
 /* A leaf `redact`: each line, without its newline, then the end. */
 void bundle_redaction(struct bundle_out *o, uint64_t n);
 void bundle_line(struct bundle_out *o, struct slice line);
 void bundle_redaction_end(struct bundle_out *o);
-/* Group g of a session: its k commitments, and the hashes of all groups. */
+/* Group g of a session: its k commitments. node: all nodes of the tree over the groups. */
 void bundle_group(struct bundle_out *o, uint64_t g, const struct digest *commitment, size_t k,
-                  const struct digest *group, uint64_t groups);
+                  const struct digest *node, uint64_t groups);
 void bundle_record(struct bundle_out *o, uint64_t place, const struct salt *salt);
 void bundle_field(struct bundle_out *o, struct slice text);
 void bundle_field_number(struct bundle_out *o, int64_t v);

@@ -5,6 +5,8 @@
 #include "vault/store/connect.h"
 #include "vault/store/ledger.h"
 
+#include <stdlib.h>
+
 /* ---- the checkpoint ------------------------------------------------------------------------- */
 
 static int take_note(struct prove *p, struct slice text)
@@ -111,6 +113,17 @@ static int choose_seal(struct prove *p)
                         (long long)p->size);
 }
 
+/* The nodes above the hashes of the leaves. */
+static int fill_tree(struct prove *p)
+{
+    struct digest *all = realloc(p->hash, tree_nodes(p->hash_n) * sizeof *all);
+    if (all == NULL)
+        return MI_ENOMEM;
+    p->hash = all;
+    tree_fill(all, p->hash_n);
+    return 0;
+}
+
 int prove_log(struct prove *p)
 {
     p->last_seal = -1;
@@ -125,5 +138,6 @@ int prove_log(struct prove *p)
     if ((int64_t)p->hash_n < p->size)
         return prove_refuse(p, "the checkpoint is of %lld leaves, and the log has only %zu",
                             (long long)p->size, p->hash_n);
-    return choose_seal(p);
+    st = choose_seal(p);
+    return st == 0 ? fill_tree(p) : st;
 }

@@ -28,7 +28,7 @@ struct prove {
     struct buf *error;
     struct buf note;   /* owned */
     int64_t size;      /* of the checkpoint */
-    struct digest *hash; /* owned; of the leaves before size */
+    struct digest *hash; /* owned; of the leaves before size, then the nodes above (tree_fill()) */
     size_t hash_n, hash_cap;
     struct prove_leaf *leaf; /* owned; in the order of their numbers */
     size_t leaf_n, leaf_cap;

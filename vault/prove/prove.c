@@ -37,23 +37,23 @@ static void add_leaves(struct prove *p, struct bundle_out *o)
 static int add_groups(struct prove *p, struct bundle_out *o)
 {
     uint64_t groups = (p->records + PLACES_GROUP - 1) / PLACES_GROUP;
-    struct digest *hash = calloc(tree_nodes(groups), sizeof *hash);
-    if (hash == NULL)
+    struct digest *node = calloc(tree_nodes(groups), sizeof *node);
+    if (node == NULL)
         return MI_ENOMEM;
     bundle_section(o, BUNDLE_GROUPS);
     for (uint64_t g = 0; g < groups; g++)
-        hash[g] = places_group(p->commitment + g * PLACES_GROUP,
+        node[g] = places_group(p->commitment + g * PLACES_GROUP,
                                size_min(PLACES_GROUP, p->records - g * PLACES_GROUP));
-    tree_fill(hash, groups);
+    tree_fill(node, groups);
     for (uint64_t g = 0; g < groups; g++) {
         size_t k = size_min(PLACES_GROUP, p->records - g * PLACES_GROUP);
         bool wanted = false;
         for (size_t i = 0; i < k; i++)
             wanted = wanted || p->row[g * PLACES_GROUP + i].wanted;
         if (wanted)
-            bundle_group(o, g, p->commitment + g * PLACES_GROUP, k, hash, groups);
+            bundle_group(o, g, p->commitment + g * PLACES_GROUP, k, node, groups);
     }
-    free(hash);
+    free(node);
     return 0;
 }
 

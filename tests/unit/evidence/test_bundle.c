@@ -23,7 +23,7 @@ struct made {
     struct digest end;
     struct secret_key key, old;
     struct buf leaf[8], lines[2];
-    struct digest hash[8];
+    struct digest hash[16];
     size_t leaves;
     size_t seal;
     bool rotated;
@@ -149,6 +149,7 @@ static void make(struct made *m, size_t n, size_t redacted, bool rotated)
     for (size_t g = 0; g < m->groups; g++)
         m->group[g] = places_group(m->commitment + g * PLACES_GROUP,
                                    size_min(PLACES_GROUP, n - g * PLACES_GROUP));
+    tree_fill(m->group, m->groups);
     end_slices(f);
     m->end = commit(&m->salt[0], f, MI_COUNT(end_fields));
     assert_int_equal(key_make(slice_of("k"), &m->key), 0);
@@ -193,6 +194,7 @@ static void write_note(struct made *m, const struct secret_key *k, struct buf *n
         m->hash[i] = tree_leaf(buf_slice(&m->leaf[i]));
         tree_add(&t, &m->hash[i]);
     }
+    tree_fill(m->hash, m->leaves);
     struct checkpoint c = {slice_of(ORIGIN), m->leaves, tree_root(&t)};
     checkpoint_write(&text, &c);
     assert_int_equal(note_sign(note, buf_slice(&text), k), 0);
