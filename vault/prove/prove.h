@@ -6,7 +6,7 @@
  * Owns      nothing; the connection is the query's.
  * Errors    MI_EINVAL: it cannot be proven, with one sentence in `error` that says why and what to do. MI_ESTORE and
  *           MI_EIO: see query_error(). MI_ENOMEM.
- * Blocks    on the vault. Memory: 33 bytes for each leaf of the log, 41 for each record of the session, and the
+ * Blocks    on the vault. Memory: 64 bytes for each leaf of the log, 42 for each record of the session, and the
  *           bundle. */
 #ifndef MI_VAULT_PROVE_PROVE_H
 #define MI_VAULT_PROVE_PROVE_H
