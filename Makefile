@@ -38,7 +38,9 @@ ifeq ($(wildcard base/os/$(SYSTEM)),)
 $(error mcp-interposer runs on Linux only. docs/porting.md describes what base/os/$(SYSTEM) must provide)
 endif
 SYSTEM_SRC := $(wildcard base/os/$(SYSTEM)/*.c)
-SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC))
+# What ship/ has without libpq, for the unit tests.
+SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c
+SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC) $(SHIP_PURE))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
 EMBED   := cli/export/report.html|cli/export/report.h|report_page \
@@ -49,6 +51,17 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
 # The same program, without shared libraries.
 STATIC  := $(BUILD)/static/mcp-interposer
+# mcp-interposer-ship: the same library, and ship/, which needs libpq. `make` alone builds without it.
+SHIP    := $(BUILD)/mcp-interposer-ship
+SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
+SHIP_HDR := $(sort $(shell find ship -name '*.h'))
+SHIP_EMBED := ship/postgres/schema.sql|ship/postgres/schema.h|schema_sql \
+           ship/postgres/functions.sql|ship/postgres/schema.h|functions_sql
+SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
+SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)
+PG_CFLAGS ?= $(shell pkg-config --cflags libpq 2>/dev/null)
+PG_LIBS  ?= $(or $(shell pkg-config --libs libpq 2>/dev/null),-lpq)
+PG_HEADER := $(wildcard $(addsuffix /libpq-fe.h,$(patsubst -I%,%,$(filter -I%,$(PG_CFLAGS))) /usr/include))
 # What only the program has: main() and the commit.
 MAIN    := $(BUILD)/cli/main.o $(BUILD)/embed/commit.o
 # Everything else; the unit tests link it too.
@@ -65,7 +78,7 @@ FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 FUZZ_SECONDS ?= 60
 
 # The suites of `make check` and `make asan`, in the order in which they are started: the slowest first.
-SUITES ?= sdk e2e dist npm conformance faults stress revision-2026 evidence unit integration repo json-suite schema-suite
+SUITES ?= sdk e2e ship dist npm conformance faults stress revision-2026 evidence unit integration repo json-suite schema-suite
 
 .PHONY: all
 all: $(BIN) ## build build/mcp-interposer
@@ -102,6 +115,14 @@ $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS)
 
+$(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS)
+
+$(BUILD)/ship/postgres/link.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
+
+.PHONY: ship
+ship: $(BIN) $(SHIP) ## build build/mcp-interposer-ship, which needs libpq-dev
+
 .PHONY: static
 static: $(STATIC) ## build build/static/mcp-interposer, which needs no shared libraries
 
@@ -111,7 +132,7 @@ $(LIB): $(LIBOBJ)
 
 $(BUILD)/%.o: %.c $(STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(LIBRARY_CFLAGS) -MMD -MP -c -o $@ $<
 
 # $1: the file, $2: the header that declares the array, $3: its name
 define EMBED_RULE
@@ -121,9 +142,9 @@ $(BUILD)/embed/$3.c: $1
 	  od -A n -v -t o1 $$< | sed "s/ *\([0-7][0-7]*\)/'\\\\\1',/g"; echo '};'; \
 	  echo 'const size_t $3_n = sizeof $3;'; } >$$@
 endef
-$(foreach e,$(EMBED),$(eval $(call EMBED_RULE,$(word 1,$(subst |, ,$e)),$(word 2,$(subst |, ,$e)),$(word 3,$(subst |, ,$e)))))
+$(foreach e,$(EMBED) $(SHIP_EMBED),$(eval $(call EMBED_RULE,$(word 1,$(subst |, ,$e)),$(word 2,$(subst |, ,$e)),$(word 3,$(subst |, ,$e)))))
 
-$(EMBED_OBJ) $(COMMIT:.c=.o): %.o: %.c $(STAMP)
+$(EMBED_OBJ) $(SHIP_EMBED_OBJ) $(COMMIT:.c=.o): %.o: %.c $(STAMP)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # WRAP_test_x := malloc write   lets test_x.c define __wrap_malloc and __wrap_write.
@@ -199,7 +220,7 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(COMMIT:.c=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
+-include $(OBJ:.o=.d) $(SHIP_OBJ:.o=.d) $(SHIP_EMBED_OBJ:.o=.d) $(COMMIT:.c=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # Everything that is compiled for tests.
@@ -265,7 +286,7 @@ kills: $(BIN) fakes ## kill -9 of the proxy and the recorder at random moments u
 	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) tests/stress/kills.py --rounds $(ROUNDS)
 
 .PHONY: check
-check: $(BIN) tests ## all tests; ends with "N passed, N failed"
+check: $(BIN) $(if $(PG_HEADER),$(SHIP)) tests ## all tests; ends with "N passed, N failed"
 	@scripts/run-tests $(BUILD) $(SUITES)
 
 SAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -311,7 +332,7 @@ tidy: ## clang-tidy, cppcheck, gcc -fanalyzer, shellcheck, format, layers
 
 .PHONY: fmt
 fmt: ## format the C sources in place
-	clang-format -i $(SRC) $(HDR) $(wildcard tests/*/*.c tests/*/*.h tests/*/*/*.c tests/*/*/*.h)
+	clang-format -i $(SRC) $(HDR) $(SHIP_SRC) $(SHIP_HDR) $(wildcard tests/*/*.c tests/*/*.h tests/*/*/*.c tests/*/*/*.h)
 
 .PHONY: fuzz
 fuzz: ## fuzz each tests/fuzz/fuzz_*.c for FUZZ_SECONDS (60)
@@ -365,11 +386,19 @@ COMPLETIONS     := $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 # Messages of the program name files there (cli/settings/paths.h).
 DOCUMENTS := $(PREFIX)/share/doc/mcp-interposer
 
+# mcp-interposer-ship is installed if it was built.
+SHIP_UNIT := $(PREFIX)/lib/systemd/user/mcp-interposer-ship.service
+INSTALL_SHIP = install -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship && \
+  install -m 644 docs/mcp-interposer-ship.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer-ship.1 && \
+  install -d $(DESTDIR)$(dir $(SHIP_UNIT)) && \
+  install -m 644 packaging/systemd/mcp-interposer-ship.service $(DESTDIR)$(SHIP_UNIT)
+
 .PHONY: install
 install: $(if $(PROGRAM),,$(BIN)) ## copy the program (or PROGRAM), its man page, documents and completions below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(DOCUMENTS)
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -m 755 $(or $(PROGRAM),$(BIN)) $(DESTDIR)$(PREFIX)/bin/mcp-interposer
+	$(if $(PROGRAM),,$(if $(wildcard $(SHIP)),$(INSTALL_SHIP)))
 	sed 's|/usr/local/share|$(PREFIX)/share|' docs/mcp-interposer.1 >$(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
 	chmod 644 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
 	install -m 644 docs/*.md $(DESTDIR)$(DOCUMENTS)
@@ -379,8 +408,8 @@ install: $(if $(PROGRAM),,$(BIN)) ## copy the program (or PROGRAM), its man page
 
 .PHONY: uninstall
 uninstall: ## remove what install copied
-	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer
-	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship $(DESTDIR)$(SHIP_UNIT)
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer-ship.1
 	rm -rf $(DESTDIR)$(DOCUMENTS)
 	rm -f $(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION) $(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
 	rm -f $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)

@@ -3,27 +3,14 @@
 #include "base/nearest.h"
 #include "base/os/memory.h"
 #include "base/os/title.h"
-#include "cli/audit/commands.h"
-#include "cli/check/commands.h"
-#include "cli/complete/commands.h"
 #include "cli/complete/complete.h"
-#include "cli/diff/commands.h"
-#include "cli/doctor/commands.h"
-#include "cli/export/commands.h"
-#include "cli/look/commands.h"
-#include "cli/look/follow/commands.h"
-#include "cli/look/search/commands.h"
-#include "cli/mcp/commands.h"
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
-#include "cli/recordings/commands.h"
-#include "cli/send/commands.h"
 #include "cli/settings/config.h"
 #include "cli/settings/guess.h"
-#include "cli/ui/commands.h"
-#include "cli/upkeep/commands.h"
+#include "cli/ship/commands.h"
+#include "cli/table.h"
 #include "cli/version.h"
-#include "cli/wrap/commands.h"
 #include "journal/file.h"
 #include "redact/sanitizer.h"
 
@@ -31,38 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* In the order of the help. */
-/* clang-format off */
-static const struct command *const commands[] = {
-    &command_proxy,
-    &command_replay,
-    &command_verify,
-    &command_diff,
-    &command_send,
-    &command_sessions,
-    &command_show,
-    &command_tail,
-    &command_ui,
-    &command_stats,
-    &command_search,
-    &command_check,
-    &command_tools,
-    &command_mcp,
-    &command_export,
-    &command_import,
-    &command_wrap,
-    &command_unwrap,
-    &command_prune,
-    &command_ps,
-    &command_reap,
-    &command_doctor,
-    &command_redact,
-    &command_audit,
-    &command_completion,
-    NULL,
-};
-/* clang-format on */
 
 static int print(struct buf *b)
 {
@@ -92,8 +47,8 @@ static int unknown_command(const char *name, report_fn report)
 {
     char text[LOG_LINE_MAX];
     struct nearest n = nearest_to(name);
-    for (size_t i = 0; commands[i] != NULL; i++)
-        nearest_try(&n, commands[i]->name);
+    for (size_t i = 0; table_of_commands[i] != NULL; i++)
+        nearest_try(&n, table_of_commands[i]->name);
     nearest_try(&n, "help");
     const char *hint = guess_hint(name);
     if (hint != NULL)
@@ -145,10 +100,10 @@ static int help(const char *name, const char *verb)
 {
     if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
         struct buf b = {0};
-        command_help_all(&b, commands);
+        command_help_all(&b, table_of_commands);
         return print(&b);
     }
-    const struct command *c = command_find(commands, name);
+    const struct command *c = command_find(table_of_commands, name);
     if (c == NULL)
         return unknown_command(name, usage);
     if (c->verbs != NULL && verb != NULL) {
@@ -179,7 +134,7 @@ static int run(const struct command *c, int argc, char **argv)
     if (status != EXIT_FINE)
         return status;
     status = EXIT_TROUBLE;
-    switch (settings_read(&s, commands, c, argc, argv, &error)) {
+    switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
         status = run_command(&s);
         break;
@@ -261,13 +216,15 @@ int main(int argc, char **argv)
         return print(&b);
     }
     if (strcmp(word, "__complete") == 0) {
-        complete(&b, commands, argc - 2, argv + 2);
+        complete(&b, table_of_commands, argc - 2, argv + 2);
         return print(&b);
     }
     if (word[0] == '-')
         return short_form(argc, argv);
-    const struct command *c = command_find(commands, word);
+    const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return unknown_command(word, usage_for_client);
+    if (c == &command_ship)
+        return ship_program(argc, argv);
     return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : run(c, argc - 1, argv + 1);
 }

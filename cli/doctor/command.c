@@ -7,6 +7,7 @@
 #include "cli/doctor/libraries.h"
 #include "cli/doctor/recorders.h"
 #include "cli/doctor/seals.h"
+#include "cli/doctor/shipping.h"
 #include "cli/doctor/signing.h"
 #include "cli/doctor/slow.h"
 #include "cli/doctor/wrapped.h"
@@ -223,6 +224,8 @@ static int check_all(const struct settings *s, const char *fault)
         else
             doctor_fine(&d, "vault", "%s does not exist: nothing has been recorded", named);
         doctor_signing(&d, s, real != NULL);
+        if (real != NULL)
+            doctor_shipping(&d, s->ship_url);
         check_servers(&d, s, real != NULL && !settings_on(s, "quick"));
         check_libraries(&d);
         status = out_close(&d.out);

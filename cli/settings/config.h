@@ -30,7 +30,9 @@ struct settings {
     const struct command *const *commands; /* of the program; ended by NULL */
     struct opt_set set;
     const char *retention[RETAIN_RULES]; /* of section [retention]; borrowed; NULL: not set */
-    char **operands; /* ended by NULL. With server_command: the server's argv, within our own */
+    const char *ship_url;                /* of section [ship]; borrowed; NULL: not set */
+    bool ship_minimal; /* [ship] has `level = minimal`, which an option cannot loosen */
+    char **operands;   /* ended by NULL. With server_command: the server's argv, within our own */
     int operands_n;
     char **gathered;      /* owned; operands points to it unless server_command */
     struct buf file;      /* owned; the configuration, which values point into */

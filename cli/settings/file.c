@@ -136,6 +136,17 @@ static int take_retention(struct settings *s, const char *key, const char *value
     return unknown(why, "unknown key", key, near.best);
 }
 
+/* `[ship]`: options of `ship to`, two of which other commands know, too. */
+static int take_ship(struct settings *s, const char *key, const char *value, struct buf *why)
+{
+    int st = take_option(s, "ship", key, value, why);
+    if (st == 0 && strcmp(key, "url") == 0)
+        s->ship_url = value;
+    else if (st == 0 && strcmp(key, "level") == 0)
+        s->ship_minimal = strcmp(value, "minimal") == 0;
+    return st;
+}
+
 /* `[redact]`: the user's rules of the sanitizer. */
 static int take_redact(struct settings *s, const char *key, const char *value, struct buf *why)
 {
@@ -197,6 +208,8 @@ static int take_line(struct settings *s, const char **section, char *line, struc
         return take_retention(s, key, value, why);
     if (strcmp(*section, "redact") == 0)
         return take_redact(s, key, value, why);
+    if (strcmp(*section, "ship") == 0)
+        return take_ship(s, key, value, why);
     return take_option(s, *section, key, value, why);
 }
 

@@ -21,10 +21,12 @@ void retain_configured(const struct settings *s, struct retention *ret)
 {
     read_rules(s->retention[RETAIN_OLDER], s->retention[RETAIN_LAST], s->retention[RETAIN_SIZE],
                ret);
+    ret->target = s->ship_url;
 }
 
 void retain_options(const struct settings *s, struct retention *ret)
 {
     read_rules(settings_text(s, "older-than"), settings_text(s, "keep-last"),
                settings_text(s, "max-size"), ret);
+    ret->target = s->ship_url;
 }

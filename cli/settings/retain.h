@@ -9,7 +9,7 @@
 #include "cli/settings/config.h"
 #include "vault/upkeep/prune/remove.h"
 
-/* The rules of [retention]; all 0: none. */
+/* The rules of [retention]; all 0: none. With a target in [ship], only what was sent there is removed. */
 void retain_configured(const struct settings *s, struct retention *ret);
 /* The rules of prune's options; all 0: none. */
 void retain_options(const struct settings *s, struct retention *ret);

@@ -27,6 +27,7 @@ static const struct opt table_of_options[] = {
      "keep the last N sessions whatever other rules say; alone: remove all others"},
     {'d', "dry-run", NULL, NULL, "print what would be removed; remove nothing"},
     {'y', "yes", NULL, NULL, "do not ask before anything is removed"},
+    {0, "unsent", NULL, NULL, "also remove sessions that were not sent to the target in [ship]"},
     {0, "json", NULL, NULL,
      "print one JSON object per line for each session, and one for the sums; requires --dry-run "
      "or --yes"},
@@ -46,6 +47,8 @@ static const char about[] =
     "  older-than = 30d\n"
     "  keep-last = 100\n"
     "\n"
+    "With a url in [ship], only sessions that had been sent there an hour ago are\n"
+    "removed (see `ship status`), unless --unsent is given.\n"
     "AGE and SPACE need a unit. It shows what would be removed, and asks on the\n"
     "terminal. Where it cannot ask, as in a script or with --json, it requires\n"
     "--dry-run or --yes.\n"
@@ -131,7 +134,7 @@ static int json_sessions(struct query *q, const struct prune *p, bool removed, s
     return st == 0 && b->failed ? MI_ENOMEM : st;
 }
 
-static void json_sums(struct out *o, const struct prune_report *r, bool removed)
+static void json_sums(struct out *o, const struct prune_report *r, int64_t unsent, bool removed)
 {
     struct json_out j = json_out_to(&o->b);
     json_out_object(&j, NULL);
@@ -144,6 +147,7 @@ static void json_sums(struct out *o, const struct prune_report *r, bool removed)
     json_out_int(&j, "escalations", r->escalations);
     json_out_int(&j, "file_bytes", r->file_bytes);
     json_out_int(&j, "free_bytes", r->free_bytes);
+    json_out_int(&j, "unsent", unsent);
     json_out_end(&j);
     out_end_line(o);
 }
@@ -237,7 +241,7 @@ static int remove_as_json(struct query *q, struct prune *p, struct out *o, struc
         out_end_line(o);
         line += n + 1;
     }
-    json_sums(o, prune_done(p), true);
+    json_sums(o, prune_done(p), prune_plan(p)->unsent, true);
     buf_close(&lines);
     return st;
 }
@@ -248,7 +252,7 @@ static int prune_json(struct query *q, struct prune *p, bool dry, struct out *o,
     if (!dry)
         return remove_as_json(q, p, o, error);
     int st = json_sessions(q, p, false, &o->b);
-    json_sums(o, prune_plan(p), false);
+    json_sums(o, prune_plan(p), prune_plan(p)->unsent, false);
     return st;
 }
 
@@ -311,6 +315,11 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
     } else if (st == 0) {
         st = prune_text(q, p, mode, some, &o, &kept, &error);
     }
+    if (st == 0 && prune_plan(p)->unsent > 0)
+        log_warn("%lld sessions are kept because they were not sent to %s an hour ago: see "
+                 "`mcp-interposer ship status`; "
+                 "--unsent removes them, too",
+                 (long long)prune_plan(p)->unsent, rule->target);
     prune_close(p);
     int status = out_close(&o);
     if (st < 0) {
@@ -332,7 +341,7 @@ static int prune_nothing(struct query *q, const struct settings *s)
         return EXIT_FINE;
     }
     out_open(&o);
-    json_sums(&o, &(struct prune_report){0}, !settings_on(s, "dry-run"));
+    json_sums(&o, &(struct prune_report){0}, 0, !settings_on(s, "dry-run"));
     return out_close(&o);
 }
 
@@ -344,6 +353,8 @@ static int run(const struct settings *s)
     retain_options(s, &rule);
     if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
         retain_configured(s, &rule);
+    if (settings_on(s, "unsent"))
+        rule.target = NULL;
     if (rule.older_us == 0 && rule.keep_last == 0 && rule.max_bytes == 0)
         status = settings_usage(
             s, "missing rule: use --older-than, --max-size or --keep-last, or the section "

@@ -94,7 +94,7 @@ def _(t):
         db.execute(f"PRAGMA user_version = {version}")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = (t.vault / "interposer.db").read_bytes()
-    (t.vault / "interposer.db").write_bytes(whole[:60000] + b"\xff" * 20000 + whole[80000:])
+    (t.vault / "interposer.db").write_bytes(whole[:100000] + b"\xff" * 20000 + whole[120000:])
     got = bad(doctor(t, status=1))
     check("integrity" in got and ".recover" in got["integrity"][0][1], got)
     (t.vault / "interposer.db").write_bytes(b"no database" * 1000)

@@ -153,6 +153,24 @@ static const char journals[] = "CREATE TABLE journals ("
                                " tree BLOB"
                                ") STRICT;";
 
+/* What other stores have of this vault (vault/unsent/cursors.h). */
+static const char shipped[] = "CREATE TABLE IF NOT EXISTS shipped ("
+                              " target TEXT NOT NULL,"
+                              " session_id INTEGER NOT NULL,"
+                              " seq INTEGER NOT NULL,"
+                              " event INTEGER NOT NULL,"
+                              " complete INTEGER NOT NULL,"
+                              " at_us INTEGER NOT NULL,"
+                              " PRIMARY KEY (target, session_id)"
+                              ") STRICT, WITHOUT ROWID;";
+static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
+                                   " target TEXT PRIMARY KEY,"
+                                   " tried_at_us INTEGER NOT NULL,"
+                                   " sent_at_us INTEGER,"
+                                   " leaves INTEGER NOT NULL,"
+                                   " error TEXT"
+                                   ") STRICT;";
+
 /* The view of version 2, with the status `interrupted`, which the first vaults of this version do not have. */
 static const char invocations[] =
     "DROP VIEW IF EXISTS invocations;"
@@ -191,6 +209,8 @@ static const struct {
 } additions[] = {
     {"escalations", "", escalations},
     {"journals", "", journals},
+    {"shipped", "", shipped},
+    {"ship_targets", "", ship_targets},
     {"invocations", "'interrupted'", invocations},
 };
 

@@ -5,6 +5,7 @@
 #include "base/os/file.h"
 #include "base/search.h"
 #include "journal/uid.h"
+#include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
 
 #include <ctype.h>
@@ -93,6 +94,42 @@ static int body_file_bytes(struct prune *p, int64_t id, int64_t *ret)
     return rc == SQLITE_OK ? 0 : MI_ESTORE;
 }
 
+#define SENT_US ((int64_t)3600 * 1000000)
+
+/* Whether all of the session had been sent to the target for an hour: after a failover, the target may lack what it had
+ * received just before. */
+static int is_sent(struct prune *p, int64_t id, bool *ret)
+{
+    static const char sql[] =
+        "SELECT 1 FROM shipped WHERE target = ?1 AND session_id = ?2 AND complete AND at_us <= ?3";
+    sqlite3_stmt *q = NULL;
+    bool has;
+    *ret = false;
+    if (schema_has_table(p->db, "shipped", &has) < 0)
+        return MI_ESTORE;
+    if (!has)
+        return 0;
+    if (sqlite3_prepare_v2(p->db, sql, -1, &q, NULL) != SQLITE_OK)
+        return MI_ESTORE;
+    sqlite3_bind_text(q, 1, p->rule.target, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(q, 2, id);
+    sqlite3_bind_int64(q, 3, p->now_us - SENT_US);
+    int rc = sqlite3_step(q);
+    sqlite3_finalize(q);
+    *ret = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
+/* Plans the removal of a session, unless it has to be sent first. *ret: it was planned. */
+static int plan_session(struct prune *p, int64_t id, bool *ret)
+{
+    bool sent = true;
+    int st = p->rule.target != NULL ? is_sent(p, id, &sent) : 0;
+    *ret = st == 0 && sent;
+    p->plan.unsent += !sent;
+    return st < 0 || !sent ? st : add_session(p, id) ? 0 : MI_ENOMEM;
+}
+
 static int plan_sessions(struct prune *p)
 {
     sqlite3_stmt *q = NULL;
@@ -111,9 +148,9 @@ static int plan_sessions(struct prune *p)
             continue; /* no recorded end: keep it for a day, in case it is still running */
         if (!all && !old && !large)
             continue;
-        if (!add_session(p, id))
-            st = MI_ENOMEM;
-        if (st == 0 && p->rule.max_bytes > 0) {
+        bool planned;
+        st = plan_session(p, id, &planned);
+        if (st == 0 && planned && p->rule.max_bytes > 0) {
             st = prune_number(p, session_bytes, id, &some);
             if (st == 0)
                 st = body_file_bytes(p, id, &file);

@@ -104,12 +104,20 @@ static int state_removal(struct prune *p, int64_t id)
     return ledger_add(p->db, &leaf, &n);
 }
 
-static int remove_replaced(struct prune *p, int64_t id)
+/* Rows about a session in tables that an older vault does not have. */
+static int remove_more(struct prune *p, int64_t id)
 {
-    bool has;
-    if (schema_has_table(p->db, "replaced", &has) < 0)
-        return MI_ESTORE;
-    return has ? prune_change(p, "DELETE FROM replaced WHERE session_id = ?1", id, 0, NULL) : 0;
+    static const char *const tables[][2] = {
+        {"replaced", "DELETE FROM replaced WHERE session_id = ?1"},
+        {"shipped", "DELETE FROM shipped WHERE session_id = ?1"},
+    };
+    for (size_t i = 0; i < MI_COUNT(tables); i++) {
+        bool has;
+        if (schema_has_table(p->db, tables[i][0], &has) < 0 ||
+            (has && prune_change(p, tables[i][1], id, 0, NULL) < 0))
+            return MI_ESTORE;
+    }
+    return 0;
 }
 
 /* Removes the messages first: the session's row is kept until all of them are removed. */
@@ -128,7 +136,7 @@ static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct bu
     *ret_removed = n < PRUNE_ROWS;
     if (*ret_removed &&
         (prune_change(p, "DELETE FROM events WHERE session_id = ?1", id, 0, NULL) < 0 ||
-         remove_replaced(p, id) < 0 ||
+         remove_more(p, id) < 0 ||
          prune_change(p, "DELETE FROM sessions WHERE id = ?1", id, 0, NULL) < 0))
         return roll_back(p, error);
     if (sqlite3_exec(p->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)

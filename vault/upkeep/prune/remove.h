@@ -25,11 +25,14 @@
 /* 0: rule not set; keep_last is then 1. */
 struct retention {
     int64_t older_us, keep_last, max_bytes;
+    const char *
+        target; /* borrowed: removes only sessions all of which had been sent there an hour ago; NULL: all */
 };
 
 struct prune_report {
     int64_t sessions, messages, bodies, logs, escalations;
     int64_t file_bytes; /* of the removed files */
+    int64_t unsent;     /* sessions that are kept because of `target` */
     int64_t free_bytes; /* free in the database, for new messages */
     bool shrunk;        /* the database was made smaller */
 };

@@ -1,0 +1,45 @@
+#include "cli/doctor/shipping.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "vault/unsent/cursors.h"
+
+/* A laptop may be offline over a weekend. */
+#define LATE_US (INT64_C(3) * 86400 * 1000000)
+
+struct check {
+    struct doctor *d;
+    const char *url; /* of the configuration; NULL: none */
+    bool seen;       /* the vault knows this target */
+};
+
+static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+{
+    struct check *c = ctx;
+    c->seen |= c->url != NULL && slice_is(t->url, c->url);
+    bool late = lag->messages + lag->events > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
+    if (late)
+        doctor_found(c->d, "shipping",
+                     "run: mcp-interposer ship to URL; `mcp-interposer ship status` says more",
+                     "%lld messages were not sent to %.*s; the last attempt: %.*s",
+                     (long long)lag->messages, (int)t->url.n, t->url.p,
+                     t->error.p != NULL ? (int)t->error.n : 4,
+                     t->error.p != NULL ? t->error.p : "fine");
+    else
+        doctor_fine(c->d, "shipping", "%lld messages are to be sent to %.*s",
+                    (long long)lag->messages, (int)t->url.n, t->url.p);
+    return 0;
+}
+
+void doctor_shipping(struct doctor *d, const char *url)
+{
+    struct check c = {d, url, false};
+    struct buf error = {0};
+    int st = cursors_read(d->vault, on_target, &c,
+                          &error); /* the check of the database reports an error */
+    buf_close(&error);
+    if (st == 0 && url != NULL && !c.seen)
+        doctor_found(
+            d, "shipping", "run: mcp-interposer ship to URL, or enable its systemd unit",
+            "the configuration names a central store, and this vault was never sent there");
+}

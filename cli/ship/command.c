@@ -1,0 +1,99 @@
+/* command.c - `mcp-interposer ship`: sends recordings to a central store. */
+#include "cli/ship/commands.h"
+
+/* Runs here only if mcp-interposer-ship was started as `mcp-interposer`. */
+static int run(const struct settings *s)
+{
+    (void)s;
+    return EXIT_TROUBLE;
+}
+
+/* ---- init ---- */
+
+static const struct opt init_options[] = {
+    {0, "print", NULL, NULL,
+     "print the SQL, for an administrator who runs it with psql; no URL is needed"},
+    {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
+    {0, "config", "FILE", NULL, "configuration file"},
+    {'h', "help", NULL, NULL, "show this help"},
+    {0},
+};
+
+const struct command ship_init = {
+    .name = "ship init",
+    .summary = "make or upgrade the schema of a central database",
+    .usage = "[OPTIONS] [URL]",
+    .about =
+        "URL is that of a PostgreSQL database, such as postgresql://admin@db.example/fleet, for a\n"
+        "role that may create roles. What exists is kept: run it again at any time.\n"
+        "--device makes the role NAME if it is missing; set its password with psql: \\password\n"
+        "NAME. Passwords are read from ~/.pgpass or a service file, never from the URL.\n",
+    .table = init_options,
+    .operands_max = 1,
+    .run = run,
+};
+
+/* ---- to ---- */
+
+static const struct opt to_options[] = {
+    {0, "url", "URL", NULL, "where to send, if it is not given as an argument; also for `prune`"},
+    {0, "once", NULL, NULL, "send what is there, then exit"},
+    {0, "deadline", "DURATION", NULL,
+     "with --once: give up after this time; until then, try again"},
+    {0, "level", "full|minimal", "full", "minimal: send no bodies of messages"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+const struct command ship_to = {
+    .name = "ship to",
+    .summary = "send recordings to a central database, each message exactly once",
+    .usage = "[OPTIONS] [URL]",
+    .about =
+        "URL is that of a PostgreSQL database, such as postgresql://laptop-7@db.example/fleet, in\n"
+        "which `ship init` was run and this role was added as a device. Without --once it\n"
+        "follows the vault until it is stopped, and tries again while the database cannot be\n"
+        "reached. The server's certificate is verified unless the URL has another sslmode.\n"
+        "With --level minimal in the configuration, an option cannot set full.\n"
+        "Exit status: 0 everything was sent, or it was stopped; 1 the database refuses this\n"
+        "vault or this device; 2 usage; 3 not everything was sent.\n",
+    .table = to_options,
+    .operands_max = 1,
+    .run = run,
+};
+
+/* ---- status ---- */
+
+static const struct opt status_options[] = {
+    {0, "json", NULL, NULL, "print one JSON object per line for each target"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+const struct command ship_status = {
+    .name = "ship status",
+    .summary = "what was sent, and how much is missing",
+    .usage = "[OPTIONS]",
+    .about =
+        "Prints a line for each target to which this vault was sent. It reads the vault only, and\n"
+        "does not ask the targets.\n"
+        "Exit status: 0 nothing is missing, 1 something is.\n",
+    .table = status_options,
+    .run = run,
+};
+
+/* In the order of the help. */
+/* clang-format off */
+static const struct command *const verbs[] = {
+    &ship_init,
+    &ship_to,
+    &ship_status,
+    NULL,
+};
+/* clang-format on */
+
+const struct command command_ship = {
+    .name = "ship",
+    .summary = "send recordings to a central database",
+    .verbs = verbs,
+};

@@ -1,0 +1,11 @@
+/* commands.h - the commands of mcp-interposer-ship. Each returns the exit status (cli/settings/command.h). */
+#ifndef MI_SHIP_COMMANDS_H
+#define MI_SHIP_COMMANDS_H
+
+#include "cli/settings/config.h"
+
+int run_init(const struct settings *s);
+int run_to(const struct settings *s);
+int run_status(const struct settings *s);
+
+#endif

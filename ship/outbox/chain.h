@@ -1,0 +1,22 @@
+/* chain.h - the hash by which two copies of a vault's log are compared: head = SHA-256(head before || leaf).
+ *
+ * Blocks    never. Pure. */
+#ifndef MI_SHIP_OUTBOX_CHAIN_H
+#define MI_SHIP_OUTBOX_CHAIN_H
+
+#include "evidence/digest.h"
+
+/* {0} is the empty log. */
+struct chain {
+    int64_t n; /* leaves */
+    struct digest head;
+};
+
+void chain_add(struct chain *c, struct slice leaf);
+
+/* How our log, of `ours` leaves, relates to the other store's. known: of our first theirs->n leaves, if there are as many. */
+enum chain_verdict { CHAIN_EXTENDS, CHAIN_ROLLED_BACK, CHAIN_CHANGED };
+enum chain_verdict chain_compare(int64_t ours, const struct digest *known,
+                                 const struct chain *theirs);
+
+#endif

@@ -1,0 +1,250 @@
+/* anchor.c - the beginning of a round: is this the vault that the store knows? */
+#include "ship/postgres/sender.h"
+
+#include "evidence/leaf.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#define WATERMARKS 1000 /* of one call */
+
+static int check_version(struct sender *s)
+{
+    link_begin(s->to);
+    link_arg_int(s->to, SENDER_PROTOCOL);
+    int st = link_call(s->to, "hello");
+    if (st < 0)
+        return st;
+    if (link_rows(s->to) != 1)
+        return sender_refuse(s, "the answer of the store is not understood");
+    int64_t version = link_int(s->to, 0, 0), oldest = link_int(s->to, 0, 1);
+    if (version < SENDER_PROTOCOL)
+        return sender_refuse(
+            s,
+            "the schema of the database has version %lld, and this program needs %d: run "
+            "`mcp-interposer ship init` of this version on it",
+            (long long)version, SENDER_PROTOCOL);
+    if (oldest > SENDER_PROTOCOL)
+        return sender_refuse(s,
+                             "the schema of the database has version %lld, and takes nothing from "
+                             "programs older than "
+                             "%lld; this one is of %d: install a newer mcp-interposer-ship",
+                             (long long)version, (long long)oldest, SENDER_PROTOCOL);
+    return 0;
+}
+
+/* ---- the log ---- */
+
+static int on_begin(void *ctx, const struct cell *cell)
+{
+    struct sender *s = ctx;
+    struct leaf leaf;
+    if (leaf_read(cell[1].text, &leaf) < 0 || leaf.type != LEAF_BEGIN || leaf.uid.n != UID_LEN)
+        return 1;
+    memcpy(s->vault, leaf.uid.p, UID_LEN);
+    return 1;
+}
+
+struct known {
+    struct chain ours;
+    int64_t until; /* leaves that are compared */
+};
+
+static int on_known(void *ctx, const struct cell *cell)
+{
+    struct known *k = ctx;
+    if (k->ours.n == k->until || cell[0].number != k->ours.n)
+        return 1;
+    chain_add(&k->ours, cell[1].text);
+    return 0;
+}
+
+static int compare_logs(struct sender *s, const struct chain *theirs)
+{
+    struct known k = {.until = theirs->n};
+    int64_t n = 1;
+    int st = 0;
+    while (st == 0 && n > 0 && k.ours.n < k.until)
+        st = sender_read(s, UNSENT_LEAVES, k.ours.n, 0, 0, on_known, &k, &n);
+    if (st < 0)
+        return st;
+    s->log = *theirs;
+    switch (chain_compare(k.ours.n, &k.ours.head, theirs)) {
+    case CHAIN_EXTENDS:
+        return 0;
+    case CHAIN_ROLLED_BACK:
+        return sender_refuse(s,
+                             "the log of this vault has %lld leaves, and the store has %lld of it: "
+                             "the vault was rolled "
+                             "back or replaced by a copy. Nothing of it was sent",
+                             (long long)k.ours.n, (long long)theirs->n);
+    default:
+        return sender_refuse(
+            s,
+            "the log of this vault is not the one that the store has of it, in its first %lld "
+            "leaves: "
+            "the vault was changed, or another copy of it was sent. Nothing of it was sent",
+            (long long)theirs->n);
+    }
+}
+
+static int compare_vault(struct sender *s)
+{
+    struct chain theirs = {0};
+    char host[256] = "";
+    int64_t n;
+    int st = sender_read(s, UNSENT_LEAVES, 0, 0, 0, on_begin, s, &n);
+    if (st == 0 && s->vault[0] == '\0')
+        return sender_refuse(s, "the log of this vault does not say its name");
+    if (st < 0)
+        return st;
+    const struct passwd *user = getpwuid(geteuid());
+    (void)gethostname(host, sizeof host - 1);
+    link_begin(s->to);
+    link_arg_text(s->to, s->vault);
+    link_arg_text(s->to, host);
+    link_arg_text(s->to, user != NULL ? user->pw_name : NULL);
+    st = link_call(s->to, "vault_state");
+    if (st < 0)
+        return st;
+    if (link_rows(s->to) != 1 || !link_hash(s->to, 0, 1, theirs.head.b))
+        return sender_refuse(s, "the answer of the store is not understood");
+    theirs.n = link_int(s->to, 0, 0);
+    s->handled = link_int(s->to, 0, 2);
+    s->checkpoint = link_int(s->to, 0, 3);
+    return compare_logs(s, &theirs);
+}
+
+/* ---- the watermarks ---- */
+
+static int read_watermarks(struct sender *s)
+{
+    char after[UID_LEN + 1] = "";
+    int rows = WATERMARKS;
+    progress_clear(&s->sessions);
+    s->newest = 0;
+    while (rows == WATERMARKS) {
+        link_begin(s->to);
+        link_arg_text(s->to, s->vault);
+        link_arg_text(s->to, after);
+        link_arg_int(s->to, WATERMARKS);
+        int st = link_call(s->to, "watermarks");
+        if (st < 0)
+            return st;
+        rows = link_rows(s->to);
+        for (int i = 0; i < rows; i++) {
+            struct slice uid = slice_of(link_text(s->to, i, 0));
+            struct shipped_session *x = progress_add(&s->sessions, uid);
+            if (x == NULL)
+                return MI_ENOMEM;
+            x->known = true;
+            x->complete = true; /* until the vault's row says otherwise */
+            x->seq = link_int(s->to, i, 1);
+            x->event = link_int(s->to, i, 2);
+            x->row_hash = link_int(s->to, i, 3);
+            memcpy(after, x->uid, sizeof after);
+        }
+    }
+    return 0;
+}
+
+int sender_begin(struct sender *s)
+{
+    int st = link_connect(s->to);
+    if (st == 0)
+        st = check_version(s);
+    if (st == 0)
+        st = compare_vault(s);
+    if (st == 0)
+        st = read_watermarks(s);
+    s->ready = st == 0;
+    return st;
+}
+
+/* ---- new leaves ---- */
+
+struct leaves {
+    struct sender *s;
+    struct chain next; /* with the leaves of this batch */
+};
+
+static int on_leaf(void *ctx, const struct cell *cell)
+{
+    struct leaves *l = ctx;
+    struct leaf leaf;
+    if (cell[0].number != l->next.n)
+        return MI_EINVAL;
+    array_cell(&l->s->array[0], &cell[1]);
+    chain_add(&l->next, cell[1].text);
+    struct shipped_session *x =
+        leaf_read(cell[1].text, &leaf) == 0 ? progress_find(&l->s->sessions, leaf.uid) : NULL;
+    if (x != NULL)
+        x->complete = false; /* it has changed since */
+    return 0;
+}
+
+static int put_leaves(struct sender *s, int64_t *ret_n)
+{
+    static const enum array_type types[] = {ARRAY_TEXT};
+    struct leaves l = {s, s->log};
+    struct digest head;
+    sender_arrays(s, types, 1);
+    int st = sender_read(s, UNSENT_LEAVES, s->log.n, 0, 0, on_leaf, &l, ret_n);
+    if (st == MI_EINVAL)
+        return sender_refuse(s, "a leaf is missing in the log of this vault");
+    if (st < 0 || *ret_n == 0)
+        return st;
+    sender_call(s);
+    sender_add_arrays(s, 1);
+    st = link_call(s->to, "put_leaves");
+    if (st < 0)
+        return st;
+    if (!link_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
+        return sender_refuse(s, "the store has another hash of the log");
+    s->log = l.next;
+    s->sent += *ret_n;
+    return 0;
+}
+
+struct notes {
+    struct sender *s;
+    int64_t last;
+};
+
+static int on_checkpoint(void *ctx, const struct cell *cell)
+{
+    struct notes *n = ctx;
+    n->last = cell[0].number;
+    for (int i = 0; i < 3; i++)
+        array_cell(&n->s->array[i], &cell[i]);
+    return 0;
+}
+
+static int put_checkpoints(struct sender *s, int64_t *ret_n)
+{
+    static const enum array_type types[] = {ARRAY_INT, ARRAY_INT, ARRAY_TEXT};
+    struct notes notes = {s, s->checkpoint};
+    sender_arrays(s, types, MI_COUNT(types));
+    int st = sender_read(s, UNSENT_CHECKPOINTS, s->checkpoint, 0, 0, on_checkpoint, &notes, ret_n);
+    if (st < 0 || *ret_n == 0)
+        return st;
+    sender_call(s);
+    sender_add_arrays(s, MI_COUNT(types));
+    st = link_call(s->to, "put_checkpoints");
+    if (st == 0)
+        s->checkpoint = notes.last;
+    s->sent += st == 0 ? *ret_n : 0;
+    return st;
+}
+
+int sender_leaves(struct sender *s)
+{
+    int64_t n = 1;
+    int st = 0;
+    while (st == 0 && n > 0)
+        st = put_leaves(s, &n);
+    n = 1;
+    while (st == 0 && n > 0)
+        st = put_checkpoints(s, &n);
+    return st;
+}

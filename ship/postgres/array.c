@@ -1,0 +1,101 @@
+#include "ship/postgres/array.h"
+
+#include "base/text.h"
+
+#define HEAD 20 /* dimensions, whether there is a NULL, type, elements, first index */
+
+static void put32(char *at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (char)(v >> (24 - 8 * i) & 0xFF);
+}
+
+static void add32(struct buf *b, uint32_t v)
+{
+    char bytes[4];
+    put32(bytes, v);
+    buf_add(b, bytes, sizeof bytes);
+}
+
+unsigned array_oid(enum array_type type)
+{
+    return type == ARRAY_INT ? 1016 : type == ARRAY_TEXT ? 1009 : 1001;
+}
+
+void array_begin(struct array *a, enum array_type type)
+{
+    static const char head[HEAD];
+    a->type = type;
+    a->n = 0;
+    a->has_null = false;
+    buf_clear(&a->b);
+    buf_add(&a->b, head, sizeof head);
+}
+
+void array_int(struct array *a, int64_t v)
+{
+    a->n++;
+    add32(&a->b, 8);
+    add32(&a->b, (uint32_t)((uint64_t)v >> 32));
+    add32(&a->b, (uint32_t)((uint64_t)v & 0xFFFFFFFF));
+}
+
+static bool is_storable(struct slice s)
+{
+    for (size_t i = 0; i < s.n;) {
+        size_t n = s.p[i] == '\0' ? 0 : text_utf8_len(s.p + i, s.n - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+void array_add(struct array *a, struct slice v)
+{
+    a->n++;
+    size_t at = a->b.n;
+    add32(&a->b, (uint32_t)v.n);
+    if (a->type != ARRAY_TEXT || is_storable(v)) {
+        buf_slice_add(&a->b, v);
+        return;
+    }
+    text_utf8(&a->b, v);
+    if (!a->b.failed)
+        put32(a->b.p + at, (uint32_t)(a->b.n - at - 4));
+}
+
+void array_null(struct array *a)
+{
+    a->n++;
+    a->has_null = true;
+    add32(&a->b, UINT32_MAX);
+}
+
+void array_cell(struct array *a, const struct cell *c)
+{
+    if (a->type == ARRAY_INT && c->type == CELL_INT)
+        array_int(a, c->number);
+    else if ((a->type == ARRAY_TEXT && c->type == CELL_TEXT) ||
+             (a->type == ARRAY_BYTES && c->type == CELL_BLOB))
+        array_add(a, c->text);
+    else
+        array_null(a);
+}
+
+struct slice array_done(struct array *a)
+{
+    if (a->b.failed)
+        return (struct slice){NULL, 0};
+    put32(a->b.p, a->n > 0 ? 1 : 0); /* an empty array has no dimension */
+    put32(a->b.p + 4, a->has_null);
+    put32(a->b.p + 8, a->type);
+    put32(a->b.p + 12, a->n);
+    put32(a->b.p + 16, 1);
+    return (struct slice){a->b.p, a->n > 0 ? a->b.n : 12};
+}
+
+void array_close(struct array *a)
+{
+    buf_close(&a->b);
+}

@@ -1,0 +1,414 @@
+-- Functions of the central store. A device may run those that are granted to mcp_interposer_device, and nothing else.
+-- Errors: MI001 not a device, MI002 the log is not the one that is known here, MI003 a record differs from what was
+-- stored, MI004 send it again, MI005 of another device.
+
+-- ---- partitions ----
+
+-- The first ten characters of a uid that is made at this time.
+CREATE OR REPLACE FUNCTION uid_at(p_at timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ',
+                             ((extract(epoch FROM p_at) * 1000)::bigint >> (5 * d) & 31)::int + 1, 1), '' ORDER BY d DESC)
+    FROM generate_series(0, 9) AS d
+$$;
+
+-- Makes the partitions of these months, and of those in between, unless they exist. A month that already has rows in
+-- the partition for all others stays there.
+CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    month timestamp := date_trunc('month', p_from AT TIME ZONE 'UTC');
+    parent text;
+    part text;
+    made integer := 0;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer partitions'));
+    WHILE month <= p_to AT TIME ZONE 'UTC' LOOP
+        FOREACH parent IN ARRAY ARRAY['messages', 'events'] LOOP
+            part := parent || to_char(month, '_YYYY_MM');
+            CONTINUE WHEN to_regclass('mcp_interposer.' || part) IS NOT NULL;
+            BEGIN
+                EXECUTE format('CREATE TABLE mcp_interposer.%I PARTITION OF mcp_interposer.%I FOR VALUES FROM (%L) TO (%L)',
+                               part, parent, uid_at(month AT TIME ZONE 'UTC'),
+                               uid_at((month + interval '1 month') AT TIME ZONE 'UTC'));
+                made := made + 1;
+            EXCEPTION WHEN check_violation THEN NULL;
+            END;
+        END LOOP;
+        month := month + interval '1 month';
+    END LOOP;
+    RETURN made;
+END $$;
+
+-- ---- devices ----
+
+CREATE OR REPLACE FUNCTION add_device(p_name text, p_role name DEFAULT NULL) RETURNS name
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    login name := coalesce(p_role, p_name::name);
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = login) THEN
+        EXECUTE format('CREATE ROLE %I LOGIN', login);
+    END IF;
+    EXECUTE format('GRANT mcp_interposer_device TO %I', login);
+    INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
+    RETURN login;
+END $$;
+
+-- The device of the login role.
+CREATE OR REPLACE FUNCTION my_device() RETURNS bigint
+LANGUAGE plpgsql STABLE SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    me bigint := (SELECT id FROM devices WHERE role = session_user);
+BEGIN
+    IF me IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI001', MESSAGE = format('the role %I is not a device of this store', session_user);
+    END IF;
+    RETURN me;
+END $$;
+
+-- Locks the vault's row, and checks that the sender knows the same log.
+CREATE OR REPLACE FUNCTION use_vault(p_vault text, p_head bytea) RETURNS bigint
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    me bigint := my_device();
+    v vaults;
+BEGIN
+    SELECT * INTO v FROM vaults WHERE uid = p_vault FOR NO KEY UPDATE;
+    IF NOT FOUND OR v.device <> me THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the vault %s belongs to another device', p_vault);
+    END IF;
+    IF v.head <> p_head THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI002', MESSAGE = 'the log has changed since it was compared';
+    END IF;
+    RETURN me;
+END $$;
+
+CREATE OR REPLACE FUNCTION use_session(p_vault text, p_head bytea, p_session text) RETURNS void
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    PERFORM use_vault(p_vault, p_head);
+    IF NOT EXISTS (SELECT FROM sessions WHERE uid = p_session AND vault = p_vault) THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is not of this vault', p_session);
+    END IF;
+END $$;
+
+-- ---- a connection ----
+
+-- Remains as it is in all later versions of this schema.
+CREATE OR REPLACE FUNCTION hello(p_client integer, OUT version integer, OUT oldest_client integer, OUT device text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    SELECT s.version, s.oldest_client INTO version, oldest_client FROM store s;
+    SELECT d.name INTO device FROM devices d WHERE d.id = my_device();
+    IF to_regclass('mcp_interposer.events' || to_char((now() + interval '2 months') AT TIME ZONE 'UTC', '_YYYY_MM')) IS NULL THEN
+        PERFORM make_partitions(now(), now() + interval '3 months');
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION vault_state(p_vault text, p_host text, p_user text, OUT leaves bigint, OUT head bytea,
+                                       OUT handled bigint, OUT checkpoint bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    me bigint := my_device();
+    owner bigint;
+BEGIN
+    IF p_vault !~ '^[0-9A-HJKMNP-TV-Z]{26}$' THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'not the name of a vault';
+    END IF;
+    INSERT INTO vaults (uid, device, host, os_user) VALUES (p_vault, me, p_host, p_user) ON CONFLICT (uid) DO NOTHING;
+    SELECT v.device INTO owner FROM vaults v WHERE v.uid = p_vault;
+    IF owner <> me THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the vault %s belongs to another device', p_vault);
+    END IF;
+    UPDATE vaults v SET last_at = now(), host = p_host, os_user = p_user WHERE v.uid = p_vault
+        RETURNING v.leaves, v.head, v.handled INTO leaves, head, handled;
+    SELECT coalesce(max(c.size), 0) INTO checkpoint FROM checkpoints c WHERE c.vault = p_vault;
+END $$;
+
+CREATE OR REPLACE FUNCTION watermarks(p_vault text, p_after text, p_limit integer)
+RETURNS TABLE (uid text, seq bigint, event bigint, row_hash bigint)
+LANGUAGE plpgsql SECURITY DEFINER STABLE SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    me bigint := my_device();
+BEGIN
+    RETURN QUERY SELECT s.uid, s.seq, s.event, s.row_hash FROM sessions s
+        WHERE s.vault = p_vault AND s.device = me AND s.uid > p_after ORDER BY s.uid LIMIT p_limit;
+END $$;
+
+-- ---- the log ----
+
+-- Adds leaves after those that are here. p_head: the hash of the log before them.
+CREATE OR REPLACE FUNCTION put_leaves(p_vault text, p_head bytea, p_leaf text[], OUT leaves bigint, OUT head bytea)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    one text;
+BEGIN
+    PERFORM use_vault(p_vault, p_head);
+    SELECT v.leaves, v.head INTO leaves, head FROM vaults v WHERE v.uid = p_vault;
+    INSERT INTO leaves (vault, n, leaf) SELECT p_vault, put_leaves.leaves + i - 1, l FROM unnest(p_leaf) WITH ORDINALITY AS u (l, i);
+    FOREACH one IN ARRAY p_leaf LOOP
+        head := sha256(head || convert_to(one, 'UTF8'));
+    END LOOP;
+    leaves := leaves + cardinality(p_leaf);
+    UPDATE vaults v SET leaves = put_leaves.leaves, head = put_leaves.head, last_at = now() WHERE v.uid = p_vault;
+END $$;
+
+CREATE OR REPLACE FUNCTION put_checkpoints(p_vault text, p_head bytea, p_size bigint[], p_at_us bigint[], p_note text[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    PERFORM use_vault(p_vault, p_head);
+    INSERT INTO checkpoints (vault, size, at_us, note)
+        SELECT p_vault, u.* FROM unnest(p_size, p_at_us, p_note) AS u ON CONFLICT DO NOTHING;
+END $$;
+
+-- The first commitments of redacted records. The log must state the redaction.
+CREATE OR REPLACE FUNCTION put_replaced(p_vault text, p_head bytea, p_session text, p_record text[], p_leaf bigint[],
+                                        p_commitment bytea[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    PERFORM use_vault(p_vault, p_head);
+    IF EXISTS (SELECT FROM unnest(p_leaf) AS u (n) WHERE NOT EXISTS (
+            SELECT FROM leaves l WHERE l.vault = p_vault AND l.n = u.n
+                AND l.leaf::json ->> 'type' = 'redact' AND l.leaf::json ->> 'session' = p_session)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI003', MESSAGE = format('session %s: the log states no such redaction', p_session);
+    END IF;
+    INSERT INTO replaced (session_uid, record, leaf, commitment)
+        SELECT p_session, u.* FROM unnest(p_record, p_leaf, p_commitment) AS u ON CONFLICT DO NOTHING;
+END $$;
+
+-- Redactions and removals of the leaves before p_n are complete here. p_pruned: sessions that were removed in the vault.
+-- One of which not everything has arrived gets an event `gap`.
+CREATE OR REPLACE FUNCTION put_handled(p_vault text, p_head bytea, p_n bigint, p_pruned text[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    PERFORM use_vault(p_vault, p_head);
+    IF cardinality(p_pruned) > 0 THEN
+        INSERT INTO events (session_uid, id, t_us, kind, detail)
+            SELECT u.uid, -1, 0, 'gap', json_build_object('reason', 'removed before it was sent', 'lost', u.stated - u.here)::text
+            FROM (SELECT s.uid, s.stated,
+                    (SELECT count(*) FROM sessions x WHERE x.uid = s.uid)
+                        + (SELECT count(*) FROM messages m WHERE m.session_uid = s.uid)
+                        + (SELECT count(*) FROM events e WHERE e.session_uid = s.uid AND e.id >= 0) AS here
+                FROM (SELECT l.leaf::json ->> 'session' AS uid,
+                        max((l.leaf::json ->> 'records')::bigint) FILTER (WHERE l.leaf::json ->> 'type' = 'seal') AS stated,
+                        bool_or(l.leaf::json ->> 'type' = 'prune') AS pruned
+                    FROM leaves l WHERE l.vault = p_vault AND (l.leaf LIKE '{"type":"seal"%' OR l.leaf LIKE '{"type":"prune"%')
+                    GROUP BY 1) AS s
+                WHERE s.pruned AND s.uid = ANY (p_pruned)) AS u
+            WHERE u.stated > u.here
+            ON CONFLICT DO NOTHING;
+    END IF;
+    UPDATE vaults SET handled = greatest(handled, least(p_n, leaves)) WHERE uid = p_vault;
+END $$;
+
+-- ---- sessions ----
+
+CREATE OR REPLACE FUNCTION put_sessions(p_vault text, p_head bytea, p_revision bigint, p_level text,
+    p_id bigint[], p_uid text[], p_name text[], p_command text[], p_client_name text[], p_client_version text[],
+    p_server_name text[], p_server_version text[], p_protocol_version text[], p_started_at_us bigint[],
+    p_ended_at_us bigint[], p_end_reason text[], p_exit_status bigint[], p_pid bigint[], p_host text[],
+    p_record_level text[], p_interposer_version text[], p_redact_rules text[], p_salt bytea[], p_commitment bytea[],
+    p_end_salt bytea[], p_end_commitment bytea[], p_records bigint[], p_tree bytea[], p_row_hash bigint[])
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    me bigint := use_vault(p_vault, p_head);
+    other text;
+BEGIN
+    SELECT s.uid INTO other FROM sessions s WHERE s.uid = ANY (p_uid) AND s.vault <> p_vault LIMIT 1;
+    IF other IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is here from another vault', other);
+    END IF;
+    SELECT s.uid INTO other FROM sessions s JOIN unnest(p_uid, p_commitment) AS u (uid, commitment) USING (uid)
+        WHERE s.commitment IS DISTINCT FROM u.commitment AND NOT EXISTS (
+            SELECT FROM replaced r WHERE r.session_uid = s.uid AND r.record = 'session'
+                AND r.commitment IN (s.commitment, u.commitment)) LIMIT 1;
+    IF other IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI003', MESSAGE = format('the session %s differs from the one that was stored', other);
+    END IF;
+    INSERT INTO sessions (id, uid, name, command, client_name, client_version, server_name, server_version,
+            protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
+            interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash,
+            vault, device, shipped_level, revision)
+        SELECT u.*, p_vault, me, p_level, p_revision
+        FROM unnest(p_id, p_uid, p_name, p_command, p_client_name, p_client_version, p_server_name, p_server_version,
+            p_protocol_version, p_started_at_us, p_ended_at_us, p_end_reason, p_exit_status, p_pid, p_host,
+            p_record_level, p_interposer_version, p_redact_rules, p_salt, p_commitment, p_end_salt, p_end_commitment,
+            p_records, p_tree, p_row_hash) AS u
+        ON CONFLICT (uid) DO UPDATE SET (id, name, command, client_name, client_version, server_name, server_version,
+            protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
+            interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash,
+            revision)
+        = (excluded.id, excluded.name, excluded.command, excluded.client_name, excluded.client_version,
+            excluded.server_name, excluded.server_version, excluded.protocol_version, excluded.started_at_us,
+            excluded.ended_at_us, excluded.end_reason, excluded.exit_status, excluded.pid, excluded.host,
+            excluded.record_level, excluded.interposer_version, excluded.redact_rules, excluded.salt,
+            excluded.commitment, excluded.end_salt, excluded.end_commitment, excluded.records, excluded.tree,
+            excluded.row_hash, excluded.revision)
+        WHERE sessions.revision <= excluded.revision;
+END $$;
+
+-- ---- messages and events ----
+
+-- A piece of a large body, which ends before `at` plus its length. Returns how many bytes are here.
+CREATE OR REPLACE FUNCTION put_piece(p_vault text, p_head bytea, p_session text, p_seq bigint, p_at bigint, p_piece bytea)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+BEGIN
+    PERFORM use_session(p_vault, p_head, p_session);
+    IF p_at = 0 THEN
+        DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
+    END IF;
+    INSERT INTO pieces (session_uid, seq, at, piece) VALUES (p_session, p_seq, p_at, p_piece)
+        ON CONFLICT (session_uid, seq, at) DO UPDATE SET piece = excluded.piece;
+END $$;
+
+CREATE OR REPLACE FUNCTION take_pieces(p_session text, p_seq bigint, p_length bigint) RETURNS text
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    whole bytea;
+BEGIN
+    SELECT string_agg(piece, ''::bytea ORDER BY at) INTO whole FROM pieces WHERE session_uid = p_session AND seq = p_seq;
+    IF whole IS NULL OR length(whole) <> p_length THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI004', MESSAGE = format('message %s of %s: its body is not complete', p_seq, p_session);
+    END IF;
+    DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
+    RETURN convert_from(whole, 'UTF8');
+END $$;
+
+-- Messages of one session, in ascending order of seq. Returns up to which one they are here. p_large: the length of a
+-- body that was sent in pieces.
+CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_session text,
+    p_seq bigint[], p_t_us bigint[], p_direction text[], p_origin text[], p_kind text[], p_rpc_id text[],
+    p_method text[], p_target text[], p_body text[], p_large bigint[], p_size bigint[], p_redactions bigint[],
+    p_action text[], p_request_seq bigint[], p_error_code bigint[], p_batch_seq bigint[], p_finding text[],
+    p_salt bytea[], p_commitment bytea[])
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    added bigint;
+    watermark bigint;
+    i integer;
+    bodies text[] := p_body;
+    other bigint;
+BEGIN
+    PERFORM use_session(p_vault, p_head, p_session);
+    FOR i IN 1 .. cardinality(p_seq) LOOP
+        IF p_large[i] IS NOT NULL AND NOT EXISTS (SELECT FROM messages m WHERE m.session_uid = p_session
+                AND m.seq = p_seq[i] AND m.commitment IS NOT DISTINCT FROM p_commitment[i]) THEN
+            bodies[i] := take_pieces(p_session, p_seq[i], p_large[i]);
+        END IF;
+    END LOOP;
+    INSERT INTO messages (session_uid, seq, t_us, direction, origin, kind, rpc_id, method, target, body, size,
+            redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment)
+        SELECT p_session, u.* FROM unnest(p_seq, p_t_us, p_direction, p_origin, p_kind, p_rpc_id, p_method, p_target,
+            bodies, p_size, p_redactions, p_action, p_request_seq, p_error_code, p_batch_seq, p_finding, p_salt,
+            p_commitment) AS u
+        ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
+    IF added < cardinality(p_seq) THEN
+        PERFORM change_messages(p_session, p_seq, p_method, p_target, bodies, p_redactions, p_finding, p_salt, p_commitment);
+    END IF;
+    UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]) WHERE uid = p_session RETURNING seq INTO watermark;
+    RETURN watermark;
+END $$;
+
+-- Of messages that are here: applies redactions that the log states, and findings that were added later. Any other
+-- difference is refused.
+CREATE OR REPLACE FUNCTION change_messages(p_session text, p_seq bigint[], p_method text[], p_target text[], p_body text[],
+    p_redactions bigint[], p_finding text[], p_salt bytea[], p_commitment bytea[])
+RETURNS void LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    other bigint;
+BEGIN
+    UPDATE messages m SET method = u.method, target = u.target, body = u.body, redactions = u.redactions,
+            finding = u.finding, salt = u.salt, commitment = u.commitment
+        FROM unnest(p_seq, p_method, p_target, p_body, p_redactions, p_finding, p_salt, p_commitment)
+            AS u (seq, method, target, body, redactions, finding, salt, commitment)
+        WHERE m.session_uid = p_session AND m.seq = u.seq AND (
+            m.commitment IS NULL AND u.commitment IS NULL AND u.redactions > m.redactions
+            OR m.commitment IS DISTINCT FROM u.commitment AND was_replaced(p_session, 'message ' || u.seq, m.commitment)
+                AND NOT was_replaced(p_session, 'message ' || u.seq, u.commitment));
+    UPDATE messages m SET finding = u.finding
+        FROM unnest(p_seq, p_finding, p_commitment) AS u (seq, finding, commitment)
+        WHERE m.session_uid = p_session AND m.seq = u.seq AND m.commitment IS NOT DISTINCT FROM u.commitment
+            AND length(u.finding) > coalesce(length(m.finding), 0);
+    SELECT m.seq INTO other FROM messages m JOIN unnest(p_seq, p_commitment) AS u (seq, commitment) USING (seq)
+        WHERE m.session_uid = p_session AND m.commitment IS DISTINCT FROM u.commitment
+            AND NOT was_replaced(p_session, 'message ' || u.seq, u.commitment) LIMIT 1;
+    IF other IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI003',
+            MESSAGE = format('message %s of session %s differs from the one that was stored', other, p_session);
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION was_replaced(p_session text, p_record text, p_commitment bytea) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = mcp_interposer, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM replaced r WHERE r.session_uid = p_session AND r.record = p_record
+        AND r.commitment = p_commitment)
+$$;
+
+CREATE OR REPLACE FUNCTION put_events(p_vault text, p_head bytea, p_session text,
+    p_id bigint[], p_t_us bigint[], p_kind text[], p_detail text[], p_place bigint[], p_salt bytea[], p_commitment bytea[])
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    watermark bigint;
+    other bigint;
+BEGIN
+    PERFORM use_session(p_vault, p_head, p_session);
+    INSERT INTO events (session_uid, id, t_us, kind, detail, place, salt, commitment)
+        SELECT p_session, u.* FROM unnest(p_id, p_t_us, p_kind, p_detail, p_place, p_salt, p_commitment) AS u
+        ON CONFLICT (session_uid, id) DO UPDATE SET detail = excluded.detail, salt = excluded.salt,
+            commitment = excluded.commitment
+        WHERE events.commitment IS DISTINCT FROM excluded.commitment
+            AND was_replaced(excluded.session_uid, 'event ' || excluded.place, events.commitment)
+            AND NOT was_replaced(excluded.session_uid, 'event ' || excluded.place, excluded.commitment);
+    SELECT e.id INTO other FROM events e JOIN unnest(p_id, p_place, p_commitment) AS u (id, place, commitment) USING (id)
+        WHERE e.session_uid = p_session AND e.commitment IS DISTINCT FROM u.commitment
+            AND NOT was_replaced(p_session, 'event ' || u.place, u.commitment) LIMIT 1;
+    IF other IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI003',
+            MESSAGE = format('event %s of session %s differs from the one that was stored', other, p_session);
+    END IF;
+    UPDATE sessions SET event = greatest(event, p_id[cardinality(p_id)]) WHERE uid = p_session RETURNING event INTO watermark;
+    RETURN watermark;
+END $$;
+
+-- ---- for readers ----
+
+-- As the view of the same name in a vault. It has the rights of its reader.
+CREATE OR REPLACE VIEW invocations WITH (security_invoker = true) AS
+    SELECT q.session_uid, q.seq AS request_seq,
+        CASE WHEN c.kind <> 'notification' THEN c.seq END AS response_seq,
+        q.method, q.target,
+        CASE WHEN q.action = 'refused' THEN 'refused'
+            WHEN c.seq IS NULL THEN 'open'
+            WHEN c.kind = 'notification' THEN 'cancelled'
+            WHEN c.origin = 'interposer' AND c.finding LIKE '%server-gone%' THEN 'server-gone'
+            WHEN c.origin = 'interposer' AND c.finding LIKE '%interrupted%' THEN 'interrupted'
+            WHEN c.origin = 'interposer' AND c.finding LIKE '%timeout%' THEN 'timeout'
+            WHEN c.kind = 'error' THEN 'error'
+            WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'
+            ELSE 'ok' END AS status,
+        c.error_code, s.started_at_us + q.t_us AS started_at_us, c.t_us - q.t_us AS duration_us,
+        q.size AS request_size, CASE WHEN c.kind <> 'notification' THEN c.size END AS response_size,
+        s.name, s.host, s.device
+    FROM messages q
+    JOIN sessions s ON s.uid = q.session_uid
+    LEFT JOIN messages c ON c.session_uid = q.session_uid AND c.request_seq = q.seq AND c.action = 'forwarded'
+        AND (c.direction = 's2c' AND c.kind IN ('result', 'error') OR c.direction = 'c2s' AND c.kind = 'notification')
+    WHERE q.kind = 'request' AND q.direction = 'c2s' AND q.origin = 'peer'
+        AND (c.seq IS NOT NULL OR q.action = 'forwarded');
+GRANT SELECT ON invocations TO mcp_interposer_reader;
+
+-- ---- rights ----
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA mcp_interposer FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION uid_at(timestamptz) TO PUBLIC;
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'mcp_interposer'::regnamespace AND p.prosecdef LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mcp_interposer_device', f);
+    END LOOP;
+    -- 12 months back for what is in vaults already
+    PERFORM mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '12 months');
+END $$;

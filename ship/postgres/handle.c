@@ -1,0 +1,167 @@
+/* handle.c - redactions and removals of sessions, which the vault's log states.
+ *
+ * The store remembers up to which leaf this is complete, so that it is done
+ * again after a failure. */
+#include "ship/postgres/sender.h"
+
+#include "base/grow.h"
+#include "evidence/leaf.h"
+
+#include <stdlib.h>
+
+struct redaction {
+    int64_t leaf;
+    char uid[UID_LEN + 1];
+};
+
+struct stated {
+    int64_t until;               /* leaves before this one */
+    struct redaction *redaction; /* owned */
+    size_t n, cap;
+    struct array pruned; /* owned; uids of sessions */
+};
+
+static int on_stated(void *ctx, const struct cell *cell)
+{
+    struct stated *t = ctx;
+    struct leaf leaf;
+    t->until = cell[0].number + 1;
+    if (leaf_read(cell[1].text, &leaf) < 0)
+        return 0;
+    if (leaf.type == LEAF_PRUNE)
+        array_add(&t->pruned, leaf.uid);
+    if (leaf.type != LEAF_REDACT || leaf.uid.n != UID_LEN)
+        return 0;
+    if (!GROW(t->redaction, t->n, t->cap))
+        return MI_ENOMEM;
+    t->redaction[t->n] = (struct redaction){.leaf = cell[0].number};
+    memcpy(t->redaction[t->n++].uid, leaf.uid.p, UID_LEN);
+    return 0;
+}
+
+void sender_stated_free(struct stated *t)
+{
+    if (t == NULL)
+        return;
+    array_close(&t->pruned);
+    free(t->redaction);
+    free(t);
+}
+
+int sender_stated(struct sender *s, struct stated **ret)
+{
+    int64_t n = 1;
+    int st = 0;
+    *ret = NULL;
+    if (s->handled >= s->log.n)
+        return 0;
+    struct stated *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return MI_ENOMEM;
+    array_begin(&t->pruned, ARRAY_TEXT);
+    for (t->until = s->handled; st == 0 && n > 0 && t->until < s->log.n;)
+        st = sender_read(s, UNSENT_LEAVES, t->until, 0, 0, on_stated, t, &n);
+    if (t->until > s->log.n) /* written since the log was sent */
+        t->until = s->log.n;
+    *ret = t;
+    return st;
+}
+
+/* ---- redactions ---- */
+
+struct numbers {
+    struct sender *s; /* NULL: its arrays are not used */
+    int64_t *seq;     /* owned; of messages */
+    size_t n, cap;
+    bool events; /* there are events */
+};
+
+static int on_replaced(void *ctx, const struct cell *cell)
+{
+    struct numbers *k = ctx;
+    for (int i = 0; k->s != NULL && i < 3; i++)
+        array_cell(&k->s->array[i], &cell[i]);
+    k->events |= slice_begins(cell[0].text, "event ");
+    if (k->s != NULL || !slice_begins(cell[0].text, "message "))
+        return 0;
+    if (!GROW(k->seq, k->n, k->cap))
+        return MI_ENOMEM;
+    k->seq[k->n++] = cell[4].number;
+    return 0;
+}
+
+static int put_replaced(struct sender *s, const struct redaction *r)
+{
+    static const enum array_type types[] = {ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES};
+    struct numbers k = {.s = s};
+    int64_t id, n = 1;
+    int st = unsent_session_id(s->from, slice_of(r->uid), &id);
+    if (st == MI_ENOENT) /* it was removed since */
+        return 0;
+    for (int64_t from = 0; st == 0 && n > 0; from += n) {
+        sender_arrays(s, types, MI_COUNT(types));
+        st = sender_read(s, UNSENT_REPLACED, id, r->leaf, from, on_replaced, &k, &n);
+        if (st < 0 || n == 0)
+            break;
+        s->sent += n;
+        sender_call(s);
+        link_arg_text(s->to, r->uid);
+        sender_add_arrays(s, MI_COUNT(types));
+        st = link_call(s->to, "put_replaced");
+    }
+    return st;
+}
+
+int sender_replaced(struct sender *s, const struct stated *t)
+{
+    int st = 0;
+    for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
+        if (t->redaction[i].leaf < t->until)
+            st = put_replaced(s, &t->redaction[i]);
+    return st;
+}
+
+/* Sends what was sent before it was redacted. */
+static int send_again(struct sender *s, const struct redaction *r)
+{
+    struct shipped_session *x = progress_find(&s->sessions, slice_of(r->uid));
+    struct numbers k = {0};
+    int64_t n = 1;
+    int st = 0;
+    if (x == NULL || x->id == 0)
+        return 0;
+    for (int64_t from = 0; st == 0 && n > 0; from += n)
+        st = sender_read(s, UNSENT_REPLACED, x->id, r->leaf, from, on_replaced, &k, &n);
+    for (size_t i = 0; st == 0 && i < k.n; i++)
+        if (k.seq[i] <= x->seq)
+            st = sender_messages(s, x, k.seq[i], k.seq[i]);
+    if (st == 0 && k.events)
+        st = sender_events(s, x, 1, x->event);
+    free(k.seq);
+    return st;
+}
+
+int sender_redacted(struct sender *s, const struct stated *t)
+{
+    int st = 0;
+    for (size_t i = 0; t != NULL && st == 0 && i < t->n; i++)
+        if (t->redaction[i].leaf < t->until)
+            st = send_again(s, &t->redaction[i]);
+    return st;
+}
+
+/* ---- the end ---- */
+
+int sender_handled(struct sender *s, struct stated *t)
+{
+    int st = 0;
+    if (t != NULL) {
+        sender_call(s);
+        link_arg_int(s->to, t->until);
+        link_arg_array(s->to, &t->pruned);
+        st = link_call(s->to, "put_handled");
+        if (st == 0)
+            s->handled = t->until;
+    }
+    return st;
+}

@@ -1,0 +1,337 @@
+/* link.c - the only file that uses libpq. */
+#include "ship/postgres/link.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SLICE_MS 200 /* how long a wait lasts until `stop` is asked again */
+
+struct link {
+    char *url;   /* owned */
+    PGconn *c;   /* owned; NULL: not connected */
+    PGresult *r; /* owned; of the last call */
+    bool (*stop)(void);
+    int64_t until_us;
+    struct buf error; /* owned */
+    int n;
+    Oid type[LINK_ARGUMENTS];
+    const char *value[LINK_ARGUMENTS];
+    int length[LINK_ARGUMENTS], form[LINK_ARGUMENTS];
+    char number[LINK_ARGUMENTS][24];
+    bool bad; /* an argument could not be built */
+};
+
+/* ---- the URL ---- */
+
+bool link_is_url(const char *url)
+{
+    return strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0 ||
+           (strstr(url, "://") == NULL && strchr(url, '=') != NULL);
+}
+
+int link_check_url(const char *url, struct buf *error)
+{
+    char *why = NULL;
+    PQconninfoOption *o = link_is_url(url) ? PQconninfoParse(url, &why) : NULL;
+    int st = o != NULL ? 0 : MI_EINVAL;
+    if (st < 0) /* libpq's reason may contain parts of the URL, such as a password */
+        buf_adds(error, "not a URL of PostgreSQL: use postgresql://ROLE@HOST/DATABASE");
+    for (PQconninfoOption *i = o; i != NULL && i->keyword != NULL; i++) {
+        if (i->val == NULL || strstr(i->keyword, "password") == NULL)
+            continue;
+        buf_adds(error, "the URL has a password, which others could see in `ps` and in the vault: "
+                        "put it into ~/.pgpass or a service file");
+        st = MI_EINVAL;
+        break;
+    }
+    PQconninfoFree(o);
+    PQfreemem(why);
+    return st;
+}
+
+/* ---- waiting ---- */
+
+static int fail(struct link *l, int status, const char *text)
+{
+    size_t n = strlen(text);
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    buf_clear(&l->error);
+    for (size_t i = 0; i < n; i++)
+        buf_addc(&l->error, text[i] == '\n' ? ' ' : text[i]);
+    return status;
+}
+
+const char *link_error(struct link *l)
+{
+    return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
+}
+
+/* Until the socket is ready. LINK_LOST: not before until_us. */
+static int wait_socket(struct link *l, short events, int64_t until_us)
+{
+    for (;;) {
+        int64_t now = clock_mono_us();
+        if (l->stop() || (l->until_us != 0 && now >= l->until_us))
+            return LINK_STOPPED;
+        if (now >= until_us)
+            return fail(l, LINK_LOST, "no answer from the server");
+        struct pollfd p = {PQsocket(l->c), events, 0};
+        int n = poll(&p, 1, SLICE_MS);
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return fail(l, LINK_LOST, strerror(errno));
+    }
+}
+
+int link_connect(struct link *l)
+{
+    static const char *const names[] = {
+        "sslmode",         "target_session_attrs", "connect_timeout", "application_name",
+        "keepalives_idle", "tcp_user_timeout",     "dbname",          NULL};
+    const char *values[] = {"verify-full", "read-write", "10",   "mcp-interposer-ship",
+                            "30",          "60000",      l->url, NULL};
+    if (l->c != NULL)
+        return 0;
+    l->c = PQconnectStartParams(names, values, 1);
+    if (l->c == NULL)
+        return MI_ENOMEM;
+    int64_t until_us = clock_mono_us() + LINK_CONNECT_S * INT64_C(1000000);
+    PostgresPollingStatusType poll_for =
+        PQstatus(l->c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+    int st = 0;
+    while (st == 0 && poll_for != PGRES_POLLING_OK && poll_for != PGRES_POLLING_FAILED) {
+        st = wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
+        if (st == 0)
+            poll_for = PQconnectPoll(l->c);
+    }
+    if (st == 0 && poll_for == PGRES_POLLING_FAILED)
+        st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+    if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
+        st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+    if (st < 0)
+        link_disconnect(l);
+    return st;
+}
+
+void link_disconnect(struct link *l)
+{
+    PQclear(l->r);
+    l->r = NULL;
+    PQfinish(l->c);
+    l->c = NULL;
+}
+
+int link_new(struct link **ret, const char *url, bool (*stop)(void))
+{
+    struct link *l = calloc(1, sizeof *l);
+    if (l != NULL)
+        l->url = strdup(url);
+    if (l == NULL || l->url == NULL) {
+        free(l);
+        return MI_ENOMEM;
+    }
+    l->stop = stop;
+    *ret = l;
+    return 0;
+}
+
+void link_free(struct link *l)
+{
+    if (l == NULL)
+        return;
+    link_disconnect(l);
+    buf_close(&l->error);
+    free(l->url);
+    free(l);
+}
+
+void link_until(struct link *l, int64_t mono_us)
+{
+    l->until_us = mono_us;
+}
+
+/* ---- calls ---- */
+
+/* What is to be done about an error of the server. */
+static int status_of(const char *state)
+{
+    static const struct {
+        const char *state; /* or its class */
+        int status;
+    } table[] = {
+        {"MI002", LINK_AGAIN}, {"MI004", LINK_AGAIN},
+        {"MI", LINK_REFUSED},  {"42", LINK_REFUSED}, /* no such function, no right */
+        {"3F", LINK_REFUSED},  {"22", LINK_REFUSED},
+        {"23", LINK_REFUSED},  {"P0", LINK_REFUSED},
+    };
+    for (size_t i = 0; state != NULL && i < MI_COUNT(table); i++)
+        if (strncmp(state, table[i].state, strlen(table[i].state)) == 0)
+            return table[i].status;
+    return LINK_LOST;
+}
+
+static int result_status(struct link *l)
+{
+    ExecStatusType s = PQresultStatus(l->r);
+    if (s == PGRES_TUPLES_OK || s == PGRES_COMMAND_OK)
+        return 0;
+    const char *state = PQresultErrorField(l->r, PG_DIAG_SQLSTATE);
+    const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
+    int st = status_of(state);
+    fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
+    if (state != NULL && (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0))
+        buf_adds(&l->error,
+                 "; run `mcp-interposer ship init` on the database, or use the version of "
+                 "mcp-interposer-ship that made its schema");
+    return st;
+}
+
+/* Reads all results of what was sent; l->r is the last one, or the first error. */
+static int await(struct link *l)
+{
+    int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
+    int st = 0, left;
+    while (st == 0 && (left = PQflush(l->c)) != 0) {
+        if (left < 0)
+            return fail(l, LINK_LOST, PQerrorMessage(l->c));
+        st = wait_socket(l, POLLIN | POLLOUT, until_us);
+        if (st == 0 && PQconsumeInput(l->c) == 0)
+            st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+    }
+    while (st == 0) {
+        if (PQisBusy(l->c)) {
+            st = wait_socket(l, POLLIN, until_us);
+            if (st == 0 && PQconsumeInput(l->c) == 0)
+                st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+            continue;
+        }
+        PGresult *r = PQgetResult(l->c);
+        if (r == NULL)
+            break;
+        PQclear(l->r);
+        l->r = r;
+        int status = result_status(l);
+        if (status < 0)
+            return status;
+    }
+    return st == 0 && l->r == NULL ? fail(l, LINK_LOST, PQerrorMessage(l->c)) : st;
+}
+
+/* After an error the connection may be in any state. */
+static int finish(struct link *l, bool sent)
+{
+    int st = sent ? await(l) : fail(l, LINK_LOST, PQerrorMessage(l->c));
+    if (st < 0)
+        link_disconnect(l);
+    return st;
+}
+
+static bool ready(struct link *l, int *ret)
+{
+    PQclear(l->r);
+    l->r = NULL;
+    *ret = l->c == NULL ? fail(l, LINK_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
+    return *ret == 0;
+}
+
+void link_begin(struct link *l)
+{
+    l->n = 0;
+    l->bad = false;
+}
+
+static void add(struct link *l, Oid type, const char *value, size_t length, int form)
+{
+    if (l->n == LINK_ARGUMENTS || length > INT32_MAX) {
+        l->bad = true;
+        return;
+    }
+    l->type[l->n] = type;
+    l->value[l->n] = value;
+    l->length[l->n] = (int)length;
+    l->form[l->n++] = form;
+}
+
+void link_arg_int(struct link *l, int64_t v)
+{
+    if (l->n < LINK_ARGUMENTS) {
+        snprintf(l->number[l->n], sizeof l->number[0], "%lld", (long long)v);
+        add(l, 0, l->number[l->n], 0, 0);
+    }
+}
+
+void link_arg_text(struct link *l, const char *v)
+{
+    add(l, 0, v, 0, 0);
+}
+
+void link_arg_bytes(struct link *l, struct slice v)
+{
+    add(l, ARRAY_BYTES, v.p != NULL ? v.p : "", v.n, 1);
+}
+
+void link_arg_array(struct link *l, struct array *a)
+{
+    struct slice bytes = array_done(a);
+    l->bad |= bytes.p == NULL;
+    add(l, array_oid(a->type), bytes.p, bytes.n, 1);
+}
+
+int link_call(struct link *l, const char *function)
+{
+    char sql[512];
+    int st, at = snprintf(sql, sizeof sql, "SELECT * FROM mcp_interposer.%s(", function);
+    if (!ready(l, &st))
+        return st;
+    for (int i = 0; i < l->n; i++)
+        at += snprintf(sql + at, sizeof sql - (size_t)at, "%s$%d", i > 0 ? "," : "", i + 1);
+    snprintf(sql + at, sizeof sql - (size_t)at, ")");
+    return finish(l, PQsendQueryParams(l->c, sql, l->n, l->type, l->value, l->length, l->form, 0) ==
+                         1);
+}
+
+int link_run(struct link *l, const char *sql)
+{
+    int st;
+    link_begin(l);
+    return ready(l, &st) ? finish(l, PQsendQuery(l->c, sql) == 1) : st;
+}
+
+/* ---- results ---- */
+
+int link_rows(const struct link *l)
+{
+    return PQntuples(l->r);
+}
+
+const char *link_text(const struct link *l, int row, int column)
+{
+    return PQgetvalue(l->r, row, column);
+}
+
+int64_t link_int(const struct link *l, int row, int column)
+{
+    return strtoll(link_text(l, row, column), NULL, 10);
+}
+
+/* A bytea is written as \x and hexadecimal digits. */
+bool link_hash(const struct link *l, int row, int column, uint8_t ret[32])
+{
+    const char *p = link_text(l, row, column);
+    if (strlen(p) != 66)
+        return false;
+    for (int i = 0; i < 32; i++) {
+        unsigned byte;
+        if (sscanf(p + 2 + 2 * i, "%2x", &byte) != 1)
+            return false;
+        ret[i] = (uint8_t)byte;
+    }
+    return true;
+}

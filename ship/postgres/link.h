@@ -1,0 +1,57 @@
+/* link.h - a connection to PostgreSQL, and calls of functions of the schema mcp_interposer.
+ *
+ * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix socket. Of several
+ *           hosts the one that can be written is used. Passwords come from ~/.pgpass or a service file: a URL with a
+ *           password is refused, because it would be seen in `ps` and kept in the vault.
+ * Owns      the connection, and the result of the last call.
+ * Errors    LINK_LOST: try again later, with a new connection. LINK_AGAIN: what was sent does not fit what is there; ask
+ *           for the watermarks, and send again. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is true, or
+ *           the time is over. Each but the last with a sentence in link_error(). MI_ENOMEM.
+ * Blocks    on the network: until the reply, LINK_REPLY_S, or link_until(). */
+#ifndef MI_SHIP_POSTGRES_LINK_H
+#define MI_SHIP_POSTGRES_LINK_H
+
+#include "ship/postgres/array.h"
+
+#define LINK_CONNECT_S 15
+#define LINK_REPLY_S 120
+#define LINK_ARGUMENTS 32
+
+enum { LINK_LOST = -101, LINK_AGAIN = -102, LINK_REFUSED = -103, LINK_STOPPED = -104 };
+
+struct link;
+
+/* Whether a text may be used as a URL. MI_EINVAL: the reason is in `error`, without the URL. */
+MI_MUST int link_check_url(const char *url, struct buf *error);
+/* Whether it looks like a URL or connection string of PostgreSQL. */
+bool link_is_url(const char *url);
+
+/* stop: asked several times a second while waiting. MI_ENOMEM. */
+MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
+void link_free(struct link *l); /* NULL is fine */
+/* No call waits beyond this time (clock_mono_us()); 0: none. */
+void link_until(struct link *l, int64_t mono_us);
+/* Connects, unless it is connected. */
+MI_MUST int link_connect(struct link *l);
+void link_disconnect(struct link *l);
+const char *link_error(struct link *l);
+
+/* Arguments of a call, in order. They are borrowed until link_call(). */
+void link_begin(struct link *l);
+void link_arg_int(struct link *l, int64_t v);
+void link_arg_text(struct link *l, const char *v); /* NULL is NULL */
+void link_arg_bytes(struct link *l, struct slice v);
+void link_arg_array(struct link *l, struct array *a);
+/* SELECT * FROM mcp_interposer.FUNCTION(arguments). */
+MI_MUST int link_call(struct link *l, const char *function);
+/* Runs statements as one transaction. */
+MI_MUST int link_run(struct link *l, const char *sql);
+
+/* The result. */
+int link_rows(const struct link *l);
+int64_t link_int(const struct link *l, int row, int column);
+const char *link_text(const struct link *l, int row, int column);
+/* 32 bytes. false: something else. */
+MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);
+
+#endif

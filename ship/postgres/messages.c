@@ -1,0 +1,221 @@
+/* messages.c - batches of messages and events of one session. */
+#include "ship/postgres/sender.h"
+
+#include "base/grow.h"
+
+#include <stdlib.h>
+
+static const enum array_type message_types[MESSAGE_COLUMNS] = {
+    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,
+    ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT,  ARRAY_INT,   ARRAY_INT,   ARRAY_TEXT, ARRAY_INT,
+    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES,
+};
+static const enum array_type event_types[EVENT_COLUMNS] = {
+    ARRAY_INT, ARRAY_INT, ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
+};
+
+/* A body that is sent in pieces before its message. */
+struct large {
+    int64_t seq, offset, length;
+    struct digest commitment;
+};
+
+struct batch {
+    struct sender *s;
+    struct large *large; /* owned */
+    size_t n, cap;
+};
+
+static struct digest commitment_of(const struct cell *cell)
+{
+    struct digest d = {{0}};
+    const struct cell *c = &cell[MESSAGE_COMMITMENT];
+    if (c->type == CELL_BLOB && c->text.n == DIGEST_N)
+        memcpy(d.b, c->text.p, DIGEST_N);
+    return d;
+}
+
+static int on_message(void *ctx, const struct cell *cell)
+{
+    static const struct cell none = {.type = CELL_NULL};
+    struct batch *b = ctx;
+    bool large = cell[MESSAGE_LENGTH].type == CELL_INT && !b->s->minimal;
+    for (int i = 0; i < MESSAGE_COLUMNS; i++) {
+        bool body = i == MESSAGE_BODY || i == MESSAGE_LENGTH;
+        array_cell(&b->s->array[i], body && b->s->minimal ? &none : &cell[i]);
+    }
+    if (!large)
+        return 0;
+    if (!GROW(b->large, b->n, b->cap))
+        return MI_ENOMEM;
+    b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
+                                      cell[MESSAGE_LENGTH].number, commitment_of(cell)};
+    return 0;
+}
+
+/* ---- large bodies ---- */
+
+static int on_same(void *ctx, const struct cell *cell)
+{
+    struct large *l = ctx;
+    struct digest d = commitment_of(cell);
+    if (cell[MESSAGE_OFFSET].number == l->offset && cell[MESSAGE_LENGTH].number == l->length &&
+        digest_eq(&d, &l->commitment))
+        l->seq = 0;
+    return 0;
+}
+
+static int changed(struct sender *s, int64_t seq)
+{
+    (void)sender_refuse(s, "the body of message %lld was changed while it was sent",
+                        (long long)seq);
+    return LINK_AGAIN;
+}
+
+/* A redaction moves a body, and writes zeros where it was. */
+static int check_same(struct sender *s, int64_t session_id, const struct large *l)
+{
+    struct large copy = *l;
+    int64_t n;
+    int st = sender_read(s, UNSENT_MESSAGES, session_id, l->seq, l->seq, on_same, &copy, &n);
+    return st == 0 && copy.seq != 0 ? changed(s, l->seq) : st;
+}
+
+static int send_body(struct sender *s, const struct shipped_session *x, const struct large *l)
+{
+    int st = 0;
+    for (int64_t at = 0; st == 0 && at < l->length; at += (int64_t)SENDER_PIECE) {
+        buf_clear(&s->piece);
+        st = unsent_body(s->from, x->uid, l->offset + at,
+                         size_min(SENDER_PIECE, (size_t)(l->length - at)), &s->piece);
+        if (st == MI_ENOENT) /* the session is being removed */
+            return changed(s, l->seq);
+        if (st < 0)
+            return st;
+        sender_call(s);
+        link_arg_text(s->to, x->uid);
+        link_arg_int(s->to, l->seq);
+        link_arg_int(s->to, at);
+        link_arg_bytes(s->to, buf_slice(&s->piece));
+        st = link_call(s->to, "put_piece");
+    }
+    return st == 0 ? check_same(s, x->id, l) : st;
+}
+
+/* ---- batches ---- */
+
+static int put(struct sender *s, const struct shipped_session *x, size_t columns,
+               const char *function, int64_t *watermark)
+{
+    sender_call(s);
+    link_arg_text(s->to, x->uid);
+    sender_add_arrays(s, columns);
+    int st = link_call(s->to, function);
+    if (st == 0)
+        *watermark = link_int(s->to, 0, 0);
+    return st;
+}
+
+static int send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
+                      int64_t *ret_n, int64_t *ret_last)
+{
+    struct batch b = {.s = s};
+    sender_arrays(s, message_types, MESSAGE_COLUMNS);
+    int st = sender_read(s, UNSENT_MESSAGES, x->id, from, to, on_message, &b, ret_n);
+    for (size_t i = 0; st == 0 && i < b.n; i++)
+        st = send_body(s, x, &b.large[i]);
+    if (st == 0 && *ret_n > 0)
+        st = put(s, x, MESSAGE_COLUMNS, "put_messages", ret_last);
+    free(b.large);
+    s->sent += *ret_n;
+    return st;
+}
+
+int sender_messages(struct sender *s, struct shipped_session *x, int64_t from, int64_t to)
+{
+    int64_t n = 1;
+    int st = 0;
+    if (from <= x->seq) { /* again, because they have changed */
+        while (st == 0 && from <= to) {
+            int64_t seq;
+            st = send_batch(s, x, from, from, &n, &seq);
+            from++;
+        }
+        return st;
+    }
+    while (st == 0 && n > 0) {
+        int64_t before = x->seq;
+        st = send_batch(s, x, before + 1, to, &n, &x->seq);
+        if (st == 0 && n > 0 && x->seq <= before)
+            st = sender_refuse(s, "the store does not say that it has the messages of session %s",
+                               x->uid);
+    }
+    return st;
+}
+
+/* ---- events ---- */
+
+struct event_batch {
+    struct sender *s;
+    int64_t *seq; /* owned; messages that got a finding */
+    size_t n, cap;
+    int64_t last;
+};
+
+static int on_event(void *ctx, const struct cell *cell)
+{
+    struct event_batch *b = ctx;
+    for (int i = 0; i < EVENT_COLUMNS; i++)
+        array_cell(&b->s->array[i], &cell[i]);
+    b->last = cell[EVENT_ID].number;
+    int64_t seq = unsent_finding_seq(b->s->from, cell);
+    if (seq <= 0)
+        return 0;
+    if (!GROW(b->seq, b->n, b->cap))
+        return MI_ENOMEM;
+    b->seq[b->n++] = seq;
+    return 0;
+}
+
+/* A finding that was added to a message: the message is sent again, before the event. Both use the arrays, so the events
+ * are read twice. */
+static int send_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
+                       int64_t *ret_n, int64_t *ret_last)
+{
+    struct event_batch b = {.s = s};
+    sender_arrays(s, event_types, EVENT_COLUMNS);
+    int st = sender_read(s, UNSENT_EVENTS, x->id, from, to, on_event, &b, ret_n);
+    for (size_t i = 0; st == 0 && i < b.n; i++)
+        if (b.seq[i] <= x->seq)
+            st = sender_messages(s, x, b.seq[i], b.seq[i]);
+    if (st == 0 && b.n > 0) {
+        b.n = 0;
+        sender_arrays(s, event_types, EVENT_COLUMNS);
+        st = sender_read(s, UNSENT_EVENTS, x->id, from, b.last, on_event, &b, ret_n);
+    }
+    if (st == 0 && *ret_n > 0) {
+        int64_t watermark = 0;
+        st = put(s, x, EVENT_COLUMNS, "put_events", &watermark);
+        if (st == 0 && watermark < b.last)
+            st = sender_refuse(s, "the store does not say that it has the events of session %s",
+                               x->uid);
+        *ret_last = b.last;
+    }
+    free(b.seq);
+    s->sent += *ret_n;
+    return st;
+}
+
+int sender_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to)
+{
+    int64_t n = 1;
+    int st = 0;
+    while (st == 0 && n > 0 && from <= to) {
+        int64_t last = 0;
+        st = send_events(s, x, from, to, &n, &last);
+        from = last + 1;
+        if (st == 0 && n > 0 && last > x->event)
+            x->event = last;
+    }
+    return st;
+}

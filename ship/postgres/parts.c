@@ -1,0 +1,72 @@
+/* parts.c - what the parts of a round share. */
+#include "ship/postgres/sender.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sender_open(struct sender *s, struct unsent *from, struct link *to, const char *url,
+                 bool minimal)
+{
+    *s = (struct sender){.from = from, .to = to, .url = slice_of(url), .minimal = minimal};
+}
+
+void sender_close(struct sender *s)
+{
+    progress_close(&s->sessions);
+    for (size_t i = 0; i < SENDER_ARRAYS; i++)
+        array_close(&s->array[i]);
+    buf_close(&s->piece);
+    buf_close(&s->error);
+}
+
+int sender_refuse(struct sender *s, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    if (vsnprintf(text, sizeof text, fmt, ap) < 0)
+        text[0] = '\0';
+    va_end(ap);
+    buf_clear(&s->error);
+    buf_adds(&s->error, text);
+    return LINK_REFUSED;
+}
+
+const char *sender_error(struct sender *s, int status)
+{
+    if (status == MI_ENOMEM)
+        return "out of memory";
+    if (status == LINK_STOPPED)
+        return "stopped before everything was sent";
+    if (s->error.n > 0)
+        return buf_str(&s->error);
+    return status == LINK_LOST || status == LINK_AGAIN || status == LINK_REFUSED
+               ? link_error(s->to)
+               : unsent_error(s->from);
+}
+
+void sender_call(struct sender *s)
+{
+    link_begin(s->to);
+    link_arg_text(s->to, s->vault);
+    link_arg_bytes(s->to, (struct slice){(const char *)s->log.head.b, DIGEST_N});
+}
+
+void sender_arrays(struct sender *s, const enum array_type *type, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        array_begin(&s->array[i], type[i]);
+}
+
+void sender_add_arrays(struct sender *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        link_arg_array(s->to, &s->array[i]);
+}
+
+int sender_read(struct sender *s, enum unsent_rows what, int64_t a, int64_t b, int64_t c,
+                unsent_fn fn, void *ctx, int64_t *ret_n)
+{
+    const int64_t key[3] = {a, b, c};
+    return unsent_read(s->from, what, key, fn, ctx, ret_n);
+}

@@ -1,0 +1,12 @@
+/* schema.h - the SQL of the central store, as text (schema.sql, functions.sql). */
+#ifndef MI_SHIP_POSTGRES_SCHEMA_H
+#define MI_SHIP_POSTGRES_SCHEMA_H
+
+#include <stddef.h>
+
+extern const char schema_sql[];
+extern const size_t schema_sql_n;
+extern const char functions_sql[];
+extern const size_t functions_sql_n;
+
+#endif

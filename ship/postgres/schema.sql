@@ -1,0 +1,194 @@
+-- The central store of mcp-interposer: tables, roles and rights. docs/fleet.md describes it.
+-- This text can be run again at any time: it makes what is missing, and changes nothing else.
+-- PostgreSQL 15 or later. Run it as the owner of the database, who may create roles, in one transaction.
+
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int < 150000 THEN
+        RAISE EXCEPTION 'PostgreSQL % is too old: 15 or later is needed', current_setting('server_version');
+    END IF;
+    IF getdatabaseencoding() <> 'UTF8' THEN
+        RAISE EXCEPTION 'the database has the encoding %: UTF8 is needed', getdatabaseencoding();
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer'));
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_device') THEN
+        CREATE ROLE mcp_interposer_device NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_reader') THEN
+        CREATE ROLE mcp_interposer_reader NOLOGIN;
+    END IF;
+END $$;
+
+CREATE SCHEMA IF NOT EXISTS mcp_interposer;
+SET LOCAL search_path = mcp_interposer, pg_temp;
+SET LOCAL client_min_messages = warning;
+
+-- One row. `version` is that of this text, `oldest_client` the oldest mcp-interposer-ship that may send.
+CREATE TABLE IF NOT EXISTS store (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version integer NOT NULL,
+    oldest_client integer NOT NULL
+);
+DO $$
+DECLARE
+    found integer := (SELECT version FROM mcp_interposer.store);
+BEGIN
+    IF found > 1 THEN
+        RAISE EXCEPTION 'the schema has version %, which is newer than 1: use a newer mcp-interposer-ship', found;
+    END IF;
+    INSERT INTO mcp_interposer.store (version, oldest_client) VALUES (1, 1)
+        ON CONFLICT (one) DO UPDATE SET version = excluded.version, oldest_client = excluded.oldest_client;
+END $$;
+
+CREATE TABLE IF NOT EXISTS devices (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    role name NOT NULL UNIQUE,          -- the login role
+    added_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- `head` is the hash of the log so far: SHA-256(head of the leaves before || leaf), 32 zeros for an empty log.
+CREATE TABLE IF NOT EXISTS vaults (
+    uid text COLLATE "C" PRIMARY KEY,
+    device bigint NOT NULL REFERENCES devices,
+    host text,
+    os_user text,
+    leaves bigint NOT NULL DEFAULT 0,
+    head bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'),
+    handled bigint NOT NULL DEFAULT 0,  -- leaves whose redactions and removals are complete here
+    first_at timestamptz NOT NULL DEFAULT now(),
+    last_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE IF NOT EXISTS leaves (
+    vault text COLLATE "C" NOT NULL,
+    n bigint NOT NULL,
+    leaf text NOT NULL,
+    PRIMARY KEY (vault, n)
+);
+
+CREATE TABLE IF NOT EXISTS checkpoints (
+    vault text COLLATE "C" NOT NULL,
+    size bigint NOT NULL,
+    at_us bigint NOT NULL,
+    note text NOT NULL,
+    PRIMARY KEY (vault, size)
+);
+
+-- Columns up to `tree` are those of the vault's table `sessions`; `id` is the number there.
+CREATE TABLE IF NOT EXISTS sessions (
+    uid text COLLATE "C" PRIMARY KEY,
+    id bigint NOT NULL,
+    name text NOT NULL,
+    command text NOT NULL,
+    client_name text, client_version text,
+    server_name text, server_version text,
+    protocol_version text,
+    started_at_us bigint NOT NULL,
+    ended_at_us bigint, end_reason text, exit_status bigint,
+    pid bigint NOT NULL,
+    host text NOT NULL,
+    record_level text NOT NULL,
+    interposer_version text NOT NULL,
+    redact_rules text,
+    salt bytea, commitment bytea,
+    end_salt bytea, end_commitment bytea,
+    records bigint, tree bytea,
+    vault text COLLATE "C" NOT NULL REFERENCES vaults,
+    device bigint NOT NULL REFERENCES devices,
+    shipped_level text NOT NULL,        -- full, or minimal: without bodies
+    revision bigint NOT NULL,           -- leaves of the vault's log when this row was read
+    row_hash bigint NOT NULL,           -- the shipper's, of the row
+    seq bigint NOT NULL DEFAULT 0,      -- messages up to this one are here, or were
+    event bigint NOT NULL DEFAULT 0     -- events up to this id are here, or were
+) WITH (fillfactor = 80);
+CREATE INDEX IF NOT EXISTS sessions_by_vault ON sessions (vault, uid);
+
+-- Columns as in the vault. A large body is in `body`, too. A uid begins with its time, so partitions are ranges of time.
+CREATE TABLE IF NOT EXISTS messages (
+    session_uid text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    t_us bigint NOT NULL,
+    direction text NOT NULL,
+    origin text NOT NULL,
+    kind text NOT NULL,
+    rpc_id text, method text, target text,
+    body text,
+    size bigint NOT NULL,
+    redactions bigint NOT NULL,
+    action text NOT NULL,
+    request_seq bigint,
+    error_code bigint,
+    batch_seq bigint,
+    finding text,
+    salt bytea, commitment bytea,
+    PRIMARY KEY (session_uid, seq)
+) PARTITION BY RANGE (session_uid);
+
+-- `id` as in the vault; -1: made here, for a session that was removed there before all of it was sent.
+CREATE TABLE IF NOT EXISTS events (
+    session_uid text COLLATE "C" NOT NULL,
+    id bigint NOT NULL,
+    t_us bigint NOT NULL,
+    kind text NOT NULL,
+    detail text,
+    place bigint,
+    salt bytea, commitment bytea,
+    PRIMARY KEY (session_uid, id)
+) PARTITION BY RANGE (session_uid);
+
+CREATE TABLE IF NOT EXISTS messages_other PARTITION OF messages DEFAULT;
+CREATE TABLE IF NOT EXISTS events_other PARTITION OF events DEFAULT;
+
+-- First commitments of redacted records (docs/evidence.md).
+CREATE TABLE IF NOT EXISTS replaced (
+    session_uid text COLLATE "C" NOT NULL,
+    record text NOT NULL,
+    leaf bigint NOT NULL,
+    commitment bytea NOT NULL,
+    PRIMARY KEY (session_uid, record, leaf)
+);
+
+-- Pieces of a large body, until its message arrives.
+CREATE TABLE IF NOT EXISTS pieces (
+    session_uid text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    at bigint NOT NULL,
+    piece bytea NOT NULL,
+    PRIMARY KEY (session_uid, seq, at)
+);
+ALTER TABLE pieces ALTER COLUMN piece SET STORAGE EXTERNAL;
+
+-- Who may read what of which device, besides the members of mcp_interposer_reader.
+CREATE TABLE IF NOT EXISTS readers (
+    role name NOT NULL,
+    device bigint NOT NULL REFERENCES devices,
+    PRIMARY KEY (role, device)
+);
+
+DO $$
+DECLARE
+    t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['devices', 'vaults', 'leaves', 'checkpoints', 'sessions', 'messages', 'events', 'replaced', 'readers'] LOOP
+        EXECUTE format('ALTER TABLE mcp_interposer.%I ENABLE ROW LEVEL SECURITY', t);
+        EXECUTE format('DROP POLICY IF EXISTS all_rows ON mcp_interposer.%I', t);
+        EXECUTE format('CREATE POLICY all_rows ON mcp_interposer.%I FOR SELECT TO mcp_interposer_reader USING (true)', t);
+        EXECUTE format('GRANT SELECT ON mcp_interposer.%I TO mcp_interposer_reader', t);
+    END LOOP;
+END $$;
+-- For roles that may read some devices only: GRANT SELECT ON these tables and the views, and a row in `readers` for each.
+DROP POLICY IF EXISTS own_rows ON readers;
+CREATE POLICY own_rows ON readers FOR SELECT USING (role = current_user);
+DROP POLICY IF EXISTS own_rows ON devices;
+CREATE POLICY own_rows ON devices FOR SELECT USING (id IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
+DROP POLICY IF EXISTS own_rows ON vaults;
+CREATE POLICY own_rows ON vaults FOR SELECT USING (device IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
+DROP POLICY IF EXISTS own_rows ON sessions;
+CREATE POLICY own_rows ON sessions FOR SELECT USING (device IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
+DROP POLICY IF EXISTS own_rows ON messages;
+CREATE POLICY own_rows ON messages FOR SELECT USING (session_uid IN (SELECT uid FROM mcp_interposer.sessions));
+DROP POLICY IF EXISTS own_rows ON events;
+CREATE POLICY own_rows ON events FOR SELECT USING (session_uid IN (SELECT uid FROM mcp_interposer.sessions));
+REVOKE ALL ON SCHEMA mcp_interposer FROM PUBLIC;
+GRANT USAGE ON SCHEMA mcp_interposer TO mcp_interposer_device, mcp_interposer_reader;

@@ -1,0 +1,91 @@
+/* sender.c - a round. */
+#include "ship/postgres/sender.h"
+
+#include "base/clock.h"
+
+#define SAVE_ROWS 500 /* cursors of one transaction */
+#define SAVE_EVERY_US INT64_C(5000000)
+
+/* ---- a round ---- */
+
+/* Tells the vault. A vault that cannot be written does not stop the sending. */
+static void save(struct sender *s)
+{
+    struct cursor c[SAVE_ROWS];
+    size_t n = 0;
+    for (size_t i = 0; i < s->sessions.n; i++) {
+        struct shipped_session *x = &s->sessions.list[i];
+        if (x->saved || x->id == 0)
+            continue;
+        c[n++] = (struct cursor){x->id, x->seq, x->event, x->complete};
+        x->saved = true;
+        if (n == SAVE_ROWS) {
+            (void)cursors_save(s->from, s->url, c, n, clock_wall_us());
+            n = 0;
+        }
+    }
+    if (n > 0)
+        (void)cursors_save(s->from, s->url, c, n, clock_wall_us());
+}
+
+static int send_rows(struct sender *s)
+{
+    int64_t saved_us = clock_mono_us();
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < s->sessions.n; i++) {
+        struct shipped_session *x = &s->sessions.list[i];
+        if (x->complete || x->id == 0)
+            continue;
+        int64_t seq = x->seq, event = x->event;
+        st = sender_messages(s, x, x->seq + 1, INT64_MAX);
+        if (st == 0)
+            st = sender_events(s, x, x->event + 1, INT64_MAX);
+        x->complete = st == 0 && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
+        x->saved &= seq == x->seq && event == x->event && !x->complete;
+        if (clock_mono_us() - saved_us > SAVE_EVERY_US) {
+            save(s);
+            saved_us = clock_mono_us();
+        }
+    }
+    return st;
+}
+
+static int send_all(struct sender *s)
+{
+    struct stated *stated = NULL;
+    int st = s->ready ? 0 : sender_begin(s);
+    if (st == 0)
+        st = sender_leaves(s);
+    if (st == 0)
+        st = sender_stated(s, &stated);
+    if (st == 0)
+        st = sender_replaced(s, stated);
+    if (st == 0)
+        st = sender_sessions(s);
+    if (st == 0)
+        st = sender_redacted(s, stated);
+    if (st == 0)
+        st = send_rows(s);
+    if (st == 0)
+        st = sender_handled(s, stated);
+    sender_stated_free(stated);
+    save(s);
+    return st;
+}
+
+int sender_round(struct sender *s, int64_t *ret_sent)
+{
+    s->sent = 0;
+    buf_clear(&s->error);
+    int st = send_all(s);
+    /* What does not fit may fit when the watermarks have been read again; the second time it is an error. */
+    if (st == LINK_AGAIN && s->again)
+        st = LINK_REFUSED;
+    s->again = st == LINK_AGAIN;
+    if (st < 0) {
+        link_disconnect(s->to);
+        s->ready = false;
+    }
+    *ret_sent = s->sent;
+    return st;
+}

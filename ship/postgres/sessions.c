@@ -1,0 +1,104 @@
+/* sessions.c - the rows of sessions, which change until their end. */
+#include "ship/postgres/sender.h"
+
+#define COLUMNS (SESSION_COLUMNS + 1) /* and the hash of the row */
+
+static const enum array_type types[COLUMNS] = {
+    ARRAY_INT,   ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,
+    ARRAY_TEXT,  ARRAY_TEXT, ARRAY_INT,   ARRAY_INT,  ARRAY_TEXT,  ARRAY_INT,   ARRAY_INT,
+    ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_BYTES,
+    ARRAY_BYTES, ARRAY_INT,  ARRAY_BYTES, ARRAY_INT,
+};
+
+static int64_t hash_row(const struct sender *s, const struct cell *cell)
+{
+    uint64_t h = progress_hash(PROGRESS_HASH, slice_of(s->minimal ? "minimal" : "full"));
+    for (int i = 0; i < SESSION_COLUMNS; i++) {
+        const struct cell *c = &cell[i];
+        h = progress_hash(h, (struct slice){(const char *)&c->type, sizeof c->type});
+        h = progress_hash(h, (struct slice){(const char *)&c->number, sizeof c->number});
+        h = progress_hash(h, c->text);
+    }
+    return (int64_t)h;
+}
+
+/* The store has more of it than the vault. A session that is being removed has no messages at the end. */
+static bool is_short(const struct shipped_session *x)
+{
+    return x->last_seq > 0 && x->last_seq < x->seq;
+}
+
+static int on_session(void *ctx, const struct cell *cell)
+{
+    struct sender *s = ctx;
+    int64_t hash = hash_row(s, cell);
+    struct shipped_session *x = progress_add(&s->sessions, cell[SESSION_UID].text);
+    if (x == NULL)
+        return MI_ENOMEM;
+    x->id = cell[SESSION_ID].number;
+    x->ended = cell[SESSION_ENDED_AT_US].type == CELL_INT;
+    x->last_seq = cell[SESSION_SEQ].number;
+    x->last_event = cell[SESSION_EVENT].number;
+    if (is_short(x))
+        return sender_refuse(s,
+                             "session %s has %lld messages, and the store has %lld of it: the "
+                             "vault was rolled back or "
+                             "replaced by a copy",
+                             x->uid, (long long)x->last_seq, (long long)x->seq);
+    s->newest = x->id > s->newest ? x->id : s->newest;
+    x->complete = x->known && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
+    x->saved = false;
+    if (x->known && x->row_hash == hash)
+        return 0;
+    for (int i = 0; i < SESSION_COLUMNS; i++)
+        array_cell(&s->array[i], &cell[i]);
+    array_int(&s->array[SESSION_COLUMNS], hash);
+    x->known = true;
+    x->row_hash = hash;
+    return 0;
+}
+
+static int put(struct sender *s)
+{
+    if (s->array[0].n == 0)
+        return 0;
+    s->sent += s->array[0].n;
+    sender_call(s);
+    link_arg_int(s->to, s->log.n);
+    link_arg_text(s->to, s->minimal ? "minimal" : "full");
+    sender_add_arrays(s, COLUMNS);
+    return link_call(s->to, "put_sessions");
+}
+
+/* Those with from <= id <= to. *ret_n: how many there were. */
+static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
+{
+    sender_arrays(s, types, COLUMNS);
+    int st = sender_read(s, UNSENT_SESSIONS, from, to, 0, on_session, s, ret_n);
+    return st == 0 ? put(s) : st;
+}
+
+/* Those that were not complete. */
+static int send_open(struct sender *s)
+{
+    int64_t n;
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < s->sessions.n; i++) {
+        struct shipped_session *x = &s->sessions.list[i];
+        if (x->complete || x->id == 0)
+            continue;
+        st = send_range(s, x->id, x->id, &n);
+        if (st == 0 && n == 0)
+            x->id = 0; /* it was removed */
+    }
+    return st;
+}
+
+int sender_sessions(struct sender *s)
+{
+    int64_t n = 1;
+    int st = s->newest > 0 ? send_open(s) : 0;
+    while (st == 0 && n > 0)
+        st = send_range(s, s->newest + 1, INT64_MAX, &n);
+    return st;
+}

@@ -1,0 +1,113 @@
+/* status.c - `ship status`: what was sent, and what is missing. */
+#include "ship/commands.h"
+
+#include "base/clock.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cli/frame/out.h"
+#include "vault/unsent/cursors.h"
+
+#include <stdlib.h>
+
+struct report {
+    struct out out;
+    bool json;
+    int64_t targets, late; /* late: of which something is missing */
+};
+
+static void time_member(struct json_out *j, const char *name, int64_t at_us)
+{
+    if (at_us != 0)
+        json_out_int(j, name, at_us);
+    else
+        json_out_null(j, name);
+}
+
+static void print_json(struct report *r, const struct target_state *t, const struct target_lag *lag)
+{
+    struct json_out j = json_out_to(&r->out.b);
+    json_out_object(&j, NULL);
+    json_out_str(&j, "type", "target");
+    json_out_text(&j, "url", t->url);
+    time_member(&j, "tried_at_us", t->tried_at_us);
+    time_member(&j, "sent_at_us", t->sent_at_us);
+    json_out_int(&j, "leaves", t->leaves);
+    json_out_int(&j, "missing_sessions", lag->sessions);
+    json_out_int(&j, "missing_messages", lag->messages);
+    json_out_int(&j, "missing_events", lag->events);
+    json_out_int(&j, "missing_bytes", lag->bytes);
+    time_member(&j, "oldest_at_us", lag->oldest_at_us);
+    json_out_text(&j, "error", t->error);
+    json_out_end(&j);
+    out_end_line(&r->out);
+}
+
+static void print_time(struct out *o, const char *what, int64_t at_us)
+{
+    char text[CLOCK_TEXT_MAX];
+    if (at_us == 0)
+        return;
+    clock_local_text(at_us, text);
+    out_printf(o, "%s%s", what, text);
+}
+
+static void print_text(struct report *r, const struct target_state *t, const struct target_lag *lag)
+{
+    struct out *o = &r->out;
+    struct buf size = {0};
+    out_text(o, t->url);
+    out_end_line(o);
+    if (lag->messages + lag->events == 0) {
+        out_raw(o, "  nothing is missing");
+    } else {
+        units_show_size(&size, lag->bytes);
+        out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
+                   (long long)lag->messages, lag->messages == 1 ? "" : "s", buf_str(&size),
+                   (long long)lag->events, lag->events == 1 ? "" : "s", (long long)lag->sessions,
+                   lag->sessions == 1 ? "" : "s");
+        print_time(o, ", the oldest of ", lag->oldest_at_us);
+    }
+    print_time(o, "; last success ", t->sent_at_us);
+    out_end_line(o);
+    if (t->error.p != NULL) {
+        print_time(o, "  ", t->tried_at_us);
+        out_raw(o, ": ");
+        out_text(o, t->error);
+        out_end_line(o);
+    }
+    buf_close(&size);
+}
+
+static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+{
+    struct report *r = ctx;
+    r->targets++;
+    r->late += lag->messages + lag->events > 0;
+    if (r->json)
+        print_json(r, t, lag);
+    else
+        print_text(r, t, lag);
+    return 0;
+}
+
+int run_status(const struct settings *s)
+{
+    struct report r = {.json = settings_on(s, "json")};
+    struct buf error = {0};
+    char *vault = settings_vault(s);
+    if (vault == NULL)
+        return EXIT_TROUBLE;
+    out_open(&r.out);
+    int st = cursors_read(vault, on_target, &r, &error);
+    int status = out_close(&r.out);
+    if (st < 0) {
+        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+        status = EXIT_TROUBLE;
+    } else if (r.targets == 0) {
+        log_warn("%s was sent to no target yet", vault);
+    }
+    buf_close(&error);
+    free(vault);
+    return status == EXIT_FINE && r.late > 0 ? EXIT_FOUND : status;
+}

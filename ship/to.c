@@ -1,0 +1,220 @@
+/* to.c - `ship to`: sends what is new, and follows the vault. */
+#include "ship/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/frame/session.h"
+#include "cli/look/follow/watch.h"
+#include "ship/outbox/backoff.h"
+#include "ship/postgres/sender.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LINGER_MS 1000 /* after something was sent: what follows soon is sent together */
+#define ORPHANS_US INT64_C(60000000)
+/* How often the vault is told that nothing was new. Each write wakes the shippers to other targets. */
+#define STATE_US INT64_C(600000000)
+
+struct shipper {
+    const struct settings *settings;
+    struct sender sender;
+    struct watch watch;
+    const char *url;
+    bool once;
+    int64_t until_us; /* 0: no deadline */
+    int failures;     /* in a row */
+    int64_t sent_at_us, orphans_us;
+    int64_t state_us; /* when the next state is to be saved even without news */
+    uint32_t random;
+};
+
+/* Messages of killed sessions that are still in memory. */
+static void store_orphans(struct shipper *x)
+{
+    struct query *q;
+    if (clock_mono_us() < x->orphans_us)
+        return;
+    x->orphans_us = clock_mono_us() + ORPHANS_US;
+    struct buf error = {0};
+    if (session_vault_read(x->settings, unsent_vault(x->sender.from), &q, &error) == 0)
+        query_close(q);
+    buf_close(&error);
+}
+
+static void save_state(struct shipper *x, const char *error)
+{
+    struct target_state t = {.url = slice_of(x->url),
+                             .tried_at_us = clock_wall_us(),
+                             .sent_at_us = x->sent_at_us,
+                             .leaves = x->sender.log.n};
+    if (error != NULL)
+        t.error = slice_of(error);
+    (void)cursors_save_target(x->sender.from, &t); /* only for status */
+}
+
+/* false: the end. */
+static bool wait_ms(struct shipper *x, int64_t ms)
+{
+    int64_t until = clock_mono_us() + ms * 1000;
+    for (int64_t left = ms; left > 0; left = (until - clock_mono_us()) / 1000) {
+        if (watch_is_stopped() || (x->until_us != 0 && clock_mono_us() >= x->until_us))
+            return false;
+        int64_t part =
+            left < 1000 ? left : 1000; /* a signal ends it, unless it comes just before */
+        nanosleep(&(struct timespec){part / 1000, part % 1000 * 1000000}, NULL);
+    }
+    return !watch_is_stopped();
+}
+
+/* Waits until the vault has changed. */
+static bool wait_for_rows(struct shipper *x, int64_t version)
+{
+    int64_t now = version;
+    while (now == version) {
+        if (watch_wait(&x->watch, WATCH_IDLE_MS) == WATCH_END)
+            return false;
+        store_orphans(x);
+        if (unsent_version(x->sender.from, &now) < 0)
+            return true; /* the round reports it */
+    }
+    return true;
+}
+
+/* EXIT_FINE: try again. */
+static int failed(struct shipper *x, int st)
+{
+    const char *error = sender_error(&x->sender, st);
+    bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
+    save_state(x, error);
+    if (st == LINK_STOPPED && !x->once)
+        return EXIT_FINE;
+    if (final || (x->once && x->until_us == 0)) {
+        log_error("%s", error);
+        return refused ? EXIT_FOUND : EXIT_TROUBLE;
+    }
+    x->failures++;
+    x->random = x->random * 1664525u + 1013904223u;
+    int64_t ms = st == LINK_AGAIN ? 0 : backoff_ms(x->failures, x->random >> 8);
+    if (x->failures == 1 || ms >= BACKOFF_MAX_MS / 2)
+        log_warn("%s; trying again", error);
+    if (!wait_ms(x, ms) && x->once) {
+        log_error("%s", error);
+        return EXIT_TROUBLE;
+    }
+    return EXIT_FINE;
+}
+
+static int follow(struct shipper *x)
+{
+    int status = EXIT_FINE;
+    while (status == EXIT_FINE && !watch_is_stopped()) {
+        int64_t sent = 0, version = 0;
+        store_orphans(x);
+        int st = unsent_version(x->sender.from, &version);
+        if (st == 0)
+            st = sender_round(&x->sender, &sent);
+        if (st < 0) {
+            status = failed(x, st);
+            continue;
+        }
+        if (x->failures > 0)
+            log_note("connected again");
+        x->sent_at_us = clock_wall_us();
+        if (sent > 0 || x->failures > 0 || clock_mono_us() >= x->state_us) {
+            save_state(x, NULL);
+            x->state_us = clock_mono_us() + STATE_US;
+        }
+        x->failures = 0;
+        if (sent == 0 && x->once)
+            return EXIT_FINE;
+        if (!x->once && !(sent > 0 ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
+            break;
+    }
+    if (status == EXIT_FINE && x->once && watch_is_stopped())
+        return EXIT_TROUBLE;
+    return status;
+}
+
+/* ---- the beginning ---- */
+
+static int ship(struct shipper *x, struct unsent *from, bool minimal)
+{
+    struct link *to;
+    if (link_new(&to, x->url, watch_is_stopped) < 0) {
+        log_error("out of memory");
+        return EXIT_TROUBLE;
+    }
+    link_until(to, x->until_us);
+    sender_open(&x->sender, from, to, x->url, minimal);
+    watch_open(&x->watch, unsent_vault(from));
+    int status = follow(x);
+    watch_close(&x->watch);
+    sender_close(&x->sender);
+    link_free(to);
+    return status;
+}
+
+/* Takes the lock. EXIT_FINE, or EXIT_TROUBLE after a message. */
+static int lock(struct unsent *u, const char *url)
+{
+    pid_t holder = 0;
+    int st = unsent_lock(u, slice_of(url), &holder);
+    if (st == MI_EBUSY)
+        log_error("process %d sends this vault to this target already", (int)holder);
+    else if (st < 0)
+        log_error("cannot lock %s/ship.lock: %s", unsent_vault(u), strerror(errno));
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+static int run_at(struct shipper *x, const char *vault, bool minimal)
+{
+    struct unsent *u;
+    struct buf error = {0};
+    int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
+    if (st == MI_ENOENT && x->once) {
+        log_warn("nothing is recorded in %s yet", vault);
+        status = EXIT_FINE;
+    } else if (st < 0) {
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    } else {
+        status = lock(u, x->url);
+        if (status == EXIT_FINE)
+            status = ship(x, u, minimal);
+        unsent_close(u);
+    }
+    buf_close(&error);
+    return status;
+}
+
+int run_to(const struct settings *s)
+{
+    struct buf error = {0};
+    struct shipper x = {.settings = s,
+                        .url = s->operands_n > 0 ? s->operands[0] : settings_text(s, "url"),
+                        .once = settings_on(s, "once"),
+                        .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
+    if (x.url == NULL)
+        return settings_usage(
+            s, "missing the URL of the database, as an argument or as url in [ship] of the "
+               "configuration");
+    if (link_check_url(x.url, &error) < 0) {
+        int status = settings_usage(s, "%s", buf_str(&error));
+        buf_close(&error);
+        return status;
+    }
+    bool minimal = settings_is(s, "level", "minimal");
+    if (s->ship_minimal && !minimal)
+        return settings_usage(
+            s, "--level: the configuration has level = minimal, which an option cannot loosen");
+    if (settings_text(s, "deadline") != NULL) {
+        if (!x.once)
+            return settings_usage(s, "--deadline needs --once");
+        x.until_us = clock_mono_us() + settings_duration_us(s, "deadline");
+    }
+    char *vault = settings_vault(s);
+    int status = vault != NULL ? run_at(&x, vault, minimal) : EXIT_TROUBLE;
+    free(vault);
+    return status;
+}

@@ -1,0 +1,201 @@
+"""A private PostgreSQL cluster with a Unix socket, and a proxy in front of it that interrupts at a chosen call."""
+import glob
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+PORT = 5432
+DEADLINE = 60
+
+
+def programs():
+    """The newest server programs of this machine; None: there are none."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), key=lambda p: int(p.split("/")[4]))
+    path = found[-1] if found else shutil.which("initdb")
+    return Path(path).resolve().parent if path else None
+
+
+def account():
+    """PostgreSQL refuses to run as root."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    return None
+
+
+class Cluster:
+    def __init__(self, folder, durable=False, more=None):
+        """durable: with fsync. more: settings, made when the folder exists."""
+        self.folder, self.bin, self.user = Path(folder), programs(), account()
+        self.folder.mkdir(mode=0o755)
+        if self.user:
+            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+        self.run("initdb", "-D", self.folder / "data", "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C",
+                 "--no-sync")
+        options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
+                   "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
+                   "restart_after_crash": "on"} | (more(self) if more else {})
+        with (self.folder / "data/postgresql.conf").open("a") as f:
+            f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
+        self.start()
+
+    def run(self, program, *args):
+        def drop():
+            os.setgid(self.user.pw_gid)
+            os.setuid(self.user.pw_uid)
+        done = subprocess.run([self.bin / program, *map(str, args)], preexec_fn=drop if self.user else None, cwd="/",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stdout}")
+
+    def start(self):
+        # pg_ctl's output must not be our pipe: the server would keep it open
+        with open(self.folder / "ctl", "w") as out:
+            def drop():
+                if self.user:
+                    os.setgid(self.user.pw_gid)
+                    os.setuid(self.user.pw_uid)
+            done = subprocess.run([self.bin / "pg_ctl", "-D", self.folder / "data", "-w", "-t", "60", "-l",
+                                   self.folder / "data/server.log", "start"], preexec_fn=drop, cwd="/", stdout=out,
+                                  stderr=out, stdin=subprocess.DEVNULL, timeout=120)
+        if done.returncode:
+            raise RuntimeError("cannot start: " + (self.folder / "ctl").read_text() +
+                               (self.folder / "data/server.log").read_text()[-2000:])
+
+    def stop(self, mode="fast"):
+        self.run("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
+
+    def url(self, role="admin", folder=None, database="postgres"):
+        return f"postgresql://{role}@/{database}?host={folder or self.folder}&port={PORT}"
+
+    def psql(self, sql, role="admin", check=True, database="postgres"):
+        """The rows, as tab-separated lines; with check=False stdout and stderr."""
+        done = subprocess.run([self.bin / "psql", "-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d",
+                               self.url(role, database=database), "-c", sql], capture_output=True, text=True, timeout=120)
+        if not check:
+            return done.stdout + done.stderr
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout.strip("\n")
+
+
+class Middle:
+    """Passes connections on to a cluster. interrupt(call, when, do): `do` is called once, when this function is called:
+    `before` it reaches the server, `after` the server has answered and the answer is held back, or `cut`: half of the
+    answer is passed on. Then the connection is closed."""
+
+    def __init__(self, cluster, folder):
+        self.cluster, self.folder = cluster, Path(folder)
+        self.folder.mkdir()
+        self.plan = None
+        self.seen = []
+        self.lock = threading.Lock()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.folder / f".s.PGSQL.{PORT}"))
+        self.listener.listen(50)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def interrupt(self, call, when, do=lambda: None):
+        self.plan = (call.encode(), when, do)
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.connection, args=(near,), daemon=True).start()
+
+    def take(self, data):
+        """The plan, if this is the call that it waits for."""
+        with self.lock:
+            if self.plan and b"mcp_interposer." + self.plan[0] + b"(" in data:
+                plan, self.plan = self.plan, None
+                return plan
+        return None
+
+    def connection(self, near):
+        far = socket.socket(socket.AF_UNIX)
+        try:
+            far.connect(str(self.cluster.folder / f".s.PGSQL.{PORT}"))
+        except OSError:
+            near.close()
+            return
+        state = {"plan": None}
+        back = threading.Thread(target=self.answers, args=(near, far, state), daemon=True)
+        back.start()
+        tail = b""
+        try:
+            while data := near.recv(1 << 16):
+                plan = self.take(tail + data)
+                tail = data[-100:]
+                if plan and plan[1] == "before":
+                    plan[2]()
+                    break
+                if plan:
+                    state["plan"] = plan
+                far.sendall(data)
+        except OSError:
+            pass
+        for s in (near, far):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        back.join(DEADLINE)
+        near.close()
+        far.close()
+
+    def answers(self, near, far, state):
+        held = b""
+        try:
+            while data := far.recv(1 << 16):
+                plan = state["plan"]
+                if not plan:
+                    near.sendall(data)
+                    continue
+                held += data
+                # ReadyForQuery is the end of an answer
+                if not re.search(rb"Z\0\0\0\x05[ITE]$", held):
+                    continue
+                if plan[1] == "cut":
+                    near.sendall(held[:len(held) // 2])
+                plan[2]()
+                break
+        except OSError:
+            pass
+        for s in (near, far):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def kill(process):
+    """For interrupt(): ends the sender at once."""
+    def do():
+        process().send_signal(signal.SIGKILL)
+        process().wait(DEADLINE)
+    return do
+
+
+def wait_until(what, seconds=DEADLINE):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            raise RuntimeError("waited too long")
+        time.sleep(0.02)

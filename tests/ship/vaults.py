@@ -1,0 +1,141 @@
+"""Vaults that the program records, and comparing them with the central store."""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+BUILD = Path(os.environ.get("TEST_BUILD", "build")).resolve()
+PROGRAM = os.environ.get("MCP_INTERPOSER", str(BUILD / "mcp-interposer"))
+SHIP = str(BUILD / "mcp-interposer-ship")
+SERVER = textwrap.dedent("""
+    import json, sys
+    for line in sys.stdin:
+        m = json.loads(line)
+        if "id" in m:
+            text = m.get("params", {}).get("text", "")
+            print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"content": [{"type": "text", "text": text}]}},
+                             ensure_ascii=False), flush=True)
+""")
+
+
+def request(i, text):
+    return {"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": "echo", "text": text}}
+
+
+def lines(texts):
+    first = {"jsonrpc": "2.0", "id": 0, "method": "initialize",
+             "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}}
+    return "".join(json.dumps(m, ensure_ascii=False) + "\n"
+                   for m in [first, *(request(i + 1, t) for i, t in enumerate(texts))])
+
+
+def texts(n, large=0, size=2_500_000):
+    return [f"héllo \U0001f600 {i} " + ("y" * size if i < large else "") for i in range(n)]
+
+
+def environment(folder):
+    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER_", "PG", "XDG_"))} | {"HOME": str(folder)}
+
+
+class Vault:
+    def __init__(self, folder, name="v"):
+        self.home, self.path = Path(folder), Path(folder) / name
+        self.env = environment(self.home)
+
+    def record(self, said, *options):
+        subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", sys.executable, "-c", SERVER],
+                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=120, check=True)
+
+    def live(self):
+        """A session that goes on: its stdin and stdout are pipes."""
+        return subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "live", "--", sys.executable, "-c", SERVER],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.env)
+
+    def command(self, *args):
+        return subprocess.run([PROGRAM, *map(str, args), "--vault", self.path], capture_output=True, text=True, env=self.env,
+                              timeout=120)
+
+    def to(self, url, *options):
+        return subprocess.run([SHIP, "to", "--vault", self.path, *options, url], capture_output=True, text=True, env=self.env,
+                              timeout=180)
+
+    def follow(self, url, *options):
+        return subprocess.Popen([SHIP, "to", "--vault", self.path, *options, url], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, env=self.env)
+
+    def rows(self, sql, *args):
+        db = sqlite3.connect(f"file:{self.path}/interposer.db?mode=ro", uri=True, timeout=30)
+        try:
+            return db.execute(sql, args).fetchall()
+        finally:
+            db.close()
+
+    def name(self):
+        return json.loads(self.rows("SELECT leaf FROM leaves WHERE n = 0")[0][0])["vault"]
+
+
+MESSAGE = ("seq, t_us, direction, origin, kind, rpc_id, method, target, {body} AS body, size, redactions, action, request_seq,"
+           " error_code, batch_seq, finding, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment")
+EVENT = "id, t_us, kind, detail, place, {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment"
+SESSION = ("uid, name, command, client_name, client_version, server_name, server_version, protocol_version, started_at_us,"
+           " ended_at_us, end_reason, exit_status, pid, host, record_level, interposer_version, redact_rules,"
+           " {hex}(salt{more} AS salt, {hex}(commitment{more} AS commitment, {hex}(end_commitment{more} AS end_commitment,"
+           " records, {hex}(tree{more} AS tree")
+
+
+def here(vault):
+    """What the vault has: {(table, uid, number): row}."""
+    lite = {"hex": "hex", "more": ")", "body": "body"}
+    found = {}
+    db = sqlite3.connect(f"file:{vault.path}/interposer.db?mode=ro", uri=True, timeout=30)
+    for uid, number in db.execute("SELECT uid, id FROM sessions").fetchall():
+        for row in db.execute(f"SELECT {SESSION.format(**lite)} FROM sessions WHERE id = ?", (number,)):
+            found["session", uid, 0] = row
+        large = {seq: (at, n) for seq, at, n in db.execute(
+            "SELECT seq, body_offset, body_length FROM messages WHERE session_id = ? AND body_length IS NOT NULL", (number,))}
+        bodies = (vault.path / "Bodies" / uid).read_bytes() if large else b""
+        for row in db.execute(f"SELECT {MESSAGE.format(**lite)} FROM messages WHERE session_id = ?", (number,)):
+            if row[0] in large:
+                at, n = large[row[0]]
+                row = row[:8] + (bodies[at:at + n].decode(),) + row[9:]
+            found["message", uid, row[0]] = row
+        for row in db.execute(f"SELECT {EVENT.format(**lite)} FROM events WHERE session_id = ?", (number,)):
+            found["event", uid, row[0]] = row
+    for n, leaf in db.execute("SELECT n, leaf FROM leaves"):
+        found["leaf", vault.name(), n] = (n, leaf)
+    db.close()
+    return found
+
+
+def there(cluster, vault):
+    """What the central store has of it, in the same form. A row that is there twice is an error."""
+    found = {}
+    pg = {"hex": "upper(encode", "more": ", 'hex'))", "body": "body"}
+    of = f"(SELECT uid FROM mcp_interposer.sessions WHERE vault = '{vault.name()}')"
+    queries = (
+        ("session", f"SELECT {SESSION.format(**pg)}, uid AS u, 0 AS k FROM mcp_interposer.sessions WHERE uid IN {of}"),
+        ("message", f"SELECT {MESSAGE.format(**pg)}, session_uid AS u, seq AS k FROM mcp_interposer.messages WHERE session_uid IN {of}"),
+        ("event", f"SELECT {EVENT.format(**pg)}, session_uid AS u, id AS k FROM mcp_interposer.events WHERE session_uid IN {of}"),
+        ("leaf", f"SELECT n, leaf, vault AS u, n AS k FROM mcp_interposer.leaves WHERE vault = '{vault.name()}'"))
+    for table, sql in queries:
+        for line in filter(None, cluster.psql(f"SELECT row_to_json(x) FROM ({sql}) AS x").split("\n")):
+            row = json.loads(line)
+            u, k = row.pop("u"), row.pop("k")
+            assert (table, u, k) not in found, f"twice: {table} {u} {k}"
+            found[table, u, k] = tuple(row.values())
+    return found
+
+
+def differences(cluster, vault):
+    """What is missing, too much or different; [] if nothing is."""
+    a, b = here(vault), there(cluster, vault)
+    # NULL hashes are '' in SQLite's hex()
+    norm = lambda row: tuple("" if v is None else v for v in row)  # noqa: E731
+    said = [f"missing: {k}" for k in a if k not in b] + [f"too much: {k}" for k in b if k not in a]
+    said += [f"differs: {k}: {norm(a[k])} {norm(b[k])}"[:300] for k in a if k in b and norm(a[k]) != norm(b[k])]
+    if not a:
+        said.append("the vault is empty")
+    return said[:5]

@@ -1,0 +1,143 @@
+#include "vault/unsent/cursors.h"
+
+#include "vault/store/read_only.h"
+#include "vault/store/schema.h"
+#include "vault/unsent/state.h"
+
+static int run(struct unsent *u, const char *sql)
+{
+    return sqlite3_exec(u->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : unsent_fail(u);
+}
+
+static int save_one(struct unsent *u, struct slice url, const struct cursor *c, int64_t now_us)
+{
+    sqlite3_stmt *q = unsent_prepare(
+        u, &u->save,
+        "INSERT INTO shipped (target, session_id, seq, event, complete, at_us) VALUES "
+        "(?1,?2,?3,?4,?5,?6)"
+        " ON CONFLICT DO UPDATE SET seq = excluded.seq, event = excluded.event, complete = "
+        "excluded.complete,"
+        " at_us = excluded.at_us"
+        " WHERE (seq, event, complete) <> (excluded.seq, excluded.event, excluded.complete)");
+    if (q == NULL)
+        return unsent_fail(u);
+    const int64_t value[] = {c->session_id, c->seq, c->event, c->complete, now_us};
+    connect_bind(q, 1, url);
+    for (size_t i = 0; i < MI_COUNT(value); i++)
+        sqlite3_bind_int64(q, (int)i + 2, value[i]);
+    int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
+    sqlite3_reset(q);
+    return st;
+}
+
+int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
+                 int64_t now_us)
+{
+    int st = run(u, "BEGIN IMMEDIATE");
+    for (size_t i = 0; i < n && st == 0; i++)
+        st = save_one(u, url, &c[i], now_us);
+    if (st == 0)
+        st = run(u, "COMMIT");
+    if (!sqlite3_get_autocommit(u->db)) /* the first error is reported */
+        (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
+int cursors_save_target(struct unsent *u, const struct target_state *t)
+{
+    sqlite3_stmt *q = unsent_prepare(
+        u, &u->save_target,
+        "INSERT OR REPLACE INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
+        " VALUES (?1,?2,nullif(?3,0),?4,?5)");
+    if (q == NULL)
+        return unsent_fail(u);
+    connect_bind(q, 1, t->url);
+    sqlite3_bind_int64(q, 2, t->tried_at_us);
+    sqlite3_bind_int64(q, 3, t->sent_at_us);
+    sqlite3_bind_int64(q, 4, t->leaves);
+    connect_bind(q, 5, t->error);
+    int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
+    sqlite3_reset(q);
+    return st;
+}
+
+/* ---- what is missing ---- */
+
+static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)
+{
+    static const char sql[] =
+        "WITH late AS (SELECT s.id, s.started_at_us, ifnull(c.seq, 0) AS seq, ifnull(c.event, 0) "
+        "AS event"
+        " FROM sessions s LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
+        " WHERE ifnull(c.complete, 0) = 0),"
+        " late_rows AS (SELECT late.started_at_us + m.t_us AS at_us,"
+        " 200 + ifnull(m.body_length, ifnull(length(CAST(m.body AS BLOB)), 0)) AS bytes"
+        " FROM late JOIN messages m ON m.id BETWEEN (late.id << 36) + late.seq + 1"
+        " AND (late.id << 36) + 68719476735)"
+        " SELECT (SELECT count(*) FROM late), count(*), ifnull(sum(bytes), 0), ifnull(min(at_us), "
+        "0),"
+        " (SELECT count(*) FROM late JOIN events e ON e.session_id = late.id AND e.id > late.event)"
+        " FROM late_rows";
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        connect_bind(q, 1, url);
+        rc = sqlite3_step(q);
+    }
+    if (rc == SQLITE_ROW)
+        *ret = (struct target_lag){.sessions = sqlite3_column_int64(q, 0),
+                                   .messages = sqlite3_column_int64(q, 1),
+                                   .bytes = sqlite3_column_int64(q, 2),
+                                   .oldest_at_us = sqlite3_column_int64(q, 3),
+                                   .events = sqlite3_column_int64(q, 4)};
+    sqlite3_finalize(q);
+    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+}
+
+static int read_targets(sqlite3 *db, target_fn fn, void *ctx)
+{
+    static const char sql[] = "SELECT target, tried_at_us, ifnull(sent_at_us, 0), leaves, error"
+                              " FROM ship_targets ORDER BY target";
+    sqlite3_stmt *q = NULL;
+    struct target_lag lag;
+    bool has;
+    int st = schema_has_table(db, "ship_targets", &has);
+    if (st < 0 || !has)
+        return st;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    while (st == 0 && rc != SQLITE_DONE) {
+        rc = rc == SQLITE_OK || rc == SQLITE_ROW ? sqlite3_step(q) : rc;
+        if (rc == SQLITE_DONE)
+            break;
+        if (rc != SQLITE_ROW) {
+            st = MI_ESTORE;
+            break;
+        }
+        struct target_state t = {.url = connect_column(q, 0),
+                                 .tried_at_us = sqlite3_column_int64(q, 1),
+                                 .sent_at_us = sqlite3_column_int64(q, 2),
+                                 .leaves = sqlite3_column_int64(q, 3)};
+        if (sqlite3_column_type(q, 4) != SQLITE_NULL)
+            t.error = connect_column(q, 4);
+        st = read_lag(db, t.url, &lag);
+        if (st == 0)
+            st = fn(ctx, &t, &lag);
+    }
+    sqlite3_finalize(q);
+    return st;
+}
+
+int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error)
+{
+    char path[PATH_MAX];
+    sqlite3 *db = NULL;
+    if (!connect_path(vault, path))
+        return 0;
+    int rc = read_only_open(&db, path, UNSENT_WAIT_MS, NULL);
+    int st = rc == SQLITE_OK ? read_targets(db, fn, ctx) : MI_ESTORE;
+    if (st == MI_ESTORE)
+        buf_printf(error, "cannot read %s: %s", path,
+                   db != NULL ? sqlite3_errmsg(db) : "out of memory");
+    sqlite3_close(db);
+    return st;
+}

@@ -1,0 +1,174 @@
+/* open.c - the connection, and large bodies. */
+#include "vault/unsent/state.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int unsent_fail(struct unsent *u)
+{
+    buf_clear(&u->error);
+    buf_printf(&u->error, "cannot read %s/" VAULT_DB ": %s", u->dir.path, sqlite3_errmsg(u->db));
+    return MI_ESTORE;
+}
+
+sqlite3_stmt *unsent_prepare(struct unsent *u, sqlite3_stmt **q, const char *sql)
+{
+    if (*q == NULL && sqlite3_prepare_v2(u->db, sql, -1, q, NULL) != SQLITE_OK)
+        *q = NULL;
+    return *q;
+}
+
+const char *unsent_error(struct unsent *u)
+{
+    return u->error.n > 0 && !u->error.failed ? buf_str(&u->error) : "out of memory";
+}
+
+const char *unsent_vault(const struct unsent *u)
+{
+    return u->dir.path;
+}
+
+static int connect_to(struct unsent *u)
+{
+    char path[PATH_MAX];
+    if (!connect_path(u->dir.path, path))
+        return MI_ENOENT;
+    if (connect_open(&u->db, path, NULL, SQLITE_OPEN_READWRITE, UNSENT_WAIT_MS) != SQLITE_OK)
+        return u->db == NULL ? MI_ENOMEM : unsent_fail(u);
+    /* The recorders move the write-ahead log into the database. */
+    if (sqlite3_exec(u->db, "PRAGMA wal_autocheckpoint = 0", NULL, NULL, NULL) != SQLITE_OK)
+        return unsent_fail(u);
+    int st = schema_ready(u->db);
+    if (st == MI_EINVAL)
+        buf_printf(&u->error,
+                   "%s/" VAULT_DB " was made by a newer mcp-interposer; use that version",
+                   u->dir.path);
+    return st == MI_ESTORE ? unsent_fail(u) : st;
+}
+
+int unsent_open(struct unsent **ret, const char *vault, struct buf *error)
+{
+    struct unsent *u = calloc(1, sizeof *u);
+    if (u == NULL)
+        return MI_ENOMEM;
+    u->body_fd = u->lock_fd = -1;
+    int st = vault_dir_open(&u->dir, vault, false, error);
+    if (st == 0 && (st = connect_to(u)) < 0) {
+        buf_clear(error);
+        if (st == MI_ENOENT)
+            buf_printf(error, "nothing has been recorded in %s; choose another vault with --vault",
+                       vault);
+        else
+            buf_adds(error, unsent_error(u));
+    }
+    if (st < 0)
+        unsent_close(u);
+    else
+        *ret = u;
+    return st;
+}
+
+void unsent_close(struct unsent *u)
+{
+    if (u == NULL)
+        return;
+    for (int i = 0; i < UNSENT_KINDS; i++)
+        sqlite3_finalize(u->rows[i]);
+    sqlite3_finalize(u->by_uid);
+    sqlite3_finalize(u->finding);
+    sqlite3_finalize(u->save);
+    sqlite3_finalize(u->save_target);
+    sqlite3_close(u->db);
+    if (u->body_fd >= 0)
+        close(u->body_fd);
+    if (u->lock_fd >= 0)
+        close(u->lock_fd);
+    vault_dir_close(&u->dir);
+    buf_close(&u->error);
+    free(u);
+}
+
+/* A byte of the file for each target: the lock of the byte names its holder. */
+static off_t lock_byte(struct slice target)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < target.n; i++)
+        h = (h ^ (unsigned char)target.p[i]) * 16777619u;
+    return (off_t)(h & 0x7FFFFFFF);
+}
+
+int unsent_lock(struct unsent *u, struct slice target, pid_t *ret_holder)
+{
+    struct flock l = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_byte(target), .l_len = 1};
+    if (u->lock_fd < 0)
+        u->lock_fd = vault_dir_file(u->dir.fd, "ship.lock", O_RDWR | O_CREAT);
+    if (u->lock_fd < 0)
+        return MI_EIO;
+    if (fcntl(u->lock_fd, F_SETLK, &l) == 0)
+        return 0;
+    if (errno != EACCES && errno != EAGAIN)
+        return MI_EIO;
+    *ret_holder = 0;
+    if (fcntl(u->lock_fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK)
+        *ret_holder = l.l_pid;
+    return MI_EBUSY;
+}
+
+/* ---- large bodies ---- */
+
+static int fail_body(struct unsent *u, const char *uid)
+{
+    int missing = errno == ENOENT || errno == ENODATA;
+    buf_clear(&u->error);
+    buf_printf(&u->error, "%s/" VAULT_BODIES "/%s: %s", u->dir.path, uid,
+               errno == ENODATA ? "the file is too short" : strerror(errno));
+    return missing ? MI_ENOENT : MI_ESTORE;
+}
+
+static int use_file(struct unsent *u, const char *uid)
+{
+    if (!uid_is_valid(slice_of(uid))) { /* it becomes a file name */
+        errno = EINVAL;
+        return fail_body(u, "?");
+    }
+    if (u->body_fd >= 0 && strcmp(uid, u->body_uid) == 0)
+        return 0;
+    if (u->body_fd >= 0)
+        close(u->body_fd);
+    int dir = vault_dir_sub(u->dir.fd, VAULT_BODIES, false);
+    u->body_fd = dir >= 0 ? vault_dir_file(dir, uid, O_RDONLY | O_NONBLOCK) : -1;
+    int e = errno;
+    if (dir >= 0)
+        close(dir);
+    errno = e;
+    if (u->body_fd < 0)
+        return fail_body(u, uid);
+    memcpy(u->body_uid, uid, sizeof u->body_uid);
+    return 0;
+}
+
+int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length, struct buf *ret)
+{
+    int st = use_file(u, uid);
+    if (st == 0 && !buf_reserve(ret, length))
+        st = MI_ENOMEM;
+    while (st == 0 && length > 0) {
+        ssize_t n = pread(u->body_fd, ret->p + ret->n, length, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n == 0 ? ENODATA : errno;
+            return fail_body(u, uid);
+        }
+        ret->n += (size_t)n;
+        offset += n;
+        length -= (size_t)n;
+    }
+    return st;
+}

@@ -1,0 +1,125 @@
+/* rows.c - the statements of unsent_read(), and its batches. */
+#include "vault/unsent/state.h"
+
+#include "vault/store/connect.h"
+#include "vault/store/schema.h"
+
+_Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
+
+#define CELLS_MAX 32
+
+static const char *const sql[UNSENT_KINDS] = {
+    [UNSENT_SESSIONS] =
+        "SELECT id, uid, name, command, client_name, client_version, server_name, server_version,"
+        " protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, "
+        "record_level,"
+        " interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, "
+        "tree,"
+        " ifnull((SELECT m.seq FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + "
+        "68719476735"
+        " ORDER BY m.id DESC LIMIT 1), 0),"
+        " ifnull((SELECT max(e.id) FROM events e WHERE e.session_id = s.id), 0)"
+        " FROM sessions s WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+    [UNSENT_MESSAGES] =
+        "SELECT seq, t_us, direction, origin, kind, rpc_id, method, target, body, body_length, "
+        "size, redactions,"
+        " action, request_seq, error_code, batch_seq, finding, salt, commitment, body_offset"
+        " FROM messages WHERE id BETWEEN (?1 << 36) + ?2 AND (?1 << 36) + min(?3, 68719476735) "
+        "ORDER BY id",
+    [UNSENT_EVENTS] = "SELECT id, t_us, kind, detail, place, salt, commitment"
+                      " FROM events WHERE session_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
+    [UNSENT_LEAVES] = "SELECT n, leaf FROM leaves WHERE n >= ?1 ORDER BY n",
+    [UNSENT_CHECKPOINTS] =
+        "SELECT size, at_us, note FROM checkpoints WHERE size > ?1 ORDER BY size",
+    [UNSENT_REPLACED] =
+        "SELECT record, leaf, commitment, session_id, CAST(substr(record, instr(record, ' ') + 1) "
+        "AS INTEGER)"
+        " FROM replaced WHERE session_id = ?1 AND leaf = ?2 ORDER BY record LIMIT -1 OFFSET ?3",
+};
+
+static void read_cell(sqlite3_stmt *q, int i, struct cell *c)
+{
+    *c = (struct cell){.type = CELL_NULL};
+    switch (sqlite3_column_type(q, i)) {
+    case SQLITE_INTEGER:
+        *c = (struct cell){.type = CELL_INT, .number = sqlite3_column_int64(q, i)};
+        break;
+    case SQLITE_TEXT:
+        *c = (struct cell){.type = CELL_TEXT, .text = connect_column(q, i)};
+        break;
+    case SQLITE_BLOB:
+        *c = (struct cell){.type = CELL_BLOB, .text = connect_column(q, i)};
+        break;
+    }
+}
+
+static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
+{
+    size_t bytes = 0;
+    for (int i = 0; i < sqlite3_column_count(q) && i < CELLS_MAX; i++) {
+        read_cell(q, i, &cell[i]);
+        bytes += sizeof(int64_t) + cell[i].text.n;
+    }
+    return bytes;
+}
+
+int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
+                void *ctx, int64_t *ret_n)
+{
+    struct cell cell[CELLS_MAX];
+    int64_t n = 0;
+    size_t bytes = 0;
+    int st = 0, rc = SQLITE_ROW;
+    sqlite3_stmt *q = unsent_prepare(u, &u->rows[what], sql[what]);
+    if (q == NULL)
+        return unsent_fail(u);
+    for (int i = 0; i < sqlite3_bind_parameter_count(q); i++)
+        sqlite3_bind_int64(q, i + 1, key[i]);
+    while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        bytes += read_cells(q, cell);
+        if (n > 0 && bytes > UNSENT_BYTES)
+            break;
+        n++;
+        st = fn(ctx, cell);
+    }
+    if (st == 0 && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        st = unsent_fail(u);
+    sqlite3_reset(q);
+    *ret_n = n;
+    return st < 0 ? st : 0;
+}
+
+int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
+{
+    sqlite3_stmt *q = unsent_prepare(u, &u->by_uid, "SELECT id FROM sessions WHERE uid = ?1");
+    if (q == NULL)
+        return unsent_fail(u);
+    connect_bind(q, 1, uid);
+    int rc = sqlite3_step(q), st = rc == SQLITE_DONE ? MI_ENOENT : 0;
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(q, 0);
+    else if (rc != SQLITE_DONE)
+        st = unsent_fail(u);
+    sqlite3_reset(q);
+    return st;
+}
+
+int64_t unsent_finding_seq(struct unsent *u, const struct cell *event)
+{
+    int64_t seq = 0;
+    if (event[EVENT_KIND].type != CELL_TEXT || !slice_is(event[EVENT_KIND].text, "finding-added"))
+        return 0;
+    sqlite3_stmt *q = unsent_prepare(u, &u->finding, "SELECT json_extract(?1, '$.seq')");
+    if (q == NULL)
+        return 0;
+    connect_bind(q, 1, event[EVENT_DETAIL].text);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        seq = sqlite3_column_int64(q, 0);
+    sqlite3_reset(q);
+    return seq;
+}
+
+int unsent_version(struct unsent *u, int64_t *ret)
+{
+    return connect_number(u->db, "PRAGMA data_version", 0, ret) == SQLITE_OK ? 0 : unsent_fail(u);
+}

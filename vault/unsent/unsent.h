@@ -1,0 +1,86 @@
+/* unsent.h - reads rows of a vault that another store does not have yet, as cells in the order of its columns.
+ *
+ * Rules     a batch is read in one short transaction, and is at most UNSENT_ROWS rows and about UNSENT_BYTES; one row
+ *           that is longer comes alone. The connection is also that of the cursors (cursors.h).
+ * Owns      the connection. Cells are borrowed for the call.
+ * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body any more.
+ * Blocks    on the disk, and up to UNSENT_WAIT_MS for a locked database. */
+#ifndef MI_VAULT_UNSENT_UNSENT_H
+#define MI_VAULT_UNSENT_UNSENT_H
+
+#include "base/buf.h"
+#include "journal/uid.h"
+
+#include <sys/types.h>
+
+#define UNSENT_ROWS 1000
+#define UNSENT_BYTES ((size_t)4 << 20)
+#define UNSENT_WAIT_MS 5000
+
+struct unsent;
+
+enum cell_type { CELL_NULL, CELL_INT, CELL_TEXT, CELL_BLOB };
+
+struct cell {
+    enum cell_type type;
+    int64_t number;    /* CELL_INT */
+    struct slice text; /* CELL_TEXT, CELL_BLOB */
+};
+
+/* What can be read. ?1, ?2 and ?3 are the numbers a, b and c of unsent_read(). */
+enum unsent_rows {
+    UNSENT_SESSIONS,    /* with id >= a, <= b: SESSION_ columns, the last of which are hidden */
+    UNSENT_MESSAGES,    /* of session a with b <= seq <= c: MESSAGE_ columns */
+    UNSENT_EVENTS,      /* of session a with b <= id <= c: EVENT_ columns */
+    UNSENT_LEAVES,      /* with n >= a: n, leaf */
+    UNSENT_CHECKPOINTS, /* with size > a: size, at_us, note */
+    UNSENT_REPLACED, /* of session a and leaf b, without the first c: record, leaf, commitment, session_id, and the
+                         * number in record */
+    UNSENT_KINDS
+};
+
+/* Columns by which rows are handled. */
+enum {
+    SESSION_ID = 0,
+    SESSION_UID = 1,
+    SESSION_ENDED_AT_US = 10,
+    SESSION_COLUMNS = 24,
+    SESSION_SEQ = 24,
+    SESSION_EVENT = 25
+};
+enum {
+    MESSAGE_SEQ = 0,
+    MESSAGE_BODY = 8,
+    MESSAGE_LENGTH = 9, /* of a body in a file; NULL: it is in MESSAGE_BODY */
+    MESSAGE_COMMITMENT = 18,
+    MESSAGE_COLUMNS = 19,
+    MESSAGE_OFFSET = 19
+};
+enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
+
+/* 0 continues, 1 ends the reading, or an error. */
+typedef int (*unsent_fn)(void *ctx, const struct cell *cell);
+
+/* Creates missing tables of the vault. MI_ENOENT: nothing is recorded there. */
+MI_MUST int unsent_open(struct unsent **ret, const char *vault, struct buf *error);
+void unsent_close(struct unsent *u); /* NULL is fine */
+const char *unsent_error(struct unsent *u);
+const char *unsent_vault(const struct unsent *u); /* absolute path */
+
+/* *ret_n: rows passed on. Fewer than there are, if the limits of a batch are reached. */
+MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], unsent_fn fn,
+                        void *ctx, int64_t *ret_n);
+/* The place of a session in this vault: MI_ENOENT, it is not there. */
+MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
+/* The seq of the message that an event `finding-added` is about; 0: another event. */
+int64_t unsent_finding_seq(struct unsent *u, const struct cell *event);
+/* Appends `length` bytes from `offset` on of the session's large bodies. */
+MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
+                        struct buf *ret);
+/* Makes this process the only one that sends this vault to this target, until unsent_close(). MI_EBUSY: *ret_holder is
+ * the process that does. MI_EIO: see errno. */
+MI_MUST int unsent_lock(struct unsent *u, struct slice target, pid_t *ret_holder);
+/* A number that changes when another connection has changed the database. */
+MI_MUST int unsent_version(struct unsent *u, int64_t *ret);
+
+#endif
