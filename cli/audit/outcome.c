@@ -257,6 +257,8 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     struct out *o = &r->out;
     size_t from = o->b.n;
     if (!v->has_log) {
+        if (v->wrong > 0)
+            return;
         out_raw(o, "This vault was recorded by a version without evidence. Sessions are covered "
                    "from the next recording on.");
         out_fill_line(o, from, 2);

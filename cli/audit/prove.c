@@ -104,6 +104,8 @@ static int run(const struct settings *s)
     (void)signal(SIGPIPE, SIG_IGN);
     if (s->operands_n == 0)
         return settings_usage(s, "missing SESSION");
+    if (settings_text(s, "seq") != NULL && settings_number(s, "seq") < 1)
+        return settings_usage(s, "--seq: the first message is 1");
     return session_command(s, prove);
 }
 

@@ -220,7 +220,7 @@ mutation("the whole vault is an earlier one", NOT_FOUND, against=ROLLED_BACK)(la
 mutation("the whole vault is another one with the same beginning and key", NOT_FOUND, against=FORKED)(lambda m: state(m, "other"))
 
 
-@mutation("everything about evidence is removed", NOT_FOUND, against=REMOVED, key=REMOVED)
+@mutation("everything about evidence is removed", REMOVED, against=REMOVED, key=REMOVED)
 def without_log(m):
     for table in ("leaves", "checkpoints", "replaced"):
         m.sql(f"DROP TABLE {table}")

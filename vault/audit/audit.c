@@ -146,7 +146,11 @@ static int read_log(struct audit *a)
 int audit_log(struct audit *a, const struct public_key *trusted)
 {
     if (!a->has_log) {
-        if (a->notes.n > 0 || trusted != NULL)
+        int64_t version = 0;
+        if (connect_number(a->source.db, "PRAGMA user_version", 0, &version) == SQLITE_OK &&
+            version >= SCHEMA_EVIDENCE)
+            SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log");
+        else if (a->notes.n > 0 || trusted != NULL)
             SAY_VAULT(a, AUDIT_REMOVED, "", "the vault has no log, and it was signed");
         return 0;
     }

@@ -107,7 +107,13 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    return version == 0 ? MI_ENOENT : 0; /* 0: no proxy has created the tables yet */
+    if (version == 0)
+        return MI_ENOENT; /* no proxy has created the tables yet */
+    /* One is creating them: the file has the version already, and the tables still are in the write-ahead log. */
+    bool has;
+    if (schema_has_table(q->db, "sessions", &has) < 0)
+        return query_fail(q);
+    return has ? 0 : MI_ENOENT;
 }
 
 int query_open(struct query **ret, const char *vault, struct buf *error)

@@ -113,19 +113,6 @@ static const char version_3[] =
     ") STRICT;"
     "ALTER TABLE journals ADD COLUMN records INTEGER;"
     "ALTER TABLE journals ADD COLUMN tree BLOB;"
-    "CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
-    "CREATE TABLE checkpoints ("
-    " size INTEGER PRIMARY KEY,"
-    " at_us INTEGER NOT NULL,"
-    " note TEXT NOT NULL"
-    ") STRICT;"
-    "CREATE TABLE replaced ("
-    " session_id INTEGER NOT NULL,"
-    " record TEXT NOT NULL,"
-    " leaf INTEGER NOT NULL,"
-    " commitment BLOB NOT NULL,"
-    " PRIMARY KEY (session_id, record, leaf)"
-    ") STRICT, WITHOUT ROWID;"
     "PRAGMA user_version = 3;";
 
 /* steps[N] upgrades version N to N + 1 */
@@ -170,6 +157,21 @@ static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " leaves INTEGER NOT NULL,"
                                    " error TEXT"
                                    ") STRICT;";
+/* The log of evidence. Where somebody has removed it, recording goes on, and verification says so. */
+static const char log_tables[] =
+    "CREATE TABLE IF NOT EXISTS leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT;"
+    "CREATE TABLE IF NOT EXISTS checkpoints ("
+    " size INTEGER PRIMARY KEY,"
+    " at_us INTEGER NOT NULL,"
+    " note TEXT NOT NULL"
+    ") STRICT;"
+    "CREATE TABLE IF NOT EXISTS replaced ("
+    " session_id INTEGER NOT NULL,"
+    " record TEXT NOT NULL,"
+    " leaf INTEGER NOT NULL,"
+    " commitment BLOB NOT NULL,"
+    " PRIMARY KEY (session_id, record, leaf)"
+    ") STRICT, WITHOUT ROWID;";
 
 /* The view of version 2, with the status `interrupted`, which the first vaults of this version do not have. */
 static const char invocations[] =
@@ -211,6 +213,9 @@ static const struct {
     {"journals", "", journals},
     {"shipped", "", shipped},
     {"ship_targets", "", ship_targets},
+    {"leaves", "", log_tables},
+    {"checkpoints", "", log_tables},
+    {"replaced", "", log_tables},
     {"invocations", "'interrupted'", invocations},
 };
 
@@ -282,6 +287,8 @@ static int begin_evidence(sqlite3 *db)
     struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now};
     if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK ||
         uid_make(now, uid) < 0)
+        return MI_ESTORE;
+    if (sqlite3_exec(db, log_tables, NULL, NULL, NULL) != SQLITE_OK)
         return MI_ESTORE;
     leaf.uid = slice_of(uid);
     leaf.id = after;
