@@ -12,8 +12,11 @@
 
 #include <stdio.h>
 
+#define INDENT 12 /* columns of a label */
+
 struct page {
     struct out o;
+    size_t from; /* where the text after a label begins */
     const struct bundle *b;
     struct query_session session;
     struct bundle_walk first, last, at; /* session and end borrow from the first two */
@@ -38,15 +41,21 @@ static int64_t difference(int64_t a, int64_t b)
 static void label(struct page *p, const char *name)
 {
     out_words(&p->o, OUT_DIM, name);
-    for (size_t n = strlen(name); n < 12; n++)
+    for (size_t n = strlen(name); n < INDENT; n++)
         out_raw(&p->o, " ");
+    p->from = p->o.b.n;
+}
+
+static void end_line(struct page *p)
+{
+    out_fill_line(&p->o, p->from, INDENT);
 }
 
 static void text_line(struct page *p, const char *name, struct slice text)
 {
     label(p, name);
     out_text(&p->o, text);
-    out_end_line(&p->o);
+    end_line(p);
 }
 
 static void time_text(struct page *p, int64_t wall_us)
@@ -63,7 +72,7 @@ static void redacted(struct page *p, const char *what, int64_t at_us)
     label(p, "redacted");
     out_printf(&p->o, "%s, at ", what);
     time_text(p, at_us);
-    out_end_line(&p->o);
+    end_line(p);
 }
 
 /* "NAME VERSION", or what is known of it. */
@@ -77,7 +86,7 @@ static void named(struct page *p, const char *what, struct slice name, struct sl
         out_raw(&p->o, " ");
         out_text(&p->o, version);
     }
-    out_end_line(&p->o);
+    end_line(p);
 }
 
 static void print_session(struct page *p)
@@ -96,12 +105,12 @@ static void print_session(struct page *p)
     time_text(p, s->ended_at_us);
     out_raw(&p->o, ", by the clock of ");
     out_text(&p->o, s->host.n > 0 ? s->host : slice_of("the machine"));
-    out_end_line(&p->o);
+    end_line(p);
     label(p, "ended");
     out_text(&p->o, s->end_reason.p != NULL ? s->end_reason : slice_of("-"));
     out_raw(&p->o, ", sealed ");
     time_text(p, p->b->leaf[p->b->seal].leaf.at_us);
-    out_end_line(&p->o);
+    end_line(p);
     redacted(p, "the data of the session's start", p->start.redacted_at_us);
     redacted(p, "the data of the session's end", p->end.redacted_at_us);
 }
@@ -158,7 +167,7 @@ static void print_message(struct page *p, const struct bundle_record *r)
     if (m.action != ROW_FORWARDED)
         out_printf(&p->o, ", %s", value_word(&row_actions, m.action));
     print_status(p, &m);
-    out_end_line(&p->o);
+    end_line(p);
     redacted(p, "after it was recorded", r->redacted_at_us);
     print_body(p, m.body);
     if (m.kind == KIND_REQUEST && p->requests < VERDICT_BODIES)
@@ -179,7 +188,7 @@ static void print_checkpoint(struct page *p, const struct verdict *v)
     label(p, "checkpoint");
     out_text(&p->o, v->b->checkpoint.origin);
     out_printf(&p->o, ", %llu leaves", (unsigned long long)v->b->checkpoint.size);
-    out_end_line(&p->o);
+    end_line(p);
     key_write_public(&key, &v->b->signer);
     text_line(p, "signed with", buf_slice(&key));
     if (!key_eq(&v->b->signer, v->key))
@@ -214,8 +223,9 @@ int verdict_text(const struct verdict *v)
     if (!v->proven) {
         out_words(&p.o, OUT_RED, "NOT PROVEN");
         out_raw(&p.o, "  ");
+        p.from = p.o.b.n;
         out_text(&p.o, slice_of(v->why));
-        out_end_line(&p.o);
+        end_line(&p);
         return out_close(&p.o);
     }
     p.first = bundle_begin(v->b);
