@@ -57,6 +57,13 @@ static int connect_and_check(struct query *q, int64_t *ret_version)
     int rc = connect_to(q);
     if (rc == SQLITE_OK)
         rc = read_version(q, ret_version);
+    /* Without the writer's shared memory, this may have read a transaction that is being committed. The next connection
+     * shares that memory, and would not find the tables yet. */
+    if (rc == SQLITE_OK && !q->shared && read_only_is_shared(buf_str(&q->file))) {
+        rc = connect_to(q);
+        if (rc == SQLITE_OK)
+            rc = read_version(q, ret_version);
+    }
     if (q->db == NULL || sqlite3_extended_errcode(q->db) != SQLITE_READONLY_ROLLBACK)
         return rc;
     rc = roll_back(q);
@@ -107,13 +114,7 @@ static int open_db(struct query *q)
                    q->path);
         return MI_ESTORE;
     }
-    if (version == 0)
-        return MI_ENOENT; /* no proxy has created the tables yet */
-    /* One is creating them: the file has the version already, and the tables still are in the write-ahead log. */
-    bool has;
-    if (schema_has_table(q->db, "sessions", &has) < 0)
-        return query_fail(q);
-    return has ? 0 : MI_ENOENT;
+    return version == 0 ? MI_ENOENT : 0; /* 0: no proxy has created the tables yet */
 }
 
 int query_open(struct query **ret, const char *vault, struct buf *error)
