@@ -14,10 +14,8 @@
 #include "journal/file.h"
 #include "redact/sanitizer.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int print(struct buf *b)
 {
@@ -185,21 +183,10 @@ static int short_form(int argc, char **argv)
     return run(&command_proxy, argc, argv); /* also reports an invalid option */
 }
 
-/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. */
-static void open_stdio(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 int main(int argc, char **argv)
 {
     argv = title_open(argc, argv);
-    open_stdio();
+    command_open_stdio();
     log_set_filter(redact_log_filter, NULL);
     memory_return_large_blocks(); /* a large message must not enlarge the proxy for good */
 

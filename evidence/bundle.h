@@ -68,8 +68,8 @@ MI_MUST int bundle_open(struct bundle *ret, struct slice text, const struct publ
                         struct buf *why);
 void bundle_close(struct bundle *b); /* also after an error; safe to call twice */
 
-/* The records, in the order of their places. bundle_end() is the record `end`. Both return false at the end, and when
- * there is no memory: then w->text.failed is set. */
+/* The records, in the order of their places. bundle_end() is the record `end`. Both return false at the end, and without
+ * memory; then w->text.failed is set. */
 struct bundle_walk bundle_begin(const struct bundle *b);
 MI_MUST bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);
 MI_MUST bool bundle_end(const struct bundle *b, struct bundle_walk *w, struct bundle_record *ret);

@@ -95,7 +95,7 @@ struct signature {
     struct slice name, base64;
 };
 
-/* The next of the signature lines. false: there is no more, or it is not one. */
+/* The next line, if it is a signature. */
 static bool next_signature(struct slice *rest, struct signature *ret)
 {
     struct slice line;

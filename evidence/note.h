@@ -34,8 +34,8 @@ void checkpoint_write(struct buf *b, const struct checkpoint *c);
 /* Reads the text of a note; lines after the root are allowed. */
 MI_MUST int checkpoint_read(struct slice text, struct checkpoint *ret);
 
-/* The next note of a file that has several, with one or more empty lines between them. false: there is no more, or the
- * rest is not complete; then *rest is not empty. */
+/* The next note of a file that has several, with one or more empty lines between them. false at the end, with *rest
+ * empty; or the rest is not a complete note. */
 MI_MUST bool note_next(struct slice *rest, struct slice *ret);
 
 /* Appends the note: text, which ends with a newline, and one signature. 0, MI_EIO or MI_ENOMEM. */

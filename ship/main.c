@@ -8,10 +8,8 @@
 #include "redact/sanitizer.h"
 #include "ship/commands.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const struct {
     const struct command *command;
@@ -69,21 +67,10 @@ static int run(size_t i, int argc, char **argv)
     return status;
 }
 
-/* Opens /dev/null for a closed stdin, stdout or stderr, so that no other file gets its descriptor. */
-static void open_stdio(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    open_stdio();
+    command_open_stdio();
     log_set_filter(redact_log_filter, NULL);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help_of(&command_ship);

@@ -19,15 +19,6 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-static int fail(int status, const struct buf *error)
-{
-    if (status == MI_ENOMEM || error->n == 0)
-        log_error("out of memory");
-    else
-        log_error("%.*s", (int)error->n, error->p);
-    return EXIT_TROUBLE;
-}
-
 /* Goes on with the others when one fails. */
 static int anchor_all(const struct settings *s, struct signing *log, struct slice note)
 {
@@ -43,7 +34,7 @@ static int anchor_all(const struct settings *s, struct signing *log, struct slic
         log->error = &error;
         int st = anchor_write(&a, where);
         if (st < 0)
-            status = fail(st, &error);
+            status = command_fail(st, &error);
     }
     buf_close(&error);
     return status;
@@ -65,7 +56,7 @@ static int sign(const struct settings *s, const char *vault, char *key_path,
     int st = signing_open(&log, vault, &error);
     if (st == 0)
         st = signing_checkpoint(&log, key, previous_key, key_path, &note);
-    int status = st < 0 ? fail(st, &error) : EXIT_FINE;
+    int status = st < 0 ? command_fail(st, &error) : EXIT_FINE;
     if (st == 0 && !settings_on(s, "quiet") && buf_str(&note)[0] != '\0')
         status = print(&note);
     if (st == 0) {
@@ -119,7 +110,7 @@ static int run(const struct settings *s)
     if (st == MI_ENOENT && settings_on(s, "quiet"))
         status = EXIT_FINE;
     else
-        status = st < 0 ? fail(st, &error) : sign_vault(s, path, &key);
+        status = st < 0 ? command_fail(st, &error) : sign_vault(s, path, &key);
     key_erase(&key);
     buf_close(&error);
     free(path);

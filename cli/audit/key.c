@@ -18,15 +18,6 @@ static const struct opt table_of_options[] = {
     COMMAND_OPTS,
 };
 
-static int fail(int status, const struct buf *error)
-{
-    if (status == MI_ENOMEM || error->n == 0)
-        log_error("out of memory");
-    else
-        log_error("%.*s", (int)error->n, error->p);
-    return EXIT_TROUBLE;
-}
-
 static void line(struct out *o, const char *label, struct slice text)
 {
     out_raw(o, label);
@@ -68,7 +59,7 @@ static int with_log(const struct settings *s, log_fn fn, void *ctx)
         if (st == 0)
             st = fn(&log, ctx);
         if (st < 0)
-            status = fail(st, &error);
+            status = command_fail(st, &error);
         signing_close(&log);
     }
     query_close(q);
@@ -114,7 +105,7 @@ static int make(const struct settings *s, char *path)
         buf_adds(&error, "libsodium cannot be used");
     else
         st = keyfile_create(path, &k, &error);
-    int status = st < 0 ? fail(st, &error) : print(path, &k.public, "");
+    int status = st < 0 ? command_fail(st, &error) : print(path, &k.public, "");
     key_erase(&k);
     buf_close(&error);
     return status;
@@ -126,7 +117,7 @@ static int show(const struct settings *s, char *path)
     struct buf error = {0};
     struct secret_key k;
     int st = keyfile_read(path, &k, &error);
-    int status = st < 0 ? fail(st, &error) : with_log(s, read_origin, origin);
+    int status = st < 0 ? command_fail(st, &error) : with_log(s, read_origin, origin);
     if (status == EXIT_FINE)
         status = print(path, &k.public, origin);
     key_erase(&k);
@@ -150,7 +141,7 @@ static int rotate(const struct settings *s, char *path)
     }
     if (st == 0)
         st = keyfile_replace(path, &old, &k, &error);
-    int status = st < 0 ? fail(st, &error) : with_log(s, add_key, &x);
+    int status = st < 0 ? command_fail(st, &error) : with_log(s, add_key, &x);
     if (st == 0) {
         int printed = print(path, &k.public, "");
         status = printed != EXIT_FINE ? printed : status;

@@ -4,8 +4,10 @@
 #include "base/os/memory.h"
 #include "cli/settings/paths.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool has_alias(const struct command *c, const char *name)
 {
@@ -121,4 +123,23 @@ int command_usage(const struct command *c, const char *error)
     if (c->refuse != NULL)
         c->refuse(error);
     return EXIT_USAGE;
+}
+
+void command_open_stdio(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+int command_fail(int status, const struct buf *error)
+{
+    if (status == MI_ENOMEM || error->n == 0)
+        log_error("out of memory");
+    else
+        log_error("%.*s", (int)error->n, error->p);
+    return EXIT_TROUBLE;
 }

@@ -536,6 +536,21 @@ static void test_writer_view_of_a_later_program_stays(void **state)
     sqlite3_close(db);
 }
 
+/* Recording goes on, and verification finds that the log does not begin. */
+static void test_writer_goes_on_in_a_vault_whose_log_was_removed(void **state)
+{
+    struct fixture *f = *state;
+    open_store(f, false);
+    close_store(f);
+    ask(&f->t, "DROP TABLE leaves");
+    open_store(f, false);
+    int64_t id = add_session(f);
+    struct row r = a_row(1, "{}");
+    assert_int_equal(writer_add(f->s, id, UID, &r), 0);
+    assert_string_equal(ask(&f->t, "SELECT count(*), min(n) FROM leaves"), "1|0");
+    assert_string_equal(ask(&f->t, "SELECT count(*) FROM messages WHERE commitment NOTNULL"), "1");
+}
+
 /* A proxy of the older version may be running: its connection and prepared statements must still work. */
 static void test_writer_old_vaults_are_upgraded_while_they_are_in_use(void **state)
 {
@@ -874,6 +889,7 @@ int main(void)
         T(test_writer_that_cannot_be_opened_reports_the_reason),
         T(test_writer_keeps_its_lock_when_another_one_is_opened),
         T(test_writer_vault_of_a_newer_program_is_rejected),
+        T(test_writer_goes_on_in_a_vault_whose_log_was_removed),
         T(test_writer_old_vaults_are_upgraded_while_they_are_in_use),
         T(test_writer_view_of_a_later_program_stays),
         T(test_writer_log_that_is_a_link_is_not_followed),
