@@ -1,0 +1,116 @@
+"""Cases of tests/ship/run: TLS, installing, URLs."""
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from cases import ROOT, Skip, case, sent
+from cluster import Cluster
+from vaults import PROGRAM, SHIP, Vault, texts
+
+
+def certificate(folder, name, signer=None):
+    """A key and a certificate for this name, signed by another one; without it, an authority."""
+    def run(*args):
+        subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True, timeout=60)
+    run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", folder / f"{name}.key", "-subj", f"/CN={name}",
+        *(["-out", folder / f"{name}.csr"] if signer else ["-x509", "-days", "2", "-out", folder / f"{name}.crt"]))
+    if signer:
+        (folder / "ext").write_text(f"subjectAltName=DNS:{name}")
+        run("x509", "-req", "-in", folder / f"{name}.csr", "-CA", folder / f"{signer}.crt", "-CAkey", folder / f"{signer}.key",
+            "-CAcreateserial", "-days", "2", "-extfile", folder / "ext", "-out", folder / f"{name}.crt")
+
+
+@case("TLS: the certificate and its name are verified, and the password comes from a file")
+def _(t):
+    if not shutil.which("openssl"):
+        raise Skip("openssl is not installed")
+    certificate(t.folder, "authority")
+    certificate(t.folder, "stranger")
+    certificate(t.folder, "localhost", "authority")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+
+    def settings(cluster):
+        for name in ("localhost.key", "localhost.crt"):
+            shutil.copy(t.folder / name, cluster.folder)
+            os.chmod(cluster.folder / name, 0o600)
+            if cluster.user:
+                os.chown(cluster.folder / name, cluster.user.pw_uid, cluster.user.pw_gid)
+        with (cluster.folder / "data/pg_hba.conf").open("w") as f:
+            f.write("local all admin trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n")
+        return {"listen_addresses": "127.0.0.1", "port": port, "ssl": "on", "ssl_cert_file": cluster.folder / "localhost.crt",
+                "ssl_key_file": cluster.folder / "localhost.key"}
+    cluster = Cluster(t.folder / "pg", more=settings)
+    t.cleanups.append(lambda: cluster.stop("immediate"))
+    admin = f"postgresql://admin@/postgres?host={cluster.folder}&port={port}"
+    vault = Vault(t.folder)
+    vault.record(texts(3))
+    subprocess.run([SHIP, "init", "--device", "laptop", admin], check=True, capture_output=True, env=vault.env, timeout=60)
+    psql = [cluster.bin / "psql", "-X", "-q", "-A", "-t", "-d", admin, "-c"]
+    subprocess.run([*psql, "ALTER ROLE laptop PASSWORD 'open sesame'"], check=True, timeout=60)
+    (t.folder / ".pgpass").write_text(f"*:{port}:*:laptop:open sesame\n")
+    (t.folder / ".pgpass").chmod(0o600)
+    url = f"postgresql://laptop@localhost:{port}/postgres?hostaddr=127.0.0.1"
+
+    def count():
+        return subprocess.run([*psql, "SELECT count(*) FROM mcp_interposer.messages"], check=True, capture_output=True, text=True,
+                              timeout=60).stdout.strip()
+    assert "certificate" in sent(vault.to(url, "--once"), 3)          # no authority is known
+    assert "certificate verify failed" in sent(vault.to(f"{url}&sslrootcert={t.folder}/stranger.crt", "--once"), 3)
+    said = sent(vault.to(f"postgresql://laptop@127.0.0.1:{port}/postgres?sslrootcert={t.folder}/authority.crt", "--once"), 3)
+    assert "does not match host name" in said, said
+    assert count() == "0"
+    said = sent(vault.to(f"{url}&sslrootcert={t.folder}/authority.crt", "--once"))
+    assert count() == "8" and "sesame" not in said
+
+
+@case("make install: the program, its manual and a unit that systemd accepts")
+def _(t):
+    root = t.folder / "root"
+    make = ["make", "-s", f"BUILD={os.path.relpath(Path(SHIP).parent, ROOT)}", f"DESTDIR={root}", "PREFIX=/usr"]
+    subprocess.run([*make, "install"], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    unit = root / "usr/lib/systemd/user/mcp-interposer-ship.service"
+    assert unit.exists() and (root / "usr/share/man/man1/mcp-interposer-ship.1").exists()
+    if shutil.which("groff"):
+        page = subprocess.run(["groff", "-man", "-ww", "-Tutf8", root / "usr/share/man/man1/mcp-interposer-ship.1"],
+                              capture_output=True, text=True, timeout=60)
+        assert not page.stderr and len(page.stdout) > 1000, page.stderr
+    done = subprocess.run([root / "usr/bin/mcp-interposer", "ship", "--help"], capture_output=True, text=True, timeout=60)
+    assert "ship to" in done.stdout, done
+    done = subprocess.run([root / "usr/bin/mcp-interposer", "ship", "to", "nowhere"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "not a URL" in done.stderr, done
+    if shutil.which("systemd-analyze"):
+        text = unit.read_text().replace("ExecStart=mcp", f"ExecStart={root}/usr/bin/mcp")
+        unit.write_text(text)
+        said = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+        wrong = [x for x in said.stderr.splitlines() if "mcp-interposer-ship.service:" in x and "Command 'man" not in x]
+        assert not wrong, wrong
+    subprocess.run([*make, "uninstall"], cwd=ROOT, check=True, capture_output=True, timeout=60)
+    left = [p for p in root.rglob("*") if p.is_file() and "ship" in p.name]
+    assert not left, left
+    (root / "usr/bin").mkdir(parents=True, exist_ok=True)
+    shutil.copy(PROGRAM, root / "usr/bin/alone")
+    done = subprocess.run([root / "usr/bin/alone", "ship", "status"], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"PATH": "/nowhere"})
+    assert done.returncode == 3 and "is not installed" in done.stderr, done
+
+
+@case("URLs: a password is refused and not printed; others are explained")
+def _(t):
+    vault = Vault(t.folder)
+    vault.record(texts(1))
+    for url in ("postgresql://me:hunter2@localhost/d", "host=localhost user=me password=hunter2",
+                "postgresql://me@localhost/d?password=hunter2"):
+        said = sent(vault.to(url, "--once"), 2)
+        assert ".pgpass" in said and "hunter2" not in said, said
+    assert "not a URL" in sent(vault.to("nowhere", "--once"), 2)
+    said = sent(vault.to("postgresql://me@127.0.0.1:1/d", "--once"), 3)
+    assert "refused" in said, said
+    # without a certificate to verify with, nothing is sent over TCP
+    started = time.monotonic()
+    sent(vault.to("postgresql://me@127.0.0.1:1/d", "--once", "--deadline", "2s"), 3)
+    assert 1.9 < time.monotonic() - started < 30
