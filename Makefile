@@ -119,7 +119,7 @@ $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 $(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS)
 
-$(BUILD)/ship/postgres/link.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
+$(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
 
 .PHONY: ship
 ship: $(BIN) $(SHIP) ## build build/mcp-interposer-ship, which needs libpq-dev

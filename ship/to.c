@@ -14,7 +14,8 @@
 
 #define LINGER_MS 1000 /* after something was sent: what follows soon is sent together */
 #define ORPHANS_US INT64_C(60000000)
-/* How often the vault is told that nothing was new. Each write wakes the shippers to other targets. */
+/* How often the store is asked whether it has lost something, and the vault is told that nothing was new. Each write to
+ * the vault wakes the shippers to other targets. */
 #define STATE_US INT64_C(600000000)
 
 struct shipper {
@@ -68,7 +69,13 @@ static bool wait_ms(struct shipper *x, int64_t ms)
     return !watch_is_stopped();
 }
 
-/* Waits until the vault has changed. */
+/* Whether it is time to ask the store if it still has everything: it may have failed over to a standby. */
+static bool is_check_due(struct shipper *x)
+{
+    return link_is_cut(x->sender.to) || clock_mono_us() >= x->state_us;
+}
+
+/* Waits until the vault has changed, or the store is to be asked. */
 static bool wait_for_rows(struct shipper *x, int64_t version)
 {
     int64_t now = version;
@@ -76,6 +83,8 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
         if (watch_wait(&x->watch, WATCH_IDLE_MS) == WATCH_END)
             return false;
         store_orphans(x);
+        if (is_check_due(x))
+            return true;
         if (unsent_version(x->sender.from, &now) < 0)
             return true; /* the round reports it */
     }
@@ -113,6 +122,8 @@ static int follow(struct shipper *x)
         int64_t sent = 0, version = 0;
         store_orphans(x);
         int st = unsent_version(x->sender.from, &version);
+        if (st == 0 && is_check_due(x))
+            st = sender_check(&x->sender);
         if (st == 0)
             st = sender_round(&x->sender, &sent);
         if (st < 0) {

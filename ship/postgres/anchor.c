@@ -88,31 +88,57 @@ static int compare_logs(struct sender *s, const struct chain *theirs)
     }
 }
 
-static int compare_vault(struct sender *s)
+/* What the store has of the vault. */
+struct state {
+    struct chain log;
+    int64_t handled, checkpoint, calls;
+};
+
+static int ask_state(struct sender *s, struct state *ret)
 {
-    struct chain theirs = {0};
     char host[256] = "";
-    int64_t n;
-    int st = sender_read(s, UNSENT_LEAVES, 0, 0, 0, on_begin, s, &n);
-    if (st == 0 && s->vault[0] == '\0')
-        return sender_refuse(s, "the log of this vault does not say its name");
-    if (st < 0)
-        return st;
     const struct passwd *user = getpwuid(geteuid());
     (void)gethostname(host, sizeof host - 1);
     link_begin(s->to);
     link_arg_text(s->to, s->vault);
     link_arg_text(s->to, host);
     link_arg_text(s->to, user != NULL ? user->pw_name : NULL);
-    st = link_call(s->to, "vault_state");
+    int st = link_call(s->to, "vault_state");
     if (st < 0)
         return st;
-    if (link_rows(s->to) != 1 || !link_hash(s->to, 0, 1, theirs.head.b))
+    if (link_rows(s->to) != 1 || !link_hash(s->to, 0, 1, ret->log.head.b))
         return sender_refuse(s, "the answer of the store is not understood");
-    theirs.n = link_int(s->to, 0, 0);
-    s->handled = link_int(s->to, 0, 2);
-    s->checkpoint = link_int(s->to, 0, 3);
-    return compare_logs(s, &theirs);
+    ret->log.n = link_int(s->to, 0, 0);
+    ret->handled = link_int(s->to, 0, 2);
+    ret->checkpoint = link_int(s->to, 0, 3);
+    ret->calls = link_int(s->to, 0, 4);
+    return 0;
+}
+
+static int compare_vault(struct sender *s)
+{
+    struct state state = {0};
+    int64_t n;
+    int st = sender_read(s, UNSENT_LEAVES, 0, 0, 0, on_begin, s, &n);
+    if (st == 0 && s->vault[0] == '\0')
+        return sender_refuse(s, "the log of this vault does not say its name");
+    if (st == 0)
+        st = ask_state(s, &state);
+    if (st < 0)
+        return st;
+    s->handled = state.handled;
+    s->checkpoint = state.checkpoint;
+    s->calls = state.calls;
+    return compare_logs(s, &state.log);
+}
+
+int sender_compare(struct sender *s, bool *ret_same)
+{
+    struct state now = {0};
+    int st = ask_state(s, &now);
+    *ret_same =
+        now.calls == s->calls && now.log.n == s->log.n && digest_eq(&now.log.head, &s->log.head);
+    return st;
 }
 
 /* ---- the watermarks ---- */
@@ -196,7 +222,7 @@ static int put_leaves(struct sender *s, int64_t *ret_n)
         return st;
     sender_call(s);
     sender_add_arrays(s, 1);
-    st = link_call(s->to, "put_leaves");
+    st = sender_run(s, "put_leaves");
     if (st < 0)
         return st;
     if (!link_hash(s->to, 0, 1, head.b) || !digest_eq(&head, &l.next.head))
@@ -230,7 +256,7 @@ static int put_checkpoints(struct sender *s, int64_t *ret_n)
         return st;
     sender_call(s);
     sender_add_arrays(s, MI_COUNT(types));
-    st = link_call(s->to, "put_checkpoints");
+    st = sender_run(s, "put_checkpoints");
     if (st == 0)
         s->checkpoint = notes.last;
     s->sent += st == 0 ? *ret_n : 0;

@@ -1,5 +1,5 @@
 -- Functions of the central store. A device may run those that are granted to mcp_interposer_device, and nothing else.
--- Errors: MI001 not a device, MI002 the log is not the one that is known here, MI003 a record differs from what was
+-- Errors: MI001 not a device, MI002 the log or the number of calls is not the one that is known here, MI003 a record differs from what was
 -- stored, MI004 send it again, MI005 of another device.
 
 -- ---- partitions ----
@@ -66,27 +66,28 @@ BEGIN
     RETURN me;
 END $$;
 
--- Locks the vault's row, and checks that the sender knows the same log.
-CREATE OR REPLACE FUNCTION use_vault(p_vault text, p_head bytea) RETURNS bigint
+-- Locks the vault's row, counts the call, and checks that the sender knows the same log, and that all its calls before
+-- are here: a failover to a standby may have lost some, even if the sender's connection did not end.
+CREATE OR REPLACE FUNCTION use_vault(p_vault text, p_head bytea, p_calls bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     me bigint := my_device();
     v vaults;
 BEGIN
-    SELECT * INTO v FROM vaults WHERE uid = p_vault FOR NO KEY UPDATE;
+    UPDATE vaults SET calls = calls + 1 WHERE uid = p_vault RETURNING * INTO v;
     IF NOT FOUND OR v.device <> me THEN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the vault %s belongs to another device', p_vault);
     END IF;
-    IF v.head <> p_head THEN
-        RAISE EXCEPTION USING ERRCODE = 'MI002', MESSAGE = 'the log has changed since it was compared';
+    IF v.head <> p_head OR v.calls <> p_calls + 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI002', MESSAGE = 'the store is not as it was when it was asked what it has';
     END IF;
     RETURN me;
 END $$;
 
-CREATE OR REPLACE FUNCTION use_session(p_vault text, p_head bytea, p_session text) RETURNS void
+CREATE OR REPLACE FUNCTION use_session(p_vault text, p_head bytea, p_calls bigint, p_session text) RETURNS void
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
-    PERFORM use_vault(p_vault, p_head);
+    PERFORM use_vault(p_vault, p_head, p_calls);
     IF NOT EXISTS (SELECT FROM sessions WHERE uid = p_session AND vault = p_vault) THEN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is not of this vault', p_session);
     END IF;
@@ -106,7 +107,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION vault_state(p_vault text, p_host text, p_user text, OUT leaves bigint, OUT head bytea,
-                                       OUT handled bigint, OUT checkpoint bigint)
+                                       OUT handled bigint, OUT checkpoint bigint, OUT calls bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     me bigint := my_device();
@@ -121,7 +122,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the vault %s belongs to another device', p_vault);
     END IF;
     UPDATE vaults v SET last_at = now(), host = p_host, os_user = p_user WHERE v.uid = p_vault
-        RETURNING v.leaves, v.head, v.handled INTO leaves, head, handled;
+        RETURNING v.leaves, v.head, v.handled, v.calls INTO leaves, head, handled, calls;
     SELECT coalesce(max(c.size), 0) INTO checkpoint FROM checkpoints c WHERE c.vault = p_vault;
 END $$;
 
@@ -138,12 +139,12 @@ END $$;
 -- ---- the log ----
 
 -- Adds leaves after those that are here. p_head: the hash of the log before them.
-CREATE OR REPLACE FUNCTION put_leaves(p_vault text, p_head bytea, p_leaf text[], OUT leaves bigint, OUT head bytea)
+CREATE OR REPLACE FUNCTION put_leaves(p_vault text, p_head bytea, p_calls bigint, p_leaf text[], OUT leaves bigint, OUT head bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     one text;
 BEGIN
-    PERFORM use_vault(p_vault, p_head);
+    PERFORM use_vault(p_vault, p_head, p_calls);
     SELECT v.leaves, v.head INTO leaves, head FROM vaults v WHERE v.uid = p_vault;
     INSERT INTO leaves (vault, n, leaf) SELECT p_vault, put_leaves.leaves + i - 1, l FROM unnest(p_leaf) WITH ORDINALITY AS u (l, i);
     FOREACH one IN ARRAY p_leaf LOOP
@@ -153,20 +154,20 @@ BEGIN
     UPDATE vaults v SET leaves = put_leaves.leaves, head = put_leaves.head, last_at = now() WHERE v.uid = p_vault;
 END $$;
 
-CREATE OR REPLACE FUNCTION put_checkpoints(p_vault text, p_head bytea, p_size bigint[], p_at_us bigint[], p_note text[])
+CREATE OR REPLACE FUNCTION put_checkpoints(p_vault text, p_head bytea, p_calls bigint, p_size bigint[], p_at_us bigint[], p_note text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
-    PERFORM use_vault(p_vault, p_head);
+    PERFORM use_vault(p_vault, p_head, p_calls);
     INSERT INTO checkpoints (vault, size, at_us, note)
         SELECT p_vault, u.* FROM unnest(p_size, p_at_us, p_note) AS u ON CONFLICT DO NOTHING;
 END $$;
 
 -- The first commitments of redacted records. The log must state the redaction.
-CREATE OR REPLACE FUNCTION put_replaced(p_vault text, p_head bytea, p_session text, p_record text[], p_leaf bigint[],
+CREATE OR REPLACE FUNCTION put_replaced(p_vault text, p_head bytea, p_calls bigint, p_session text, p_record text[], p_leaf bigint[],
                                         p_commitment bytea[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
-    PERFORM use_vault(p_vault, p_head);
+    PERFORM use_vault(p_vault, p_head, p_calls);
     IF EXISTS (SELECT FROM unnest(p_leaf) AS u (n) WHERE NOT EXISTS (
             SELECT FROM leaves l WHERE l.vault = p_vault AND l.n = u.n
                 AND l.leaf::json ->> 'type' = 'redact' AND l.leaf::json ->> 'session' = p_session)) THEN
@@ -178,10 +179,10 @@ END $$;
 
 -- Redactions and removals of the leaves before p_n are complete here. p_pruned: sessions that were removed in the vault.
 -- One of which not everything has arrived gets an event `gap`.
-CREATE OR REPLACE FUNCTION put_handled(p_vault text, p_head bytea, p_n bigint, p_pruned text[])
+CREATE OR REPLACE FUNCTION put_handled(p_vault text, p_head bytea, p_calls bigint, p_n bigint, p_pruned text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
-    PERFORM use_vault(p_vault, p_head);
+    PERFORM use_vault(p_vault, p_head, p_calls);
     IF cardinality(p_pruned) > 0 THEN
         INSERT INTO events (session_uid, id, t_us, kind, detail)
             SELECT u.uid, -1, 0, 'gap', json_build_object('reason', 'removed before it was sent', 'lost', u.stated - u.here)::text
@@ -203,7 +204,7 @@ END $$;
 
 -- ---- sessions ----
 
-CREATE OR REPLACE FUNCTION put_sessions(p_vault text, p_head bytea, p_revision bigint, p_level text,
+CREATE OR REPLACE FUNCTION put_sessions(p_vault text, p_head bytea, p_calls bigint, p_revision bigint, p_level text,
     p_id bigint[], p_uid text[], p_name text[], p_command text[], p_client_name text[], p_client_version text[],
     p_server_name text[], p_server_version text[], p_protocol_version text[], p_started_at_us bigint[],
     p_ended_at_us bigint[], p_end_reason text[], p_exit_status bigint[], p_pid bigint[], p_host text[],
@@ -211,7 +212,7 @@ CREATE OR REPLACE FUNCTION put_sessions(p_vault text, p_head bytea, p_revision b
     p_end_salt bytea[], p_end_commitment bytea[], p_records bigint[], p_tree bytea[], p_row_hash bigint[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
-    me bigint := use_vault(p_vault, p_head);
+    me bigint := use_vault(p_vault, p_head, p_calls);
     other text;
 BEGIN
     SELECT s.uid INTO other FROM sessions s WHERE s.uid = ANY (p_uid) AND s.vault <> p_vault LIMIT 1;
@@ -250,10 +251,10 @@ END $$;
 -- ---- messages and events ----
 
 -- A piece of a large body, which ends before `at` plus its length. Returns how many bytes are here.
-CREATE OR REPLACE FUNCTION put_piece(p_vault text, p_head bytea, p_session text, p_seq bigint, p_at bigint, p_piece bytea)
+CREATE OR REPLACE FUNCTION put_piece(p_vault text, p_head bytea, p_calls bigint, p_session text, p_seq bigint, p_at bigint, p_piece bytea)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
-    PERFORM use_session(p_vault, p_head, p_session);
+    PERFORM use_session(p_vault, p_head, p_calls, p_session);
     IF p_at = 0 THEN
         DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
     END IF;
@@ -276,7 +277,7 @@ END $$;
 
 -- Messages of one session, in ascending order of seq. Returns up to which one they are here. p_large: the length of a
 -- body that was sent in pieces.
-CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_session text,
+CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_calls bigint, p_session text,
     p_seq bigint[], p_t_us bigint[], p_direction text[], p_origin text[], p_kind text[], p_rpc_id text[],
     p_method text[], p_target text[], p_body text[], p_large bigint[], p_size bigint[], p_redactions bigint[],
     p_action text[], p_request_seq bigint[], p_error_code bigint[], p_batch_seq bigint[], p_finding text[],
@@ -289,7 +290,7 @@ DECLARE
     bodies text[] := p_body;
     other bigint;
 BEGIN
-    PERFORM use_session(p_vault, p_head, p_session);
+    PERFORM use_session(p_vault, p_head, p_calls, p_session);
     FOR i IN 1 .. cardinality(p_seq) LOOP
         IF p_large[i] IS NOT NULL AND NOT EXISTS (SELECT FROM messages m WHERE m.session_uid = p_session
                 AND m.seq = p_seq[i] AND m.commitment IS NOT DISTINCT FROM p_commitment[i]) THEN
@@ -345,14 +346,14 @@ LANGUAGE sql STABLE SET search_path = mcp_interposer, pg_temp AS $$
         AND r.commitment = p_commitment)
 $$;
 
-CREATE OR REPLACE FUNCTION put_events(p_vault text, p_head bytea, p_session text,
+CREATE OR REPLACE FUNCTION put_events(p_vault text, p_head bytea, p_calls bigint, p_session text,
     p_id bigint[], p_t_us bigint[], p_kind text[], p_detail text[], p_place bigint[], p_salt bytea[], p_commitment bytea[])
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     watermark bigint;
     other bigint;
 BEGIN
-    PERFORM use_session(p_vault, p_head, p_session);
+    PERFORM use_session(p_vault, p_head, p_calls, p_session);
     INSERT INTO events (session_uid, id, t_us, kind, detail, place, salt, commitment)
         SELECT p_session, u.* FROM unnest(p_id, p_t_us, p_kind, p_detail, p_place, p_salt, p_commitment) AS u
         ON CONFLICT (session_uid, id) DO UPDATE SET detail = excluded.detail, salt = excluded.salt,

@@ -107,7 +107,7 @@ static int put_replaced(struct sender *s, const struct redaction *r)
         sender_call(s);
         link_arg_text(s->to, r->uid);
         sender_add_arrays(s, MI_COUNT(types));
-        st = link_call(s->to, "put_replaced");
+        st = sender_run(s, "put_replaced");
     }
     return st;
 }
@@ -159,7 +159,7 @@ int sender_handled(struct sender *s, struct stated *t)
         sender_call(s);
         link_arg_int(s->to, t->until);
         link_arg_array(s->to, &t->pruned);
-        st = link_call(s->to, "put_handled");
+        st = sender_run(s, "put_handled");
         if (st == 0)
             s->handled = t->until;
     }

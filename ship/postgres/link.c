@@ -1,10 +1,10 @@
-/* link.c - the only file that uses libpq. */
+/* link.c - with hosts.c the only file that uses libpq. */
 #include "ship/postgres/link.h"
 
 #include "base/clock.h"
+#include "ship/postgres/hosts.h"
 
 #include <errno.h>
-#include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +72,15 @@ const char *link_error(struct link *l)
     return l->error.n > 0 && !l->error.failed ? buf_str(&l->error) : "out of memory";
 }
 
+static int no_answer(struct link *l)
+{
+    char text[300];
+    const char *host = PQhost(l->c);
+    snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
+             host != NULL ? host : "");
+    return fail(l, LINK_LOST, text);
+}
+
 /* Until the socket is ready. LINK_LOST: not before until_us. */
 static int wait_socket(struct link *l, short events, int64_t until_us)
 {
@@ -80,7 +89,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
         if (l->stop() || (l->until_us != 0 && now >= l->until_us))
             return LINK_STOPPED;
         if (now >= until_us)
-            return fail(l, LINK_LOST, "no answer from the server");
+            return no_answer(l);
         struct pollfd p = {PQsocket(l->c), events, 0};
         int n = poll(&p, 1, SLICE_MS);
         if (n > 0)
@@ -90,19 +99,10 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
     }
 }
 
-int link_connect(struct link *l)
+/* Until l->c is connected, or has failed. */
+static int connect_one(struct link *l, int64_t timeout_us)
 {
-    static const char *const names[] = {
-        "sslmode",         "target_session_attrs", "connect_timeout", "application_name",
-        "keepalives_idle", "tcp_user_timeout",     "dbname",          NULL};
-    const char *values[] = {"verify-full", "read-write", "10",   "mcp-interposer-ship",
-                            "30",          "60000",      l->url, NULL};
-    if (l->c != NULL)
-        return 0;
-    l->c = PQconnectStartParams(names, values, 1);
-    if (l->c == NULL)
-        return MI_ENOMEM;
-    int64_t until_us = clock_mono_us() + LINK_CONNECT_S * INT64_C(1000000);
+    int64_t until_us = clock_mono_us() + timeout_us;
     PostgresPollingStatusType poll_for =
         PQstatus(l->c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     int st = 0;
@@ -115,9 +115,56 @@ int link_connect(struct link *l)
         st = fail(l, LINK_LOST, PQerrorMessage(l->c));
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
         st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+    return st;
+}
+
+/* One after the other, until one is connected. The errors of all are the error. */
+static int connect_any(struct link *l, const struct hosts *h)
+{
+    struct buf errors = {0};
+    int st = LINK_LOST;
+    for (int i = 0; i < h->n && st == LINK_LOST; i++) {
+        PQfinish(l->c);
+        l->c = hosts_start(h, i);
+        st = l->c != NULL ? connect_one(l, h->timeout_us) : MI_ENOMEM;
+        if (st == LINK_LOST)
+            buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
+    }
+    if (st == LINK_LOST && !errors.failed)
+        (void)fail(l, st, buf_str(&errors));
+    buf_close(&errors);
+    return st;
+}
+
+int link_connect(struct link *l)
+{
+    static const char *const names[] = {
+        "sslmode",         "target_session_attrs", "connect_timeout", "application_name",
+        "keepalives_idle", "tcp_user_timeout",     "dbname",          NULL};
+    const char *values[] = {"verify-full", "read-write", "10",   "mcp-interposer-ship",
+                            "30",          "60000",      l->url, NULL};
+    struct hosts hosts;
+    if (l->c != NULL)
+        return 0;
+    l->c = PQconnectStartParams(names, values, 1);
+    if (l->c == NULL)
+        return MI_ENOMEM;
+    int st = hosts_open(&hosts, l->c);
+    if (st == 0)
+        st = hosts.n == 1 ? connect_one(l, hosts.timeout_us) : connect_any(l, &hosts);
+    hosts_close(&hosts);
     if (st < 0)
         link_disconnect(l);
     return st;
+}
+
+bool link_is_cut(struct link *l)
+{
+    struct pollfd p = {l->c != NULL ? PQsocket(l->c) : -1, POLLIN, 0};
+    while (p.fd >= 0 && poll(&p, 1, 0) > 0)
+        if (PQconsumeInput(l->c) == 0)
+            return true;
+    return false;
 }
 
 void link_disconnect(struct link *l)

@@ -1,7 +1,8 @@
 /* link.h - a connection to PostgreSQL, and calls of functions of the schema mcp_interposer.
  *
  * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix socket. Of several
- *           hosts the one that can be written is used. Passwords come from ~/.pgpass or a service file: a URL with a
+ *           hosts the one that can be written is used; one that does not answer has connect_timeout seconds, 10 unless
+ *           the URL says otherwise. Passwords come from ~/.pgpass or a service file: a URL with a
  *           password is refused, because it would be seen in `ps` and kept in the vault.
  * Owns      the connection, and the result of the last call.
  * Errors    LINK_LOST: try again later, with a new connection. LINK_AGAIN: what was sent does not fit what is there; ask
@@ -13,7 +14,6 @@
 
 #include "ship/postgres/array.h"
 
-#define LINK_CONNECT_S 15
 #define LINK_REPLY_S 120
 #define LINK_ARGUMENTS 32
 
@@ -34,6 +34,7 @@ void link_until(struct link *l, int64_t mono_us);
 /* Connects, unless it is connected. */
 MI_MUST int link_connect(struct link *l);
 void link_disconnect(struct link *l);
+bool link_is_cut(struct link *l); /* the server has ended the connection; does not block */
 const char *link_error(struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */

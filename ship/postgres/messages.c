@@ -97,7 +97,7 @@ static int send_body(struct sender *s, const struct shipped_session *x, const st
         link_arg_int(s->to, l->seq);
         link_arg_int(s->to, at);
         link_arg_bytes(s->to, buf_slice(&s->piece));
-        st = link_call(s->to, "put_piece");
+        st = sender_run(s, "put_piece");
     }
     return st == 0 ? check_same(s, x->id, l) : st;
 }
@@ -110,7 +110,7 @@ static int put(struct sender *s, const struct shipped_session *x, size_t columns
     sender_call(s);
     link_arg_text(s->to, x->uid);
     sender_add_arrays(s, columns);
-    int st = link_call(s->to, function);
+    int st = sender_run(s, function);
     if (st == 0)
         *watermark = link_int(s->to, 0, 0);
     return st;

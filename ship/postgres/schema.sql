@@ -56,9 +56,10 @@ CREATE TABLE IF NOT EXISTS vaults (
     leaves bigint NOT NULL DEFAULT 0,
     head bytea NOT NULL DEFAULT decode(repeat('00', 32), 'hex'),
     handled bigint NOT NULL DEFAULT 0,  -- leaves whose redactions and removals are complete here
+    calls bigint NOT NULL DEFAULT 0,    -- that have changed something: fewer than a shipper made, if some were lost
     first_at timestamptz NOT NULL DEFAULT now(),
     last_at timestamptz NOT NULL DEFAULT now()
-);
+) WITH (fillfactor = 50);
 
 CREATE TABLE IF NOT EXISTS leaves (
     vault text COLLATE "C" NOT NULL,

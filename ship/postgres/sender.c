@@ -53,7 +53,8 @@ static int send_rows(struct sender *s)
 static int send_all(struct sender *s)
 {
     struct stated *stated = NULL;
-    int st = s->ready ? 0 : sender_begin(s);
+    bool fresh = !s->ready;
+    int st = fresh ? sender_begin(s) : 0;
     if (st == 0)
         st = sender_leaves(s);
     if (st == 0)
@@ -62,6 +63,8 @@ static int send_all(struct sender *s)
         st = sender_replaced(s, stated);
     if (st == 0)
         st = sender_sessions(s);
+    if (st == 0 && fresh) /* what the store has lost must not be pruned while it is sent again */
+        save(s);
     if (st == 0)
         st = sender_redacted(s, stated);
     if (st == 0)
@@ -73,19 +76,36 @@ static int send_all(struct sender *s)
     return st;
 }
 
+static void begin_again(struct sender *s)
+{
+    link_disconnect(s->to);
+    s->ready = false;
+}
+
+int sender_check(struct sender *s)
+{
+    bool same = true;
+    if (!s->ready)
+        return 0;
+    buf_clear(&s->error);
+    int st = sender_compare(s, &same);
+    if (st < 0 || !same)
+        begin_again(s);
+    return st;
+}
+
 int sender_round(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);
     int st = send_all(s);
-    /* What does not fit may fit when the watermarks have been read again; the second time it is an error. */
+    /* What does not fit may fit when the watermarks have been read again. The second time, the store changes, or the
+     * vault does: later. */
     if (st == LINK_AGAIN && s->again)
-        st = LINK_REFUSED;
+        st = LINK_LOST;
     s->again = st == LINK_AGAIN;
-    if (st < 0) {
-        link_disconnect(s->to);
-        s->ready = false;
-    }
+    if (st < 0)
+        begin_again(s);
     *ret_sent = s->sent;
     return st;
 }

@@ -29,6 +29,7 @@ struct sender {
     bool again;          /* the last round ended with LINK_AGAIN */
     struct progress sessions;
     struct chain log;   /* what the store has of the vault's log */
+    int64_t calls;      /* of this vault that the store has counted */
     int64_t handled;    /* leaves whose redactions and removals are complete there */
     int64_t checkpoint; /* size of the last one there */
     int64_t newest;     /* the highest id of a session in `sessions` */
@@ -44,13 +45,17 @@ void sender_open(struct sender *s, struct unsent *from, struct link *to, const c
 void sender_close(struct sender *s);
 /* Sends everything that is there. *ret_sent: rows. */
 MI_MUST int sender_round(struct sender *s, int64_t *ret_sent);
+/* Asks the store whether it still has everything that was sent: a failover may have lost the last transactions. If not,
+ * the next round sends them again. */
+MI_MUST int sender_check(struct sender *s);
 const char *sender_error(struct sender *s, int status);
 
 /* ---- the parts of a round; only ship/postgres calls them ---- */
 
 /* anchor.c */
 MI_MUST int sender_begin(struct sender *s); /* connects, and compares the logs and the watermarks */
-MI_MUST int sender_leaves(struct sender *s); /* the new leaves and checkpoints */
+MI_MUST int sender_compare(struct sender *s, bool *ret_same); /* with what the store had before */
+MI_MUST int sender_leaves(struct sender *s);                  /* the new leaves and checkpoints */
 /* sessions.c */
 MI_MUST int sender_sessions(struct sender *s);
 /* messages.c: those with from <= seq <= to, and events likewise; advance the watermark */
@@ -65,8 +70,9 @@ MI_MUST int sender_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* NULL is fine */
 
 int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* LINK_REFUSED */
-/* A call with vault and head as its first arguments begins with this. */
+/* A call that changes something begins with this: vault, head and number of calls are its first arguments. */
 void sender_call(struct sender *s);
+MI_MUST int sender_run(struct sender *s, const char *function); /* and ends with this */
 void sender_arrays(struct sender *s, const enum array_type *type, size_t n); /* empties them */
 void sender_add_arrays(struct sender *s, size_t n);                          /* as arguments */
 /* unsent_read() with a status that link.h has, too. */

@@ -67,7 +67,7 @@ static int put(struct sender *s)
     link_arg_int(s->to, s->log.n);
     link_arg_text(s->to, s->minimal ? "minimal" : "full");
     sender_add_arrays(s, COLUMNS);
-    return link_call(s->to, "put_sessions");
+    return sender_run(s, "put_sessions");
 }
 
 /* Those with from <= id <= to. *ret_n: how many there were. */

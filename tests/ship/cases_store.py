@@ -14,7 +14,7 @@ def _(t):
     sent(vault.to(url, "--once"))
     t.device("thief")
     name, uid = vault.name(), vault.rows("SELECT uid FROM sessions")[0][0]
-    head = t.cluster.psql("SELECT encode(head, 'hex') FROM mcp_interposer.vaults")
+    head, calls = t.cluster.psql("SELECT encode(head, 'hex'), calls FROM mcp_interposer.vaults").split("\t")
     tables = t.cluster.psql("SELECT relname FROM pg_class WHERE relnamespace = 'mcp_interposer'::regnamespace "
                             "AND relkind IN ('r', 'p', 'v')").split("\n")
     assert len(tables) > 10
@@ -24,11 +24,11 @@ def _(t):
             said = t.cluster.psql(sql, "thief", check=False)
             assert "permission denied" in said or "cannot delete from view" in said or "is not a table" in said, (sql, said)
     for sql in ("SELECT mcp_interposer.add_device('evil')", "SELECT mcp_interposer.make_partitions(now(), now())",
-                "CREATE TABLE mcp_interposer.x (y int)", "SELECT mcp_interposer.use_vault('', '')"):
+                "CREATE TABLE mcp_interposer.x (y int)", "SELECT mcp_interposer.use_vault('', '', 0)"):
         assert "permission denied" in t.cluster.psql(sql, "thief", check=False), sql
-    for sql in (f"SELECT mcp_interposer.put_piece('{name}', '\\x{head}', '{uid}', 1, 0, '')",
-                f"SELECT mcp_interposer.put_handled('{name}', '\\x{head}', 1, '{{}}')",
-                f"SELECT mcp_interposer.put_leaves('{name}', '\\x{head}', '{{x}}')",
+    for sql in (f"SELECT mcp_interposer.put_piece('{name}', '\\x{head}', {calls}, '{uid}', 1, 0, '')",
+                f"SELECT mcp_interposer.put_handled('{name}', '\\x{head}', {calls}, 1, '{{}}')",
+                f"SELECT mcp_interposer.put_leaves('{name}', '\\x{head}', {calls}, '{{x}}')",
                 f"SELECT * FROM mcp_interposer.vault_state('{name}', '', '')"):
         assert "another device" in t.cluster.psql(sql, "thief", check=False), sql
     assert t.cluster.psql(f"SELECT * FROM mcp_interposer.watermarks('{name}', '', 10)", "thief") == ""
@@ -36,7 +36,7 @@ def _(t):
     own = "01M7YSNFPE4WHD7A4MYSYTND3Q"
     t.cluster.psql(f"SELECT mcp_interposer.vault_state('{own}', '', '')", "thief")
     assert "not of this vault" in t.cluster.psql(
-        f"SELECT mcp_interposer.put_piece('{own}', decode(repeat('00', 32), 'hex'), '{uid}', 1, 0, '')", "thief", check=False)
+        f"SELECT mcp_interposer.put_piece('{own}', decode(repeat('00', 32), 'hex'), 0, '{uid}', 1, 0, '')", "thief", check=False)
     t.cluster.psql("DROP ROLE IF EXISTS nobody_special; CREATE ROLE nobody_special LOGIN")
     assert "permission denied" in t.cluster.psql("SELECT mcp_interposer.hello(1)", "nobody_special", check=False)
 

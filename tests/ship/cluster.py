@@ -35,14 +35,19 @@ def account():
 
 
 class Cluster:
-    def __init__(self, folder, durable=False, more=None):
-        """durable: with fsync. more: settings, made when the folder exists."""
+    def __init__(self, folder, durable=False, more=None, standby_of=None):
+        """durable: with fsync. more: settings, made when the folder exists. standby_of: a cluster that it follows,
+        asynchronously, until promote()."""
         self.folder, self.bin, self.user = Path(folder), programs(), account()
         self.folder.mkdir(mode=0o755)
         if self.user:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
-        self.run("initdb", "-D", self.folder / "data", "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C",
-                 "--no-sync")
+        if standby_of:
+            self.run("pg_basebackup", "-d", standby_of.url(), "-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast",
+                     "--no-sync")
+        else:
+            self.run("initdb", "-D", self.folder / "data", "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C",
+                     "--no-sync")
         options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
                    "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
                    "restart_after_crash": "on"} | (more(self) if more else {})
@@ -75,6 +80,19 @@ class Cluster:
 
     def stop(self, mode="fast"):
         self.run("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
+
+    def promote(self):
+        self.run("pg_ctl", "-D", self.folder / "data", "-w", "promote")
+
+    def receives(self):
+        """Whether it is a standby, and connected."""
+        return self.psql("SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'") == "1"
+
+    def stop_receiving(self):
+        """A standby that has lost its primary, which goes on."""
+        self.psql("ALTER SYSTEM SET primary_conninfo = ''")
+        self.psql("SELECT pg_reload_conf()")
+        wait_until(lambda: not self.receives())
 
     def url(self, role="admin", folder=None, database="postgres"):
         return f"postgresql://{role}@/{database}?host={folder or self.folder}&port={PORT}"

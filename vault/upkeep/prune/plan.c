@@ -96,12 +96,13 @@ static int body_file_bytes(struct prune *p, int64_t id, int64_t *ret)
 
 #define SENT_US ((int64_t)3600 * 1000000)
 
-/* Whether all of the session had been sent to the target for an hour: after a failover, the target may lack what it had
- * received just before. */
+/* Whether the target still had all of the session an hour after it was sent: after a failover, the target may lack what
+ * it had received just before, and a shipper then changes the rows of `shipped`. */
 static int is_sent(struct prune *p, int64_t id, bool *ret)
 {
     static const char sql[] =
-        "SELECT 1 FROM shipped WHERE target = ?1 AND session_id = ?2 AND complete AND at_us <= ?3";
+        "SELECT 1 FROM shipped s JOIN ship_targets t ON t.target = s.target"
+        " WHERE s.target = ?1 AND session_id = ?2 AND complete AND at_us + ?3 <= t.sent_at_us";
     sqlite3_stmt *q = NULL;
     bool has;
     *ret = false;
@@ -113,7 +114,7 @@ static int is_sent(struct prune *p, int64_t id, bool *ret)
         return MI_ESTORE;
     sqlite3_bind_text(q, 1, p->rule.target, -1, SQLITE_STATIC);
     sqlite3_bind_int64(q, 2, id);
-    sqlite3_bind_int64(q, 3, p->now_us - SENT_US);
+    sqlite3_bind_int64(q, 3, SENT_US);
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
     *ret = rc == SQLITE_ROW;
