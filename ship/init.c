@@ -18,6 +18,7 @@ static void write_sql(struct buf *b)
     buf_adds(b, "BEGIN;\n");
     buf_add(b, schema_sql, schema_sql_n);
     buf_add(b, functions_sql, functions_sql_n);
+    buf_add(b, views_sql, views_sql_n);
     buf_add(b, reading_sql, reading_sql_n);
     buf_adds(b, "COMMIT;\n");
 }

@@ -1,4 +1,4 @@
-/* schema.h - the SQL of the central store, as text (schema.sql, functions.sql, reading.sql). */
+/* schema.h - the SQL of the central store, as text (schema.sql, functions.sql, views.sql, reading.sql). */
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
@@ -8,6 +8,8 @@ extern const char schema_sql[];
 extern const size_t schema_sql_n;
 extern const char functions_sql[];
 extern const size_t functions_sql_n;
+extern const char views_sql[];
+extern const size_t views_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
 

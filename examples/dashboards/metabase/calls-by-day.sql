@@ -1,0 +1,10 @@
+-- Calls of tools on each day, by server.
+SELECT date_trunc('day', at) AS day, server, count(*) AS calls
+FROM mcp_interposer.calls
+WHERE session_uid >= mcp_interposer.uid_at(coalesce([[{{since}}::timestamptz,]] now() - interval '30 days') - interval '7 days')
+    AND at >= coalesce([[{{since}}::timestamptz,]] now() - interval '30 days')
+    [[AND at < {{until}}::timestamptz]]
+    [[AND host = {{host}}]]
+    [[AND server = {{server}}]]
+GROUP BY 1, 2
+ORDER BY 1, 2

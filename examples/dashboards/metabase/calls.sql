@@ -1,0 +1,14 @@
+-- Calls of tools by server, tool and host.
+SELECT server, tool, host, count(*) AS calls, count(*) FILTER (WHERE failed) AS failed,
+    round(100.0 * count(*) FILTER (WHERE failed) / count(*), 2) AS failed_percent,
+    percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_ms) AS p50_ms,
+    percentile_disc(0.95) WITHIN GROUP (ORDER BY duration_ms) AS p95_ms
+FROM mcp_interposer.calls
+WHERE session_uid >= mcp_interposer.uid_at(coalesce([[{{since}}::timestamptz,]] now() - interval '30 days') - interval '7 days')
+    AND at >= coalesce([[{{since}}::timestamptz,]] now() - interval '30 days')
+    [[AND at < {{until}}::timestamptz]]
+    [[AND host = {{host}}]]
+    [[AND server = {{server}}]]
+GROUP BY server, tool, host
+ORDER BY calls DESC, server, tool, host
+LIMIT 1000

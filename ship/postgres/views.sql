@@ -1,0 +1,134 @@
+-- Views for dashboards: calls, findings, and lists of tools, of the whole fleet. docs/fleet.md describes their columns; the
+-- queries in examples/dashboards use them. They have the rights of their reader.
+-- Each has the column session_uid: `session_uid >= mcp_interposer.uid_at(time)` reads only the partitions from that time on.
+
+-- The lists of tools and the findings are rare among the messages, and read often.
+CREATE INDEX IF NOT EXISTS messages_tool_lists ON messages (session_uid, seq) WHERE method = 'tools/list';
+CREATE INDEX IF NOT EXISTS messages_findings ON messages (session_uid, seq) WHERE finding IS NOT NULL;
+
+-- A query with many partitions has hundreds of expressions: compiling them took 19 seconds, running them 0.1. A setting of the
+-- administrator is kept.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_db_role_setting r JOIN pg_database d ON d.oid = r.setdatabase, unnest(r.setconfig) AS c
+            WHERE d.datname = current_database() AND r.setrole = 0 AND c LIKE 'jit=%') THEN
+        EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
+    END IF;
+END $$;
+
+-- As the view of the same name in a vault. One pass over the messages, with session_uid as a group, so that a condition on it
+-- selects partitions: a join of the requests with their answers would read all partitions for the answers.
+CREATE OR REPLACE VIEW invocations WITH (security_invoker = true) AS
+    SELECT c.session_uid, c.request_seq, CASE WHEN NOT c.cancelled THEN c.response_seq END AS response_seq, c.method, c.target,
+        CASE WHEN c.action = 'refused' THEN 'refused'
+            WHEN c.closed_us IS NULL THEN 'open'
+            WHEN c.cancelled THEN 'cancelled'
+            WHEN c.closed_here AND c.finding LIKE '%server-gone%' THEN 'server-gone'
+            WHEN c.closed_here AND c.finding LIKE '%interrupted%' THEN 'interrupted'
+            WHEN c.closed_here AND c.finding LIKE '%timeout%' THEN 'timeout'
+            WHEN c.failed THEN 'error'
+            WHEN c.finding LIKE '%tool-error%' THEN 'tool-error'
+            ELSE 'ok' END AS status,
+        c.error_code, s.started_at_us + c.asked_us AS started_at_us, c.closed_us - c.asked_us AS duration_us,
+        c.request_size, CASE WHEN NOT c.cancelled THEN c.response_size END AS response_size,
+        s.name, s.host, s.device
+    FROM (
+        SELECT m.session_uid, CASE WHEN m.kind = 'request' THEN m.seq ELSE m.request_seq END AS request_seq,
+            min(m.t_us) FILTER (WHERE m.kind = 'request') AS asked_us,
+            min(m.method) FILTER (WHERE m.kind = 'request') AS method,
+            min(m.target) FILTER (WHERE m.kind = 'request') AS target,
+            min(m.size) FILTER (WHERE m.kind = 'request') AS request_size,
+            min(m.action) FILTER (WHERE m.kind = 'request') AS action,
+            min(m.t_us) FILTER (WHERE m.kind <> 'request') AS closed_us,
+            min(m.seq) FILTER (WHERE m.kind <> 'request') AS response_seq,
+            min(m.size) FILTER (WHERE m.kind <> 'request') AS response_size,
+            min(m.finding) FILTER (WHERE m.kind <> 'request') AS finding,
+            min(m.error_code) AS error_code,
+            bool_or(m.kind = 'notification') AS cancelled,
+            bool_or(m.kind = 'error') AS failed,
+            bool_or(m.kind <> 'request' AND m.origin = 'interposer') AS closed_here
+        FROM messages m
+        WHERE m.kind = 'request' AND m.direction = 'c2s' AND m.origin = 'peer'
+            OR m.request_seq IS NOT NULL AND m.action = 'forwarded'
+            AND (m.direction = 's2c' AND m.kind IN ('result', 'error') OR m.direction = 'c2s' AND m.kind = 'notification')
+        GROUP BY 1, 2) AS c
+    JOIN sessions s ON s.uid = c.session_uid
+    WHERE c.asked_us IS NOT NULL AND (c.closed_us IS NOT NULL OR c.action = 'forwarded');
+COMMENT ON VIEW invocations IS 'requests of clients, one row each';
+
+-- Calls of tools, as `mcp-interposer stats` counts them: those of imported sessions are left out.
+CREATE OR REPLACE VIEW calls WITH (security_invoker = true) AS
+    SELECT i.session_uid, i.request_seq AS seq, to_timestamp(i.started_at_us / 1e6::float8) AS at,
+        d.name AS device, i.host, i.name AS server, s.client_name AS client, i.target AS tool, i.status,
+        i.status IN ('tool-error', 'error', 'refused', 'server-gone', 'timeout') AS failed,
+        CASE WHEN i.status NOT IN ('open', 'cancelled', 'interrupted', 'refused') THEN i.duration_us / 1000::float8 END AS duration_ms,
+        i.request_size, i.response_size
+    FROM invocations i
+    JOIN sessions s ON s.uid = i.session_uid AND s.pid <> 0
+    JOIN devices d ON d.id = i.device
+    WHERE i.method = 'tools/call';
+COMMENT ON VIEW calls IS 'calls of tools, one row each';
+
+-- One row for each finding of a message.
+CREATE OR REPLACE VIEW findings WITH (security_invoker = true) AS
+    SELECT m.session_uid, m.seq, to_timestamp((s.started_at_us + m.t_us) / 1e6::float8) AS at,
+        d.name AS device, s.host, s.name AS server, s.client_name AS client, f.finding,
+        CASE m.direction WHEN 'c2s' THEN 'client' ELSE 'server' END AS side, m.kind, m.action,
+        coalesce(m.method, (SELECT q.method FROM messages q WHERE q.session_uid = m.session_uid AND q.seq = m.request_seq))
+            AS method,
+        coalesce(m.target, (SELECT q.target FROM messages q WHERE q.session_uid = m.session_uid AND q.seq = m.request_seq))
+            AS target
+    FROM messages m
+    CROSS JOIN LATERAL unnest(string_to_array(m.finding, ',')) AS f (finding)
+    JOIN sessions s ON s.uid = m.session_uid AND s.pid <> 0
+    JOIN devices d ON d.id = s.device
+    WHERE m.finding IS NOT NULL;
+COMMENT ON VIEW findings IS 'findings of messages, one row each';
+
+-- The tools in an answer to tools/list, and whether it is the last page. NULLs: there are none, or text in PostgreSQL cannot
+-- have them. Messages are not trusted: no body makes a query fail.
+CREATE OR REPLACE FUNCTION tools_in(p_body text, OUT tools json, OUT last boolean)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF json_typeof(p_body::json #> '{result,tools}') = 'array' THEN
+        SELECT coalesce(json_agg(t ORDER BY t ->> 'name' COLLATE "C"), '[]') INTO tools
+            FROM json_array_elements(p_body::json #> '{result,tools}') AS t;
+        last := (p_body::json #> '{result,nextCursor}') IS NULL;
+    END IF;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    tools := NULL;
+    last := NULL;
+END $$;
+
+-- One row for each session that has a complete list of tools among its first 500 messages.
+CREATE OR REPLACE VIEW tool_lists WITH (security_invoker = true) AS
+    SELECT l.session_uid, to_timestamp((s.started_at_us + l.t_us) / 1e6::float8) AS at,
+        d.name AS device, s.host, s.name AS server, s.server_name, s.server_version, l.hash, l.tools, l.names
+    FROM (
+        SELECT p.session_uid, max(p.t_us) AS t_us, count(t.tool) AS tools,
+            coalesce(array_agg(t.tool ->> 'name' ORDER BY t.tool ->> 'name' COLLATE "C") FILTER (WHERE t.tool IS NOT NULL), '{}')
+                AS names,
+            left(encode(sha256(convert_to(coalesce(string_agg(t.tool::text, ',' ORDER BY t.tool ->> 'name' COLLATE "C"), ''),
+                'UTF8')), 'hex'), 16) AS hash
+        FROM (
+            SELECT q.session_uid, a.t_us, x.tools, x.last,
+                count(*) FILTER (WHERE x.last) OVER w AS complete
+            FROM messages q
+            CROSS JOIN LATERAL (
+                SELECT c.t_us, c.body FROM messages c
+                WHERE c.session_uid = q.session_uid AND c.seq > q.seq AND c.seq <= 500 AND c.request_seq = q.seq
+                    AND c.kind = 'result' AND c.action = 'forwarded'
+                ORDER BY c.seq LIMIT 1) AS a
+            CROSS JOIN LATERAL tools_in(a.body) AS x
+            WHERE q.method = 'tools/list' AND q.kind = 'request' AND q.seq <= 500
+            WINDOW w AS (PARTITION BY q.session_uid ORDER BY q.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS p
+        LEFT JOIN LATERAL json_array_elements(p.tools) AS t (tool) ON true
+        WHERE p.complete = 0
+        GROUP BY p.session_uid
+        HAVING bool_or(p.last) AND bool_and(p.tools IS NOT NULL)) AS l
+    JOIN sessions s ON s.uid = l.session_uid AND s.pid <> 0
+    JOIN devices d ON d.id = s.device;
+COMMENT ON VIEW tool_lists IS 'the tools that a server had in a session, one row for each session';
+
+GRANT SELECT ON invocations, calls, findings, tool_lists TO mcp_interposer_reader;
+GRANT EXECUTE ON FUNCTION tools_in(text) TO PUBLIC;

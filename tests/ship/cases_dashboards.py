@@ -1,0 +1,244 @@
+"""The views for dashboards, and the queries in examples/dashboards: their figures are those of `stats` in the vaults."""
+import collections
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+from cases import ROOT, case, sent
+from vaults import PROGRAM, Vault
+
+FOLDER = ROOT / "examples/dashboards"
+TOOLS = ["ok", "bad", "broken", "slow", "strict"]
+# Tools are listed on two pages. What each tool does is in its name; `strict` needs a number.
+SERVER = textwrap.dedent("""
+    import json, sys, time
+    names = sys.argv[1].split(",")
+    tools = [{"name": n, "inputSchema": {"type": "object", "properties": {"n": {"type": "number"}}}} for n in names]
+    if "hostile" in names:
+        tools[0]["name"] = chr(0)      # text in PostgreSQL cannot have it
+    for line in sys.stdin:
+        m = json.loads(line)
+        if "id" not in m:
+            continue
+        p, said = m.get("params", {}), {"result": {"content": []}}
+        if m["method"] == "initialize":
+            said = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                               "serverInfo": {"name": "fake", "version": sys.argv[2]}}}
+        elif m["method"] == "tools/list":
+            said = {"result": {"tools": tools[2:]} if "cursor" in p else {"tools": tools[:2], "nextCursor": "2"}}
+        elif p["name"] == "bad":
+            said["result"]["isError"] = True
+        elif p["name"] == "broken":
+            said = {"error": {"code": -32000, "message": "broken"}}
+        elif p["name"] == "slow":
+            continue
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **said}), flush=True)
+""")
+
+
+def talk(vault, name, tools, version, calls):
+    """A session: the whole list, then these calls, as (tool, arguments)."""
+    words = [{"method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                                                 "clientInfo": {"name": "probe", "version": "1"}}},
+             {"method": "tools/list"}, {"method": "tools/list", "params": {"cursor": "2"}}]
+    words += [{"method": "tools/call", "params": {"name": t, "arguments": a}} for t, a in calls]
+    with subprocess.Popen([PROGRAM, "proxy", "--vault", vault.path, "--name", name, "--timeout", "tool:slow=300ms",
+                           "--check-arguments", "reject", "--", sys.executable, "-c", SERVER, ",".join(tools), version],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=vault.env) as p:
+        for i, w in enumerate(words):
+            p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": i, **w}) + "\n")
+            p.stdin.flush()
+            if i < len(words) - 1 or w.get("params", {}).get("name") != "slow":     # the last one may be left unanswered
+                p.stdout.readline()
+        p.stdin.close()
+        p.wait(60)
+
+
+def fleet(t):
+    """Two vaults of two hosts. One has a server with a tool more."""
+    a, b = Vault(t.folder, "a"), Vault(t.folder, "b")
+    calls = [("ok", {})] * 20 + [("bad", {})] * 3 + [("broken", {})] * 2 + [("strict", {"n": "x"}), ("slow", {}), ("ok", {})]
+    talk(a, "files", TOOLS, "1.0", calls)
+    talk(a, "files", TOOLS, "1.0", [("ok", {}), ("slow", {})])
+    talk(a, "steady", TOOLS, "1.0", [("ok", {})] * 4)
+    talk(b, "files", [*TOOLS, "more"], "1.1", [("ok", {})] * 7 + [("bad", {})])
+    talk(b, "steady", TOOLS, "1.0", [("ok", {})] * 2)
+    talk(b, "odd", ["hostile", "b", "c"], "1.0", [])
+    # an imported session does not count: it may be another machine's
+    file = t.folder / "session.jsonl"
+    file.write_text("".join(json.dumps(x) + "\n" for x in (
+        {"format": "mcp-interposer-cassette", "version": 1, "name": "steady", "started_at_us": time.time_ns() // 1000},
+        {"t": 1, "dir": "c2s", "msg": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ok"}}},
+        {"t": 2, "dir": "s2c", "msg": {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}}}, {"end": True, "messages": 2})))
+    subprocess.run([PROGRAM, "import", "--vault", a.path, file], check=True, capture_output=True, env=a.env, timeout=60)
+    for vault, device in ((a, "laptop-a"), (b, "laptop-b")):
+        sent(vault.to(t.device(device), "--once"))
+        t.cluster.psql(f"UPDATE mcp_interposer.sessions SET host = '{device}' WHERE vault = '{vault.name()}'")
+    t.cluster.psql("DROP ROLE IF EXISTS reads_all; DROP ROLE IF EXISTS reads_a; DROP ROLE IF EXISTS reads_none;"
+                   "CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN; CREATE ROLE reads_none LOGIN;"
+                   "GRANT USAGE ON SCHEMA mcp_interposer TO reads_a, reads_none;"
+                   f"GRANT SELECT ON {granted()} TO reads_a, reads_none;"
+                   "INSERT INTO mcp_interposer.readers SELECT 'reads_a', id FROM mcp_interposer.devices WHERE name = 'laptop-a'")
+    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a, reads_none; DROP ROLE reads_a, reads_none, reads_all"))
+    return a, b
+
+
+def granted():
+    """What docs/fleet.md grants to a role that may read some devices."""
+    return re.search(r"GRANT SELECT ON (mcp_interposer.readers.*?) TO team_a", (ROOT / "docs/fleet.md").read_text(), re.S).group(1)
+
+
+def stats(vault, by):
+    done = vault.command("stats", "--json", "--by", by, "-n", "0")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(x) for x in done.stdout.splitlines()]
+
+
+# ---- what the programs make of a query
+
+def at(seconds):
+    return time.strftime("'%Y-%m-%dT%H:%M:%SZ'", time.gmtime(time.time() + seconds))
+
+
+def grafana(sql, since=-3600, until=3600):
+    def group(m):
+        width = {"1d": 86400, "$__interval": 60}[m[2].strip("'")]
+        return f'floor(extract(epoch from {m[1]})/{width})*{width} AS "time"'
+    sql = re.sub(r"\$__timeGroupAlias\((\w+), ([^)]*)\)", group, sql)
+    sql = re.sub(r"\$__timeFilter\((\w+)\)", rf"\1 BETWEEN {at(since)} AND {at(until)}", sql)
+    sql = sql.replace("$__timeFrom()", at(since)).replace("$__timeTo()", at(until))
+    assert "$" not in sql, sql
+    return sql
+
+
+def metabase(sql, **given):
+    """Optional parts are kept if their variable has a value."""
+    sql = re.sub(r"\[\[(.*?)\]\]", lambda m: m[1] if re.search(r"\{\{(\w+)\}\}", m[1])[1] in given else "", sql, flags=re.S)
+    sql = re.sub(r"\{\{(\w+)\}\}", lambda m: given[m[1]], sql)
+    assert "{{" not in sql and "[[" not in sql, sql
+    return sql
+
+
+def rows(t, sql, role="reads_all"):
+    """The rows, as objects, in their order."""
+    out = t.cluster.psql(f"SET TimeZone = 'UTC'; SELECT row_to_json(x) FROM ({sql.rstrip().rstrip(';')}) AS x", role)
+    return [json.loads(x) for x in out.splitlines()]
+
+
+def figures(t, name, role="reads_all", **given):
+    """The rows of the two forms of a query, which must be equal, without the column of the time."""
+    there = {"calls-over-time": "calls-by-day"}.get(name, name)
+    a = rows(t, grafana((FOLDER / f"grafana/{name}.sql").read_text()), role)
+    b = rows(t, metabase((FOLDER / f"metabase/{there}.sql").read_text(), **given), role)
+    return a, b
+
+
+def calls_of(vaults):
+    """What `stats` says: {(server, tool): (calls, failed, p50, p95)} of each vault."""
+    return [{(x["server"], x["tool"]): (x["calls"], x["errors"], x["p50_us"], x["p95_us"]) for x in stats(v, "tool")} for v in vaults]
+
+
+def check_calls(t, vaults, role):
+    hosts = ("laptop-a", "laptop-b")
+    expected = {(s, n, host): x for host, said in zip(hosts, calls_of(vaults)) for (s, n), x in said.items()}
+    microseconds = lambda ms: None if ms is None else round(ms * 1000)  # noqa: E731
+    for found in figures(t, "calls", role):
+        got = {(r["server"], r["tool"], r["host"]): (r["calls"], r["failed"], microseconds(r["p50_ms"]), microseconds(r["p95_ms"]))
+               for r in found}
+        assert got == expected, (got, expected)
+        for r in found:
+            assert abs(r["failed_percent"] - 100 * r["failed"] / r["calls"]) < 0.01, r
+
+
+@case("dashboards: the figures are those of `stats`")
+def _(t):
+    a, b = fleet(t)
+    said = calls_of([a])[0]
+    assert said["files", "ok"][:2] == (22, 0) and said["files", "bad"][:2] == (3, 3), said
+    assert said["files", "strict"][:2] == (1, 1) and said["files", "slow"][1] >= 1, said
+    check_calls(t, (a, b), "reads_all")
+    check_calls(t, (a,), "reads_a")
+    both = collections.Counter(), collections.Counter()
+    for vault in (a, b):
+        for (server, _), (calls, failed, _, _) in calls_of([vault])[0].items():
+            both[0][server] += calls
+            both[1][server] += failed
+    for name, column, expected in (("calls-over-time", "calls", dict(both[0])), ("error-rate", "failed_percent", None)):
+        for found in figures(t, name):
+            got = collections.Counter()
+            for r in found:
+                got[r.get("metric", r.get("server"))] += r[column]
+            if expected:
+                assert dict(got) == expected, (name, got, expected)
+            else:       # one day, unless midnight was in between
+                assert len(found) > 2 or all(abs(got[s] - 100 * both[1][s] / n) < 0.01 for s, n in both[0].items()), got
+    for found in figures(t, "p95", host="'laptop-a'"):
+        assert {r.get("metric", f"{r.get('server')} {r.get('tool')}") for r in found} >= {"files ok", "files bad", "steady ok"}, found
+        assert all(r["p95_ms"] > 0 for r in found)
+    # the range and the optional conditions select
+    sql = (FOLDER / "metabase/calls.sql").read_text()
+    assert {r["host"] for r in rows(t, metabase(sql, host="'laptop-b'"))} == {"laptop-b"}
+    assert {r["server"] for r in rows(t, metabase(sql, server="'steady'"))} == {"steady"}
+    assert not rows(t, metabase(sql, since="date '2100-01-01'")) and not rows(t, metabase(sql, until="date '2020-01-01'"))
+    assert not rows(t, grafana((FOLDER / "grafana/calls.sql").read_text(), -7200, -3600))
+    assert not rows(t, sql=metabase(sql), role="reads_none")
+
+
+@case("dashboards: findings, and servers whose tools differ")
+def _(t):
+    a, b = fleet(t)
+    hosts = {"reads_all": (("laptop-a", a), ("laptop-b", b)), "reads_a": (("laptop-a", a),), "reads_none": ()}
+    for role, vaults in hosts.items():
+        expected = collections.Counter()
+        for host, vault in vaults:
+            for server, finding in vault.rows("SELECT s.name, m.finding FROM messages m JOIN sessions s ON s.id = m.session_id "
+                                              "WHERE m.finding IS NOT NULL"):
+                expected.update((f.strip(), server, host) for f in finding.split(","))
+        assert vaults == () or {f for f, _, _ in expected} >= {"tool-error", "timeout", "invalid-arguments"}, expected
+        for found in figures(t, "findings", role):
+            got = collections.Counter()
+            for r in found:
+                got[r["finding"], r["server"], r["host"]] += r["messages"]
+            assert got == expected, (role, got, expected)
+    named = rows(t, "SELECT side, method, target, device FROM mcp_interposer.findings WHERE finding = 'tool-error'")
+    assert {(r["side"], r["method"], r["target"]) for r in named} == {("server", "tools/call", "bad")}, named
+    lists = rows(t, "SELECT server, host, server_version, tools, names, hash FROM mcp_interposer.tool_lists ORDER BY 1, 2")
+    assert [(x["server"], x["host"], x["server_version"], x["names"]) for x in lists] == [
+        *[("files", "laptop-a", "1.0", sorted(TOOLS))] * 2, ("files", "laptop-b", "1.1", sorted([*TOOLS, "more"])),
+        ("steady", "laptop-a", "1.0", sorted(TOOLS)), ("steady", "laptop-b", "1.0", sorted(TOOLS))], lists
+    assert len({x["hash"] for x in lists}) == 2 and all(x["tools"] == len(x["names"]) for x in lists), lists
+    for found in figures(t, "tool-drift"):
+        assert sorted((r["server"], r["host_names"], r["versions"], r["tools"], r["sessions"], r["hosts"]) for r in found) == [
+            ("files", "laptop-a", "1.0", 5, 2, 1), ("files", "laptop-b", "1.1", 6, 1, 1)], found
+    for found in figures(t, "tools-missing"):
+        assert found == [{"server": "files", "tool": "more", "hosts_with": 1, "missing_on": "laptop-a"}], found
+    for name in ("tool-drift", "tools-missing"):
+        assert figures(t, name, "reads_a") == ([], []) and figures(t, name, "reads_none") == ([], [])
+
+
+@case("dashboards: a query reads the partitions of its time range only")
+def _(t):
+    fleet(t)
+    t.cluster.psql("SELECT mcp_interposer.make_partitions(now() - interval '12 months', now() + interval '12 months')")
+
+    def read(sql, role):
+        plan = t.cluster.psql(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) {sql}", role)
+        return set(re.findall(r"messages_(\d{4}_\d\d)\b(?!.*never executed)", plan))
+    # the tables that are read for a month ago and half a year ago
+    for name in ("calls", "calls-over-time", "error-rate", "p95", "findings", "tool-drift", "tools-missing"):
+        sql = (FOLDER / f"grafana/{name}.sql").read_text()
+        for role in ("reads_all", "reads_a"):
+            months = read(grafana(sql, -3600, 3600), role)
+            assert 1 <= len(months) <= 2, (name, role, months)
+            ago = read(grafana(sql, -180 * 86400, -179 * 86400), role)
+            assert len(ago) <= 2 and not ago & months, (name, role, ago)
+    for path in Path(FOLDER / "metabase").glob("*.sql"):
+        months = read(metabase(path.read_text(), since="date '2100-01-01'"), "reads_a")
+        assert not months, (path, months)
+    # docs/fleet.md: how to select
+    assert len(read("SELECT count(*) FROM mcp_interposer.invocations WHERE session_uid >= mcp_interposer.uid_at(now()) "
+                    "AND session_uid < mcp_interposer.uid_at(now() + interval '1 hour')", "reads_a")) <= 2
