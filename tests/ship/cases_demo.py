@@ -1,0 +1,101 @@
+"""scripts/demo-fleet."""
+import contextlib
+import io
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from cases import ROOT, case, sent
+from demo import Demo, Failed, Laptop
+from vaults import BUILD, Vault, texts
+
+
+def start(t, *options):
+    (t.folder / "tmp").mkdir()
+    (t.folder / "tmp").chmod(0o755)
+    env = os.environ | {"TEST_BUILD": str(BUILD), "TMPDIR": str(t.folder / "tmp")}
+    demo = subprocess.Popen([ROOT / "scripts/demo-fleet", *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, start_new_session=True)
+    t.cleanups.append(lambda: demo.poll() is None and os.killpg(demo.pid, signal.SIGTERM) or demo.wait(60))
+    return demo
+
+
+def nothing_is_left(t):
+    left = list((t.folder / "tmp").iterdir())
+    assert not left, left
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            assert f"{t.folder}/tmp" not in path.read_text(), path.read_text()
+        except OSError:
+            pass        # it has ended
+
+
+def succeeds(t, *options):
+    demo = start(t, *options)
+    said = demo.communicate(timeout=170)[0]
+    assert demo.returncode == 0 and "\nSuccess: " in said, said
+    wide = [line for line in said.splitlines() if len(line) > 80]
+    assert not wide, wide
+    nothing_is_left(t)
+    return said
+
+
+@case("demo-fleet: a shipper and the server are killed, and nothing is missing")
+def _(t):
+    said = succeeds(t)
+    assert "ada-laptop" in said and "ben-laptop" in said, said
+
+
+@case("demo-fleet --failover: a standby that lacks something is promoted, and nothing is missing")
+def _(t):
+    assert "it lacks " in succeeds(t, "--failover")
+
+
+@case("demo-fleet: after Ctrl-C nothing is left")
+def _(t):
+    demo = start(t)
+    for line in demo.stdout:
+        if "have arrived" in line:
+            break
+    os.killpg(demo.pid, signal.SIGINT)          # the terminal signals all processes
+    said = demo.communicate(timeout=100)[0]
+    assert demo.returncode == 1 and "interrupted" in said, (demo.returncode, said)
+    nothing_is_left(t)
+
+
+@case("demo-fleet: what is missing, doubled or different is found")
+def _(t):
+    url, demo = t.device("ada-laptop"), Demo(t.folder, False)
+    demo.store = t.cluster
+    laptop = Laptop(t.folder, "ada", [])
+    laptop.vault = Vault(t.folder)
+    demo.laptops.append(laptop)
+    laptop.vault.record(texts(3))
+    sent(laptop.vault.to(url, "--once"))
+
+    def prove():
+        with contextlib.redirect_stdout(io.StringIO()):
+            return demo.prove()
+    assert prove() == 8
+    last = "SELECT max(seq) FROM mcp_interposer.messages"
+    changes = (f"DELETE FROM mcp_interposer.messages WHERE seq = ({last})", "UPDATE mcp_interposer.messages SET body = 'other' WHERE seq = 2",
+               "INSERT INTO mcp_interposer.messages SELECT (jsonb_populate_record(m, '{\"seq\": 99}')).* FROM mcp_interposer.messages m"
+               " WHERE seq = 2")
+    for change in changes:
+        t.cluster.psql("CREATE TABLE kept AS SELECT * FROM mcp_interposer.messages")
+        t.cluster.psql(change)
+        try:
+            prove()
+        except Failed as e:
+            assert "is missing, doubled or different" in str(e)
+        else:
+            raise AssertionError(f"not found: {change}")
+        t.cluster.psql("TRUNCATE mcp_interposer.messages; INSERT INTO mcp_interposer.messages SELECT * FROM kept; DROP TABLE kept")
+    assert prove() == 8
+
+
+@case("demo-fleet: a wrong option")
+def _(t):
+    done = subprocess.run([ROOT / "scripts/demo-fleet", "--what"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "usage: " in done.stderr, done
