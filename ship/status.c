@@ -58,8 +58,11 @@ static void print_text(struct report *r, const struct target_state *t, const str
     struct buf size = {0};
     out_text(o, t->url);
     out_end_line(o);
-    if (lag->messages + lag->events == 0) {
+    if (lag->sessions == 0) {
         out_raw(o, "  nothing is missing");
+    } else if (lag->messages + lag->events == 0) {
+        out_printf(o, "  missing: changes of %lld session%s", (long long)lag->sessions,
+                   lag->sessions == 1 ? "" : "s");
     } else {
         units_show_size(&size, lag->bytes);
         out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
@@ -83,7 +86,7 @@ static int on_target(void *ctx, const struct target_state *t, const struct targe
 {
     struct report *r = ctx;
     r->targets++;
-    r->late += lag->messages + lag->events > 0;
+    r->late += lag->sessions > 0;
     if (r->json)
         print_json(r, t, lag);
     else

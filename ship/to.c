@@ -96,17 +96,19 @@ static int failed(struct shipper *x, int st)
 {
     const char *error = sender_error(&x->sender, st);
     bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
+    bool again = st == LINK_AGAIN || st == LINK_DIFFERS; /* a few times at most */
     save_state(x, error);
     if (st == LINK_STOPPED && !x->once)
         return EXIT_FINE;
-    if (final || (x->once && x->until_us == 0)) {
+    if (final || (x->once && x->until_us == 0 && !again)) {
         log_error("%s", error);
         return refused ? EXIT_FOUND : EXIT_TROUBLE;
     }
     x->failures++;
     x->random = x->random * 1664525u + 1013904223u;
-    int64_t ms = st == LINK_AGAIN ? 0 : backoff_ms(x->failures, x->random >> 8);
-    if (x->failures == 1 || ms >= BACKOFF_MAX_MS / 2)
+    bool at_once = again && x->failures == 1;
+    int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
+    if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2))
         log_warn("%s; trying again", error);
     if (!wait_ms(x, ms) && x->once) {
         log_error("%s", error);
@@ -138,14 +140,13 @@ static int follow(struct shipper *x)
             x->state_us = clock_mono_us() + STATE_US;
         }
         x->failures = 0;
-        if (sent == 0 && x->once)
+        if (x->once)
             return EXIT_FINE;
-        if (!x->once && !(sent > 0 ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
+        bool soon = sent > 0 || x->sender.unsaved;
+        if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
     }
-    if (status == EXIT_FINE && x->once && watch_is_stopped())
-        return EXIT_TROUBLE;
-    return status;
+    return status == EXIT_FINE && x->once ? EXIT_TROUBLE : status; /* it was stopped */
 }
 
 /* ---- the beginning ---- */

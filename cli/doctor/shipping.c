@@ -17,12 +17,12 @@ static int on_target(void *ctx, const struct target_state *t, const struct targe
 {
     struct check *c = ctx;
     c->seen |= c->url != NULL && slice_is(t->url, c->url);
-    bool late = lag->messages + lag->events > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
+    bool late = lag->sessions > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
     if (late)
         doctor_found(c->d, "shipping",
                      "run: mcp-interposer ship to URL; `mcp-interposer ship status` says more",
-                     "%lld messages were not sent to %.*s; the last attempt: %.*s",
-                     (long long)lag->messages, (int)t->url.n, t->url.p,
+                     "%lld messages of %lld sessions were not sent to %.*s; the last attempt: %.*s",
+                     (long long)lag->messages, (long long)lag->sessions, (int)t->url.n, t->url.p,
                      t->error.p != NULL ? (int)t->error.n : 4,
                      t->error.p != NULL ? t->error.p : "fine");
     else

@@ -1,6 +1,7 @@
 /* anchor.c - the beginning of a round: is this the vault that the store knows? */
 #include "ship/postgres/sender.h"
 
+#include "base/clock.h"
 #include "evidence/leaf.h"
 
 #include <pwd.h>
@@ -62,10 +63,12 @@ static int on_known(void *ctx, const struct cell *cell)
 static int compare_logs(struct sender *s, const struct chain *theirs)
 {
     struct known k = {.until = theirs->n};
-    int64_t n = 1;
+    int64_t n, before = -1;
     int st = 0;
-    while (st == 0 && n > 0 && k.ours.n < k.until)
-        st = sender_read(s, UNSENT_LEAVES, k.ours.n, 0, 0, on_known, &k, &n);
+    while (st == 0 && k.ours.n < k.until && k.ours.n > before) { /* not at the end, or a missing leaf */
+        before = k.ours.n;
+        st = sender_read(s, UNSENT_LEAVES, before, 0, 0, on_known, &k, &n);
+    }
     if (st < 0)
         return st;
     s->log = *theirs;
@@ -184,6 +187,7 @@ int sender_begin(struct sender *s)
     if (st == 0)
         st = read_watermarks(s);
     s->ready = st == 0;
+    s->renew_us = clock_mono_us() + SENDER_RENEW_US;
     return st;
 }
 

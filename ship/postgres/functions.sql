@@ -273,6 +273,9 @@ BEGIN
     END IF;
     DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
     RETURN convert_from(whole, 'UTF8');
+EXCEPTION WHEN character_not_in_repertoire THEN
+    DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
+    RETURN NULL;
 END $$;
 
 -- Messages of one session, in ascending order of seq. Returns up to which one they are here. p_large: the length of a

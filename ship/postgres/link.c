@@ -214,7 +214,7 @@ static int status_of(const char *state)
         int status;
     } table[] = {
         {"MI002", LINK_AGAIN}, {"MI004", LINK_AGAIN},
-        {"MI", LINK_REFUSED},  {"42", LINK_REFUSED}, /* no such function, no right */
+        {"MI003", LINK_DIFFERS}, {"MI", LINK_REFUSED},  {"42", LINK_REFUSED}, /* no such function, no right */
         {"3F", LINK_REFUSED},  {"22", LINK_REFUSED},
         {"23", LINK_REFUSED},  {"P0", LINK_REFUSED},
     };

@@ -6,7 +6,8 @@
  *           password is refused, because it would be seen in `ps` and kept in the vault.
  * Owns      the connection, and the result of the last call.
  * Errors    LINK_LOST: try again later, with a new connection. LINK_AGAIN: what was sent does not fit what is there; ask
- *           for the watermarks, and send again. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is true, or
+ *           for the watermarks, and send again. LINK_DIFFERS: a record is not the one that was stored; read the vault's
+ *           log again, which may state that it was redacted, and send again. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is true, or
  *           the time is over. Each but the last with a sentence in link_error(). MI_ENOMEM.
  * Blocks    on the network: until the reply, LINK_REPLY_S, or link_until(). */
 #ifndef MI_SHIP_POSTGRES_LINK_H
@@ -17,7 +18,7 @@
 #define LINK_REPLY_S 120
 #define LINK_ARGUMENTS 32
 
-enum { LINK_LOST = -101, LINK_AGAIN = -102, LINK_REFUSED = -103, LINK_STOPPED = -104 };
+enum { LINK_LOST = -101, LINK_AGAIN = -102, LINK_REFUSED = -103, LINK_STOPPED = -104, LINK_DIFFERS = -105 };
 
 struct link;
 

@@ -2,6 +2,7 @@
 #include "ship/postgres/sender.h"
 
 #include "base/grow.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,7 @@ struct large {
 
 struct batch {
     struct sender *s;
+    const struct shipped_session *x;
     struct large *large; /* owned */
     size_t n, cap;
 };
@@ -35,17 +37,29 @@ static struct digest commitment_of(const struct cell *cell)
     return d;
 }
 
+/* Whether a large body can be read. Without it, the message is sent nevertheless: all that follows would wait for it. */
+static int has_large(const struct batch *b, const struct cell *cell, bool *ret)
+{
+    int st = unsent_has_body(b->s->from, b->x->uid, cell[MESSAGE_OFFSET].number,
+                             cell[MESSAGE_LENGTH].number, ret);
+    if (st == 0 && !*ret)
+        log_warn("session %s: message %lld is sent without its body, which is missing in the vault",
+                 b->x->uid, (long long)cell[MESSAGE_SEQ].number);
+    return st;
+}
+
 static int on_message(void *ctx, const struct cell *cell)
 {
     static const struct cell none = {.type = CELL_NULL};
     struct batch *b = ctx;
-    bool large = cell[MESSAGE_LENGTH].type == CELL_INT && !b->s->minimal;
+    bool minimal = b->s->minimal, large = cell[MESSAGE_LENGTH].type == CELL_INT && !minimal;
+    int st = large ? has_large(b, cell, &large) : 0;
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
-        bool body = i == MESSAGE_BODY || i == MESSAGE_LENGTH;
-        array_cell(&b->s->array[i], body && b->s->minimal ? &none : &cell[i]);
+        bool left_out = (i == MESSAGE_BODY && minimal) || (i == MESSAGE_LENGTH && !large);
+        array_cell(&b->s->array[i], left_out ? &none : &cell[i]);
     }
-    if (!large)
-        return 0;
+    if (st < 0 || !large)
+        return st;
     if (!GROW(b->large, b->n, b->cap))
         return MI_ENOMEM;
     b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
@@ -119,7 +133,7 @@ static int put(struct sender *s, const struct shipped_session *x, size_t columns
 static int send_batch(struct sender *s, struct shipped_session *x, int64_t from, int64_t to,
                       int64_t *ret_n, int64_t *ret_last)
 {
-    struct batch b = {.s = s};
+    struct batch b = {.s = s, .x = x};
     sender_arrays(s, message_types, MESSAGE_COLUMNS);
     int st = sender_read(s, UNSENT_MESSAGES, x->id, from, to, on_message, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)

@@ -40,9 +40,7 @@ const char *sender_error(struct sender *s, int status)
         return "stopped before everything was sent";
     if (s->error.n > 0)
         return buf_str(&s->error);
-    return status == LINK_LOST || status == LINK_AGAIN || status == LINK_REFUSED
-               ? link_error(s->to)
-               : unsent_error(s->from);
+    return status == MI_ESTORE ? unsent_error(s->from) : link_error(s->to);
 }
 
 void sender_call(struct sender *s)

@@ -5,27 +5,35 @@
 
 #define SAVE_ROWS 500 /* cursors of one transaction */
 #define SAVE_EVERY_US INT64_C(5000000)
+#define DIFFERS_MAX 4
 
 /* ---- a round ---- */
+
+/* In one transaction, cursors of sessions from number *at on, which it advances. */
+static int save_some(struct sender *s, size_t *at)
+{
+    struct cursor c[SAVE_ROWS];
+    size_t which[SAVE_ROWS], n = 0;
+    for (; *at < s->sessions.n && n < SAVE_ROWS; ++*at) {
+        struct shipped_session *x = &s->sessions.list[*at];
+        if (x->saved || x->id == 0)
+            continue;
+        which[n] = *at;
+        c[n++] = (struct cursor){x->id, x->seq, x->event, x->complete};
+    }
+    int st = n > 0 ? cursors_save(s->from, s->url, c, n, clock_wall_us()) : 0;
+    for (size_t i = 0; i < n; i++)
+        s->sessions.list[which[i]].saved = st == 0;
+    return st;
+}
 
 /* Tells the vault. A vault that cannot be written does not stop the sending. */
 static void save(struct sender *s)
 {
-    struct cursor c[SAVE_ROWS];
-    size_t n = 0;
-    for (size_t i = 0; i < s->sessions.n; i++) {
-        struct shipped_session *x = &s->sessions.list[i];
-        if (x->saved || x->id == 0)
-            continue;
-        c[n++] = (struct cursor){x->id, x->seq, x->event, x->complete};
-        x->saved = true;
-        if (n == SAVE_ROWS) {
-            (void)cursors_save(s->from, s->url, c, n, clock_wall_us());
-            n = 0;
-        }
-    }
-    if (n > 0)
-        (void)cursors_save(s->from, s->url, c, n, clock_wall_us());
+    int st = 0;
+    for (size_t at = 0; st == 0 && at < s->sessions.n;)
+        st = save_some(s, &at);
+    s->unsaved = st < 0;
 }
 
 static int send_rows(struct sender *s)
@@ -98,7 +106,14 @@ int sender_round(struct sender *s, int64_t *ret_sent)
 {
     s->sent = 0;
     buf_clear(&s->error);
+    if (s->ready && clock_mono_us() >= s->renew_us)
+        begin_again(s);
     int st = send_all(s);
+    /* A record that was redacted after the log was read differs: when the log has been read again, it does not. */
+    if (st == LINK_DIFFERS && ++s->differs == DIFFERS_MAX)
+        st = LINK_REFUSED;
+    if (st == 0 || st == LINK_REFUSED)
+        s->differs = 0;
     /* What does not fit may fit when the watermarks have been read again. The second time, the store changes, or the
      * vault does: later. */
     if (st == LINK_AGAIN && s->again)

@@ -19,6 +19,7 @@
 #define SENDER_PROTOCOL 1 /* the version of the schema that this program needs and knows */
 #define SENDER_PIECE ((size_t)1 << 20) /* of a large body */
 #define SENDER_ARRAYS 28
+#define SENDER_RENEW_US INT64_C(3600000000) /* how long a connection is used: a new one makes the store's new partitions */
 
 struct sender {
     struct unsent *from; /* borrowed */
@@ -27,6 +28,9 @@ struct sender {
     bool minimal;        /* bodies are not sent */
     bool ready;          /* connected, and the watermarks were read */
     bool again;          /* the last round ended with LINK_AGAIN */
+    bool unsaved;        /* the vault's cursors could not be written */
+    int differs;         /* rounds in a row that ended with LINK_DIFFERS */
+    int64_t renew_us;    /* when another connection is made */
     struct progress sessions;
     struct chain log;   /* what the store has of the vault's log */
     int64_t calls;      /* of this vault that the store has counted */

@@ -46,9 +46,10 @@ static int on_session(void *ctx, const struct cell *cell)
                              "replaced by a copy",
                              x->uid, (long long)x->last_seq, (long long)x->seq);
     s->newest = x->id > s->newest ? x->id : s->newest;
-    x->complete = x->known && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
+    bool same = x->known && x->row_hash == hash;
+    x->complete = same && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
     x->saved = false;
-    if (x->known && x->row_hash == hash)
+    if (same)
         return 0;
     for (int i = 0; i < SESSION_COLUMNS; i++)
         array_cell(&s->array[i], &cell[i]);

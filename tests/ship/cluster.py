@@ -111,7 +111,7 @@ class Cluster:
 class Middle:
     """Passes connections on to a cluster. interrupt(call, when, do): `do` is called once, when this function is called:
     `before` it reaches the server, `after` the server has answered and the answer is held back, or `cut`: half of the
-    answer is passed on. Then the connection is closed."""
+    answer is passed on. Then the connection is closed. `during`: before it reaches the server, and everything goes on."""
 
     def __init__(self, cluster, folder):
         self.cluster, self.folder = cluster, Path(folder)
@@ -164,7 +164,9 @@ class Middle:
                 if plan and plan[1] == "before":
                     plan[2]()
                     break
-                if plan:
+                if plan and plan[1] == "during":
+                    plan[2]()
+                elif plan:
                     state["plan"] = plan
                 far.sendall(data)
         except OSError:

@@ -2,6 +2,25 @@
 
 #include "vault/store/connect.h"
 
+/* What a leaf states of a session was not sent to other stores yet. */
+static int mark_unsent(sqlite3 *db, struct slice uid)
+{
+    static const char sql[] = "UPDATE shipped SET complete = 0 WHERE complete"
+                              " AND session_id = (SELECT id FROM sessions WHERE uid = ?1)";
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_table_column_metadata(db, "main", "shipped", NULL, NULL, NULL, NULL, NULL, NULL);
+    if (rc == SQLITE_ERROR) /* an older vault does not have the table */
+        return 0;
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        connect_bind(q, 1, uid);
+        rc = sqlite3_step(q);
+    }
+    sqlite3_finalize(q);
+    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
 int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
 {
     static const char sql[] = "INSERT INTO leaves (n, leaf)"
@@ -22,7 +41,8 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
     int st = text.failed ? MI_ENOMEM : rc == SQLITE_DONE ? 0 : MI_ESTORE;
     sqlite3_finalize(q);
     buf_close(&text);
-    return st;
+    bool changes = l->type == LEAF_SEAL || l->type == LEAF_REDACT;
+    return st == 0 && changes ? mark_unsent(db, l->uid) : st;
 }
 
 int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)

@@ -11,7 +11,8 @@
 
 #include <sqlite3.h>
 
-/* Adds a leaf. Call it within a transaction that holds the write lock. */
+/* Adds a leaf. Call it within a transaction that holds the write lock. After a seal or a redaction, the session is one
+ * that was not sent completely (table `shipped`). */
 MI_MUST int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n);
 
 /* Called for each leaf in order. The text is valid during the call. 0 continues; another value ends the reading. */

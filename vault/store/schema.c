@@ -148,7 +148,7 @@ static const char shipped[] = "CREATE TABLE IF NOT EXISTS shipped ("
                               " event INTEGER NOT NULL,"
                               " complete INTEGER NOT NULL,"
                               " at_us INTEGER NOT NULL,"
-                              " PRIMARY KEY (target, session_id)"
+                              " PRIMARY KEY (session_id, target)"
                               ") STRICT, WITHOUT ROWID;";
 static const char ship_targets[] = "CREATE TABLE IF NOT EXISTS ship_targets ("
                                    " target TEXT PRIMARY KEY,"

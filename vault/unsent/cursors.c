@@ -66,16 +66,19 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
 static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)
 {
     static const char sql[] =
-        "WITH late AS (SELECT s.id, s.started_at_us, ifnull(c.seq, 0) AS seq, ifnull(c.event, 0) "
-        "AS event"
+        "WITH late AS (SELECT s.id, s.started_at_us, s.ended_at_us, ifnull(c.seq, 0) AS seq,"
+        " ifnull(c.event, 0) AS event"
         " FROM sessions s LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
         " WHERE ifnull(c.complete, 0) = 0),"
         " late_rows AS (SELECT late.started_at_us + m.t_us AS at_us,"
         " 200 + ifnull(m.body_length, ifnull(length(CAST(m.body AS BLOB)), 0)) AS bytes"
         " FROM late JOIN messages m ON m.id BETWEEN (late.id << 36) + late.seq + 1"
         " AND (late.id << 36) + 68719476735)"
-        " SELECT (SELECT count(*) FROM late), count(*), ifnull(sum(bytes), 0), ifnull(min(at_us), "
-        "0),"
+        " SELECT (SELECT count(*) FROM late WHERE ended_at_us IS NOT NULL OR EXISTS (SELECT 1"
+        " FROM messages m WHERE m.id BETWEEN (late.id << 36) + late.seq + 1"
+        " AND (late.id << 36) + 68719476735) OR EXISTS (SELECT 1"
+        " FROM events e WHERE e.session_id = late.id AND e.id > late.event)),"
+        " count(*), ifnull(sum(bytes), 0), ifnull(min(at_us), 0),"
         " (SELECT count(*) FROM late JOIN events e ON e.session_id = late.id AND e.id > late.event)"
         " FROM late_rows";
     sqlite3_stmt *q = NULL;

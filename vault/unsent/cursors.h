@@ -33,7 +33,8 @@ int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* What is missing at a target. */
 struct target_lag {
-    int64_t sessions, messages, events, bytes; /* sessions that are not complete; what they miss */
+    int64_t sessions; /* of which something is missing: messages, events, or the end or a redaction */
+    int64_t messages, events, bytes;
     int64_t oldest_at_us;                      /* of the oldest message that is missing; 0: none */
 };
 typedef int (*target_fn)(void *ctx, const struct target_state *t, const struct target_lag *lag);

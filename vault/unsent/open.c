@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int unsent_fail(struct unsent *u)
@@ -57,6 +58,7 @@ int unsent_open(struct unsent **ret, const char *vault, struct buf *error)
     if (u == NULL)
         return MI_ENOMEM;
     u->body_fd = u->lock_fd = -1;
+    u->synced = -1;
     int st = vault_dir_open(&u->dir, vault, false, error);
     if (st == 0 && (st = connect_to(u)) < 0) {
         buf_clear(error);
@@ -151,6 +153,19 @@ static int use_file(struct unsent *u, const char *uid)
         return fail_body(u, uid);
     memcpy(u->body_uid, uid, sizeof u->body_uid);
     return 0;
+}
+
+int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length, bool *ret)
+{
+    struct stat file;
+    int st = use_file(u, uid);
+    *ret = false;
+    if (st == MI_ENOENT)
+        return 0;
+    if (st == 0 && fstat(u->body_fd, &file) != 0)
+        st = fail_body(u, uid);
+    *ret = st == 0 && file.st_size >= offset + length;
+    return st;
 }
 
 int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length, struct buf *ret)

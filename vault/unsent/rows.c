@@ -53,6 +53,28 @@ static void read_cell(sqlite3_stmt *q, int i, struct cell *c)
     }
 }
 
+/* Of all commits that are visible now, unless this was done since the last of them. A recorder commits without it. */
+static int sync_commits(struct unsent *u)
+{
+    sqlite3_file *log = NULL;
+    int64_t version = 0;
+    if (unsent_version(u, &version) < 0)
+        return MI_ESTORE;
+    if (version == u->synced)
+        return 0;
+    int rc = sqlite3_file_control(u->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (rc == SQLITE_OK && log != NULL && log->pMethods != NULL)
+        rc = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+    if (rc != SQLITE_OK) {
+        buf_clear(&u->error);
+        buf_printf(&u->error, "cannot sync %s/" VAULT_DB "-wal: %s", u->dir.path,
+                   sqlite3_errstr(rc));
+        return MI_ESTORE;
+    }
+    u->synced = version;
+    return 0;
+}
+
 static size_t read_cells(sqlite3_stmt *q, struct cell cell[CELLS_MAX])
 {
     size_t bytes = 0;
@@ -77,6 +99,8 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
         sqlite3_bind_int64(q, i + 1, key[i]);
     while (st == 0 && n < UNSENT_ROWS && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         bytes += read_cells(q, cell);
+        if (what == UNSENT_MESSAGES)
+            bytes += (size_t)cell[MESSAGE_LENGTH].number;
         if (n > 0 && bytes > UNSENT_BYTES)
             break;
         n++;
@@ -86,6 +110,8 @@ int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t key[3], u
         st = unsent_fail(u);
     sqlite3_reset(q);
     *ret_n = n;
+    if (st >= 0 && n > 0)
+        st = sync_commits(u);
     return st < 0 ? st : 0;
 }
 

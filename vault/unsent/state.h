@@ -13,6 +13,7 @@ struct unsent {
     struct buf error;     /* owned */
     sqlite3_stmt *rows[UNSENT_KINDS], *by_uid, *finding, *save,
         *save_target; /* owned; prepared when first used */
+    int64_t synced;   /* unsent_version() when all commits so far were on the disk; -1: never */
     int lock_fd;      /* owned; -1: none */
     int body_fd;      /* owned; of body_uid; -1: none */
     char body_uid[UID_LEN + 1];

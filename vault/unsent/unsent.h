@@ -1,7 +1,9 @@
 /* unsent.h - reads rows of a vault that another store does not have yet, as cells in the order of its columns.
  *
- * Rules     a batch is read in one short transaction, and is at most UNSENT_ROWS rows and about UNSENT_BYTES; one row
- *           that is longer comes alone. The connection is also that of the cursors (cursors.h).
+ * Rules     a batch is read in one short transaction, and is at most UNSENT_ROWS rows and about UNSENT_BYTES, with the
+ *           large bodies of its messages; one row that is longer comes alone. Rows that were read are on the disk:
+ *           after a power failure, the vault still has what the other store has. The connection is also that of the
+ *           cursors (cursors.h).
  * Owns      the connection. Cells are borrowed for the call.
  * Errors    MI_ESTORE, with one sentence in unsent_error(). MI_ENOENT: there is no such row or body any more.
  * Blocks    on the disk, and up to UNSENT_WAIT_MS for a locked database. */
@@ -74,6 +76,9 @@ MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t k
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* The seq of the message that an event `finding-added` is about; 0: another event. */
 int64_t unsent_finding_seq(struct unsent *u, const struct cell *event);
+/* Whether the file of the session's large bodies has this range. It lacks what a power failure has taken. */
+MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
+                            bool *ret);
 /* Appends `length` bytes from `offset` on of the session's large bodies. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
