@@ -39,7 +39,7 @@ $(error mcp-interposer runs on Linux only. docs/porting.md describes what base/o
 endif
 SYSTEM_SRC := $(wildcard base/os/$(SYSTEM)/*.c)
 # What ship/ has without libpq, for the unit tests.
-SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c
+SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c ship/shards/list.c
 SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC) $(SHIP_PURE))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
@@ -58,7 +58,8 @@ SHIP_HDR := $(sort $(shell find ship -name '*.h'))
 SHIP_EMBED := ship/postgres/schema.sql|ship/postgres/schema.h|schema_sql \
            ship/postgres/functions.sql|ship/postgres/schema.h|functions_sql \
            ship/postgres/views.sql|ship/postgres/schema.h|views_sql \
-           ship/postgres/reading.sql|ship/postgres/schema.h|reading_sql
+           ship/postgres/reading.sql|ship/postgres/schema.h|reading_sql \
+           $(foreach s,router catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
 SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)
 PG_CFLAGS ?= $(shell pkg-config --cflags libpq 2>/dev/null)
@@ -120,7 +121,7 @@ $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 $(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS)
 
-$(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
+$(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o $(BUILD)/ship/postgres/address.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
 
 .PHONY: ship
 ship: $(BIN) $(SHIP) ## build build/mcp-interposer-ship, which needs libpq-dev

@@ -2,25 +2,16 @@
 #include "ship/commands.h"
 
 #include "base/log.h"
+#include "cli/frame/input.h"
 #include "ship/postgres/link.h"
 #include "ship/postgres/schema.h"
+#include "ship/shards/router.h"
 
 #include <stdio.h>
 
 static bool never(void)
 {
     return false;
-}
-
-/* One transaction, for psql as well. */
-static void write_sql(struct buf *b)
-{
-    buf_adds(b, "BEGIN;\n");
-    buf_add(b, schema_sql, schema_sql_n);
-    buf_add(b, functions_sql, functions_sql_n);
-    buf_add(b, views_sql, views_sql_n);
-    buf_add(b, reading_sql, reading_sql_n);
-    buf_adds(b, "COMMIT;\n");
 }
 
 static int print_sql(struct buf *sql)
@@ -57,23 +48,93 @@ static int make(const char *url, const char *device, struct buf *sql)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
-int run_init(const struct settings *s)
+/* ---- several databases ---- */
+
+static int shards_failed(int st, struct buf *error)
+{
+    log_error("%s", st == MI_ENOMEM || error->failed ? "out of memory" : buf_str(error));
+    return EXIT_TROUBLE;
+}
+
+static int print_router(const struct router_plan *plan)
 {
     struct buf sql = {0}, error = {0};
-    const char *device = settings_text(s, "device");
-    int status;
-    write_sql(&sql);
-    if (settings_on(s, "print"))
-        status = print_sql(&sql);
-    else if (s->operands_n == 0)
+    int st = router_print(plan, &sql, &error);
+    int status = st < 0 ? shards_failed(st, &error) : print_sql(&sql);
+    buf_close(&sql);
+    buf_close(&error);
+    return status;
+}
+
+static int make_router(const struct router_plan *plan)
+{
+    struct buf error = {0};
+    int st = router_make(plan, &error), status = EXIT_FINE;
+    if (st < 0)
+        status = shards_failed(st, &error);
+    else if (plan->device != NULL)
+        log_note("the router and %zu shards are ready, and the role %s is a device; set its "
+                 "password with psql on the router: \\password %s",
+                 plan->shards->n, plan->device, plan->device);
+    else
+        log_note("the router and %zu shards are ready", plan->shards->n);
+    buf_close(&error);
+    return status;
+}
+
+static int init_shards(const char *file, const char *url, const char *device, bool only_print)
+{
+    struct buf text = {0}, error = {0};
+    struct shard_list list;
+    int status = input_read(file, SHARD_LIST_BYTES, &text);
+    if (status != EXIT_FINE) {
+        buf_close(&text);
+        return status;
+    }
+    int st = shard_list_read(&list, buf_slice(&text), &error);
+    buf_close(&text);
+    if (st == 0) {
+        struct router_plan plan = {&list, file, url, device};
+        status = only_print ? print_router(&plan) : make_router(&plan);
+        shard_list_close(&list);
+    } else {
+        log_error("%s: %s", file, st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        status = st == MI_ENOMEM ? EXIT_TROUBLE : EXIT_USAGE;
+    }
+    buf_close(&error);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int init_one(const char *url, const char *device, bool only_print)
+{
+    struct buf sql = {0};
+    buf_adds(&sql, "BEGIN;\n");
+    schema_write(&sql);
+    buf_adds(&sql, "COMMIT;\n");
+    int status = only_print ? print_sql(&sql) : make(url, device, &sql);
+    buf_close(&sql);
+    return status;
+}
+
+int run_init(const struct settings *s)
+{
+    const char *device = settings_text(s, "device"), *shards = settings_text(s, "shards");
+    const char *url = s->operands_n > 0 ? s->operands[0] : NULL;
+    bool only_print = settings_on(s, "print");
+    struct buf error = {0};
+    int status = EXIT_FINE;
+    if (url == NULL && !only_print)
         status = settings_usage(s, "missing the URL of the database");
     else if (device != NULL && (device[0] == '\0' || strlen(device) > 63))
         status = settings_usage(s, "--device: use a name of 1 to 63 bytes");
-    else if (link_check_url(s->operands[0], &error) < 0)
+    else if (url != NULL && !only_print && link_check_url(url, &error) < 0)
         status = settings_usage(s, "%s", buf_str(&error));
+    else if (shards != NULL)
+        status = init_shards(shards, url, device, only_print);
     else
-        status = make(s->operands[0], device, &sql);
-    buf_close(&sql);
+        status = init_one(url, device, only_print);
     buf_close(&error);
     return status;
 }

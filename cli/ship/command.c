@@ -12,8 +12,11 @@ static int run(const struct settings *s)
 
 static const struct opt init_options[] = {
     {0, "print", NULL, NULL,
-     "print the SQL, for an administrator who runs it with psql; no URL is needed"},
+     "print the SQL, for an administrator who runs it with psql; no URL is needed; with --shards: "
+     "that of the router, made from what the shards have"},
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
+    {0, "shards", "FILE", NULL,
+     "spread the store over the databases in FILE, one URL in each line; URL is the router's"},
     {0, "config", "FILE", NULL, "configuration file"},
     {'h', "help", NULL, NULL, "show this help"},
     {0},
@@ -27,7 +30,10 @@ const struct command ship_init = {
         "URL is that of a PostgreSQL database, such as postgresql://admin@db.example/fleet, for a\n"
         "role that may create roles. What exists is kept: run it again at any time.\n"
         "--device makes the role NAME if it is missing; set its password with psql: \\password\n"
-        "NAME. Passwords are read from ~/.pgpass or a service file, never from the URL.\n",
+        "NAME. Passwords are read from ~/.pgpass or a service file, never from the URL.\n"
+        "With --shards, URL is a database with PL/Proxy, for a superuser: devices and readers\n"
+        "connect to it, and it passes their calls on. A line that is added to FILE adds a database;\n"
+        "none can be removed.\n",
     .table = init_options,
     .operands_max = 1,
     .run = run,

@@ -2,7 +2,7 @@
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
-#include <stddef.h>
+#include "base/buf.h"
 
 extern const char schema_sql[];
 extern const size_t schema_sql_n;
@@ -12,5 +12,8 @@ extern const char views_sql[];
 extern const size_t views_sql_n;
 extern const char reading_sql[];
 extern const size_t reading_sql_n;
+
+/* All of it, in order; to be run in one transaction. */
+void schema_write(struct buf *b);
 
 #endif

@@ -10,6 +10,9 @@ BEGIN
     IF getdatabaseencoding() <> 'UTF8' THEN
         RAISE EXCEPTION 'the database has the encoding %: UTF8 is needed', getdatabaseencoding();
     END IF;
+    IF to_regclass('mcp_interposer.placements') IS NOT NULL THEN
+        RAISE EXCEPTION 'this database is the router of several stores: use ship init --shards FILE';
+    END IF;
     PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer'));
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_device') THEN
         CREATE ROLE mcp_interposer_device NOLOGIN;
@@ -19,9 +22,9 @@ BEGIN
     END IF;
 END $$;
 
+SET LOCAL client_min_messages = warning;
 CREATE SCHEMA IF NOT EXISTS mcp_interposer;
 SET LOCAL search_path = mcp_interposer, pg_temp;
-SET LOCAL client_min_messages = warning;
 
 -- One row. `version` is that of this text, `oldest_client` the oldest mcp-interposer-ship that may send.
 CREATE TABLE IF NOT EXISTS store (
@@ -165,6 +168,13 @@ CREATE TABLE IF NOT EXISTS readers (
     role name NOT NULL,
     device bigint NOT NULL REFERENCES devices,
     PRIMARY KEY (role, device)
+);
+
+-- The router that this store is a shard of, and its number there. No row: none.
+CREATE TABLE IF NOT EXISTS shard (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    router uuid NOT NULL,
+    n integer NOT NULL
 );
 
 DO $$

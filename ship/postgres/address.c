@@ -1,0 +1,49 @@
+#include "ship/postgres/address.h"
+
+#include <libpq-fe.h>
+
+/* What is not in the URL. */
+static const char *const defaults[][2] = {
+    {"sslmode", "verify-full"}, {"target_session_attrs", "read-write"},
+    {"connect_timeout", "10"},  {"application_name", "mcp-interposer-router"},
+    {"keepalives_idle", "30"},  {"tcp_user_timeout", "60000"},
+};
+
+static void add(struct buf *b, const char *name, const char *value)
+{
+    buf_adds(b, b->n > 0 ? " " : "");
+    buf_adds(b, name);
+    buf_adds(b, "='");
+    for (; *value != '\0'; value++) {
+        if (*value == '\'' || *value == '\\')
+            buf_addc(b, '\\');
+        buf_addc(b, *value);
+    }
+    buf_addc(b, '\'');
+}
+
+static const char *value_of(const PQconninfoOption *o, const char *name)
+{
+    for (; o->keyword != NULL; o++)
+        if (strcmp(o->keyword, name) == 0)
+            return o->val;
+    return NULL;
+}
+
+int address_write(const char *url, struct buf *ret, struct buf *error)
+{
+    PQconninfoOption *o = PQconninfoParse(url, NULL);
+    int st = o == NULL ? MI_ENOMEM : 0;
+    if (st == 0 && value_of(o, "dbname") == NULL && value_of(o, "service") == NULL) {
+        buf_adds(error, "the URL does not name the database: use postgresql://HOST/DATABASE");
+        st = MI_EINVAL;
+    }
+    for (const PQconninfoOption *i = o; st == 0 && i->keyword != NULL; i++)
+        if (i->val != NULL && strcmp(i->keyword, "user") != 0 && strstr(i->keyword, "pass") == NULL)
+            add(ret, i->keyword, i->val);
+    for (size_t i = 0; st == 0 && i < MI_COUNT(defaults); i++)
+        if (value_of(o, defaults[i][0]) == NULL)
+            add(ret, defaults[i][0], defaults[i][1]);
+    PQconninfoFree(o);
+    return st == 0 && ret->failed ? MI_ENOMEM : st;
+}

@@ -1,0 +1,9 @@
+#include "ship/postgres/schema.h"
+
+void schema_write(struct buf *b)
+{
+    buf_add(b, schema_sql, schema_sql_n);
+    buf_add(b, functions_sql, functions_sql_n);
+    buf_add(b, views_sql, views_sql_n);
+    buf_add(b, reading_sql, reading_sql_n);
+}

@@ -1,0 +1,372 @@
+#include "ship/shards/router.h"
+
+#include "ship/postgres/address.h"
+#include "ship/postgres/link.h"
+#include "ship/postgres/schema.h"
+#include "ship/shards/sql.h"
+
+#include <stdlib.h>
+
+/* SQL that returns SQL for other databases: rows for VALUES. */
+static const char devices_sql[] = "SELECT string_agg(format('(%L, %L)', name, role), ', ') "
+                                  "FROM mcp_interposer.devices";
+
+struct router {
+    const struct router_plan *plan;
+    struct link *to;     /* owned; the router */
+    struct link **shard; /* owned; one for each line of the list, NULL: not yet */
+    struct buf *address; /* owned; likewise, how the router reaches it */
+    struct buf devices;  /* owned; of all databases, as rows for VALUES */
+    struct buf script;   /* owned; what is run on the router */
+    struct buf *error;
+};
+
+static bool never(void)
+{
+    return false;
+}
+
+/* ---- errors ---- */
+
+static int fail_at(struct router *r, size_t i, int st, const char *why)
+{
+    if (st == MI_ENOMEM)
+        return st;
+    buf_printf(r->error, "%s, line %zu, shard %zu: %s", r->plan->file,
+               r->plan->shards->shard[i].line, i + 1, why);
+    return st == MI_EINVAL ? st : MI_EIO;
+}
+
+static int fail_router(struct router *r, int st)
+{
+    if (st == MI_ENOMEM)
+        return st;
+    buf_printf(r->error, "the router: %s", link_error(r->to));
+    return MI_EIO;
+}
+
+/* Statements on a shard. */
+static int run_at(struct router *r, size_t i, const char *sql)
+{
+    int st = link_run(r->shard[i], sql);
+    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+}
+
+static int run_script(struct link *l, struct buf *sql)
+{
+    return sql->failed ? MI_ENOMEM : link_run(l, buf_str(sql));
+}
+
+/* ---- connections ---- */
+
+static int open_shard(struct router *r, size_t i)
+{
+    const char *url = r->plan->shards->shard[i].url;
+    struct buf why = {0};
+    int st = link_check_url(url, &why);
+    if (st == 0)
+        st = address_write(url, &r->address[i], &why);
+    if (st < 0)
+        st = fail_at(r, i, st, buf_str(&why));
+    buf_close(&why);
+    if (st == 0)
+        st = link_new(&r->shard[i], url, never);
+    if (st < 0)
+        return st;
+    st = link_connect(r->shard[i]);
+    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+}
+
+static int open_all(struct router *r)
+{
+    size_t n = r->plan->shards->n;
+    int st = 0;
+    r->shard = calloc(n, sizeof *r->shard);
+    r->address = calloc(n, sizeof *r->address);
+    if (r->shard == NULL || r->address == NULL)
+        return MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < n; i++)
+        st = open_shard(r, i);
+    return st;
+}
+
+static void close_all(struct router *r)
+{
+    for (size_t i = 0; i < r->plan->shards->n; i++) {
+        if (r->shard != NULL)
+            link_free(r->shard[i]);
+        if (r->address != NULL)
+            buf_close(&r->address[i]);
+    }
+    free(r->shard);
+    free(r->address);
+    link_free(r->to);
+    buf_close(&r->devices);
+    buf_close(&r->script);
+}
+
+/* ---- what is there ---- */
+
+/* Appends rows for VALUES of the last result, if there are any. */
+static void add_rows(struct buf *b, const struct link *l)
+{
+    const char *rows = link_rows(l) > 0 ? link_text(l, 0, 0) : "";
+    if (rows[0] != '\0' && b->n > 0)
+        buf_adds(b, ", ");
+    buf_adds(b, rows);
+}
+
+static int read_devices(struct router *r)
+{
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
+        st = run_at(r, i, devices_sql);
+        if (st == 0)
+            add_rows(&r->devices, r->shard[i]);
+    }
+    return st;
+}
+
+/* Devices of all databases, for one of them. */
+static void write_devices(struct router *r, struct buf *b)
+{
+    if (r->devices.n == 0)
+        return;
+    buf_adds(b, "SELECT count(mcp_interposer.add_device(v.name, v.role::name)) FROM (VALUES ");
+    buf_slice_add(b, buf_slice(&r->devices));
+    buf_adds(b, ") AS v (name, role) WHERE NOT EXISTS (SELECT FROM mcp_interposer.devices d "
+                "WHERE d.name = v.name AND d.role = v.role::name);\n");
+}
+
+/* ---- the SQL of the router ---- */
+
+static void write_literal(struct buf *b, const struct buf *text)
+{
+    buf_adds(b, "E'");
+    for (size_t i = 0; i < text->n; i++) {
+        if (text->p[i] == '\'' || text->p[i] == '\\')
+            buf_addc(b, '\\');
+        buf_addc(b, text->p[i]);
+    }
+    buf_addc(b, '\'');
+}
+
+/* The vaults that shard i has, ten thousand in a call. */
+static int write_vaults(struct router *r, size_t i)
+{
+    struct buf sql = {0};
+    buf_printf(&sql,
+               "SELECT format('SELECT mcp_interposer.learn_vaults(%zu, %%L);', array_agg(uid)) "
+               "FROM (SELECT uid, row_number() OVER () / 10000 AS part FROM mcp_interposer.vaults "
+               "WHERE leaves > 0) AS v GROUP BY part",
+               i + 1);
+    int st = sql.failed ? MI_ENOMEM : run_at(r, i, buf_str(&sql));
+    buf_close(&sql);
+    for (int k = 0; st == 0 && k < link_rows(r->shard[i]); k++) {
+        buf_adds(&r->script, link_text(r->shard[i], k, 0));
+        buf_addc(&r->script, '\n');
+    }
+    return st;
+}
+
+/* The functions of the first shard, and its version, which are those of all. */
+static int write_functions(struct router *r)
+{
+    int st = run_at(r, 0, catalogue_sql);
+    if (st < 0)
+        return st;
+    buf_adds(&r->script, "SELECT mcp_interposer.drop_passed_on();\n");
+    buf_adds(&r->script, link_text(r->shard[0], 0, 0));
+    st = run_at(r, 0, "SELECT version, oldest_client FROM mcp_interposer.store");
+    if (st < 0)
+        return st;
+    if (link_rows(r->shard[0]) != 1)
+        return fail_at(r, 0, MI_EIO, "its schema has no version");
+    buf_adds(&r->script, "SELECT mcp_interposer.use_shards(ARRAY[");
+    for (size_t i = 0; i < r->plan->shards->n; i++) {
+        buf_adds(&r->script, i > 0 ? ", " : "");
+        write_literal(&r->script, &r->address[i]);
+    }
+    buf_printf(&r->script, "], %s, %s);\n", link_text(r->shard[0], 0, 0),
+               link_text(r->shard[0], 0, 1));
+    return 0;
+}
+
+/* A router that knows no shards takes the identity that they have, if it was made before and was lost. */
+static int write_identity(struct router *r, struct buf *sql)
+{
+    int st = run_at(r, 0, "SELECT to_regclass('mcp_interposer.shard') IS NOT NULL");
+    if (st < 0 || strcmp(link_text(r->shard[0], 0, 0), "t") != 0)
+        return st;
+    st = run_at(r, 0, "SELECT router FROM mcp_interposer.shard");
+    if (st == 0 && link_rows(r->shard[0]) == 1)
+        buf_printf(sql,
+                   "UPDATE mcp_interposer.store SET router = '%s' "
+                   "WHERE NOT EXISTS (SELECT FROM mcp_interposer.shards);\n",
+                   link_text(r->shard[0], 0, 0));
+    return st;
+}
+
+/* with_schema: for a router that may not exist yet. */
+static int write_router(struct router *r, bool with_schema)
+{
+    int st = 0;
+    buf_adds(&r->script, "BEGIN;\n");
+    if (with_schema) {
+        buf_add(&r->script, router_sql, router_sql_n);
+        st = write_identity(r, &r->script);
+    }
+    buf_adds(&r->script, "SET LOCAL client_min_messages = warning;\n");
+    for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
+        st = write_vaults(r, i);
+    write_devices(r, &r->script);
+    if (st == 0)
+        st = write_functions(r);
+    buf_adds(&r->script, "COMMIT;\n");
+    return st;
+}
+
+/* ---- making it ---- */
+
+static int make_schema(struct router *r)
+{
+    struct buf sql = {0};
+    buf_adds(&sql, "BEGIN;\n");
+    buf_add(&sql, router_sql, router_sql_n);
+    int st = write_identity(r, &sql);
+    buf_adds(&sql, "COMMIT;\n");
+    if (st == 0) {
+        st = run_script(r->to, &sql);
+        st = st < 0 ? fail_router(r, st) : 0;
+    }
+    buf_close(&sql);
+    return st;
+}
+
+/* Marks shard i; `known`: the address that the router has of it, or NULL. */
+static void write_mark(struct router *r, struct buf *sql, const char *id, size_t i,
+                       const char *known)
+{
+    bool is_new = known == NULL || strcmp(known, buf_str(&r->address[i])) == 0;
+    buf_printf(sql, "SELECT mcp_interposer.be_shard('%s', %zu, %s);\n", id, i + 1,
+               is_new ? "true" : "false");
+}
+
+static int make_shard(struct router *r, size_t i, const char *id, const char *known)
+{
+    struct buf sql = {0};
+    buf_adds(&sql, "BEGIN;\n");
+    schema_write(&sql);
+    write_mark(r, &sql, id, i, known);
+    buf_adds(&sql, "COMMIT;\n");
+    int st = run_script(r->shard[i], &sql);
+    buf_close(&sql);
+    return st < 0 ? fail_at(r, i, st, link_error(r->shard[i])) : 0;
+}
+
+static int make_shards(struct router *r)
+{
+    size_t n = r->plan->shards->n;
+    int st = link_run(r->to, "SELECT s.router, h.address FROM mcp_interposer.store s "
+                             "LEFT JOIN mcp_interposer.shards h ON true ORDER BY h.n");
+    if (st < 0)
+        return fail_router(r, st);
+    size_t known = link_text(r->to, 0, 1)[0] != '\0' ? (size_t)link_rows(r->to) : 0;
+    if (known > n) {
+        buf_printf(r->error,
+                   "%s lists %zu shards, and the router has %zu: a shard cannot be removed. To "
+                   "place no new vaults on it, run this on the router: UPDATE "
+                   "mcp_interposer.shards SET accepts = false WHERE n = NUMBER",
+                   r->plan->file, n, known);
+        return MI_EINVAL;
+    }
+    for (size_t i = 0; st == 0 && i < n; i++)
+        st = make_shard(r, i, link_text(r->to, 0, 0),
+                        i < known ? link_text(r->to, (int)i, 1) : NULL);
+    return st;
+}
+
+/* Gives every shard the devices of all. */
+static int share_devices(struct router *r)
+{
+    struct buf sql = {0};
+    int st = link_run(r->to, devices_sql);
+    if (st < 0)
+        return fail_router(r, st);
+    add_rows(&r->devices, r->to);
+    st = read_devices(r);
+    write_devices(r, &sql);
+    for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
+        st = run_script(r->shard[i], &sql);
+        if (st < 0)
+            st = fail_at(r, i, st, link_error(r->shard[i]));
+    }
+    buf_close(&sql);
+    return st;
+}
+
+static int add_device(struct router *r)
+{
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
+        link_begin(r->shard[i]);
+        link_arg_text(r->shard[i], r->plan->device);
+        st = link_call(r->shard[i], "add_device");
+        if (st < 0)
+            st = fail_at(r, i, st, link_error(r->shard[i]));
+    }
+    if (st < 0)
+        return st;
+    link_begin(r->to);
+    link_arg_text(r->to, r->plan->device);
+    st = link_call(r->to, "add_device");
+    return st < 0 ? fail_router(r, st) : 0;
+}
+
+static int make(struct router *r)
+{
+    int st = link_new(&r->to, r->plan->url, never);
+    if (st < 0)
+        return st;
+    st = link_connect(r->to);
+    if (st < 0)
+        return fail_router(r, st);
+    st = make_schema(r);
+    if (st == 0)
+        st = make_shards(r);
+    if (st == 0)
+        st = share_devices(r);
+    if (st == 0)
+        st = write_router(r, false);
+    if (st < 0)
+        return st;
+    st = run_script(r->to, &r->script);
+    if (st < 0)
+        return fail_router(r, st);
+    return r->plan->device != NULL ? add_device(r) : 0;
+}
+
+int router_make(const struct router_plan *p, struct buf *error)
+{
+    struct router r = {.plan = p, .error = error};
+    int st = open_all(&r);
+    if (st == 0)
+        st = make(&r);
+    close_all(&r);
+    return st;
+}
+
+int router_print(const struct router_plan *p, struct buf *ret, struct buf *error)
+{
+    struct router r = {.plan = p, .error = error};
+    int st = open_all(&r);
+    if (st == 0)
+        st = read_devices(&r);
+    if (st == 0)
+        st = write_router(&r, true);
+    buf_slice_add(ret, buf_slice(&r.script));
+    if (st == 0 && (r.script.failed || ret->failed))
+        st = MI_ENOMEM;
+    close_all(&r);
+    return st;
+}

@@ -1,0 +1,27 @@
+/* router.h - makes or upgrades a central store that is spread over several databases: the shards, and the router in
+ * front of them, a database with PL/Proxy that has the same functions (router.sql).
+ *
+ * Rules     it can be run again at any time, and again after a failure. A shard keeps its number: it cannot be removed or
+ *           replaced, and new ones are added at the end. A device or reader of one shard or of the router is made on all
+ *           of them.
+ *           The router has nothing that cannot be made again: it learns from the shards which vaults they have.
+ * Owns      nothing of what it is given.
+ * Errors    MI_EINVAL: a URL; MI_EIO: a database. `error` says which, and why. MI_ENOMEM.
+ * Blocks    as ship/postgres/link.h. */
+#ifndef MI_SHIP_SHARDS_ROUTER_H
+#define MI_SHIP_SHARDS_ROUTER_H
+
+#include "ship/shards/list.h"
+
+struct router_plan {
+    const struct shard_list *shards;
+    const char *file;   /* the name of the list, for messages */
+    const char *url;    /* of the router's database */
+    const char *device; /* to be added; NULL: none */
+};
+
+MI_MUST int router_make(const struct router_plan *p, struct buf *error);
+/* Appends the SQL of the router, as one transaction. Only reads the shards, which must have their schema. */
+MI_MUST int router_print(const struct router_plan *p, struct buf *ret, struct buf *error);
+
+#endif

@@ -1,0 +1,372 @@
+"""The cases of tests/ship/run with several shards behind a router."""
+import functools
+import os
+import re
+import signal
+import subprocess
+
+import fleet
+from cases import ROOT, Skip, case, same, sent
+from cases_sending import CALLS
+from cluster import PORT, Middle, kill, wait_until
+from vaults import SHIP, Vault, differences, environment, texts
+
+
+def shards(name):
+    """A case that gets a fleet with three shards, too."""
+    def add(function):
+        @functools.wraps(function)
+        def run(t):
+            if not fleet.has_plproxy():
+                raise Skip("PL/Proxy is not installed (scripts/setup --check)")
+            function(t, fleet.Fleet(t.folder.parent, t.folder))
+        return case("shards: " + name)(run)
+    return add
+
+
+class On:
+    """For same()."""
+    def __init__(self, f):
+        self.cluster = f
+
+
+def between(t, shard, name):
+    """A Middle in front of a shard, for the router."""
+    middle = Middle(shard, t.folder / name)
+    t.cleanups.append(middle.close)
+    os.chmod(middle.folder / f".s.PGSQL.{PORT}", 0o777)     # the router may run as another user
+    return middle
+
+
+def vaults_on(t, f, url, wanted, what=2):
+    """{number: Vault}: one vault on each of these shards, sent to the router."""
+    found = {}
+    for n in range(100):
+        vault = Vault(t.folder, f"v-{n}")
+        vault.record(texts(what))
+        sent(vault.to(url, "--once"))
+        found.setdefault(f.shard_of(vault), vault)
+        if set(wanted) <= set(found):
+            return found
+    raise AssertionError(f"a hundred vaults are on {sorted(found)} only")
+
+
+@shards("everything arrives once, a vault on one shard, and again is nothing new")
+def _(t, f):
+    url = f.device("laptop")
+    found = vaults_on(t, f, url, (1, 2, 3))
+    found[2].record(texts(1200, large=2))
+    for vault in found.values():
+        sent(vault.to(url, "--once"))
+        same(On(f), vault)
+    written = "SELECT sum(xmin::text::bigint) FROM mcp_interposer.messages"
+    before = f.psql(written)
+    for vault in found.values():
+        sent(vault.to(url, "--once"))
+    assert f.psql(written) == before, "rows were written again"
+
+
+@shards("the shipper is killed at every call through the router, before and after it")
+def _(t, f):
+    url, vault = f.device("laptop"), Vault(t.folder)
+    middle = Middle(f.router, t.folder / "m")
+    t.cleanups.append(middle.close)
+    through = f.router.url("laptop", middle.folder)
+    for call in CALLS:
+        for when in ("before", "after", "cut"):
+            vault.record(texts(2, large=1, size=70_000))
+            shipper = []
+            middle.interrupt(call, when, kill(lambda shipper=shipper: shipper[0]))
+            shipper.append(vault.follow(through, "--once"))
+            assert shipper[0].wait(60) == -signal.SIGKILL, f"{call} was not called"
+    sent(vault.to(url, "--once"))
+    same(On(f), vault)
+
+
+@shards("the router is cut off from the shard at every call: sent again")
+def _(t, f):
+    middles = [between(t, s, f"m-{n}") for n, s in enumerate(f.shards)]
+    f.write(*(s.url(folder=m.folder) for s, m in zip(f.shards, middles)))
+    url, vault = f.device("laptop"), Vault(t.folder)
+    vault.record(texts(1))
+    sent(vault.to(url, "--once"))
+    middle = middles[f.shard_of(vault) - 1]
+    for call in CALLS:
+        for when in ("before", "after", "cut") if call == "put_messages" else ("after",):
+            vault.record(texts(2, large=1, size=70_000))
+            middle.interrupt(call, when)
+            sent(vault.to(url, "--once", "--deadline", "60s"))
+            assert not middle.plan, f"{call} was not called"
+            same(On(f), vault)
+
+
+@shards("one of them is killed and restarted under load: the others go on, and nothing is lost")
+def _(t, f):
+    url = f.device("laptop")
+    found = vaults_on(t, f, url, (1, 2, 3))
+    shippers = {n: v.follow(url) for n, v in found.items()}
+    t.cleanups += [s.kill for s in shippers.values()]
+    for n in range(3):
+        for vault in found.values():
+            vault.record(texts(100))
+        f.shards[1].stop("immediate")
+        for vault in found.values():
+            vault.record(texts(20))
+        others = [v for n, v in found.items() if n != 2]
+        whole = fleet.Part(f.shards[0], f.shards[2])
+        wait_until(lambda: not any(differences(whole, v) for v in others))
+        wait_until(lambda: "shard 2: " in found[2].command("ship", "status", "--json").stdout)
+        f.shards[1].start()
+        wait_until(lambda: not differences(f, found[2]))
+    for s in shippers.values():
+        s.send_signal(signal.SIGTERM)
+        assert s.wait(60) == 0
+    for vault in found.values():
+        same(On(f), vault)
+
+
+@shards("a fourth is added: nothing moves, new vaults use it, and devices are on it")
+def _(t, f):
+    url = f.device("laptop")
+    old = vaults_on(t, f, url, (1, 2, 3))
+    f.add(1)
+    for n, vault in old.items():
+        vault.record(texts(2))
+        sent(vault.to(url, "--once"))
+        assert f.shard_of(vault) == n
+        same(On(f), vault)
+    (t.folder / "new").mkdir()
+    t.folder /= "new"
+    found = vaults_on(t, f, url, (4,))
+    same(On(f), found[4])
+    # a full shard is closed for new vaults, and keeps its own
+    f.router.psql("UPDATE mcp_interposer.shards SET accepts = false WHERE n <> 2")
+    for n in range(5):
+        vault = Vault(t.folder, f"w-{n}")
+        vault.record(texts(1))
+        sent(vault.to(url, "--once"))
+        assert f.shard_of(vault) == 2
+    f.router.psql("UPDATE mcp_interposer.shards SET accepts = false")
+    vault = Vault(t.folder, "none")
+    vault.record(texts(1))
+    assert "no shard accepts new vaults" in sent(vault.to(url, "--once"), 3)
+    old[1].record(texts(2))
+    sent(old[1].to(url, "--once"))
+    same(On(f), old[1])
+
+
+@shards("lines that are removed, exchanged or replaced are refused, and a new address is taken")
+def _(t, f):
+    url, lines = f.device("laptop"), [s.url() for s in f.shards]
+    vault = vaults_on(t, f, url, (1,))[1]
+    for wrong, message in ((lines[:2], "lists 2 shards, and the router has 3: a shard cannot be removed"),
+                           ([lines[1], lines[0], lines[2]], "line 2, shard 1: this database is shard 2, and not shard 1"),
+                           ([*lines, lines[1] + "&connect_timeout=9"], "line 5, shard 4: this database is shard 2, and not shard 4"),
+                           ([lines[0], lines[1], t.cluster.url()], "line 4, shard 3: this is not the database that was shard 3"),
+                           ([*lines, f.router.url()], "line 5, shard 4: this database is the router"),
+                           ([*lines, "postgresql://admin@/postgres?host=/nowhere"], "line 5, shard 4: connection to server"),
+                           ([*lines, "postgresql://me:hunter2@host/d"], ".pgpass"),
+                           ([*lines, "postgresql://host"], "line 5, shard 4: the URL does not name the database"),
+                           ([*lines, "elsewhere"], "line 5, shard 4: not a URL"),
+                           ([*lines, lines[0]], "line 5 is the same as line 2"), ([], "lists no shards")):
+        f.write(*wrong)
+        done = f.try_init()
+        assert done.returncode in (2, 3) and message in done.stderr and "hunter2" not in done.stderr, (message, done.stderr)
+        assert f.router.psql("SELECT count(*) FROM mcp_interposer.shards") == "3"
+    middle = between(t, f.shards[0], "m")
+    f.write(f.shards[0].url(folder=middle.folder), *lines[1:])
+    f.init()
+    f.shards[0].psql("SELECT 1")
+    vault.record(texts(2))
+    sent(vault.to(url, "--once"))
+    same(On(f), vault)
+
+
+@shards("a router that was lost is made again, with the same list")
+def _(t, f):
+    url = f.device("laptop")
+    found = vaults_on(t, f, url, (1, 2, 3))
+    f.add(1)        # now a hash alone would find other places
+    f.router.psql("DROP SCHEMA mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
+    f.init()
+    for n, vault in found.items():
+        vault.record(texts(2))
+        sent(vault.to(url, "--once"))
+        assert f.shard_of(vault) == n
+        same(On(f), vault)
+
+
+@shards("a store that exists becomes the first of them")
+def _(t, f):
+    vault = Vault(t.folder)
+    vault.record(texts(3))
+    sent(vault.to(t.device("laptop"), "--once"))
+    f.router.psql("DROP SCHEMA mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
+    for s in f.shards:
+        s.psql("DROP SCHEMA mcp_interposer CASCADE")
+    f.shards = [t.cluster, *f.shards[:2]]
+    f.write(*(s.url() for s in f.shards))
+    f.init()
+    vault.record(texts(3))
+    sent(vault.to(f.router.url("laptop"), "--once"))
+    assert f.shard_of(vault) == 1
+    same(On(f), vault)
+
+
+@shards("a device can do nothing at the router but send its own recordings")
+def _(t, f):
+    url = f.device("laptop")
+    vault = vaults_on(t, f, url, (1,))[1]
+    f.device("thief")
+    name, uid = vault.name(), vault.rows("SELECT uid FROM sessions")[0][0]
+    head, count = f.psql(f"SELECT encode(head, 'hex'), calls FROM mcp_interposer.vaults WHERE uid = '{name}'").split("\t")
+
+    def says(sql, role="thief"):
+        return f.router.psql(sql, role, check=False)
+    for table in ("store", "devices", "shards", "placements"):
+        for sql in ("SELECT * FROM mcp_interposer.{}", "DELETE FROM mcp_interposer.{}", "TRUNCATE mcp_interposer.{}"):
+            assert "permission denied" in says(sql.format(table)), table
+    for sql in (f"SELECT mcp_interposer.shard_of('{name}')", "SELECT mcp_interposer.place_vault('x')",
+                "SELECT mcp_interposer.add_device('evil')", "SELECT mcp_interposer.use_shards('{}', 1, 1)",
+                "SELECT mcp_interposer_shards.ping(0)", f"SELECT mcp_interposer_shards.vault_state('{name}', '', '')",
+                "SELECT * FROM plproxy.get_cluster_partitions('x')", "CREATE TABLE mcp_interposer.x (y int)",
+                "CREATE FUNCTION pg_temp.x() RETURNS int LANGUAGE plproxy AS $$ CONNECT 'dbname=x'; $$",
+                "CREATE SERVER s FOREIGN DATA WRAPPER plproxy OPTIONS (p0 'dbname=x')"):
+        assert "permission denied" in says(sql), (sql, says(sql))
+    calls = (f"SELECT mcp_interposer.put_piece('{name}', '\\x{head}', {count}, '{uid}', 1, 0, '')",
+             f"SELECT mcp_interposer.put_handled('{name}', '\\x{head}', {count}, 1, '{{}}')",
+             f"SELECT mcp_interposer.put_leaves('{name}', '\\x{head}', {count}, '{{x}}')",
+             f"SELECT * FROM mcp_interposer.vault_state('{name}', '', '')")
+    before = f.router.psql("SELECT count(*) FROM mcp_interposer.placements")
+    for sql in calls:
+        # the words of the shard, and its error code
+        assert f"ERROR:  the vault {name} belongs to another device" in says(sql), (sql, says(sql))
+        caught = f"DO $$ BEGIN PERFORM {sql[7:]}; EXCEPTION WHEN SQLSTATE 'MI005' THEN RAISE NOTICE 'as on a shard'; END $$"
+        assert "as on a shard" in says(caught.replace("PERFORM * FROM", "PERFORM")), sql
+    assert says(f"SELECT * FROM mcp_interposer.watermarks('{name}', '', 10)") == ""
+    # as the first call of a connection and as the second, and with another role set
+    for first in ("SELECT 1", "SELECT 1 FROM mcp_interposer.hello(1)", "SET ROLE mcp_interposer_device"):
+        assert "belongs to another device" in says(f"{first}; {calls[0]}"), first
+    assert "permission denied" in says("SET SESSION AUTHORIZATION laptop")
+    assert "not the name of a vault" in says("SELECT mcp_interposer.vault_state('x', '', '')")
+    assert f.router.psql("SELECT count(*) FROM mcp_interposer.placements") == before
+    same(On(f), vault)
+    f.router.psql("DROP ROLE IF EXISTS nobody_special; CREATE ROLE nobody_special LOGIN")
+    assert "permission denied" in says("SELECT mcp_interposer.hello(1)", "nobody_special")
+    f.router.psql("GRANT mcp_interposer_device TO nobody_special")
+    assert "is not a device" in says("SELECT mcp_interposer.hello(1)", "nobody_special")
+
+
+@shards("the router has each function that devices and readers may run on a shard")
+def _(t, f):
+    url = f.device("laptop")
+    vaults_on(t, f, url, (1, 2))
+    callable_by = ("SELECT p.proname || ' ' || pg_get_function_arguments(p.oid) || ' ' || r || ' ' || "
+                   "pg_get_function_result(p.oid) FROM pg_proc p, unnest('{mcp_interposer_device,mcp_interposer_reader}'::text[]) AS r "
+                   "WHERE p.pronamespace = 'mcp_interposer'::regnamespace AND has_function_privilege(r, p.oid, 'EXECUTE') "
+                   "AND (p.proname LIKE 'read\\_%' OR NOT has_function_privilege('pg_monitor', p.oid, 'EXECUTE')) ORDER BY 1")
+    there, here = (c.psql(callable_by).split("\n") for c in (f.shards[0], f.router))
+    assert len(here) > 10 and here == there, set(here) ^ set(there)
+    # a function that is new on the shards needs nothing but another init
+    for s in f.shards:
+        s.psql("CREATE FUNCTION mcp_interposer.read_uids(p_first text DEFAULT '') RETURNS SETOF mcp_interposer.sessions LANGUAGE sql "
+               "STABLE AS 'SELECT * FROM mcp_interposer.sessions WHERE uid >= p_first ORDER BY uid';"
+               "GRANT EXECUTE ON FUNCTION mcp_interposer.read_uids TO mcp_interposer_reader")
+    f.init()
+    for c in (f.router, *f.shards):
+        c.psql("DROP ROLE IF EXISTS reads_all; CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader")
+    said = f.router.psql("SELECT uid, name FROM mcp_interposer.read_uids() ORDER BY uid", "reads_all")
+    assert sorted(said.split("\n")) == sorted(f.psql("SELECT uid, name FROM mcp_interposer.sessions").split("\n")), said
+    assert "permission denied" in f.router.psql("SELECT * FROM mcp_interposer.read_uids()", "laptop", check=False)
+    # not some of the rows: an error that names the shard
+    f.shards[1].stop("immediate")
+    try:
+        said = f.router.psql("SELECT uid FROM mcp_interposer.read_uids()", "reads_all", check=False)
+    finally:
+        f.shards[1].start()
+    assert "ERROR:  shard 2: connection to server" in said, said
+    assert f.router.psql("SELECT count(*) > 1 FROM mcp_interposer.read_uids()", "reads_all") == "t"
+    # a removed function disappears
+    for s in f.shards:
+        s.psql("DROP FUNCTION mcp_interposer.read_uids")
+    f.init()
+    assert "does not exist" in f.router.psql("SELECT mcp_interposer.read_uids()", "reads_all", check=False)
+
+
+@shards("init again changes nothing, its SQL works with psql, and wrong databases are refused")
+def _(t, f):
+    url = f.device("laptop")
+    vault = vaults_on(t, f, url, (1,))[1]
+    version = f.router.psql("SELECT cluster, router FROM mcp_interposer.store")
+    f.init()
+    assert f.router.psql("SELECT cluster, router FROM mcp_interposer.store") == version
+    sql = f.try_init("--print").stdout
+    f.router.psql("DROP SCHEMA mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
+    subprocess.run([f.router.bin / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", f.router.url()], input=sql, text=True,
+                   check=True, capture_output=True, timeout=60)
+    vault.record(texts(3))
+    sent(vault.to(url, "--once"))
+    same(On(f), vault)
+    f.init()
+    done = subprocess.run([SHIP, "init", f.router.url()], env=environment(t.folder), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "use ship init --shards" in done.stderr, done.stderr
+    done = subprocess.run([SHIP, "init", "--shards", f.file, t.cluster.url()], env=environment(t.folder), capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 3 and "this database is a store" in done.stderr, done.stderr
+    f.router.psql("DROP ROLE IF EXISTS maker; CREATE ROLE maker LOGIN CREATEROLE")
+    done = subprocess.run([SHIP, "init", "--shards", f.file, f.router.url("maker")], env=environment(t.folder), capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 3 and "must be made by a superuser" in done.stderr, done.stderr
+    assert re.search(r"shard 1 .*|the router and 3 shards are ready", f.init())
+
+
+@shards("their errors reach the shipper as from one store")
+def _(t, f):
+    url = f.device("laptop")
+    vault = vaults_on(t, f, url, (1,))[1]
+    f.shards[0].psql("UPDATE mcp_interposer.vaults SET leaves = leaves + 1")
+    said = sent(vault.to(url, "--once"), 1)
+    assert "rolled back" in said, said
+    f.shards[0].psql("UPDATE mcp_interposer.vaults SET leaves = leaves - 1")
+    f.shards[0].psql("UPDATE mcp_interposer.store SET version = 0")
+    said = sent(vault.to(url, "--once"), 3)
+    assert "shard 1: its schema has version 0, and the router needs 1: run ship init --shards" in said, said
+    f.init()
+    sent(vault.to(url, "--once"))
+    # a shard that takes nothing is tried again later
+    f.shards[0].psql("ALTER ROLE laptop SET default_transaction_read_only = on")
+    vault.record(texts(2))
+    said = sent(vault.to(url, "--once"), 3)
+    assert "shard 1: " in said and "read-only" in said, said
+    f.shards[0].psql("ALTER ROLE laptop RESET default_transaction_read_only")
+    sent(vault.to(url, "--once"))
+    same(On(f), vault)
+    # a role that a shard does not know
+    f.router.psql("SELECT mcp_interposer.add_device('stranger')")
+    other = Vault(t.folder, "other")
+    other.record(texts(1))
+    said = sent(other.to(f.router.url("stranger"), "--once"), 3)
+    assert 'role "stranger" does not exist' in said and "shard " in said, said
+    f.init()        # makes it there
+    sent(other.to(f.router.url("stranger"), "--once"))
+    same(On(f), other)
+
+
+@shards("docs/fleet.md: its commands and SQL make a fleet")
+def _(t, f):
+    for c in (f.router, *f.shards):
+        c.psql("DROP SCHEMA IF EXISTS mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
+    section = (ROOT / "docs/fleet.md").read_text().split("## Several servers\n")[1].split("\n## ")[0]
+    script = re.search(r"```sh\n(.*?)```", section, re.S)[1]
+    for n, s in enumerate(f.shards, 1):
+        script = script.replace(f"postgresql://admin@shard{n}.example/fleet", s.url())
+    script = script.replace("postgresql://admin@router.example/fleet", f"'{f.router.url()}'")
+    assert ".example" not in script and script.count(" ship init ") == 2, script
+    env = environment(t.folder) | {"PATH": f"{os.path.dirname(SHIP)}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-euc", script], cwd=t.folder, env=env, check=True, capture_output=True, timeout=120)
+    vault = vaults_on(t, f, f.router.url("laptop-7"), (2,))[2]
+    same(On(f), vault)
+    closing, count = re.search(r"```postgresql\n(.*?)```", section, re.S)[1].strip().split("\n")
+    f.router.psql(closing)
+    assert f.router.psql("SELECT n FROM mcp_interposer.shards WHERE NOT accepts") == "1"
+    assert re.search(r"^2\t[1-9]", f.router.psql(count), re.M)

@@ -1,0 +1,80 @@
+"""A store that is spread over several private clusters, behind a router."""
+import subprocess
+from pathlib import Path
+
+from cluster import Cluster
+from vaults import SHIP, environment
+
+SETTINGS = {"shared_buffers": "16MB", "max_connections": 40}
+_clusters = {}
+
+
+def has_plproxy():
+    return any(Path("/usr/share/postgresql").glob("*/extension/plproxy.control"))
+
+
+def stop_all():
+    while _clusters:
+        _clusters.popitem()[1].stop("immediate")
+
+
+def _cluster(root, name):
+    """The same one for all cases, empty and running."""
+    if name not in _clusters:
+        _clusters[name] = Cluster(root / name, more=lambda c: SETTINGS)
+    c = _clusters[name]
+    c.psql("DROP SCHEMA IF EXISTS mcp_interposer CASCADE; DROP SCHEMA IF EXISTS mcp_interposer_shards CASCADE;"
+           "DROP SCHEMA IF EXISTS plproxy CASCADE")
+    return c
+
+
+class Fleet:
+    """Passes for a cluster in differences(): psql() has the rows of all shards."""
+
+    def __init__(self, root, folder, n=3):
+        self.root, self.folder = root, folder
+        self.router = _cluster(root, "router")
+        self.shards = []
+        self.file = folder / "shards"
+        self.add(n)
+
+    def add(self, n):
+        self.shards += [_cluster(self.root, f"shard-{len(self.shards) + i + 1}") for i in range(n)]
+        self.write(*(s.url() for s in self.shards))
+        self.init()
+
+    def write(self, *lines):
+        self.file.write_text("# the shards\n" + "\n".join(lines) + "\n")
+
+    def try_init(self, *options):
+        return subprocess.run([SHIP, "init", "--shards", self.file, *options, self.router.url()], env=environment(self.folder),
+                              capture_output=True, text=True, timeout=120)
+
+    def init(self, *options):
+        done = self.try_init(*options)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def device(self, name):
+        self.init("--device", name)
+        return self.router.url(name)
+
+    def psql(self, sql):
+        return "\n".join(filter(None, (s.psql(sql) for s in self.shards)))
+
+    def shard_of(self, vault):
+        """Its number, from 1; only one shard has it."""
+        has = [n for n, s in enumerate(self.shards, 1)
+               if s.psql(f"SELECT 1 FROM mcp_interposer.vaults WHERE uid = '{vault.name()}'")]
+        assert len(has) == 1, has
+        assert self.router.psql(f"SELECT shard FROM mcp_interposer.placements WHERE vault = '{vault.name()}'") == str(has[0])
+        return has[0]
+
+
+class Part:
+    """Some of the shards, for differences()."""
+
+    def __init__(self, *shards):
+        self.shards = shards
+
+    psql = Fleet.psql
