@@ -38,8 +38,8 @@ ifeq ($(wildcard base/os/$(SYSTEM)),)
 $(error mcp-interposer runs on Linux only. docs/porting.md describes what base/os/$(SYSTEM) must provide)
 endif
 SYSTEM_SRC := $(wildcard base/os/$(SYSTEM)/*.c)
-# What ship/ has without libpq, for the unit tests.
-SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c ship/shards/list.c
+# What ship/ has without libpq and libcurl, for the unit tests.
+SHIP_PURE := $(sort $(wildcard ship/outbox/*.c)) ship/postgres/array.c ship/shards/list.c ship/otlp/url.c ship/otlp/verdict.c ship/otlp/walk.c
 SRC     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.c' -not -path 'base/os/*/*') $(SYSTEM_SRC) $(SHIP_PURE))
 HDR     := $(sort $(shell find $(wildcard $(ROOMS)) -name '*.h'))
 # Files that are compiled into the program as arrays: FILE|HEADER|NAME.
@@ -51,7 +51,7 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
 # The same program, without shared libraries.
 STATIC  := $(BUILD)/static/mcp-interposer
-# mcp-interposer-ship: the same library, and ship/, which needs libpq. `make` alone builds without it.
+# mcp-interposer-ship: the same library, and ship/, which needs libpq and libcurl. `make` alone builds without it.
 SHIP    := $(BUILD)/mcp-interposer-ship
 SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
 SHIP_HDR := $(sort $(shell find ship -name '*.h'))
@@ -64,6 +64,8 @@ SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |,
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)
 PG_CFLAGS ?= $(shell pkg-config --cflags libpq 2>/dev/null)
 PG_LIBS  ?= $(or $(shell pkg-config --libs libpq 2>/dev/null),-lpq)
+CURL_CFLAGS ?= $(shell pkg-config --cflags libcurl 2>/dev/null)
+CURL_LIBS ?= $(or $(shell pkg-config --libs libcurl 2>/dev/null),-lcurl)
 PG_HEADER := $(wildcard $(addsuffix /libpq-fe.h,$(patsubst -I%,%,$(filter -I%,$(PG_CFLAGS))) /usr/include))
 # What only the program has: main() and the commit.
 MAIN    := $(BUILD)/cli/main.o $(BUILD)/embed/commit.o
@@ -119,12 +121,13 @@ $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS)
 
 $(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS) $(CURL_LIBS)
 
 $(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o $(BUILD)/ship/postgres/address.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
+$(BUILD)/ship/otlp/post.o: LIBRARY_CFLAGS := $(CURL_CFLAGS)
 
 .PHONY: ship
-ship: $(BIN) $(SHIP) ## build build/mcp-interposer-ship, which needs libpq-dev
+ship: $(BIN) $(SHIP) ## build build/mcp-interposer-ship, which needs libpq-dev and libcurl4-openssl-dev
 
 .PHONY: static
 static: $(STATIC) ## build build/static/mcp-interposer, which needs no shared libraries

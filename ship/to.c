@@ -5,8 +5,10 @@
 #include "base/log.h"
 #include "cli/frame/session.h"
 #include "cli/look/follow/watch.h"
+#include "ship/otlp/target.h"
 #include "ship/outbox/backoff.h"
-#include "ship/postgres/sender.h"
+#include "ship/postgres/target.h"
+#include "vault/unsent/cursors.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +20,13 @@
  * the vault wakes the shippers to other targets. */
 #define STATE_US INT64_C(600000000)
 
+static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
+
 struct shipper {
     const struct settings *settings;
-    struct sender sender;
+    const struct target_kind *kind;
+    void *sender; /* of this kind */
+    struct unsent *from;
     struct watch watch;
     const char *url;
     bool once;
@@ -39,7 +45,7 @@ static void store_orphans(struct shipper *x)
         return;
     x->orphans_us = clock_mono_us() + ORPHANS_US;
     struct buf error = {0};
-    if (session_vault_read(x->settings, unsent_vault(x->sender.from), &q, &error) == 0)
+    if (session_vault_read(x->settings, unsent_vault(x->from), &q, &error) == 0)
         query_close(q);
     buf_close(&error);
 }
@@ -49,10 +55,10 @@ static void save_state(struct shipper *x, const char *error)
     struct target_state t = {.url = slice_of(x->url),
                              .tried_at_us = clock_wall_us(),
                              .sent_at_us = x->sent_at_us,
-                             .leaves = x->sender.log.n};
+                             .leaves = x->kind->leaves(x->sender)};
     if (error != NULL)
         t.error = slice_of(error);
-    (void)cursors_save_target(x->sender.from, &t); /* only for status */
+    (void)cursors_save_target(x->from, &t); /* only for status */
 }
 
 /* false: the end. */
@@ -72,7 +78,7 @@ static bool wait_ms(struct shipper *x, int64_t ms)
 /* Whether it is time to ask the store if it still has everything: it may have failed over to a standby. */
 static bool is_check_due(struct shipper *x)
 {
-    return link_is_cut(x->sender.to) || clock_mono_us() >= x->state_us;
+    return x->kind->is_cut(x->sender) || clock_mono_us() >= x->state_us;
 }
 
 /* Waits until the vault has changed, or the store is to be asked. */
@@ -85,7 +91,7 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
         store_orphans(x);
         if (is_check_due(x))
             return true;
-        if (unsent_version(x->sender.from, &now) < 0)
+        if (unsent_version(x->from, &now) < 0)
             return true; /* the round reports it */
     }
     return true;
@@ -94,7 +100,7 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
 /* EXIT_FINE: try again. */
 static int failed(struct shipper *x, int st)
 {
-    const char *error = sender_error(&x->sender, st);
+    const char *error = x->kind->error(x->sender, st);
     bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
     bool again = st == LINK_AGAIN || st == LINK_DIFFERS; /* a few times at most */
     save_state(x, error);
@@ -108,6 +114,8 @@ static int failed(struct shipper *x, int st)
     x->random = x->random * 1664525u + 1013904223u;
     bool at_once = again && x->failures == 1;
     int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
+    int64_t wanted = x->kind->wait_ms(x->sender);
+    ms = wanted > ms ? wanted : ms;
     if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2))
         log_warn("%s; trying again", error);
     if (!wait_ms(x, ms) && x->once) {
@@ -123,11 +131,11 @@ static int follow(struct shipper *x)
     while (status == EXIT_FINE && !watch_is_stopped()) {
         int64_t sent = 0, version = 0;
         store_orphans(x);
-        int st = unsent_version(x->sender.from, &version);
+        int st = unsent_version(x->from, &version);
         if (st == 0 && is_check_due(x))
-            st = sender_check(&x->sender);
+            st = x->kind->check(x->sender);
         if (st == 0)
-            st = sender_round(&x->sender, &sent);
+            st = x->kind->round(x->sender, &sent);
         if (st < 0) {
             status = failed(x, st);
             continue;
@@ -141,8 +149,8 @@ static int follow(struct shipper *x)
         }
         x->failures = 0;
         if (x->once)
-            return EXIT_FINE;
-        bool soon = sent > 0 || x->sender.unsaved;
+            return x->kind->refused(x->sender) > 0 ? EXIT_FOUND : EXIT_FINE;
+        bool soon = sent > 0 || x->kind->is_unsaved(x->sender);
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
     }
@@ -151,20 +159,20 @@ static int follow(struct shipper *x)
 
 /* ---- the beginning ---- */
 
-static int ship(struct shipper *x, struct unsent *from, bool minimal)
+static int ship(struct shipper *x, bool minimal)
 {
-    struct link *to;
-    if (link_new(&to, x->url, watch_is_stopped) < 0) {
-        log_error("out of memory");
-        return EXIT_TROUBLE;
+    struct target t = {x->url, x->from, minimal, watch_is_stopped, x->until_us};
+    struct buf error = {0};
+    int st = x->kind->open(&x->sender, &t, &error), status = EXIT_TROUBLE;
+    if (st < 0) {
+        log_error("%s", st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
+    } else {
+        watch_open(&x->watch, unsent_vault(x->from));
+        status = follow(x);
+        watch_close(&x->watch);
+        x->kind->close(x->sender);
     }
-    link_until(to, x->until_us);
-    sender_open(&x->sender, from, to, x->url, minimal);
-    watch_open(&x->watch, unsent_vault(from));
-    int status = follow(x);
-    watch_close(&x->watch);
-    sender_close(&x->sender);
-    link_free(to);
+    buf_close(&error);
     return status;
 }
 
@@ -182,22 +190,34 @@ static int lock(struct unsent *u, const char *url)
 
 static int run_at(struct shipper *x, const char *vault, bool minimal)
 {
-    struct unsent *u;
     struct buf error = {0};
-    int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
+    int st = unsent_open(&x->from, vault, &error), status = EXIT_TROUBLE;
     if (st == MI_ENOENT && x->once) {
         log_warn("nothing is recorded in %s yet", vault);
         status = EXIT_FINE;
     } else if (st < 0) {
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
     } else {
-        status = lock(u, x->url);
+        status = lock(x->from, x->url);
         if (status == EXIT_FINE)
-            status = ship(x, u, minimal);
-        unsent_close(u);
+            status = ship(x, minimal);
+        unsent_close(x->from);
     }
     buf_close(&error);
     return status;
+}
+
+static int choose_kind(struct shipper *x, struct buf *error)
+{
+    for (size_t i = 0; i < MI_COUNT(kinds); i++)
+        if (kinds[i]->is_url(x->url)) {
+            x->kind = kinds[i];
+            return x->kind->check_url(x->url, error);
+        }
+    buf_adds(error, "not a URL to send to: use ");
+    for (size_t i = 0; i < MI_COUNT(kinds); i++)
+        buf_printf(error, "%s%s", i > 0 ? " or " : "", kinds[i]->form);
+    return MI_EINVAL;
 }
 
 int run_to(const struct settings *s)
@@ -209,9 +229,8 @@ int run_to(const struct settings *s)
                         .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
     if (x.url == NULL)
         return settings_usage(
-            s, "missing the URL of the database, as an argument or as url in [ship] of the "
-               "configuration");
-    if (link_check_url(x.url, &error) < 0) {
+            s, "missing the URL to send to, as an argument or as url in [ship] of the configuration");
+    if (choose_kind(&x, &error) < 0) {
         int status = settings_usage(s, "%s", buf_str(&error));
         buf_close(&error);
         return status;

@@ -3,7 +3,7 @@
 #include "base/grow.h"
 #include "base/search.h"
 #include "cli/frame/session.h"
-#include "wire/json/text.h"
+#include "vault/otlp/otlp.h"
 
 #include <stdlib.h>
 
@@ -34,24 +34,6 @@ static bool add(struct calls *c, const struct query_message *m)
     return true;
 }
 
-static char *error_message(const struct query_message *m)
-{
-    struct json_scan scan;
-    if (m->body.p == NULL || json_scan(m->body, NULL, NULL, &scan) < 0 || scan.type != JSON_OBJECT)
-        return NULL;
-    struct json_value error = json_get((struct json_value){scan.type, scan.root}, "error");
-    if (error.type != JSON_OBJECT)
-        return NULL;
-    struct json_value text = json_get(error, "message");
-    if (text.type != JSON_STRING)
-        return NULL;
-    struct buf b = {0};
-    json_unescape(&b, json_string_head(text.text.p, CALL_MESSAGE_MAX));
-    char *copy = b.failed ? NULL : strndup(buf_str(&b), b.n);
-    buf_close(&b);
-    return copy;
-}
-
 static void finish(struct call *call, const struct query_message *m)
 {
     bool cancelled = m->kind == KIND_NOTIFICATION;
@@ -65,7 +47,7 @@ static void finish(struct call *call, const struct query_message *m)
     call->has_error_code = m->has_error_code;
     call->error_code = m->error_code;
     if (m->kind == KIND_ERROR)
-        call->error_message = error_message(m);
+        call->error_message = otlp_error_message(m->body);
 }
 
 static bool on_message(void *ctx, const struct query_message *m)

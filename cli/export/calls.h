@@ -10,8 +10,6 @@
 
 #include "cli/frame/filter.h"
 
-#define CALL_MESSAGE_MAX 1024 /* bytes of an error message; longer ones are truncated */
-
 struct call {
     int64_t seq, answer_seq; /* answer_seq 0: none */
     int64_t t_us, end_us;    /* end_us -1: pending */

@@ -53,16 +53,19 @@ static const struct opt to_options[] = {
 
 const struct command ship_to = {
     .name = "ship to",
-    .summary = "send recordings to a central database, each message exactly once",
+    .summary = "send recordings to a central database, or to an OpenTelemetry collector",
     .usage = "[OPTIONS] [URL]",
     .about =
         "URL is that of a PostgreSQL database, such as postgresql://laptop-7@db.example/fleet, in\n"
-        "which `ship init` was run and this role was added as a device. Without --once it\n"
-        "follows the vault until it is stopped, and tries again while the database cannot be\n"
-        "reached. The server's certificate is verified unless the URL has another sslmode.\n"
+        "which `ship init` was run and this role was added as a device; every message is stored\n"
+        "there exactly once. Or it is that of an OpenTelemetry collector: otlp+http://HOST:4318 or\n"
+        "otlp+https://HOST gets spans of calls, at least once, without arguments and results;\n"
+        "headers are read from OTEL_EXPORTER_OTLP_HEADERS. Without --once it follows the vault\n"
+        "until it is stopped, and tries again while the other side cannot be reached. The\n"
+        "certificate of the server is verified, in PostgreSQL unless the URL has another sslmode.\n"
         "With --level minimal in the configuration, an option cannot set full.\n"
-        "Exit status: 0 everything was sent, or it was stopped; 1 the database refuses this\n"
-        "vault or this device; 2 usage; 3 not everything was sent.\n",
+        "Exit status: 0 everything was sent, or it was stopped; 1 the database or the collector\n"
+        "refuses this vault, this device or some data; 2 usage; 3 not everything was sent.\n",
     .table = to_options,
     .operands_max = 1,
     .run = run,
@@ -100,6 +103,6 @@ static const struct command *const verbs[] = {
 
 const struct command command_ship = {
     .name = "ship",
-    .summary = "send recordings to a central database",
+    .summary = "send recordings to a central database, or to an OpenTelemetry collector",
     .verbs = verbs,
 };

@@ -13,12 +13,11 @@
 #ifndef MI_SHIP_POSTGRES_LINK_H
 #define MI_SHIP_POSTGRES_LINK_H
 
+#include "ship/outbox/target.h"
 #include "ship/postgres/array.h"
 
 #define LINK_REPLY_S 120
 #define LINK_ARGUMENTS 32
-
-enum { LINK_LOST = -101, LINK_AGAIN = -102, LINK_REFUSED = -103, LINK_STOPPED = -104, LINK_DIFFERS = -105 };
 
 struct link;
 

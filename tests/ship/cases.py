@@ -11,8 +11,10 @@ class Skip(Exception):
     pass
 
 
-def case(name):
+def case(name, store=True):
+    """store: it needs the cluster, with an empty store."""
     def add(function):
+        function.store = store
         CASES.append((name, function))
         return function
     return add

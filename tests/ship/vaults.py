@@ -37,7 +37,8 @@ def texts(n, large=0, size=2_500_000):
 
 
 def environment(folder):
-    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER_", "PG", "XDG_"))} | {"HOME": str(folder)}
+    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER_", "PG", "XDG_", "OTEL_")) and
+            not k.lower().endswith("_proxy")} | {"HOME": str(folder)}
 
 
 class Vault:

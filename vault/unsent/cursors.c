@@ -61,6 +61,28 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
     return st;
 }
 
+int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
+{
+    sqlite3_stmt *q = unsent_prepare(
+        u, &u->next,
+        "SELECT s.id, ifnull(c.seq, 0), ifnull(c.event, 0) FROM sessions s"
+        " LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
+        " WHERE s.id > ?2 AND ifnull(c.complete, 0) = 0 ORDER BY s.id LIMIT 1");
+    if (q == NULL)
+        return unsent_fail(u);
+    connect_bind(q, 1, url);
+    sqlite3_bind_int64(q, 2, after);
+    int rc = sqlite3_step(q), st = rc == SQLITE_ROW ? 0 : MI_ENOENT;
+    if (rc == SQLITE_ROW)
+        *ret = (struct cursor){.session_id = sqlite3_column_int64(q, 0),
+                               .seq = sqlite3_column_int64(q, 1),
+                               .event = sqlite3_column_int64(q, 2)};
+    else if (rc != SQLITE_DONE)
+        st = unsent_fail(u);
+    sqlite3_reset(q);
+    return st;
+}
+
 /* ---- what is missing ---- */
 
 static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)

@@ -1,7 +1,8 @@
 /* cursors.h - what other stores have of this vault, as far as the vault knows: the tables `shipped` and `ship_targets`
  * (docs/vault.md).
  *
- * They are for `prune`, `ship status` and `doctor`. A shipper begins with what the other store says.
+ * They are for `prune`, `ship status` and `doctor`. A shipper begins with what the other store says; if that cannot be
+ * asked, as a collector of OpenTelemetry, with these.
  *
  * Owns      nothing.
  * Errors    MI_ESTORE, with a sentence in unsent_error().
@@ -30,6 +31,10 @@ struct target_state {
 int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                  int64_t now_us);
 int cursors_save_target(struct unsent *u, const struct target_state *t);
+
+/* The session after session `after` that is not complete at a target, and how far it was sent. MI_ENOENT: there is none.
+ * For a target that cannot be asked what it has. */
+MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);
 
 /* What is missing at a target. */
 struct target_lag {

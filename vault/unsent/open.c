@@ -83,6 +83,7 @@ void unsent_close(struct unsent *u)
         sqlite3_finalize(u->rows[i]);
     sqlite3_finalize(u->by_uid);
     sqlite3_finalize(u->finding);
+    sqlite3_finalize(u->next);
     sqlite3_finalize(u->save);
     sqlite3_finalize(u->save_target);
     sqlite3_close(u->db);

@@ -11,7 +11,7 @@ struct unsent {
     sqlite3 *db;          /* owned */
     struct vault_dir dir; /* owned */
     struct buf error;     /* owned */
-    sqlite3_stmt *rows[UNSENT_KINDS], *by_uid, *finding, *save,
+    sqlite3_stmt *rows[UNSENT_KINDS], *by_uid, *finding, *next, *save,
         *save_target; /* owned; prepared when first used */
     int64_t synced;   /* unsent_version() when all commits so far were on the disk; -1: never */
     int lock_fd;      /* owned; -1: none */

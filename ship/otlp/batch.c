@@ -1,0 +1,185 @@
+/* batch.c - a batch: one request for each signal, and what the collector says to it. */
+#include "ship/otlp/exporter.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "ship/otlp/verdict.h"
+#include "vault/unsent/cursors.h"
+
+static const struct {
+    const char *path, *items;
+} signals[OTLP_SIGNALS] = {
+    [OTLP_SPANS] = {"/v1/traces", "spans"},
+};
+
+struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
+                                const struct otlp_session *s)
+{
+    struct part *p = &x->part[signal];
+    if (p->n == 0)
+        otlp_begin(&p->request, signal, &p->b, &x->text);
+    if (p->session_id != s->s->id)
+        otlp_resource(&p->request, s);
+    p->session_id = s->s->id;
+    p->n++;
+    return &p->request;
+}
+
+bool batch_is_full(const struct exporter *x)
+{
+    for (size_t i = 0; i < OTLP_SIGNALS; i++)
+        if (x->part[i].n >= EXPORTER_ITEMS || x->part[i].b.n >= EXPORTER_BYTES)
+            return true;
+    return false;
+}
+
+void batch_close(struct exporter *x)
+{
+    for (size_t i = 0; i < OTLP_SIGNALS; i++)
+        buf_close(&x->part[i].b);
+}
+
+/* ---- answers ---- */
+
+static const char *hint_of(int status)
+{
+    switch (status) {
+    case 401:
+    case 403:
+        return "; check OTEL_EXPORTER_OTLP_HEADERS";
+    case 404:
+    case 405:
+        return "; check the URL, which is without /v1/traces";
+    case 407:
+        return "; check the URL in the environment variable for the proxy";
+    default:
+        return status < 400 ? "; redirections are not followed" : "";
+    }
+}
+
+/* "URL/v1/traces: HTTP 503: what it says" */
+static void describe(struct exporter *x, enum otlp_signal signal, int status, struct slice text)
+{
+    buf_clear(&x->error);
+    buf_printf(&x->error, "%s%s: HTTP %d", buf_str(&x->base), signals[signal].path, status);
+    if (text.n > 0) {
+        buf_adds(&x->error, ": ");
+        buf_slice_add(&x->error, text);
+    }
+}
+
+/* A warning for the 1st, 2nd, 4th, 8th… time. */
+static void refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool partial)
+{
+    x->refused += n;
+    x->refusals++;
+    if ((x->refusals & (x->refusals - 1)) == 0)
+        log_warn("%s; %lld %s %s, %lld in all; they are not sent again", buf_str(&x->error),
+                 (long long)n, signals[signal].items,
+                 partial ? "of a batch were not taken" : "were refused", (long long)x->refused);
+}
+
+static void taken(struct exporter *x, enum otlp_signal signal, int status, struct slice text,
+                  int64_t rejected)
+{
+    if (rejected == 0 && text.n == 0)
+        return;
+    describe(x, signal, status, text);
+    if (rejected > 0)
+        refuse(x, signal, rejected, true);
+    else
+        log_warn("%s", buf_str(&x->error));
+}
+
+static int judge(struct exporter *x, enum otlp_signal signal, const struct post_answer *a)
+{
+    struct part *p = &x->part[signal];
+    struct buf text = {0};
+    int64_t rejected;
+    int st = 0;
+    verdict_read(a->body, &text, &rejected);
+    enum verdict v = verdict_of(a->status, signal);
+    if (v != VERDICT_TAKEN)
+        describe(x, signal, a->status, buf_slice(&text));
+    switch (v) {
+    case VERDICT_TAKEN:
+        taken(x, signal, a->status, buf_slice(&text), rejected);
+        break;
+    case VERDICT_LATER:
+        x->wait_ms = verdict_wait_ms(a->retry_after_s);
+        st = LINK_LOST;
+        break;
+    case VERDICT_BATCH_REFUSED:
+    case VERDICT_SIGNAL_REFUSED:
+        refuse(x, signal, (int64_t)p->n, false);
+        break;
+    case VERDICT_CLIENT_REFUSED:
+        buf_adds(&x->error, hint_of(a->status));
+        st = LINK_REFUSED;
+        break;
+    }
+    buf_close(&text);
+    p->done = st == 0;
+    return st;
+}
+
+/* ---- sending ---- */
+
+static int send_part(struct exporter *x, enum otlp_signal signal)
+{
+    struct part *p = &x->part[signal];
+    struct post_answer answer;
+    if (p->n == 0 || p->done)
+        return 0;
+    if (!p->ended)
+        otlp_end(&p->request);
+    p->ended = true;
+    if (p->b.failed || x->text.failed)
+        return MI_ENOMEM;
+    int st = post_send(x->to, signals[signal].path, buf_slice(&p->b), &answer);
+    if (st == LINK_LOST) {
+        buf_clear(&x->error);
+        buf_adds(&x->error, post_error(x->to));
+    }
+    return st == 0 ? judge(x, signal, &answer) : st;
+}
+
+/* Here the vault's cursors are all that is known: without them the same would be sent again. */
+static int save(struct exporter *x)
+{
+    struct cursor c[EXPORTER_WALKS];
+    for (size_t i = 0; i < x->walks.n;) {
+        size_t n = 0, first = i;
+        for (; i < x->walks.n && n < MI_COUNT(c); i++) {
+            const struct walk *w = &x->walks.list[i];
+            if (!w->saved)
+                c[n++] = (struct cursor){w->id, w->seq, w->event, w->complete};
+        }
+        int st = n == 0 ? 0 : cursors_save(x->t.from, slice_of(x->t.url), c, n, clock_wall_us());
+        if (st < 0)
+            return st;
+        for (; first < i; first++)
+            x->walks.list[first].saved = true;
+    }
+    walks_drop(&x->walks, false);
+    return 0;
+}
+
+int batch_send(struct exporter *x)
+{
+    int st = 0;
+    x->wait_ms = 0;
+    for (size_t i = 0; st == 0 && i < OTLP_SIGNALS; i++)
+        st = send_part(x, (enum otlp_signal)i);
+    if (st < 0)
+        return st;
+    for (size_t i = 0; i < OTLP_SIGNALS; i++) {
+        struct part *p = &x->part[i];
+        x->sent += (int64_t)p->n;
+        buf_clear(&p->b);
+        p->n = 0;
+        p->session_id = 0;
+        p->ended = p->done = false;
+    }
+    return save(x);
+}

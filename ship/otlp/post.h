@@ -1,0 +1,36 @@
+/* post.h - sends requests to a collector over HTTP; the only user of libcurl.
+ *
+ * Rules     the certificate of the server is verified. Redirections are not followed. Proxies are those of libcurl's
+ *           environment (https_proxy, no_proxy). Headers and certificates come from OTEL_EXPORTER_OTLP_HEADERS,
+ *           OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
+ * Owns      the connection, which is kept for the next request.
+ * Errors    LINK_LOST, with a sentence in post_error(): no complete answer came. LINK_STOPPED; MI_ENOMEM.
+ * Memory    POST_KEPT bytes of an answer are kept, and no more than POST_READ are read.
+ * Blocks    on the network: POST_S at most. */
+#ifndef MI_SHIP_OTLP_POST_H
+#define MI_SHIP_OTLP_POST_H
+
+#include "ship/outbox/target.h"
+
+#define POST_CONNECT_S 10
+#define POST_S 60
+#define POST_KEPT ((size_t)64 << 10)
+#define POST_READ ((size_t)1 << 20)
+
+struct post;
+
+struct post_answer {
+    int status;            /* of HTTP */
+    int64_t retry_after_s; /* 0: it has not said */
+    struct slice body;     /* its beginning; until the next request */
+};
+
+/* base: as url_base() makes it. MI_EINVAL: the environment is wrong, with the reason in `error`. */
+MI_MUST int post_new(struct post **ret, const char *base, const struct target *t,
+                     struct buf *error);
+void post_free(struct post *p); /* NULL is fine */
+/* A request with JSON to base + path. */
+MI_MUST int post_send(struct post *p, const char *path, struct slice body, struct post_answer *ret);
+const char *post_error(struct post *p);
+
+#endif

@@ -1,0 +1,43 @@
+/* walk.h - sessions that are being sent: how far each was read, and its calls that are open.
+ *
+ * Rules     a call is closed by the first of: a forwarded answer of the other side, its cancellation.
+ * Owns      16 bytes for each open call.
+ * Errors    MI_ENOMEM.
+ * Blocks    never. Pure. */
+#ifndef MI_SHIP_OTLP_WALK_H
+#define MI_SHIP_OTLP_WALK_H
+
+#include "vault/query/reader.h"
+
+struct open_call {
+    int64_t seq;
+    bool from_server;
+};
+
+struct walk {
+    int64_t id;               /* of the session */
+    int64_t seq, event, t_us; /* of the last message and event that were read */
+    struct open_call *open;   /* owned; by seq */
+    size_t open_n, open_cap;
+    bool complete; /* the session has ended, and all of it was read */
+    bool saved;    /* the vault's cursor says the same */
+};
+
+/* By id. */
+struct walks {
+    struct walk *list; /* owned */
+    size_t n, cap;
+};
+
+struct walk *walks_find(const struct walks *w, int64_t id); /* NULL: not there */
+/* A new one, at the beginning. NULL: no memory. Invalidates pointers. */
+struct walk *walks_add(struct walks *w, int64_t id);
+void walks_remove(struct walks *w, int64_t id);
+void walks_drop(struct walks *w, bool all); /* those that are complete and saved, or all */
+
+/* The next message. *ret_call: seq of the call that it closes; 0: none. */
+MI_MUST int walk_message(struct walk *w, const struct query_message *m, int64_t *ret_call);
+int64_t
+walk_take_open(struct walk *w); /* removes the first open call, and returns its seq; 0: none */
+
+#endif

@@ -1,0 +1,53 @@
+/* target.h - a kind of target: what `ship to` needs of the code that sends a vault somewhere.
+ *
+ * Errors    of a round: those below, MI_ESTORE (the vault) and MI_ENOMEM, each with a sentence in error(). */
+#ifndef MI_SHIP_OUTBOX_TARGET_H
+#define MI_SHIP_OUTBOX_TARGET_H
+
+#include "base/buf.h"
+
+/* LINK_LOST: try again later. LINK_AGAIN, LINK_DIFFERS: try again at once, a few times at most. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is
+ * true, or the time is over. */
+enum {
+    LINK_LOST = -101,
+    LINK_AGAIN = -102,
+    LINK_REFUSED = -103,
+    LINK_STOPPED = -104,
+    LINK_DIFFERS = -105
+};
+
+struct unsent;
+
+/* What a target is opened with; borrowed until it is closed. */
+struct target {
+    const char *url;
+    struct unsent *from;
+    bool minimal;       /* no bodies, and no texts that come from them */
+    bool (*stop)(void); /* asked several times a second while waiting */
+    int64_t until_us;   /* no call waits beyond this time (clock_mono_us()); 0: none */
+};
+
+struct target_kind {
+    const char *form; /* of its URLs, for people */
+    /* Whether a text looks like one of its URLs. */
+    bool (*is_url)(const char *url);
+    /* Whether it may be used. MI_EINVAL: the reason is in `error`, without parts of the URL that may be secret. */
+    int (*check_url)(const char *url, struct buf *error);
+    /* MI_ENOMEM, or another error with a sentence in `error`. */
+    int (*open)(void **ret, const struct target *t, struct buf *error);
+    void (*close)(void *x);
+    /* Sends everything that is there. *ret_sent: rows. */
+    int (*round)(void *x, int64_t *ret_sent);
+    /* Asks whether the other side still has everything. If not, the next round sends it again. */
+    int (*check)(void *x);
+    bool (*is_cut)(void *x); /* its connection was closed: ask now */
+    bool (*is_unsaved)(
+        const void *x); /* the vault's cursors could not be written: another round, soon */
+    const char *(*error)(void *x, int status);
+    int64_t (*leaves)(const void *x); /* of the vault's log that were sent */
+    int64_t (*wait_ms)(
+        const void *x); /* how long the other side wants us to wait; 0: it has not said */
+    int64_t (*refused)(const void *x); /* items that the other side will never take, in this run */
+};
+
+#endif

@@ -1,0 +1,90 @@
+#include "ship/postgres/target.h"
+
+#include "ship/postgres/sender.h"
+
+#include <stdlib.h>
+
+struct store {
+    struct link *to; /* owned */
+    struct sender sender;
+};
+
+static void close_store(void *x)
+{
+    struct store *s = x;
+    sender_close(&s->sender);
+    link_free(s->to);
+    free(s);
+}
+
+static int open_store(void **ret, const struct target *t, struct buf *error)
+{
+    struct store *s = calloc(1, sizeof *s);
+    (void)error;
+    if (s == NULL || link_new(&s->to, t->url, t->stop) < 0) {
+        free(s);
+        return MI_ENOMEM;
+    }
+    link_until(s->to, t->until_us);
+    sender_open(&s->sender, t->from, s->to, t->url, t->minimal);
+    *ret = s;
+    return 0;
+}
+
+static int send_round(void *x, int64_t *ret_sent)
+{
+    struct store *s = x;
+    return sender_round(&s->sender, ret_sent);
+}
+
+static int check(void *x)
+{
+    struct store *s = x;
+    return sender_check(&s->sender);
+}
+
+static bool is_cut(void *x)
+{
+    struct store *s = x;
+    return link_is_cut(s->to);
+}
+
+static bool is_unsaved(const void *x)
+{
+    const struct store *s = x;
+    return s->sender.unsaved;
+}
+
+static const char *error_of(void *x, int status)
+{
+    struct store *s = x;
+    return sender_error(&s->sender, status);
+}
+
+static int64_t leaves_of(const void *x)
+{
+    const struct store *s = x;
+    return s->sender.log.n;
+}
+
+static int64_t none(const void *x)
+{
+    (void)x;
+    return 0;
+}
+
+const struct target_kind postgres_target = {
+    .form = "postgresql://ROLE@HOST/DATABASE",
+    .is_url = link_is_url,
+    .check_url = link_check_url,
+    .open = open_store,
+    .close = close_store,
+    .round = send_round,
+    .check = check,
+    .is_cut = is_cut,
+    .is_unsaved = is_unsaved,
+    .error = error_of,
+    .leaves = leaves_of,
+    .wait_ms = none,
+    .refused = none, /* it ends instead */
+};

@@ -1,0 +1,322 @@
+"""Cases of tests/ship/run: an OpenTelemetry collector."""
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from email.utils import formatdate
+
+from cases import Skip, case, sent
+from cases_setup import certificate
+from cluster import wait_until
+from collector import Collector, attributes, seqs
+from vaults import PROGRAM, SHIP, Vault, environment, lines, texts
+
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+ODD = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    name = m.get("params", {}).get("name")
+    answer = {"jsonrpc": "2.0", "id": m.get("id")}
+    if name == "never" or "id" not in m:
+        continue
+    if name == "error":
+        answer["error"] = {"code": -32602, "message": "no such thing: glpat-" + "aB3dE5fG7hI9jK1lM3nO"}
+    else:
+        answer["result"] = {"protocolVersion": "2025-06-18", "content": [{"type": "text", "text": "SECRETRESULT"}], "isError": name == "broken"}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def collector(t, **options):
+    c = Collector(**options)
+    t.cleanups.append(c.close)
+    return c
+
+
+def calls(vault):
+    """{(session, seq)} of all calls, of either side."""
+    return set(vault.rows("SELECT s.uid, m.seq FROM messages m JOIN sessions s ON s.id = m.session_id"
+                          " WHERE m.kind = 'request' AND m.origin = 'peer' AND m.method IS NOT NULL"))
+
+
+def call(i, name, **params):
+    return {"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": name, "arguments": {"a": "SECRETARGUMENT"}, **params}}
+
+
+def odd(vault, messages, *options):
+    text = lines([]) + "".join(json.dumps(m) + "\n" for m in messages)
+    subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "odd", *options, "--", sys.executable, "-c", ODD], input=text,
+                   stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=120, check=True)
+
+
+def missing(vault):
+    done = vault.command("ship", "status", "--json")
+    status = json.loads(done.stdout)
+    return status["missing_messages"], status["missing_events"], status["error"], done.returncode
+
+
+@case("a collector: every call once, with the same ids when all is sent again", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(700))        # more than one batch
+    vault.record(texts(30, large=2))
+    for _ in range(12):
+        vault.record(texts(1))
+    sent(vault.to(c.url(), "--once"))
+    assert seqs(c.spans()) == calls(vault)
+    assert max(r["size"] for r in c.requests) < 1_100_000
+    assert missing(vault) == (0, 0, None, 0), missing(vault)
+    n = len(c.requests)
+    sent(vault.to(c.url(), "--once"))
+    assert len(c.requests) == n, "something was sent again"
+    again = collector(t)
+    sent(vault.to(again.url(), "--once"))
+    assert sorted(map(json.dumps, again.spans())) == sorted(map(json.dumps, c.spans())), "not the same spans"
+    exported = [span for uid, in vault.rows("SELECT uid FROM sessions")
+                for line in vault.command("export", uid, "-F", "otlp").stdout.splitlines()
+                for resource in json.loads(line)["resourceSpans"] for span in resource["scopeSpans"][0]["spans"]]
+    assert sorted(map(json.dumps, exported)) == sorted(map(json.dumps, c.spans())), "export has other spans"
+
+
+@case("a collector: names, parents, errors; no arguments and no results", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    odd(vault, [call(1, "fine", _meta={"traceparent": PARENT}), call(2, "broken"), call(3, "error"), call(4, "never"),
+                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}, call(5, "never")])
+    sent(vault.to(c.url(), "--once"))
+    by_name = {s["name"]: s for s in c.spans() if attributes(s).get("jsonrpc.request.id") != "5"}
+    fine, broken, error, never = (by_name[f"tools/call {n}"] for n in ("fine", "broken", "error", "never"))
+    assert (fine["traceId"], fine["parentSpanId"], fine["kind"]) == (PARENT[3:35], PARENT[36:52], 3) and "status" not in fine
+    assert broken["traceId"] == error["traceId"] != fine["traceId"] and "parentSpanId" not in broken
+    a = attributes(fine)
+    assert (a["mcp.method.name"], a["gen_ai.tool.name"], a["gen_ai.operation.name"]) == ("tools/call", "fine", "execute_tool")
+    assert a["mcp.session.id"] == vault.rows("SELECT uid FROM sessions")[0][0]
+    assert (attributes(broken)["error.type"], broken["status"]["code"]) == ("tool_error", 2)
+    assert attributes(error)["error.type"] == attributes(error)["rpc.response.status_code"] == "-32602"
+    assert error["status"]["message"] == "no such thing: [redacted:gitlab-token]", error
+    assert attributes(never)["error.type"] == "cancelled"
+    assert seqs(c.spans()) == calls(vault)
+    assert "SECRET" not in json.dumps([r["data"] for r in c.requests]) and "glpat-" not in json.dumps(c.requests)
+    resource = attributes(c.requests[0]["data"]["resourceSpans"][0]["resource"])
+    assert resource["service.name"] == "odd" and resource["mcp_interposer.client.name"] == "probe" and resource["host.name"]
+    less = collector(t)
+    sent(vault.to(less.url(), "--once", "--level", "minimal"))
+    error = next(s for s in less.spans() if s["name"] == "tools/call error")
+    assert "message" not in error["status"]
+
+
+@case("a collector: a call is sent when it is closed, or its session has ended; a restart continues", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    live = subprocess.Popen([PROGRAM, "proxy", "--vault", vault.path, "--name", "live", "--", sys.executable, "-c", ODD],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=vault.env)
+    t.cleanups.append(live.kill)
+
+    def say(message, answer=True):
+        live.stdin.write(json.dumps(message) + "\n")
+        live.stdin.flush()
+        if answer:
+            live.stdout.readline()
+
+    say(json.loads(lines([]).splitlines()[0]))
+    shipper = vault.follow(c.url())
+    t.cleanups.append(shipper.kill)
+    say(call(1, "never"), answer=False)
+    say(call(2, "fine"))
+    wait_until(lambda: "tools/call fine" in [s["name"] for s in c.spans()])
+    shipper.send_signal(signal.SIGTERM)
+    assert shipper.wait(60) == 0
+    assert "tools/call never" not in [s["name"] for s in c.spans()]
+    say(call(3, "broken"))
+    wait_until(lambda: vault.rows("SELECT count(*) FROM messages WHERE kind = 'result'") == [(3,)])
+    shipper = vault.follow(c.url())
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: "tools/call broken" in [s["name"] for s in c.spans()])
+    shipper.kill()
+    shipper.wait(60)
+    live.stdin.close()
+    live.wait(60)
+    sent(vault.to(c.url(), "--once"))
+    spans = {s["name"]: s for s in c.spans()}
+    assert seqs(c.spans()) == calls(vault)
+    assert attributes(spans["tools/call never"])["mcp_interposer.status"] != "ok"
+    assert missing(vault)[0] == 0
+
+
+@case("a collector that is busy: the same batch later, after Retry-After", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(3))
+    for answer, least in ((429, 0.4), ((429, {"Retry-After": "3"}, b"{}"), 3), (502, 0.4), (503, 0.4), (504, 0.4), ("date", 3)):
+        vault.record(texts(2))
+        if answer == "date":
+            answer = (503, {"Retry-After": formatdate(time.time() + 5, usegmt=True)}, b"")
+        c.answers = [answer]
+        start, n = time.monotonic(), len(c.requests)
+        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        assert time.monotonic() - start >= least, f"{answer}: too early"
+        assert f"HTTP {answer if isinstance(answer, int) else answer[0]}" in said, said
+        assert c.requests[n]["data"] == c.requests[n + 1]["data"], "another batch"
+        assert not c.answers
+    assert seqs(c.spans()) == calls(vault)
+    c.answers = [503] * 100
+    vault.record(texts(1))
+    assert vault.to(c.url(), "--once").returncode == 3
+    assert missing(vault)[0] > 0 and "HTTP 503" in missing(vault)[2]
+    start = time.monotonic()
+    done = vault.to(c.url(), "--once", "--deadline", "2s")
+    assert done.returncode == 3 and 1.5 < time.monotonic() - start < 20, done
+    c.answers = []
+    sent(vault.to(c.url(), "--once"))
+    assert seqs(c.spans()) == calls(vault) and missing(vault) == (0, 0, None, 0)
+
+
+@case("a collector that refuses a batch: reported, counted, not sent again, and the next one is sent", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(700))
+    c.answers = [(400, (), b'{"message":"bad \\u001b[31mdata"}')]
+    said = sent(vault.to(c.url(), "--once"), status=1)
+    assert "HTTP 400: bad" in said and "512 spans were refused" in said and "\x1b" not in said, said
+    assert len(c.spans()) == 701 - 512 and len(c.spans(taken=False)) == 701
+    n = len(c.requests)
+    sent(vault.to(c.url(), "--once"))
+    assert len(c.requests) == n and missing(vault)[:2] == (0, 0)
+    for status in (413, 415, 422, 500):
+        vault.record(texts(1))
+        c.answers, n = [status], len(c.requests)
+        sent(vault.to(c.url(), "--once"), status=1)
+        assert len([r for r in c.requests[n:] if r["path"] == "/v1/traces"]) == 1, status
+
+
+@case("a collector that takes a part: a warning with its message, and no second time", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(3))
+    c.answers = [(200, (), b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"two are too old"}}')]
+    said = sent(vault.to(c.url(), "--once"), status=1)
+    assert "two are too old" in said and "2 spans" in said, said
+    vault.record(texts(1))
+    c.answers = [(200, (), b'{"partialSuccess":{"errorMessage":"use another port"}}')]
+    assert "use another port" in sent(vault.to(c.url(), "--once"))
+    assert seqs(c.spans()) == calls(vault)
+
+
+@case("a collector that refuses this client: it ends with 1, and nothing is lost", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(3))
+    for status, word in ((401, "OTEL_EXPORTER_OTLP_HEADERS"), (403, "OTEL_EXPORTER_OTLP_HEADERS"), (404, "check the URL"),
+                         (307, "redirections")):
+        c.answers = [(status, {"Location": "http://127.0.0.1:1/"} if status == 307 else {}, b"{}")]
+        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"), status=1)
+        assert f"HTTP {status}" in said and word in said, said
+        assert missing(vault)[0] == 8
+    assert not c.spans()
+    sent(vault.to(c.url(), "--once"))
+    assert seqs(c.spans()) == calls(vault)
+
+
+@case("a collector that cuts off, is slow, says 100 Continue, or never ends its answer", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+
+    def cut(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+        handler.close_connection = True
+        return False
+
+    def closed(handler):
+        handler.close_connection = True
+        return False
+
+    def slow(handler):
+        time.sleep(2)
+        handler.answer(200)
+        return True
+
+    def goes_on(handler):
+        handler.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        handler.answer(200)
+        return True
+
+    def endless(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        try:
+            while True:
+                handler.wfile.write(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        except OSError:
+            handler.close_connection = True
+        return True
+
+    for answer in (cut, closed, slow, goes_on, endless):
+        vault.record(texts(2))
+        c.answers = [answer]
+        sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        assert not c.answers and seqs(c.spans()) == calls(vault), answer
+    nobody = socket.create_server(("127.0.0.1", 0))
+    t.cleanups.append(nobody.close)
+    vault.record(texts(2))
+    url = f"otlp+http://127.0.0.1:{nobody.getsockname()[1]}"
+    start = time.monotonic()
+    assert vault.to(url, "--once", "--deadline", "2s").returncode == 3
+    assert time.monotonic() - start < 20, "the deadline was not kept"
+    nobody.close()
+    assert "127.0.0.1" in sent(vault.to(url, "--once"), status=3)
+
+
+@case("a collector: headers and certificates from the environment; nothing secret in the vault, in ps and on stderr", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(2))
+    vault.env["OTEL_EXPORTER_OTLP_HEADERS"] = "Authorization=Bearer%20s3cr3t-0123, x-scope = a%2Cb"
+    c.answers = [503]
+    said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+    headers = {k.lower(): v for k, v in c.requests[-1]["headers"].items()}
+    assert headers["authorization"] == "Bearer s3cr3t-0123" and headers["x-scope"] == "a,b", headers
+    assert headers["content-type"] == "application/json" and headers["user-agent"].startswith("mcp-interposer-ship/")
+    assert "s3cr3t" not in said and b"s3cr3t" not in (vault.path / "interposer.db").read_bytes()
+    for bad in ("nothing", "a b=c", "a=b%0d%0aX:y"):
+        vault.env["OTEL_EXPORTER_OTLP_HEADERS"] = f"x=y,{bad}"
+        said = sent(vault.to(c.url(), "--once"), status=3)
+        assert "entry 2" in said and bad not in said, said
+    del vault.env["OTEL_EXPORTER_OTLP_HEADERS"]
+    if not shutil.which("openssl"):
+        raise Skip("openssl is not installed")
+    certificate(t.folder, "authority")
+    certificate(t.folder, "localhost", "authority")
+    tls = collector(t, certificate=(t.folder / "localhost.crt", t.folder / "localhost.key"))
+    said = sent(vault.to(tls.url("localhost"), "--once"), status=3)
+    assert "certificate" in said and not tls.requests, said
+    vault.env["OTEL_EXPORTER_OTLP_CERTIFICATE"] = str(t.folder / "authority.crt")
+    assert "certificate" in sent(vault.to(tls.url("127.0.0.1"), "--once"), status=3).replace("SSL", "certificate")
+    assert not tls.requests
+    sent(vault.to(tls.url("localhost"), "--once"))
+    assert seqs(tls.spans()) == calls(vault)
+
+
+@case("a collector: URLs that cannot be right, and both forms in the error", store=False)
+def _(t):
+    for url, word in (("mysql://db", "postgresql://ROLE@HOST/DATABASE or otlp+http://HOST:4318"), ("otlp://h", "otlp+http://HOST"),
+                      ("otlp+http://", "no host"), ("otlp+http://me:secret@h", "OTEL_EXPORTER_OTLP_HEADERS"),
+                      ("otlp+https://h/?key=secret", "no ? or #"), ("otlp+http://h/a b", "a space")):
+        done = subprocess.run([SHIP, "to", "--once", url], capture_output=True, text=True, env=environment(t.folder), timeout=60)
+        assert done.returncode == 2 and word in done.stderr and "secret" not in done.stderr, (url, done)
+
+
+@case("a collector: prune keeps what was not sent there", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(3))
+    config = t.folder / "config.ini"
+    config.write_text(f"[ship]\nurl = {c.url()}\n")
+    count = "SELECT count(*) FROM sessions"
+    vault.command("prune", "--config", config, "--older-than", "0s", "--yes")
+    assert vault.rows(count) == [(1,)], "what was not sent was removed"
+    sent(vault.to(c.url(), "--once"))
+    vault.command("prune", "--config", config, "--older-than", "0s", "--yes")
+    assert vault.rows(count) == [(1,)], "sent less than an hour ago"

@@ -1,0 +1,58 @@
+/* otlp.h - sessions as OpenTelemetry data: writes requests of OTLP in JSON, by the conventions for MCP
+ * (docs/mcp-wire.md, section 8).
+ *
+ *     otlp_begin(&r, OTLP_SPANS, &b, &text);
+ *     otlp_resource(&r, &session);                one or more sessions
+ *     otlp_span(&r, &session, &call);             their calls
+ *     otlp_end(&r);
+ *
+ * Rules     ids depend on the session's uid and the message's seq only: what is written again has the same ones.
+ *           Arguments and results are not written.
+ * Owns      nothing; text is appended to the caller's buffers.
+ * Errors    sticky, in the buffers (base/buf.h).
+ * Blocks    never. Pure. */
+#ifndef MI_VAULT_OTLP_OTLP_H
+#define MI_VAULT_OTLP_OTLP_H
+
+#include "base/json_out.h"
+#include "vault/query/reader.h"
+
+enum otlp_signal { OTLP_SPANS, OTLP_SIGNALS };
+
+struct otlp_session {
+    const struct query_session *s; /* borrowed */
+    char trace[33]; /* for calls without a trace of the client: lower-case hexadecimal */
+    uint64_t seed;  /* of the ids of spans */
+};
+
+struct otlp_session otlp_session_of(const struct query_session *s);
+
+/* A call: a request of either side, and its outcome. */
+struct otlp_call {
+    const struct query_message *request; /* borrowed; its method is not {NULL, 0} */
+    struct slice body;                   /* of the request; {NULL, 0}: not recorded */
+    enum call_status status;
+    int64_t end_us; /* since the start of the session */
+    bool has_error_code;
+    int64_t error_code;
+    const char *error_message; /* of a JSON-RPC error; NULL: none */
+};
+
+#define OTLP_TEXT_MAX 4096    /* bytes of a URI or a trace state */
+#define OTLP_MESSAGE_MAX 1024 /* bytes of an error message; longer ones are truncated */
+/* The message of a JSON-RPC error, allocated. NULL: none, or no memory. */
+char *otlp_error_message(struct slice body);
+
+struct otlp_request {
+    struct json_out j;
+    struct buf *text; /* borrowed; scratch */
+    enum otlp_signal signal;
+};
+
+void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text);
+/* Ends the resource before, if there is one. */
+void otlp_resource(struct otlp_request *r, const struct otlp_session *s);
+void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
+void otlp_end(struct otlp_request *r);
+
+#endif

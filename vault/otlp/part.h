@@ -1,0 +1,22 @@
+/* part.h - attributes, times and ids, which spans, logs and metrics have in common. Only vault/otlp includes this. */
+#ifndef MI_VAULT_OTLP_PART_H
+#define MI_VAULT_OTLP_PART_H
+
+#include "vault/otlp/otlp.h"
+
+/* What the body of a request says about its trace. Slices are between the quotes; {NULL, 0}: none. */
+struct otlp_context {
+    struct slice traceparent, tracestate;
+    struct slice uri;
+};
+
+struct otlp_context otlp_context_of(struct slice body);
+/* The members traceId, spanId and flags, with the id of the call's own span. */
+void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
+                  const struct otlp_context *c);
+
+void otlp_attribute(struct json_out *j, const char *key, struct slice text); /* {NULL, 0}: none */
+void otlp_int_attribute(struct json_out *j, const char *key, int64_t n);
+void otlp_time(struct json_out *j, const char *name, int64_t at_us);
+
+#endif

@@ -1,0 +1,90 @@
+/* request.c - the envelope of a request, and attributes. */
+#include "vault/otlp/part.h"
+
+/* ---- values ---- */
+
+void otlp_attribute(struct json_out *j, const char *key, struct slice text)
+{
+    if (text.p == NULL)
+        return;
+    json_out_object(j, NULL);
+    json_out_str(j, "key", key);
+    json_out_object(j, "value");
+    json_out_text(j, "stringValue", text);
+    json_out_end(j);
+    json_out_end(j);
+}
+
+/* 64-bit integers are strings in OTLP/JSON. */
+static void add_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
+{
+    json_out_name(j, name);
+    buf_printf(j->b, "\"%lld%s\"", (long long)n, zeros);
+}
+
+void otlp_int_attribute(struct json_out *j, const char *key, int64_t n)
+{
+    json_out_object(j, NULL);
+    json_out_str(j, "key", key);
+    json_out_object(j, "value");
+    add_integer(j, "intValue", n, "");
+    json_out_end(j);
+    json_out_end(j);
+}
+
+void otlp_time(struct json_out *j, const char *name, int64_t at_us)
+{
+    add_integer(j, name, at_us, "000"); /* nanoseconds */
+}
+
+/* ---- the envelope ---- */
+
+static const struct {
+    const char *resources, *scopes, *items;
+} names[OTLP_SIGNALS] = {
+    [OTLP_SPANS] = {"resourceSpans", "scopeSpans", "spans"},
+};
+
+#define DEPTH 2 /* levels around the resources */
+
+void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, struct buf *text)
+{
+    *r = (struct otlp_request){.j = json_out_to(b), .text = text, .signal = signal};
+    json_out_object(&r->j, NULL);
+    json_out_array(&r->j, names[signal].resources);
+}
+
+static void end_to(struct otlp_request *r, unsigned depth)
+{
+    while (r->j.depth > depth)
+        json_out_end(&r->j);
+}
+
+void otlp_resource(struct otlp_request *r, const struct otlp_session *s)
+{
+    struct json_out *j = &r->j;
+    end_to(r, DEPTH);
+    json_out_object(j, NULL);
+    json_out_object(j, "resource");
+    json_out_array(j, "attributes");
+    otlp_attribute(j, "service.name", s->s->name);
+    otlp_attribute(j, "service.version", s->s->server_version);
+    otlp_attribute(j, "service.instance.id", s->s->uid);
+    otlp_attribute(j, "host.name", s->s->host);
+    otlp_attribute(j, "mcp_interposer.client.name", s->s->client_name);
+    otlp_attribute(j, "mcp_interposer.client.version", s->s->client_version);
+    json_out_end(j);
+    json_out_end(j);
+    json_out_array(j, names[r->signal].scopes);
+    json_out_object(j, NULL);
+    json_out_object(j, "scope");
+    json_out_str(j, "name", "mcp-interposer");
+    json_out_str(j, "version", MI_VERSION);
+    json_out_end(j);
+    json_out_array(j, names[r->signal].items);
+}
+
+void otlp_end(struct otlp_request *r)
+{
+    end_to(r, 0);
+}
