@@ -66,7 +66,13 @@ PG_CFLAGS ?= $(shell pkg-config --cflags libpq 2>/dev/null)
 PG_LIBS  ?= $(or $(shell pkg-config --libs libpq 2>/dev/null),-lpq)
 CURL_CFLAGS ?= $(shell pkg-config --cflags libcurl 2>/dev/null)
 CURL_LIBS ?= $(or $(shell pkg-config --libs libcurl 2>/dev/null),-lcurl)
+# SHIP_STATIC=yes, for its Debian package: only the C library and the libraries of the network are shared. No other library
+# sees the functions of those that are linked in.
+comma := ,
+SHIP_LIBS := $(if $(SHIP_STATIC),-Wl$(comma)--exclude-libs$(comma)ALL$(comma)-Bstatic $(filter-out -lm,$(LIBS)) -Wl$(comma)-Bdynamic -lm,$(LIBS))
 PG_HEADER := $(wildcard $(addsuffix /libpq-fe.h,$(patsubst -I%,%,$(filter -I%,$(PG_CFLAGS))) /usr/include))
+CURL_HEADER := $(wildcard $(addsuffix /curl/curl.h,$(patsubst -I%,%,$(filter -I%,$(CURL_CFLAGS))) /usr/include /usr/include/*-linux-gnu))
+SHIP_READY := $(and $(PG_HEADER),$(CURL_HEADER))
 # What only the program has: main() and the commit.
 MAIN    := $(BUILD)/cli/main.o $(BUILD)/embed/commit.o
 # Everything else; the unit tests link it too.
@@ -100,7 +106,7 @@ const char version_commit[] = "$(shell packaging/commit)";
 endef
 LETTERS := $(filter-out --%,$(firstword -$(MAKEFLAGS)))
 DRY := $(findstring n,$(LETTERS))$(findstring q,$(LETTERS))
-ifneq ($(if $(DRY),,$(filter-out clean dist deb npm oci install-check help fmt tidy uninstall hooks fakes clang-warnings $(if $(PROGRAM)$(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
+ifneq ($(if $(DRY),,$(filter-out clean dist deb npm oci install-check install-ship help fmt tidy uninstall hooks fakes clang-warnings $(if $(PROGRAM)$(wildcard $(STAMP)),install),$(or $(MAKECMDGOALS),all))),)
 ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
@@ -121,7 +127,7 @@ $(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS)
 
 $(SHIP): $(SHIP_OBJ) $(SHIP_EMBED_OBJ) $(BUILD)/embed/commit.o $(LIB)
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS) $(PG_LIBS) $(CURL_LIBS)
+	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(SHIP_LIBS) $(PG_LIBS) $(CURL_LIBS)
 
 $(BUILD)/ship/postgres/link.o $(BUILD)/ship/postgres/hosts.o $(BUILD)/ship/postgres/address.o: LIBRARY_CFLAGS := $(PG_CFLAGS)
 $(BUILD)/ship/otlp/post.o: LIBRARY_CFLAGS := $(CURL_CFLAGS)
@@ -257,7 +263,8 @@ dist: ## static programs for TARGETS (linux-x64 linux-arm64), and their SHA256SU
 
 .PHONY: deb
 deb: dist ## Debian packages of the programs of dist/
-	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/deb/build $(TARGETS)
+	@DIST='$(DIST)' BUILD='$(BUILD)-dist' packaging/deb/build $(TARGETS) $(if $(SHIP_READY),ship)
+	$(if $(SHIP_READY),,@echo 'deb: mcp-interposer-ship is left out: it needs libpq-dev and libcurl4-openssl-dev' >&2)
 
 .PHONY: npm
 npm: dist ## the packages for npm, from the static programs for TARGETS, in dist/npm/
@@ -292,7 +299,7 @@ kills: $(BIN) fakes ## kill -9 of the proxy and the recorder at random moments u
 	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) tests/stress/kills.py --rounds $(ROUNDS)
 
 .PHONY: check
-check: $(BIN) $(if $(PG_HEADER),$(SHIP)) tests ## all tests; ends with "N passed, N failed"
+check: $(BIN) $(if $(SHIP_READY),$(SHIP)) tests ## all tests; ends with "N passed, N failed"
 	@scripts/run-tests $(BUILD) $(SUITES)
 
 SAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -394,10 +401,19 @@ DOCUMENTS := $(PREFIX)/share/doc/mcp-interposer
 
 # mcp-interposer-ship is installed if it was built.
 SHIP_UNIT := $(PREFIX)/lib/systemd/user/mcp-interposer-ship.service
-INSTALL_SHIP = install -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship && \
+SHIP_DASHBOARDS := $(PREFIX)/share/doc/mcp-interposer-ship/dashboards
+INSTALL_SHIP = install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 && install -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship && \
   install -m 644 docs/mcp-interposer-ship.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer-ship.1 && \
   install -d $(DESTDIR)$(dir $(SHIP_UNIT)) && \
-  install -m 644 packaging/systemd/mcp-interposer-ship.service $(DESTDIR)$(SHIP_UNIT)
+  install -m 644 packaging/systemd/mcp-interposer-ship.service $(DESTDIR)$(SHIP_UNIT) && \
+  install -d $(DESTDIR)$(SHIP_DASHBOARDS)/grafana $(DESTDIR)$(SHIP_DASHBOARDS)/metabase && \
+  install -m 644 examples/dashboards/README.md $(DESTDIR)$(SHIP_DASHBOARDS) && \
+  install -m 644 examples/dashboards/grafana/* $(DESTDIR)$(SHIP_DASHBOARDS)/grafana && \
+  install -m 644 examples/dashboards/metabase/* $(DESTDIR)$(SHIP_DASHBOARDS)/metabase
+
+.PHONY: install-ship
+install-ship: ## copy mcp-interposer-ship, its man page, unit and dashboards below PREFIX
+	$(INSTALL_SHIP)
 
 .PHONY: install
 install: $(if $(PROGRAM),,$(BIN)) ## copy the program (or PROGRAM), its man page, documents and completions below PREFIX
@@ -416,7 +432,7 @@ install: $(if $(PROGRAM),,$(BIN)) ## copy the program (or PROGRAM), its man page
 uninstall: ## remove what install copied
 	rm -f $(DESTDIR)$(PREFIX)/bin/mcp-interposer $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship $(DESTDIR)$(SHIP_UNIT)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer-ship.1
-	rm -rf $(DESTDIR)$(DOCUMENTS)
+	rm -rf $(DESTDIR)$(DOCUMENTS) $(DESTDIR)$(PREFIX)/share/doc/mcp-interposer-ship
 	rm -f $(DESTDIR)$(PREFIX)/share/$(BASH_COMPLETION) $(DESTDIR)$(PREFIX)/share/$(ZSH_COMPLETION)
 	rm -f $(DESTDIR)$(PREFIX)/share/$(FISH_COMPLETION)
 
