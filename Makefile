@@ -253,6 +253,14 @@ SEED ?= 1
 evidence-histories: $(BIN) fakes ## 1000 histories of recordings, crashes, redactions and prunes: none is called tampered
 	@TEST_BUILD=$(abspath $(BUILD)) MCP_INTERPOSER=$(abspath $(BIN)) tests/evidence/histories.py --n 1000 --seed $(SEED)
 
+# Of `make chaos`.
+MINUTES ?= 10
+VAULTS  ?= 20
+.PHONY: chaos
+chaos: ship ## ten minutes of kills at random in a fleet; then each message must be in the store exactly once
+	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) \
+	  tests/ship/chaos --minutes $(MINUTES) --vaults $(VAULTS) --seed $(SEED)
+
 # The static programs of a release (docs/install.md), and the folder that they go to.
 TARGETS ?= linux-x64 linux-arm64
 DIST    ?= dist

@@ -68,7 +68,7 @@ def _(t):
 def _(t):
     url, demo = t.device("ada-laptop"), Demo(t.folder, False)
     demo.store = t.cluster
-    laptop = Laptop(t.folder, "ada", [])
+    laptop = Laptop(t.folder, "ada")
     laptop.vault = Vault(t.folder)
     demo.laptops.append(laptop)
     laptop.vault.record(texts(3))

@@ -81,6 +81,16 @@ class Cluster:
     def stop(self, mode="fast"):
         self.run("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
 
+    def runs(self):
+        try:
+            self.run("pg_ctl", "-D", self.folder / "data", "status")
+        except RuntimeError:
+            return False
+        return True
+
+    def accepts(self):
+        return self.psql("SELECT 1", check=False).strip() == "1"
+
     def promote(self):
         self.run("pg_ctl", "-D", self.folder / "data", "-w", "promote")
 
@@ -117,7 +127,7 @@ class Middle:
         self.cluster, self.folder = cluster, Path(folder)
         self.folder.mkdir()
         self.plan = None
-        self.seen = []
+        self.open = set()       # sockets
         self.lock = threading.Lock()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.folder / f".s.PGSQL.{PORT}"))
@@ -126,6 +136,14 @@ class Middle:
 
     def close(self):
         self.listener.close()
+
+    def cut(self):
+        """Ends all connections."""
+        for s in list(self.open):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
 
     def interrupt(self, call, when, do=lambda: None):
         self.plan = (call.encode(), when, do)
@@ -150,10 +168,11 @@ class Middle:
         far = socket.socket(socket.AF_UNIX)
         try:
             far.connect(str(self.cluster.folder / f".s.PGSQL.{PORT}"))
-        except OSError:
+        except (OSError, AttributeError):       # or there is no cluster now
             near.close()
             return
         state = {"plan": None}
+        self.open |= {near, far}
         back = threading.Thread(target=self.answers, args=(near, far, state), daemon=True)
         back.start()
         tail = b""
@@ -177,6 +196,7 @@ class Middle:
             except OSError:
                 pass
         back.join(DEADLINE)
+        self.open -= {near, far}
         near.close()
         far.close()
 

@@ -1,22 +1,17 @@
 """What scripts/demo-fleet shows, when everything is installed and built."""
-import json
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
-from cases import ROOT
-from cluster import Cluster, account, programs, wait_until
-from vaults import PROGRAM, SHIP, Vault, differences, here, there
+from cluster import Cluster, programs, wait_until
+from recorder import Ended, Recorder
+from vaults import SHIP, differences, here, there
 
-SERVER = [sys.executable, str(ROOT / "examples/mail-server.py")]
 STEPS = 400         # messages between two things that go wrong
-PAUSE = 0.01        # seconds between two calls, at most
 
 
 class Failed(Exception):
@@ -35,69 +30,15 @@ def number(n):
     return f"{n:,}"
 
 
-class Laptop:
-    """Records one session after the other, until stop(), and has a shipper."""
+class Laptop(Recorder):
+    words = ["the", "quick", "brown", "fox", "sends", "mail", "to", "ada", "and", "counts", "words", "again"]
 
-    def __init__(self, root, name, words):
-        self.home = root / name
-        self.home.mkdir()
-        self.name, self.vault, self.dice = name, Vault(self.home, "vault"), random.Random(name)
-        self.words, self.calls, self.sessions, self.ending, self.error = words, 0, 0, False, None
-        self.proxy = self.shipper = None
-        self.thread = threading.Thread(target=self.record, daemon=True)
-
-    def record(self):
-        try:
-            while not self.ending:
-                self.session(self.dice.randrange(100, 1000))
-        except (OSError, ValueError, Failed) as e:
-            self.error = self.error or (None if self.ending else e)
-
-    def session(self, calls):
-        self.proxy = subprocess.Popen([PROGRAM, "proxy", "--vault", self.vault.path, "--name", "mail", "--", *SERVER],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                      env=self.vault.env, start_new_session=True)
-        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
-                                "clientInfo": {"name": f"{self.name}s-client", "version": "1.0"}})
-        print('{"jsonrpc":"2.0","method":"notifications/initialized"}', file=self.proxy.stdin, flush=True)
-        for _ in range(calls):
-            if self.ending:
-                break
-            text = " ".join(self.dice.choices(self.words, k=self.dice.randrange(3, 60)))
-            tool = {"name": "count_words", "arguments": {"text": text}} if self.dice.random() < 0.5 else \
-                {"name": "send_email", "arguments": {"to": self.dice.choice(["ada@example.com", "nobody"]), "subject": "Hello", "body": text}}
-            self.ask("tools/call", tool)
-            self.calls += 1
-            time.sleep(self.dice.random() * PAUSE)
-        self.proxy.stdin.close()
-        self.proxy.wait(60)
-        self.sessions += 1
-
-    def ask(self, method, params):
-        print(json.dumps({"jsonrpc": "2.0", "id": self.calls + 1, "method": method, "params": params}), file=self.proxy.stdin,
-              flush=True)
-        if not self.proxy.stdout.readline():
-            raise Failed(f"the proxy of {self.name} has ended")
-
-    def ship(self, url):
-        self.shipper = self.vault.follow(url)
-
-    def kill_shipper(self):
-        self.shipper.kill()
-        self.shipper.wait(60)
-        self.shipper.stderr.close()
-
-    def stop(self):
-        self.ending = True
-        if self.thread.is_alive():
-            self.thread.join(60)
-
-    def close(self):
-        self.ending = True
-        for process in (self.proxy, self.shipper):
-            if process and process.poll() is None:
-                process.kill()
-                process.wait(60)
+    def call(self):
+        text = " ".join(self.dice.choices(self.words, k=self.dice.randrange(3, 60)))
+        if self.dice.random() < 0.5:
+            return {"name": "count_words", "arguments": {"text": text}}
+        to = self.dice.choice(["ada@example.com", "nobody"])
+        return {"name": "send_email", "arguments": {"to": to, "subject": "Hello", "body": text}}
 
 
 class Demo:
@@ -116,17 +57,11 @@ class Demo:
         where = f" WHERE session_uid IN (SELECT uid FROM mcp_interposer.sessions WHERE vault = '{laptop.vault.name()}')" if laptop else ""
         return int(self.store.psql("SELECT count(*) FROM mcp_interposer.messages" + where))
 
-    def check(self):
-        for laptop in self.laptops:
-            if laptop.error:
-                raise Failed(f"{laptop.name}: {laptop.error}")
-            if laptop.shipper and laptop.shipper.poll() is not None:
-                raise Failed(f"the shipper of {laptop.name} has ended: {laptop.shipper.stderr.read()}")
-
     def wait(self, what, seconds=120):
         end = time.monotonic() + seconds
         while not what():
-            self.check()
+            for laptop in self.laptops:
+                laptop.check()
             if time.monotonic() > end:
                 raise Failed(f"waited longer than {seconds} s")
             time.sleep(0.05)
@@ -157,9 +92,8 @@ class Demo:
 
     def record(self):
         title("Two laptops record and send, each from its own vault")
-        words = ["the", "quick", "brown", "fox", "sends", "mail", "to", "ada", "and", "counts", "words", "again"]
         for name in ("ada", "ben"):
-            self.laptops.append(Laptop(self.root, name, words))
+            self.laptops.append(Laptop(self.root, name))
             self.laptops[-1].thread.start()
         self.wait(lambda: all(x.calls > STEPS / 8 for x in self.laptops))
         hosts = "db1,db2" if self.failover else "db1"
@@ -274,7 +208,7 @@ def main():
         return 0
     except KeyboardInterrupt:
         print("\ndemo-fleet: interrupted; everything is stopped and removed", file=sys.stderr)
-    except (Failed, RuntimeError, OSError, subprocess.SubprocessError) as e:
+    except (Failed, Ended, RuntimeError, OSError, subprocess.SubprocessError) as e:
         print(f"\ndemo-fleet: {e}", file=sys.stderr)
     finally:
         for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
