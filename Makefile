@@ -199,6 +199,12 @@ $(SCHEMA_JUDGE): tests/schema-suite/judge.c $(LIB) $(STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
 
+# The query that a search asks the central store.
+TSQUERY := $(BUILD)/ship-suite/tsquery
+$(TSQUERY): tests/ship/tsquery.c $(LIB) $(STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LIB) $(ALL_LDFLAGS) $(LIBS)
+
 # Benchmarks of single parts, linked with the library.
 PARTS := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/parts/*.c))
 $(PARTS): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
@@ -232,12 +238,12 @@ $(HELPER): $(BUILD)/%: tests/%.c $(STAMP)
 .PHONY: fakes
 fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
--include $(OBJ:.o=.d) $(SHIP_OBJ:.o=.d) $(SHIP_EMBED_OBJ:.o=.d) $(COMMIT:.c=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(PARTS:%=%.d) $(TSAN).d \
+-include $(OBJ:.o=.d) $(SHIP_OBJ:.o=.d) $(SHIP_EMBED_OBJ:.o=.d) $(COMMIT:.c=.d) $(EMBED_OBJ:.o=.d) $(UNIT:%=%.d) $(FUZZ:%=%.d) $(JSON_JUDGE).d $(SCHEMA_JUDGE).d $(TSQUERY).d $(PARTS:%=%.d) $(TSAN).d \
   $(FAULTS_OBJ:.o=.d) $(HELPER:%=%.d)
 
 # Everything that is compiled for tests.
 .PHONY: tests
-tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
+tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(TSQUERY) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit and integration tests only

@@ -19,7 +19,16 @@ static void add32(struct buf *b, uint32_t v)
 
 unsigned array_oid(enum array_type type)
 {
-    return type == ARRAY_INT ? 1016 : type == ARRAY_TEXT ? 1009 : 1001;
+    switch (type) {
+    case ARRAY_INT:
+        return 1016;
+    case ARRAY_TEXT:
+        return 1009;
+    case ARRAY_BYTES:
+        return 1001;
+    default:
+        return 3643;
+    }
 }
 
 void array_begin(struct array *a, enum array_type type)
@@ -27,6 +36,7 @@ void array_begin(struct array *a, enum array_type type)
     static const char head[HEAD];
     a->type = type;
     a->n = 0;
+    a->last = HEAD;
     a->has_null = false;
     buf_clear(&a->b);
     buf_add(&a->b, head, sizeof head);
@@ -56,11 +66,33 @@ void array_add(struct array *a, struct slice v)
     a->n++;
     size_t at = a->b.n;
     add32(&a->b, (uint32_t)v.n);
+    a->last = a->b.n;
     if (a->type != ARRAY_TEXT || is_storable(v)) {
         buf_slice_add(&a->b, v);
         return;
     }
     text_utf8(&a->b, v);
+    if (!a->b.failed)
+        put32(a->b.p + at, (uint32_t)(a->b.n - at - 4));
+}
+
+struct slice array_last(const struct array *a)
+{
+    return (struct slice){buf_slice(&a->b).p + a->last, a->b.n - a->last};
+}
+
+/* Each key with a NUL, and the number of its positions in 2 bytes. */
+void array_keys(struct array *a, const struct search_list *keys)
+{
+    static const char end[3];
+    size_t at = a->b.n;
+    a->n++;
+    add32(&a->b, 0);
+    add32(&a->b, (uint32_t)keys->n);
+    for (size_t i = 0; i < keys->n; i++) {
+        buf_slice_add(&a->b, search_list_word(keys, i));
+        buf_add(&a->b, end, sizeof end);
+    }
     if (!a->b.failed)
         put32(a->b.p + at, (uint32_t)(a->b.n - at - 4));
 }

@@ -6,15 +6,17 @@
 #ifndef MI_SHIP_POSTGRES_ARRAY_H
 #define MI_SHIP_POSTGRES_ARRAY_H
 
+#include "vault/search/words.h"
 #include "vault/unsent/unsent.h"
 
-/* OIDs of int8, text and bytea, and of their arrays (pg_type.dat). */
-enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17 };
+/* OIDs of int8, text, bytea and tsvector (pg_type.dat). */
+enum array_type { ARRAY_INT = 20, ARRAY_TEXT = 25, ARRAY_BYTES = 17, ARRAY_WORDS = 3614 };
 
 struct array {
     enum array_type type;
     struct buf b; /* owned */
     uint32_t n;   /* elements */
+    size_t last;  /* where the bytes of the last element of array_add() begin */
     bool has_null;
 };
 
@@ -23,6 +25,10 @@ void array_begin(struct array *a, enum array_type type); /* empties it */
 void array_int(struct array *a, int64_t v);
 /* Text and bytes. Text that PostgreSQL cannot store, which is not UTF-8 or has a NUL, is stored with U+FFFD. */
 void array_add(struct array *a, struct slice v);
+/* The bytes that the last array_add() has added, as they will be stored; borrowed until the next call. */
+struct slice array_last(const struct array *a);
+/* Keys (search_list_to_keys()) as a tsvector without positions. */
+void array_keys(struct array *a, const struct search_list *keys);
 void array_null(struct array *a);
 /* A cell of another type than the array's is NULL. */
 void array_cell(struct array *a, const struct cell *c);

@@ -6,10 +6,13 @@
 
 #include <stdlib.h>
 
-static const enum array_type message_types[MESSAGE_COLUMNS] = {
-    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT, ARRAY_TEXT,
-    ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT,  ARRAY_INT,   ARRAY_INT,   ARRAY_TEXT, ARRAY_INT,
-    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES,
+#define MESSAGE_ARRAYS (SENDER_WORDS + 1)
+#define LARGE_MAX 16 /* large bodies in a batch */
+
+static const enum array_type message_types[MESSAGE_ARRAYS] = {
+    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,
+    ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT,  ARRAY_INT,   ARRAY_INT,   ARRAY_TEXT,  ARRAY_INT,
+    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_WORDS,
 };
 static const enum array_type event_types[EVENT_COLUMNS] = {
     ARRAY_INT, ARRAY_INT, ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
@@ -52,19 +55,23 @@ static int on_message(void *ctx, const struct cell *cell)
 {
     static const struct cell none = {.type = CELL_NULL};
     struct batch *b = ctx;
-    bool minimal = b->s->minimal, large = cell[MESSAGE_LENGTH].type == CELL_INT && !minimal;
+    struct sender *s = b->s;
+    bool minimal = s->minimal, large = cell[MESSAGE_LENGTH].type == CELL_INT && !minimal;
     int st = large ? has_large(b, cell, &large) : 0;
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
         bool left_out = (i == MESSAGE_BODY && minimal) || (i == MESSAGE_LENGTH && !large);
-        array_cell(&b->s->array[i], left_out ? &none : &cell[i]);
+        array_cell(&s->array[i], left_out ? &none : &cell[i]);
     }
-    if (st < 0 || !large)
+    if (st == 0)
+        st = sender_words(s, b->x, cell, large);
+    if (st < 0)
         return st;
-    if (!GROW(b->large, b->n, b->cap))
+    if (large && !GROW(b->large, b->n, b->cap))
         return MI_ENOMEM;
-    b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
-                                      cell[MESSAGE_LENGTH].number, commitment_of(cell)};
-    return 0;
+    if (large)
+        b->large[b->n++] = (struct large){cell[MESSAGE_SEQ].number, cell[MESSAGE_OFFSET].number,
+                                          cell[MESSAGE_LENGTH].number, commitment_of(cell)};
+    return b->n >= LARGE_MAX || s->array[SENDER_WORDS].b.n > UNSENT_BYTES;
 }
 
 /* ---- large bodies ---- */
@@ -134,12 +141,12 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
                       int64_t *ret_n, int64_t *ret_last)
 {
     struct batch b = {.s = s, .x = x};
-    sender_arrays(s, message_types, MESSAGE_COLUMNS);
+    sender_arrays(s, message_types, MESSAGE_ARRAYS);
     int st = sender_read(s, UNSENT_MESSAGES, x->id, from, to, on_message, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
         st = send_body(s, x, &b.large[i]);
     if (st == 0 && *ret_n > 0)
-        st = put(s, x, MESSAGE_COLUMNS, "put_messages", ret_last);
+        st = put(s, x, MESSAGE_ARRAYS, "put_messages", ret_last);
     free(b.large);
     s->sent += *ret_n;
     return st;

@@ -16,6 +16,9 @@ void sender_close(struct sender *s)
     for (size_t i = 0; i < SENDER_ARRAYS; i++)
         array_close(&s->array[i]);
     buf_close(&s->piece);
+    search_words_close(s->words);
+    search_list_close(&s->list);
+    buf_close(&s->text);
     buf_close(&s->error);
 }
 

@@ -2,6 +2,16 @@
 -- security applies. Functions are called read_*, and return rows: when the store has several shards, the rows of all of
 -- them are put together, and sorted and limited again by the caller.
 
+-- Messages of these sessions whose words match, newest first. p_query: text of a tsquery. The words are those of the
+-- first 256 KiB of a body, and only their first 64 bytes: the caller compares the bodies. One statement that the planner
+-- can merge into the caller's, so that it uses the index and knows the partitions.
+CREATE OR REPLACE FUNCTION read_search(p_from text, p_to text, p_query text)
+RETURNS TABLE (session_uid text, seq bigint) LANGUAGE sql STABLE AS $$
+    SELECT m.session_uid, m.seq FROM mcp_interposer.messages m
+    WHERE m.session_uid BETWEEN p_from AND p_to AND m.words @@ p_query::tsquery
+    ORDER BY m.session_uid DESC, m.seq DESC
+$$;
+
 -- ---- rights ----
 
 DO $$

@@ -108,7 +108,8 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) WITH (fillfactor = 80);
 CREATE INDEX IF NOT EXISTS sessions_by_vault ON sessions (vault, uid);
 
--- Columns as in the vault. A large body is in `body`, too. A uid begins with its time, so partitions are ranges of time.
+-- Columns as in the vault. A large body is in `body`, too. `words` has the words of the body, as the search finds them
+-- (vault/search/words.h); it is NULL if there is no body. A uid begins with its time, so partitions are ranges of time.
 CREATE TABLE IF NOT EXISTS messages (
     session_uid text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
@@ -126,8 +127,10 @@ CREATE TABLE IF NOT EXISTS messages (
     batch_seq bigint,
     finding text,
     salt bytea, commitment bytea,
+    words tsvector,
     PRIMARY KEY (session_uid, seq)
 ) PARTITION BY RANGE (session_uid);
+CREATE INDEX IF NOT EXISTS messages_words ON messages USING gin (words);
 
 -- `id` as in the vault; -1: made here, for a session that was removed there before all of it was sent.
 CREATE TABLE IF NOT EXISTS events (

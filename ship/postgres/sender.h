@@ -14,11 +14,13 @@
 #include "ship/outbox/chain.h"
 #include "ship/outbox/progress.h"
 #include "ship/postgres/link.h"
+#include "vault/search/text.h"
 #include "vault/unsent/cursors.h"
 
 #define SENDER_PROTOCOL 1 /* the version of the schema that this program needs and knows */
 #define SENDER_PIECE ((size_t)1 << 20) /* of a large body */
 #define SENDER_ARRAYS 28
+#define SENDER_WORDS MESSAGE_COLUMNS /* the array of the words, after those of the columns */
 #define SENDER_RENEW_US INT64_C(3600000000) /* how long a connection is used: a new one makes the store's new partitions */
 
 struct sender {
@@ -39,7 +41,10 @@ struct sender {
     int64_t newest;     /* the highest id of a session in `sessions` */
     char vault[UID_LEN + 1];
     struct array array[SENDER_ARRAYS]; /* owned; of the batch */
-    struct buf piece;                  /* owned */
+    struct buf piece;                  /* owned; of a large body */
+    struct search_words *words;        /* owned; NULL until they are used */
+    struct search_list list;           /* owned; the words of the current message */
+    struct buf text;                   /* owned; its text */
     struct buf error;                  /* owned */
     int64_t sent;                      /* rows in this round */
 };
@@ -65,6 +70,10 @@ MI_MUST int sender_sessions(struct sender *s);
 /* messages.c: those with from <= seq <= to, and events likewise; advance the watermark */
 MI_MUST int sender_messages(struct sender *s, struct shipped_session *x, int64_t from, int64_t to);
 MI_MUST int sender_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to);
+/* words.c: adds the words of a message to the array SENDER_WORDS, when its body is in its array. large: its body is in a
+ * file, and will be sent. */
+MI_MUST int sender_words(struct sender *s, const struct shipped_session *x, const struct cell *cell,
+                         bool large);
 /* handle.c: redactions and removals that the log states */
 struct stated; /* by the leaves that are not handled */
 MI_MUST int sender_stated(struct sender *s, struct stated **ret);

@@ -140,8 +140,8 @@ static struct slice text_of(struct search *s, const struct search_session *x,
     struct slice body = m->body;
     if (m->is_large) {
         buf_clear(&s->large);
-        /* The whole body: escapes can only be resolved in complete JSON. A body without its file has no words. */
-        if (query_body(s->q, slice_of(x->uid), m, SIZE_MAX, &s->large) == 0)
+        /* A body without its file has no words. */
+        if (query_body(s->q, slice_of(x->uid), m, SEARCH_BODY_MAX, &s->large) == 0)
             body = buf_slice(&s->large);
     }
     return search_text(m->kind, body, &s->text);

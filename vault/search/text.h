@@ -2,33 +2,20 @@
  *
  * Text      of a message: its body with JSON escapes resolved, at most SEARCH_TEXT_MAX bytes. Lines of stderr and noise
  *           are not unescaped.
- * Words     the tokens of SQLite's FTS5 tokenizer `unicode61`: letters and digits, without case and diacritics. A term
- *           of several words matches these words in sequence.
+ * Words     as in vault/search/words.h. A term of several words matches these words in sequence.
  * Exact     an exact term matches byte for byte; a term without any word is always exact.
  * Owns      the terms; search_terms_close() frees them.
  * Blocks    never. */
 #ifndef MI_VAULT_SEARCH_TEXT_H
 #define MI_VAULT_SEARCH_TEXT_H
 
-#include "vault/query/reader.h"
+#include "journal/values.h"
+#include "vault/search/words.h"
 
 #define SEARCH_TEXT_MAX ((size_t)256 << 10)
+/* Bytes of a body that its text depends on: an escape has 6 bytes for one, and 12 for one of 4. */
+#define SEARCH_BODY_MAX (6 * SEARCH_TEXT_MAX + 32)
 #define SEARCH_TERMS_MAX 32
-
-struct search_words; /* the tokenizer */
-
-struct search_word {
-    size_t from, to;  /* in the text */
-    size_t word, len; /* in words.text */
-};
-
-/* The words of one text. */
-struct search_list {
-    struct buf text;          /* owned */
-    struct search_word *word; /* owned */
-    size_t n, cap;
-    bool failed;
-};
 
 struct search_term {
     struct buf text; /* owned; as given */
@@ -52,10 +39,12 @@ MI_MUST int search_terms_add(struct search_terms *t, const char *text, bool exac
 
 /* Writes an FTS5 query that matches every text with all terms, and possibly others. false: there is no such query. */
 bool search_terms_query(const struct search_terms *t, struct buf *b);
+/* The same as text of a tsquery of PostgreSQL, for the keys of texts. */
+bool search_terms_tsquery(const struct search_terms *t, struct buf *b);
 /* 0: the text has all terms, and *ret is the match of the first one; MI_ENOENT; MI_ENOMEM. */
 MI_MUST int search_terms_find(struct search_terms *t, struct slice text, struct slice *ret);
 
-/* The text of a message, in the body or in b. */
+/* The text of a message, in the body or in b. Of a body that is longer than SEARCH_BODY_MAX only so much is needed. */
 struct slice search_text(enum row_kind kind, struct slice body, struct buf *b);
 
 #endif

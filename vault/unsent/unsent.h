@@ -52,6 +52,7 @@ enum {
 };
 enum {
     MESSAGE_SEQ = 0,
+    MESSAGE_KIND = 4,
     MESSAGE_BODY = 8,
     MESSAGE_LENGTH = 9, /* of a body in a file; NULL: it is in MESSAGE_BODY */
     MESSAGE_COMMITMENT = 18,

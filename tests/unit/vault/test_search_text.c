@@ -81,32 +81,69 @@ static void test_search_text_needs_all_terms(void **state)
     search_terms_close(&t);
 }
 
+#define TEN "0123456789"
+#define SIXTY TEN TEN TEN TEN TEN TEN
+
+static void check_query(const char *term, bool exact, const char *name, const char *want,
+                        bool (*write)(const struct search_terms *t, struct buf *b))
+{
+    struct search_terms t;
+    struct buf b = {0};
+    assert_int_equal(search_terms_open(&t), 0);
+    assert_int_equal(search_terms_add(&t, term, exact), 0);
+    bool some = write(&t, &b);
+    if (some != (want != NULL) || (some && strcmp(buf_str(&b), want) != 0))
+        fail_msg("%s of '%s': %s", name, term, buf_str(&b));
+    buf_close(&b);
+    search_terms_close(&t);
+}
+
 static void test_search_text_query_contains_only_whole_words(void **state)
 {
     (void)state;
     static const struct {
         const char *term;
         bool exact;
-        const char *query; /* NULL: none */
+        const char *fts5, *tsquery; /* NULL: none */
     } rows[] = {
-        {"Timed out", false, "\"timed\" AND \"out\""},
-        {"time*", false, "\"time\" *"},
-        {"timed out", true, NULL}, /* both words may be parts of longer words */
-        {" timed out ", true, "\"timed\" AND \"out\""},
-        {"{\"path\":\"/home/a", true, "\"path\" AND \"home\""},
-        {"->", false, NULL},
+        {"Timed out", false, "\"timed\" AND \"out\"", "'timed' & 'out'"},
+        {"time*", false, "\"time\" *", "'time':*"},
+        {"not fou*", false, "\"not\" AND \"fou\" *", "'not' & 'fou':*"},
+        {"time *", false, "\"time\" *", "'time':*"},
+        {"timed out", true, NULL, NULL}, /* both words may be parts of longer words */
+        {" timed out ", true, "\"timed\" AND \"out\"", "'timed' & 'out'"},
+        {"{\"path\":\"/home/a", true, "\"path\" AND \"home\"", "'path' & 'home'"},
+        {"o'clock \\", false, "\"o\" AND \"clock\"", "'o' & 'clock'"},
+        {"\xC3\x9C"
+         "ber_1",
+         false, "\"uber\" AND \"1\"", "'uber' & '1'"},
+        {"->", false, NULL, NULL},
+        /* a key is shorter than a long word; every text with the word has the key itself */
+        {SIXTY "abcd", false, "\"" SIXTY "abcd\"", "'" SIXTY "abcd'"},
+        {SIXTY "abcd*", false, "\"" SIXTY "abcd\" *", "'" SIXTY "abcd':*"},
+        {SIXTY "abcde", false, "\"" SIXTY "abcde\"", "'" SIXTY "abcd'"},
+        {SIXTY "abcde*", false, "\"" SIXTY "abcde\" *", "'" SIXTY "abcd'"},
+        {SIXTY "abc\xE6\x97\xA5*", false, "\"" SIXTY "abc\xE6\x97\xA5\" *", "'" SIXTY "abc'"},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
-        struct search_terms t;
-        struct buf b = {0};
-        assert_int_equal(search_terms_open(&t), 0);
-        assert_int_equal(search_terms_add(&t, rows[i].term, rows[i].exact), 0);
-        bool some = search_terms_query(&t, &b);
-        if (some != (rows[i].query != NULL) || (some && strcmp(buf_str(&b), rows[i].query) != 0))
-            fail_msg("'%s': %s", rows[i].term, buf_str(&b));
-        buf_close(&b);
-        search_terms_close(&t);
+        check_query(rows[i].term, rows[i].exact, "FTS5", rows[i].fts5, search_terms_query);
+        check_query(rows[i].term, rows[i].exact, "tsquery", rows[i].tsquery, search_terms_tsquery);
     }
+}
+
+static void test_search_text_queries_of_terms_are_joined(void **state)
+{
+    (void)state;
+    struct search_terms t;
+    struct buf b = {0};
+    assert_int_equal(search_terms_open(&t), 0);
+    assert_int_equal(search_terms_add(&t, "not found", false), 0);
+    assert_int_equal(search_terms_add(&t, "->", false), 0);
+    assert_int_equal(search_terms_add(&t, "inv*", false), 0);
+    assert_true(search_terms_tsquery(&t, &b));
+    assert_string_equal(buf_str(&b), "'not' & 'found' & 'inv':*");
+    buf_close(&b);
+    search_terms_close(&t);
 }
 
 static void test_search_text_of_a_message_is_unescaped(void **state)
@@ -138,6 +175,36 @@ static void test_search_text_of_a_message_is_unescaped(void **state)
     buf_close(&b);
 }
 
+/* The text of a long body is that of the head that it depends on, wherever the head is truncated. */
+static void test_search_text_of_a_long_body_needs_only_its_head(void **state)
+{
+    (void)state;
+    static const char *const repeated[] = {"x",    "\\u0041", "\\ud83d\\ude00",
+                                           "\\\\", "\\n",     "\xC3\xA9"};
+    for (size_t i = 0; i < MI_COUNT(repeated); i++) {
+        for (size_t shift = 0; shift < 12; shift++) {
+            struct buf body = {0}, whole = {0}, head = {0};
+            buf_adds(&body, "{\"a\":\"\\t");
+            for (size_t k = 0; k < shift; k++)
+                buf_addc(&body, 'a');
+            while (body.n < SEARCH_BODY_MAX + 100)
+                buf_adds(&body, repeated[i]);
+            buf_adds(&body, "\"}");
+            assert_false(body.failed);
+            struct slice all = search_text(KIND_RESULT, buf_slice(&body), &whole);
+            struct slice some =
+                search_text(KIND_RESULT, (struct slice){body.p, SEARCH_BODY_MAX}, &head);
+            assert_in_range(all.n, SEARCH_TEXT_MAX - 3, SEARCH_TEXT_MAX);
+            assert_true(slice_eq(all, some));
+            assert_memory_equal(all.p, "{\"a\":\"\t", 7); /* unescaped */
+            assert_null(memchr(some.p, '\0', some.n));
+            buf_close(&body);
+            buf_close(&whole);
+            buf_close(&head);
+        }
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -145,7 +212,9 @@ int main(void)
         cmocka_unit_test(test_search_text_exact_matches_byte_for_byte),
         cmocka_unit_test(test_search_text_needs_all_terms),
         cmocka_unit_test(test_search_text_query_contains_only_whole_words),
+        cmocka_unit_test(test_search_text_queries_of_terms_are_joined),
         cmocka_unit_test(test_search_text_of_a_message_is_unescaped),
+        cmocka_unit_test(test_search_text_of_a_long_body_needs_only_its_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
