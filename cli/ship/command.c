@@ -32,8 +32,8 @@ const struct command ship_init = {
         "--device makes the role NAME if it is missing; set its password with psql: \\password\n"
         "NAME. Passwords are read from ~/.pgpass or a service file, never from the URL.\n"
         "With --shards, URL is a database with PL/Proxy, for a superuser: devices and readers\n"
-        "connect to it, and it passes their calls on. A line that is added to FILE adds a database;\n"
-        "none can be removed.\n",
+        "connect to it, and it passes their calls on. A line that is added to FILE adds a\n"
+        "database; none can be removed.\n",
     .table = init_options,
     .operands_max = 1,
     .run = run,

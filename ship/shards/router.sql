@@ -170,7 +170,8 @@ DECLARE
 BEGIN
     IF there < needed THEN
         RAISE EXCEPTION USING ERRCODE = '55000',
-            MESSAGE = format('its schema has version %s, and the router needs %s: run ship init --shards', there, needed);
+            MESSAGE = format('shard %s: its schema has version %s, and the router needs %s: run ship init --shards',
+                             shard, there, needed);
     END IF;
     INSERT INTO placements (vault, shard) VALUES (p_vault, shard) ON CONFLICT DO NOTHING;
 END $$;
@@ -198,29 +199,30 @@ BEGIN
     shard := NULL;
 END $$;
 
--- Raises an error of a call that was passed on. What a shard says about its caller (MI...) stays as it is; other errors
--- get the name of the shard. p_shard NULL: all were called.
+-- Raises an error of a call that was passed on. What a shard says about its caller (MI...) stays as it is; other errors of
+-- a shard get its name, and one that did not answer is a connection failure. p_shard NULL: all were called.
 CREATE OR REPLACE FUNCTION fail(p_state text, p_message text, p_shard integer) RETURNS void
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
-    said text := substring(p_message FROM '^\S+\(\d+\): \[.*?\] REMOTE \S+: (.*)$');
-    state text := CASE WHEN said IS NULL AND p_message LIKE 'PL/Proxy %' THEN '08006' ELSE p_state END;
+    remote text := substring(p_message FROM '^\S+\(\d+\): \[.*?\] REMOTE \S+: (.*)$');
+    lost text := substring(p_message FROM '^PL/Proxy function \S+: (.*)$');
     f record;
 BEGIN
-    IF p_shard IS NULL AND state !~ '^(MI|42)' THEN
+    IF p_shard IS NULL AND (lost IS NOT NULL OR remote IS NOT NULL AND p_state !~ '^(MI|42)') THEN
         SELECT * INTO f FROM failing_shard();
-        IF f.shard IS NOT NULL THEN
-            p_shard := f.shard;
-            said := NULL;
-            p_message := f.message;
-            state := '08006';
-        END IF;
+        p_shard := f.shard;
+        lost := coalesce(substring(f.message FROM '^PL/Proxy function \S+: (.*)$'), lost);
     END IF;
-    said := rtrim(coalesce(said, regexp_replace(p_message, '^PL/Proxy function \S+: (\[.*?\] )?(PQ\w+: )?', '')), E'\n');
-    IF p_shard IS NOT NULL AND state NOT LIKE 'MI%' THEN
-        said := format('shard %s: %s', p_shard, said);
+    IF lost IS NOT NULL THEN
+        p_state := '08006';
+        p_message := rtrim(regexp_replace(lost, '^(\[[^]]*\] )?(PQ\w+: )?', ''), E'\n');
+    ELSIF remote IS NOT NULL THEN
+        p_message := remote;
     END IF;
-    RAISE EXCEPTION USING ERRCODE = state, MESSAGE = said;
+    IF p_shard IS NOT NULL AND (lost IS NOT NULL OR remote IS NOT NULL) AND p_state NOT LIKE 'MI%' THEN
+        p_message := format('shard %s: %s', p_shard, p_message);
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = p_state, MESSAGE = p_message;
 END $$;
 
 -- ---- PL/Proxy ----

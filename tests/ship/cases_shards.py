@@ -2,13 +2,16 @@
 import functools
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 
 import fleet
 from cases import ROOT, Skip, case, same, sent
 from cases_sending import CALLS
-from cluster import PORT, Middle, kill, wait_until
+from cases_setup import certificate
+from cluster import PORT, Cluster, Middle, kill, wait_until
 from vaults import SHIP, Vault, differences, environment, texts
 
 
@@ -320,6 +323,25 @@ def _(t, f):
     assert re.search(r"shard 1 .*|the router and 3 shards are ready", f.init())
 
 
+@shards("init while vaults are sent: it succeeds, and the shippers go on")
+def _(t, f):
+    url = f.device("laptop")
+    vaults = [Vault(t.folder, f"v-{n}") for n in range(6)]
+    for vault in vaults:
+        vault.record(texts(3))
+    shippers = [v.follow(url) for v in vaults]
+    t.cleanups += [s.kill for s in shippers]
+    for n in range(8):
+        for vault in vaults:
+            vault.record(texts(3))
+        f.init()
+    for vault in vaults:
+        wait_until(lambda vault=vault: not differences(f, vault))
+    for s in shippers:
+        s.send_signal(signal.SIGTERM)
+        assert s.wait(60) == 0, s.stderr.read()
+
+
 @shards("their errors reach the shipper as from one store")
 def _(t, f):
     url = f.device("laptop")
@@ -370,3 +392,60 @@ def _(t, f):
     f.router.psql(closing)
     assert f.router.psql("SELECT n FROM mcp_interposer.shards WHERE NOT accepts") == "1"
     assert re.search(r"^2\t[1-9]", f.router.psql(count), re.M)
+
+
+@shards("TLS: a shard trusts the certificate of the router, and nobody else")
+def _(t, f):
+    if not shutil.which("openssl"):
+        raise Skip("openssl is not installed")
+    rules = re.search(r"```\n# pg_hba.conf of a shard.*?\n(.*?)```", (ROOT / "docs/fleet.md").read_text(), re.S)[1]
+    assert rules.count("hostssl fleet ") == 2 and rules.count("10.0.0.5/32") == 2
+    certificate(t.folder, "authority")
+    certificate(t.folder, "routers")
+    certificate(t.folder, "localhost", "authority")
+    certificate(t.folder, "router", "routers")
+    certificate(t.folder, "stranger", "authority")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+
+    def settings(cluster):
+        for name in ("localhost.key", "localhost.crt", "routers.crt"):
+            shutil.copy(t.folder / name, cluster.folder)
+            os.chmod(cluster.folder / name, 0o600)
+            if cluster.user:
+                os.chown(cluster.folder / name, cluster.user.pw_uid, cluster.user.pw_gid)
+        with (cluster.folder / "data/pg_hba.conf").open("w") as hba:
+            hba.write("local all admin trust\n" + rules.replace("10.0.0.5", "127.0.0.1"))
+        return fleet.SETTINGS | {"listen_addresses": "127.0.0.1", "port": port, "ssl": "on",
+                                 "ssl_cert_file": cluster.folder / "localhost.crt", "ssl_key_file": cluster.folder / "localhost.key",
+                                 "ssl_ca_file": cluster.folder / "routers.crt"}
+    shard = Cluster(t.folder / "pg", more=settings)
+    t.cleanups.append(lambda: shard.stop("immediate"))
+    if shard.user:
+        os.chown(t.folder / "router.key", shard.user.pw_uid, shard.user.pw_gid)     # the router's, which runs as the same user
+    os.chmod(t.folder / "router.key", 0o600)
+
+    def psql(sql, url=f"postgresql://admin@/postgres?host={shard.folder}&port={port}"):
+        done = subprocess.run([shard.bin / "psql", "-X", "-q", "-A", "-t", "-d", url, "-c", sql], capture_output=True, text=True,
+                              env=environment(t.folder), timeout=60)
+        return (done.stdout + done.stderr).strip()
+    assert psql("CREATE DATABASE fleet") == psql("ALTER ROLE admin PASSWORD 'open sesame'") == ""
+    (t.folder / ".pgpass").write_text(f"*:{port}:*:admin:open sesame\n")
+    (t.folder / ".pgpass").chmod(0o600)
+    tls = f"@localhost:{port}/fleet?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert={t.folder}/authority.crt"
+    own = f"&sslcert={t.folder}/router.crt&sslkey={t.folder}/router.key"
+    f.router.psql("DROP SCHEMA mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
+    f.write(f"postgresql://admin{tls}{own}")
+    url, vault = f.device("laptop"), Vault(t.folder)
+    vault.record(texts(3))
+    sent(vault.to(url, "--once"))
+    assert psql("SELECT count(*) FROM mcp_interposer.messages", f"postgresql://admin{tls}{own}") == "8"
+    assert "connection requires a valid client certificate" in psql("SELECT 1", f"postgresql://laptop{tls}")
+    strange = own.replace("router.", "stranger.")
+    assert "FATAL" in psql("SELECT 1", f"postgresql://laptop{tls}{strange}") or "alert" in psql("SELECT 1", f"postgresql://laptop{tls}{strange}")
+    (t.folder / ".pgpass").unlink()
+    assert "no password supplied" in psql("SELECT 1", f"postgresql://admin{tls}{own}")
+    psql("CREATE ROLE somebody LOGIN")
+    assert "no pg_hba.conf entry" in psql("SELECT 1", f"postgresql://somebody{tls}{own}")
+    assert psql("SELECT 1", f"postgresql://laptop{tls}{own}") == "1"
