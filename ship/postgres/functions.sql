@@ -11,33 +11,45 @@ CREATE OR REPLACE FUNCTION uid_at(p_at timestamptz) RETURNS text LANGUAGE sql IM
     FROM generate_series(0, 9) AS d
 $$;
 
--- Makes the partitions of these months, and of those in between, unless they exist. A month that already has rows in
--- the partition for all others stays there.
-CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz) RETURNS integer
+-- Makes the partition of a month, unless it exists. p_move: also when the partition for all others has rows of this
+-- month, which are then moved; false: not then. Readers of all months wait meanwhile.
+CREATE OR REPLACE FUNCTION make_partition(p_parent text, p_month timestamp, p_move boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
-    month timestamp := date_trunc('month', p_from AT TIME ZONE 'UTC');
-    parent text;
-    part text;
-    made integer := 0;
+    part text := p_parent || to_char(p_month, '_YYYY_MM');
+    other text := p_parent || '_other';
+    low text := uid_at(p_month AT TIME ZONE 'UTC');
+    high text := uid_at((p_month + interval '1 month') AT TIME ZONE 'UTC');
+    found boolean;
+    columns text;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer partitions'));
-    WHILE month <= p_to AT TIME ZONE 'UTC' LOOP
-        FOREACH parent IN ARRAY ARRAY['messages', 'events'] LOOP
-            part := parent || to_char(month, '_YYYY_MM');
-            CONTINUE WHEN to_regclass('mcp_interposer.' || part) IS NOT NULL;
-            BEGIN
-                EXECUTE format('CREATE TABLE mcp_interposer.%I PARTITION OF mcp_interposer.%I FOR VALUES FROM (%L) TO (%L)',
-                               part, parent, uid_at(month AT TIME ZONE 'UTC'),
-                               uid_at((month + interval '1 month') AT TIME ZONE 'UTC'));
-                made := made + 1;
-            EXCEPTION WHEN check_violation THEN NULL;
-            END;
-        END LOOP;
-        month := month + interval '1 month';
-    END LOOP;
-    RETURN made;
+    IF to_regclass('mcp_interposer.' || part) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', other);
+    EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE session_uid >= %L AND session_uid < %L)', other, low, high) INTO found;
+    IF found AND NOT p_move THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE mcp_interposer.%I (LIKE %I INCLUDING ALL)', part, p_parent);
+    IF found THEN
+        SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO columns FROM pg_attribute
+            WHERE attrelid = p_parent::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
+        EXECUTE format('WITH moved AS (DELETE FROM %I WHERE session_uid >= %L AND session_uid < %L RETURNING %s)
+            INSERT INTO %I (%s) SELECT * FROM moved', other, low, high, columns, part, columns);
+    END IF;
+    -- CREATE TABLE … PARTITION OF would lock the parent
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', p_parent, part, low, high);
+    RETURN true;
 END $$;
+
+-- Makes the partitions of these months and of those in between. Returns how many were missing.
+CREATE OR REPLACE FUNCTION make_partitions(p_from timestamptz, p_to timestamptz, p_move boolean DEFAULT true) RETURNS integer
+LANGUAGE sql SET search_path = mcp_interposer, pg_temp AS $$
+    SELECT count(*) FILTER (WHERE make_partition(parent, month, p_move))::integer
+    FROM generate_series(date_trunc('month', p_from AT TIME ZONE 'UTC'), p_to AT TIME ZONE 'UTC', '1 month') AS month,
+        unnest(ARRAY['messages', 'events']) AS parent
+$$;
 
 -- ---- devices ----
 
@@ -104,16 +116,34 @@ BEGIN
     RETURN me;
 END $$;
 
-CREATE OR REPLACE FUNCTION use_session(p_vault text, p_head bytea, p_calls bigint, p_session text) RETURNS void
+CREATE OR REPLACE FUNCTION use_session(p_vault text, p_head bytea, p_calls bigint, p_session text) RETURNS sessions
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    s sessions;
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
-    IF NOT EXISTS (SELECT FROM sessions WHERE uid = p_session AND vault = p_vault) THEN
+    SELECT * INTO s FROM sessions WHERE uid = p_session AND vault = p_vault;
+    IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is not of this vault', p_session);
     END IF;
+    RETURN s;
 END $$;
 
 -- ---- a connection ----
+
+-- Makes the partitions of the next months, at most one connection in ten minutes: while it waits for readers, others wait
+-- behind it. It gives up before a deadlock is looked for (deadlock_timeout), so that nobody else has to.
+CREATE OR REPLACE FUNCTION make_next_partitions() RETURNS void
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp SET lock_timeout = '500ms' AS $$
+BEGIN
+    PERFORM FROM store WHERE partitions_at < now() - interval '10 minutes' FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        UPDATE store SET partitions_at = now();
+        PERFORM make_partitions(now(), now() + interval '3 months', false);
+    END IF;
+EXCEPTION WHEN lock_not_available OR deadlock_detected OR duplicate_table THEN
+    UPDATE store SET partitions_at = now();
+END $$;
 
 -- Remains as it is in all later versions of this schema.
 CREATE OR REPLACE FUNCTION hello(p_client integer, OUT version integer, OUT oldest_client integer, OUT device text)
@@ -122,7 +152,7 @@ BEGIN
     SELECT s.version, s.oldest_client INTO version, oldest_client FROM store s;
     SELECT d.name INTO device FROM devices d WHERE d.id = my_device();
     IF to_regclass('mcp_interposer.events' || to_char((now() + interval '2 months') AT TIME ZONE 'UTC', '_YYYY_MM')) IS NULL THEN
-        PERFORM make_partitions(now(), now() + interval '3 months');
+        PERFORM make_next_partitions();
     END IF;
 END $$;
 
@@ -165,6 +195,9 @@ DECLARE
     one text;
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
+    IF EXISTS (SELECT FROM unnest(p_leaf) AS u (l) WHERE (l ~ '^\{"type":"[a-z]+"[^\\[:cntrl:]]*\}$') IS NOT TRUE OR l::json IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a text is not a leaf of a log';
+    END IF;
     SELECT v.leaves, v.head INTO leaves, head FROM vaults v WHERE v.uid = p_vault;
     INSERT INTO leaves (vault, n, leaf) SELECT p_vault, put_leaves.leaves + i - 1, l FROM unnest(p_leaf) WITH ORDINALITY AS u (l, i);
     FOREACH one IN ARRAY p_leaf LOOP
@@ -188,6 +221,9 @@ CREATE OR REPLACE FUNCTION put_replaced(p_vault text, p_head bytea, p_calls bigi
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
+    IF EXISTS (SELECT FROM sessions WHERE uid = p_session AND vault <> p_vault) THEN
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is not of this vault', p_session);
+    END IF;
     IF EXISTS (SELECT FROM unnest(p_leaf) AS u (n) WHERE NOT EXISTS (
             SELECT FROM leaves l WHERE l.vault = p_vault AND l.n = u.n
                 AND l.leaf::json ->> 'type' = 'redact' AND l.leaf::json ->> 'session' = p_session)) THEN
@@ -198,26 +234,25 @@ BEGIN
 END $$;
 
 -- Redactions and removals of the leaves before p_n are complete here. p_pruned: sessions that were removed in the vault.
--- One of which not everything has arrived gets an event `gap`.
+-- One of which not everything has arrived gets an event `gap`; how many records are lost is not known without a seal.
 CREATE OR REPLACE FUNCTION put_handled(p_vault text, p_head bytea, p_calls bigint, p_n bigint, p_pruned text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     PERFORM use_vault(p_vault, p_head, p_calls);
     IF cardinality(p_pruned) > 0 THEN
         INSERT INTO events (session_uid, id, t_us, kind, detail)
-            SELECT u.uid, -1, 0, 'gap', json_build_object('reason', 'removed before it was sent', 'lost', u.stated - u.here)::text
-            FROM (SELECT s.uid, s.stated,
-                    (SELECT count(*) FROM sessions x WHERE x.uid = s.uid)
-                        + (SELECT count(*) FROM messages m WHERE m.session_uid = s.uid)
-                        + (SELECT count(*) FROM events e WHERE e.session_uid = s.uid AND e.id >= 0) AS here
-                FROM (SELECT l.leaf::json ->> 'session' AS uid,
-                        max((l.leaf::json ->> 'records')::bigint) FILTER (WHERE l.leaf::json ->> 'type' = 'seal') AS stated,
-                        bool_or(l.leaf::json ->> 'type' = 'prune') AS pruned
-                    FROM leaves l WHERE l.vault = p_vault AND (l.leaf LIKE '{"type":"seal"%' OR l.leaf LIKE '{"type":"prune"%')
-                    GROUP BY 1) AS s
-                WHERE s.pruned AND s.uid = ANY (p_pruned)) AS u
-            WHERE u.stated > u.here
+            SELECT u.uid, -1, 0, 'gap', json_build_object('reason', 'removed before it was sent', 'lost', u.stated - u.arrived)::text
+            FROM (SELECT l.uid, l.stated, s.ended_at_us, coalesce(1 + s.received, 0) AS arrived
+                FROM (SELECT leaf::json ->> 'session' AS uid,
+                        max((leaf::json ->> 'records')::bigint) FILTER (WHERE leaf::json ->> 'type' = 'seal') AS stated,
+                        bool_or(leaf::json ->> 'type' = 'prune') AS pruned
+                    FROM leaves WHERE vault = p_vault AND (leaf LIKE '{"type":"seal"%' OR leaf LIKE '{"type":"prune"%')
+                    GROUP BY 1) AS l
+                LEFT JOIN sessions s ON s.uid = l.uid
+                WHERE l.pruned AND l.uid = ANY (p_pruned) AND coalesce(s.vault, p_vault) = p_vault) AS u
+            WHERE u.stated > u.arrived OR u.stated IS NULL AND u.ended_at_us IS NULL
             ON CONFLICT DO NOTHING;
+        DELETE FROM pieces p USING sessions s WHERE p.session_uid = s.uid AND s.vault = p_vault AND s.uid = ANY (p_pruned);
     END IF;
     UPDATE vaults SET handled = greatest(handled, least(p_n, leaves)) WHERE uid = p_vault;
 END $$;
@@ -235,6 +270,10 @@ DECLARE
     me bigint := use_vault(p_vault, p_head, p_calls);
     other text;
 BEGIN
+    IF EXISTS (SELECT FROM unnest(p_uid) AS u (uid) WHERE (uid ~ '^[0-9A-HJKMNP-TV-Z]{26}$') IS NOT TRUE)
+            OR (p_level IN ('full', 'minimal')) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'not the uid of a session, or not a level';
+    END IF;
     SELECT s.uid INTO other FROM sessions s WHERE s.uid = ANY (p_uid) AND s.vault <> p_vault LIMIT 1;
     IF other IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is here from another vault', other);
@@ -246,6 +285,12 @@ BEGIN
     IF other IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'MI003', MESSAGE = format('the session %s differs from the one that was stored', other);
     END IF;
+    -- what `commitment` covers changes with a redaction only
+    UPDATE sessions s SET name = u.name, command = u.command, host = u.host, redact_rules = u.redact_rules, salt = u.salt,
+            commitment = u.commitment
+        FROM unnest(p_uid, p_name, p_command, p_host, p_redact_rules, p_salt, p_commitment)
+            AS u (uid, name, command, host, redact_rules, salt, commitment)
+        WHERE s.uid = u.uid AND s.commitment IS DISTINCT FROM u.commitment AND s.revision <= p_revision;
     INSERT INTO sessions (id, uid, name, command, client_name, client_version, server_name, server_version,
             protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
             interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash,
@@ -255,26 +300,26 @@ BEGIN
             p_protocol_version, p_started_at_us, p_ended_at_us, p_end_reason, p_exit_status, p_pid, p_host,
             p_record_level, p_interposer_version, p_redact_rules, p_salt, p_commitment, p_end_salt, p_end_commitment,
             p_records, p_tree, p_row_hash) AS u
-        ON CONFLICT (uid) DO UPDATE SET (id, name, command, client_name, client_version, server_name, server_version,
-            protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, record_level,
-            interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, tree, row_hash,
-            revision)
-        = (excluded.id, excluded.name, excluded.command, excluded.client_name, excluded.client_version,
-            excluded.server_name, excluded.server_version, excluded.protocol_version, excluded.started_at_us,
-            excluded.ended_at_us, excluded.end_reason, excluded.exit_status, excluded.pid, excluded.host,
-            excluded.record_level, excluded.interposer_version, excluded.redact_rules, excluded.salt,
-            excluded.commitment, excluded.end_salt, excluded.end_commitment, excluded.records, excluded.tree,
-            excluded.row_hash, excluded.revision)
+        ON CONFLICT (uid) DO UPDATE SET (client_name, client_version, server_name, server_version, protocol_version,
+            ended_at_us, end_reason, exit_status, end_salt, end_commitment, records, tree, row_hash, revision,
+            shipped_level)
+        = (excluded.client_name, excluded.client_version, excluded.server_name, excluded.server_version,
+            excluded.protocol_version, excluded.ended_at_us, excluded.end_reason, excluded.exit_status, excluded.end_salt,
+            excluded.end_commitment, excluded.records, excluded.tree, excluded.row_hash, excluded.revision,
+            CASE WHEN sessions.shipped_level = 'minimal' THEN 'minimal' ELSE excluded.shipped_level END)
         WHERE sessions.revision <= excluded.revision;
 END $$;
 
 -- ---- messages and events ----
 
--- A piece of a large body, which ends before `at` plus its length. Returns how many bytes are here.
+-- A piece of a large body, from byte `at` on.
 CREATE OR REPLACE FUNCTION put_piece(p_vault text, p_head bytea, p_calls bigint, p_session text, p_seq bigint, p_at bigint, p_piece bytea)
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 BEGIN
     PERFORM use_session(p_vault, p_head, p_calls, p_session);
+    IF (length(p_piece) <= 1 << 20 AND p_at BETWEEN 0 AND 1 << 30) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('message %s of %s: its body is too large', p_seq, p_session);
+    END IF;
     IF p_at = 0 THEN
         DELETE FROM pieces WHERE session_uid = p_session AND seq = p_seq;
     END IF;
@@ -307,16 +352,14 @@ CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_calls bigi
     p_salt bytea[], p_commitment bytea[], p_words tsvector[])
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
+    before bigint := (use_session(p_vault, p_head, p_calls, p_session)).seq;    -- rows up to it are here, or were dropped
     added bigint;
     watermark bigint;
-    i integer;
     bodies text[] := p_body;
-    other bigint;
 BEGIN
-    PERFORM use_session(p_vault, p_head, p_calls, p_session);
     FOR i IN 1 .. cardinality(p_seq) LOOP
-        IF p_large[i] IS NOT NULL AND NOT EXISTS (SELECT FROM messages m WHERE m.session_uid = p_session
-                AND m.seq = p_seq[i] AND m.commitment IS NOT DISTINCT FROM p_commitment[i]) THEN
+        IF p_large[i] IS NOT NULL AND (p_seq[i] > before OR EXISTS (SELECT FROM messages m WHERE m.session_uid = p_session
+                AND m.seq = p_seq[i] AND m.commitment IS DISTINCT FROM p_commitment[i])) THEN
             bodies[i] := take_pieces(p_session, p_seq[i], p_large[i]);
         END IF;
     END LOOP;
@@ -324,14 +367,17 @@ BEGIN
             redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment, words)
         SELECT p_session, u.* FROM unnest(p_seq, p_t_us, p_direction, p_origin, p_kind, p_rpc_id, p_method, p_target,
             bodies, p_size, p_redactions, p_action, p_request_seq, p_error_code, p_batch_seq, p_finding, p_salt,
-            p_commitment, p_words) AS u
+            p_commitment, p_words) AS u (seq)
+        WHERE u.seq > before
         ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
     IF added < cardinality(p_seq) THEN
         PERFORM change_messages(p_session, p_seq, p_method, p_target, bodies, p_redactions, p_finding, p_salt, p_commitment,
             p_words);
     END IF;
-    UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]) WHERE uid = p_session RETURNING seq INTO watermark;
+    UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]), received = received + added WHERE uid = p_session
+        RETURNING seq INTO watermark;
+    DELETE FROM pieces WHERE session_uid = p_session AND seq <= watermark;
     RETURN watermark;
 END $$;
 
@@ -354,7 +400,7 @@ BEGIN
     UPDATE messages m SET finding = u.finding
         FROM unnest(p_seq, p_finding, p_commitment) AS u (seq, finding, commitment)
         WHERE m.session_uid = p_session AND m.seq = u.seq AND m.commitment IS NOT DISTINCT FROM u.commitment
-            AND length(u.finding) > coalesce(length(m.finding), 0);
+            AND (m.finding IS NULL AND u.finding IS NOT NULL OR starts_with(u.finding, m.finding || ','));
     SELECT m.seq INTO other FROM messages m JOIN unnest(p_seq, p_commitment) AS u (seq, commitment) USING (seq)
         WHERE m.session_uid = p_session AND m.commitment IS DISTINCT FROM u.commitment
             AND NOT was_replaced(p_session, 'message ' || u.seq, u.commitment) LIMIT 1;
@@ -374,17 +420,21 @@ CREATE OR REPLACE FUNCTION put_events(p_vault text, p_head bytea, p_calls bigint
     p_id bigint[], p_t_us bigint[], p_kind text[], p_detail text[], p_place bigint[], p_salt bytea[], p_commitment bytea[])
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
+    before bigint := (use_session(p_vault, p_head, p_calls, p_session)).event;  -- rows up to it are here, or were dropped
+    added bigint;
     watermark bigint;
     other bigint;
 BEGIN
-    PERFORM use_session(p_vault, p_head, p_calls, p_session);
+    UPDATE events e SET detail = u.detail, salt = u.salt, commitment = u.commitment
+        FROM unnest(p_id, p_detail, p_place, p_salt, p_commitment) AS u (id, detail, place, salt, commitment)
+        WHERE e.session_uid = p_session AND e.id = u.id AND e.commitment IS DISTINCT FROM u.commitment
+            AND was_replaced(p_session, 'event ' || u.place, e.commitment)
+            AND NOT was_replaced(p_session, 'event ' || u.place, u.commitment);
     INSERT INTO events (session_uid, id, t_us, kind, detail, place, salt, commitment)
-        SELECT p_session, u.* FROM unnest(p_id, p_t_us, p_kind, p_detail, p_place, p_salt, p_commitment) AS u
-        ON CONFLICT (session_uid, id) DO UPDATE SET detail = excluded.detail, salt = excluded.salt,
-            commitment = excluded.commitment
-        WHERE events.commitment IS DISTINCT FROM excluded.commitment
-            AND was_replaced(excluded.session_uid, 'event ' || excluded.place, events.commitment)
-            AND NOT was_replaced(excluded.session_uid, 'event ' || excluded.place, excluded.commitment);
+        SELECT p_session, u.* FROM unnest(p_id, p_t_us, p_kind, p_detail, p_place, p_salt, p_commitment) AS u (id)
+        WHERE u.id > before
+        ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS added = ROW_COUNT;
     SELECT e.id INTO other FROM events e JOIN unnest(p_id, p_place, p_commitment) AS u (id, place, commitment) USING (id)
         WHERE e.session_uid = p_session AND e.commitment IS DISTINCT FROM u.commitment
             AND NOT was_replaced(p_session, 'event ' || u.place, u.commitment) LIMIT 1;
@@ -392,7 +442,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MI003',
             MESSAGE = format('event %s of session %s differs from the one that was stored', other, p_session);
     END IF;
-    UPDATE sessions SET event = greatest(event, p_id[cardinality(p_id)]) WHERE uid = p_session RETURNING event INTO watermark;
+    UPDATE sessions SET event = greatest(event, p_id[cardinality(p_id)]), received = received + added WHERE uid = p_session
+        RETURNING event INTO watermark;
     RETURN watermark;
 END $$;
 

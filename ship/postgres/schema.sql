@@ -30,7 +30,8 @@ SET LOCAL search_path = mcp_interposer, pg_temp;
 CREATE TABLE IF NOT EXISTS store (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL,
-    oldest_client integer NOT NULL
+    oldest_client integer NOT NULL,
+    partitions_at timestamptz NOT NULL DEFAULT '-infinity'  -- when a connection last tried to make partitions
 );
 DO $$
 DECLARE
@@ -104,7 +105,8 @@ CREATE TABLE IF NOT EXISTS sessions (
     revision bigint NOT NULL,           -- leaves of the vault's log when this row was read
     row_hash bigint NOT NULL,           -- the shipper's, of the row
     seq bigint NOT NULL DEFAULT 0,      -- messages up to this one are here, or were
-    event bigint NOT NULL DEFAULT 0     -- events up to this id are here, or were
+    event bigint NOT NULL DEFAULT 0,    -- events up to this id are here, or were
+    received bigint NOT NULL DEFAULT 0  -- how many messages and events have arrived
 ) WITH (fillfactor = 80);
 CREATE INDEX IF NOT EXISTS sessions_by_vault ON sessions (vault, uid);
 

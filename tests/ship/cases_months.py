@@ -1,0 +1,126 @@
+"""Months: partitions that are made, moved and dropped."""
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+from cases import Skip, case, same, sent
+from cluster import wait_until
+from vaults import Vault, differences, texts
+
+# Adds the seconds in a file to the clock.
+LATER = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    int done = (int)syscall(SYS_clock_gettime, id, t);
+    FILE *f = fopen(getenv("LATER"), "r");
+    long seconds = 0;
+    if (f != NULL && fscanf(f, "%ld", &seconds) == 1)
+        t->tv_sec += seconds;
+    if (f != NULL)
+        fclose(f);
+    return done;
+}
+"""
+NEXT = "to_char(now() AT TIME ZONE 'UTC' + interval '{} months', '_YYYY_MM')"
+
+
+def drop(t, month):
+    """As if this month had never been made."""
+    for table in ("messages", "events"):
+        name = t.cluster.psql(f"SELECT '{table}' || {NEXT.format(month)}")
+        t.cluster.psql(f"DROP TABLE mcp_interposer.{name}")
+
+
+def has(t, month):
+    return t.cluster.psql(f"SELECT count(to_regclass('mcp_interposer.' || x || {NEXT.format(month)})) "
+                          "FROM unnest(ARRAY['messages', 'events']) AS x") == "2"
+
+
+@case("months: a month that began without a partition gets one with the next init, and its rows are moved")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(3))
+    drop(t, 0)
+    sent(vault.to(url, "--once"))
+    other = "SELECT (SELECT count(*) FROM mcp_interposer.messages_other), (SELECT count(*) FROM mcp_interposer.events_other)"
+    assert t.cluster.psql(other) != "0\t0" and not has(t, 0)
+    t.init()
+    assert t.cluster.psql(other) == "0\t0" and has(t, 0)
+    same(t, vault)
+    vault.record(texts(2))
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql(other) == "0\t0"
+    same(t, vault)
+
+
+@case("months: a shipper that runs for weeks makes the next ones")
+def _(t):
+    if not shutil.which("cc"):
+        raise Skip("needs a compiler")
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(1))
+    (t.folder / "later.c").write_text(LATER)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "later.so", t.folder / "later.c"], check=True, timeout=60)
+    (t.folder / "seconds").write_text("0")
+    plain = dict(vault.env)
+    vault.env |= {"LD_PRELOAD": str(t.folder / "later.so"), "LATER": str(t.folder / "seconds")}
+    shipper = vault.follow(url)
+    vault.env = plain
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: not differences(t.cluster, vault))
+    drop(t, 2)
+    (t.folder / "seconds").write_text("3700")
+    vault.record(texts(1))
+    wait_until(lambda: has(t, 2))
+    wait_until(lambda: not differences(t.cluster, vault))
+    shipper.send_signal(signal.SIGTERM)
+    assert shipper.wait(60) == 0, shipper.stderr.read()
+
+
+@case("months: a long query delays no shipper, and its month is made later")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(1))
+    drop(t, 2)
+    query = threading.Thread(target=t.cluster.psql, args=(
+        "BEGIN; SELECT count(*) FROM mcp_interposer.messages; SELECT pg_sleep(20); COMMIT",))
+    query.start()
+    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM pg_stat_activity WHERE query ~ 'pg_slee[p]'") == "1")
+    start = time.monotonic()
+    sent(vault.to(url, "--once"))
+    sent(vault.to(url, "--once"))
+    assert time.monotonic() - start < 15
+    assert query.is_alive() and not has(t, 2)
+    same(t, vault)
+    query.join(60)
+    sent(vault.to(url, "--once"))
+    assert not has(t, 2), "it tries every ten minutes"
+    t.cluster.psql("UPDATE mcp_interposer.store SET partitions_at = now() - interval '11 minutes'")
+    sent(vault.to(url, "--once"))
+    assert has(t, 2)
+
+
+@case("months: of one that was dropped nothing comes back, and nothing is called lost")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(["tell", "sesame-opens", "sesame-" + "large" * 20_000])
+    vault.record(texts(1))
+    sent(vault.to(url, "--once"))
+    drop(t, 0)
+    config = t.folder / "rules.ini"
+    config.write_text("[redact]\npattern.word = [s]esame-[a-z]+\n")
+    assert vault.command("redact", "--apply", "--all", "--config", config).returncode in (0, 1)
+    sent(vault.to(url, "--once"))
+    rows = "SELECT count(*) FROM mcp_interposer.{}"
+    assert [t.cluster.psql(rows.format(x)) for x in ("messages", "events", "pieces")] == ["0", "0", "0"]
+    assert vault.command("prune", "--keep-last", "1", "--yes").returncode == 0
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql(rows.format("events")) == "0"
