@@ -4,6 +4,7 @@
 #include "base/os/memory.h"
 #include "base/os/title.h"
 #include "cli/complete/complete.h"
+#include "cli/frame/session.h"
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
 #include "cli/settings/config.h"
@@ -124,6 +125,7 @@ static int run_command(const struct settings *s)
     return s->command->run(s);
 }
 
+/* argv[0]: the command, or its verb; argv[-1] is before it. */
 static int run(const struct command *c, int argc, char **argv)
 {
     struct settings s;
@@ -134,7 +136,7 @@ static int run(const struct command *c, int argc, char **argv)
     status = EXIT_TROUBLE;
     switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
-        status = run_command(&s);
+        status = session_from(&s) != NULL ? ship_command(argv) : run_command(&s);
         break;
     case SETTINGS_HELP:
         status = help_of(c);

@@ -3,9 +3,12 @@
 #define MI_SHIP_COMMANDS_H
 
 #include "cli/settings/config.h"
+#include "vault/query/reader.h"
 
 int run_init(const struct settings *s);
 int run_to(const struct settings *s);
 int run_status(const struct settings *s);
+/* Opens the store of --from (cli/frame/session.h). */
+int from_store(const struct settings *s, struct query **ret);
 
 #endif

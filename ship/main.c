@@ -1,5 +1,10 @@
 /* main.c - mcp-interposer-ship: finds the command, reads its settings and runs it. */
 #include "base/log.h"
+#include "cli/check/commands.h"
+#include "cli/export/commands.h"
+#include "cli/frame/session.h"
+#include "cli/look/commands.h"
+#include "cli/look/search/commands.h"
 #include "cli/settings/config.h"
 #include "cli/ship/commands.h"
 #include "cli/table.h"
@@ -13,8 +18,19 @@
 
 static const struct {
     const struct command *command;
-    int (*run)(const struct settings *s);
-} commands[] = {{&ship_init, run_init}, {&ship_to, run_to}, {&ship_status, run_status}};
+    int (*run)(const struct settings *s); /* NULL: that of the command */
+} commands[] = {
+    {&ship_init, run_init},
+    {&ship_to, run_to},
+    {&ship_status, run_status},
+    /* with --from */
+    {&command_sessions, NULL},
+    {&command_show, NULL},
+    {&command_search, NULL},
+    {&command_stats, NULL},
+    {&command_check, NULL},
+    {&command_export, NULL},
+};
 
 static int print(struct buf *b)
 {
@@ -49,7 +65,7 @@ static int run(size_t i, int argc, char **argv)
     int status = EXIT_TROUBLE;
     switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
     case SETTINGS_READY:
-        status = with_journals(&s, commands[i].run);
+        status = with_journals(&s, commands[i].run != NULL ? commands[i].run : c->run);
         break;
     case SETTINGS_HELP:
         status = help_of(c);
@@ -79,7 +95,10 @@ int main(int argc, char **argv)
         version_text(&b);
         return print(&b);
     }
+    session_set_store(from_store);
     const struct command *c = command_verb(&command_ship, word);
+    if (c == NULL)
+        c = command_find(table_of_commands, word);
     for (size_t i = 0; i < MI_COUNT(commands); i++)
         if (commands[i].command == c)
             return run(i, argc - 1, argv + 1);

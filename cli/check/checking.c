@@ -97,7 +97,7 @@ int checking_session(struct check_report *r, const struct filter *f, struct quer
     if (st == 0) {
         buf_slice_add(&uid, s.uid); /* its text is lost with the next call */
         c.uid = buf_slice(&uid);
-        check_add_recording(r, uid.failed ? "" : buf_str(&uid), s.id);
+        check_add_recording(r, uid.failed ? "" : buf_str(&uid), s.number);
         check_set_server(r, s.name);
         c.started_at_us = s.started_at_us;
         st = query_timeline(q, s.id, 1, INT64_MAX, on_message, NULL, &c);

@@ -31,6 +31,7 @@ static const struct opt table_of_options[] = {
     {'a', "all", NULL, NULL, "check every session of the vault"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

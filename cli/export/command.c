@@ -6,6 +6,7 @@
 #include "cli/export/formats.h"
 #include "cli/frame/ask.h"
 #include "cli/frame/filter.h"
+#include "cli/frame/session.h"
 #include "cli/settings/config.h"
 #include "vault/cassette/file.h"
 
@@ -23,6 +24,7 @@ static const struct opt table_of_options[] = {
     {0, "no-stderr", NULL, NULL, "omit the lines of the server's standard error"},
     FILTER_CALL_OPTS,
     FILTER_OPTS,
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

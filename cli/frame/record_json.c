@@ -32,7 +32,7 @@ static struct json_out begin(struct buf *b, const char *type)
 void record_json_session(struct buf *b, const struct query_session *s, const struct session_view *v)
 {
     struct json_out j = begin(b, "session");
-    json_out_int(&j, "id", s->id);
+    json_out_int(&j, "id", s->number);
     json_out_text(&j, "uid", s->uid);
     json_out_text(&j, "name", s->name);
     add_value(&j, "command", s->command);
@@ -74,7 +74,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
                          const struct query_message *m, struct slice body, const char *body_error)
 {
     struct json_out j = begin(b, "message");
-    json_out_int(&j, "session_id", s->id);
+    json_out_int(&j, "session_id", s->number);
     json_out_int(&j, "seq", m->seq);
     json_out_int(&j, "t_us", m->t_us);
     json_out_int(&j, "at_us", s->started_at_us + m->t_us);
@@ -108,7 +108,7 @@ void record_json_message(struct buf *b, const struct query_session *s,
 void record_json_event(struct buf *b, const struct query_session *s, const struct query_event *e)
 {
     struct json_out j = begin(b, "event");
-    json_out_int(&j, "session_id", s->id);
+    json_out_int(&j, "session_id", s->number);
     json_out_int(&j, "id", e->id);
     json_out_int(&j, "t_us", e->t_us);
     json_out_int(&j, "at_us", s->started_at_us + e->t_us);

@@ -44,8 +44,25 @@ int session_vault_read(const struct settings *s, const char *path, struct query 
     return st < 0 && st != MI_ENOMEM ? MI_EIO : st;
 }
 
+static session_store_fn open_store;
+
+const char *session_from(const struct settings *s)
+{
+    return settings_has(s, "from") ? settings_text(s, "from") : NULL;
+}
+
+void session_set_store(session_store_fn open)
+{
+    open_store = open;
+}
+
 int session_vault_open(const struct settings *s, struct query **ret)
 {
+    if (session_from(s) != NULL && open_store != NULL)
+        return open_store(s, ret);
+    if (settings_has(s, "from") &&
+        (settings_text(s, "host") != NULL || settings_text(s, "user") != NULL))
+        return settings_usage(s, "--host and --user need --from");
     char *path = settings_vault(s);
     if (path == NULL)
         return EXIT_TROUBLE;
@@ -161,7 +178,7 @@ int session_describe(struct query *q, const struct query_session *s, struct buf 
     if (st < 0)
         return st;
     clock_local_text(s->started_at_us, started);
-    buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->id, (int)s->name.n,
+    buf_printf(b, "session %lld of %.*s (%s, %lld message%s)", (long long)s->number, (int)s->name.n,
                s->name.p, started, (long long)messages, messages == 1 ? "" : "s");
     return b->failed ? MI_ENOMEM : 0;
 }

@@ -12,8 +12,23 @@
 
 /* ---- commands that read the vault ---- */
 
-/* Opens the vault of a command for reading, after it has stored the journals of killed sessions. A vault that does not
- * exist yet reads as empty (query_open_empty()), but a directory named with --vault must exist. EXIT_FINE or, after a
+/* For commands that can also read a central store (docs/fleet.md). */
+#define SESSION_STORE_OPTS                                                                         \
+    {0, "from", "URL", NULL, "read the central store at this URL, not the vault"},                 \
+        {0, "host", "NAME", NULL, "with --from: only sessions of this host; may be a glob"},       \
+    {                                                                                              \
+        0, "user", "NAME", NULL, "with --from: only sessions of this user; may be a glob"          \
+    }
+
+/* The URL of --from; NULL: the command reads a vault. */
+const char *session_from(const struct settings *s);
+/* How this program opens the store that --from names; it returns what session_vault_open() returns. Only
+ * mcp-interposer-ship can, so mcp-interposer runs it for such a command (cli/ship/commands.h). */
+typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
+void session_set_store(session_store_fn open);
+
+/* Opens the vault of a command for reading, after it has stored the journals of killed sessions, or the store that --from
+ * names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault must exist. EXIT_FINE or, after a
  * message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
@@ -55,7 +70,8 @@ const char *session_state_name(enum session_state state); /* "ended", "live", "d
 /* "client-closed", "server-exited 1", "live", "died": the reason of the end, with an exit status other than 0; without
  * an end, the state. */
 void session_end_text(struct buf *b, const struct query_session *s, enum session_state state);
-const char *session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
+const char *
+session_evidence_name(enum query_evidence e); /* "not covered", "not sealed", "sealed" */
 /* Appends "session 7 of NAME (2026-01-31 23:59:59, 12 messages)". 0, or the error of the query. */
 MI_MUST int session_describe(struct query *q, const struct query_session *s, struct buf *b);
 /* The number of calls that failed: call_status_failed(). */

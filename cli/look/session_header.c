@@ -210,7 +210,7 @@ void session_header(struct out *o, const struct query_session *s, const struct s
 {
     field(o, "session");
     out_style(o, OUT_BOLD);
-    out_printf(o, "%lld", (long long)s->id);
+    out_printf(o, "%lld", (long long)s->number);
     out_style(o, OUT_PLAIN);
     out_raw(o, "  ");
     out_text(o, s->uid);
@@ -230,7 +230,7 @@ void session_title(struct out *o, const struct query_session *s)
     char started[CLOCK_TEXT_MAX];
     clock_local_text(s->started_at_us, started);
     out_style(o, OUT_DIM);
-    out_printf(o, "session %lld  ", (long long)s->id);
+    out_printf(o, "session %lld  ", (long long)s->number);
     out_text(o, s->name);
     out_printf(o, "  %s", started);
     out_style(o, OUT_PLAIN);

@@ -6,6 +6,7 @@
 #include "cli/frame/filter.h"
 #include "cli/frame/record_json.h"
 #include "cli/frame/table.h"
+#include "cli/frame/session.h"
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
@@ -14,6 +15,7 @@ static const struct opt table_of_options[] = {
     {0, "failed", NULL, NULL, "only sessions with a failed call or a bad end"},
     {0, "live", NULL, NULL, "only running sessions"},
     {0, "json", NULL, NULL, "print one JSON object per line for each session"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -68,7 +70,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     clock_local_text(s->started_at_us, started);
     int64_t errors = session_errors(&v->summary);
     size_t uid_n = s->uid_unique > 8 ? s->uid_unique : size_min(8, s->uid.n);
-    table_add_int(t, s->id, OUT_BOLD);
+    table_add_int(t, s->number, OUT_BOLD);
     table_add(t, (struct slice){s->uid.p, uid_n}, OUT_DIM);
     table_add(t, slice_of(started), OUT_PLAIN);
     table_add(t, s->name, OUT_CYAN);

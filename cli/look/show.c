@@ -7,6 +7,7 @@
 #include "cli/frame/record_json.h"
 #include "cli/look/session_header.h"
 #include "cli/look/timeline/timeline.h"
+#include "cli/frame/session.h"
 #include "cli/settings/config.h"
 #include "wire/json/text.h"
 
@@ -18,6 +19,7 @@ static const struct opt table_of_options[] = {
     FILTER_OPTS,
     {0, "no-pager", NULL, NULL, "do not use $PAGER on a terminal"},
     {0, "json", NULL, NULL, "print one JSON object per line for each row, including bodies"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };
@@ -192,10 +194,10 @@ static int show_call(struct showing *s)
     if (!t.found) {
         if (last == 0)
             log_error("session %lld has no messages; see: mcp-interposer sessions",
-                      (long long)s->session.id);
+                      (long long)s->session.number);
         else
             log_error("session %lld has no message %lld; it has 1 to %lld",
-                      (long long)s->session.id, (long long)s->seq, (long long)last);
+                      (long long)s->session.number, (long long)s->seq, (long long)last);
         return MI_ENOENT;
     }
     if (t.request_seq > 0)

@@ -17,6 +17,7 @@ static const struct opt table_of_options[] = {
     FILTER_SESSION_OPT,
     {0, "imported", NULL, NULL, "count the calls of imported sessions, too"},
     {0, "json", NULL, NULL, "print one JSON object per line for each group"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

@@ -15,5 +15,7 @@ extern const struct command ship_status;
 /* Runs mcp-interposer-ship with argv[2…] in place of this process. It is beside this program, or in PATH. Returns an exit
  * status if that fails. */
 int ship_program(int argc, char **argv);
+/* The same for a command with --from: argv[0…] are its words, and argv[-1] is free for the program. */
+int ship_command(char **argv);
 
 #endif

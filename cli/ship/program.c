@@ -41,14 +41,11 @@ static int help(const char *verb)
     return ok ? EXIT_FINE : EXIT_TROUBLE;
 }
 
-int ship_program(int argc, char **argv)
+/* Replaces this process. argv[0] is free for the program's path. */
+static int run_program(char **argv)
 {
-    const char *rest = getenv("PATH"), *verb = argc > 2 ? argv[2] : NULL;
-    if (verb != NULL && is_help(verb))
-        return help(NULL);
-    if (argc == 4 && is_help(argv[3]) && command_verb(&command_ship, verb) != NULL)
-        return help(verb);
-    char *path = beside();
+    const char *rest = getenv("PATH");
+    char *path = beside(), *name = argv[0];
     if (path == NULL && rest != NULL)
         path = path_search(rest, SHIP_PROGRAM, &rest);
     if (path == NULL) {
@@ -56,11 +53,25 @@ int ship_program(int argc, char **argv)
                   SHIP_PROGRAM, SHIP_PROGRAM);
         return EXIT_TROUBLE;
     }
-    char *name = argv[1];
-    argv[1] = path; /* argv[0] of the program */
-    execv(path, argv + 1);
+    argv[0] = path;
+    execv(path, argv);
     log_error("cannot run %s: %s", path, strerror(errno));
-    argv[1] = name;
+    argv[0] = name;
     free(path);
     return EXIT_TROUBLE;
+}
+
+int ship_program(int argc, char **argv)
+{
+    const char *verb = argc > 2 ? argv[2] : NULL;
+    if (verb != NULL && is_help(verb))
+        return help(NULL);
+    if (argc == 4 && is_help(argv[3]) && command_verb(&command_ship, verb) != NULL)
+        return help(verb);
+    return run_program(argv + 1);
+}
+
+int ship_command(char **argv)
+{
+    return run_program(argv - 1);
 }

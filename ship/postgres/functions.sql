@@ -349,7 +349,7 @@ CREATE OR REPLACE FUNCTION put_messages(p_vault text, p_head bytea, p_calls bigi
     p_seq bigint[], p_t_us bigint[], p_direction text[], p_origin text[], p_kind text[], p_rpc_id text[],
     p_method text[], p_target text[], p_body text[], p_large bigint[], p_size bigint[], p_redactions bigint[],
     p_action text[], p_request_seq bigint[], p_error_code bigint[], p_batch_seq bigint[], p_finding text[],
-    p_salt bytea[], p_commitment bytea[], p_words tsvector[])
+    p_salt bytea[], p_commitment bytea[], p_offset bigint[], p_words tsvector[])
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     before bigint := (use_session(p_vault, p_head, p_calls, p_session)).seq;    -- rows up to it are here, or were dropped
@@ -364,16 +364,16 @@ BEGIN
         END IF;
     END LOOP;
     INSERT INTO messages (session_uid, seq, t_us, direction, origin, kind, rpc_id, method, target, body, size,
-            redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment, words)
+            redactions, action, request_seq, error_code, batch_seq, finding, salt, commitment, body_offset, words)
         SELECT p_session, u.* FROM unnest(p_seq, p_t_us, p_direction, p_origin, p_kind, p_rpc_id, p_method, p_target,
             bodies, p_size, p_redactions, p_action, p_request_seq, p_error_code, p_batch_seq, p_finding, p_salt,
-            p_commitment, p_words) AS u (seq)
+            p_commitment, p_offset, p_words) AS u (seq)
         WHERE u.seq > before
         ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS added = ROW_COUNT;
     IF added < cardinality(p_seq) THEN
         PERFORM change_messages(p_session, p_seq, p_method, p_target, bodies, p_redactions, p_finding, p_salt, p_commitment,
-            p_words);
+            p_offset, p_words);
     END IF;
     UPDATE sessions SET seq = greatest(seq, p_seq[cardinality(p_seq)]), received = received + added WHERE uid = p_session
         RETURNING seq INTO watermark;
@@ -384,15 +384,15 @@ END $$;
 -- Of messages that are here: applies redactions that the log states, and findings that were added later. Any other
 -- difference is refused.
 CREATE OR REPLACE FUNCTION change_messages(p_session text, p_seq bigint[], p_method text[], p_target text[], p_body text[],
-    p_redactions bigint[], p_finding text[], p_salt bytea[], p_commitment bytea[], p_words tsvector[])
+    p_redactions bigint[], p_finding text[], p_salt bytea[], p_commitment bytea[], p_offset bigint[], p_words tsvector[])
 RETURNS void LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
 DECLARE
     other bigint;
 BEGIN
     UPDATE messages m SET method = u.method, target = u.target, body = u.body, redactions = u.redactions,
-            finding = u.finding, salt = u.salt, commitment = u.commitment, words = u.words
-        FROM unnest(p_seq, p_method, p_target, p_body, p_redactions, p_finding, p_salt, p_commitment, p_words)
-            AS u (seq, method, target, body, redactions, finding, salt, commitment, words)
+            finding = u.finding, salt = u.salt, commitment = u.commitment, body_offset = u.body_offset, words = u.words
+        FROM unnest(p_seq, p_method, p_target, p_body, p_redactions, p_finding, p_salt, p_commitment, p_offset, p_words)
+            AS u (seq, method, target, body, redactions, finding, salt, commitment, body_offset, words)
         WHERE m.session_uid = p_session AND m.seq = u.seq AND (
             m.commitment IS NULL AND u.commitment IS NULL AND u.redactions > m.redactions
             OR m.commitment IS DISTINCT FROM u.commitment AND was_replaced(p_session, 'message ' || u.seq, m.commitment)

@@ -16,6 +16,7 @@ struct link {
     PGconn *c;   /* owned; NULL: not connected */
     PGresult *r; /* owned; of the last call */
     bool (*stop)(void);
+    bool only_reads;
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -141,8 +142,10 @@ int link_connect(struct link *l)
     static const char *const names[] = {
         "sslmode",         "target_session_attrs", "connect_timeout", "application_name",
         "keepalives_idle", "tcp_user_timeout",     "dbname",          NULL};
-    const char *values[] = {"verify-full", "read-write", "10",   "mcp-interposer-ship",
-                            "30",          "60000",      l->url, NULL};
+    const char *values[] = {"verify-full", l->only_reads ? "any" : "read-write",
+                            "10",          "mcp-interposer-ship",
+                            "30",          "60000",
+                            l->url,        NULL};
     struct hosts hosts;
     if (l->c != NULL)
         return 0;
@@ -197,6 +200,11 @@ void link_free(struct link *l)
     buf_close(&l->error);
     free(l->url);
     free(l);
+}
+
+void link_only_reads(struct link *l)
+{
+    l->only_reads = true;
 }
 
 void link_until(struct link *l, int64_t mono_us)
@@ -331,7 +339,7 @@ void link_arg_array(struct link *l, struct array *a)
     add(l, array_oid(a->type), bytes.p, bytes.n, 1);
 }
 
-int link_call(struct link *l, const char *function)
+int link_select(struct link *l, const char *function, const char *more)
 {
     char sql[512];
     int st, at = snprintf(sql, sizeof sql, "SELECT * FROM mcp_interposer.%s(", function);
@@ -339,9 +347,14 @@ int link_call(struct link *l, const char *function)
         return st;
     for (int i = 0; i < l->n; i++)
         at += snprintf(sql + at, sizeof sql - (size_t)at, "%s$%d", i > 0 ? "," : "", i + 1);
-    snprintf(sql + at, sizeof sql - (size_t)at, ")");
+    snprintf(sql + at, sizeof sql - (size_t)at, ")%s", more);
     return finish(l, PQsendQueryParams(l->c, sql, l->n, l->type, l->value, l->length, l->form, 0) ==
                          1);
+}
+
+int link_call(struct link *l, const char *function)
+{
+    return link_select(l, function, "");
 }
 
 int link_run(struct link *l, const char *sql)
@@ -358,9 +371,21 @@ int link_rows(const struct link *l)
     return PQntuples(l->r);
 }
 
+int link_columns(const struct link *l)
+{
+    return PQnfields(l->r);
+}
+
 const char *link_text(const struct link *l, int row, int column)
 {
     return PQgetvalue(l->r, row, column);
+}
+
+struct slice link_slice(const struct link *l, int row, int column)
+{
+    if (PQgetisnull(l->r, row, column))
+        return (struct slice){0};
+    return (struct slice){PQgetvalue(l->r, row, column), (size_t)PQgetlength(l->r, row, column)};
 }
 
 int64_t link_int(const struct link *l, int row, int column)

@@ -31,6 +31,8 @@ MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: none. */
 void link_until(struct link *l, int64_t mono_us);
+/* Before the first connection: of several hosts any will do, also one that cannot be written. */
+void link_only_reads(struct link *l);
 /* Connects, unless it is connected. */
 MI_MUST int link_connect(struct link *l);
 void link_disconnect(struct link *l);
@@ -45,12 +47,16 @@ void link_arg_bytes(struct link *l, struct slice v);
 void link_arg_array(struct link *l, struct array *a);
 /* SELECT * FROM mcp_interposer.FUNCTION(arguments). */
 MI_MUST int link_call(struct link *l, const char *function);
+/* The same with more after it: " ORDER BY …". */
+MI_MUST int link_select(struct link *l, const char *function, const char *more);
 /* Runs statements as one transaction. */
 MI_MUST int link_run(struct link *l, const char *sql);
 
 /* The result. */
 int link_rows(const struct link *l);
+int link_columns(const struct link *l);
 int64_t link_int(const struct link *l, int row, int column);
+struct slice link_slice(const struct link *l, int row, int column); /* {NULL, 0}: NULL */
 const char *link_text(const struct link *l, int row, int column);
 /* 32 bytes. false: something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);

@@ -12,7 +12,7 @@
 static const enum array_type message_types[MESSAGE_ARRAYS] = {
     ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,  ARRAY_TEXT,
     ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT,  ARRAY_INT,   ARRAY_INT,   ARRAY_TEXT,  ARRAY_INT,
-    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_WORDS,
+    ARRAY_INT,  ARRAY_INT,  ARRAY_TEXT, ARRAY_BYTES, ARRAY_BYTES, ARRAY_INT,   ARRAY_WORDS,
 };
 static const enum array_type event_types[EVENT_COLUMNS] = {
     ARRAY_INT, ARRAY_INT, ARRAY_TEXT, ARRAY_TEXT, ARRAY_INT, ARRAY_BYTES, ARRAY_BYTES,
@@ -59,7 +59,8 @@ static int on_message(void *ctx, const struct cell *cell)
     bool minimal = s->minimal, large = cell[MESSAGE_LENGTH].type == CELL_INT && !minimal;
     int st = large ? has_large(b, cell, &large) : 0;
     for (int i = 0; i < MESSAGE_COLUMNS; i++) {
-        bool left_out = (i == MESSAGE_BODY && minimal) || (i == MESSAGE_LENGTH && !large);
+        bool in_file = i == MESSAGE_LENGTH || i == MESSAGE_OFFSET;
+        bool left_out = (i == MESSAGE_BODY && minimal) || (in_file && !large);
         array_cell(&s->array[i], left_out ? &none : &cell[i]);
     }
     if (st == 0)

@@ -12,15 +12,112 @@ RETURNS TABLE (session_uid text, seq bigint) LANGUAGE sql STABLE AS $$
     ORDER BY m.session_uid DESC, m.seq DESC
 $$;
 
+-- ---- what `--from` reads ----
+
+-- Sessions with p_first <= uid < p_before, at most p_rows. p_host and p_user are regular expressions for the host and for
+-- the user of the vault, p_number is the id in the vault. NULL: any.
+CREATE OR REPLACE FUNCTION read_sessions(p_host text, p_user text, p_name text, p_number bigint, p_first text,
+    p_before text, p_backwards boolean, p_rows bigint)
+RETURNS TABLE (vault text, uid text, number bigint, name text, command text, client_name text, client_version text,
+    server_name text, server_version text, protocol_version text, started_at_us bigint, ended_at_us bigint,
+    end_reason text, exit_status bigint, pid bigint, host text, record_level text, interposer_version text,
+    redact_rules text, salt integer, end_commitment integer)
+LANGUAGE sql STABLE AS $$
+    WITH wanted AS NOT MATERIALIZED (
+        SELECT * FROM mcp_interposer.sessions s
+        WHERE (p_first IS NULL OR s.uid >= p_first) AND (p_before IS NULL OR s.uid < p_before)
+            AND (p_name IS NULL OR s.name = p_name) AND (p_number IS NULL OR s.id = p_number)
+            AND (p_host IS NULL OR s.host ~ p_host)
+            AND (p_user IS NULL OR EXISTS (SELECT FROM mcp_interposer.vaults v WHERE v.uid = s.vault AND v.os_user ~ p_user))
+    ), page AS (
+        (SELECT * FROM wanted w WHERE p_backwards ORDER BY w.uid DESC LIMIT p_rows)
+        UNION ALL (SELECT * FROM wanted w WHERE NOT p_backwards ORDER BY w.uid LIMIT p_rows)
+    )
+    SELECT p.vault, p.uid, p.id, p.name, p.command, p.client_name, p.client_version, p.server_name, p.server_version,
+        p.protocol_version, p.started_at_us, p.ended_at_us, p.end_reason, p.exit_status, p.pid, p.host, p.record_level,
+        p.interposer_version, p.redact_rules, CASE WHEN p.salt IS NOT NULL THEN 1 END,
+        CASE WHEN p.end_commitment IS NOT NULL THEN 1 END
+    FROM page p
+$$;
+
+-- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until they have p_bytes. A body of more than 64 KiB
+-- is read with read_body.
+CREATE OR REPLACE FUNCTION read_messages(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
+    p_bodies boolean, p_rows bigint, p_bytes bigint)
+RETURNS TABLE (seq bigint, t_us bigint, direction text, origin text, kind text, rpc_id text, method text, target text,
+    body text, body_offset bigint, body_length integer, size bigint, redactions bigint, action text, request_seq bigint,
+    error_code bigint, batch_seq bigint, finding text)
+LANGUAGE sql STABLE AS $$
+    WITH wanted AS NOT MATERIALIZED (
+        SELECT * FROM mcp_interposer.messages m WHERE m.session_uid = p_session AND m.seq BETWEEN p_from AND p_to
+    ), page AS (
+        (SELECT * FROM wanted w WHERE p_backwards ORDER BY w.seq DESC LIMIT p_rows)
+        UNION ALL (SELECT * FROM wanted w WHERE NOT p_backwards ORDER BY w.seq LIMIT p_rows)
+    ), summed AS (
+        SELECT p.*, CASE WHEN p_bodies THEN sum(p.size) OVER (ORDER BY CASE WHEN p_backwards THEN -p.seq ELSE p.seq END) - p.size
+            ELSE 0 END AS before
+        FROM page p
+    )
+    SELECT s.seq, s.t_us, s.direction, s.origin, s.kind, s.rpc_id, s.method, s.target,
+        CASE WHEN p_bodies AND s.body_offset IS NULL THEN s.body END,
+        s.body_offset, CASE WHEN s.body_offset IS NOT NULL THEN octet_length(s.body) END,
+        s.size, s.redactions, s.action, s.request_seq, s.error_code, s.batch_seq, s.finding
+    FROM summed s WHERE s.before < p_bytes
+$$;
+
+-- At most p_max bytes of a body from p_at on.
+CREATE OR REPLACE FUNCTION read_body(p_vault text, p_session text, p_seq bigint, p_at integer, p_max integer)
+RETURNS TABLE (body bytea) LANGUAGE sql STABLE AS $$
+    SELECT substr(convert_to(m.body, 'UTF8'), p_at + 1, p_max)
+    FROM mcp_interposer.messages m WHERE m.session_uid = p_session AND m.seq = p_seq
+$$;
+
+-- Events with p_from <= id <= p_to, at most p_rows.
+CREATE OR REPLACE FUNCTION read_events(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
+    p_rows bigint)
+RETURNS TABLE (id bigint, t_us bigint, kind text, detail text) LANGUAGE sql STABLE AS $$
+    (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
+        WHERE NOT p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id LIMIT p_rows)
+    UNION ALL
+    (SELECT e.id, e.t_us, e.kind, e.detail FROM mcp_interposer.events e
+        WHERE p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id DESC LIMIT p_rows)
+$$;
+
+-- The seals of a session: leaves that begin with p_first, which is `{"type":"seal","session":"UID",`.
+CREATE OR REPLACE FUNCTION read_seals(p_first text) RETURNS TABLE (n bigint, leaf text) LANGUAGE sql STABLE AS $$
+    SELECT l.n, l.leaf FROM mcp_interposer.leaves l
+    WHERE substr(l.leaf, 27, 26) = substr(p_first, 27, 26) AND l.leaf LIKE '{"type":"seal","session":"%'
+        AND starts_with(l.leaf, p_first)
+$$;
+
 -- ---- rights ----
 
+-- A role that may read these devices only.
+CREATE OR REPLACE FUNCTION add_reader(p_role name, p_devices text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    unknown text := (SELECT d FROM unnest(p_devices) AS d WHERE d NOT IN (SELECT name FROM devices) LIMIT 1);
+    t text;
+BEGIN
+    IF unknown IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('there is no device %s', unknown);
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA mcp_interposer TO %I', p_role);
+    FOR t IN SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'mcp_interposer'::regnamespace
+            AND has_table_privilege('mcp_interposer_reader', c.oid, 'SELECT') AND NOT c.relispartition LOOP
+        EXECUTE format('GRANT SELECT ON mcp_interposer.%I TO %I', t, p_role);
+    END LOOP;
+    INSERT INTO readers SELECT p_role, d.id FROM devices d WHERE d.name = ANY (p_devices) ON CONFLICT DO NOTHING;
+END $$;
+REVOKE ALL ON FUNCTION add_reader FROM PUBLIC;
+
+-- The tables that they read decide who may use them.
 DO $$
 DECLARE
     f regprocedure;
 BEGIN
     FOR f IN SELECT p.oid::regprocedure FROM pg_proc p
             WHERE p.pronamespace = 'mcp_interposer'::regnamespace AND p.proname LIKE 'read\_%' LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO mcp_interposer_reader', f);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', f);
     END LOOP;
 END $$;

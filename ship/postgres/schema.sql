@@ -71,6 +71,8 @@ CREATE TABLE IF NOT EXISTS leaves (
     leaf text NOT NULL,
     PRIMARY KEY (vault, n)
 );
+-- The seals of a session (docs/evidence.md): its uid follows these 26 characters.
+CREATE INDEX IF NOT EXISTS leaves_by_session ON leaves (substr(leaf, 27, 26)) WHERE leaf LIKE '{"type":"seal","session":"%';
 
 CREATE TABLE IF NOT EXISTS checkpoints (
     vault text COLLATE "C" NOT NULL,
@@ -109,6 +111,8 @@ CREATE TABLE IF NOT EXISTS sessions (
     received bigint NOT NULL DEFAULT 0  -- how many messages and events have arrived
 ) WITH (fillfactor = 80);
 CREATE INDEX IF NOT EXISTS sessions_by_vault ON sessions (vault, uid);
+CREATE INDEX IF NOT EXISTS sessions_by_name ON sessions (name, uid);
+CREATE INDEX IF NOT EXISTS sessions_by_id ON sessions (id);
 
 -- Columns as in the vault. A large body is in `body`, too. `words` has the words of the body, as the search finds them
 -- (vault/search/words.h); it is NULL if there is no body. A uid begins with its time, so partitions are ranges of time.
@@ -121,6 +125,7 @@ CREATE TABLE IF NOT EXISTS messages (
     kind text NOT NULL,
     rpc_id text, method text, target text,
     body text,
+    body_offset bigint,                 -- of a large body, in the vault
     size bigint NOT NULL,
     redactions bigint NOT NULL,
     action text NOT NULL,
@@ -200,11 +205,17 @@ DROP POLICY IF EXISTS own_rows ON devices;
 CREATE POLICY own_rows ON devices FOR SELECT USING (id IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
 DROP POLICY IF EXISTS own_rows ON vaults;
 CREATE POLICY own_rows ON vaults FOR SELECT USING (device IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
+DROP POLICY IF EXISTS own_rows ON leaves;
+CREATE POLICY own_rows ON leaves FOR SELECT USING (vault IN (SELECT uid FROM mcp_interposer.vaults));
+DROP POLICY IF EXISTS own_rows ON checkpoints;
+CREATE POLICY own_rows ON checkpoints FOR SELECT USING (vault IN (SELECT uid FROM mcp_interposer.vaults));
+DROP POLICY IF EXISTS own_rows ON replaced;
+CREATE POLICY own_rows ON replaced FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
 DROP POLICY IF EXISTS own_rows ON sessions;
 CREATE POLICY own_rows ON sessions FOR SELECT USING (device IN (SELECT device FROM mcp_interposer.readers WHERE role = current_user));
 DROP POLICY IF EXISTS own_rows ON messages;
-CREATE POLICY own_rows ON messages FOR SELECT USING (session_uid IN (SELECT uid FROM mcp_interposer.sessions));
+CREATE POLICY own_rows ON messages FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
 DROP POLICY IF EXISTS own_rows ON events;
-CREATE POLICY own_rows ON events FOR SELECT USING (session_uid IN (SELECT uid FROM mcp_interposer.sessions));
+CREATE POLICY own_rows ON events FOR SELECT USING (EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = session_uid));
 REVOKE ALL ON SCHEMA mcp_interposer FROM PUBLIC;
 GRANT USAGE ON SCHEMA mcp_interposer TO mcp_interposer_device, mcp_interposer_reader;

@@ -80,16 +80,9 @@ def fleet(t):
         t.cluster.psql(f"UPDATE mcp_interposer.sessions SET host = '{device}' WHERE vault = '{vault.name()}'")
     t.cluster.psql("DROP ROLE IF EXISTS reads_all; DROP ROLE IF EXISTS reads_a; DROP ROLE IF EXISTS reads_none;"
                    "CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN; CREATE ROLE reads_none LOGIN;"
-                   "GRANT USAGE ON SCHEMA mcp_interposer TO reads_a, reads_none;"
-                   f"GRANT SELECT ON {granted()} TO reads_a, reads_none;"
-                   "INSERT INTO mcp_interposer.readers SELECT 'reads_a', id FROM mcp_interposer.devices WHERE name = 'laptop-a'")
+                   "SELECT mcp_interposer.add_reader('reads_a', ARRAY['laptop-a']); SELECT mcp_interposer.add_reader('reads_none', '{}')")
     t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY reads_a, reads_none; DROP ROLE reads_a, reads_none, reads_all"))
     return a, b
-
-
-def granted():
-    """What docs/fleet.md grants to a role that may read some devices."""
-    return re.search(r"GRANT SELECT ON (mcp_interposer.readers.*?) TO team_a", (ROOT / "docs/fleet.md").read_text(), re.S).group(1)
 
 
 def stats(vault, by):

@@ -1,8 +1,8 @@
 /* body.c - large bodies, which are stored in files of their own. */
 #include "vault/query/connection.h"
 
-#include "vault/store/dir.h"
 #include "journal/uid.h"
+#include "vault/store/dir.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,9 +49,23 @@ static int read_part(int fd, int64_t offset, size_t n, struct buf *b)
     return 0;
 }
 
+static int read_remote(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
+{
+    int st = remote_body(q->remote, uid, seq, max, b);
+    if (st < 0 && st != MI_ENOMEM) {
+        buf_clear(&q->error);
+        buf_printf(&q->error, "%s: %s", q->path,
+                   st == MI_ENOENT ? "no such session" : remote_error(q->remote));
+        st = MI_EIO;
+    }
+    return st;
+}
+
 int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                struct buf *b)
 {
+    if (q->remote != NULL)
+        return read_remote(q, uid, m->seq, max, b);
     if (!is_uid(uid)) /* it becomes a file name */
         return fail_body(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};

@@ -16,6 +16,10 @@ int query_fail(struct query *q)
 {
     buf_clear(&q->error);
     bool changed = !q->shared && (sqlite3_errcode(q->db) & 0xFF) == SQLITE_BUSY;
+    if (q->remote != NULL) {
+        buf_printf(&q->error, "cannot read %s: %s", q->path, sqlite3_errmsg(q->db));
+        return MI_ESTORE;
+    }
     buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path,
                changed ? "it was changed meanwhile; run the command again" : sqlite3_errmsg(q->db));
     return MI_ESTORE;
@@ -147,17 +151,41 @@ int query_open(struct query **ret, const char *vault, struct buf *error)
     return st;
 }
 
-int query_open_empty(struct query **ret, const char *vault)
+/* A database in memory. NULL: out of memory. */
+static struct query *open_memory(const char *name)
 {
     struct query *q = calloc(1, sizeof *q);
     if (q == NULL)
-        return MI_ENOMEM;
+        return NULL;
     q->dir_fd = -1;
-    q->shared = true; /* there is no file to look for */
-    q->path = strdup(vault);
-    if (q->path == NULL ||
-        connect_open(&q->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) != SQLITE_OK ||
-        schema_ready(q->db) < 0) {
+    q->shared = true; /* no file may appear */
+    q->path = strdup(name);
+    if (q->path != NULL &&
+        connect_open(&q->db, ":memory:", NULL, SQLITE_OPEN_READWRITE, 0) == SQLITE_OK)
+        return q;
+    query_close(q);
+    return NULL;
+}
+
+int query_open_empty(struct query **ret, const char *vault)
+{
+    struct query *q = open_memory(vault);
+    if (q == NULL || schema_ready(q->db) < 0) {
+        query_close(q);
+        return MI_ENOMEM;
+    }
+    *ret = q;
+    return 0;
+}
+
+int query_open_store(struct query **ret, const struct remote_store *store, const char *name)
+{
+    struct query *q = open_memory(name);
+    if (q == NULL) {
+        store->close(store->ctx);
+        return MI_ENOMEM;
+    }
+    if (remote_open(&q->remote, q->db, store) != SQLITE_OK) {
         query_close(q);
         return MI_ENOMEM;
     }
@@ -175,6 +203,7 @@ void query_close(struct query *q)
     if (q == NULL)
         return;
     close_db(q);
+    remote_free(q->remote);
     if (q->dir_fd >= 0)
         close(q->dir_fd);
     free(q->path);

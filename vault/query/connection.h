@@ -3,15 +3,17 @@
 #define MI_VAULT_QUERY_CONNECTION_H
 
 #include "vault/query/statements.h"
+#include "vault/remote/remote.h"
 
 struct query {
     sqlite3 *db;         /* owned */
     bool shared;         /* db shares SQLite's files with writers; see vault/store/read_only.h */
     int64_t connections; /* how often it connected */
     sqlite3_stmt *q[Q_COUNT]; /* owned; prepared when first used */
+    struct remote *remote;    /* owned; NULL: it is a vault */
     int dir_fd;               /* owned; -1: none */
-    char *path;               /* owned; of the vault, absolute, without symbolic links */
-    struct buf file;          /* owned; path of the database */
+    char *path;      /* owned; of the vault, absolute, without symbolic links; or a store's name */
+    struct buf file; /* owned; path of the database */
     struct page_row *session; /* owned; the last result of query_session() */
     struct buf error;         /* owned */
 };

@@ -136,6 +136,8 @@ static struct page_row *copy_session(sqlite3_stmt *st, size_t *ret_bytes)
     query_session_texts(s, text);
     for (size_t i = 0; i < QUERY_SESSION_TEXTS; i++)
         *text[i] = copy_text(st, 6 + (int)i, &at);
+    bool numbered = sqlite3_column_type(st, 8 + QUERY_SESSION_TEXTS) != SQLITE_NULL;
+    s->number = numbered ? sqlite3_column_int64(st, 8 + QUERY_SESSION_TEXTS) : s->id;
     size_t before = shared_with(s->uid, copy_text(st, 6 + QUERY_SESSION_TEXTS, &at));
     size_t after = shared_with(s->uid, copy_text(st, 7 + QUERY_SESSION_TEXTS, &at));
     s->uid_unique = size_min(s->uid.n, 1 + (before > after ? before : after));

@@ -23,13 +23,15 @@
     "SERVER"
 
 struct query;
+struct remote_store; /* vault/remote/remote.h */
 
 /* Whether the session has evidence (docs/evidence.md). */
 enum query_evidence { EVIDENCE_NONE, EVIDENCE_OPEN, EVIDENCE_SEALED };
 
 /* Text is {NULL, 0} where the column is NULL. */
 struct query_session {
-    int64_t id;
+    int64_t id;     /* for the functions below */
+    int64_t number; /* for people: the id in its vault. The same, unless a store is read */
     struct slice uid, name, command, client_name, client_version, server_name, server_version;
     struct slice protocol_version, end_reason, host, record_level, interposer_version;
     struct slice redact_rules; /* JSON, as redact_open_rules() reads it */
@@ -111,8 +113,12 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-void query_close(struct query *q);           /* NULL is fine */
-bool query_is_stored(const struct query *q); /* false: query_open_empty() */
+/* A store of many vaults (vault/remote/remote.h), which is closed with the query, and after an error; `name` is for
+ * messages. MI_ENOMEM. */
+MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
+                             const char *name);
+void query_close(struct query *q);            /* NULL is fine */
+bool query_is_stored(const struct query *q);  /* false: query_open_empty() */
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path */
 int query_dir_fd(const struct query *q); /* the vault's directory, borrowed; -1: it is not stored */
@@ -121,7 +127,7 @@ int query_dir_fd(const struct query *q); /* the vault's directory, borrowed; -1:
 
 /* Newest first, at most `limit`; 0: all. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
-/* The session that `ref` names, by the first of these rules that applies: an id; `last`, as NULL: the newest with a
+/* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
  * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
  * until the next call. MI_ENOENT and MI_EINVAL (ambiguous) set query_error(). */
 MI_MUST int query_session(struct query *q, const char *ref, struct query_session *ret);

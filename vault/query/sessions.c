@@ -1,8 +1,8 @@
 /* sessions.c - the sessions of a vault, and the session that a reference names. */
+#include "journal/uid.h"
 #include "vault/query/connection.h"
 #include "vault/query/page.h"
 #include "vault/store/schema.h"
-#include "journal/uid.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -86,11 +86,10 @@ static int find_uid(struct query *q, const char *ref, int64_t *ret)
     return found == 0 ? MI_ENOENT : found == 1 ? 0 : MI_EINVAL;
 }
 
-/* The newest session of a server; 0: there is none. */
-static int newest_of(struct query *q, const char *name, int64_t *ret)
+static int find_named(struct query *q, enum query_statement i, const char *name, int64_t *ret)
 {
     sqlite3_stmt *st;
-    int status = query_prepare(q, Q_NEWEST_OF, &st);
+    int status = query_prepare(q, i, &st);
     if (status < 0)
         return status;
     sqlite3_bind_text(st, 1, name, -1, SQLITE_TRANSIENT);
@@ -99,11 +98,37 @@ static int newest_of(struct query *q, const char *name, int64_t *ret)
     return query_done(q, st, rc);
 }
 
+/* The newest session of a server, if possible one with a message; 0: there is none. */
+static int newest_of(struct query *q, const char *name, int64_t *ret)
+{
+    int st = find_named(q, Q_NEWEST_USED_OF, name, ret);
+    return st == 0 && *ret == 0 ? find_named(q, Q_NEWEST_OF, name, ret) : st;
+}
+
 /* 0: there is no session yet. */
 static int newest(struct query *q, int64_t *ret)
 {
     int st = query_number(q, Q_NEWEST_USED, 0, ret);
     return st == 0 && *ret == 0 ? query_number(q, Q_NEWEST, 0, ret) : st;
+}
+
+/* In a store, several sessions may have this number. *ret 0: there is none. */
+static int find_number(struct query *q, int64_t number, int64_t *ret)
+{
+    int n = 0, st = 0;
+    *ret = number;
+    if (q->remote == NULL)
+        return 0;
+    *ret = 0;
+    st = remote_by_number(q->remote, number, ret, &n);
+    if (st == MI_ESTORE)
+        buf_printf(&q->error, "cannot read %s: %s", q->path, remote_error(q->remote));
+    if (st == 0 && n > 1) {
+        buf_printf(&q->error, "several vaults have a session %lld; give the beginning of its UID",
+                   (long long)number);
+        st = MI_EINVAL;
+    }
+    return st;
 }
 
 static int load_session(struct query *q, int64_t id, struct query_session *ret)
@@ -145,7 +170,9 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     buf_clear(&q->error);
     if (ref == NULL || is_last(ref))
         st = newest(q, &id);
-    else if (!is_id(ref, &id))
+    else if (is_id(ref, &id))
+        st = find_number(q, id, &id);
+    else
         st = newest_of(q, ref, &id);
     if (st == 0)
         st = load_session(q, id, ret);

@@ -12,9 +12,10 @@
     " s.client_name, s.client_version, s.server_name, s.server_version, s.protocol_version,"       \
     " s.end_reason, s.host, s.record_level, s.interposer_version,"                                 \
     " (SELECT redact_rules FROM sessions r WHERE r.id = s.id),"                                    \
-    " (SELECT max(b.uid) FROM sessions b WHERE b.uid < s.uid),"                                    \
-    " (SELECT min(a.uid) FROM sessions a WHERE a.uid > s.uid) FROM sessions s,"                    \
-    " (SELECT NULL AS redact_rules, NULL AS salt, NULL AS end_commitment)"
+    " (SELECT b.uid FROM sessions b WHERE b.uid < s.uid ORDER BY b.uid DESC LIMIT 1),"             \
+    " (SELECT a.uid FROM sessions a WHERE a.uid > s.uid ORDER BY a.uid LIMIT 1),"                  \
+    " (SELECT number FROM sessions r WHERE r.id = s.id) FROM sessions s CROSS JOIN"                \
+    " (SELECT NULL AS redact_rules, NULL AS salt, NULL AS end_commitment, NULL AS number)"
 
 /* The client's requests and what may close them. `finding` is stored after the body: it is read only where the status
  * depends on it. */
@@ -46,13 +47,14 @@ const char *const query_sql[Q_COUNT] = {
     [Q_SESSIONS] = SESSION_COLUMNS " WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3",
     [Q_BY_UID] = "SELECT id, uid FROM sessions WHERE uid >= ?1 AND uid < ?1 || '~'"
                  " ORDER BY uid LIMIT 2",
-    [Q_NEWEST] = "SELECT max(id) FROM sessions",
+    [Q_NEWEST] = "SELECT id FROM sessions ORDER BY id DESC LIMIT 1",
     [Q_NEWEST_USED] = "SELECT s.id FROM sessions s WHERE EXISTS (SELECT 1 FROM messages m"
                       " WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
                       " ORDER BY s.id DESC LIMIT 1",
-    [Q_NEWEST_OF] = "SELECT s.id FROM sessions s WHERE s.name = ?1 ORDER BY EXISTS (SELECT 1 FROM"
-                    " messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
-                    " DESC, s.id DESC LIMIT 1",
+    [Q_NEWEST_OF] = "SELECT s.id FROM sessions s WHERE s.name = ?1 ORDER BY s.id DESC LIMIT 1",
+    [Q_NEWEST_USED_OF] = "SELECT s.id FROM sessions s WHERE s.name = ?1 AND EXISTS (SELECT 1 FROM"
+                         " messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + 68719476735)"
+                         " ORDER BY s.id DESC LIMIT 1",
     [Q_LAST] = "SELECT id & 68719476735, t_us FROM messages WHERE id BETWEEN ?1 AND ?2"
                " ORDER BY id DESC LIMIT 1",
     [Q_SUMMARY] = CALL_COLUMNS CALL_ROWS,
@@ -76,7 +78,7 @@ const char *const query_sql[Q_COUNT] = {
         "SELECT leaf FROM leaves WHERE leaf >= '{\"type\":\"seal\",\"session\":\"' || ?1 || '\",'"
         " AND leaf < '{\"type\":\"seal\",\"session\":\"' || ?1 || '\"-'"
         " ORDER BY n DESC LIMIT 1",
-    [Q_LAST_EVENT] = "SELECT max(id) FROM events WHERE session_id = ?1",
+    [Q_LAST_EVENT] = "SELECT id FROM events WHERE session_id = ?1 ORDER BY id DESC LIMIT 1",
 };
 
 _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");

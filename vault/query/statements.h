@@ -15,6 +15,7 @@ enum query_statement {
     Q_NEWEST,
     Q_NEWEST_USED,
     Q_NEWEST_OF,
+    Q_NEWEST_USED_OF,
     Q_LAST,
     Q_SUMMARY,
     Q_CALLS,
@@ -63,6 +64,5 @@ struct query_message query_message_row(sqlite3_stmt *st);
 #define MESSAGE_TEXTS_N 7
 #define MESSAGE_BODY 3 /* the body among them */
 void query_message_texts(struct query_message *m, struct slice *ret[MESSAGE_TEXTS_N]);
-
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "journal/uid.h"
+#include "vault/store/cell.h"
 
 #include <sys/types.h>
 
@@ -20,14 +21,6 @@
 #define UNSENT_WAIT_MS 5000
 
 struct unsent;
-
-enum cell_type { CELL_NULL, CELL_INT, CELL_TEXT, CELL_BLOB };
-
-struct cell {
-    enum cell_type type;
-    int64_t number;    /* CELL_INT */
-    struct slice text; /* CELL_TEXT, CELL_BLOB */
-};
 
 /* What can be read. ?1, ?2 and ?3 are the numbers a, b and c of unsent_read(). */
 enum unsent_rows {
@@ -56,8 +49,8 @@ enum {
     MESSAGE_BODY = 8,
     MESSAGE_LENGTH = 9, /* of a body in a file; NULL: it is in MESSAGE_BODY */
     MESSAGE_COMMITMENT = 18,
-    MESSAGE_COLUMNS = 19,
-    MESSAGE_OFFSET = 19
+    MESSAGE_OFFSET = 19, /* in that file */
+    MESSAGE_COLUMNS = 20
 };
 enum { EVENT_ID = 0, EVENT_KIND = 2, EVENT_DETAIL = 3, EVENT_COLUMNS = 7 };
 

@@ -17,7 +17,7 @@
 struct session_row {
     struct search_session id;
     bool wanted;
-    int64_t started_at_us;
+    int64_t number, started_at_us;
     size_t name; /* in names */
 };
 
@@ -69,6 +69,7 @@ static bool on_session(void *ctx, const struct query_session *x)
     struct session_row *r = &f->row[f->rows_n++];
     *r = (struct session_row){
         .id.id = x->id,
+        .number = x->number,
         .started_at_us = x->started_at_us,
         .name = f->names.n,
         .wanted = question_matches_session(f->question, x),
@@ -106,6 +107,7 @@ static bool on_candidate(void *ctx, const struct query_message *m)
     struct found found = {
         .message = m,
         .session_id = f->session->id.id,
+        .session_number = f->session->number,
         .started_at_us = f->session->started_at_us,
         .uid = f->session->id.uid,
         .server = f->names.p + f->session->name,

@@ -11,7 +11,7 @@
 /* A message that matches. All borrowed for the call. */
 struct found {
     const struct query_message *message;
-    int64_t session_id, started_at_us;
+    int64_t session_id, session_number, started_at_us; /* struct query_session */
     const char *uid, *server;
     struct slice text; /* of the message, as it was searched */
     struct slice at;   /* the match: a part of the text */

@@ -30,7 +30,7 @@ void found_json(struct out *o, const struct found *f)
     struct json_out j = json_out_to(&o->b);
     json_out_object(&j, NULL);
     json_out_str(&j, "type", "match");
-    json_out_int(&j, "session_id", f->session_id);
+    json_out_int(&j, "session_id", f->session_number);
     json_out_str(&j, "uid", f->uid);
     json_out_str(&j, "server", f->server);
     json_out_int(&j, "seq", m->seq);
@@ -73,7 +73,7 @@ static void print_title(struct out *o, const struct found *f)
     clock_local_text(f->started_at_us + m->t_us, when);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
     out_style(o, OUT_BOLD);
-    out_printf(o, "%lld", (long long)f->session_id);
+    out_printf(o, "%lld", (long long)f->session_number);
     out_style(o, OUT_PLAIN);
     out_printf(o, " --seq %lld  ", (long long)m->seq);
     out_words(o, OUT_DIM, when);
@@ -84,7 +84,7 @@ static void print_title(struct out *o, const struct found *f)
     out_printf(o, "  %s  ", out_arrow(o, to_server));
     out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
     if (method.p != NULL || target.p != NULL) {
-        int n = snprintf(where, sizeof where, "%lld --seq %lld", (long long)f->session_id,
+        int n = snprintf(where, sizeof where, "%lld --seq %lld", (long long)f->session_number,
                          (long long)m->seq);
         size_t used = (size_t)n + strlen(when) + out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;

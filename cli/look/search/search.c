@@ -14,6 +14,7 @@ static const struct opt table_of_options[] = {
     FILTER_OPTS,
     FILTER_SESSION_OPT,
     {0, "json", NULL, NULL, "print one JSON object per line for each message"},
+    SESSION_STORE_OPTS,
     COMMAND_OPT_VAULT,
     COMMAND_OPTS,
 };

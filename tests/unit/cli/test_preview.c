@@ -225,7 +225,7 @@ static void test_table_aligns_and_drops_spare_columns(void **state)
 static void test_record_json_message_is_one_line_without_control_characters(void **state)
 {
     (void)state;
-    struct query_session s = {.id = 3, .started_at_us = 1000};
+    struct query_session s = {.id = 7, .number = 3, .started_at_us = 1000};
     struct query_message m = {.seq = 2,
                               .t_us = 50,
                               .direction = ROW_S2C,

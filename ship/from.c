@@ -1,0 +1,39 @@
+/* from.c - `--from URL`: reading commands on a central store. */
+#include "ship/commands.h"
+
+#include "base/log.h"
+#include "ship/postgres/reader.h"
+
+/* A signal ends the program, as it ends every command that reads. */
+static bool never(void)
+{
+    return false;
+}
+
+static int open_store(const struct settings *s, const char *url, struct query **ret)
+{
+    struct reader *r;
+    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"), never);
+    if (st == 0) {
+        struct remote_store store = reader_store(r);
+        st = query_open_store(ret, &store, url);
+        r = NULL;
+    }
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : reader_error(r));
+    reader_close(r);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+int from_store(const struct settings *s, struct query **ret)
+{
+    const char *url = settings_text(s, "from");
+    struct buf error = {0};
+    int status = EXIT_FINE;
+    if (link_check_url(url, &error) < 0)
+        status = settings_usage(s, "--from: %s", buf_str(&error));
+    else if (opt_source(&s->set, "vault") == OPT_FLAG)
+        status = settings_usage(s, "--from and --vault: give one of them");
+    buf_close(&error);
+    return status == EXIT_FINE ? open_store(s, url, ret) : status;
+}

@@ -1,0 +1,263 @@
+#include "ship/postgres/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PIECE (INT64_C(16) << 20) /* of a body in one reading */
+
+struct reader {
+    struct link *link;                              /* owned */
+    struct buf host, user;                          /* owned; regular expressions; empty: any */
+    struct buf first, before, name, vault, session; /* owned; arguments, with a NUL */
+    struct buf error;                               /* owned; empty: that of the link */
+};
+
+void reader_pattern(struct buf *b, const char *glob)
+{
+    buf_addc(b, '^');
+    for (; *glob != '\0'; glob++) {
+        if (*glob == '*')
+            buf_adds(b, ".*");
+        else if (*glob == '?')
+            buf_addc(b, '.');
+        else if (strchr("[]-", *glob) != NULL)
+            buf_addc(b, *glob); /* a class, as in a glob */
+        else if (strchr("\\^$.|()+{}", *glob) != NULL)
+            buf_printf(b, "\\%c", *glob);
+        else
+            buf_addc(b, *glob);
+    }
+    buf_addc(b, '$');
+}
+
+/* ---- calls ---- */
+
+static int status_of(struct reader *r, int st)
+{
+    if (st == 0 || st == MI_ENOMEM)
+        return st;
+    if (st == LINK_STOPPED) {
+        buf_clear(&r->error);
+        buf_adds(&r->error, "interrupted");
+    }
+    return MI_ESTORE;
+}
+
+/* A text argument, which the call borrows. */
+static void add_text(struct reader *r, struct buf *b, struct slice text)
+{
+    buf_clear(b);
+    buf_slice_add(b, text);
+    link_arg_text(r->link, text.p != NULL ? buf_str(b) : NULL);
+}
+
+static void add_bool(struct reader *r, bool v)
+{
+    link_arg_text(r->link, v ? "t" : "f");
+}
+
+static void add_session(struct reader *r, struct slice vault, struct slice session)
+{
+    add_text(r, &r->vault, vault);
+    add_text(r, &r->session, session);
+}
+
+static void add_range(struct reader *r, const struct remote_ask *ask)
+{
+    add_session(r, ask->vault, ask->session);
+    link_arg_int(r->link, ask->from);
+    link_arg_int(r->link, ask->to);
+    add_bool(r, ask->backwards);
+}
+
+static void add_number_or_null(struct reader *r, int64_t v)
+{
+    if (v != 0)
+        link_arg_int(r->link, v);
+    else
+        link_arg_text(r->link, NULL);
+}
+
+/* Sets the arguments. Returns the function. */
+static const char *arguments(struct reader *r, const struct remote_ask *ask)
+{
+    link_begin(r->link);
+    switch (ask->table) {
+    case REMOTE_SESSIONS:
+        link_arg_text(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
+        link_arg_text(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
+        add_text(r, &r->name, ask->name);
+        add_number_or_null(r, ask->number);
+        add_text(r, &r->first, ask->first);
+        add_text(r, &r->before, ask->before);
+        add_bool(r, ask->backwards);
+        link_arg_int(r->link, ask->rows);
+        return "read_sessions";
+    case REMOTE_MESSAGES:
+        add_range(r, ask);
+        add_bool(r, ask->bodies);
+        link_arg_int(r->link, ask->rows);
+        link_arg_int(r->link, REMOTE_BYTES);
+        return "read_messages";
+    case REMOTE_EVENTS:
+        add_range(r, ask);
+        link_arg_int(r->link, ask->rows);
+        return "read_events";
+    default:
+        add_text(r, &r->first, ask->first);
+        return "read_seals";
+    }
+}
+
+/* Calls a function; with a lost connection once more. */
+static int call(struct reader *r, const char *function, const char *more)
+{
+    buf_clear(&r->error);
+    int st = link_connect(r->link);
+    if (st == 0)
+        st = link_select(r->link, function, more);
+    if (st == LINK_LOST) {
+        st = link_connect(r->link);
+        if (st == 0)
+            st = link_select(r->link, function, more);
+    }
+    return status_of(r, st);
+}
+
+/* ---- rows ---- */
+
+static int pass_row(struct reader *r, const struct remote_ask *ask, int row, remote_row_fn fn,
+                    void *fn_ctx)
+{
+    const char *type = remote_shape[ask->table].cells;
+    struct cell cell[REMOTE_SESSION_CELLS];
+    for (int i = 0; type[i] != '\0'; i++) {
+        struct slice v = link_slice(r->link, row, i);
+        cell[i] = (struct cell){.type = CELL_NULL};
+        if (v.p != NULL && type[i] == 'i')
+            cell[i] = (struct cell){.type = CELL_INT, .number = link_int(r->link, row, i)};
+        else if (v.p != NULL)
+            cell[i] = (struct cell){.type = CELL_TEXT, .text = v};
+    }
+    return fn(fn_ctx, cell);
+}
+
+static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
+{
+    static const char *const key[REMOTE_TABLES] = {"uid COLLATE \"C\"", "seq", "id", "n"};
+    struct reader *r = ctx;
+    char more[96];
+    const char *function = arguments(r, ask);
+    snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
+             ask->backwards ? " DESC" : "", (long long)ask->rows);
+    int st = call(r, function, more);
+    int n = st == 0 ? link_rows(r->link) : 0;
+    if (n > 0 && link_columns(r->link) != (int)strlen(remote_shape[ask->table].cells)) {
+        buf_adds(
+            &r->error,
+            "the store has functions of another version; run `mcp-interposer ship init` on it");
+        return MI_ESTORE;
+    }
+    for (int i = 0; st == 0 && i < n; i++)
+        st = pass_row(r, ask, i, fn, fn_ctx);
+    return st;
+}
+
+static int digit(char c)
+{
+    return c >= 'a' ? c - 'a' + 10 : c - '0';
+}
+
+/* A bytea is written as \x and hexadecimal digits. */
+static int add_bytes(struct slice text, struct buf *ret)
+{
+    size_t n = text.n >= 2 ? (text.n - 2) / 2 : 0;
+    if (!buf_reserve(ret, n))
+        return MI_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        ret->p[ret->n + i] = (char)(digit(text.p[2 + 2 * i]) << 4 | digit(text.p[3 + 2 * i]));
+    ret->n += n;
+    return 0;
+}
+
+static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
+                     struct buf *ret)
+{
+    struct reader *r = ctx;
+    size_t begin = ret->n;
+    for (;;) {
+        size_t at = ret->n - begin;
+        size_t n = size_min(max - at, (size_t)PIECE);
+        link_begin(r->link);
+        add_session(r, vault, session);
+        link_arg_int(r->link, seq);
+        link_arg_int(r->link, (int64_t)at);
+        link_arg_int(r->link, (int64_t)n);
+        int st = n > 0 ? call(r, "read_body", "") : 0;
+        if (st < 0 || n == 0)
+            return st;
+        struct slice piece = link_rows(r->link) > 0 ? link_slice(r->link, 0, 0) : (struct slice){0};
+        if (piece.p == NULL) {
+            buf_adds(&r->error, "the store does not have this body");
+            return MI_ESTORE;
+        }
+        st = add_bytes(piece, ret);
+        if (st < 0 || ret->n - begin - at < n)
+            return st;
+    }
+}
+
+/* ---- opening ---- */
+
+const char *reader_error(struct reader *r)
+{
+    return r->error.n > 0 && !r->error.failed ? buf_str(&r->error) : link_error(r->link);
+}
+
+static const char *error_of(void *ctx)
+{
+    return reader_error(ctx);
+}
+
+int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
+                bool (*stop)(void))
+{
+    struct reader *r = calloc(1, sizeof *r);
+    *ret = NULL;
+    if (r == NULL)
+        return MI_ENOMEM;
+    if (host != NULL)
+        reader_pattern(&r->host, host);
+    if (user != NULL)
+        reader_pattern(&r->user, user);
+    if (r->host.failed || r->user.failed || link_new(&r->link, url, stop) < 0) {
+        reader_close(r);
+        return MI_ENOMEM;
+    }
+    *ret = r;
+    link_only_reads(r->link);
+    return status_of(r, link_connect(r->link));
+}
+
+void reader_close(struct reader *r)
+{
+    if (r == NULL)
+        return;
+    link_free(r->link);
+    struct buf *b[] = {&r->host, &r->user,  &r->first,   &r->before,
+                       &r->name, &r->vault, &r->session, &r->error};
+    for (size_t i = 0; i < MI_COUNT(b); i++)
+        buf_close(b[i]);
+    free(r);
+}
+
+static void close_it(void *ctx)
+{
+    reader_close(ctx);
+}
+
+struct remote_store reader_store(struct reader *r)
+{
+    return (struct remote_store){
+        .ctx = r, .read = read_rows, .body = read_body, .error = error_of, .close = close_it};
+}

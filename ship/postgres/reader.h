@@ -1,0 +1,28 @@
+/* reader.h - a central store for the reading commands (vault/remote/remote.h): `--from URL`.
+ *
+ * Rules     reads with the functions read_* of reading.sql only, so that it also works where several shards are behind
+ *           one router. The role needs no right to write. A connection that is lost is made again, once for each
+ *           reading.
+ * Owns      the connection.
+ * Errors    MI_ESTORE with a sentence in reader_error(), MI_ENOMEM.
+ * Blocks    on the network, until `stop` is true. */
+#ifndef MI_SHIP_POSTGRES_READER_H
+#define MI_SHIP_POSTGRES_READER_H
+
+#include "ship/postgres/link.h"
+#include "vault/remote/remote.h"
+
+struct reader;
+
+/* host and user: only sessions of these; names or globs; NULL: any. Connects, and checks that the store is of this
+ * version. *ret is set also after MI_ESTORE, for reader_error(). */
+MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
+                        bool (*stop)(void));
+void reader_close(struct reader *r); /* NULL is fine */
+const char *reader_error(struct reader *r);
+struct remote_store reader_store(struct reader *r); /* its close() is reader_close() */
+
+/* The regular expression of PostgreSQL for a name or a glob. */
+void reader_pattern(struct buf *b, const char *glob);
+
+#endif

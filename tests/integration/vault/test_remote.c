@@ -1,0 +1,402 @@
+/* A store of two vaults in memory, read through the statements of vault/query. */
+#include "tests/support/unit.h"
+
+#include "vault/query/connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SESSIONS 200
+#define MESSAGES 3000
+#define BACK 500 /* an answer comes this many messages after its request */
+
+struct store {
+    int sessions, messages;
+    int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
+    int error;
+    int64_t most_rows;
+    int last_session; /* rows of it are counted */
+    int bodies;       /* asked for with bodies */
+    bool closed;
+};
+
+static void uid_of(int i, char ret[27])
+{
+    snprintf(ret, 27, "01M82W32%018d", i);
+}
+
+static struct cell number(int64_t v)
+{
+    return (struct cell){.type = CELL_INT, .number = v};
+}
+
+static struct cell text(const char *v)
+{
+    return (struct cell){.type = CELL_TEXT, .text = slice_of(v)};
+}
+
+static bool before(const char *uid, struct slice end)
+{
+    char text[64] = {0};
+    assert_true(end.n < sizeof text);
+    memcpy(text, end.p, end.n);
+    return strcmp(uid, text) < 0;
+}
+
+/* The ids in each of the two vaults are 1, 2, …; servers are `even` and `odd`. */
+static int read_sessions(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
+                         void *fn_ctx)
+{
+    int64_t n = 0;
+    for (int k = 0; k < s->sessions && n < ask->rows; k++) {
+        int i = ask->backwards ? s->sessions - 1 - k : k;
+        const char *name = i % 2 == 0 ? "even" : "odd";
+        char uid[27];
+        uid_of(i, uid);
+        struct slice u = slice_of(uid);
+        if ((ask->first.p != NULL && before(uid, ask->first)) ||
+            (ask->before.p != NULL && !before(uid, ask->before)) ||
+            (ask->name.p != NULL && !slice_is(ask->name, name)) ||
+            (ask->number != 0 && ask->number != i / 2 + 1))
+            continue;
+        struct cell cell[REMOTE_SESSION_CELLS] = {text(i % 2 == 0 ? "VAULT0" : "VAULT1"),
+                                                  {.type = CELL_TEXT, .text = u},
+                                                  number(i / 2 + 1),
+                                                  text(name),
+                                                  text("[]")};
+        cell[10] = number(1000 * i);
+        cell[14] = number(1);
+        cell[15] = text("host");
+        cell[16] = text("full");
+        cell[17] = text("1.0");
+        n++;
+        int st = fn(fn_ctx, cell);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* Message seq is a request, and an answer to message seq - BACK from there on. */
+static int read_messages(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
+                         void *fn_ctx)
+{
+    int64_t n = 0, sizes = 0;
+    s->bodies += ask->bodies;
+    for (int64_t k = 1; k <= s->messages && n < ask->rows && (!ask->bodies || sizes < REMOTE_BYTES);
+         k++) {
+        int64_t seq = ask->backwards ? s->messages + 1 - k : k;
+        if (seq < ask->from || seq > ask->to)
+            continue;
+        char method[24], body[40];
+        snprintf(method, sizeof method, "m%lld", (long long)seq);
+        snprintf(body, sizeof body, "{\"seq\":%lld}", (long long)seq);
+        bool answer = seq > BACK;
+        struct cell cell[REMOTE_MESSAGE_CELLS] = {number(seq),
+                                                  number(10 * seq),
+                                                  text(answer ? "s2c" : "c2s"),
+                                                  text("peer"),
+                                                  text(answer ? "result" : "request"),
+                                                  text("1"),
+                                                  {.type = CELL_NULL}};
+        if (!answer)
+            cell[6] = text(method);
+        if (ask->bodies)
+            cell[8] = text(body);
+        cell[11] = number(30000);
+        cell[12] = number(0);
+        cell[13] = text("forwarded");
+        if (answer)
+            cell[14] = number(seq - BACK);
+        n++;
+        sizes += 30000;
+        int st = fn(fn_ctx, cell);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+static int read_store(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
+{
+    struct store *s = ctx;
+    assert_true(ask->rows > 0 && ask->rows <= REMOTE_ROWS);
+    if (++s->asked == s->fails_at)
+        return s->error;
+    if (ask->table == REMOTE_SESSIONS)
+        return read_sessions(s, ask, fn, fn_ctx);
+    return ask->table == REMOTE_MESSAGES ? read_messages(s, ask, fn, fn_ctx) : 0;
+}
+
+static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
+                     struct buf *ret)
+{
+    (void)ctx;
+    buf_printf(ret, "%.*s %.*s %lld %zu", (int)vault.n, vault.p, (int)session.n, session.p,
+               (long long)seq, max);
+    return 0;
+}
+
+static const char *error_of(void *ctx)
+{
+    (void)ctx;
+    return "the line is cut";
+}
+
+static void close_store(void *ctx)
+{
+    ((struct store *)ctx)->closed = true;
+}
+
+static struct query *open_store(struct store *s)
+{
+    struct remote_store store = {s, read_store, read_body, error_of, close_store};
+    struct query *q = NULL;
+    assert_int_equal(query_open_store(&q, &store, "store"), 0);
+    return q;
+}
+
+/* ---- sessions ---- */
+
+struct listed {
+    int n, expected;
+};
+
+static bool on_session(void *ctx, const struct query_session *x)
+{
+    struct listed *l = ctx;
+    char uid[27];
+    uid_of(l->expected, uid);
+    assert_true(slice_is(x->uid, uid));
+    assert_int_equal(x->number, l->expected / 2 + 1);
+    assert_true(x->uid_unique > 8 && x->uid_unique <= 26);
+    l->expected--;
+    l->n++;
+    return true;
+}
+
+static void test_remote_sessions_are_newest_first(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = SESSIONS};
+    struct listed l = {.expected = SESSIONS - 1};
+    struct query *q = open_store(&s);
+    assert_int_equal(query_sessions(q, 0, on_session, &l), 0);
+    assert_int_equal(l.n, SESSIONS);
+    assert_true(s.asked < 30); /* pages of 64, and not a call for each session */
+    query_close(q);
+    assert_true(s.closed);
+}
+
+static void test_remote_session_is_found_by_each_reference(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = SESSIONS, .messages = 5};
+    struct query *q = open_store(&s);
+    struct query_session x;
+    char uid[27];
+    uid_of(41, uid);
+    assert_int_equal(query_session(q, uid, &x), 0);
+    assert_true(slice_is(x.uid, uid));
+    assert_int_equal(query_session(q, NULL, &x), 0);
+    uid_of(SESSIONS - 1, uid);
+    assert_true(slice_is(x.uid, uid));
+    assert_int_equal(query_session(q, "even", &x), 0);
+    uid_of(SESSIONS - 2, uid);
+    assert_true(slice_is(x.uid, uid));
+    assert_int_equal(query_session(q, "01M82W32", &x), MI_EINVAL);
+    assert_int_equal(query_session(q, "nothing", &x), MI_ENOENT);
+    assert_int_equal(query_session(q, "7", &x), MI_EINVAL); /* in both vaults */
+    assert_non_null(strstr(query_error(q), "several vaults have a session 7"));
+    assert_int_equal(query_session(q, "999", &x), MI_ENOENT);
+    s.sessions = 1;
+    assert_int_equal(query_session(q, "1", &x), 0);
+    assert_int_equal(x.number, 1);
+    query_close(q);
+}
+
+/* ---- messages ---- */
+
+struct read_rows {
+    int64_t next, n;
+};
+
+static bool on_message(void *ctx, const struct query_message *m)
+{
+    struct read_rows *r = ctx;
+    char method[24], body[40];
+    snprintf(method, sizeof method, "m%lld", (long long)(m->seq - BACK));
+    snprintf(body, sizeof body, "{\"seq\":%lld}", (long long)m->seq);
+    assert_int_equal(m->seq, r->next);
+    assert_int_equal(m->has_request, m->seq > BACK);
+    if (m->seq > BACK && m->seq <= 2 * BACK)
+        assert_true(slice_is(m->request_method, method));
+    assert_true(slice_is(m->body, body));
+    r->next++;
+    r->n++;
+    return true;
+}
+
+static int64_t first_session(struct query *q)
+{
+    struct query_session x;
+    assert_int_equal(query_session(q, NULL, &x), 0);
+    return x.id;
+}
+
+static void test_remote_timeline_has_each_message_and_its_request(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = MESSAGES};
+    struct read_rows r = {.next = 1};
+    struct query *q = open_store(&s);
+    assert_int_equal(query_timeline(q, first_session(q), 0, INT64_MAX, on_message, NULL, &r), 0);
+    assert_int_equal(r.n, MESSAGES);
+    /* a MiB has 35 of them; a block of requests has 256 */
+    assert_true(s.asked < MESSAGES / 35 + MESSAGES / 256 + 100);
+    query_close(q);
+}
+
+static bool count_one(void *ctx, const struct query_message *m)
+{
+    (void)m;
+    ++*(int64_t *)ctx;
+    return true;
+}
+
+static void test_remote_facts_are_read_without_bodies(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = MESSAGES};
+    int64_t n = 0;
+    struct query *q = open_store(&s);
+    int64_t id = first_session(q);
+    assert_int_equal(query_facts(q, id, KIND_UNKNOWN, count_one, &n), 0);
+    assert_int_equal(n, MESSAGES);
+    assert_int_equal(s.bodies, 0);
+    int asked = s.asked;
+    struct query_summary sum;
+    assert_int_equal(query_summary(q, id, false, &sum), 0);
+    assert_int_equal(sum.last_seq, MESSAGES);
+    assert_int_equal(sum.calls, BACK);
+    query_summary_close(&sum);
+    assert_true(s.asked - asked < 6);
+    assert_int_equal(s.bodies, 0);
+    query_close(q);
+}
+
+static bool has_request(void *ctx, const struct query_message *m)
+{
+    *(bool *)ctx = m->has_request;
+    return true;
+}
+
+static void test_remote_requests_that_came_later_are_found(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = BACK + 1};
+    bool found = false;
+    struct query *q = open_store(&s);
+    int64_t id = first_session(q);
+    assert_int_equal(query_timeline(q, id, BACK + 1, BACK + 1, has_request, NULL, &found), 0);
+    assert_true(found);
+    s.messages = 2 * BACK; /* the block that has message 500 was read when it ended with 501 */
+    assert_int_equal(query_timeline(q, id, 2 * BACK, 2 * BACK, has_request, NULL, &found), 0);
+    assert_true(found);
+    s.messages = 3 * BACK;
+    for (int64_t seq = 2 * BACK + 1; seq <= 3 * BACK; seq += 100) {
+        assert_int_equal(query_timeline(q, id, seq, seq, has_request, NULL, &found), 0);
+        assert_true(found);
+    }
+    query_close(q);
+}
+
+static void test_remote_large_body_is_asked_from_the_store(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = 1};
+    struct query *q = open_store(&s);
+    char uid[27];
+    uid_of(0, uid);
+    struct query_message m = {.seq = 12, .is_large = true, .body_length = 1 << 20};
+    struct buf b = {0};
+    assert_int_equal(query_body(q, slice_of(uid), &m, 99, &b), MI_EIO); /* not read yet */
+    (void)first_session(q);
+    assert_int_equal(query_body(q, slice_of(uid), &m, 99, &b), 0);
+    assert_string_equal(buf_str(&b), "VAULT0 01M82W32000000000000000000 12 99");
+    buf_close(&b);
+    query_close(q);
+}
+
+/* ---- plans and errors ---- */
+
+/* A statement that sorts, or reads a table without a condition for each row, would read the whole store. */
+static void test_remote_no_statement_sorts(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = 1};
+    struct query *q = open_store(&s);
+    for (int i = 0; i < Q_COUNT; i++) {
+        char sql[4096];
+        sqlite3_stmt *st = NULL;
+        snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", query_sql[i]);
+        if (i == Q_VERSION || i == Q_SEAL) /* a PRAGMA; the few seals of one session */
+            continue;
+        assert_int_equal(sqlite3_prepare_v2(q->db, sql, -1, &st, NULL), SQLITE_OK);
+        while (sqlite3_step(st) == SQLITE_ROW) {
+            const char *step = (const char *)sqlite3_column_text(st, 3);
+            if (strstr(step, "TEMP B-TREE") != NULL || strstr(step, "AUTOMATIC") != NULL)
+                fail_msg("statement %d: %s", i, step);
+        }
+        sqlite3_finalize(st);
+    }
+    query_close(q);
+}
+
+static int read_all(struct query *q)
+{
+    struct query_session x;
+    int64_t n = 0;
+    int st = query_session(q, "odd", &x);
+    if (st == 0)
+        st = query_timeline(q, x.id, 0, INT64_MAX, count_one, NULL, &n);
+    return st == 0 && n != 600 ? -999 : st;
+}
+
+static void test_remote_every_call_may_fail(void **state)
+{
+    (void)state;
+    static const int errors[] = {MI_ESTORE, MI_ENOMEM};
+    for (size_t e = 0; e < MI_COUNT(errors); e++)
+        for (int at = 1;; at++) {
+            struct store s = {.sessions = 3, .messages = 600, .fails_at = at, .error = errors[e]};
+            struct query *q = open_store(&s);
+            int st = read_all(q);
+            if (s.asked < at) {
+                assert_int_equal(st, 0);
+                assert_true(at > 10);
+                query_close(q);
+                break;
+            }
+            assert_int_equal(st, MI_ESTORE);
+            if (errors[e] == MI_ESTORE)
+                assert_string_equal(query_error(q), "cannot read store: the line is cut");
+            assert_int_equal(read_all(q), 0); /* it goes on afterwards */
+            query_close(q);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_remote_sessions_are_newest_first),
+        cmocka_unit_test(test_remote_session_is_found_by_each_reference),
+        cmocka_unit_test(test_remote_timeline_has_each_message_and_its_request),
+        cmocka_unit_test(test_remote_facts_are_read_without_bodies),
+        cmocka_unit_test(test_remote_requests_that_came_later_are_found),
+        cmocka_unit_test(test_remote_large_body_is_asked_from_the_store),
+        cmocka_unit_test(test_remote_no_statement_sorts),
+        cmocka_unit_test(test_remote_every_call_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

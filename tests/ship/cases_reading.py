@@ -1,0 +1,177 @@
+"""Reading commands with `--from`: what they print of a store is what they print of the vault."""
+import subprocess
+
+from cases import case, sent
+from cluster import Middle
+from vaults import PROGRAM, Vault, environment, texts
+
+REPORTS = """sessions
+sessions -n 2
+sessions --json -n 0
+sessions --failed
+sessions --server other
+show
+show 1
+show 1 --json
+show 2 --bodies
+show 2 --pretty --seq 3
+show other --json
+show --failed --method tools/call
+stats
+stats --by day --json
+stats --by server
+stats --session 2
+search echo
+search --json -n 0 echo
+search héllo 3
+search -x "text"
+search nothing-has-this
+search tool:echo -n 4
+search kind:stderr --json
+check 1
+check --all --json
+check other --format sarif
+export 1 -F cassette
+export 2 -F jsonl
+export other -F csv
+export 2 -F otlp
+export 1 -F markdown
+export 2 -F html
+show 99
+show nothing
+check nothing
+export 01""".splitlines()
+
+
+def read(t, role, words, *options):
+    """What a command prints of the store: status, stdout, stderr."""
+    done = subprocess.run([PROGRAM, *words, "--from", t.cluster.url(role), *options], capture_output=True, text=True,
+                          env=environment(t.folder), timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def here(vault, words):
+    done = vault.command(*words)
+    return done.returncode, done.stdout, done.stderr
+
+
+def with_reader(t, name="boss"):
+    t.cluster.psql(f"DO $$ BEGIN CREATE ROLE {name} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
+                   f" GRANT mcp_interposer_reader TO {name}")
+    t.cleanups.append(lambda: t.cluster.psql(f"REVOKE mcp_interposer_reader FROM {name}"))
+
+
+def recorded(t):
+    vault = Vault(t.folder)
+    vault.record(texts(40, large=2))
+    vault.record(texts(700))
+    vault.record(texts(30, large=30, size=30_000), "--name", "other")
+    return vault
+
+
+def uids(vault):
+    return [uid for uid, in vault.rows("SELECT uid FROM sessions ORDER BY id")]
+
+
+@case("every report on the store is that on the vault, byte for byte")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    sent(vault.to(url, "--once"))
+    for line in [*REPORTS, "show " + uids(vault)[1][:14], "export " + uids(vault)[0]]:
+        ours, theirs = here(vault, line.split()), read(t, "boss", line.split())
+        assert ours[:2] == theirs[:2], f"{line}: {ours[0]} {theirs[0]}\n{ours[1][:300]}\n{theirs[1][:300]}\n{theirs[2]}"
+        assert bool(ours[2]) == bool(theirs[2]), (line, ours[2], theirs[2])
+
+
+@case("a redaction and a session that goes on are seen through the store, too")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    live = vault.live()
+    t.cleanups.append(live.kill)
+    live.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    live.stdin.flush()
+    live.stdout.readline()
+    (t.folder / "rules.ini").write_text("[redact]\npattern.word = [h]éllo\n")
+    vault.command("redact", "--apply", "1", "--config", t.folder / "rules.ini")
+    assert vault.rows("SELECT 1 FROM leaves WHERE leaf LIKE '%redact%'"), "nothing was redacted"
+    sent(vault.to(url, "--once"))
+    for line in ("show 1 --json", "show live --json", "search echo --json -n 0", "stats --json"):
+        ours, theirs = here(vault, line.split()), read(t, "boss", line.split())
+        drop = lambda s: "\n".join(x for x in s.split("\n") if '"state":"live"' not in x)       # noqa: E731, its duration grows
+        assert drop(ours[1]) == drop(theirs[1]), (line, ours[1][:200], theirs[1][:200], theirs[2])
+
+
+@case("two machines: --host, --user, numbers that both have, and a reader of one device")
+def _(t):
+    (t.folder / "a").mkdir()
+    (t.folder / "b").mkdir()
+    one, two = Vault(t.folder / "a"), Vault(t.folder / "b")
+    one.record(texts(2))
+    two.record(texts(3))
+    two.record(texts(1))
+    sent(one.to(t.device("laptop-a"), "--once"))
+    sent(two.to(t.device("laptop-b"), "--once"))
+    with_reader(t)
+    t.cluster.psql("UPDATE mcp_interposer.sessions SET host = 'b.example' WHERE vault = '" + two.name() + "'")
+    t.cluster.psql("UPDATE mcp_interposer.vaults SET os_user = 'ben' WHERE uid = '" + two.name() + "'")
+
+    def numbers(*options, role="boss"):
+        status, out, error = read(t, role, ["sessions", "--json"], *options)
+        assert status == 0, error
+        return out.count('"type":"session"')
+
+    assert numbers() == 3
+    assert numbers("--host", "b.example") == 2 and numbers("--host", "b*") == 2 and numbers("--host", "[a-c].example") == 2
+    assert numbers("--host", "b") == 0 and numbers("--host", "b?example") == 2 and numbers("--host", "bxexample") == 0
+    assert numbers("--user", "ben") == 2 and numbers("--user", "b*") == 2 and numbers("--user", "nobody") == 0
+    status, _, error = read(t, "boss", ["show", "1"])
+    assert status == 3 and "several vaults have a session 1; give the beginning of its UID" in error, error
+    status, out, _ = read(t, "boss", ["show", "1", "--host", "b*"])
+    assert status == 0 and uids(two)[0] in out
+    status, out, _ = read(t, "boss", ["show", uids(one)[0]])
+    assert status == 0 and out == here(one, ["show", "1"])[1]
+
+    t.cluster.psql("DO $$ BEGIN CREATE ROLE team LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
+                   " SELECT mcp_interposer.add_reader('team', ARRAY['laptop-a'])")
+    assert numbers(role="team") == 1
+    assert read(t, "team", ["show", uids(one)[0]])[1] == here(one, ["show", "1"])[1]
+    assert read(t, "team", ["show", uids(two)[0]])[0] == 3
+    status, _, error = read(t, "laptop-a", ["sessions"])
+    assert status == 3 and "permission denied" in error, error
+
+
+@case("--from with a wrong URL, without a schema, and beside --vault")
+def _(t):
+    status, _, error = read(t, "boss", ["sessions"], "--from", "mysql://x")
+    assert status == 2 and "--from: not a URL of PostgreSQL" in error, error
+    status, _, error = read(t, "boss", ["sessions"], "--from", "postgresql://a:secret@b/c")
+    assert status == 2 and "~/.pgpass" in error and "secret" not in error, error
+    with_reader(t)
+    status, _, error = read(t, "boss", ["sessions"], "--vault", t.folder)
+    assert status == 2 and "--from and --vault" in error, error
+    status, _, error = read(t, "boss", ["sessions"], "--from", "postgresql://boss@/postgres?host=/nonexistent")
+    assert status == 3 and "/nonexistent" in error, error
+    t.cluster.psql("DROP SCHEMA mcp_interposer CASCADE")
+    status, _, error = read(t, "boss", ["sessions"])
+    assert status == 3 and "ship init" in error, error
+    done = subprocess.run([PROGRAM, "sessions", "--host", "x"], capture_output=True, text=True, env=environment(t.folder))
+    assert done.returncode == 2 and "--host and --user need --from" in done.stderr, done.stderr
+
+
+@case("a reader whose connection is cut goes on")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    sent(vault.to(url, "--once"))
+    middle = Middle(t.cluster, t.folder / "m")
+    t.cleanups.append(middle.close)
+    for call in ("read_sessions", "read_messages", "read_events", "read_body"):
+        for when in ("before", "after", "cut"):
+            middle.interrupt(call, when)
+            status, out, error = read(t, "boss", ["show", "1", "--json"], "--from",
+                                      t.cluster.url("boss", middle.folder))
+            assert status == 0, error
+            assert out == here(vault, ["show", "1", "--json"])[1]
+            assert not middle.plan, f"{call} was not called"

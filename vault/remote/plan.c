@@ -1,0 +1,114 @@
+/* plan.c - which conditions of a statement the store answers (xBestIndex). */
+#include "vault/remote/table.h"
+
+#define COLUMNS_MAX 64
+
+/* The conditions that `read` has: a column, and operators. */
+struct key {
+    int column;
+    const char *operators;
+};
+
+/* Positions of columns in `sql` of remote_shape: one more than those of the cells. */
+enum {
+    COLUMN_NUMBER = 0,
+    SESSION_UID = 2,
+    SESSION_NUMBER = 3,
+    SESSION_NAME = 4,
+    EVENT_ID = 1,
+    LEAF = 2
+};
+enum { MESSAGE_BODY = 9 };
+
+static const struct key keys[REMOTE_TABLES][4] = {
+    [REMOTE_SESSIONS] = {{COLUMN_NUMBER, "=gl"},
+                         {SESSION_UID, "g><"},
+                         {SESSION_NAME, "="},
+                         {SESSION_NUMBER, "="}},
+    [REMOTE_MESSAGES] = {{COLUMN_NUMBER, "=gl"}},
+    [REMOTE_EVENTS] = {{COLUMN_NUMBER, "="}, {EVENT_ID, "=g>l"}},
+    [REMOTE_LEAVES] = {{LEAF, "g<"}},
+};
+
+static char operator_of(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+        return PLAN_EQ;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return PLAN_GT;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return PLAN_GE;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return PLAN_LT;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return PLAN_LE;
+    default:
+        return '\0';
+    }
+}
+
+static bool is_key(enum remote_table table, int column, char operator)
+{
+    for (size_t i = 0; i < MI_COUNT(keys[table]); i++)
+        if (keys[table][i].operators != NULL && keys[table][i].column == column)
+            return operator!= '\0' && strchr(keys[table][i].operators, operator) != NULL;
+    return false;
+}
+
+/* The order in which rows come by themselves. */
+static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
+{
+    if (info->nOrderBy != 1)
+        return false;
+    int column = info->aOrderBy[0].iColumn;
+    bool backwards = info->aOrderBy[0].desc != 0;
+    switch (table) {
+    case REMOTE_SESSIONS:
+        return column == SESSION_UID || (column == COLUMN_NUMBER && backwards);
+    case REMOTE_MESSAGES:
+        return column == COLUMN_NUMBER;
+    case REMOTE_EVENTS:
+        return column == EVENT_ID;
+    default:
+        return false;
+    }
+}
+
+int plan_best(enum remote_table table, sqlite3_index_info *info)
+{
+    char text[2 * COLUMNS_MAX + 1];
+    int n = 0;
+    bool one = false, some = false;
+    for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
+        char operator= operator_of(info->aConstraint[i].op);
+        int column = info->aConstraint[i].iColumn;
+        if (!info->aConstraint[i].usable || !is_key(table, column, operator))
+            continue;
+        text[2 * n] = (char)('a' + column);
+        text[2 * n + 1] = operator;
+        info->aConstraintUsage[i].argvIndex = ++n;
+        info->aConstraintUsage[i].omit = 1;
+        one |= operator== PLAN_EQ && column == COLUMN_NUMBER && table != REMOTE_EVENTS;
+        some = true;
+    }
+    text[2 * n] = '\0';
+    /* Events are read of one session only. */
+    if (table == REMOTE_EVENTS && strchr(text, 'a') == NULL)
+        return SQLITE_CONSTRAINT;
+    info->idxStr = sqlite3_mprintf("%s", text);
+    if (info->idxStr == NULL)
+        return SQLITE_NOMEM;
+    info->needToFreeIdxStr = 1;
+    info->orderByConsumed = is_ordered(table, info);
+    if (info->orderByConsumed && info->aOrderBy[0].desc != 0)
+        info->idxNum |= PLAN_BACKWARDS;
+    if (table == REMOTE_MESSAGES && (info->colUsed & (sqlite3_uint64)1 << MESSAGE_BODY) != 0)
+        info->idxNum |= PLAN_BODIES;
+    if (table == REMOTE_SESSIONS && info->colUsed == (sqlite3_uint64)1 << SESSION_UID)
+        info->idxNum |= PLAN_ONLY_UID;
+    info->estimatedRows = one ? 1 : some ? 1000 : 1000000;
+    info->estimatedCost = (double)info->estimatedRows;
+    info->idxFlags = one ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    return SQLITE_OK;
+}

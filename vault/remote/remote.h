@@ -1,0 +1,85 @@
+/* remote.h - a store of many vaults as the tables of one: sessions, messages, events and leaves as virtual tables of
+ * SQLite, so that the statements of vault/query read a store as they read a vault.
+ *
+ * Rules     A session's uid is its key in a store. Here it also gets a number, in the order in which sessions are first
+ *           read, as its `id`; the column `number` is its id in its vault. Sessions are newest first by their uid: a
+ *           statement for sessions with an id below N gets those that are older than session N.
+ *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies. A large body is
+ *           not part of its row: remote_body().
+ *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest.
+ * Owns      pages, and the numbers of all sessions that were read: 60 bytes each.
+ * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
+ * Blocks    on `read`. */
+#ifndef MI_VAULT_REMOTE_REMOTE_H
+#define MI_VAULT_REMOTE_REMOTE_H
+
+#include "base/buf.h"
+#include "vault/store/cell.h"
+
+#include <sqlite3.h>
+
+#define REMOTE_ROWS 2048
+#define REMOTE_BYTES ((int64_t)1 << 20)
+
+enum remote_table { REMOTE_SESSIONS, REMOTE_MESSAGES, REMOTE_EVENTS, REMOTE_LEAVES, REMOTE_TABLES };
+
+/* The cells of a row that `read` passes on, in order: `i` is CELL_INT, `t` CELL_TEXT; each may be CELL_NULL. */
+struct remote_shape {
+    const char *name;  /* of the table */
+    const char *cells; /* "iitt" */
+    const char
+        *sql; /* columns: a number that is made here, the cells, and what follows from them */
+};
+extern const struct remote_shape remote_shape[REMOTE_TABLES];
+
+/* Positions of cells. */
+enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1, REMOTE_SESSION_CELLS = 21 };
+enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_SIZE = 11, REMOTE_MESSAGE_CELLS = 18 };
+enum { REMOTE_EVENT_ID = 0, REMOTE_EVENT_CELLS = 4 };
+enum { REMOTE_LEAF_N = 0, REMOTE_LEAF_CELLS = 2 };
+
+struct remote_ask {
+    enum remote_table table;
+    bool backwards;
+    int64_t rows; /* at most */
+    /* messages and events of one session, with from <= seq or id <= to */
+    struct slice vault, session;
+    int64_t from, to;
+    bool bodies; /* of messages: wanted; then at most about REMOTE_BYTES of them */
+    /* sessions with uid >= first and < before; leaves that begin with first. {NULL, 0}: any */
+    struct slice first, before;
+    struct slice name; /* sessions of this server; {NULL, 0}: any */
+    int64_t number;    /* sessions with this id in their vault; 0: any */
+};
+
+/* Returns 0 to continue, or an error. */
+typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
+/* A message that has words. Returns false to stop. */
+typedef bool (*remote_found_fn)(void *ctx, struct slice session, int64_t seq);
+
+/* What a store is asked. Each function returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in error(). */
+struct remote_store {
+    void *ctx;
+    int (*read)(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx);
+    /* Appends at most `max` bytes of the body of a message to `ret`. */
+    int (*body)(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
+                struct buf *ret);
+    const char *(*error)(void *ctx);
+    void (*close)(void *ctx);
+};
+
+struct remote;
+
+/* Makes the tables in db, which must be closed before remote_free(). After an error *ret is NULL, and the store is closed.
+ * SQLite's code. */
+MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
+void remote_free(struct remote *r); /* closes the store; NULL is fine */
+
+/* The sessions with this id in their vaults: the number of one, and how many there are, at most 2. */
+MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
+/* As `body` above. MI_ENOENT: the session was not read. */
+MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
+                        struct buf *ret);
+const char *remote_error(const struct remote *r); /* of MI_ESTORE */
+
+#endif

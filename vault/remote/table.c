@@ -1,0 +1,366 @@
+#include "vault/remote/table.h"
+
+#include "vault/store/schema.h"
+
+#include <stdlib.h>
+
+#define FIRST_ROWS 64 /* of the first page; each further one is larger */
+
+struct table {
+    sqlite3_vtab base;
+    struct remote *remote; /* borrowed */
+    enum remote_table table;
+};
+
+struct cursor {
+    sqlite3_vtab_cursor base;
+    struct remote_ask ask;          /* of the next page */
+    int64_t session;                /* number; messages and events */
+    int64_t number;                 /* one row with this number is wanted; 0: a range */
+    bool none;                      /* a condition that no row meets */
+    struct buf first, before, name; /* owned; the texts of ask */
+    struct page *page;              /* held; NULL: the end */
+    size_t row;
+    bool one; /* the row is the only one */
+};
+
+static int fail(struct cursor *c, int st)
+{
+    struct table *t = (struct table *)c->base.pVtab;
+    if (st == MI_ENOMEM)
+        return SQLITE_NOMEM;
+    sqlite3_free(t->base.zErrMsg);
+    t->base.zErrMsg = sqlite3_mprintf("%s", t->remote->store.error(t->remote->store.ctx));
+    return SQLITE_ERROR;
+}
+
+static struct remote *remote_of(const struct cursor *c)
+{
+    return ((const struct table *)c->base.pVtab)->remote;
+}
+
+/* ---- pages ---- */
+
+static struct slice text_of(const struct buf *b)
+{
+    return b->n > 0 ? buf_slice(b) : (struct slice){0};
+}
+
+static void drop(struct cursor *c)
+{
+    page_drop(c->page);
+    c->page = NULL;
+    c->row = 0;
+}
+
+/* Keeps a page of sessions, newest first. */
+static void keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
+{
+    if (ask->table != REMOTE_SESSIONS || !ask->backwards || p->n < 2)
+        return;
+    page_drop(r->sessions);
+    r->sessions = p;
+    r->sessions_are_all = ask->first.p == NULL && ask->name.p == NULL && ask->number == 0;
+    page_hold(p);
+}
+
+static int load(struct cursor *c)
+{
+    struct remote *r = remote_of(c);
+    struct remote_ask *ask = &c->ask;
+    drop(c);
+    if (c->none || (ask->table != REMOTE_SESSIONS && ask->from > ask->to))
+        return SQLITE_OK;
+    if ((ask->table == REMOTE_MESSAGES || ask->table == REMOTE_EVENTS) &&
+        !pages_of(r, c->session, ask))
+        return SQLITE_OK;
+    ask->first = text_of(&c->first);
+    ask->before = text_of(&c->before);
+    ask->name = text_of(&c->name);
+    if (c->first.failed || c->before.failed || c->name.failed)
+        return SQLITE_NOMEM;
+    int st = ask->table == REMOTE_SESSIONS ? pages_neighbour(r, ask, &c->page) : MI_ENOENT;
+    if (st == MI_ENOENT) {
+        st = page_read(r, ask, &c->page);
+        if (st == 0)
+            keep_sessions(r, ask, c->page);
+    }
+    if (st < 0)
+        return fail(c, st);
+    if (c->page->n == 0)
+        drop(c);
+    return SQLITE_OK;
+}
+
+/* Sets the range of what follows the page, and reads it. */
+static int load_next(struct cursor *c)
+{
+    struct remote_ask *ask = &c->ask;
+    const struct cell *last = page_row(c->page, c->page->n - 1);
+    int64_t key = last[0].number; /* REMOTE_MESSAGE_SEQ, REMOTE_EVENT_ID */
+    if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
+        drop(c);
+        return SQLITE_OK;
+    }
+    if (ask->table == REMOTE_SESSIONS && ask->backwards) {
+        buf_clear(&c->before);
+        buf_slice_add(&c->before, last[REMOTE_SESSION_UID].text);
+    } else if (ask->table == REMOTE_SESSIONS) {
+        buf_clear(&c->first);
+        buf_slice_add(&c->first, last[REMOTE_SESSION_UID].text);
+        buf_addc(&c->first, '\1'); /* the next text after it */
+    } else if (ask->backwards) {
+        ask->to = key - 1;
+    } else {
+        ask->from = key + 1;
+    }
+    ask->rows = ask->rows * 4 < REMOTE_ROWS ? ask->rows * 4 : REMOTE_ROWS;
+    return load(c);
+}
+
+/* ---- conditions ---- */
+
+static void lower(int64_t *to, int64_t v)
+{
+    *to = v < *to ? v : *to;
+}
+
+static void raise(int64_t *from, int64_t v)
+{
+    *from = v > *from ? v : *from;
+}
+
+/* id of sessions. A range with one number is that session; else, what is older than the session above the range. */
+static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
+{
+    struct remote_ask above = {0};
+    if (to < 1)
+        c->none = true;
+    else if (from == to)
+        c->number = to;
+    else if (to != INT64_MAX && pages_of(remote_of(c), to + 1, &above))
+        buf_slice_add(&c->before, above.session);
+}
+
+/* id of messages: the number of their session and their seq. */
+static void limit_messages(struct cursor *c, int64_t from, int64_t to)
+{
+    c->session = from >> SCHEMA_SEQ_BITS;
+    c->ask.from = from & SCHEMA_SEQ_MAX;
+    c->ask.to = to >> SCHEMA_SEQ_BITS == c->session ? to & SCHEMA_SEQ_MAX : SCHEMA_SEQ_MAX;
+    if (from == to && !c->ask.bodies)
+        c->number = from;
+    int64_t width = c->ask.to - c->ask.from;
+    if (width < REMOTE_ROWS)
+        c->ask.rows = width + 1;
+}
+
+static void take_text(struct cursor *c, struct buf *to, sqlite3_value *v, bool after)
+{
+    const char *text = (const char *)sqlite3_value_text(v);
+    buf_clear(to);
+    buf_add(to, text, (size_t)sqlite3_value_bytes(v));
+    if (after)
+        buf_addc(to, '\1'); /* the next text after it */
+    c->none |= to->n == 0 && to == &c->name;
+}
+
+struct range {
+    int64_t from, to;
+};
+
+static void take_number(struct range *r, char operator, int64_t v)
+{
+    if (operator== PLAN_EQ || operator== PLAN_GE)
+        raise(&r->from, v);
+    if (operator== PLAN_EQ || operator== PLAN_LE)
+        lower(&r->to, v);
+    if (operator== PLAN_GT)
+        raise(&r->from, v == INT64_MAX ? v : v + 1);
+}
+
+/* One condition; `ids` is the range of the first column, `keys` of an event's id. */
+static void take(struct cursor *c, const char *plan, sqlite3_value *v, struct range *ids,
+                 struct range *keys)
+{
+    int column = plan[0] - 'a';
+    bool is_text = sqlite3_value_type(v) == SQLITE_TEXT;
+    if (sqlite3_value_type(v) == SQLITE_NULL)
+        c->none = true;
+    else if (column == 0)
+        take_number(ids, plan[1], sqlite3_value_int64(v));
+    else if (c->ask.table == REMOTE_EVENTS)
+        take_number(keys, plan[1], sqlite3_value_int64(v));
+    else if (c->ask.table == REMOTE_SESSIONS && column == 3)
+        c->ask.number = sqlite3_value_int64(v);
+    else if (!is_text)
+        c->none = true;
+    else if (c->ask.table == REMOTE_SESSIONS && column == 4)
+        take_text(c, &c->name, v, false);
+    else if (plan[1] == PLAN_LT)
+        take_text(c, &c->before, v, false);
+    else
+        take_text(c, &c->first, v, plan[1] == PLAN_GT);
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                  sqlite3_value **argv)
+{
+    struct cursor *c = (struct cursor *)base;
+    struct table *t = (struct table *)base->pVtab;
+    struct range ids = {INT64_MIN, INT64_MAX}, keys = {INT64_MIN, INT64_MAX};
+    drop(c);
+    buf_clear(&c->first);
+    buf_clear(&c->before);
+    buf_clear(&c->name);
+    c->ask = (struct remote_ask){.table = t->table,
+                                 .backwards = (plan & PLAN_BACKWARDS) != 0,
+                                 .bodies = (plan & PLAN_BODIES) != 0,
+                                 .rows = (plan & PLAN_ONLY_UID) != 0 ? 1 : FIRST_ROWS,
+                                 .to = INT64_MAX};
+    c->none = c->one = false;
+    c->session = c->number = 0;
+    for (int i = 0; i < argc; i++)
+        take(c, text + 2 * i, argv[i], &ids, &keys);
+    if (t->table == REMOTE_SESSIONS) {
+        limit_sessions(c, ids.from, ids.to);
+    } else if (t->table == REMOTE_MESSAGES) {
+        limit_messages(c, ids.from, ids.to);
+    } else if (t->table == REMOTE_EVENTS) {
+        c->session = ids.from;
+        c->ask.from = keys.from;
+        c->ask.to = keys.to;
+    }
+    c->one = c->number != 0;
+    if (!c->one || c->none)
+        return load(c);
+    int st = t->table == REMOTE_SESSIONS
+                 ? pages_session(t->remote, c->number, &c->page, &c->row)
+                 : pages_message(t->remote, c->session, c->ask.from, &c->page, &c->row);
+    return st == 0 || st == MI_ENOENT ? SQLITE_OK : fail(c, st);
+}
+
+/* ---- the other functions of a table ---- */
+
+static int next(sqlite3_vtab_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c->one && c->row + 1 < c->page->n) {
+        c->row++;
+        return SQLITE_OK;
+    }
+    return load_next(c);
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+    return ((struct cursor *)base)->page == NULL;
+}
+
+static int row_id(struct cursor *c, sqlite3_int64 *ret)
+{
+    const struct cell *row = page_row(c->page, c->row);
+    int64_t number = c->session;
+    int st = 0;
+    if (c->ask.table == REMOTE_SESSIONS)
+        st = pages_number(remote_of(c), row, &number);
+    else if (c->ask.table == REMOTE_MESSAGES)
+        number = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
+    *ret = number;
+    return st < 0 ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *to, int i)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (i > 0 && (size_t)i <= c->page->width) {
+        const struct cell *cell = page_row(c->page, c->row) + i - 1;
+        if (cell->type == CELL_INT)
+            sqlite3_result_int64(to, cell->number);
+        else if (cell->type == CELL_TEXT)
+            sqlite3_result_text64(to, cell->text.p, cell->text.n, SQLITE_TRANSIENT, SQLITE_UTF8);
+        return SQLITE_OK;
+    }
+    sqlite3_int64 id = c->session; /* the last column of a message */
+    int rc = i == 0 ? row_id(c, &id) : SQLITE_OK;
+    sqlite3_result_int64(to, id);
+    return rc;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+    return row_id((struct cursor *)base, ret);
+}
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+    (void)base;
+    struct cursor *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return SQLITE_NOMEM;
+    *ret = &c->base;
+    return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    drop(c);
+    buf_close(&c->first);
+    buf_close(&c->before);
+    buf_close(&c->name);
+    free(c);
+    return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    return plan_best(((struct table *)base)->table, info);
+}
+
+static int connect(sqlite3 *db, void *ctx, int argc, const char *const *argv, sqlite3_vtab **ret,
+                   char **error)
+{
+    (void)argc, (void)error;
+    struct table *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return SQLITE_NOMEM;
+    t->remote = ctx;
+    while (strcmp(remote_shape[t->table].name, argv[0]) != 0) /* the module's name */
+        t->table++;
+    char *sql = sqlite3_mprintf("CREATE TABLE t (%s)", remote_shape[t->table].sql);
+    int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK)
+        *ret = &t->base;
+    else
+        free(t);
+    return rc;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+    free(base);
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .xConnect = connect, /* without xCreate: the table exists by its name */
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+};
+
+int table_register(sqlite3 *db, struct remote *r)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; i < REMOTE_TABLES && rc == SQLITE_OK; i++)
+        rc = sqlite3_create_module_v2(db, remote_shape[i].name, &module, r, NULL);
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* table.h - the virtual tables of remote.h, as modules of SQLite (https://sqlite.org/vtab.html).
+ *
+ * Owns      nothing: SQLite owns tables and cursors.
+ * Errors    SQLite's codes. */
+#ifndef MI_VAULT_REMOTE_TABLE_H
+#define MI_VAULT_REMOTE_TABLE_H
+
+#include "vault/remote/pages.h"
+
+/* What the planner has found, for xFilter: idxNum, and idxStr with two characters for each argument, a column ('a' is
+ * the first) and an operator. */
+enum {
+    PLAN_BACKWARDS = 1,
+    PLAN_BODIES = 2,  /* of messages */
+    PLAN_ONLY_UID = 4 /* of sessions: the uid of the one before or after another */
+};
+enum { PLAN_EQ = '=', PLAN_GT = '>', PLAN_GE = 'g', PLAN_LT = '<', PLAN_LE = 'l' };
+int plan_best(enum remote_table table, sqlite3_index_info *info);
+
+/* Registers the tables with db. */
+MI_MUST int table_register(sqlite3 *db, struct remote *r);
+
+#endif

@@ -1,0 +1,17 @@
+/* cell.h - a value of a row, as SQLite knows it.
+ *
+ * Owns      nothing: the text is borrowed. */
+#ifndef MI_VAULT_STORE_CELL_H
+#define MI_VAULT_STORE_CELL_H
+
+#include "base/base.h"
+
+enum cell_type { CELL_NULL, CELL_INT, CELL_TEXT, CELL_BLOB };
+
+struct cell {
+    enum cell_type type;
+    int64_t number;    /* CELL_INT */
+    struct slice text; /* CELL_TEXT, CELL_BLOB */
+};
+
+#endif
