@@ -51,6 +51,26 @@ LANGUAGE sql SET search_path = mcp_interposer, pg_temp AS $$
         unnest(ARRAY['messages', 'events']) AS parent
 $$;
 
+-- Drops the partitions whose month ended before this time. Rows for which there was no month stay.
+CREATE OR REPLACE FUNCTION drop_months(p_before timestamptz) RETURNS SETOF text
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    part record;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer partitions'));
+    FOR part IN
+        SELECT c.relname AS name, p.relname AS parent
+        FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+        WHERE i.inhparent IN ('messages'::regclass, 'events'::regclass) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+            AND (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month') AT TIME ZONE 'UTC' <= p_before
+        ORDER BY right(c.relname, 7), p.relname DESC
+    LOOP
+        EXECUTE format('ALTER TABLE mcp_interposer.%I DETACH PARTITION mcp_interposer.%I', part.parent, part.name);
+        EXECUTE format('DROP TABLE mcp_interposer.%I', part.name);
+        RETURN NEXT part.name;
+    END LOOP;
+END $$;
+
 -- ---- devices ----
 
 CREATE OR REPLACE FUNCTION add_device(p_name text, p_role name DEFAULT NULL) RETURNS name
