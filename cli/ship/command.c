@@ -1,7 +1,7 @@
 /* command.c - `mcp-interposer ship`: sends recordings to a central store. */
 #include "cli/ship/commands.h"
 
-/* Runs here only if mcp-interposer-ship was started as `mcp-interposer`. */
+/* Never called: cli/main.c starts mcp-interposer-ship, which has its own functions for these commands. */
 static int run(const struct settings *s)
 {
     (void)s;

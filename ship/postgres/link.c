@@ -2,6 +2,7 @@
 #include "ship/postgres/link.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "ship/postgres/hosts.h"
 
 #include <errno.h>
@@ -59,6 +60,8 @@ int link_check_url(const char *url, struct buf *error)
 
 static int fail(struct link *l, int status, const char *text)
 {
+    if (text == NULL || text[0] == '\0')
+        text = "the connection has ended";
     size_t n = strlen(text);
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         n--;
@@ -100,6 +103,22 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
     }
 }
 
+/* libpq would print them as they are. */
+static void on_notice(void *ctx, const char *text)
+{
+    (void)ctx;
+    log_info("the server says: %s", text);
+}
+
+/* PQerrorMessage() and what to do. */
+static int fail_connect(struct link *l)
+{
+    (void)fail(l, LINK_LOST, PQerrorMessage(l->c));
+    if (PQconnectionNeedsPassword(l->c))
+        buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
+    return LINK_LOST;
+}
+
 /* Until l->c is connected, or has failed. */
 static int connect_one(struct link *l, int64_t timeout_us)
 {
@@ -107,13 +126,14 @@ static int connect_one(struct link *l, int64_t timeout_us)
     PostgresPollingStatusType poll_for =
         PQstatus(l->c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     int st = 0;
+    (void)PQsetNoticeProcessor(l->c, on_notice, NULL);
     while (st == 0 && poll_for != PGRES_POLLING_OK && poll_for != PGRES_POLLING_FAILED) {
         st = wait_socket(l, poll_for == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us);
         if (st == 0)
             poll_for = PQconnectPoll(l->c);
     }
     if (st == 0 && poll_for == PGRES_POLLING_FAILED)
-        st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+        st = fail_connect(l);
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
         st = fail(l, LINK_LOST, PQerrorMessage(l->c));
     return st;
@@ -248,10 +268,9 @@ static int result_status(struct link *l)
     return st;
 }
 
-/* Reads all results of what was sent; l->r is the last one, or the first error. */
-static int await(struct link *l)
+/* Reads all results of what was sent, until this time; l->r is the last one, or the first error. */
+static int await(struct link *l, int64_t until_us)
 {
-    int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
     int st = 0, left;
     while (st == 0 && (left = PQflush(l->c)) != 0) {
         if (left < 0)
@@ -280,9 +299,9 @@ static int await(struct link *l)
 }
 
 /* After an error the connection may be in any state. */
-static int finish(struct link *l, bool sent)
+static int finish(struct link *l, bool sent, int64_t until_us)
 {
-    int st = sent ? await(l) : fail(l, LINK_LOST, PQerrorMessage(l->c));
+    int st = sent ? await(l, until_us) : fail(l, LINK_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
@@ -348,8 +367,9 @@ int link_select(struct link *l, const char *function, const char *more)
     for (int i = 0; i < l->n; i++)
         at += snprintf(sql + at, sizeof sql - (size_t)at, "%s$%d", i > 0 ? "," : "", i + 1);
     snprintf(sql + at, sizeof sql - (size_t)at, ")%s", more);
-    return finish(l, PQsendQueryParams(l->c, sql, l->n, l->type, l->value, l->length, l->form, 0) ==
-                         1);
+    bool sent =
+        PQsendQueryParams(l->c, sql, l->n, l->type, l->value, l->length, l->form, 0) == 1;
+    return finish(l, sent, clock_mono_us() + LINK_REPLY_S * INT64_C(1000000));
 }
 
 int link_call(struct link *l, const char *function)
@@ -361,7 +381,7 @@ int link_run(struct link *l, const char *sql)
 {
     int st;
     link_begin(l);
-    return ready(l, &st) ? finish(l, PQsendQuery(l->c, sql) == 1) : st;
+    return ready(l, &st) ? finish(l, PQsendQuery(l->c, sql) == 1, INT64_MAX) : st;
 }
 
 /* ---- results ---- */

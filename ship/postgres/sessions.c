@@ -75,7 +75,7 @@ static int put(struct sender *s)
 static int send_range(struct sender *s, int64_t from, int64_t to, int64_t *ret_n)
 {
     sender_arrays(s, types, COLUMNS);
-    int st = sender_read(s, UNSENT_SESSIONS, from, to, 0, on_session, s, ret_n);
+    int st = sender_read(s, UNSENT_SESSIONS, from, to, s->minimal, on_session, s, ret_n);
     return st == 0 ? put(s) : st;
 }
 

@@ -207,3 +207,21 @@ def _(t):
     middle.plan = None
     sent(vault.to(url, "--once"))
     same(t, vault)
+
+
+@case("more shippers than connections: those that are refused try again")
+def _(t):
+    vaults = []
+    for n in range(12):
+        (t.folder / f"h{n}").mkdir()
+        vaults.append(Vault(t.folder / f"h{n}"))
+        vaults[-1].record(texts(2))
+    url = t.device()
+    t.cluster.psql("ALTER ROLE laptop CONNECTION LIMIT 2")
+    running = [v.follow(url, "--once", "--deadline", "200s") for v in vaults]
+    for r in running:
+        assert r.wait(220) == 0, r.stderr.read()
+    t.cluster.psql("ALTER ROLE laptop CONNECTION LIMIT -1")
+    assert any("too many connections" in r.stderr.read() for r in running)
+    for v in vaults:
+        same(t, v)

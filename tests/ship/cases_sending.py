@@ -242,4 +242,11 @@ def _(t):
                           env=vault.env, timeout=60)
     assert done.returncode == 0, done.stderr
     assert t.cluster.psql("SELECT count(body), count(*), max(size) > 2000000 FROM mcp_interposer.messages") == "0\t8\tt"
-    assert t.cluster.psql("SELECT shipped_level FROM mcp_interposer.sessions") == "minimal"
+    row = "SELECT shipped_level, json_array_length(command::json), redact_rules IS NULL FROM mcp_interposer.sessions"
+    assert len(json.loads(vault.rows("SELECT command FROM sessions")[0][0])) == 3
+    assert t.cluster.psql(row) == "minimal\t1\tt"
+    # with another level, what was sent stays as it is
+    vault.record(texts(1))
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql("SELECT shipped_level, json_array_length(command::json), count(body) FROM mcp_interposer.sessions "
+                          "JOIN mcp_interposer.messages ON session_uid = uid GROUP BY uid ORDER BY uid") == "minimal\t1\t0\nfull\t3\t4"

@@ -10,10 +10,11 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the statements say 36");
 
 static const char *const sql[UNSENT_KINDS] = {
     [UNSENT_SESSIONS] =
-        "SELECT id, uid, name, command, client_name, client_version, server_name, server_version,"
+        "SELECT id, uid, name, CASE WHEN NOT ?3 THEN command WHEN json_valid(command)"
+        " THEN json_array(json_extract(command, '$[0]')) ELSE '[]' END, client_name, client_version, server_name, server_version,"
         " protocol_version, started_at_us, ended_at_us, end_reason, exit_status, pid, host, "
         "record_level,"
-        " interposer_version, redact_rules, salt, commitment, end_salt, end_commitment, records, "
+        " interposer_version, CASE WHEN NOT ?3 THEN redact_rules END, salt, commitment, end_salt, end_commitment, records, "
         "tree,"
         " ifnull((SELECT m.seq FROM messages m WHERE m.id BETWEEN s.id << 36 AND (s.id << 36) + "
         "68719476735"

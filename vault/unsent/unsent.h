@@ -24,7 +24,9 @@ struct unsent;
 
 /* What can be read. ?1, ?2 and ?3 are the numbers a, b and c of unsent_read(). */
 enum unsent_rows {
-    UNSENT_SESSIONS,    /* with id >= a, <= b: SESSION_ columns, the last of which are hidden */
+    /* With id >= a, <= b: SESSION_ columns, the last of which are hidden. c is not 0: without the arguments of the command
+     * and the rules of the sanitizer. */
+    UNSENT_SESSIONS,
     UNSENT_MESSAGES,    /* of session a with b <= seq <= c: MESSAGE_ columns */
     UNSENT_EVENTS,      /* of session a with b <= id <= c: EVENT_ columns */
     UNSENT_LEAVES,      /* with n >= a: n, leaf */
