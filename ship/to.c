@@ -144,12 +144,12 @@ static int follow(struct shipper *x)
             log_note("connected again");
         x->sent_at_us = clock_wall_us();
         if (sent > 0 || x->failures > 0 || clock_mono_us() >= x->state_us) {
-            save_state(x, NULL);
+            save_state(x, x->kind->refused(x->sender));
             x->state_us = clock_mono_us() + STATE_US;
         }
         x->failures = 0;
         if (x->once)
-            return x->kind->refused(x->sender) > 0 ? EXIT_FOUND : EXIT_FINE;
+            return x->kind->refused(x->sender) != NULL ? EXIT_FOUND : EXIT_FINE;
         bool soon = sent > 0 || x->kind->is_unsaved(x->sender);
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;

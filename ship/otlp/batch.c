@@ -10,10 +10,12 @@ static const struct {
     const char *path, *items;
 } signals[OTLP_SIGNALS] = {
     [OTLP_SPANS] = {"/v1/traces", "spans"},
+    [OTLP_LOGS] = {"/v1/logs", "log records"},
+    [OTLP_METRICS] = {"/v1/metrics", "data points"},
 };
 
 struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
-                                const struct otlp_session *s)
+                                const struct otlp_session *s, size_t n)
 {
     struct part *p = &x->part[signal];
     if (p->n == 0)
@@ -21,7 +23,7 @@ struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
     if (p->session_id != s->s->id)
         otlp_resource(&p->request, s);
     p->session_id = s->s->id;
-    p->n++;
+    p->n += n;
     return &p->request;
 }
 
@@ -73,10 +75,13 @@ static void refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool 
 {
     x->refused += n;
     x->refusals++;
+    buf_clear(&x->refusal);
+    buf_slice_add(&x->refusal, buf_slice(&x->error));
+    buf_printf(&x->refusal, "; %lld %s %s, %lld items in all; they are not sent again",
+               (long long)n, signals[signal].items,
+               partial ? "of a batch were not taken" : "were refused", (long long)x->refused);
     if ((x->refusals & (x->refusals - 1)) == 0)
-        log_warn("%s; %lld %s %s, %lld in all; they are not sent again", buf_str(&x->error),
-                 (long long)n, signals[signal].items,
-                 partial ? "of a batch were not taken" : "were refused", (long long)x->refused);
+        log_warn("%s", buf_str(&x->refusal));
 }
 
 static void taken(struct exporter *x, enum otlp_signal signal, int status, struct slice text,
@@ -110,8 +115,12 @@ static int judge(struct exporter *x, enum otlp_signal signal, const struct post_
         st = LINK_LOST;
         break;
     case VERDICT_BATCH_REFUSED:
-    case VERDICT_SIGNAL_REFUSED:
         refuse(x, signal, (int64_t)p->n, false);
+        break;
+    case VERDICT_SIGNAL_REFUSED:
+        log_warn("%s; no %s are sent until the next start", buf_str(&x->error),
+                 signals[signal].items);
+        p->off = true;
         break;
     case VERDICT_CLIENT_REFUSED:
         buf_adds(&x->error, hint_of(a->status));
@@ -129,7 +138,7 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
 {
     struct part *p = &x->part[signal];
     struct post_answer answer;
-    if (p->n == 0 || p->done)
+    if (p->n == 0 || p->done || p->off)
         return 0;
     if (!p->ended)
         otlp_end(&p->request);

@@ -13,6 +13,7 @@
 
 #include "ship/otlp/post.h"
 #include "ship/otlp/walk.h"
+#include "vault/audit/findings.h"
 #include "vault/otlp/otlp.h"
 
 #define EXPORTER_ITEMS 512                  /* of a batch */
@@ -26,6 +27,7 @@ struct part {
     size_t n;           /* items */
     int64_t session_id; /* whose resource was begun; 0: none */
     bool ended;         /* nothing can be added */
+    bool off;           /* the collector takes no such data */
     bool done;          /* it was taken or refused */
 };
 
@@ -36,9 +38,12 @@ struct exporter {
     struct buf base; /* owned */
     struct walks walks;
     struct part part[OTLP_SIGNALS];
-    struct buf body, text, error; /* owned; a large body, scratch, the sentence */
+    struct otlp_durations durations; /* of the session that is read */
+    struct findings_added added;     /* owned; of the session that is read */
+    struct buf body, text, error;    /* owned; a large body, scratch, the sentence */
     int64_t sent, wait_ms;
-    int64_t refused; /* items, since it was opened */
+    int64_t refused;    /* items, since it was opened */
+    struct buf refusal; /* owned; the last one, as a sentence; empty: none */
     int64_t refusals;
 };
 
@@ -47,11 +52,12 @@ void exporter_close(struct exporter *x); /* NULL is fine */
 /* Sends everything that is there. */
 MI_MUST int exporter_round(struct exporter *x, int64_t *ret_sent);
 const char *exporter_error(struct exporter *x, int status);
+const char *exporter_refused(struct exporter *x); /* NULL: nothing was refused */
 
 /* ---- batch.c; only ship/otlp calls them ---- */
 
 struct otlp_request *batch_part(struct exporter *x, enum otlp_signal signal,
-                                const struct otlp_session *s); /* to add one item to */
+                                const struct otlp_session *s, size_t n); /* to add n items to */
 bool batch_is_full(const struct exporter *x);
 /* Sends the batch and saves the cursors. */
 MI_MUST int batch_send(struct exporter *x);

@@ -67,10 +67,9 @@ static int64_t wait_of(const void *x)
     return e->wait_ms;
 }
 
-static int64_t refused_of(const void *x)
+static const char *refused_of(void *x)
 {
-    const struct exporter *e = x;
-    return e->refused;
+    return exporter_refused(x);
 }
 
 const struct target_kind otlp_target = {

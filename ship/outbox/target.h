@@ -47,7 +47,8 @@ struct target_kind {
     int64_t (*leaves)(const void *x); /* of the vault's log that were sent */
     int64_t (*wait_ms)(
         const void *x); /* how long the other side wants us to wait; 0: it has not said */
-    int64_t (*refused)(const void *x); /* items that the other side will never take, in this run */
+    /* What the other side will never take, and why, since it was opened; NULL: nothing. */
+    const char *(*refused)(void *x);
 };
 
 #endif

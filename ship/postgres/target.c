@@ -73,6 +73,13 @@ static int64_t none(const void *x)
     return 0;
 }
 
+/* A refusal ends the round with an error. */
+static const char *nothing(void *x)
+{
+    (void)x;
+    return NULL;
+}
+
 const struct target_kind postgres_target = {
     .form = "postgresql://ROLE@HOST/DATABASE",
     .is_url = link_is_url,
@@ -86,5 +93,5 @@ const struct target_kind postgres_target = {
     .error = error_of,
     .leaves = leaves_of,
     .wait_ms = none,
-    .refused = none, /* it ends instead */
+    .refused = nothing,
 };

@@ -3,10 +3,12 @@ import json
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from email.utils import formatdate
+from pathlib import Path
 
 from cases import Skip, case, sent
 from cases_setup import certificate
@@ -142,9 +144,119 @@ def _(t):
     live.wait(60)
     sent(vault.to(c.url(), "--once"))
     spans = {s["name"]: s for s in c.spans()}
-    assert seqs(c.spans()) == calls(vault)
+    assert seqs(c.spans(), once=False) == calls(vault)        # the kill may have come before its cursor was saved
     assert attributes(spans["tools/call never"])["mcp_interposer.status"] != "ok"
     assert missing(vault)[0] == 0
+
+
+@case("a collector: logs for events and findings, in the trace of their call", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    odd(vault, [call(1, "broken", _meta={"traceparent": PARENT}), call(2, "broken"), {"jsonrpc": "2.0", "id": 3, "method": "unheard/of"}])
+    sent(vault.to(c.url(), "--once"))
+    logs, spans = c.logs(), {int(attributes(s)["mcp_interposer.seq"]): s for s in c.spans()}
+    wanted = sorted((seq, name) for seq, names in vault.rows("SELECT seq, finding FROM messages WHERE finding IS NOT NULL")
+                    for name in names.split(","))
+    found = [x for x in logs if x["eventName"] == "mcp_interposer.finding"]
+    assert sorted((int(attributes(x)["mcp_interposer.seq"]), attributes(x)["mcp_interposer.finding"]) for x in found) == wanted and wanted
+    errors = sorted((x for x in found if attributes(x)["mcp_interposer.finding"] == "tool-error"), key=lambda x: x["timeUnixNano"])
+    assert errors[0]["traceId"] == PARENT[3:35] and errors[1]["traceId"] != PARENT[3:35], errors
+    assert {x["spanId"] for x in errors} == {s["spanId"] for s in spans.values() if s["name"] == "tools/call broken"}
+    assert all(attributes(x)["gen_ai.tool.name"] == "broken" for x in errors)
+    assert {x["severityText"] for x in found} <= {"INFO", "WARN", "ERROR"} and found[0]["body"]["stringValue"]
+    kinds = [k for k, in vault.rows("SELECT kind FROM events WHERE kind <> 'finding-added'")]
+    events = [x for x in logs if x not in found]
+    assert sorted(attributes(x)["mcp_interposer.event"] for x in events) == sorted(kinds) and "exit" in kinds
+    assert all("spanId" not in x and len(x["traceId"]) == 32 for x in events if x["eventName"] == "mcp_interposer.exit")
+    assert "SECRET" not in json.dumps(logs)
+    # a finding that is added later, before and after the message was sent
+    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
+    add = ("UPDATE messages SET finding = CASE WHEN finding IS NULL THEN 'crlf' ELSE finding || ',crlf' END WHERE session_id = 1 AND seq = ?",
+           "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', ?)")
+    for seq in (2, 3):
+        db.execute(add[0], (seq,))
+        db.execute(add[1], (json.dumps({"seq": seq, "finding": "crlf"}),))
+    db.execute("UPDATE shipped SET complete = 0")
+    db.commit()
+    n = len(logs)
+    sent(vault.to(c.url(), "--once"))
+    crlf = sorted(int(attributes(x)["mcp_interposer.seq"]) for x in c.logs()[n:])
+    assert crlf == [2, 3] and len(c.spans()) == len(spans), crlf
+    again = collector(t)
+    sent(vault.to(again.url(), "--once"))
+    assert len(again.logs()) == n + 2, "a finding twice, or not at all"
+    db.close()
+
+
+@case("a collector: durations as a histogram with delta temporality, whose intervals do not overlap", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(700))
+    odd(vault, [call(1, "broken"), call(2, "error"), call(3, "fine"), call(4, "never")])
+    sent(vault.to(c.url(), "--once"))
+    spans = [s for s in c.spans() if attributes(s)["mcp_interposer.status"] != "open"]
+    points = c.points()
+    assert sum(int(p["count"]) for _, p in points) == len(spans) >= 703
+    seconds = sum(int(s["endTimeUnixNano"]) - int(s["startTimeUnixNano"]) for s in spans) / 1e9
+    assert abs(sum(p["sum"] for _, p in points) - seconds) < 1e-3
+    last = {}
+    for session, p in points:
+        assert p["explicitBounds"] == [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+        assert len(p["bucketCounts"]) == 15 and sum(map(int, p["bucketCounts"])) == int(p["count"])
+        assert p["min"] <= p["sum"] / int(p["count"]) <= p["max"] and int(p["startTimeUnixNano"]) <= int(p["timeUnixNano"])
+        stream = session, json.dumps(p["attributes"])
+        assert last.get(stream, 0) <= int(p["startTimeUnixNano"]), "intervals overlap"
+        last[stream] = int(p["timeUnixNano"])
+    assert len(points) > len(last), "no session was in two batches"
+    errors = {attributes(p)["gen_ai.tool.name"]: attributes(p).get("error.type") for _, p in points if "gen_ai.tool.name" in attributes(p)}
+    assert errors["broken"] == "tool_error" and errors["error"] == "-32602" and errors["fine"] is None
+    bounds = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 1e9]
+    for _, p in points:
+        filled = [i for i, n in enumerate(p["bucketCounts"]) if int(n)]
+        assert bounds[filled[0]] <= p["min"] + 1e-9 and p["max"] <= bounds[filled[-1] + 1] + 1e-9, p
+
+
+def node():
+    """Installs the packages of this folder, as the suites of tests/support/npm.sh do."""
+    here = Path(__file__).resolve().parent
+    done = subprocess.run(["bash", "-c", ". ../support/npm.sh; need_node ship && npm_ci && echo installed"], cwd=here, capture_output=True,
+                          text=True, timeout=400)
+    if done.stdout.startswith("skip"):
+        raise Skip(done.stdout.splitlines()[0])
+    assert done.stdout.endswith("installed\n"), done
+    return here
+
+
+@case("a collector: every request is decoded with the official .proto files", store=False)
+def _(t):
+    here, c, vault = node(), collector(t), Vault(t.folder)
+    odd(vault, [call(1, "fine", _meta={"traceparent": PARENT, "tracestate": "a=b"}), call(2, "broken"), call(3, "error"), call(4, "never"),
+                {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}},
+                {"jsonrpc": "2.0", "id": "x", "method": "resources/read", "params": {"uri": "file:///a"}}], "--check-arguments", "warn")
+    vault.record(texts(20))
+    sent(vault.to(c.url(), "--once"))
+    done = subprocess.run(["node", here / "decode.cjs"], input="".join(json.dumps({"path": r["path"], "data": r["data"]}) + "\n"
+                                                                      for r in c.requests), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    decoded = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [d["path"] for d in decoded] == c.paths() and set(c.paths()) == {"/v1/traces", "/v1/logs", "/v1/metrics"}
+    names = [n for d in decoded for n in d["names"]]
+    assert sorted(n for n in names if not n.startswith("mcp")) == sorted(s["name"] for s in c.spans())
+    assert names.count("mcp_interposer.finding") + names.count("mcp_interposer.exit") > 2 and "mcp.client.operation.duration" in names
+    broken = json.dumps({"path": "/v1/traces", "data": {"resourceSpans": [{"scopeSpans": [{"spans": [{"kind": "CLIENT"}]}]}]}})
+    assert subprocess.run(["node", here / "decode.cjs"], input=broken, capture_output=True, text=True, timeout=120).returncode != 0
+
+
+@case("a collector that takes spans only: a warning, and the spans arrive", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(1100))
+    for path in ("/v1/logs", "/v1/metrics"):
+        c.by_path[path] = (404, (), b"not here")
+    said = sent(vault.to(c.url(), "--once"))
+    assert seqs(c.spans()) == calls(vault) and missing(vault) == (0, 0, None, 0)
+    assert said.count("no log records are sent") == 1 and said.count("no data points are sent") == 1, said
+    assert [c.paths().count(f"/v1/{p}") for p in ("logs", "metrics")] == [1, 1]
 
 
 @case("a collector that is busy: the same batch later, after Retry-After", store=False)
@@ -186,6 +298,10 @@ def _(t):
     n = len(c.requests)
     sent(vault.to(c.url(), "--once"))
     assert len(c.requests) == n and missing(vault)[:2] == (0, 0)
+    vault.record(texts(1))
+    c.answers = [400]
+    sent(vault.to(c.url(), "--once"), status=1)
+    assert "2 spans were refused" in missing(vault)[2] and missing(vault)[:2] == (0, 0), missing(vault)
     for status in (413, 415, 422, 500):
         vault.record(texts(1))
         c.answers, n = [status], len(c.requests)

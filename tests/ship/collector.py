@@ -6,11 +6,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Collector:
-    """answers: what the next requests get, in order; then 200. Each is a status, (status, headers, body), or a function of the
+    """answers: what the next requests get, in order; then by_path, then 200. Each is a status, (status, headers, body), or a function of the
     handler that answers by itself and returns whether it took the data."""
 
     def __init__(self, certificate=None):
-        self.requests, self.answers, self.lock = [], [], threading.Lock()
+        self.requests, self.answers, self.by_path, self.lock = [], [], {}, threading.Lock()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -42,7 +42,7 @@ class Collector:
 
     def handle(self, handler, body):
         with self.lock:
-            answer = self.answers.pop(0) if self.answers else 200
+            answer = self.answers.pop(0) if self.answers else self.by_path.get(handler.path, 200)
             kept = {"path": handler.path, "headers": dict(handler.headers), "data": json.loads(body), "size": len(body)}
             if callable(answer):
                 kept["taken"] = answer(handler)
@@ -78,12 +78,25 @@ class Collector:
         return [s for _, s in self.items("/v1/traces", "resourceSpans", "scopeSpans", "spans", taken)]
 
 
+    def logs(self):
+        return [s for _, s in self.items("/v1/logs", "resourceLogs", "scopeLogs", "logRecords")]
+
+    def points(self):
+        """(session, point) of the histogram of durations."""
+        found = []
+        for resource, metric in self.items("/v1/metrics", "resourceMetrics", "scopeMetrics", "metrics"):
+            assert (metric["name"], metric["unit"], metric["histogram"]["aggregationTemporality"]) == ("mcp.client.operation.duration", "s", 1)
+            found += [(resource["service.instance.id"], point) for point in metric["histogram"]["dataPoints"]]
+        return found
+
+
 def attributes(item):
     return {a["key"]: list(a["value"].values())[0] for a in item["attributes"]}
 
 
-def seqs(spans):
-    """{(session, seq)}, each once."""
+def seqs(spans, once=True):
+    """{(session, seq)}. What is sent again has the same id."""
     keys = [(attributes(s)["mcp_interposer.session"], int(attributes(s)["mcp_interposer.seq"])) for s in spans]
-    assert len(keys) == len(set(keys)), "a span was sent twice"
+    assert not once or len(keys) == len(set(keys)), "a span was sent twice"
+    assert len({s["spanId"] for s in spans}) == len(set(keys)), "ids that differ, or are the same"
     return set(keys)

@@ -3,7 +3,7 @@
  *
  *     otlp_begin(&r, OTLP_SPANS, &b, &text);
  *     otlp_resource(&r, &session);                one or more sessions
- *     otlp_span(&r, &session, &call);             their calls
+ *     otlp_span(&r, &session, &call);             their calls; for other signals their logs or durations
  *     otlp_end(&r);
  *
  * Rules     ids depend on the session's uid and the message's seq only: what is written again has the same ones.
@@ -17,7 +17,7 @@
 #include "base/json_out.h"
 #include "vault/query/reader.h"
 
-enum otlp_signal { OTLP_SPANS, OTLP_SIGNALS };
+enum otlp_signal { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS, OTLP_SIGNALS };
 
 struct otlp_session {
     const struct query_session *s; /* borrowed */
@@ -54,5 +54,49 @@ void otlp_begin(struct otlp_request *r, enum otlp_signal signal, struct buf *b, 
 void otlp_resource(struct otlp_request *r, const struct otlp_session *s);
 void otlp_span(struct otlp_request *r, const struct otlp_session *s, const struct otlp_call *c);
 void otlp_end(struct otlp_request *r);
+
+/* ---- logs ---- */
+
+/* The call that a log belongs to. */
+struct otlp_origin {
+    int64_t seq;       /* of the request; 0: it belongs to no call */
+    struct slice body; /* of the request; {NULL, 0}: not recorded */
+};
+
+/* A name of the column `finding` of a message. */
+void otlp_finding(struct otlp_request *r, const struct otlp_session *s, struct slice name,
+                  const struct query_message *m, const struct otlp_origin *o);
+/* The numbers and short texts of its detail become attributes. */
+void otlp_event(struct otlp_request *r, const struct otlp_session *s, const struct query_event *e,
+                const struct otlp_origin *o);
+/* `seq` in the detail of an event; 0: none. */
+int64_t otlp_event_seq(const struct query_event *e);
+
+/* ---- metrics ---- */
+
+#define OTLP_BUCKETS 15
+
+struct otlp_point {
+    size_t at, n; /* its attributes, in `text` */
+    int64_t count, sum_us, min_us, max_us;
+    int64_t bucket[OTLP_BUCKETS];
+};
+
+/* Durations of calls of one session: a histogram for each combination of attributes. {0} is empty. */
+struct otlp_durations {
+    struct otlp_point *point; /* owned */
+    size_t n, cap;
+    struct buf text; /* owned */
+    bool failed;     /* no memory */
+};
+
+/* A call that was closed. */
+void otlp_duration(struct otlp_durations *d, const struct otlp_session *s,
+                   const struct otlp_call *c, struct buf *text);
+/* Writes the metric mcp.client.operation.duration of the calls that were closed between two times since the start of the
+ * session, with delta temporality, and empties the list. */
+void otlp_durations_add(struct otlp_request *r, const struct otlp_session *s,
+                        struct otlp_durations *d, int64_t from_us, int64_t to_us);
+void otlp_durations_close(struct otlp_durations *d);
 
 #endif

@@ -11,12 +11,17 @@ struct otlp_context {
 };
 
 struct otlp_context otlp_context_of(struct slice body);
-/* The members traceId, spanId and flags, with the id of the call's own span. */
+/* The members traceId, spanId and flags of the call with the request `seq`. */
 void otlp_add_ids(struct json_out *j, const struct otlp_session *s, int64_t seq,
                   const struct otlp_context *c);
 
 void otlp_attribute(struct json_out *j, const char *key, struct slice text); /* {NULL, 0}: none */
 void otlp_int_attribute(struct json_out *j, const char *key, int64_t n);
+/* 64-bit integers are strings in OTLP/JSON. zeros: appended. */
+void otlp_integer(struct json_out *j, const char *name, int64_t n, const char *zeros);
 void otlp_time(struct json_out *j, const char *name, int64_t at_us);
+/* method, tool, prompt and error: what both a span and a duration have. */
+void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
+                          const struct otlp_call *c, struct buf *text);
 
 #endif

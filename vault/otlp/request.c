@@ -16,7 +16,7 @@ void otlp_attribute(struct json_out *j, const char *key, struct slice text)
 }
 
 /* 64-bit integers are strings in OTLP/JSON. */
-static void add_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
+void otlp_integer(struct json_out *j, const char *name, int64_t n, const char *zeros)
 {
     json_out_name(j, name);
     buf_printf(j->b, "\"%lld%s\"", (long long)n, zeros);
@@ -27,14 +27,14 @@ void otlp_int_attribute(struct json_out *j, const char *key, int64_t n)
     json_out_object(j, NULL);
     json_out_str(j, "key", key);
     json_out_object(j, "value");
-    add_integer(j, "intValue", n, "");
+    otlp_integer(j, "intValue", n, "");
     json_out_end(j);
     json_out_end(j);
 }
 
 void otlp_time(struct json_out *j, const char *name, int64_t at_us)
 {
-    add_integer(j, name, at_us, "000"); /* nanoseconds */
+    otlp_integer(j, name, at_us, "000"); /* nanoseconds */
 }
 
 /* ---- the envelope ---- */
@@ -43,6 +43,8 @@ static const struct {
     const char *resources, *scopes, *items;
 } names[OTLP_SIGNALS] = {
     [OTLP_SPANS] = {"resourceSpans", "scopeSpans", "spans"},
+    [OTLP_LOGS] = {"resourceLogs", "scopeLogs", "logRecords"},
+    [OTLP_METRICS] = {"resourceMetrics", "scopeMetrics", "metrics"},
 };
 
 #define DEPTH 2 /* levels around the resources */

@@ -58,8 +58,8 @@ static bool is_failed(const struct otlp_call *c)
     return c->has_error_code || (c->status != CALL_OK && c->status != CALL_OPEN);
 }
 
-static void add_call_attributes(struct json_out *j, const struct otlp_session *s,
-                                const struct otlp_call *c, struct buf *text)
+void otlp_call_attributes(struct json_out *j, const struct otlp_session *s,
+                          const struct otlp_call *c, struct buf *text)
 {
     const struct query_message *m = c->request;
     otlp_attribute(j, "mcp.method.name", m->method);
@@ -96,7 +96,7 @@ static void add_span_attributes(struct otlp_request *r, const struct otlp_sessio
     struct json_out *j = &r->j;
     struct buf *text = r->text;
     const struct query_message *m = c->request;
-    add_call_attributes(j, s, c, text);
+    otlp_call_attributes(j, s, c, text);
     if (has_session_id(s->s->protocol_version))
         otlp_attribute(j, "mcp.session.id", s->s->uid);
     if (!is_tool(m) && !is_prompt(m) && context->uri.p != NULL) {

@@ -106,6 +106,13 @@ static void test_what_each_status_means(void **state)
     };
     for (size_t i = 0; i < MI_COUNT(table); i++)
         assert_int_equal(verdict_of(table[i].status, OTLP_SPANS), table[i].verdict);
+    static const enum otlp_signal others[] = {OTLP_LOGS, OTLP_METRICS};
+    for (size_t i = 0; i < MI_COUNT(others); i++) { /* not every collector takes them */
+        assert_int_equal(verdict_of(404, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_of(405, others[i]), VERDICT_SIGNAL_REFUSED);
+        assert_int_equal(verdict_of(401, others[i]), VERDICT_CLIENT_REFUSED);
+        assert_int_equal(verdict_of(503, others[i]), VERDICT_LATER);
+    }
 }
 
 static void test_retry_after_is_followed_up_to_an_hour(void **state)

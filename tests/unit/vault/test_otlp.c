@@ -185,6 +185,131 @@ static void test_the_message_of_an_error_is_bounded(void **state)
     assert_null(otlp_error_message((struct slice){0}));
 }
 
+/* ---- logs ---- */
+
+static char *record(const struct query_session *s, const char *finding,
+                    const struct query_message *m, const struct query_event *e,
+                    const struct otlp_origin *o)
+{
+    struct buf b = {0}, text = {0};
+    struct otlp_session session_of = otlp_session_of(s);
+    struct otlp_request r;
+    otlp_begin(&r, OTLP_LOGS, &b, &text);
+    otlp_resource(&r, &session_of);
+    if (e != NULL)
+        otlp_event(&r, &session_of, e, o);
+    else
+        otlp_finding(&r, &session_of, slice_of(finding), m, o);
+    otlp_end(&r);
+    char *ret = strdup(buf_str(&b));
+    buf_close(&b);
+    buf_close(&text);
+    return ret;
+}
+
+static void test_a_finding_has_the_ids_of_the_span_of_its_call(void **state)
+{
+    (void)state;
+    struct query_session s = session("2025-06-18");
+    struct query_message answer = {.seq = 13,
+                                   .t_us = 9,
+                                   .direction = ROW_S2C,
+                                   .request_method = slice_of("tools/call"),
+                                   .request_target = slice_of("read")};
+    struct otlp_origin o = {.seq = 12};
+    char *text = record(&s, "tool-error", &answer, NULL, &o);
+    has(text, "{\"resourceLogs\":[{\"resource\":");
+    has(text, "\"scopeLogs\":[{\"scope\":");
+    has(text, "\"logRecords\":[{\"timeUnixNano\":\"1000009000\"");
+    has(text, "\"eventName\":\"mcp_interposer.finding\"");
+    has(text, "\"traceId\":\"01a205c500d97fb40ea8aff38c6d5d6f\",\"spanId\":\"45e4507a68628628\"}");
+    has(text, "\"gen_ai.tool.name\",\"value\":{\"stringValue\":\"read\"");
+    has(text, "\"mcp_interposer.seq\",\"value\":{\"intValue\":\"13\"");
+    free(text);
+    o.body = slice_of("{\"params\":{\"_meta\":{\"traceparent\":\"" PARENT "\"}}}");
+    text = record(&s, "from-the-future", &answer, NULL, &o);
+    has(text, "\"severityNumber\":9,\"severityText\":\"INFO\","
+              "\"body\":{\"stringValue\":\"from-the-future\"}");
+    has(text, "\"traceId\":\"0af7651916cd43dd8448eb211c80319c\",\"spanId\":\"45e4507a68628628\","
+              "\"flags\":1}");
+    free(text);
+}
+
+static void test_an_event_has_the_numbers_and_short_texts_of_its_detail(void **state)
+{
+    (void)state;
+    struct query_session s = session("2025-06-18");
+    struct otlp_origin none = {0};
+    struct buf detail = {0};
+    buf_adds(&detail,
+             "{\"seq\":7,\"method\":\"a\\nb\",\"silent\":true,\"x\\u0022\":1,\"post_mortem\":"
+             "{\"stderr\":\"DEEP\"},\"list\":[\"DEEP\"],\"none\":null,\"long\":\"");
+    for (int i = 0; i < 5000; i++)
+        buf_addc(&detail, 'z');
+    buf_adds(&detail, "\"}");
+    struct query_event e = {
+        .id = 1, .t_us = 3, .kind = slice_of("hang"), .detail = buf_slice(&detail)};
+    assert_int_equal(otlp_event_seq(&e), 7);
+    char *text = record(&s, NULL, NULL, &e, &none);
+    has(text, "\"severityNumber\":17,\"severityText\":\"ERROR\"");
+    has(text, "\"eventName\":\"mcp_interposer.hang\"");
+    has(text, "\"mcp_interposer.seq\",\"value\":{\"intValue\":\"7\"");
+    has(text, "\"mcp_interposer.method\",\"value\":{\"stringValue\":\"a\\nb\"");
+    has(text, "\"mcp_interposer.silent\",\"value\":{\"stringValue\":\"true\"");
+    has(text, "\"traceId\":\"01a205c500d97fb40ea8aff38c6d5d6f\"}");
+    has_not(text, "DEEP");
+    has_not(text, "spanId");
+    has_not(text, "x\\u0022");
+    assert_in_range(strlen(text), 500, 2500);
+    free(text);
+    e = (struct query_event){.kind = slice_of("exit"), .detail = slice_of("[1]")};
+    assert_int_equal(otlp_event_seq(&e), 0);
+    text = record(&s, NULL, NULL, &e, &none);
+    has(text, "\"severityText\":\"INFO\"");
+    free(text);
+    buf_close(&detail);
+}
+
+/* ---- durations ---- */
+
+static void test_durations_are_counted_by_bucket_and_attributes(void **state)
+{
+    (void)state;
+    static const int64_t us[] = {0, 10000, 10001, 300000000, 300000001};
+    struct query_session s = session("2025-06-18");
+    struct otlp_session o = otlp_session_of(&s);
+    struct query_message m = request(1, "ping", NULL), other = request(2, "tools/call", "t");
+    struct otlp_durations d = {0};
+    struct buf b = {0}, scratch = {0};
+    for (size_t i = 0; i < MI_COUNT(us); i++) {
+        struct otlp_call c = {.request = &m, .status = CALL_OK, .end_us = m.t_us + us[i]};
+        otlp_duration(&d, &o, &c, &scratch);
+    }
+    struct otlp_call failed = {.request = &other, .status = CALL_TOOL_ERROR, .end_us = 0};
+    otlp_duration(&d, &o, &failed, &scratch); /* a clock that was set back: 0 */
+    assert_false(d.failed);
+    assert_int_equal(d.n, 2);
+    struct otlp_request r;
+    otlp_begin(&r, OTLP_METRICS, &b, &scratch);
+    otlp_resource(&r, &o);
+    otlp_durations_add(&r, &o, &d, 5, 77);
+    otlp_end(&r);
+    const char *text = buf_str(&b);
+    has(text, "\"metrics\":[{\"name\":\"mcp.client.operation.duration\"");
+    has(text, "\"unit\":\"s\",\"histogram\":{\"aggregationTemporality\":1,\"dataPoints\":[{");
+    has(text,
+        "\"startTimeUnixNano\":\"1000005000\",\"timeUnixNano\":\"1000077000\",\"count\":\"5\","
+        "\"sum\":600.020002,\"min\":0.000000,\"max\":300.000001,\"bucketCounts\":[\"2\",\"1\","
+        "\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"0\",\"1\",\"1\"],"
+        "\"explicitBounds\":[0.01,0.02,0.05,0.1,0.2,0.5,1,2,5,10,30,60,120,300]}");
+    has(text, "\"error.type\",\"value\":{\"stringValue\":\"tool_error\"");
+    has_not(text, "jsonrpc.request.id");
+    assert_int_equal(d.n, 0);
+    buf_close(&b);
+    buf_close(&scratch);
+    otlp_durations_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +317,9 @@ int main(void)
         cmocka_unit_test(test_a_span_of_each_outcome),
         cmocka_unit_test(test_a_traceparent_is_the_parent_and_a_uri_is_bounded),
         cmocka_unit_test(test_the_message_of_an_error_is_bounded),
+        cmocka_unit_test(test_a_finding_has_the_ids_of_the_span_of_its_call),
+        cmocka_unit_test(test_an_event_has_the_numbers_and_short_texts_of_its_detail),
+        cmocka_unit_test(test_durations_are_counted_by_bucket_and_attributes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

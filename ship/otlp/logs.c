@@ -1,0 +1,152 @@
+/* logs.c - findings and events. */
+#include "ship/otlp/reading.h"
+
+#include "ship/otlp/lookup.h"
+
+#define FINDING_ADDED "finding-added"
+
+/* ---- findings ---- */
+
+struct found {
+    struct reading *r;
+    const struct query_message *m; /* that the finding is about */
+    struct slice names;
+    struct otlp_origin origin;
+};
+
+static void add_findings(const struct found *f)
+{
+    struct slice rest = f->names;
+    while (rest.n > 0) {
+        const char *comma = memchr(rest.p, ',', rest.n);
+        struct slice name = {rest.p, comma != NULL ? (size_t)(comma - rest.p) : rest.n};
+        size_t skip = comma != NULL ? name.n + 1 : name.n;
+        rest = (struct slice){rest.p + skip, rest.n - skip};
+        if (name.n > 0)
+            otlp_finding(batch_part(f->r->x, OTLP_LOGS, f->r->s, 1), f->r->s, name, f->m,
+                         &f->origin);
+    }
+}
+
+static bool on_request(void *ctx, const struct query_message *m)
+{
+    struct found *f = ctx;
+    if (m->kind == KIND_REQUEST)
+        f->origin = (struct otlp_origin){m->seq, lookup_body(f->r->x, f->r->s->s, m)};
+    add_findings(f);
+    f->names.n = 0;
+    return true;
+}
+
+/* The request is looked up for its trace. */
+static int log_findings(struct reading *r, const struct query_message *m, struct slice names)
+{
+    struct found f = {.r = r, .m = m, .names = names};
+    int64_t call = m->kind == KIND_REQUEST ? m->seq : m->request_seq;
+    int st = 0;
+    if (names.n > 0 && call != 0)
+        st = lookup_request(r->x, r->s->s, call, on_request, &f);
+    if (st == 0)
+        add_findings(&f); /* of a message without a request */
+    return st;
+}
+
+static bool on_added(void *ctx, const struct query_event *e)
+{
+    struct reading *r = ctx;
+    if (slice_is(e->kind, FINDING_ADDED) && findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
+        r->status = MI_ENOMEM;
+    return r->status == 0;
+}
+
+/* Newest first, so they are undone in this order. */
+static int read_added(struct reading *r)
+{
+    if (r->has_added)
+        return 0;
+    findings_close(&r->x->added);
+    int st = query_events_back(r->x->q, r->s->s->id, INT64_MAX, on_added, r);
+    for (size_t i = 0; i < r->x->added.n; i++)
+        r->x->added.list[i].order = r->x->added.n - i;
+    findings_sort(&r->x->added);
+    r->has_added = st == 0;
+    return st == 0 ? r->status : lookup_failed(r->x, st);
+}
+
+int logs_message(struct reading *r, const struct query_message *m)
+{
+    struct slice names = m->finding;
+    int st = read_added(r);
+    if (st == 0 && !findings_undo(&r->x->added, m->seq, &names))
+        names = m->finding; /* the record was changed: `audit verify` says so */
+    return st == 0 ? log_findings(r, m, names) : st;
+}
+
+/* The message that a finding was added to, without its texts, if they are those of its request. */
+struct named {
+    struct found f;
+    struct query_message copy;
+};
+
+static bool on_found(void *ctx, const struct query_message *m)
+{
+    struct named *n = ctx;
+    n->copy = (struct query_message){
+        .seq = m->seq, .t_us = m->t_us, .direction = m->direction, .request_seq = m->request_seq};
+    n->f.m = m->request_seq != 0 ? &n->copy : m;
+    return m->request_seq != 0 || on_request(&n->f, m);
+}
+
+static bool on_named(void *ctx, const struct query_message *m)
+{
+    struct named *n = ctx;
+    n->copy.method = m->method;
+    n->copy.target = m->target;
+    return on_request(&n->f, m);
+}
+
+static int log_added(struct reading *r, const struct query_event *e)
+{
+    struct findings_added one = {0};
+    struct named n = {.f = {.r = r}};
+    int st = findings_take(&one, 0, e->detail);
+    if (st == 0) {
+        n.f.names = buf_slice(&one.names);
+        st = lookup_request(r->x, r->s->s, one.list[0].seq, on_found, &n);
+    }
+    if (st == 0 && n.copy.request_seq != 0)
+        st = lookup_request(r->x, r->s->s, n.copy.request_seq, on_named, &n);
+    findings_close(&one);
+    return st == MI_EINVAL ? 0 : st; /* it does not say what was added */
+}
+
+/* ---- events ---- */
+
+struct happened {
+    struct reading *r;
+    const struct query_event *e;
+    struct otlp_origin origin;
+};
+
+static bool on_call(void *ctx, const struct query_message *m)
+{
+    struct happened *h = ctx;
+    struct reading *r = h->r;
+    if (m->kind == KIND_REQUEST)
+        h->origin = (struct otlp_origin){m->seq, lookup_body(r->x, r->s->s, m)};
+    otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, h->e, &h->origin);
+    h->e = NULL;
+    return true;
+}
+
+int logs_event(struct reading *r, const struct query_event *e)
+{
+    if (slice_is(e->kind, FINDING_ADDED))
+        return log_added(r, e);
+    struct happened h = {.r = r, .e = e};
+    int64_t seq = otlp_event_seq(e);
+    int st = seq > 0 ? lookup_request(r->x, r->s->s, seq, on_call, &h) : 0;
+    if (st == 0 && h.e != NULL)
+        otlp_event(batch_part(r->x, OTLP_LOGS, r->s, 1), r->s, e, &h.origin);
+    return st;
+}

@@ -1,0 +1,30 @@
+#include "ship/otlp/lookup.h"
+
+#define BODY_KEPT ((size_t)1 << 20) /* memory of a large body that is kept for the next one */
+
+int lookup_failed(struct exporter *x, int st)
+{
+    if (st == 0 || st == MI_ENOMEM)
+        return st;
+    buf_clear(&x->error);
+    buf_adds(&x->error, query_error(x->q));
+    return MI_ESTORE;
+}
+
+struct slice lookup_body(struct exporter *x, const struct query_session *s,
+                         const struct query_message *m)
+{
+    if (!m->is_large)
+        return m->body;
+    if (x->body.cap > BODY_KEPT)
+        buf_close(&x->body);
+    buf_clear(&x->body);
+    return query_body(x->q, s->uid, m, SIZE_MAX, &x->body) == 0 ? buf_slice(&x->body)
+                                                                : (struct slice){0};
+}
+
+int lookup_request(struct exporter *x, const struct query_session *s, int64_t seq,
+                   query_message_fn fn, void *ctx)
+{
+    return lookup_failed(x, query_rows(x->q, s->id, seq, seq, QUERY_FORWARD, true, fn, ctx));
+}

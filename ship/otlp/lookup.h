@@ -1,0 +1,19 @@
+/* lookup.h - the request that a message or event belongs to.
+ *
+ * Errors    MI_ESTORE, with a sentence in x->error; MI_ENOMEM.
+ * Blocks    on the vault. */
+#ifndef MI_SHIP_OTLP_LOOKUP_H
+#define MI_SHIP_OTLP_LOOKUP_H
+
+#include "ship/otlp/exporter.h"
+
+/* Calls fn with the row, within a transaction; not if there is no such row. */
+MI_MUST int lookup_request(struct exporter *x, const struct query_session *s, int64_t seq,
+                           query_message_fn fn, void *ctx);
+/* The body of a request, until the next call. {NULL, 0}: it was not recorded, or cannot be read. */
+struct slice lookup_body(struct exporter *x, const struct query_session *s,
+                         const struct query_message *m);
+/* Keeps the sentence of vault/query. 0, MI_ENOMEM or MI_ESTORE. */
+int lookup_failed(struct exporter *x, int st);
+
+#endif
