@@ -59,7 +59,7 @@ SHIP_EMBED := ship/postgres/schema.sql|ship/postgres/schema.h|schema_sql \
            ship/postgres/functions.sql|ship/postgres/schema.h|functions_sql \
            ship/postgres/views.sql|ship/postgres/schema.h|views_sql \
            ship/postgres/reading.sql|ship/postgres/schema.h|reading_sql \
-           $(foreach s,router catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
+           $(foreach s,router shard share catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
 SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)
 PG_CFLAGS ?= $(shell pkg-config --cflags libpq 2>/dev/null)

@@ -180,13 +180,6 @@ CREATE TABLE IF NOT EXISTS readers (
     PRIMARY KEY (role, device)
 );
 
--- The router that this store is a shard of, and its number there. No row: none.
-CREATE TABLE IF NOT EXISTS shard (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    router uuid NOT NULL,
-    n integer NOT NULL
-);
-
 DO $$
 DECLARE
     t text;

@@ -7,9 +7,20 @@
 
 #include <stdlib.h>
 
-/* SQL that returns SQL for other databases: rows for VALUES. */
-static const char devices_sql[] = "SELECT string_agg(format('(%L, %L)', name, role), ', ') "
-                                  "FROM mcp_interposer.devices";
+/* What is told to the other databases, as rows for VALUES: (device, role), and (role, device), where NULL is all devices.
+ * The last one for the router: its table `readers` has the name of the device. */
+#define ROWS(columns) "SELECT string_agg(format('(%L, %L)', " columns "), ', ') FROM "
+#define MEMBERS                                                                                    \
+    "UNION ALL SELECT m.rolname, NULL FROM pg_auth_members a JOIN pg_roles m ON m.oid = a.member " \
+    "JOIN pg_roles g ON g.oid = a.roleid WHERE g.rolname = 'mcp_interposer_reader' "               \
+    "AND m.rolcanlogin AND NOT m.rolsuper AND NOT m.rolcreaterole) AS r (role, device)"
+
+static const char devices_sql[] = ROWS("name, role") "mcp_interposer.devices";
+static const char readers_sql[] =
+    ROWS("role, device") "(SELECT r.role, d.name FROM mcp_interposer.readers r "
+                         "JOIN mcp_interposer.devices d ON d.id = r.device " MEMBERS;
+static const char routed_readers_sql[] =
+    ROWS("role, device") "(SELECT role, device FROM mcp_interposer.readers " MEMBERS;
 
 struct router {
     const struct router_plan *plan;
@@ -17,6 +28,7 @@ struct router {
     struct link **shard; /* owned; one for each line of the list, NULL: not yet */
     struct buf *address; /* owned; likewise, how the router reaches it */
     struct buf devices;  /* owned; of all databases, as rows for VALUES */
+    struct buf readers;  /* owned; likewise */
     struct buf script;   /* owned; what is run on the router */
     struct buf *error;
 };
@@ -102,6 +114,7 @@ static void close_all(struct router *r)
     free(r->address);
     link_free(r->to);
     buf_close(&r->devices);
+    buf_close(&r->readers);
     buf_close(&r->script);
 }
 
@@ -116,26 +129,50 @@ static void add_rows(struct buf *b, const struct link *l)
     buf_adds(b, rows);
 }
 
-static int read_devices(struct router *r)
+static int read_roles(struct router *r)
 {
     int st = 0;
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++) {
         st = run_at(r, i, devices_sql);
+        if (st < 0)
+            break;
+        add_rows(&r->devices, r->shard[i]);
+        st = run_at(r, i, readers_sql);
         if (st == 0)
-            add_rows(&r->devices, r->shard[i]);
+            add_rows(&r->readers, r->shard[i]);
     }
     return st;
 }
 
-/* Devices of all databases, for one of them. */
-static void write_devices(struct router *r, struct buf *b)
+static int read_routed_roles(struct router *r)
 {
-    if (r->devices.n == 0)
-        return;
-    buf_adds(b, "SELECT count(mcp_interposer.add_device(v.name, v.role::name)) FROM (VALUES ");
-    buf_slice_add(b, buf_slice(&r->devices));
-    buf_adds(b, ") AS v (name, role) WHERE NOT EXISTS (SELECT FROM mcp_interposer.devices d "
-                "WHERE d.name = v.name AND d.role = v.role::name);\n");
+    int st = link_run(r->to, devices_sql);
+    if (st < 0)
+        return fail_router(r, st);
+    add_rows(&r->devices, r->to);
+    st = link_run(r->to, routed_readers_sql);
+    if (st < 0)
+        return fail_router(r, st);
+    add_rows(&r->readers, r->to);
+    return 0;
+}
+
+/* The devices and readers of all databases, for one of them. */
+static void write_roles(struct router *r, struct buf *b)
+{
+    if (r->devices.n > 0) {
+        buf_adds(b, "SELECT count(mcp_interposer.add_device(v.name, v.role::name)) FROM (VALUES ");
+        buf_slice_add(b, buf_slice(&r->devices));
+        buf_adds(b, ") AS v (name, role) WHERE NOT EXISTS (SELECT FROM mcp_interposer.devices d "
+                    "WHERE d.name = v.name AND d.role = v.role::name);\n");
+    }
+    if (r->readers.n > 0) {
+        buf_adds(b,
+                 "SELECT count(mcp_interposer.share_reader(v.role::name, v.devices)) FROM (SELECT "
+                 "role, array_agg(DISTINCT device) AS devices FROM (VALUES ");
+        buf_slice_add(b, buf_slice(&r->readers));
+        buf_adds(b, ") AS x (role, device) GROUP BY role) AS v;\n");
+    }
 }
 
 /* ---- the SQL of the router ---- */
@@ -192,6 +229,12 @@ static int write_functions(struct router *r)
     return 0;
 }
 
+static void write_schema(struct buf *b)
+{
+    buf_add(b, router_sql, router_sql_n);
+    buf_add(b, share_sql, share_sql_n);
+}
+
 /* A router that knows no shards takes the identity that they have, if it was made before and was lost. */
 static int write_identity(struct router *r, struct buf *sql)
 {
@@ -213,13 +256,13 @@ static int write_router(struct router *r, bool with_schema)
     int st = 0;
     buf_adds(&r->script, "BEGIN;\n");
     if (with_schema) {
-        buf_add(&r->script, router_sql, router_sql_n);
+        write_schema(&r->script);
         st = write_identity(r, &r->script);
     }
     buf_adds(&r->script, "SET LOCAL client_min_messages = warning;\n");
     for (size_t i = 0; st == 0 && i < r->plan->shards->n; i++)
         st = write_vaults(r, i);
-    write_devices(r, &r->script);
+    write_roles(r, &r->script);
     if (st == 0)
         st = write_functions(r);
     buf_adds(&r->script, "COMMIT;\n");
@@ -232,7 +275,7 @@ static int make_schema(struct router *r)
 {
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
-    buf_add(&sql, router_sql, router_sql_n);
+    write_schema(&sql);
     int st = write_identity(r, &sql);
     buf_adds(&sql, "COMMIT;\n");
     if (st == 0) {
@@ -257,6 +300,8 @@ static int make_shard(struct router *r, size_t i, const char *id, const char *kn
     struct buf sql = {0};
     buf_adds(&sql, "BEGIN;\n");
     schema_write(&sql);
+    buf_add(&sql, shard_sql, shard_sql_n);
+    buf_add(&sql, share_sql, share_sql_n);
     write_mark(r, &sql, id, i, known);
     buf_adds(&sql, "COMMIT;\n");
     int st = run_script(r->shard[i], &sql);
@@ -286,16 +331,16 @@ static int make_shards(struct router *r)
     return st;
 }
 
-/* Gives every shard the devices of all. */
-static int share_devices(struct router *r)
+/* Gives every shard the devices and readers of all. */
+static int share_roles(struct router *r)
 {
     struct buf sql = {0};
-    int st = link_run(r->to, devices_sql);
+    int st = read_routed_roles(r);
+    if (st == 0)
+        st = read_roles(r);
     if (st < 0)
-        return fail_router(r, st);
-    add_rows(&r->devices, r->to);
-    st = read_devices(r);
-    write_devices(r, &sql);
+        return st;
+    write_roles(r, &sql);
     for (size_t i = 0; st == 0 && sql.n > 0 && i < r->plan->shards->n; i++) {
         st = run_script(r->shard[i], &sql);
         if (st < 0)
@@ -335,7 +380,7 @@ static int make(struct router *r)
     if (st == 0)
         st = make_shards(r);
     if (st == 0)
-        st = share_devices(r);
+        st = share_roles(r);
     if (st == 0)
         st = write_router(r, false);
     if (st < 0)
@@ -361,7 +406,7 @@ int router_print(const struct router_plan *p, struct buf *ret, struct buf *error
     struct router r = {.plan = p, .error = error};
     int st = open_all(&r);
     if (st == 0)
-        st = read_devices(&r);
+        st = read_roles(&r);
     if (st == 0)
         st = write_router(&r, true);
     buf_slice_add(ret, buf_slice(&r.script));

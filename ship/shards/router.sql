@@ -54,6 +54,13 @@ CREATE TABLE IF NOT EXISTS devices (
     role name NOT NULL UNIQUE           -- the login role, here and on the shards
 );
 
+-- Who may read some devices only. On the shards since `ship init --shards` was run.
+CREATE TABLE IF NOT EXISTS readers (
+    role name NOT NULL,
+    device text NOT NULL REFERENCES devices,
+    PRIMARY KEY (role, device)
+);
+
 -- `accepts`: new vaults may be placed there.
 CREATE TABLE IF NOT EXISTS shards (
     n integer PRIMARY KEY CHECK (n > 0),
@@ -83,6 +90,18 @@ BEGIN
     END IF;
     INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
     RETURN login;
+END $$;
+
+CREATE OR REPLACE FUNCTION add_reader(p_role name, p_devices text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
+DECLARE
+    unknown text := (SELECT d FROM unnest(p_devices) AS d WHERE d NOT IN (SELECT name FROM devices) LIMIT 1);
+BEGIN
+    IF unknown IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('there is no device %s', unknown);
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA mcp_interposer TO %I', p_role);
+    INSERT INTO readers SELECT p_role, d FROM unnest(p_devices) AS d ON CONFLICT DO NOTHING;
 END $$;
 
 -- The shards, in their order. Those that are known keep their number; an address may change.
@@ -262,6 +281,16 @@ BEGIN
 END $$;
 
 REVOKE ALL ON SCHEMA mcp_interposer, mcp_interposer_shards, plproxy FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA mcp_interposer, mcp_interposer_shards, plproxy FROM PUBLIC;
+-- The functions that are passed on keep their rights, so that readers are not disturbed.
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT p.oid::regprocedure FROM pg_proc p
+            WHERE p.pronamespace::regnamespace::text IN ('mcp_interposer', 'mcp_interposer_shards', 'plproxy')
+                AND NOT (p.prosecdef AND p.proname <> 'hello') LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
+    END LOOP;
+END $$;
 GRANT USAGE ON SCHEMA mcp_interposer TO mcp_interposer_device, mcp_interposer_reader;
 GRANT EXECUTE ON FUNCTION hello(integer) TO mcp_interposer_device;

@@ -104,7 +104,7 @@ def _(t):
     vault.record(texts(3))
     sent(vault.to(url, "--once"))
     month = time.strftime("%Y_%m", time.gmtime())
-    text = re.sub(r"## Several servers\n.*?\n## ", "## ", (ROOT / "docs/fleet.md").read_text(), flags=re.S)     # cases_shards.py
+    text = re.sub(r"## Several servers\n.*?\n## ", "## ", (ROOT / "docs/fleet.md").read_text(), flags=re.S)     # cases_shards_admin.py
     blocks = re.findall(r"```postgresql\n(.*?)```", text, re.S)
     assert len(blocks) >= 3
     t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY team_a; DROP ROLE team_a"))

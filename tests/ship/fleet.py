@@ -1,9 +1,12 @@
 """A store that is spread over several private clusters, behind a router."""
+import functools
+import os
 import subprocess
 from pathlib import Path
 
-from cluster import Cluster
-from vaults import SHIP, environment
+from cases import Skip, case, sent
+from cluster import PORT, Cluster, Middle
+from vaults import SHIP, Vault, environment, texts
 
 SETTINGS = {"shared_buffers": "16MB", "max_connections": 40}
 _clusters = {}
@@ -62,6 +65,9 @@ class Fleet:
     def psql(self, sql):
         return "\n".join(filter(None, (s.psql(sql) for s in self.shards)))
 
+    def psql_sum(self, sql):
+        return sum(map(int, self.psql(sql).split("\n")))
+
     def shard_of(self, vault):
         """Its number, from 1; only one shard has it."""
         has = [n for n, s in enumerate(self.shards, 1)
@@ -78,3 +84,53 @@ class Part:
         self.shards = shards
 
     psql = Fleet.psql
+
+
+def shards(name):
+    """A case that gets a fleet with three shards, too."""
+    def add(function):
+        @functools.wraps(function)
+        def run(t):
+            if not has_plproxy():
+                raise Skip("PL/Proxy is not installed (scripts/setup --check)")
+            function(t, Fleet(t.folder.parent, t.folder))
+        return case("shards: " + name)(run)
+    return add
+
+
+class On:
+    """For same()."""
+    def __init__(self, f):
+        self.cluster = f
+
+
+def between(t, shard, name):
+    """A Middle in front of a shard, for the router."""
+    middle = Middle(shard, t.folder / name)
+    t.cleanups.append(middle.close)
+    os.chmod(middle.folder / f".s.PGSQL.{PORT}", 0o777)     # the router may run as another user
+    return middle
+
+
+def vaults_on(t, f, url, wanted, what=2):
+    """{number: Vault}: one vault on each of these shards, sent to the router."""
+    found = {}
+    for n in range(100):
+        vault = Vault(t.folder, f"v-{n}")
+        vault.record(texts(what))
+        sent(vault.to(url, "--once"))
+        found.setdefault(f.shard_of(vault), vault)
+        if set(wanted) <= set(found):
+            return found
+    raise AssertionError(f"a hundred vaults are on {sorted(found)} only")
+
+
+def drop_roles(t, f, *roles):
+    """Now, and at the end."""
+    def drop():
+        for c in (f.router, *f.shards):
+            for r in roles:
+                c.psql(f"DROP OWNED BY {r}", check=False)
+                c.psql(f"DROP ROLE {r}", check=False)
+    drop()
+    t.cleanups.append(drop)
