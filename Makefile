@@ -259,13 +259,14 @@ SEED ?= 1
 evidence-histories: $(BIN) fakes ## 1000 histories of recordings, crashes, redactions and prunes: none is called tampered
 	@TEST_BUILD=$(abspath $(BUILD)) MCP_INTERPOSER=$(abspath $(BIN)) tests/evidence/histories.py --n 1000 --seed $(SEED)
 
-# Of `make chaos`.
+# Of `make chaos`. SHARDS: 0 is one server with a standby.
 MINUTES ?= 10
 VAULTS  ?= 20
+SHARDS  ?= 0
 .PHONY: chaos
 chaos: ship ## ten minutes of kills at random in a fleet; then each message must be in the store exactly once
 	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) \
-	  tests/ship/chaos --minutes $(MINUTES) --vaults $(VAULTS) --seed $(SEED)
+	  tests/ship/chaos --minutes $(MINUTES) --vaults $(VAULTS) --seed $(SEED) --shards $(SHARDS)
 
 # The static programs of a release (docs/install.md), and the folder that they go to.
 TARGETS ?= linux-x64 linux-arm64

@@ -50,7 +50,7 @@ def rebuild(store, vault, path):
         add("sessions", row)
     for row in rows(store, "messages", f"session_uid IN {of}"):
         session = ids[row["session_uid"]]
-        add("messages", row | {"session_id": session, "id": (session << 36) + row["seq"]})
+        add("messages", row | {"session_id": session, "id": (session << 36) + row["seq"], "body_offset": None})
     for table in ("events", "replaced"):
         for row in rows(store, table, f"session_uid IN {of}"):
             add(table, row | {"session_id": ids[row["session_uid"]]})

@@ -1,4 +1,5 @@
-"""The central store of tests/ship/chaos: a primary and a standby, which change places, and what can happen to them."""
+"""The central store of tests/ship/chaos, and what can happen to it: a primary and a standby, which change places; or several
+such pairs, the shards, and a router."""
 import os
 import shutil
 import subprocess
@@ -54,7 +55,7 @@ class Place:
     def crash(self, seconds):
         self.cluster.stop("immediate")
         time.sleep(seconds)
-        self.cluster.start()
+        wait_until(self.revive, 120)
 
     def fill(self, seconds):
         """A full disk. The server may end, because it cannot write its log."""
@@ -86,15 +87,18 @@ class Place:
 class Pair:
     """A primary and an asynchronous standby."""
 
-    def __init__(self, root):
-        self.places = [Place(root, name, 700) for name in "ab"]
+    def __init__(self, root, name="", megabytes=1500):
+        self.places = [Place(root, name + side, megabytes) for side in "ab"]
         self.first = 0          # the place of the primary
 
     def make(self, devices):
-        self.primary.put(Cluster(self.primary.folder(), more=lambda _: SMALL))
-        self.add_standby()
+        self.make_empty()
         for options in [[], *(["--device", d] for d in devices)]:
             subprocess.run([SHIP, "init", *options, self.primary.cluster.url()], check=True, capture_output=True, timeout=120)
+
+    def make_empty(self):
+        self.primary.put(Cluster(self.primary.folder(), more=lambda _: SMALL))
+        self.add_standby()
 
     @property
     def primary(self):
@@ -144,3 +148,46 @@ class Pair:
         self.primary.clear()
         self.first = 1 - self.first
         self.add_standby()
+
+
+class Shards:
+    """A router, and shards behind it. The router's connections to a shard outlive its failover only if nothing is sent
+    meanwhile; PL/Proxy then makes another one, which the shipper does not see."""
+
+    def __init__(self, root, n):
+        self.router = Place(root, "r", 300)
+        self.pairs = [Pair(root, f"s{i + 1}", 800) for i in range(n)]
+        self.file = root / "shards"
+
+    def make(self, devices):
+        self.router.put(Cluster(self.router.folder(), more=lambda _: SMALL))
+        for pair in self.pairs:
+            pair.make_empty()
+        self.file.write_text("".join(pair.url("admin") + "\n" for pair in self.pairs))
+        for options in [[], *(["--device", d] for d in devices)]:
+            subprocess.run([SHIP, "init", "--shards", self.file, *options, self.router.cluster.url()], check=True,
+                           capture_output=True, timeout=120)
+
+    def url(self, role):
+        return self.router.cluster.url(role, self.router.middle.folder)
+
+    def psql(self, sql):
+        return "\n".join(filter(None, (c.psql(sql) for c in self.clusters())))
+
+    def clusters(self):
+        return [pair.primary.cluster for pair in self.pairs]
+
+    def middles(self):
+        return [self.router.middle] + [m for pair in self.pairs for m in pair.middles()]
+
+    def events(self):
+        found = {"router killed": (2, lambda dice: self.router.crash(dice.uniform(0, 3))),
+                 "router's connections cut": (3, lambda dice: self.router.middle.cut())}
+        for name in self.pairs[0].events():
+            weight = self.pairs[0].events()[name][0]
+            found[f"shard: {name}"] = (weight, lambda dice, name=name: dice.choice(self.pairs).events()[name][1](dice))
+        return found
+
+    def close(self):
+        for part in (self.router, *self.pairs):
+            part.close()

@@ -131,6 +131,7 @@ class Middle:
         self.lock = threading.Lock()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.folder / f".s.PGSQL.{PORT}"))
+        (self.folder / f".s.PGSQL.{PORT}").chmod(0o777)         # for a router, which has the account of the server
         self.listener.listen(50)
         threading.Thread(target=self.accept, daemon=True).start()
 

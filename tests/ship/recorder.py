@@ -32,7 +32,7 @@ class Recorder:
 
     def length(self):
         """Calls of a session."""
-        return self.dice.randrange(100, 1000)
+        return self.dice.randrange(50, 400)
 
     def call(self):
         """The params of tools/call."""
@@ -54,7 +54,7 @@ class Recorder:
                                        *self.server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                       text=True, env=self.vault.env, start_new_session=True)
         self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
-                                "clientInfo": {"name": f"{self.name}s-client", "version": "1.0"}})
+                                "clientInfo": {"name": f"{self.name}-client", "version": "1.0"}})
         print('{"jsonrpc":"2.0","method":"notifications/initialized"}', file=self.proxy.stdin, flush=True)
         for _ in range(calls):
             if self.ending:
