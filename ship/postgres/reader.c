@@ -163,6 +163,24 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     return st;
 }
 
+static int search(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
+{
+    struct reader *r = ctx;
+    link_begin(r->link);
+    add_text(r, &r->first, ask->first);
+    add_text(r, &r->before, ask->last);
+    link_arg_int(r->link, ask->before);
+    link_arg_text(r->link, ask->match);
+    link_arg_int(r->link, ask->rows);
+    int st = call(r, "read_search", " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5");
+    for (int i = 0; st == 0 && i < link_rows(r->link); i++) {
+        const struct cell cell[] = {{.type = CELL_TEXT, .text = link_slice(r->link, i, 0)},
+                                    {.type = CELL_INT, .number = link_int(r->link, i, 1)}};
+        st = fn(fn_ctx, cell);
+    }
+    return st;
+}
+
 static int digit(char c)
 {
     return c >= 'a' ? c - 'a' + 10 : c - '0';
@@ -258,6 +276,10 @@ static void close_it(void *ctx)
 
 struct remote_store reader_store(struct reader *r)
 {
-    return (struct remote_store){
-        .ctx = r, .read = read_rows, .body = read_body, .error = error_of, .close = close_it};
+    return (struct remote_store){.ctx = r,
+                                 .read = read_rows,
+                                 .body = read_body,
+                                 .search = search,
+                                 .error = error_of,
+                                 .close = close_it};
 }

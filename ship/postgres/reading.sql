@@ -2,14 +2,15 @@
 -- security applies. Functions are called read_*, and return rows: when the store has several shards, the rows of all of
 -- them are put together, and sorted and limited again by the caller.
 
--- Messages of these sessions whose words match, newest first. p_query: text of a tsquery. The words are those of the
--- first 256 KiB of a body, and only their first 64 bytes: the caller compares the bodies. One statement that the planner
--- can merge into the caller's, so that it uses the index and knows the partitions.
-CREATE OR REPLACE FUNCTION read_search(p_from text, p_to text, p_query text)
+-- Messages whose words match, at most p_rows, newest first, in sessions with p_from <= uid <= p_to; in session p_to only
+-- those with seq < p_before. p_query: text of a tsquery. The words are those of the first 256 KiB of a body, and only their
+-- first 64 bytes: the caller compares the bodies. One statement that the planner can merge into the caller's, so that it
+-- uses the index and knows the partitions.
+CREATE OR REPLACE FUNCTION read_search(p_from text, p_to text, p_before bigint, p_query text, p_rows bigint)
 RETURNS TABLE (session_uid text, seq bigint) LANGUAGE sql STABLE AS $$
     SELECT m.session_uid, m.seq FROM mcp_interposer.messages m
-    WHERE m.session_uid BETWEEN p_from AND p_to AND m.words @@ p_query::tsquery
-    ORDER BY m.session_uid DESC, m.seq DESC
+    WHERE m.session_uid BETWEEN p_from AND p_to AND (m.session_uid < p_to OR m.seq < p_before) AND m.words @@ p_query::tsquery
+    ORDER BY m.session_uid DESC, m.seq DESC LIMIT p_rows
 $$;
 
 -- ---- what `--from` reads ----

@@ -1,8 +1,11 @@
 """Reading commands with `--from`: what they print of a store is what they print of the vault."""
+import json
+import shlex
 import subprocess
 
 from cases import case, sent
 from cluster import Middle
+from fleet import shards, vaults_on
 from vaults import PROGRAM, Vault, environment, texts
 
 REPORTS = """sessions
@@ -26,6 +29,13 @@ search --json -n 0 echo
 search héllo 3
 search -x "text"
 search nothing-has-this
+search hel* -n 0
+search -x "héllo" -n 0
+search "echo 1" "héllo" -n 0 --json
+search HELLO kind:request status:ok
+search héllo --session 2 -n 5
+search 😀 -n 3
+search ' ' tool:echo -n 2
 search tool:echo -n 4
 search kind:stderr --json
 check 1
@@ -50,15 +60,18 @@ def read(t, role, words, *options):
     return done.returncode, done.stdout, done.stderr
 
 
+def reads_store(cluster, name):
+    cluster.psql(f"DROP ROLE IF EXISTS {name}; CREATE ROLE {name} LOGIN IN ROLE mcp_interposer_reader")
+
+
 def here(vault, words):
     done = vault.command(*words)
     return done.returncode, done.stdout, done.stderr
 
 
 def with_reader(t, name="boss"):
-    t.cluster.psql(f"DO $$ BEGIN CREATE ROLE {name} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
-                   f" GRANT mcp_interposer_reader TO {name}")
-    t.cleanups.append(lambda: t.cluster.psql(f"REVOKE mcp_interposer_reader FROM {name}"))
+    reads_store(t.cluster, name)
+    t.cleanups.append(lambda: t.cluster.psql(f"DROP ROLE {name}"))
 
 
 def recorded(t):
@@ -79,7 +92,7 @@ def _(t):
     with_reader(t)
     sent(vault.to(url, "--once"))
     for line in [*REPORTS, "show " + uids(vault)[1][:14], "export " + uids(vault)[0]]:
-        ours, theirs = here(vault, line.split()), read(t, "boss", line.split())
+        ours, theirs = here(vault, shlex.split(line)), read(t, "boss", shlex.split(line))
         assert ours[:2] == theirs[:2], f"{line}: {ours[0]} {theirs[0]}\n{ours[1][:300]}\n{theirs[1][:300]}\n{theirs[2]}"
         assert bool(ours[2]) == bool(theirs[2]), (line, ours[2], theirs[2])
 
@@ -98,7 +111,7 @@ def _(t):
     assert vault.rows("SELECT 1 FROM leaves WHERE leaf LIKE '%redact%'"), "nothing was redacted"
     sent(vault.to(url, "--once"))
     for line in ("show 1 --json", "show live --json", "search echo --json -n 0", "stats --json"):
-        ours, theirs = here(vault, line.split()), read(t, "boss", line.split())
+        ours, theirs = here(vault, shlex.split(line)), read(t, "boss", shlex.split(line))
         drop = lambda s: "\n".join(x for x in s.split("\n") if '"state":"live"' not in x)       # noqa: E731, its duration grows
         assert drop(ours[1]) == drop(theirs[1]), (line, ours[1][:200], theirs[1][:200], theirs[2])
 
@@ -133,8 +146,8 @@ def _(t):
     status, out, _ = read(t, "boss", ["show", uids(one)[0]])
     assert status == 0 and out == here(one, ["show", "1"])[1]
 
-    t.cluster.psql("DO $$ BEGIN CREATE ROLE team LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
-                   " SELECT mcp_interposer.add_reader('team', ARRAY['laptop-a'])")
+    t.cluster.psql("CREATE ROLE team LOGIN; SELECT mcp_interposer.add_reader('team', ARRAY['laptop-a'])")
+    t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY team; DROP ROLE team"))
     assert numbers(role="team") == 1
     assert read(t, "team", ["show", uids(one)[0]])[1] == here(one, ["show", "1"])[1]
     assert read(t, "team", ["show", uids(two)[0]])[0] == 3
@@ -175,3 +188,28 @@ def _(t):
             assert status == 0, error
             assert out == here(vault, ["show", "1", "--json"])[1]
             assert not middle.plan, f"{call} was not called"
+
+
+@shards("the reading commands print of the router what they print of the vaults")
+def _(t, f):
+    found = vaults_on(t, f, f.device("laptop"), (1, 2), what=30)
+    for c in (f.router, *f.shards):
+        reads_store(c, "reads_all")
+    url = f.router.url("reads_all")
+
+    def read(*words):
+        done = subprocess.run([PROGRAM, *words, "--from", url], capture_output=True, text=True, env=environment(t.folder), timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for vault in found.values():
+        uid = vault.rows("SELECT uid FROM sessions")[0][0]
+        for words in (("show", uid), ("show", uid, "--json"), ("export", uid, "-F", "jsonl"),
+                      ("search", "--session", uid, "héllo", "7", "-n", "0"), ("stats", "--session", uid)):
+            assert read(*words) == vault.command(*words).stdout, words
+    listed = [json.loads(line)["uid"] for line in read("sessions", "--json", "-n", "0").splitlines()]
+    assert listed == sorted(listed, reverse=True) and len(listed) == int(sum(int(s.psql("SELECT count(*) FROM mcp_interposer.sessions"))
+                                                                             for s in f.shards)), listed
+    words = ("search", "héllo", "7", "-n", "0", "--json")
+    one = next(iter(found.values()))
+    assert len(read(*words).splitlines()) == len(one.command(*words).stdout.splitlines()) * len(listed)

@@ -54,7 +54,7 @@ def candidates(t, queries, role="admin"):
     """Of each tsquery what read_search() gives."""
     quoted = ", ".join("({}, '{}')".format(i, q.replace("'", "''")) for i, q in enumerate(queries))
     out = t.cluster.psql(f"SELECT i, session_uid, seq FROM (VALUES {quoted}) AS v (i, q), "
-                         "mcp_interposer.read_search('', '~', q)", role)
+                         "mcp_interposer.read_search('', '~', 0, q, 1000000)", role)
     found = [set() for _ in queries]
     for line in filter(None, out.split("\n")):
         i, uid, seq = line.split("\t")
@@ -134,7 +134,7 @@ def _(t):
 
 def plan(t, role, uid):
     return t.cluster.psql("EXPLAIN (COSTS OFF) SELECT * FROM mcp_interposer.read_search("
-                          f"'{uid[:4]}', '{uid}', '''needle'' & ''ha'':*') LIMIT 9", role)
+                          f"'{uid[:4]}', '{uid}', 9, '''needle'' & ''ha'':*', 9)", role)
 
 
 @case("search: rights, order, and a plan that uses the index")
@@ -149,20 +149,18 @@ def _(t):
             vaults[-1].record(["a needle in the hay", "no hay"])
         sent(vaults[-1].to(t.device("laptop-" + name), "--once"))
     psql("CREATE ROLE reads_all LOGIN IN ROLE mcp_interposer_reader; CREATE ROLE reads_a LOGIN;"
-         "GRANT USAGE ON SCHEMA mcp_interposer TO reads_a; GRANT EXECUTE ON FUNCTION mcp_interposer.read_search TO reads_a;"
-         "GRANT SELECT ON mcp_interposer.readers, mcp_interposer.sessions, mcp_interposer.messages TO reads_a;"
-         "INSERT INTO mcp_interposer.readers SELECT 'reads_a', id FROM mcp_interposer.devices WHERE name = 'laptop-a'")
+         "SELECT mcp_interposer.add_reader('reads_a', ARRAY['laptop-a'])")
     t.cleanups.append(lambda: psql("DROP OWNED BY reads_a; DROP ROLE reads_a; DROP ROLE reads_all"))
     psql("VACUUM ANALYZE mcp_interposer.messages")
-    found = {role: psql("SELECT * FROM mcp_interposer.read_search('', '~', '''needle''')", role).split("\n")
+    found = {role: psql("SELECT * FROM mcp_interposer.read_search('', '~', 0, '''needle''', 1000)", role).split("\n")
              for role in ("reads_all", "reads_a")}
     assert [len(x) for x in found.values()] == [8, 4], found
     for rows in found.values():
         assert rows == sorted(rows, reverse=True), rows
     first = vaults[0].rows("SELECT uid FROM sessions ORDER BY uid")[1][0]
-    assert psql(f"SELECT count(*) FROM mcp_interposer.read_search('{first}', '{first}', '''needle''')", "reads_all") == "2"
+    assert psql(f"SELECT count(*) FROM mcp_interposer.read_search('{first}', '{first}', 1000, '''needle''', 1000)", "reads_all") == "2"
     for role in ("laptop-a", "laptop-b"):
-        assert "permission denied" in psql("SELECT * FROM mcp_interposer.read_search('', '~', '''a''')", role, check=False)
+        assert "permission denied" in psql("SELECT * FROM mcp_interposer.read_search('', '~', 0, '''a''', 1)", role, check=False)
     said = plan(t, "reads_all", first)
     assert "_words_idx" in said and len(set(re.findall(r"messages_(\d+_\d+)", said))) == 1, said
     # docs/fleet.md: the operator is not leakproof

@@ -1,4 +1,4 @@
-/* body.c - large bodies, which are stored in files of their own. */
+/* body.c - large bodies, which are stored in files of their own, and the words of bodies in a store. */
 #include "vault/query/connection.h"
 
 #include "journal/uid.h"
@@ -49,23 +49,28 @@ static int read_part(int fd, int64_t offset, size_t n, struct buf *b)
     return 0;
 }
 
-static int read_remote(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
+/* Keeps the error of a store for query_error(). */
+static int fail_store(struct query *q, int st, int as)
 {
-    int st = remote_body(q->remote, uid, seq, max, b);
-    if (st < 0 && st != MI_ENOMEM) {
-        buf_clear(&q->error);
-        buf_printf(&q->error, "%s: %s", q->path,
-                   st == MI_ENOENT ? "no such session" : remote_error(q->remote));
-        st = MI_EIO;
-    }
-    return st;
+    if (st >= 0 || st == MI_ENOMEM)
+        return st;
+    buf_clear(&q->error);
+    buf_printf(&q->error, "cannot read %s: %s", q->path,
+               st == MI_ENOENT ? "no such session" : remote_error(q->remote));
+    return as;
+}
+
+int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
+                       bool (*fn)(void *ctx, struct slice uid, int64_t seq), void *ctx)
+{
+    return fail_store(q, remote_search(q->remote, first, last, match, fn, ctx), MI_ESTORE);
 }
 
 int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                struct buf *b)
 {
     if (q->remote != NULL)
-        return read_remote(q, uid, m->seq, max, b);
+        return fail_store(q, remote_body(q->remote, uid, m->seq, max, b), MI_EIO);
     if (!is_uid(uid)) /* it becomes a file name */
         return fail_body(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};

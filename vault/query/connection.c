@@ -198,6 +198,11 @@ bool query_is_stored(const struct query *q)
     return q->dir_fd >= 0;
 }
 
+struct remote *query_remote(struct query *q)
+{
+    return q->remote;
+}
+
 void query_close(struct query *q)
 {
     if (q == NULL)

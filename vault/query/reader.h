@@ -113,12 +113,13 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
+struct remote *query_remote(struct query *q); /* borrowed; NULL: it is a vault */
 /* A store of many vaults (vault/remote/remote.h), which is closed with the query, and after an error; `name` is for
  * messages. MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
-void query_close(struct query *q);            /* NULL is fine */
-bool query_is_stored(const struct query *q);  /* false: query_open_empty() */
+void query_close(struct query *q);           /* NULL is fine */
+bool query_is_stored(const struct query *q); /* false: query_open_empty() */
 const char *query_error(struct query *q);
 const char *query_vault(const struct query *q); /* absolute path */
 int query_dir_fd(const struct query *q); /* the vault's directory, borrowed; -1: it is not stored */
@@ -193,6 +194,11 @@ MI_MUST int query_seal(struct query *q, struct slice uid, struct query_seal *ret
  * not a regular file. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
+
+/* The messages of a store that match `match`, in the sessions from `first` to `last`, newest first (remote_search()). */
+MI_MUST int query_store_search(struct query *q, struct slice first, struct slice last,
+                               const char *match,
+                               bool (*fn)(void *ctx, struct slice uid, int64_t seq), void *ctx);
 
 /* ---- for readers that wait for new rows ---- */
 

@@ -1,8 +1,11 @@
 #include "vault/remote/remote.h"
 
+#include "journal/uid.h"
 #include "vault/remote/table.h"
 
 #include <stdlib.h>
+
+#define SEARCH_ROWS 1000 /* in a page */
 
 int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store)
 {
@@ -64,6 +67,53 @@ int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, str
     if (!pages_of(r, number_of(r, uid), &of))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, of.vault, of.session, seq, max, ret);
+}
+
+struct found {
+    char uid[UID_LEN + 1];
+    int64_t seq;
+};
+
+struct page_found {
+    struct found row[SEARCH_ROWS];
+    size_t n;
+};
+
+static int add_found(void *ctx, const struct cell *cell)
+{
+    struct page_found *p = ctx;
+    struct slice uid = cell[0].text;
+    if (p->n == SEARCH_ROWS || cell[0].type != CELL_TEXT || uid.n > UID_LEN)
+        return MI_ESTORE;
+    struct found *f = &p->row[p->n++];
+    *f = (struct found){.seq = cell[1].number};
+    memcpy(f->uid, uid.p, uid.n);
+    return 0;
+}
+
+int remote_search(struct remote *r, struct slice first, struct slice last, const char *match,
+                  remote_found_fn fn, void *ctx)
+{
+    struct remote_words ask = {first, last, INT64_MAX, match, SEARCH_ROWS};
+    struct page_found *p = calloc(1, sizeof *p);
+    struct found end;
+    int st = p != NULL ? 0 : MI_ENOMEM;
+    bool more = true;
+    while (st == 0 && more) {
+        p->n = 0;
+        st = r->store.search(r->store.ctx, &ask, add_found, p);
+        more = p->n == SEARCH_ROWS;
+        for (size_t i = 0; st == 0 && i < p->n; i++)
+            if (!fn(ctx, slice_of(p->row[i].uid), p->row[i].seq)) {
+                more = false;
+                break;
+            }
+        end = p->row[p->n > 0 ? p->n - 1 : 0];
+        ask.last = slice_of(end.uid);
+        ask.before = end.seq;
+    }
+    free(p);
+    return st;
 }
 
 const char *remote_error(const struct remote *r)

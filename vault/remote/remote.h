@@ -52,10 +52,17 @@ struct remote_ask {
     int64_t number;    /* sessions with this id in their vault; 0: any */
 };
 
+/* Messages with words that match, in sessions with first <= uid <= last, newest first; of session `last` only those
+ * with a seq below `before`. */
+struct remote_words {
+    struct slice first, last;
+    int64_t before;
+    const char *match; /* as search_terms_tsquery() writes it */
+    int64_t rows;      /* at most */
+};
+
 /* Returns 0 to continue, or an error. */
 typedef int (*remote_row_fn)(void *ctx, const struct cell *cell);
-/* A message that has words. Returns false to stop. */
-typedef bool (*remote_found_fn)(void *ctx, struct slice session, int64_t seq);
 
 /* What a store is asked. Each function returns 0 or an error: MI_ENOMEM, or MI_ESTORE with a sentence in error(). */
 struct remote_store {
@@ -64,6 +71,8 @@ struct remote_store {
     /* Appends at most `max` bytes of the body of a message to `ret`. */
     int (*body)(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
                 struct buf *ret);
+    /* passes on two cells: uid and seq */
+    int (*search)(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx);
     const char *(*error)(void *ctx);
     void (*close)(void *ctx);
 };
@@ -80,6 +89,11 @@ MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, 
 /* As `body` above. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);
+/* Passes on every message with words that match, in sessions with first <= uid <= last, newest first. The callback may
+ * read the store; it returns false to stop. */
+typedef bool (*remote_found_fn)(void *ctx, struct slice uid, int64_t seq);
+MI_MUST int remote_search(struct remote *r, struct slice first, struct slice last,
+                          const char *match, remote_found_fn fn, void *ctx);
 const char *remote_error(const struct remote *r); /* of MI_ESTORE */
 
 #endif

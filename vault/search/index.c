@@ -1,7 +1,7 @@
 #include "vault/search/index.h"
 
 #include "base/os/file.h"
-#include "vault/search/text.h"
+#include "vault/remote/remote.h"
 #include "vault/store/connect.h"
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
@@ -18,8 +18,13 @@
 #define BATCH 20000 /* messages added in one transaction */
 #define NAME_MAX_LEN 32
 
+#define STORE_SESSIONS 4096 /* of a store that are searched together */
+
 struct search {
-    struct query *q;   /* borrowed */
+    struct query *q;                      /* borrowed */
+    struct remote *remote;                /* borrowed; NULL: a vault */
+    const struct search_session *session; /* borrowed; of a store: the last search_file() */
+    size_t sessions_n;
     char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
     int dir_fd;        /* owned; -1 */
     int64_t number;    /* of the open file */
@@ -273,10 +278,20 @@ static int fill_file(struct search *s, const struct search_session *session, siz
     return st;
 }
 
+int64_t search_file_of(const struct search *s, int64_t session_id)
+{
+    bool store = s != NULL && s->remote != NULL;
+    return session_id / (store ? STORE_SESSIONS : SEARCH_SESSIONS);
+}
+
 int search_file(struct search *s, const struct search_session *session, size_t n,
                 void (*on_read)(void *ctx), void *ctx)
 {
     struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
+    s->session = session;
+    s->sessions_n = n;
+    if (s->remote != NULL)
+        return 0;
     if (s->path == NULL)
         return MI_EIO;
     int st = fill_file(s, session, n, &a);
@@ -290,8 +305,44 @@ int search_file(struct search *s, const struct search_session *session, size_t n
 
 /* ---- searching ---- */
 
+bool search_query(const struct search *s, const struct search_terms *t, struct buf *b)
+{
+    return s->remote != NULL ? search_terms_tsquery(t, b) : search_terms_query(t, b);
+}
+
+/* The sessions that a store has found are in the order of those that are searched, which may be fewer. */
+struct passing {
+    const struct search *s;
+    size_t at; /* sessions before it have passed */
+    search_fn fn;
+    void *ctx;
+};
+
+static bool on_store_found(void *ctx, struct slice uid, int64_t seq)
+{
+    struct passing *p = ctx;
+    const struct search *s = p->s;
+    while (p->at < s->sessions_n && !slice_is(uid, s->session[p->at].uid)) {
+        size_t n = strlen(s->session[p->at].uid);
+        int order = memcmp(s->session[p->at].uid, uid.p, size_min(n, uid.n));
+        if (order < 0)
+            return true; /* not among the sessions */
+        p->at++;
+    }
+    return p->at < s->sessions_n && p->fn(p->ctx, s->session[p->at].id, seq);
+}
+
+static int ask_store(struct search *s, const char *query, search_fn fn, void *ctx)
+{
+    struct passing p = {.s = s, .fn = fn, .ctx = ctx};
+    return query_store_search(s->q, slice_of(s->session[s->sessions_n - 1].uid),
+                              slice_of(s->session[0].uid), query, on_store_found, &p);
+}
+
 int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx)
 {
+    if (s->remote != NULL)
+        return ask_store(s, query, fn, ctx);
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(
         s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
@@ -319,7 +370,8 @@ int search_open(struct search **ret, struct query *q)
     if (s == NULL)
         return MI_ENOMEM;
     s->q = q;
-    s->dir_fd = vault_dir_sub(query_dir_fd(q), VAULT_SEARCH, true);
+    s->remote = query_remote(q);
+    s->dir_fd = s->remote == NULL ? vault_dir_sub(query_dir_fd(q), VAULT_SEARCH, true) : -1;
     struct buf path = {0};
     buf_printf(&path, "%s/" VAULT_SEARCH, query_vault(q));
     s->path = s->dir_fd >= 0 ? strdup(buf_str(&path)) : NULL;

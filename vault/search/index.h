@@ -1,4 +1,4 @@
-/* index.h - the index of words: VAULT/Search/NNNN.db.
+/* index.h - the index of words: VAULT/Search/NNNN.db, or that of a store (vault/remote/remote.h).
  *
  * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
  * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
@@ -14,6 +14,7 @@
 #define MI_VAULT_SEARCH_INDEX_H
 
 #include "vault/query/reader.h"
+#include "vault/search/text.h"
 
 #define SEARCH_SESSIONS 64 /* in a file */
 #define SEARCH_WAIT_MS 10000
@@ -29,14 +30,21 @@ struct search_session {
 MI_MUST int search_open(struct search **ret, struct query *q);
 void search_close(struct search *s); /* NULL is fine */
 
-/* Updates the index file of these sessions, which must be all sessions of the file. on_read, if not NULL, is called for
+/* The number of the file of a session. A store has no files: sessions with the same number are searched together. s may
+ * be NULL. */
+int64_t search_file_of(const struct search *s, int64_t session_id);
+/* Appends the query for search_words_of() that matches every text with all terms, and possibly others. false: there is
+ * no such query. */
+bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
+
+/* Updates the index file of these sessions, which must be all sessions of the file; a store has its index already. on_read, if not NULL, is called for
  * each message that is indexed. 0; MI_EIO: no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
 MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
                         void (*on_read)(void *ctx), void *ctx);
 /* Returns false to stop. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
-/* The messages in the file of the last search_file() that match the FTS5 query, newest first. 0, MI_EIO (the file was
- * broken and is deleted) or MI_ENOMEM. */
+/* The messages in the file of the last search_file() that match the query, newest first. 0, MI_EIO (the file was broken
+ * and is deleted), MI_ESTORE (see query_error()) or MI_ENOMEM. */
 MI_MUST int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx);
 
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */

@@ -36,7 +36,8 @@ struct finder {
     bool ended; /* the limit is reached, or the callback has ended the search */
     int status;
 
-    struct search *index;    /* owned */
+    struct search *index;    /* owned; NULL: the messages are read */
+    struct buf match;        /* owned; the query for the index */
     struct session_row *row; /* owned; newest first */
     size_t rows_n, rows_cap;
     struct buf names;                  /* owned; of servers, NUL-terminated */
@@ -254,17 +255,20 @@ static bool on_indexed(void *ctx, int64_t session, int64_t seq)
 
 static int ask_index(struct finder *f, const struct session_row *row, size_t n)
 {
-    struct search_session ids[SEARCH_SESSIONS];
     struct group g = {.f = f, .row = row, .n = n, .at = n};
-    if (f->question->match.n == 0 || f->index == NULL)
+    if (f->index == NULL)
         return MI_EIO;
+    struct search_session *ids = malloc(n * sizeof *ids);
+    if (ids == NULL)
+        return MI_ENOMEM;
     for (size_t i = 0; i < n; i++)
         ids[i] = row[i].id;
     int st = search_file(f->index, ids, n, show_progress, f);
     if (st == 0)
-        st = search_words_of(f->index, buf_str(&f->question->match), on_indexed, &g);
+        st = search_words_of(f->index, buf_str(&f->match), on_indexed, &g);
     if (st == 0)
         finish_session(&g);
+    free(ids);
     return st;
 }
 
@@ -286,14 +290,24 @@ static void search_group(struct finder *f, const struct session_row *row, size_t
             scan_session(f, &row[i]);
 }
 
+static int open_index(struct finder *f)
+{
+    int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
+    if (st == 0 && f->index != NULL && !search_query(f->index, &f->question->terms, &f->match)) {
+        search_close(f->index); /* it cannot help */
+        f->index = NULL;
+    }
+    return st == 0 && f->match.failed ? MI_ENOMEM : st;
+}
+
 static void search_all(struct finder *f)
 {
     set_status(f, query_sessions(f->q, 0, on_session, f));
-    if (f->status == 0 && f->question->match.n > 0)
-        f->status = search_open(&f->index, f->q);
+    if (f->status == 0)
+        f->status = open_index(f);
     for (size_t i = 0, n; goes_on(f) && i < f->rows_n; i += n) {
-        int64_t file = f->row[i].id.id / SEARCH_SESSIONS;
-        for (n = 1; i + n < f->rows_n && f->row[i + n].id.id / SEARCH_SESSIONS == file; n++)
+        int64_t file = search_file_of(f->index, f->row[i].id.id);
+        for (n = 1; i + n < f->rows_n && search_file_of(f->index, f->row[i + n].id.id) == file; n++)
             continue;
         search_group(f, &f->row[i], n);
     }
@@ -312,6 +326,7 @@ int find_messages(struct query *q, struct question *question, int64_t limit, fin
     };
     search_all(&f);
     search_close(f.index);
+    buf_close(&f.match);
     buf_close(&f.names);
     buf_close(&f.large);
     buf_close(&f.text);

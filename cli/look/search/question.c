@@ -97,13 +97,6 @@ static int take_word(const struct reading *r, const char *word)
     return EXIT_FINE;
 }
 
-static void prepare_index(struct question *x)
-{
-    buf_clear(&x->match);
-    if (!search_terms_query(&x->terms, &x->match))
-        buf_clear(&x->match);
-}
-
 int question_begin(struct question *x)
 {
     *x = (struct question){.status = CALL_UNKNOWN,
@@ -137,7 +130,6 @@ void question_ready(struct question *x)
     x->narrowed = x->terms.n == 0 || filter_has_call(&x->filter);
     for (size_t i = QUESTION_TOOL; i < QUESTION_FIELDS; i++)
         x->narrowed |= x->field[i] != NULL;
-    prepare_index(x);
 }
 
 int question_words(struct question *x, char *const *words, bool exact, struct buf *error)
@@ -188,14 +180,12 @@ bool question_as_prefixes(struct question *x)
         changed |= !t->exact && !t->prefix;
         t->prefix |= !t->exact;
     }
-    prepare_index(x);
     return changed;
 }
 
 void question_close(struct question *x)
 {
     search_terms_close(&x->terms);
-    buf_close(&x->match);
 }
 
 /* ---- matching ---- */

@@ -30,7 +30,6 @@ struct question {
     enum call_status status;            /* CALL_UNKNOWN: any */
     enum row_kind kind;                 /* KIND_UNKNOWN: any */
     struct search_terms terms;          /* owned */
-    struct buf match;                   /* owned; for FTS5; empty: the index cannot help */
     bool narrowed;                      /* a field of messages is given, or there is no text */
     bool all_exact;                     /* every term is searched byte for byte */
     /* The newest message to look at: 0: any. Of older sessions every message is looked at. */

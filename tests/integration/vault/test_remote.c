@@ -2,6 +2,7 @@
 #include "tests/support/unit.h"
 
 #include "vault/query/connection.h"
+#include "vault/search/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,32 @@ static int read_body(void *ctx, struct slice vault, struct slice session, int64_
     return 0;
 }
 
+/* Each message of each session matches. */
+static int search_store(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
+{
+    struct store *s = ctx;
+    int64_t n = 0;
+    assert_string_equal(ask->match, "'red'");
+    s->asked++;
+    for (int i = s->sessions; i-- > 0;) {
+        char uid[27];
+        uid_of(i, uid);
+        bool last = slice_is(ask->last, uid);
+        if (before(uid, ask->first) || (!last && !before(uid, ask->last)))
+            continue;
+        for (int64_t seq = s->messages; seq > 0 && n < ask->rows; seq--) {
+            const struct cell cell[] = {text(uid), number(seq)};
+            if (last && seq >= ask->before)
+                continue;
+            n++;
+            int st = fn(fn_ctx, cell);
+            if (st < 0)
+                return st;
+        }
+    }
+    return 0;
+}
+
 static const char *error_of(void *ctx)
 {
     (void)ctx;
@@ -150,7 +177,7 @@ static void close_store(void *ctx)
 
 static struct query *open_store(struct store *s)
 {
-    struct remote_store store = {s, read_store, read_body, error_of, close_store};
+    struct remote_store store = {s, read_store, read_body, search_store, error_of, close_store};
     struct query *q = NULL;
     assert_int_equal(query_open_store(&q, &store, "store"), 0);
     return q;
@@ -328,6 +355,67 @@ static void test_remote_large_body_is_asked_from_the_store(void **state)
     query_close(q);
 }
 
+/* ---- words ---- */
+
+struct matches {
+    struct query *q;
+    int64_t session, seq, n, ends_after;
+};
+
+static bool on_match(void *ctx, int64_t session, int64_t seq)
+{
+    struct matches *m = ctx;
+    int64_t one = 0;
+    if (session != m->session)
+        assert_int_equal(seq, 450);
+    else
+        assert_int_equal(seq, m->seq - 1);
+    m->session = session;
+    m->seq = seq;
+    assert_int_equal(query_timeline(m->q, session, seq, seq, count_one, NULL, &one), 0);
+    assert_int_equal(one, 1);
+    return ++m->n != m->ends_after;
+}
+
+/* The sessions are the last ten, without the third; each has 450 messages. */
+static void test_remote_words_are_found_in_the_sessions_that_are_searched(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 30, .messages = 450};
+    struct query *q = open_store(&s);
+    struct search *index;
+    struct search_terms terms;
+    struct search_session group[9];
+    struct buf match = {0};
+    for (int i = 29, n = 0; i >= 20; i--) {
+        struct query_session x;
+        char uid[27];
+        uid_of(i, uid);
+        assert_int_equal(query_session(q, uid, &x), 0);
+        if (i == 27)
+            continue;
+        group[n].id = x.id;
+        memcpy(group[n++].uid, uid, sizeof uid);
+    }
+    assert_int_equal(search_open(&index, q), 0);
+    assert_int_equal(search_terms_open(&terms), 0);
+    assert_int_equal(search_terms_add(&terms, "Red", false), 0);
+    assert_true(search_query(index, &terms, &match));
+    assert_int_equal(search_file(index, group, 9, NULL, NULL), 0);
+    struct matches m = {.q = q};
+    assert_int_equal(search_words_of(index, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(m.n, 9 * 450);
+    int asked = s.asked;
+    m = (struct matches){.q = q, .ends_after = 5};
+    assert_int_equal(search_words_of(index, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(m.n, 5);
+    assert_true(s.asked - asked < 20);
+    buf_close(&match);
+    search_terms_close(&terms);
+    search_close(index);
+    query_close(q);
+}
+
 /* ---- plans and errors ---- */
 
 /* A statement that sorts, or reads a table without a condition for each row, would read the whole store. */
@@ -395,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_remote_facts_are_read_without_bodies),
         cmocka_unit_test(test_remote_requests_that_came_later_are_found),
         cmocka_unit_test(test_remote_large_body_is_asked_from_the_store),
+        cmocka_unit_test(test_remote_words_are_found_in_the_sessions_that_are_searched),
         cmocka_unit_test(test_remote_no_statement_sorts),
         cmocka_unit_test(test_remote_every_call_may_fail),
     };
