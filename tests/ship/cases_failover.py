@@ -8,8 +8,9 @@ import sqlite3
 import subprocess
 import threading
 
-from cases import ROOT, case, same, sent
+from cases import ROOT, Skip, case, same, sent
 from cluster import PORT, Cluster, wait_until
+from fleet import has_plproxy
 from vaults import SHIP, Vault, differences, lines, texts
 
 HOUR_US = 3_600_000_000
@@ -309,3 +310,37 @@ def _(t):
     sent(vault.to(url, "--once"))
     first.folder = second           # psql
     same_at(first, vault)
+
+
+@case("failover: of a shard behind a router, whose connection to the shipper does not end", store=False)
+def _(t):
+    if not has_plproxy():
+        raise Skip("PL/Proxy is not installed (scripts/setup --check)")
+    pair, vault = Pair(t), Vault(t.folder)
+    router = Cluster(t.folder / "router")
+    t.cleanups.append(lambda: router.stop("immediate"))
+    (t.folder / "shards").write_text(pair.first.url(folder=f"{pair.first.folder},{pair.second.folder}") + "\n")
+    subprocess.run([SHIP, "init", "--shards", t.folder / "shards", "--device", "laptop", router.url()], check=True, capture_output=True,
+                   timeout=120)
+    vault.record(texts(1))
+    live = vault.live()
+    t.cleanups.append(live.kill)
+    said = lines(texts(40)).splitlines()
+
+    def say(some):
+        for line in some:
+            print(line, file=live.stdin, flush=True)
+            live.stdout.readline()
+    say(said[:10])
+    shipper = vault.follow(router.url("laptop"))
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: count(pair.second) == 24)
+    pair.second.stop_receiving()
+    say(said[10:20])
+    wait_until(lambda: count(pair.first) == 44)
+    pair.fail_over()
+    say(said[20:])
+    live.stdin.close()
+    live.wait(60)
+    wait_until(lambda: not differences(pair.second, vault))
+    end(shipper)

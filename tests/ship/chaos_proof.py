@@ -86,10 +86,13 @@ def check_minimal(store, vault):
             seals[leaf["session"]] = leaf
     for uid, seal in seals.items():
         session, = rows(store, "sessions", f"uid = '{uid}'")
-        places = [session["commitment"]] + [None] * (seal["records"] - 1)
-        messages = [m["commitment"] for m in sorted(rows(store, "messages", f"session_uid = '{uid}'"), key=lambda m: m["seq"])]
+        replaced = sorted(rows(store, "replaced", f"session_uid = '{uid}'"), key=lambda r: -r["leaf"])
+        first = {r["record"]: r["commitment"] for r in replaced}         # of redacted records: before the first redaction
+        places = [first.get("session", session["commitment"])] + [None] * (seal["records"] - 1)
+        messages = [first.get(f"message {m['seq']}", m["commitment"])
+                    for m in sorted(rows(store, "messages", f"session_uid = '{uid}'"), key=lambda m: m["seq"])]
         for e in rows(store, "events", f"session_uid = '{uid}'"):
-            places[e["place"]] = e["commitment"]
+            places[e["place"]] = first.get(f"event {e['place']}", e["commitment"])
         rest = iter(messages)
         found = [p or next(rest, b"") for p in places]
         if form.session_root(found).hex() != seal["root"] or next(rest, None):

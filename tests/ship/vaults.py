@@ -37,7 +37,7 @@ def texts(n, large=0, size=2_500_000):
 
 
 def environment(folder):
-    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER_", "PG", "XDG_", "OTEL_")) and
+    return {k: v for k, v in os.environ.items() if not k.startswith(("MCP_INTERPOSER", "PG", "XDG_", "OTEL_")) and
             not k.lower().endswith("_proxy")} | {"HOME": str(folder)}
 
 
@@ -130,11 +130,20 @@ def there(cluster, vault):
     return found
 
 
+def without(table, row):
+    """What level = minimal sends of it."""
+    if table == "message":          # no body
+        return row[:8] + (None,) + row[9:]
+    if table == "session":          # of the command, the program; no redact_rules
+        return row[:2] + (json.dumps(json.loads(row[2])[:1]),) + row[3:16] + (None,) + row[17:]
+    return row
+
+
 def differences(cluster, vault, minimal=False):
     """What is missing, too much or different; [] if nothing is."""
     a, b = here(vault), there(cluster, vault)
-    if minimal:         # the store has no bodies
-        a = {k: row[:8] + (None,) + row[9:] if k[0] == "message" else row for k, row in a.items()}
+    if minimal:
+        a = {k: without(k[0], row) for k, row in a.items()}
     # NULL hashes are '' in SQLite's hex()
     norm = lambda row: tuple("" if v is None else v for v in row)  # noqa: E731
     said = [f"missing: {k}" for k in a if k not in b] + [f"too much: {k}" for k in b if k not in a]
