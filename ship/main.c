@@ -23,6 +23,7 @@ static const struct {
     {&ship_init, run_init},
     {&ship_to, run_to},
     {&ship_status, run_status},
+    {&ship_forget, run_forget},
     /* with --from */
     {&command_sessions, NULL},
     {&command_show, NULL},
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < MI_COUNT(commands); i++)
         if (commands[i].command == c)
             return run(i, argc - 1, argv + 1);
-    log_error("unknown command '%s': use init, to or status", word);
+    log_error("unknown command '%s': use init, to, status or forget", word);
     fputs("try: mcp-interposer ship --help\n", stderr);
     return EXIT_USAGE;
 }

@@ -92,12 +92,37 @@ const struct command ship_status = {
     .run = run,
 };
 
+/* ---- forget ---- */
+
+static const struct opt forget_options[] = {
+    {'y', "yes", NULL, NULL, "do not ask before the target is forgotten"},
+    COMMAND_OPT_VAULT,
+    COMMAND_OPTS,
+};
+
+const struct command ship_forget = {
+    .name = "ship forget",
+    .summary = "forget a target to which the vault is no longer sent",
+    .usage = "[OPTIONS] URL",
+    .about =
+        "URL is that of a target, as `ship status` prints it. What was sent stays there, but\n"
+        "`ship status`, `doctor` and `prune` do not count the target any more. If the vault is sent\n"
+        "there again, a database is asked what it has; a collector gets everything a second time.\n"
+        "It asks on the terminal, and requires --yes where it cannot. A target to which a process\n"
+        "sends this vault is not forgotten.\n"
+        "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
+    .table = forget_options,
+    .operands_max = 1,
+    .run = run,
+};
+
 /* In the order of the help. */
 /* clang-format off */
 static const struct command *const verbs[] = {
     &ship_init,
     &ship_to,
     &ship_status,
+    &ship_forget,
     NULL,
 };
 /* clang-format on */

@@ -11,6 +11,7 @@ extern const struct command command_ship;
 extern const struct command ship_init;
 extern const struct command ship_to;
 extern const struct command ship_status;
+extern const struct command ship_forget;
 
 /* Runs mcp-interposer-ship with argv[2…] in place of this process. It is beside this program, or in PATH. Returns an exit
  * status if that fails. */

@@ -30,17 +30,46 @@ static int save_one(struct unsent *u, struct slice url, const struct cursor *c, 
     return st;
 }
 
+/* The end of a transaction. st: its result so far; the first error is reported. */
+static int finish(struct unsent *u, int st)
+{
+    if (st == 0)
+        st = run(u, "COMMIT");
+    if (!sqlite3_get_autocommit(u->db))
+        (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL);
+    return st;
+}
+
 int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                  int64_t now_us)
 {
     int st = run(u, "BEGIN IMMEDIATE");
     for (size_t i = 0; i < n && st == 0; i++)
         st = save_one(u, url, &c[i], now_us);
-    if (st == 0)
-        st = run(u, "COMMIT");
-    if (!sqlite3_get_autocommit(u->db)) /* the first error is reported */
-        (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL);
+    return finish(u, st);
+}
+
+static int remove_rows(struct unsent *u, const char *sql, struct slice url)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(u->db, sql, -1, &q, NULL);
+    if (rc == SQLITE_OK) {
+        connect_bind(q, 1, url);
+        rc = sqlite3_step(q);
+    }
+    int st = rc == SQLITE_DONE ? 0 : unsent_fail(u);
+    sqlite3_finalize(q);
     return st;
+}
+
+int cursors_forget(struct unsent *u, struct slice url)
+{
+    int st = run(u, "BEGIN IMMEDIATE");
+    if (st == 0)
+        st = remove_rows(u, "DELETE FROM shipped WHERE target = ?1", url);
+    if (st == 0)
+        st = remove_rows(u, "DELETE FROM ship_targets WHERE target = ?1", url);
+    return finish(u, st);
 }
 
 int cursors_save_target(struct unsent *u, const struct target_state *t)

@@ -32,6 +32,9 @@ int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, siz
                  int64_t now_us);
 int cursors_save_target(struct unsent *u, const struct target_state *t);
 
+/* Removes the rows of a target: the vault no longer knows that it was sent there. One transaction. */
+MI_MUST int cursors_forget(struct unsent *u, struct slice url);
+
 /* The session after session `after` that is not complete at a target, and how far it was sent. MI_ENOENT: there is none.
  * For a target that cannot be asked what it has. */
 MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret);

@@ -1,0 +1,114 @@
+/* forget.c - `ship forget`: a target to which the vault is no longer sent. */
+#include "ship/commands.h"
+
+#include "base/log.h"
+#include "cli/frame/ask.h"
+#include "cli/frame/out.h"
+#include "vault/unsent/cursors.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- the targets of the vault ---- */
+
+struct search {
+    struct slice url;
+    struct buf others; /* owned */
+    bool found;
+};
+
+static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)
+{
+    struct search *x = ctx;
+    (void)lag;
+    x->found |= slice_eq(t->url, x->url);
+    buf_adds(&x->others, x->others.n > 0 ? ", " : "");
+    buf_slice_add(&x->others, t->url);
+    return 0;
+}
+
+/* EXIT_FINE: the vault knows this target. */
+static int find(struct unsent *u, const char *url)
+{
+    struct search x = {.url = slice_of(url)};
+    struct buf error = {0};
+    int st = cursors_read(unsent_vault(u), on_target, &x, &error);
+    if (st < 0)
+        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+    else if (!x.found && x.others.n == 0)
+        log_error("%s was sent to no target", unsent_vault(u));
+    else if (!x.found)
+        log_error("this vault was not sent to %s; it was sent to: %s", url, buf_str(&x.others));
+    buf_close(&x.others);
+    buf_close(&error);
+    return st == 0 && x.found ? EXIT_FINE : EXIT_TROUBLE;
+}
+
+/* ---- the command ---- */
+
+/* Until unsent_close(), no shipper can begin to send there. */
+static int lock(struct unsent *u, const char *url)
+{
+    pid_t holder = 0;
+    int st = unsent_lock(u, slice_of(url), &holder);
+    if (st == MI_EBUSY)
+        log_error("process %d sends this vault to %s: stop it first", (int)holder, url);
+    else if (st < 0)
+        log_error("cannot lock %s/ship.lock: %s", unsent_vault(u), strerror(errno));
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+static int forget(const struct settings *s, struct unsent *u, struct out *o, const char *url)
+{
+    if (!settings_on(s, "yes") && !ask_yes("Forget what was sent to this target?")) {
+        out_raw(o, "nothing was forgotten");
+        out_end_line(o);
+        return EXIT_FOUND;
+    }
+    if (cursors_forget(u, slice_of(url)) < 0) {
+        log_error("%s", unsent_error(u));
+        return EXIT_TROUBLE;
+    }
+    out_raw(o, "forgotten: ");
+    out_text(o, slice_of(url));
+    out_end_line(o);
+    if (s->ship_url != NULL && strcmp(s->ship_url, url) == 0)
+        log_warn("%s is still the url in [ship] of the configuration: `prune` removes nothing until "
+                 "the vault was sent there again",
+                 url);
+    return EXIT_FINE;
+}
+
+static int run_at(const struct settings *s, const char *vault, const char *url)
+{
+    struct unsent *u = NULL;
+    struct out o;
+    struct buf error = {0};
+    int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
+    else if (find(u, url) == EXIT_FINE)
+        status = lock(u, url);
+    if (st == 0 && status == EXIT_FINE) {
+        out_open(&o);
+        status = forget(s, u, &o, url);
+        int printed = out_close(&o);
+        status = printed != EXIT_FINE ? printed : status;
+    }
+    unsent_close(u);
+    buf_close(&error);
+    return status;
+}
+
+int run_forget(const struct settings *s)
+{
+    if (s->operands_n == 0)
+        return settings_usage(s, "missing the URL to forget, as `ship status` prints it");
+    if (!settings_on(s, "yes") && !ask_possible())
+        return settings_usage(s, "cannot ask before forgetting, since stdin or stderr is not a "
+                                 "terminal: add --yes");
+    char *vault = settings_vault(s);
+    int status = vault != NULL ? run_at(s, vault, s->operands[0]) : EXIT_TROUBLE;
+    free(vault);
+    return status;
+}
