@@ -165,8 +165,11 @@ static int save(struct exporter *x)
                 c[n++] = (struct cursor){w->id, w->seq, w->event, w->complete};
         }
         int st = n == 0 ? 0 : cursors_save(x->t.from, slice_of(x->t.url), c, n, clock_wall_us());
-        if (st < 0)
+        if (st < 0) {
+            buf_clear(&x->error);
+            buf_adds(&x->error, unsent_error(x->t.from));
             return st;
+        }
         for (; first < i; first++)
             x->walks.list[first].saved = true;
     }

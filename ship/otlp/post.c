@@ -124,6 +124,7 @@ void post_free(struct post *p)
         return;
     curl_easy_cleanup(p->c);
     curl_slist_free_all(p->headers);
+    curl_global_cleanup();
     buf_close(&p->base);
     buf_close(&p->url);
     buf_close(&p->answer);

@@ -129,7 +129,8 @@ def _(t):
     t.cleanups.append(shipper.kill)
     say(call(1, "never"), answer=False)
     say(call(2, "fine"))
-    wait_until(lambda: "tools/call fine" in [s["name"] for s in c.spans()])
+    wait_until(lambda: "tools/call fine" in [s["name"] for s in c.spans()] and
+               vault.rows("SELECT max(seq) FROM shipped") == vault.rows("SELECT max(seq) FROM messages"))
     shipper.send_signal(signal.SIGTERM)
     assert shipper.wait(60) == 0
     assert "tools/call never" not in [s["name"] for s in c.spans()]
@@ -428,11 +429,39 @@ def _(t):
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(3))
+    vault.record(texts(3))
     config = t.folder / "config.ini"
     config.write_text(f"[ship]\nurl = {c.url()}\n")
-    count = "SELECT count(*) FROM sessions"
-    vault.command("prune", "--config", config, "--older-than", "0s", "--yes")
-    assert vault.rows(count) == [(1,)], "what was not sent was removed"
+
+    def prune():
+        sent(vault.command("prune", "--config", config, "--keep-last", "1", "--yes"))
+        return vault.rows("SELECT id FROM sessions")
+    assert prune() == [(1,), (2,)], "what was not sent was removed"
     sent(vault.to(c.url(), "--once"))
-    vault.command("prune", "--config", config, "--older-than", "0s", "--yes")
-    assert vault.rows(count) == [(1,)], "sent less than an hour ago"
+    assert prune() == [(1,), (2,)], "sent less than an hour ago"
+    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
+    db.execute("UPDATE shipped SET at_us = at_us - 3700000000")
+    db.commit()
+    db.close()
+    assert prune() == [(2,)] and vault.rows("SELECT session_id FROM shipped") == [(2,)]
+    assert missing(vault) == (0, 0, None, 0)
+
+
+@case("a collector: a vault whose cursors cannot be written gets them later, and nothing is sent again", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(5))
+    sent(vault.to(c.url(), "--once"))
+    vault.record(texts(5))
+    db = sqlite3.connect(vault.path / "interposer.db", timeout=30, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    assert "locked" in sent(vault.to(c.url(), "--once"), status=3)
+    n = len(c.spans())
+    shipper = vault.follow(c.url(), "--once", "--deadline", "120s")
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: "locked" in shipper.stderr.readline())
+    assert len(c.spans()) == n + 6
+    db.execute("ROLLBACK")
+    db.close()
+    assert shipper.wait(60) == 0 and len(c.spans()) == n + 6, "sent again by the same process"
+    assert seqs(c.spans(), once=False) == calls(vault) and missing(vault) == (0, 0, None, 0)
