@@ -64,6 +64,23 @@ static bool ended_well(pid_t pid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* The lines of a text as one, with "; " between them. */
+static void add_lines(struct buf *b, struct slice text)
+{
+    const char *before = "";
+    while (text.n > 0) {
+        const char *end = memchr(text.p, '\n', text.n);
+        size_t n = end != NULL ? (size_t)(end - text.p) : text.n;
+        if (n > 0) {
+            buf_adds(b, before);
+            buf_add(b, text.p, n);
+            before = "; ";
+        }
+        n += end != NULL;
+        text = (struct slice){text.p + n, text.n - n};
+    }
+}
+
 /* Runs git in `dir`; no shell and no hooks, and it asks nothing. out: its output. 0, MI_EIO or MI_ENOMEM. */
 static int run(const struct anchoring *a, const char *dir, const char *const *args, struct buf *out)
 {
@@ -108,10 +125,8 @@ static int run(const struct anchoring *a, const char *dir, const char *const *ar
     if (st == 0) {
         read_output(fd[0], out);
         if (!ended_well(pid)) {
-            struct slice text = buf_slice(out);
-            while (text.n > 0 && text.p[text.n - 1] == '\n')
-                text.n--;
-            buf_printf(a->error, "git %s in %s failed: %.*s", args[0], dir, (int)text.n, text.p);
+            buf_printf(a->error, "git %s in %s failed: ", args[0], dir);
+            add_lines(a->error, buf_slice(out));
             st = MI_EIO;
         }
     }

@@ -60,14 +60,18 @@ static int add_notes(struct reading *r, struct slice text)
         log_error("out of memory");
         return EXIT_TROUBLE;
     }
+    bool torn = text.n > 0 && r->notes > 0; /* by a power failure, while the last one was written */
+    bool none = r->notes == 0 && (text.n > 0 || !r->anchor);
     if (st < 0)
         log_error("%s: note %d is not a signed checkpoint", r->path, r->notes);
-    else if (text.n > 0 || (r->notes == 0 && !r->anchor))
-        log_error("%s: after %d notes: not a signed checkpoint, as `audit checkpoint` prints it",
-                  r->path, r->notes);
-    else if (r->own == 0)
+    else if (none)
+        log_error("%s: not a signed checkpoint, as `audit checkpoint` prints it", r->path);
+    else if (torn)
+        log_warn("%s ends with a part of a note, which is left out: remove what follows note %d",
+                 r->path, r->notes);
+    if (st == 0 && !none && r->own == 0)
         log_warn("anchor %s: no checkpoint of this vault has been copied there", r->path);
-    return st < 0 || text.n > 0 || (r->notes == 0 && !r->anchor) ? EXIT_USAGE : EXIT_FINE;
+    return st < 0 || none ? EXIT_USAGE : EXIT_FINE;
 }
 
 static int add_file(struct reading *r)

@@ -281,6 +281,36 @@ static void print_log(struct outcome *r, const struct audit_vault *v)
     out_fill_line(o, from, 2);
 }
 
+/* Names of the verdict, in --json as well. */
+static const char *verdict(const struct outcome *r)
+{
+    bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
+    return tampered ? "TAMPERED" : r->n[AUDIT_INCOMPLETE] > 0 ? "incomplete" : "valid";
+}
+
+/* The last line: what the exit status means. */
+static void print_verdict(struct outcome *r, const struct audit_vault *v)
+{
+    struct out *o = &r->out;
+    uint64_t n = r->n[AUDIT_TAMPERED] + r->wrong;
+    out_raw(o, "verdict: ");
+    if (n > 0) {
+        out_words(o, OUT_RED, verdict(r));
+        out_printf(o, ": %llu thing%s wrong; something was changed later", (unsigned long long)n,
+                   n == 1 ? " is" : "s are");
+    } else if ((n = r->n[AUDIT_INCOMPLETE]) > 0) {
+        out_words(o, OUT_YELLOW, verdict(r));
+        out_printf(o, ": nothing was changed, but %llu session%s no end", (unsigned long long)n,
+                   n == 1 ? " has" : "s have");
+    } else {
+        out_words(o, OUT_GREEN, verdict(r));
+        out_raw(o, !v->has_log        ? ": but no session has evidence"
+                   : v->anchored == 0 ? ": nothing was changed, as far as can be said without an anchor"
+                                      : ": nothing was changed");
+    }
+    out_end_line(o);
+}
+
 static int print_text(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->out;
@@ -296,6 +326,7 @@ static int print_text(struct outcome *r, const struct audit_vault *v)
         out_end_line(o);
     print_counts(r);
     print_log(r, v);
+    print_verdict(r, v);
     return fine && !r->details.failed ? EXIT_FINE : EXIT_TROUBLE;
 }
 
@@ -340,11 +371,10 @@ void outcome_wrong(struct outcome *r, const struct audit_wrong *w)
 
 int outcome_print(struct outcome *r, const struct audit_vault *v, double seconds)
 {
-    bool tampered = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0;
-    bool found = tampered || r->n[AUDIT_INCOMPLETE] > 0;
+    bool found = r->wrong > 0 || r->n[AUDIT_TAMPERED] > 0 || r->n[AUDIT_INCOMPLETE] > 0;
     int status = EXIT_FINE;
     if (r->json)
-        json_vault(r, v, tampered ? "TAMPERED" : found ? "incomplete" : "valid");
+        json_vault(r, v, verdict(r));
     else if (r->text)
         status = print_text(r, v);
     if (status != EXIT_FINE)

@@ -43,6 +43,7 @@ static const char about[] =
     "A checkpoint, as `audit checkpoint` prints it, proves more if it was kept where\n"
     "nobody with access to the vault can change it. [audit] anchor in the\n"
     "configuration is read as well.\n"
+    "The last line is the verdict on all of it: valid, incomplete or TAMPERED.\n"
     "Exit status: 0 nothing is wrong; 1 something is TAMPERED or incomplete; 3 it\n"
     "could not be verified.\n";
 /* clang-format on */

@@ -57,6 +57,11 @@ int input_key(const char *key, struct public_key *ret)
     struct buf b = {0};
     if (key_read_public(slice_of(key), ret) == 0)
         return EXIT_FINE;
+    if (access(key, F_OK) != 0 && strchr(key, '+') == NULL) {
+        log_error("--key: cannot read %s: %s; a verifier key would be NAME+HASH+BASE64", key,
+                  strerror(errno));
+        return EXIT_USAGE;
+    }
     if (access(key, F_OK) != 0) {
         log_error("--key: neither a file nor a verifier key: `mcp-interposer audit key show` prints "
                   "the verifier key, NAME+HASH+BASE64");

@@ -179,12 +179,22 @@ def _(t):
     both = t.tmp / "both"
     both.write_bytes(note.read_bytes() + b"\n" + note.read_bytes())
     eq(verify(t, "--against", both)[3]["verdict"], "valid", "several notes in a file")
+    # the last one was torn while it was written, at any byte of it
+    for length in (1, len(note.read_bytes()) // 2, len(note.read_bytes()) - 1):
+        both.write_bytes(note.read_bytes() + b"\n" + note.read_bytes()[:length])
+        for option in ("--against", "--anchor"):
+            r = t.run("audit", "verify", "--vault", t.vault, option, both, "--json")
+            said = " ".join(r.stderr.decode().split())
+            eq((r.returncode, json.loads(r.stdout.splitlines()[-1])["anchored"] > 0), (0, True), f"status and the note before it: {said}")
+            check(f"{both} ends with a part of a note, which is left out: remove what follows note 1" in said, said)
     for text, says in ((b"x", "not a signed checkpoint"), (b"", "not a signed checkpoint"), (note.read_bytes()[:-9], "not a signed checkpoint")):
         both.write_bytes(text)
         r = t.run("audit", "verify", "--vault", t.vault, "--against", both)
         eq((r.returncode, r.stdout, says in r.stderr.decode()), (2, b"", True), f"status, stdout and {r.stderr}")
     eq(t.run("audit", "verify", "--vault", t.vault, "--against", t.tmp / "none").returncode, 3, "no such file")
-    eq(t.run("audit", "verify", "--vault", t.vault, "--key", "none").returncode, 2, "no such key")
+    for key_, says in ((f"{t.tmp}/none", f"cannot read {t.tmp}/none: No such file or directory"), ("a+b", "neither a file nor a verifier key")):
+        r = t.run("audit", "verify", "--vault", t.vault, "--key", key_)
+        eq((r.returncode, says in " ".join(r.stderr.decode().split())), (2, True), f"no such key: {r.stderr}")
 
 
 @case("anchors of the configuration: a file, a git work tree; missing; with notes of another vault")
@@ -275,6 +285,28 @@ def _(t):
         eq((header(t, vault, str(max(s))), header(t, vault, str(min(s)))), ("sealed", "not covered"), "show")
 
 
+def last_line(t, *args):
+    """The exit status and the last line of the text."""
+    r = t.run("audit", "verify", "--vault", t.vault, *args)
+    return r.returncode, r.stdout.decode().splitlines()[-1]
+
+
+@case("the last line of the text is the verdict, as the exit status says it")
+def _(t):
+    session(t)
+    eq(last_line(t), (0, "verdict: valid: nothing was changed, as far as can be said without an anchor"), "not anchored")
+    key(t)
+    eq(t.run("audit", "checkpoint", "--vault", t.vault, "--anchor", t.tmp / "anchor").returncode, 0, "checkpoint")
+    eq(last_line(t, "--anchor", t.tmp / "anchor"), (0, "verdict: valid: nothing was changed"), "anchored")
+    p = t.proxy().initialize()
+    recorded(t, 2)
+    p.die()
+    wait_until(lambda: verify(t)[1][2]["status"] == "incomplete", 30, "the end of the session")
+    eq(last_line(t), (1, "verdict: incomplete: nothing was changed, but 1 session has no end"), "incomplete")
+    change(t.vault, "UPDATE messages SET body = 'x' WHERE seq = 3")
+    eq(last_line(t), (1, "verdict: TAMPERED: 2 things are wrong; something was changed later"), "two sessions were changed")
+
+
 @case("text, JUnit, usage; an unreadable vault is status 3, not tampering")
 def _(t):
     session(t)
@@ -284,6 +316,7 @@ def _(t):
     eq(r.returncode, 1, "status")
     check("session 1: message 3: it does not agree with its commitment (changed)." in text, text)
     check("1 session: 1 TAMPERED" in text, text)
+    check(text.endswith("\nverdict: TAMPERED: 1 thing is wrong; something was changed later\n"), text)
     suite = ET.parse(t.tmp / "j.xml").getroot()[0]
     eq((suite.get("tests"), suite.get("failures")), ("2", "1"), "tests and failures")
     eq([x.get("name") for x in suite], ["session 1", "log"], "cases")

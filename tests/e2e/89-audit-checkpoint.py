@@ -243,6 +243,13 @@ def _(t):
         check(not (t.tmp / "hooked").exists(), "the hook was run")
         r = t.run("audit", "checkpoint", "--vault", t.vault, "--anchor", f"git:{t.tmp}/no-such")
         check(r.returncode == 3 and b"git rev-parse in" in r.stderr, r.stderr)
+        # what git says in several lines is one message
+        git_says = t.tmp / "bin"
+        git_says.mkdir()
+        (git_says / "git").write_text("#!/bin/sh\nprintf 'first\\nsecond\\n\\n' >&2\nexit 1\n")
+        (git_says / "git").chmod(0o755)
+        r = t.run("audit", "checkpoint", "--vault", t.vault, "--anchor", f"git:{repository}", env={"PATH": f"{git_says}:{os.environ['PATH']}"})
+        check(r.returncode == 3 and r.stderr.endswith(b" failed: first; second\n"), r.stderr)
 
 
 @case("anchors: what cannot be written is reported, the others are written, and nothing is damaged")

@@ -194,7 +194,7 @@ def _(t):
     eq(r.returncode, 1, "status")
     check(r.stdout.startswith(b"NOT PROVEN  the record"), r.stdout)
     fails(t.run("audit", "check", save(t, bundle)), "missing --key", 2)
-    fails(t.run("audit", "check", save(t, bundle), "--key", "nonsense"), "neither a file nor a verifier key", 2)
+    fails(t.run("audit", "check", save(t, bundle), "--key", "nonsense"), "cannot read nonsense: No such file", 2)
     fails(t.run("audit", "check", t.tmp / "none", "--key", key), "none")
 
 
@@ -294,24 +294,49 @@ def _(t):
         if command.endswith("audit checkpoint"):
             (there / "note").write_text(out)
             (here / "note").write_text(out)
-    (there / "key").write_text(key_of(t) + "\n")
-    shutil.copy(here / "call.json", there)
+    eq((here / "key").read_text(), key_of(t) + "\n", "the key")
+    for name in ("key", "call.json"):
+        shutil.copy(here / name, there)
     check(run(blocks[1], there, empty).startswith("PROVEN"), "the verdict")
     anchored = commands(blocks[2])
     run(anchored[0].replace("--seq 5", f"--seq {seq}"), here, env)
     shutil.copy(here / "anchored.json", there)
     check("anchored    note" in run(anchored[1], there, empty), "the anchored verdict")
     (there / "check.py").write_text(re.search(r"```python\n(.*?)```", DOCUMENT, re.S)[1])
-    script, signature = commands(blocks[3])
-    check("person-0@example.org" in run(script, there, empty), "check.py")
     if shutil.which("openssl") is None:
         raise Skip("openssl is not installed")
-    eq(run(signature, there, empty), "Signature Verified Successfully\n", "openssl")
+    script, = commands(blocks[3])
+    out = run(script, there, empty)
+    check(out.startswith("PROVEN: session ") and "person-0@example.org" in out, out)
+
+    def refused(name, what):
+        out = run(script.replace("call.json", name), there, empty, status=1)
+        check(out.startswith("NOT PROVEN: " + what) and out.count("\n") < 4, f"{name}: {out}")
+
     text = (there / "call.json").read_text()
-    (there / "call.json").write_text(text.replace("person-0", "person-9"))
-    run(script, there, empty, status=1)
-    (there / "note.txt").write_text((there / "note.txt").read_text().replace("\n", "1\n", 1))
-    run(signature, there, empty, status=1)
+    for name, before, after, what in (("record.json", "person-0", "person-9", "record "), ("leaf.json", '\\"at_us\\":1', '\\"at_us\\":2', "leaf ")):
+        (there / name).write_text(text.replace(before, after, 1))
+        refused(name, what)
+    signature = json.loads(text)
+    note = signature["checkpoint"]
+    signature["checkpoint"] = note[:-10] + ("B" if note[-10] == "A" else "A") + note[-9:]
+    (there / "signature.json").write_text(json.dumps(signature))
+    refused("signature.json", "the signature of the note")
+    # a key from before rotations, the key itself, and one of somebody else
+    for n in range(2):
+        ok(t.run("audit", "key", "rotate"))
+        checkpoint(t)
+    prove_again = first[-1].replace("--seq 5", f"--seq {seq}").replace("call.json", "rotated.json")
+    run(prove_again, here, env)
+    shutil.copy(here / "rotated.json", there)
+    script = script.replace("call.json", "rotated.json")
+    for name in (key_of(t), (here / "key").read_text().strip()):
+        (there / "key").write_text(name + "\n")
+        check(run(script, there, empty).startswith("PROVEN"), name)
+    eq((there / "rotated.json").read_text().count('\\"type\\":\\"key\\"'), 3, "keys of the log")
+    (there / "key").write_text(re.search(r"^key +(\S+)$", ok(t.run("audit", "key", "new", "--audit-key", t.tmp / "stranger")), re.M)[1])
+    script = script.replace("rotated.json", "call.json")
+    refused("rotated.json", "the log does not have the given key")
 
 
 lib.main()
