@@ -188,12 +188,29 @@ static int lock(struct unsent *u, const char *url)
     return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
+/* Waits for the first recording, unless --once is given. MI_ENOENT: there is none. */
+static int open_vault(struct shipper *x, const char *vault, struct buf *error)
+{
+    int st = unsent_open(&x->from, vault, error);
+    if (st != MI_ENOENT)
+        return st;
+    if (x->once) {
+        log_warn("nothing is recorded in %s yet", vault);
+        return st;
+    }
+    watch_open(&x->watch, vault); /* only for the signals: there may be no folder to watch */
+    log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
+    while (st == MI_ENOENT && wait_ms(x, WATCH_IDLE_MS))
+        st = unsent_open(&x->from, vault, error);
+    watch_close(&x->watch);
+    return st;
+}
+
 static int run_at(struct shipper *x, const char *vault, bool minimal)
 {
     struct buf error = {0};
-    int st = unsent_open(&x->from, vault, &error), status = EXIT_TROUBLE;
-    if (st == MI_ENOENT && x->once) {
-        log_warn("nothing is recorded in %s yet", vault);
+    int st = open_vault(x, vault, &error), status = EXIT_TROUBLE;
+    if (st == MI_ENOENT) {
         status = EXIT_FINE;
     } else if (st < 0) {
         log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));

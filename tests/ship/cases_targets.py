@@ -1,6 +1,7 @@
 """Cases of tests/ship/run: the targets of a vault: forgetting one, and a vault that does not exist yet."""
 import os
 import pty
+import signal
 import subprocess
 
 from cases import case, sent
@@ -71,6 +72,23 @@ def _(t):
     configure(t, vault, f"[ship]\nurl = {c.url()}\n")
     said = forget(vault, c.url(), "--yes")
     assert said.returncode == 0 and "still the url in [ship]" in said.stderr and targets(vault) == [], said
+
+
+@case("a vault in which nothing is recorded yet: it waits for the first recording", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    assert "nothing is recorded" in sent(vault.to(c.url(), "--once"))
+    for folder in (False, True):        # neither the folder, nor a database in it
+        if folder:
+            vault.path.mkdir(mode=0o700)
+        shipper = vault.follow(c.url())
+        t.cleanups.append(shipper.kill)
+        assert "waiting for the first recording" in shipper.stderr.readline()
+        if folder:
+            vault.record(texts(2))
+            wait_until(lambda: vault.path.joinpath("ship.lock").exists() and seqs(c.spans()) == calls(vault))
+        shipper.send_signal(signal.SIGTERM)
+        assert shipper.wait(60) == 0
 
 
 def answer(vault, url, text):
