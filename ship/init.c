@@ -1,4 +1,4 @@
-/* init.c - `ship init`: makes or upgrades the schema of a central database. */
+/* init.c - `ship init`: makes or upgrades the schema of a central store. */
 #include "ship/commands.h"
 
 #include "base/log.h"

@@ -24,7 +24,7 @@ static const struct opt init_options[] = {
 
 const struct command ship_init = {
     .name = "ship init",
-    .summary = "make or upgrade the schema of a central database",
+    .summary = "make or upgrade the schema of a central store",
     .usage = "[OPTIONS] [URL]",
     .about =
         "URL is that of a PostgreSQL database, such as postgresql://admin@db.example/fleet, for a\n"
@@ -53,7 +53,7 @@ static const struct opt to_options[] = {
 
 const struct command ship_to = {
     .name = "ship to",
-    .summary = "send recordings to a central database, or to an OpenTelemetry collector",
+    .summary = "send recordings to a central store, or to an OpenTelemetry collector",
     .usage = "[OPTIONS] [URL]",
     .about =
         "URL is that of a PostgreSQL database, such as postgresql://laptop-7@db.example/fleet, in\n"
@@ -62,10 +62,10 @@ const struct command ship_to = {
         "otlp+https://HOST gets calls, findings and events as spans, logs and a metric, at least\n"
         "once, without arguments and results; headers are read from OTEL_EXPORTER_OTLP_HEADERS.\n"
         "Without --once it follows the vault until it is stopped, waits for the first recording if\n"
-        "there is none yet, and tries again while the other side cannot be reached. The certificate of the server is verified, in PostgreSQL unless\n"
-        "the URL has another sslmode.\n"
-        "With --level minimal in the configuration, an option cannot set full.\n"
-        "Exit status: 0 everything was sent, or it was stopped; 1 the database or the collector\n"
+        "there is none yet, and tries again while the other side cannot be reached. The\n"
+        "certificate of the server is verified, in PostgreSQL unless the URL has another sslmode.\n"
+        "With level = minimal in the configuration, an option cannot set full.\n"
+        "Exit status: 0 everything was sent, or it was stopped; 1 the store or the collector\n"
         "refuses this vault, this device or some data; 2 usage; 3 not everything was sent.\n",
     .table = to_options,
     .operands_max = 1,
@@ -107,7 +107,7 @@ const struct command ship_forget = {
     .about =
         "URL is that of a target, as `ship status` prints it. What was sent stays there, but\n"
         "`ship status`, `doctor` and `prune` do not count the target any more. If the vault is sent\n"
-        "there again, a database is asked what it has; a collector gets everything a second time.\n"
+        "there again, a store is asked what it has; a collector gets everything a second time.\n"
         "It asks on the terminal, and requires --yes where it cannot. A target to which a process\n"
         "sends this vault is not forgotten.\n"
         "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
@@ -129,6 +129,6 @@ static const struct command *const verbs[] = {
 
 const struct command command_ship = {
     .name = "ship",
-    .summary = "send recordings to a central database, or to an OpenTelemetry collector",
+    .summary = "send recordings to a central store, or to an OpenTelemetry collector",
     .verbs = verbs,
 };

@@ -22,12 +22,12 @@ static int check_version(struct sender *s)
     if (version < SENDER_PROTOCOL)
         return sender_refuse(
             s,
-            "the schema of the database has version %lld, and this program needs %d: run "
+            "the schema of the store has version %lld, and this program needs %d: run "
             "`mcp-interposer ship init` of this version on it",
             (long long)version, SENDER_PROTOCOL);
     if (oldest > SENDER_PROTOCOL)
         return sender_refuse(s,
-                             "the schema of the database has version %lld, and takes nothing from "
+                             "the schema of the store has version %lld, and takes nothing from "
                              "programs older than "
                              "%lld; this one is of %d: install a newer mcp-interposer-ship",
                              (long long)version, (long long)oldest, SENDER_PROTOCOL);
