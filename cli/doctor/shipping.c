@@ -20,7 +20,8 @@ static int on_target(void *ctx, const struct target_state *t, const struct targe
     bool late = lag->sessions > 0 && t->sent_at_us < clock_wall_us() - LATE_US;
     if (late)
         doctor_found(c->d, "shipping",
-                     "run: mcp-interposer ship to URL; `mcp-interposer ship status` says more",
+                     "run: mcp-interposer ship to URL, or if it is no longer used: mcp-interposer ship "
+                     "forget URL; `mcp-interposer ship status` says more",
                      "%lld messages of %lld sessions were not sent to %.*s; the last attempt: %.*s",
                      (long long)lag->messages, (long long)lag->sessions, (int)t->url.n, t->url.p,
                      t->error.p != NULL ? (int)t->error.n : 4,

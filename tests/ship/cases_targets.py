@@ -1,7 +1,9 @@
 """Cases of tests/ship/run: the targets of a vault: forgetting one, and a vault that does not exist yet."""
+import json
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 
 from cases import case, sent
@@ -33,6 +35,12 @@ def _(t):
     sent(vault.to(c.url(), "--once"))
     vault.record(texts(2))
     assert "missing" in vault.command("ship", "status").stdout
+    db = sqlite3.connect(vault.path / "interposer.db")
+    with db:
+        db.execute("UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
+    db.close()
+    said = json.loads([x for x in vault.command("doctor", "--json").stdout.splitlines() if url in x][0])
+    assert said["check"] == "shipping" and "ship forget URL" in said["remedy"], said
     said = forget(vault, url, "--yes")
     assert (said.returncode, said.stdout, said.stderr) == (0, f"forgotten: {url}\n", ""), said
     assert targets(vault) == [c.url()] and vault.rows("SELECT DISTINCT target FROM shipped") == [(c.url(),)]
