@@ -83,7 +83,7 @@ def _(t):
     t.cluster.psql("UPDATE mcp_interposer.messages SET finding = 'one,two' WHERE seq = 1")
     row = ("'{1}', '{0}', '{c2s}', '{peer}', '{request}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{0}', "
            "'{forwarded}', '{NULL}', '{NULL}', '{NULL}', '{\"%s\"}', '{NULL}', "
-           "ARRAY(SELECT '\\x%s'::bytea), '{NULL}'")
+           "ARRAY(SELECT '\\x%s'::bytea), '{NULL}', '{NULL}'")
     mark = t.cluster.psql("SELECT encode(commitment, 'hex') FROM mcp_interposer.messages WHERE seq = 1")
     uid = vault.rows("SELECT uid FROM sessions")[0][0]
     for finding, after in (("another-name", "one,two"), ("one,two,three", "one,two,three")):
@@ -111,7 +111,7 @@ def _(t):
         stderr=subprocess.STDOUT, text=True)
     t.cleanups.append(open_one.kill)
     row = ("'{1}', '{0}', '{c2s}', '{peer}', '{request}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{0}', '{0}', "
-           "'{forwarded}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}'")
+           "'{forwarded}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}', '{NULL}'")
     open_one.stdin.write(f"BEGIN;\nSELECT pg_advisory_lock(hashtext('mcp_interposer partitions'));\n"
                          f"SELECT {call.format('put_sessions', calls, '0, $$full$$, ' + columns)};\n"
                          f"SELECT {call.format('put_messages', int(calls) + 1, repr(uid) + ', ' + row)};\n\\echo open\n")
