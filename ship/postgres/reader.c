@@ -20,6 +20,8 @@ void reader_pattern(struct buf *b, const char *glob)
             buf_adds(b, ".*");
         else if (*glob == '?')
             buf_addc(b, '.');
+        else if (*glob == '!' && b->n > 0 && b->p[b->n - 1] == '[')
+            buf_addc(b, '^'); /* none of the class */
         else if (strchr("[]-", *glob) != NULL)
             buf_addc(b, *glob); /* a class, as in a glob */
         else if (strchr("\\^$.|()+{}", *glob) != NULL)

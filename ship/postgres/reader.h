@@ -14,8 +14,8 @@
 
 struct reader;
 
-/* host and user: only sessions of these; names or globs; NULL: any. Connects, and checks that the store is of this
- * version. *ret is set also after MI_ESTORE, for reader_error(). */
+/* Connects. host and user: only sessions of these; names or globs; NULL: any. *ret is set also after MI_ESTORE, for
+ * reader_error(). */
 MI_MUST int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
                         bool (*stop)(void));
 void reader_close(struct reader *r); /* NULL is fine */

@@ -41,8 +41,8 @@ LANGUAGE sql STABLE AS $$
     FROM page p
 $$;
 
--- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until they have p_bytes. A body of more than 64 KiB
--- is read with read_body.
+-- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until their bodies have p_bytes. A body of more than
+-- 64 KiB is not among them: it is read with read_body.
 CREATE OR REPLACE FUNCTION read_messages(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,
     p_bodies boolean, p_rows bigint, p_bytes bigint)
 RETURNS TABLE (seq bigint, t_us bigint, direction text, origin text, kind text, rpc_id text, method text, target text,
@@ -55,15 +55,16 @@ LANGUAGE sql STABLE AS $$
         (SELECT * FROM wanted w WHERE p_backwards ORDER BY w.seq DESC LIMIT p_rows)
         UNION ALL (SELECT * FROM wanted w WHERE NOT p_backwards ORDER BY w.seq LIMIT p_rows)
     ), summed AS (
-        SELECT p.*, CASE WHEN p_bodies THEN sum(p.size) OVER (ORDER BY CASE WHEN p_backwards THEN -p.seq ELSE p.seq END) - p.size
-            ELSE 0 END AS before
+        SELECT p.*, CASE WHEN p_bodies THEN sum(CASE WHEN p.body_offset IS NULL THEN octet_length(p.body) END)
+                OVER (ORDER BY CASE WHEN p_backwards THEN -p.seq ELSE p.seq END ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+            END AS before
         FROM page p
     )
     SELECT s.seq, s.t_us, s.direction, s.origin, s.kind, s.rpc_id, s.method, s.target,
         CASE WHEN p_bodies AND s.body_offset IS NULL THEN s.body END,
         s.body_offset, CASE WHEN s.body_offset IS NOT NULL THEN octet_length(s.body) END,
         s.size, s.redactions, s.action, s.request_seq, s.error_code, s.batch_seq, s.finding
-    FROM summed s WHERE s.before < p_bytes
+    FROM summed s WHERE coalesce(s.before, 0) < p_bytes
 $$;
 
 -- At most p_max bytes of a body from p_at on.
@@ -84,10 +85,11 @@ RETURNS TABLE (id bigint, t_us bigint, kind text, detail text) LANGUAGE sql STAB
         WHERE p_backwards AND e.session_uid = p_session AND e.id BETWEEN p_from AND p_to ORDER BY e.id DESC LIMIT p_rows)
 $$;
 
--- The seals of a session: leaves that begin with p_first, which is `{"type":"seal","session":"UID",`.
+-- The seals of a session, in the log of its vault: leaves that begin with p_first, which is `{"type":"seal","session":"UID",`.
 CREATE OR REPLACE FUNCTION read_seals(p_first text) RETURNS TABLE (n bigint, leaf text) LANGUAGE sql STABLE AS $$
     SELECT l.n, l.leaf FROM mcp_interposer.leaves l
     WHERE substr(l.leaf, 27, 26) = substr(p_first, 27, 26) AND l.leaf LIKE '{"type":"seal","session":"%'
+        AND EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.uid = substr(p_first, 27, 26) AND s.vault = l.vault)
         AND starts_with(l.leaf, p_first)
 $$;
 

@@ -48,6 +48,8 @@ def _(t):
     said = thief.call("put_replaced", uid, "{message 1}", "{3}", '{"' + mark.replace("\\", "\\\\") + '"}')
     assert "not of this vault" in said, said
     assert "ERROR" not in thief.call("put_handled", 5, "{" + uid + "}")
+    seals = t.cluster.psql(f"SELECT * FROM mcp_interposer.read_seals('{{\"type\":\"seal\",\"session\":\"{uid}\",')")
+    assert uid in seals and hashes not in seals, seals
     assert t.cluster.psql("SELECT (SELECT count(*) FROM mcp_interposer.replaced), "
                           "(SELECT count(*) FROM mcp_interposer.events WHERE id < 0)") == "0\t0"
     same(t, vault)

@@ -116,6 +116,23 @@ def _(t):
         assert drop(ours[1]) == drop(theirs[1]), (line, ours[1][:200], theirs[1][:200], theirs[2])
 
 
+@case("a session without bodies and one with a gap are read, and large bodies are not in the pages")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    sent(vault.to(url, "--once", "--level", "minimal"))
+    t.cluster.psql("INSERT INTO mcp_interposer.events (session_uid, id, t_us, kind, detail) "
+                   f"VALUES ('{uids(vault)[0]}', -1, 5, 'gap', '{{\"lost\":3}}')")
+    status, out, error = read(t, "boss", ["show", "1", "--json"])
+    rows = [json.loads(line) for line in out.splitlines()]
+    messages = [r for r in rows if r["type"] == "message"]
+    assert status == 0 and len(messages) == 82, (status, error, len(messages))
+    assert not any(m.get("body") or m.get("body_error") for m in messages), messages[2]
+    assert [r["kind"] for r in rows if r["type"] == "event"].count("gap") == 1, out[-500:]
+    status, out, error = read(t, "boss", ["show", "1"])
+    assert status == 0 and "does not have" not in out + error, out[:2000] + error
+
+
 @case("two machines: --host, --user, numbers that both have, and a reader of one device")
 def _(t):
     (t.folder / "a").mkdir()
@@ -138,6 +155,7 @@ def _(t):
     assert numbers() == 3
     assert numbers("--host", "b.example") == 2 and numbers("--host", "b*") == 2 and numbers("--host", "[a-c].example") == 2
     assert numbers("--host", "b") == 0 and numbers("--host", "b?example") == 2 and numbers("--host", "bxexample") == 0
+    assert numbers("--host", "[!b]*") == 1 and numbers("--host", "[!a]*") == 3, "not a class"
     assert numbers("--user", "ben") == 2 and numbers("--user", "b*") == 2 and numbers("--user", "nobody") == 0
     status, _, error = read(t, "boss", ["show", "1"])
     assert status == 3 and "several vaults have a session 1; give the beginning of its UID" in error, error

@@ -8,7 +8,7 @@
 
 struct filling {
     struct page *page;
-    int64_t sizes; /* of the messages */
+    int64_t bytes; /* of the bodies */
     const struct remote_ask *ask;
 };
 
@@ -33,17 +33,21 @@ static int add_row(void *ctx, const struct cell *cell)
         to[i].text.p = (const char *)(uintptr_t)(p->text.n + 1);
         buf_slice_add(&p->text, cell[i].text);
     }
-    if (f->ask->table == REMOTE_MESSAGES)
-        f->sizes += cell[REMOTE_MESSAGE_SIZE].number;
+    if (f->ask->table == REMOTE_MESSAGES && cell[REMOTE_MESSAGE_BODY].type == CELL_TEXT)
+        f->bytes += (int64_t)cell[REMOTE_MESSAGE_BODY].text.n;
     p->n++;
     return p->text.failed ? MI_ENOMEM : 0;
 }
 
-static void point_texts(struct page *p)
+static int point_texts(struct page *p)
 {
+    const char *text = buf_str(&p->text);
+    if (p->text.failed)
+        return MI_ENOMEM;
     for (size_t i = 0; i < p->n * p->width; i++)
         if (p->cell[i].type == CELL_TEXT)
-            p->cell[i].text.p = buf_str(&p->text) + ((uintptr_t)p->cell[i].text.p - 1);
+            p->cell[i].text.p = text + ((uintptr_t)p->cell[i].text.p - 1);
+    return 0;
 }
 
 static struct page *page_new(enum remote_table table)
@@ -61,17 +65,35 @@ int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret)
         return MI_ENOMEM;
     struct filling f = {.page = p, .ask = ask};
     int st = r->store.read(r->store.ctx, ask, add_row, &f);
+    if (st == 0)
+        st = point_texts(p);
     if (st < 0) {
         page_drop(p);
         return st;
     }
-    point_texts(p);
-    p->last = (int64_t)p->n < ask->rows && !(ask->bodies && f.sizes >= REMOTE_BYTES);
+    p->last = (int64_t)p->n < ask->rows && !(ask->bodies && f.bytes >= REMOTE_BYTES);
     *ret = p;
     return 0;
 }
 
-void page_hold(struct page *p)
+/* A new page with n rows from row `first` on; turned: in the opposite order. */
+static int copy_rows(const struct page *p, const struct remote_ask *ask, size_t first, size_t n,
+                     bool turned, struct page **ret)
+{
+    struct filling f = {.page = page_new(ask->table), .ask = ask};
+    int st = f.page != NULL ? 0 : MI_ENOMEM;
+    for (size_t i = 0; st == 0 && i < n; i++)
+        st = add_row(&f, page_row(p, turned ? first + n - 1 - i : first + i));
+    if (st == 0)
+        st = point_texts(f.page);
+    if (st == 0)
+        *ret = f.page;
+    else
+        page_drop(f.page);
+    return st;
+}
+
+static void page_hold(struct page *p)
 {
     p->holders++;
 }
@@ -91,8 +113,8 @@ int pages_number(struct remote *r, const struct cell *session, int64_t *ret)
 {
     uint32_t place, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
-        intern_add(&r->uids, session[REMOTE_SESSION_UID].text, &place) < 0 ||
-        !GROW(r->vault, (size_t)place, r->vault_cap))
+        !GROW(r->vault, r->uids.n, r->vault_cap) ||
+        intern_add(&r->uids, session[REMOTE_SESSION_UID].text, &place) < 0)
         return MI_ENOMEM;
     r->vault[place] = vault;
     *ret = (int64_t)place + 1;
@@ -125,13 +147,14 @@ int pages_session(struct remote *r, int64_t number, struct page **ret, size_t *r
     if (!pages_of(r, number, &ask))
         return MI_ENOENT;
     ask.first = ask.session;
-    struct page *p = find_uid(r->sessions, ask.session, ret_row)  ? r->sessions
-                     : find_uid(r->session, ask.session, ret_row) ? r->session
-                                                                  : NULL;
-    int st = p == NULL ? page_read(r, &ask, &p) : 0;
-    if (st < 0)
-        return st;
-    if (p != r->sessions && p != r->session) {
+    struct page *const pages[] = {r->sessions[0], r->sessions[1], r->session};
+    struct page *p = NULL;
+    for (size_t i = 0; i < MI_COUNT(pages) && p == NULL; i++)
+        p = find_uid(pages[i], ask.session, ret_row) ? pages[i] : NULL;
+    if (p == NULL) {
+        int st = page_read(r, &ask, &p);
+        if (st < 0)
+            return st;
         page_drop(r->session); /* the next look-ups are for the same session */
         r->session = p;
         if (!find_uid(p, ask.session, ret_row))
@@ -142,36 +165,117 @@ int pages_session(struct remote *r, int64_t number, struct page **ret, size_t *r
     return 0;
 }
 
-static bool find_neighbour(const struct remote *r, const struct remote_ask *ask, size_t *ret)
+void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
 {
-    bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
-    bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
-    if (!r->sessions_are_all || ask->name.p != NULL || ask->number != 0)
+    if (!ask->backwards || ask->rows == 1)
+        return;
+    p->first = ask->before.p == NULL;
+    p->whole = ask->first.p == NULL && ask->name.p == NULL && ask->number == 0;
+    page_drop(r->sessions[0]);
+    r->sessions[0] = r->sessions[1];
+    r->sessions[1] = p;
+    page_hold(p);
+}
+
+/* Whether the page knows the session next to this one; *ret: its row, or p->n if there is none. */
+static bool find_neighbour(const struct page *p, struct slice uid, bool older, size_t *ret)
+{
+    size_t i;
+    if (p == NULL || !p->whole || !find_uid(p, uid, &i))
         return false;
-    if (older && find_uid(r->sessions, ask->before, ret))
-        return ++*ret < r->sessions->n;
-    /* `first` is the uid and one more character: table.c */
-    if (newer && find_uid(r->sessions, (struct slice){ask->first.p, ask->first.n - 1}, ret))
-        return (*ret)-- > 0;
-    return false;
+    bool at_end = older ? i + 1 == p->n : i == 0;
+    *ret = at_end ? p->n : older ? i + 1 : i - 1;
+    return !at_end || (older ? p->last : p->first);
 }
 
 int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret)
 {
-    size_t i = 0;
-    if (!find_neighbour(r, ask, &i))
+    bool older = ask->backwards && ask->before.p != NULL && ask->first.p == NULL;
+    bool newer = !ask->backwards && ask->before.p == NULL && ask->first.n > 1;
+    /* `first` is the uid and one more character: table.c */
+    struct slice uid = older ? ask->before : (struct slice){ask->first.p, ask->first.n - 1};
+    const struct page *p = r->sessions[1];
+    size_t i;
+    if (ask->rows != 1 || !(older || newer) || ask->name.p != NULL || ask->number != 0)
         return MI_ENOENT;
-    struct filling f = {.page = page_new(ask->table), .ask = ask};
-    if (f.page == NULL)
-        return MI_ENOMEM;
-    int st = add_row(&f, page_row(r->sessions, i));
-    if (st < 0) {
-        page_drop(f.page);
-        return st;
+    if (!find_neighbour(p, uid, older, &i)) {
+        p = r->sessions[0];
+        if (!find_neighbour(p, uid, older, &i))
+            return MI_ENOENT;
     }
-    point_texts(f.page);
-    *ret = f.page;
-    return 0;
+    return copy_rows(p, ask, i, i < p->n ? 1 : 0, false, ret);
+}
+
+/* ---- pages of messages ---- */
+
+static bool has_beginning(const struct kept *k, int64_t session, const struct remote_ask *ask)
+{
+    int64_t begin = ask->backwards ? ask->to : ask->from;
+    return k->page != NULL && k->session == session && (k->bodies || !ask->bodies) &&
+           begin >= k->from && begin <= k->to;
+}
+
+/* The rows of the page with seq >= from are those from *ret on, or before *ret if the page is backwards. */
+static void find_from(const struct page *p, int64_t from, bool backwards, size_t *ret)
+{
+    size_t low = 0, high = p->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        bool before = page_row(p, mid)[REMOTE_MESSAGE_SEQ].number < from;
+        if (before != backwards)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *ret = low;
+}
+
+static int copy_kept(const struct kept *k, const struct remote_ask *ask, struct page **ret)
+{
+    const struct page *p = k->page;
+    size_t first, end;
+    find_from(p, k->backwards ? ask->to + 1 : ask->from, k->backwards, &first);
+    find_from(p, k->backwards ? ask->from : ask->to + 1, k->backwards, &end);
+    size_t n = size_min(end - first, (size_t)ask->rows);
+    bool turned = k->backwards != ask->backwards;
+    int st = copy_rows(p, ask, turned ? end - n : first, n, turned, ret);
+    if (st == 0)
+        (*ret)->last =
+            n == end - first && (ask->backwards ? ask->from >= k->from : ask->to <= k->to);
+    return st;
+}
+
+int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask, struct page **ret)
+{
+    for (size_t i = 0; i < MI_COUNT(r->kept); i++) {
+        if (!has_beginning(&r->kept[i], session, ask))
+            continue;
+        int st = copy_kept(&r->kept[i], ask, ret);
+        if (st < 0 || (*ret)->n > 0 || (*ret)->last)
+            return st;
+        page_drop(*ret);
+    }
+    return MI_ENOENT;
+}
+
+void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p)
+{
+    struct kept *k = &r->kept[r->kept_next++ % MI_COUNT(r->kept)];
+    page_drop(k->page);
+    *k = (struct kept){.session = session,
+                       .from = ask->from,
+                       .to = ask->to,
+                       .backwards = ask->backwards,
+                       .bodies = ask->bodies,
+                       .page = p};
+    page_hold(p);
+    if (p->last || p->n == 0)
+        return;
+    int64_t seq = page_row(p, p->n - 1)[REMOTE_MESSAGE_SEQ].number;
+    if (ask->backwards)
+        k->from = seq;
+    else
+        k->to = seq;
 }
 
 /* ---- blocks of messages ---- */
@@ -191,18 +295,22 @@ static struct block *find_block(struct remote *r, int64_t session, int64_t first
     return oldest;
 }
 
-static bool find_seq(const struct page *p, int64_t seq, size_t *ret)
+static bool find_seq(const struct page *p, int64_t seq, bool backwards, size_t *ret)
 {
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (page_row(p, mid)[REMOTE_MESSAGE_SEQ].number < seq)
-            low = mid + 1;
-        else
-            high = mid;
+    size_t i;
+    find_from(p, backwards ? seq + 1 : seq, backwards, &i);
+    *ret = i;
+    return i < p->n && page_row(p, i)[REMOTE_MESSAGE_SEQ].number == seq;
+}
+
+static struct page *find_kept(struct remote *r, int64_t session, int64_t seq, size_t *ret)
+{
+    for (size_t i = 0; i < MI_COUNT(r->kept); i++) {
+        const struct kept *k = &r->kept[i];
+        if (k->page != NULL && k->session == session && find_seq(k->page, seq, k->backwards, ret))
+            return k->page;
     }
-    *ret = low;
-    return low < p->n && page_row(p, low)[REMOTE_MESSAGE_SEQ].number == seq;
+    return NULL;
 }
 
 /* Whether all rows are before this seq. */
@@ -221,6 +329,11 @@ int pages_message(struct remote *r, int64_t session, int64_t seq, struct page **
                              .to = first + PAGES_BLOCK - 1};
     if (!pages_of(r, session, &ask))
         return MI_ENOENT;
+    *ret = find_kept(r, session, seq, ret_row);
+    if (*ret != NULL) {
+        page_hold(*ret);
+        return 0;
+    }
     struct block *b = find_block(r, session, first);
     b->used = ++r->lookups;
     if (b->page != NULL && is_before(b->page, seq)) { /* the session has grown since */
@@ -230,7 +343,7 @@ int pages_message(struct remote *r, int64_t session, int64_t seq, struct page **
     int st = b->page == NULL ? page_read(r, &ask, &b->page) : 0;
     if (st < 0)
         return st;
-    if (!find_seq(b->page, seq, ret_row))
+    if (!find_seq(b->page, seq, false, ret_row))
         return MI_ENOENT;
     *ret = b->page;
     page_hold(*ret);

@@ -1,8 +1,8 @@
 /* pages.h - rows of a store in memory: pages, and those that are kept for later look-ups.
  *
- * Kept      the last page of sessions, and blocks of messages without bodies: an answer's request is nearly always
- *           among the messages that were read last.
- * Owns      a page belongs to those who hold it: page_hold(), page_drop().
+ * Kept      the last pages of sessions and of messages, and blocks of messages without bodies: an answer's request is
+ *           nearly always among the messages that were read last. Messages that are kept are not asked for again.
+ * Owns      a page belongs to those who hold it: page_drop().
  * Errors    MI_ENOMEM, or those of struct remote_store.
  * Blocks    on the store. */
 #ifndef MI_VAULT_REMOTE_PAGES_H
@@ -13,10 +13,13 @@
 
 #define PAGES_BLOCK 256 /* messages in a block, by seq */
 #define PAGES_BLOCKS 32
+#define PAGES_SESSIONS 65 /* in a page: those of one statement, and the next older one */
 
 struct page {
     int holders;
     bool last;         /* the store has no more rows after these */
+    bool first;        /* of sessions, newest first: none is newer than these */
+    bool whole;        /* the same: none between these is left out */
     size_t n, cap;     /* rows */
     size_t width;      /* cells in a row */
     struct cell *cell; /* owned */
@@ -29,22 +32,29 @@ struct block {
     struct page *page;      /* held; NULL: the block is free */
 };
 
+/* A page that has all messages of a session with from <= seq <= to. */
+struct kept {
+    int64_t session, from, to; /* a number, and seqs */
+    bool backwards, bodies;    /* of its page */
+    struct page *page;         /* held; NULL: free */
+};
+
 struct remote {
     struct remote_store store;
     struct intern uids;   /* owned; the number of a session is its place + 1 */
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; of each uid, in vaults */
     size_t vault_cap;
-    struct page *sessions; /* held; the last page of sessions, newest first */
-    bool sessions_are_all; /* it has all sessions between its first and last one */
-    struct page *session;  /* held; the last session that was read alone */
+    struct page *sessions[2]; /* held; the last pages of sessions, newest first */
+    struct page *session;     /* held; the last session that was read alone */
+    struct kept kept[4];      /* the last pages of messages */
+    size_t kept_next;         /* the one that is replaced next */
     struct block block[PAGES_BLOCKS];
     uint64_t lookups;
 };
 
 /* The rows that are asked for. */
 MI_MUST int page_read(struct remote *r, const struct remote_ask *ask, struct page **ret);
-void page_hold(struct page *p);
 void page_drop(struct page *p); /* NULL is fine */
 static inline const struct cell *page_row(const struct page *p, size_t i)
 {
@@ -59,7 +69,12 @@ MI_MUST bool pages_of(const struct remote *r, int64_t number, struct remote_ask 
 MI_MUST int pages_session(struct remote *r, int64_t number, struct page **ret, size_t *ret_row);
 MI_MUST int pages_message(struct remote *r, int64_t session, int64_t seq, struct page **ret,
                           size_t *ret_row);
-/* A page with the next older or the next newer session, if the last page of sessions has it. MI_ENOENT: ask the store. */
+/* A page with the next older or the next newer session, without a row if there is none. MI_ENOENT: ask the store. */
 MI_MUST int pages_neighbour(struct remote *r, const struct remote_ask *ask, struct page **ret);
+void pages_keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p);
+/* A page of messages as page_read() makes it, from what is kept. MI_ENOENT: ask the store. */
+MI_MUST int pages_kept(struct remote *r, int64_t session, const struct remote_ask *ask,
+                       struct page **ret);
+void pages_keep(struct remote *r, int64_t session, const struct remote_ask *ask, struct page *p);
 
 #endif

@@ -16,9 +16,10 @@ enum {
     SESSION_NUMBER = 3,
     SESSION_NAME = 4,
     EVENT_ID = 1,
+    LEAF_N = 1,
     LEAF = 2
 };
-enum { MESSAGE_BODY = 9 };
+enum { MESSAGE_BODY = 1 + REMOTE_MESSAGE_BODY };
 
 static const struct key keys[REMOTE_TABLES][4] = {
     [REMOTE_SESSIONS] = {{COLUMN_NUMBER, "=gl"},
@@ -71,7 +72,7 @@ static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
     case REMOTE_EVENTS:
         return column == EVENT_ID;
     default:
-        return false;
+        return column == LEAF_N;
     }
 }
 

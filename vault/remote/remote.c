@@ -28,8 +28,11 @@ void remote_free(struct remote *r)
 {
     if (r == NULL)
         return;
-    page_drop(r->sessions);
+    page_drop(r->sessions[0]);
+    page_drop(r->sessions[1]);
     page_drop(r->session);
+    for (size_t i = 0; i < MI_COUNT(r->kept); i++)
+        page_drop(r->kept[i].page);
     for (size_t i = 0; i < PAGES_BLOCKS; i++)
         page_drop(r->block[i].page);
     r->store.close(r->store.ctx);

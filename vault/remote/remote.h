@@ -34,7 +34,11 @@ extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
 /* Positions of cells. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1, REMOTE_SESSION_CELLS = 21 };
-enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_SIZE = 11, REMOTE_MESSAGE_CELLS = 18 };
+enum {
+    REMOTE_MESSAGE_SEQ = 0,
+    REMOTE_MESSAGE_BODY = 8,
+    REMOTE_MESSAGE_CELLS = 18
+};
 enum { REMOTE_EVENT_ID = 0, REMOTE_EVENT_CELLS = 4 };
 enum { REMOTE_LEAF_N = 0, REMOTE_LEAF_CELLS = 2 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_ROWS 64 /* of the first page; each further one is larger */
+#define FIRST_ROWS 1024 /* of the first page: most sessions are one page, without bodies */
 
 struct table {
     sqlite3_vtab base;
@@ -53,15 +53,21 @@ static void drop(struct cursor *c)
     c->row = 0;
 }
 
-/* Keeps a page of sessions, newest first. */
-static void keep_sessions(struct remote *r, const struct remote_ask *ask, struct page *p)
+/* What is kept, or what the store answers. */
+static int read_page(struct remote *r, struct cursor *c)
 {
-    if (ask->table != REMOTE_SESSIONS || !ask->backwards || p->n < 2)
-        return;
-    page_drop(r->sessions);
-    r->sessions = p;
-    r->sessions_are_all = ask->first.p == NULL && ask->name.p == NULL && ask->number == 0;
-    page_hold(p);
+    struct remote_ask *ask = &c->ask;
+    int st = ask->table == REMOTE_SESSIONS   ? pages_neighbour(r, ask, &c->page)
+             : ask->table == REMOTE_MESSAGES ? pages_kept(r, c->session, ask, &c->page)
+                                             : MI_ENOENT;
+    if (st != MI_ENOENT)
+        return st;
+    st = page_read(r, ask, &c->page);
+    if (st == 0 && ask->table == REMOTE_SESSIONS)
+        pages_keep_sessions(r, ask, c->page);
+    else if (st == 0 && ask->table == REMOTE_MESSAGES)
+        pages_keep(r, c->session, ask, c->page);
+    return st;
 }
 
 static int load(struct cursor *c)
@@ -79,12 +85,7 @@ static int load(struct cursor *c)
     ask->name = text_of(&c->name);
     if (c->first.failed || c->before.failed || c->name.failed)
         return SQLITE_NOMEM;
-    int st = ask->table == REMOTE_SESSIONS ? pages_neighbour(r, ask, &c->page) : MI_ENOENT;
-    if (st == MI_ENOENT) {
-        st = page_read(r, ask, &c->page);
-        if (st == 0)
-            keep_sessions(r, ask, c->page);
-    }
+    int st = read_page(r, c);
     if (st < 0)
         return fail(c, st);
     if (c->page->n == 0)
@@ -134,12 +135,14 @@ static void raise(int64_t *from, int64_t v)
 static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
-    if (to < 1)
-        c->none = true;
-    else if (from == to)
+    if (from == to) {
         c->number = to;
-    else if (to != INT64_MAX && pages_of(remote_of(c), to + 1, &above))
+        c->none |= to < 1;
+    } else if (to != INT64_MAX && pages_of(remote_of(c), to + 1, &above)) {
         buf_slice_add(&c->before, above.session);
+    } else {
+        c->none |= to != INT64_MAX;
+    }
 }
 
 /* id of messages: the number of their session and their seq. */
@@ -216,7 +219,9 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     c->ask = (struct remote_ask){.table = t->table,
                                  .backwards = (plan & PLAN_BACKWARDS) != 0,
                                  .bodies = (plan & PLAN_BODIES) != 0,
-                                 .rows = (plan & PLAN_ONLY_UID) != 0 ? 1 : FIRST_ROWS,
+                                 .rows = (plan & PLAN_ONLY_UID) != 0      ? 1
+                                         : t->table == REMOTE_SESSIONS ? PAGES_SESSIONS
+                                                                       : FIRST_ROWS,
                                  .to = INT64_MAX};
     c->none = c->one = false;
     c->session = c->number = 0;

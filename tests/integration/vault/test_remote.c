@@ -1,187 +1,9 @@
 /* A store of two vaults in memory, read through the statements of vault/query. */
-#include "tests/support/unit.h"
+#include "tests/support/remote_unit.h"
 
-#include "vault/query/connection.h"
 #include "vault/search/index.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-#define SESSIONS 200
-#define MESSAGES 3000
-#define BACK 500 /* an answer comes this many messages after its request */
-
-struct store {
-    int sessions, messages;
-    int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
-    int error;
-    int64_t most_rows;
-    int last_session; /* rows of it are counted */
-    int bodies;       /* asked for with bodies */
-    bool closed;
-};
-
-static void uid_of(int i, char ret[27])
-{
-    snprintf(ret, 27, "01M82W32%018d", i);
-}
-
-static struct cell number(int64_t v)
-{
-    return (struct cell){.type = CELL_INT, .number = v};
-}
-
-static struct cell text(const char *v)
-{
-    return (struct cell){.type = CELL_TEXT, .text = slice_of(v)};
-}
-
-static bool before(const char *uid, struct slice end)
-{
-    char text[64] = {0};
-    assert_true(end.n < sizeof text);
-    memcpy(text, end.p, end.n);
-    return strcmp(uid, text) < 0;
-}
-
-/* The ids in each of the two vaults are 1, 2, …; servers are `even` and `odd`. */
-static int read_sessions(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
-                         void *fn_ctx)
-{
-    int64_t n = 0;
-    for (int k = 0; k < s->sessions && n < ask->rows; k++) {
-        int i = ask->backwards ? s->sessions - 1 - k : k;
-        const char *name = i % 2 == 0 ? "even" : "odd";
-        char uid[27];
-        uid_of(i, uid);
-        struct slice u = slice_of(uid);
-        if ((ask->first.p != NULL && before(uid, ask->first)) ||
-            (ask->before.p != NULL && !before(uid, ask->before)) ||
-            (ask->name.p != NULL && !slice_is(ask->name, name)) ||
-            (ask->number != 0 && ask->number != i / 2 + 1))
-            continue;
-        struct cell cell[REMOTE_SESSION_CELLS] = {text(i % 2 == 0 ? "VAULT0" : "VAULT1"),
-                                                  {.type = CELL_TEXT, .text = u},
-                                                  number(i / 2 + 1),
-                                                  text(name),
-                                                  text("[]")};
-        cell[10] = number(1000 * i);
-        cell[14] = number(1);
-        cell[15] = text("host");
-        cell[16] = text("full");
-        cell[17] = text("1.0");
-        n++;
-        int st = fn(fn_ctx, cell);
-        if (st < 0)
-            return st;
-    }
-    return 0;
-}
-
-/* Message seq is a request, and an answer to message seq - BACK from there on. */
-static int read_messages(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
-                         void *fn_ctx)
-{
-    int64_t n = 0, sizes = 0;
-    s->bodies += ask->bodies;
-    for (int64_t k = 1; k <= s->messages && n < ask->rows && (!ask->bodies || sizes < REMOTE_BYTES);
-         k++) {
-        int64_t seq = ask->backwards ? s->messages + 1 - k : k;
-        if (seq < ask->from || seq > ask->to)
-            continue;
-        char method[24], body[40];
-        snprintf(method, sizeof method, "m%lld", (long long)seq);
-        snprintf(body, sizeof body, "{\"seq\":%lld}", (long long)seq);
-        bool answer = seq > BACK;
-        struct cell cell[REMOTE_MESSAGE_CELLS] = {number(seq),
-                                                  number(10 * seq),
-                                                  text(answer ? "s2c" : "c2s"),
-                                                  text("peer"),
-                                                  text(answer ? "result" : "request"),
-                                                  text("1"),
-                                                  {.type = CELL_NULL}};
-        if (!answer)
-            cell[6] = text(method);
-        if (ask->bodies)
-            cell[8] = text(body);
-        cell[11] = number(30000);
-        cell[12] = number(0);
-        cell[13] = text("forwarded");
-        if (answer)
-            cell[14] = number(seq - BACK);
-        n++;
-        sizes += 30000;
-        int st = fn(fn_ctx, cell);
-        if (st < 0)
-            return st;
-    }
-    return 0;
-}
-
-static int read_store(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
-{
-    struct store *s = ctx;
-    assert_true(ask->rows > 0 && ask->rows <= REMOTE_ROWS);
-    if (++s->asked == s->fails_at)
-        return s->error;
-    if (ask->table == REMOTE_SESSIONS)
-        return read_sessions(s, ask, fn, fn_ctx);
-    return ask->table == REMOTE_MESSAGES ? read_messages(s, ask, fn, fn_ctx) : 0;
-}
-
-static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
-                     struct buf *ret)
-{
-    (void)ctx;
-    buf_printf(ret, "%.*s %.*s %lld %zu", (int)vault.n, vault.p, (int)session.n, session.p,
-               (long long)seq, max);
-    return 0;
-}
-
-/* Each message of each session matches. */
-static int search_store(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
-{
-    struct store *s = ctx;
-    int64_t n = 0;
-    assert_string_equal(ask->match, "'red'");
-    s->asked++;
-    for (int i = s->sessions; i-- > 0;) {
-        char uid[27];
-        uid_of(i, uid);
-        bool last = slice_is(ask->last, uid);
-        if (before(uid, ask->first) || (!last && !before(uid, ask->last)))
-            continue;
-        for (int64_t seq = s->messages; seq > 0 && n < ask->rows; seq--) {
-            const struct cell cell[] = {text(uid), number(seq)};
-            if (last && seq >= ask->before)
-                continue;
-            n++;
-            int st = fn(fn_ctx, cell);
-            if (st < 0)
-                return st;
-        }
-    }
-    return 0;
-}
-
-static const char *error_of(void *ctx)
-{
-    (void)ctx;
-    return "the line is cut";
-}
-
-static void close_store(void *ctx)
-{
-    ((struct store *)ctx)->closed = true;
-}
-
-static struct query *open_store(struct store *s)
-{
-    struct remote_store store = {s, read_store, read_body, search_store, error_of, close_store};
-    struct query *q = NULL;
-    assert_int_equal(query_open_store(&q, &store, "store"), 0);
-    return q;
-}
 
 /* ---- sessions ---- */
 
@@ -210,9 +32,28 @@ static void test_remote_sessions_are_newest_first(void **state)
     struct query *q = open_store(&s);
     assert_int_equal(query_sessions(q, 0, on_session, &l), 0);
     assert_int_equal(l.n, SESSIONS);
-    assert_true(s.asked < 30); /* pages of 64, and not a call for each session */
+    assert_int_equal(s.asked, 5); /* four pages of 64, and the end: no call for a session */
     query_close(q);
     assert_true(s.closed);
+}
+
+/* A page that ends with session 1, the first that was read. */
+static void test_remote_sessions_go_on_after_one_that_was_read_before(void **state)
+{
+    (void)state;
+    for (int back = 60; back < 70; back++) {
+        struct store s = {.sessions = SESSIONS};
+        struct listed l = {.expected = SESSIONS - 1};
+        struct query *q = open_store(&s);
+        struct query_session x;
+        char uid[27];
+        uid_of(SESSIONS - back, uid);
+        assert_int_equal(query_session(q, uid, &x), 0);
+        assert_int_equal(x.id, 1);
+        assert_int_equal(query_sessions(q, 0, on_session, &l), 0);
+        assert_int_equal(l.n, SESSIONS);
+        query_close(q);
+    }
 }
 
 static void test_remote_session_is_found_by_each_reference(void **state)
@@ -258,7 +99,8 @@ static bool on_message(void *ctx, const struct query_message *m)
     assert_int_equal(m->has_request, m->seq > BACK);
     if (m->seq > BACK && m->seq <= 2 * BACK)
         assert_true(slice_is(m->request_method, method));
-    assert_true(slice_is(m->body, body));
+    assert_int_equal(m->body.n, BODY);
+    assert_memory_equal(m->body.p, body, strlen(body));
     r->next++;
     r->n++;
     return true;
@@ -280,7 +122,7 @@ static void test_remote_timeline_has_each_message_and_its_request(void **state)
     assert_int_equal(query_timeline(q, first_session(q), 0, INT64_MAX, on_message, NULL, &r), 0);
     assert_int_equal(r.n, MESSAGES);
     /* a MiB has 35 of them; a block of requests has 256 */
-    assert_true(s.asked < MESSAGES / 35 + MESSAGES / 256 + 100);
+    assert_true(s.asked < MESSAGES / 35 + MESSAGES / 256 + 10);
     query_close(q);
 }
 
@@ -307,8 +149,61 @@ static void test_remote_facts_are_read_without_bodies(void **state)
     assert_int_equal(sum.last_seq, MESSAGES);
     assert_int_equal(sum.calls, BACK);
     query_summary_close(&sum);
-    assert_true(s.asked - asked < 6);
+    assert_true(s.asked - asked < 4);
     assert_int_equal(s.bodies, 0);
+    query_close(q);
+}
+
+static bool count_back(void *ctx, const struct query_message *m)
+{
+    struct read_rows *r = ctx;
+    assert_int_equal(m->seq, r->next--);
+    assert_int_equal(m->has_request, m->seq > BACK);
+    r->n++;
+    return true;
+}
+
+/* Ranges in both orders, each of which begins somewhere in what was read before, or not. */
+static void test_remote_messages_that_are_kept_are_those_of_the_range(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = MESSAGES};
+    struct query *q = open_store(&s);
+    int64_t id = first_session(q);
+    for (int64_t i = 0; i < 60; i++) {
+        int64_t from = 1 + i * 977 % MESSAGES;
+        int64_t to = from + i * 37 < MESSAGES ? from + i * 37 : MESSAGES;
+        struct read_rows r = {.next = i % 2 == 0 ? from : to};
+        enum query_order order = i % 2 == 0 ? QUERY_FORWARD : QUERY_BACKWARD;
+        bool bodies = i % 2 == 0 && i % 3 == 0;
+        int64_t n = 0;
+        if (bodies)
+            assert_int_equal(query_rows(q, id, from, to, order, true, on_message, &r), 0);
+        else if (order == QUERY_BACKWARD)
+            assert_int_equal(query_rows(q, id, from, to, order, false, count_back, &r), 0);
+        else
+            assert_int_equal(query_rows(q, id, from, to, order, false, count_one, &n), 0);
+        assert_int_equal(r.n + n, to - from + 1);
+    }
+    query_close(q);
+}
+
+/* The last messages are asked for once, and a session with few of them only once. */
+static void test_remote_summary_of_a_small_session_is_one_call(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 1, .messages = 200};
+    struct query_summary sum;
+    struct query *q = open_store(&s);
+    struct query_session x;
+    char uid[27];
+    uid_of(0, uid);
+    assert_int_equal(query_session(q, uid, &x), 0);
+    int asked = s.asked;
+    assert_int_equal(query_summary(q, x.id, false, &sum), 0);
+    assert_int_equal(sum.last_seq, 200);
+    assert_int_equal(sum.calls, 200);
+    assert_int_equal(s.asked - asked, 1);
     query_close(q);
 }
 
@@ -428,7 +323,7 @@ static void test_remote_no_statement_sorts(void **state)
         char sql[4096];
         sqlite3_stmt *st = NULL;
         snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", query_sql[i]);
-        if (i == Q_VERSION || i == Q_SEAL) /* a PRAGMA; the few seals of one session */
+        if (i == Q_VERSION) /* a PRAGMA */
             continue;
         assert_int_equal(sqlite3_prepare_v2(q->db, sql, -1, &st, NULL), SQLITE_OK);
         while (sqlite3_step(st) == SQLITE_ROW) {
@@ -478,9 +373,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remote_sessions_are_newest_first),
+        cmocka_unit_test(test_remote_sessions_go_on_after_one_that_was_read_before),
         cmocka_unit_test(test_remote_session_is_found_by_each_reference),
         cmocka_unit_test(test_remote_timeline_has_each_message_and_its_request),
         cmocka_unit_test(test_remote_facts_are_read_without_bodies),
+        cmocka_unit_test(test_remote_messages_that_are_kept_are_those_of_the_range),
+        cmocka_unit_test(test_remote_summary_of_a_small_session_is_one_call),
         cmocka_unit_test(test_remote_requests_that_came_later_are_found),
         cmocka_unit_test(test_remote_large_body_is_asked_from_the_store),
         cmocka_unit_test(test_remote_words_are_found_in_the_sessions_that_are_searched),

@@ -1,0 +1,187 @@
+/* A store of two vaults in memory, for vault/remote. */
+#ifndef MI_TESTS_SUPPORT_REMOTE_UNIT_H
+#define MI_TESTS_SUPPORT_REMOTE_UNIT_H
+
+#include "tests/support/unit.h"
+
+#include "vault/query/connection.h"
+
+#include <stdio.h>
+
+#define SESSIONS 200
+#define MESSAGES 3000
+#define BODY 30000 /* bytes */
+#define BACK 500 /* an answer comes this many messages after its request */
+
+struct store {
+    int sessions, messages;
+    int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
+    int error;
+    int bodies;       /* asked for with bodies */
+    bool closed;
+};
+
+static void uid_of(int i, char ret[27])
+{
+    snprintf(ret, 27, "01M82W32%018d", i);
+}
+
+static struct cell number(int64_t v)
+{
+    return (struct cell){.type = CELL_INT, .number = v};
+}
+
+static struct cell text(const char *v)
+{
+    return (struct cell){.type = CELL_TEXT, .text = slice_of(v)};
+}
+
+static bool before(const char *uid, struct slice end)
+{
+    char text[64] = {0};
+    assert_true(end.n < sizeof text);
+    memcpy(text, end.p, end.n);
+    return strcmp(uid, text) < 0;
+}
+
+/* The ids in each of the two vaults are 1, 2, …; servers are `even` and `odd`. */
+static int read_sessions(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
+                         void *fn_ctx)
+{
+    int64_t n = 0;
+    for (int k = 0; k < s->sessions && n < ask->rows; k++) {
+        int i = ask->backwards ? s->sessions - 1 - k : k;
+        const char *name = i % 2 == 0 ? "even" : "odd";
+        char uid[27];
+        uid_of(i, uid);
+        struct slice u = slice_of(uid);
+        if ((ask->first.p != NULL && before(uid, ask->first)) ||
+            (ask->before.p != NULL && !before(uid, ask->before)) ||
+            (ask->name.p != NULL && !slice_is(ask->name, name)) ||
+            (ask->number != 0 && ask->number != i / 2 + 1))
+            continue;
+        struct cell cell[REMOTE_SESSION_CELLS] = {text(i % 2 == 0 ? "VAULT0" : "VAULT1"),
+                                                  {.type = CELL_TEXT, .text = u},
+                                                  number(i / 2 + 1),
+                                                  text(name),
+                                                  text("[]")};
+        cell[10] = number(1000 * i);
+        cell[14] = number(1);
+        cell[15] = text("host");
+        cell[16] = text("full");
+        cell[17] = text("1.0");
+        n++;
+        int st = fn(fn_ctx, cell);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+/* Message seq is a request, and an answer to message seq - BACK from there on. */
+static int read_messages(struct store *s, const struct remote_ask *ask, remote_row_fn fn,
+                         void *fn_ctx)
+{
+    int64_t n = 0, sizes = 0;
+    s->bodies += ask->bodies;
+    for (int64_t k = 1; k <= s->messages && n < ask->rows && (!ask->bodies || sizes < REMOTE_BYTES);
+         k++) {
+        int64_t seq = ask->backwards ? s->messages + 1 - k : k;
+        if (seq < ask->from || seq > ask->to)
+            continue;
+        static char body[BODY];
+        char method[24];
+        snprintf(method, sizeof method, "m%lld", (long long)seq);
+        (void)snprintf(body, sizeof body, "{\"seq\":%lld}", (long long)seq);
+        bool answer = seq > BACK;
+        struct cell cell[REMOTE_MESSAGE_CELLS] = {number(seq),
+                                                  number(10 * seq),
+                                                  text(answer ? "s2c" : "c2s"),
+                                                  text("peer"),
+                                                  text(answer ? "result" : "request"),
+                                                  text("1"),
+                                                  {.type = CELL_NULL}};
+        if (!answer)
+            cell[6] = text(method);
+        if (ask->bodies)
+            cell[8] = (struct cell){.type = CELL_TEXT, .text = {body, BODY}};
+        cell[11] = number(BODY);
+        cell[12] = number(0);
+        cell[13] = text("forwarded");
+        if (answer)
+            cell[14] = number(seq - BACK);
+        n++;
+        sizes += BODY;
+        int st = fn(fn_ctx, cell);
+        if (st < 0)
+            return st;
+    }
+    return 0;
+}
+
+static int read_store(void *ctx, const struct remote_ask *ask, remote_row_fn fn, void *fn_ctx)
+{
+    struct store *s = ctx;
+    assert_true(ask->rows > 0 && ask->rows <= REMOTE_ROWS);
+    if (++s->asked == s->fails_at)
+        return s->error;
+    if (ask->table == REMOTE_SESSIONS)
+        return read_sessions(s, ask, fn, fn_ctx);
+    return ask->table == REMOTE_MESSAGES ? read_messages(s, ask, fn, fn_ctx) : 0;
+}
+
+static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
+                     struct buf *ret)
+{
+    (void)ctx;
+    buf_printf(ret, "%.*s %.*s %lld %zu", (int)vault.n, vault.p, (int)session.n, session.p,
+               (long long)seq, max);
+    return 0;
+}
+
+/* Each message of each session matches. */
+static int search_store(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
+{
+    struct store *s = ctx;
+    int64_t n = 0;
+    assert_string_equal(ask->match, "'red'");
+    s->asked++;
+    for (int i = s->sessions; i-- > 0;) {
+        char uid[27];
+        uid_of(i, uid);
+        bool last = slice_is(ask->last, uid);
+        if (before(uid, ask->first) || (!last && !before(uid, ask->last)))
+            continue;
+        for (int64_t seq = s->messages; seq > 0 && n < ask->rows; seq--) {
+            const struct cell cell[] = {text(uid), number(seq)};
+            if (last && seq >= ask->before)
+                continue;
+            n++;
+            int st = fn(fn_ctx, cell);
+            if (st < 0)
+                return st;
+        }
+    }
+    return 0;
+}
+
+static const char *error_of(void *ctx)
+{
+    (void)ctx;
+    return "the line is cut";
+}
+
+static void close_store(void *ctx)
+{
+    ((struct store *)ctx)->closed = true;
+}
+
+static struct query *open_store(struct store *s)
+{
+    struct remote_store store = {s, read_store, read_body, search_store, error_of, close_store};
+    struct query *q = NULL;
+    assert_int_equal(query_open_store(&q, &store, "store"), 0);
+    return q;
+}
+
+#endif
