@@ -53,7 +53,7 @@ static const struct opt to_options[] = {
 
 const struct command ship_to = {
     .name = "ship to",
-    .summary = "send recordings to a central store, or to an OpenTelemetry collector",
+    .summary = "send recordings to a central store or a collector",
     .usage = "[OPTIONS] [URL]",
     .about =
         "URL is that of a PostgreSQL database, such as postgresql://laptop-7@db.example/fleet, in\n"
@@ -129,6 +129,6 @@ static const struct command *const verbs[] = {
 
 const struct command command_ship = {
     .name = "ship",
-    .summary = "send recordings to a central store, or to an OpenTelemetry collector",
+    .summary = "send recordings to a central store or a collector",
     .verbs = verbs,
 };
