@@ -26,14 +26,15 @@ const struct command ship_init = {
     .name = "ship init",
     .summary = "make or upgrade the schema of a central store",
     .usage = "[OPTIONS] [URL]",
-    .about =
-        "URL is that of a PostgreSQL database, such as postgresql://admin@db.example/fleet, for a\n"
-        "role that may create roles. What exists is kept: run it again at any time.\n"
-        "--device makes the role NAME if it is missing; set its password with psql: \\password\n"
-        "NAME. Passwords are read from ~/.pgpass or a service file, never from the URL.\n"
-        "With --shards, URL is a database with PL/Proxy, for a superuser: devices and readers\n"
-        "connect to it, and it passes their calls on. A line that is added to FILE adds a\n"
-        "database; none can be removed.\n",
+    .about = "URL is that of a PostgreSQL database, such as\n"
+             "postgresql://admin@db.example/fleet, for a role that may create roles. What\n"
+             "exists is kept: run it again at any time.\n"
+             "--device makes the role NAME if it is missing; set its password with psql:\n"
+             "\\password NAME. Passwords are read from ~/.pgpass or a service file, never from\n"
+             "the URL.\n"
+             "With --shards, URL is a database with PL/Proxy, for a superuser: devices and\n"
+             "readers connect to it, and it passes their calls on. A line that is added to\n"
+             "FILE adds a database; none can be removed.\n",
     .table = init_options,
     .operands_max = 1,
     .run = run,
@@ -55,18 +56,22 @@ const struct command ship_to = {
     .name = "ship to",
     .summary = "send recordings to a central store or a collector",
     .usage = "[OPTIONS] [URL]",
-    .about =
-        "URL is that of a PostgreSQL database, such as postgresql://laptop-7@db.example/fleet, in\n"
-        "which `ship init` was run and this role was added as a device; every message is stored\n"
-        "there exactly once. Or it is that of an OpenTelemetry collector: otlp+http://HOST:4318 or\n"
-        "otlp+https://HOST gets calls, findings and events as spans, logs and a metric, at least\n"
-        "once, without arguments and results; headers are read from OTEL_EXPORTER_OTLP_HEADERS.\n"
-        "Without --once it follows the vault until it is stopped, waits for the first recording if\n"
-        "there is none yet, and tries again while the other side cannot be reached. The\n"
-        "certificate of the server is verified, in PostgreSQL unless the URL has another sslmode.\n"
-        "With level = minimal in the configuration, an option cannot set full.\n"
-        "Exit status: 0 everything was sent, or it was stopped; 1 the store or the collector\n"
-        "refuses this vault, this device or some data; 2 usage; 3 not everything was sent.\n",
+    .about = "URL is that of a PostgreSQL database, such as\n"
+             "postgresql://laptop-7@db.example/fleet, in which `ship init` was run and this\n"
+             "role was added as a device; every message is stored there exactly once.\n"
+             "Or it is that of an OpenTelemetry collector: otlp+http://HOST:4318 or\n"
+             "otlp+https://HOST gets calls, findings and events as spans, logs and a metric,\n"
+             "at least once, without arguments and results; headers are read from\n"
+             "OTEL_EXPORTER_OTLP_HEADERS.\n"
+             "Without --once it follows the vault until it is stopped, waits for the first\n"
+             "recording if there is none yet, and tries again while the other side cannot be\n"
+             "reached.\n"
+             "The certificate of the server is verified, in PostgreSQL unless the URL has\n"
+             "another sslmode. With `level = minimal` in the configuration, an option cannot\n"
+             "set full.\n"
+             "Exit status: 0 everything was sent, or it was stopped; 1 the store or the\n"
+             "collector refuses this vault, this device or some data; 2 usage; 3 not\n"
+             "everything was sent.\n",
     .table = to_options,
     .operands_max = 1,
     .run = run,
@@ -84,10 +89,9 @@ const struct command ship_status = {
     .name = "ship status",
     .summary = "what was sent, and how much is missing",
     .usage = "[OPTIONS]",
-    .about =
-        "Prints a line for each target to which this vault was sent. It reads the vault only, and\n"
-        "does not ask the targets.\n"
-        "Exit status: 0 nothing is missing, 1 something is.\n",
+    .about = "Prints a line for each target to which this vault was sent. It reads the vault\n"
+             "only, and does not ask the targets.\n"
+             "Exit status: 0 nothing is missing, 1 something is.\n",
     .table = status_options,
     .run = run,
 };
@@ -102,15 +106,14 @@ static const struct opt forget_options[] = {
 
 const struct command ship_forget = {
     .name = "ship forget",
-    .summary = "forget a target to which the vault is no longer sent",
+    .summary = "forget a target that is no longer used",
     .usage = "[OPTIONS] URL",
-    .about =
-        "URL is that of a target, as `ship status` prints it. What was sent stays there, but\n"
-        "`ship status`, `doctor` and `prune` do not count the target any more. If the vault is sent\n"
-        "there again, a store is asked what it has; a collector gets everything a second time.\n"
-        "It asks on the terminal, and requires --yes where it cannot. A target to which a process\n"
-        "sends this vault is not forgotten.\n"
-        "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
+    .about = "URL is that of a target, as `ship status` prints it. What was sent stays there,\n"
+             "but `ship status`, `doctor` and `prune` do not count the target any more. If\n"
+             "the vault is sent there again, a store is asked what it has; a collector gets\n"
+             "everything a second time. It asks on the terminal, and requires --yes where it\n"
+             "cannot. A target to which a process sends this vault is not forgotten.\n"
+             "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
     .table = forget_options,
     .operands_max = 1,
     .run = run,

@@ -74,7 +74,11 @@ def _(t):
     check("[128MiB]" in texts["help proxy"], "the default of --max-message")
     commands = re.findall(r"^  ([a-z]+) ", texts["--help"].partition("\nOptions:")[0], re.M)
     check(len(commands) > 20, commands)
-    for text in (texts["--help"], *(t.run(c, "--help").stdout.decode() for c in commands if c != "help")):
+    helps = [t.run(c, "--help").stdout.decode() for c in commands if c != "help"]
+    verbs = re.findall(r"^  mcp-interposer ([a-z]+) ([a-z]+) ", "\n".join(helps), re.M)
+    check({"audit", "ship"} <= {c for c, _ in verbs}, verbs)
+    helps += [t.run(*v, "--help").stdout.decode() for v in verbs]
+    for text in (texts["--help"], *helps):
         wide = [x for x in text.splitlines() if len(x) > 80 and not x.startswith("  documents ")]
         eq(wide, [], f"lines of more than 80 columns in the help: {text[:40]!r}")
     r = t.run("--version")
