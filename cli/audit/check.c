@@ -17,9 +17,9 @@ static const struct opt table_of_options[] = {
 
 /* clang-format off */
 static const char about[] =
-    "FILE is a bundle of `audit prove`; -: stdin. KEY is what `audit key show` printed\n"
-    "on the machine that recorded. The exit status is 0 if the records are proven, and\n"
-    "1 if not; then the step that failed is printed.\n";
+    "FILE is a bundle of `audit prove`; -: stdin. KEY is what `audit key show`\n"
+    "printed on the machine that recorded. The exit status is 0 if the records are\n"
+    "proven, and 1 if not; then the step that failed is printed.\n";
 /* clang-format on */
 
 /* Whether one of the notes states the same log as the bundle. */

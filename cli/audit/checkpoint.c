@@ -119,7 +119,7 @@ static int run(const struct settings *s)
 
 const struct command audit_checkpoint = {
     .name = "audit checkpoint",
-    .summary = "sign the vault's log, and copy the signature elsewhere",
+    .summary = "sign the vault's log, and copy the signature",
     .usage = "[OPTIONS]",
     .about = "Prints a signed note: the number of entries of the vault's log, and a hash over\n"
              "them. Where nobody with access to the vault can change it, it proves later that\n"

@@ -188,7 +188,7 @@ const struct command audit_key = {
     .summary = "make, show or replace the key that signs checkpoints",
     .usage = "[OPTIONS] new|show|rotate",
     .about = "new     makes a key, and never overwrites one\n"
-             "show    prints the public key, the file, and the origin of the vault's checkpoints\n"
+             "show    prints the public key, the file, and the origin of the checkpoints\n"
              "rotate  makes another key. The vault's log states that the new key follows the\n"
              "        old one, signed by both\n"
              "\n"

@@ -38,7 +38,7 @@ static const char about[] =
     "incomplete            its proxy was killed, or has not written an end\n"
     "being removed         `prune` has begun to remove it\n"
     "not covered           recorded by a version without evidence\n"
-    "TAMPERED              something was changed later: the first change, and its kind\n"
+    "TAMPERED              something was changed: the first change, and its kind\n"
     "\n"
     "A checkpoint, as `audit checkpoint` prints it, proves more if it was kept where\n"
     "nobody with access to the vault can change it. [audit] anchor in the\n"
