@@ -20,7 +20,7 @@ struct checking {
     const struct query_message *message; /* the current one, … */
     struct slice text;                   /* … its body … */
     breaches broken;                     /* … and the rules that it breaks */
-    bool no_memory;
+    int status;                          /* an error that ends the reading */
 };
 
 /* The invalid member, the text of an invalid line, or the error that the interposer sent instead of the server. */
@@ -50,17 +50,21 @@ static bool on_message(void *ctx, const struct query_message *m)
     struct slice body = m->body;
     if (m->is_large) {
         buf_clear(&c->body);
-        bool whole = (size_t)m->body_length <= BODY_MAX && c->q != NULL &&
-                     query_body(c->q, c->uid, m, BODY_MAX, &c->body) == 0;
-        body = whole ? buf_slice(&c->body) : (struct slice){0};
+        bool asked = (size_t)m->body_length <= BODY_MAX && c->q != NULL;
+        int st = asked ? query_body(c->q, c->uid, m, BODY_MAX, &c->body) : MI_EIO;
+        body = st == 0 ? buf_slice(&c->body) : (struct slice){0};
+        if (st == MI_ESTORE || st == MI_ENOMEM) { /* the body may have a finding */
+            c->status = st;
+            return false;
+        }
     }
     c->message = m;
     c->text = body;
     if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||
         (filter_message(c->filter, c->started_at_us, m) &&
          !check_add(c->report, m, c->broken, add_detail, c)))
-        c->no_memory = true;
-    return !c->no_memory;
+        c->status = MI_ENOMEM;
+    return c->status == 0;
 }
 
 static bool on_header(void *ctx, const struct query_session *s)
@@ -74,7 +78,7 @@ static int end(struct checking *c, int status)
 {
     recheck_close(&c->recheck);
     buf_close(&c->body);
-    return c->no_memory ? MI_ENOMEM : status;
+    return status == 0 ? c->status : status;
 }
 
 int checking_file(struct check_report *r, const struct filter *f, const char *path,
@@ -102,6 +106,7 @@ int checking_session(struct check_report *r, const struct filter *f, struct quer
         c.started_at_us = s.started_at_us;
         st = query_timeline(q, s.id, 1, INT64_MAX, on_message, NULL, &c);
     }
+    st = st == 0 ? c.status : st;
     if (st < 0)
         buf_adds(error, query_error(q));
     buf_close(&uid);

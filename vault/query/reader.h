@@ -191,7 +191,7 @@ struct query_seal {
 MI_MUST int query_seal(struct query *q, struct slice uid, struct query_seal *ret);
 
 /* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
- * not a regular file. */
+ * not a regular file. MI_ESTORE: the store cannot be read. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
 

@@ -84,12 +84,17 @@ static bool on_session(void *ctx, const struct query_session *x)
 
 /* ---- one message ---- */
 
-/* Empty if the body cannot be read. */
+/* Empty if the file of the body cannot be read. */
 static struct slice text_of(struct finder *f, const struct query_message *m)
 {
-    const char *error;
-    struct slice uid = slice_of(f->session->id.uid);
-    struct slice body = session_body(f->q, uid, m, SIZE_MAX, &f->large, &error);
+    struct slice body = m->body;
+    if (m->is_large) {
+        buf_clear(&f->large);
+        int st = query_body(f->q, slice_of(f->session->id.uid), m, SIZE_MAX, &f->large);
+        body = st == 0 ? buf_slice(&f->large) : (struct slice){0};
+        if (st != MI_EIO)
+            set_status(f, st);
+    }
     return search_text(m->kind, body, &f->text);
 }
 
@@ -100,6 +105,8 @@ static bool on_candidate(void *ctx, const struct query_message *m)
     if (!question_matches(f->question, f->session->started_at_us, m))
         return false;
     struct slice text = text_of(f, m);
+    if (!goes_on(f))
+        return false;
     int st = search_terms_find(&f->question->terms, text, &at);
     if (st < 0) {
         f->status = st == MI_ENOENT ? 0 : st;
@@ -170,8 +177,10 @@ static void try_messages(struct finder *f, const struct session_row *r, bool all
 static bool on_body(void *ctx, const struct query_message *m)
 {
     struct finder *f = ctx;
-    struct slice at;
-    int st = search_terms_find(&f->question->terms, text_of(f, m), &at);
+    struct slice at, text = text_of(f, m);
+    if (!goes_on(f))
+        return false;
+    int st = search_terms_find(&f->question->terms, text, &at);
     if (st == MI_ENOENT)
         return true;
     f->status = st;

@@ -242,7 +242,7 @@ static void test_remote_large_body_is_asked_from_the_store(void **state)
     uid_of(0, uid);
     struct query_message m = {.seq = 12, .is_large = true, .body_length = 1 << 20};
     struct buf b = {0};
-    assert_int_equal(query_body(q, slice_of(uid), &m, 99, &b), MI_EIO); /* not read yet */
+    assert_int_equal(query_body(q, slice_of(uid), &m, 99, &b), MI_ESTORE); /* not read yet */
     (void)first_session(q);
     assert_int_equal(query_body(q, slice_of(uid), &m, 99, &b), 0);
     assert_string_equal(buf_str(&b), "VAULT0 01M82W32000000000000000000 12 99");
