@@ -415,12 +415,14 @@ COMPLETIONS     := $(dir $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 DOCUMENTS := $(PREFIX)/share/doc/mcp-interposer
 
 # mcp-interposer-ship is installed if it was built.
-SHIP_UNIT := $(PREFIX)/lib/systemd/user/mcp-interposer-ship.service
+# systemd looks for units of users in ~/.local/share, but not in ~/.local/lib.
+SHIP_UNIT := $(PREFIX)/$(if $(filter /usr /usr/local,$(PREFIX)),lib,share)/systemd/user/mcp-interposer-ship.service
 SHIP_DASHBOARDS := $(PREFIX)/share/doc/mcp-interposer-ship/dashboards
 INSTALL_SHIP = install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 && install -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/bin/mcp-interposer-ship && \
   install -m 644 docs/mcp-interposer-ship.1 $(DESTDIR)$(PREFIX)/share/man/man1/mcp-interposer-ship.1 && \
   install -d $(DESTDIR)$(dir $(SHIP_UNIT)) && \
-  install -m 644 packaging/systemd/mcp-interposer-ship.service $(DESTDIR)$(SHIP_UNIT) && \
+  sed 's|^ExecStart=|&$(PREFIX)/bin/|' packaging/systemd/mcp-interposer-ship.service >$(DESTDIR)$(SHIP_UNIT) && \
+  chmod 644 $(DESTDIR)$(SHIP_UNIT) && \
   install -d $(DESTDIR)$(SHIP_DASHBOARDS)/grafana $(DESTDIR)$(SHIP_DASHBOARDS)/metabase && \
   install -m 644 examples/dashboards/README.md $(DESTDIR)$(SHIP_DASHBOARDS) && \
   install -m 644 examples/dashboards/grafana/* $(DESTDIR)$(SHIP_DASHBOARDS)/grafana && \

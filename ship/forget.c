@@ -60,7 +60,7 @@ static int lock(struct unsent *u, const char *url)
 
 static int forget(const struct settings *s, struct unsent *u, struct out *o, const char *url)
 {
-    if (!settings_on(s, "yes") && !ask_yes("Forget what was sent to this target?")) {
+    if (!settings_on(s, "yes") && !ask_yes("Forget this target? What was sent stays there.")) {
         out_raw(o, "nothing was forgotten");
         out_end_line(o);
         return EXIT_FOUND;

@@ -26,8 +26,11 @@ static int make(const char *url, const char *device, struct buf *sql)
 {
     struct link *l = NULL;
     int st = sql->failed ? MI_ENOMEM : link_new(&l, url, never);
-    if (st == 0)
+    if (st == 0) {
+        link_if_denied(l, "; use the URL of a role that may create roles, and schemas in this "
+                          "database");
         st = link_connect(l);
+    }
     if (st == 0)
         st = link_run(l, buf_str(sql));
     if (st == 0 && device != NULL) {
@@ -39,7 +42,7 @@ static int make(const char *url, const char *device, struct buf *sql)
         log_error("%s", st == MI_ENOMEM ? "out of memory" : link_error(l));
     else if (device != NULL)
         log_note("the schema is ready, and the role %s is a device; set its password with psql: "
-                 "\\password %s",
+                 "\\password \"%s\"",
                  device, device);
     else
         log_note(
@@ -74,7 +77,7 @@ static int make_router(const struct router_plan *plan)
         status = shards_failed(st, &error);
     else if (plan->device != NULL)
         log_note("the router and %zu shards are ready, and the role %s is a device; set its "
-                 "password with psql on the router: \\password %s",
+                 "password with psql on the router: \\password \"%s\"",
                  plan->shards->n, plan->device, plan->device);
     else
         log_note("the router and %zu shards are ready", plan->shards->n);

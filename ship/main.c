@@ -103,7 +103,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < MI_COUNT(commands); i++)
         if (commands[i].command == c)
             return run(i, argc - 1, argv + 1);
-    log_error("unknown command '%s': use init, to, status or forget", word);
+    if (word[0] == '\0')
+        log_error("ship: missing what to do: init, to, status or forget");
+    else
+        log_error("unknown command '%s': use init, to, status or forget", word);
     fputs("try: mcp-interposer ship --help\n", stderr);
     return EXIT_USAGE;
 }

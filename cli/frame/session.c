@@ -84,7 +84,8 @@ bool session_nothing_recorded(struct query *q)
 void session_none(struct query *q, const char *what)
 {
     if (session_nothing_recorded(q))
-        log_warn(QUERY_NOTHING_YET, query_vault(q));
+        log_warn(query_remote(q) != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,
+                 query_vault(q));
     else
         log_warn("%s in %s", what, query_vault(q));
 }

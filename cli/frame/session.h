@@ -46,6 +46,9 @@ int session_fail(struct query *q, int status);
 
 /* ---- a session ---- */
 
+/* Characters of a UID that name a session of a store: its time in milliseconds. */
+#define SESSION_UID_SHOWN 10
+
 enum session_state {
     SESSION_ENDED,
     SESSION_LIVE,      /* no end recorded, and its process is running on this machine */

@@ -42,6 +42,14 @@ static const struct table_column columns[] = {
     {"ENDED", false, 32, -17}, /* client-closed 143 */
 };
 
+/* Of a store, where several vaults have the same numbers. */
+static const struct table_column columns_of_store[] = {
+    {"UID", false, 26, 0},     {"STARTED", false, 19, -19}, {"HOST", false, 24, -8},
+    {"SERVER", false, 24, -8}, {"CLIENT", false, 24, 4},    {"PROTOCOL", false, 12, 3},
+    {"CALLS", true, 12, 1},    {"ERRORS", true, 12, 0},     {"LASTED", true, 10, 2},
+    {"ENDED", false, 32, -13}, /* client-closed */
+};
+
 struct listing {
     struct query *q;
     struct out out;
@@ -69,10 +77,15 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     char started[CLOCK_TEXT_MAX];
     clock_local_text(s->started_at_us, started);
     int64_t errors = session_errors(&v->summary);
-    size_t uid_n = s->uid_unique > 8 ? s->uid_unique : size_min(8, s->uid.n);
-    table_add_int(t, s->number, OUT_BOLD);
-    table_add(t, (struct slice){s->uid.p, uid_n}, OUT_DIM);
+    bool of_store = query_remote(l->q) != NULL;
+    size_t uid_n = size_min(of_store ? SESSION_UID_SHOWN : 8, s->uid.n);
+    struct slice uid = {s->uid.p, s->uid_unique > uid_n ? s->uid_unique : uid_n};
+    if (!of_store)
+        table_add_int(t, s->number, OUT_BOLD);
+    table_add(t, uid, of_store ? OUT_BOLD : OUT_DIM);
     table_add(t, slice_of(started), OUT_PLAIN);
+    if (of_store)
+        table_add(t, s->host.p != NULL ? s->host : slice_of("-"), OUT_PLAIN);
     table_add(t, s->name, OUT_CYAN);
     buf_slice_add(&l->text, s->client_name.p != NULL ? s->client_name : slice_of("-"));
     if (s->client_version.p != NULL) {
@@ -143,7 +156,10 @@ static int list(struct query *q, const struct settings *settings)
     };
     filter_read(&l.filter, settings);
     out_open(&l.out);
-    table_open(&l.table, columns, MI_COUNT(columns));
+    if (query_remote(q) != NULL)
+        table_open(&l.table, columns_of_store, MI_COUNT(columns_of_store));
+    else
+        table_open(&l.table, columns, MI_COUNT(columns));
     int st = query_sessions(q, 0, on_session, &l);
     if (st == 0)
         st = l.status;

@@ -30,8 +30,8 @@ const struct command ship_init = {
              "postgresql://admin@db.example/fleet, for a role that may create roles. What\n"
              "exists is kept: run it again at any time.\n"
              "--device makes the role NAME if it is missing; set its password with psql:\n"
-             "\\password NAME. Passwords are read from ~/.pgpass or a service file, never from\n"
-             "the URL.\n"
+             "\\password \"NAME\". Passwords are read from ~/.pgpass or a service file, never\n"
+             "from the URL.\n"
              "With --shards, URL is a database with PL/Proxy, for a superuser: devices and\n"
              "readers connect to it, and it passes their calls on. A line that is added to\n"
              "FILE adds a database; none can be removed.\n",
@@ -89,8 +89,8 @@ const struct command ship_status = {
     .name = "ship status",
     .summary = "what was sent, and how much is missing",
     .usage = "[OPTIONS]",
-    .about = "Prints a line for each target to which this vault was sent. It reads the vault\n"
-             "only, and does not ask the targets.\n"
+    .about = "Says for each target to which this vault was sent what is missing, and the last\n"
+             "error. It reads the vault only, and does not ask the targets.\n"
              "Exit status: 0 nothing is missing, 1 something is.\n",
     .table = status_options,
     .run = run,

@@ -95,7 +95,8 @@ DECLARE
     me bigint := (SELECT id FROM devices WHERE role = session_user);
 BEGIN
     IF me IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'MI001', MESSAGE = format('the role %I is not a device of this store', session_user);
+        RAISE EXCEPTION USING ERRCODE = 'MI001', MESSAGE = format('the role %I is not a device of this store; an '
+            'administrator adds one with: mcp-interposer ship init URL --device NAME', session_user);
     END IF;
     RETURN me;
 END $$;

@@ -18,6 +18,7 @@ struct link {
     PGresult *r; /* owned; of the last call */
     bool (*stop)(void);
     bool only_reads;
+    const char *if_denied; /* borrowed; NULL: nothing */
     int64_t until_us;
     struct buf error; /* owned */
     int n;
@@ -67,7 +68,10 @@ static int fail(struct link *l, int status, const char *text)
         n--;
     buf_clear(&l->error);
     for (size_t i = 0; i < n; i++)
-        buf_addc(&l->error, text[i] == '\n' ? ' ' : text[i]);
+        if (text[i] == '\t') /* libpq begins lines that explain with it */
+            buf_adds(&l->error, "- ");
+        else
+            buf_addc(&l->error, text[i] == '\n' ? ' ' : text[i]);
     return status;
 }
 
@@ -222,6 +226,11 @@ void link_free(struct link *l)
     free(l);
 }
 
+void link_if_denied(struct link *l, const char *what_to_do)
+{
+    l->if_denied = what_to_do;
+}
+
 void link_only_reads(struct link *l)
 {
     l->only_reads = true;
@@ -265,6 +274,8 @@ static int result_status(struct link *l)
         buf_adds(&l->error,
                  "; run `mcp-interposer ship init` on the database, or use the version of "
                  "mcp-interposer-ship that made its schema");
+    else if (state != NULL && strcmp(state, "42501") == 0 && l->if_denied != NULL)
+        buf_adds(&l->error, l->if_denied);
     return st;
 }
 

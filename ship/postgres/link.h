@@ -31,6 +31,8 @@ MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: none. */
 void link_until(struct link *l, int64_t mono_us);
+/* What follows a sentence about a missing right, for example "; ask …". Borrowed. */
+void link_if_denied(struct link *l, const char *what_to_do);
 /* Before the first connection: of several hosts any will do, also one that cannot be written. */
 void link_only_reads(struct link *l);
 /* Connects, unless it is connected. */

@@ -256,6 +256,9 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
     }
     *ret = r;
     link_only_reads(r->link);
+    link_if_denied(r->link, "; this role needs the right to read, which an administrator of the "
+                            "store gives: GRANT mcp_interposer_reader, or "
+                            "mcp_interposer.add_reader()");
     return status_of(r, link_connect(r->link));
 }
 

@@ -26,6 +26,8 @@ static int open_store(void **ret, const struct target *t, struct buf *error)
         return MI_ENOMEM;
     }
     link_until(s->to, t->until_us);
+    link_if_denied(s->to, ": this role is not a device of the store; an administrator adds one "
+                          "with: mcp-interposer ship init URL --device NAME");
     sender_open(&s->sender, t->from, s->to, t->url, t->minimal);
     *ret = s;
     return 0;

@@ -276,7 +276,8 @@ BEGIN
     SELECT s.version, s.oldest_client INTO version, oldest_client FROM store s;
     SELECT d.name INTO device FROM devices d WHERE d.role = session_user;
     IF device IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'MI001', MESSAGE = format('the role %I is not a device of this store', session_user);
+        RAISE EXCEPTION USING ERRCODE = 'MI001', MESSAGE = format('the role %I is not a device of this store; an '
+            'administrator adds one with: mcp-interposer ship init URL --device NAME', session_user);
     END IF;
 END $$;
 

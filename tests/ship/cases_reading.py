@@ -8,11 +8,11 @@ from cluster import Middle
 from fleet import shards, vaults_on
 from vaults import PROGRAM, Vault, environment, texts
 
-REPORTS = """sessions
-sessions -n 2
+REPORTS = """sessions --json
+sessions -n 2 --json
 sessions --json -n 0
-sessions --failed
-sessions --server other
+sessions --failed --json
+sessions --server other --json
 show
 show 1
 show 1 --json
@@ -24,19 +24,19 @@ stats
 stats --by day --json
 stats --by server
 stats --session 2
-search echo
+search echo --json
 search --json -n 0 echo
-search héllo 3
-search -x "text"
+search héllo 3 --json
+search -x "text" --json
 search nothing-has-this
-search hel* -n 0
-search -x "héllo" -n 0
+search hel* -n 0 --json
+search -x "héllo" -n 0 --json
 search "echo 1" "héllo" -n 0 --json
-search HELLO kind:request status:ok
-search héllo --session 2 -n 5
-search 😀 -n 3
-search ' ' tool:echo -n 2
-search tool:echo -n 4
+search HELLO kind:request status:ok --json
+search héllo --session 2 -n 5 --json
+search 😀 -n 3 --json
+search ' ' tool:echo -n 2 --json
+search tool:echo -n 4 --json
 search kind:stderr --json
 check 1
 check --all --json
@@ -159,6 +159,18 @@ def _(t):
     assert numbers("--user", "ben") == 2 and numbers("--user", "b*") == 2 and numbers("--user", "nobody") == 0
     status, _, error = read(t, "boss", ["show", "1"])
     assert status == 3 and "several vaults have a session 1; give the beginning of its UID" in error, error
+    status, out, _ = read(t, "boss", ["sessions"])
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0][:5] == ["UID", "STARTED", "HOST", "SERVER", "CLIENT"], out
+    assert [uids(two)[1], uids(two)[0], uids(one)[0]] == [u for line in lines[1:] for u in uids(one) + uids(two) if u.startswith(line[0])], out
+    assert [line[3] for line in lines[1:3]] == ["b.example"] * 2 and all(len(line[0]) >= 10 for line in lines[1:]), out
+    for line in lines[1:]:
+        assert read(t, "boss", ["show", line[0]])[0] == 0, line
+    status, out, _ = read(t, "boss", ["search", "tool:echo", "--host", "b.example", "-n", "0"])
+    found = {line.split()[0] for line in out.splitlines() if not line.startswith(" ")}
+    assert status == 0 and found == {u[:10] for u in uids(two)}, out
+    status, _, error = read(t, "boss", ["sessions", "--host", "none"])
+    assert status == 0 and "has no session that this role may read and that --host and --user select" in error, error
     status, out, _ = read(t, "boss", ["show", "1", "--host", "b*"])
     assert status == 0 and uids(two)[0] in out
     status, out, _ = read(t, "boss", ["show", uids(one)[0]])
@@ -170,7 +182,7 @@ def _(t):
     assert read(t, "team", ["show", uids(one)[0]])[1] == here(one, ["show", "1"])[1]
     assert read(t, "team", ["show", uids(two)[0]])[0] == 3
     status, _, error = read(t, "laptop-a", ["sessions"])
-    assert status == 3 and "permission denied" in error, error
+    assert status == 3 and "permission denied" in error and "GRANT mcp_interposer_reader" in error, error
 
 
 @case("--from with a wrong URL, without a schema, and beside --vault")
@@ -223,7 +235,7 @@ def _(t, f):
     for vault in found.values():
         uid = vault.rows("SELECT uid FROM sessions")[0][0]
         for words in (("show", uid), ("show", uid, "--json"), ("export", uid, "-F", "jsonl"),
-                      ("search", "--session", uid, "héllo", "7", "-n", "0"), ("stats", "--session", uid)):
+                      ("search", "--session", uid, "héllo", "7", "-n", "0", "--json"), ("stats", "--session", uid)):
             assert read(*words) == vault.command(*words).stdout, words
     listed = [json.loads(line)["uid"] for line in read("sessions", "--json", "-n", "0").splitlines()]
     assert listed == sorted(listed, reverse=True) and len(listed) == int(sum(int(s.psql("SELECT count(*) FROM mcp_interposer.sessions"))

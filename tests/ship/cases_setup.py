@@ -74,7 +74,8 @@ def _(t):
     make = ["make", "-s", f"BUILD={os.path.relpath(Path(SHIP).parent, ROOT)}", f"DESTDIR={root}", "PREFIX=/usr"]
     subprocess.run([*make, "install"], cwd=ROOT, check=True, capture_output=True, timeout=120)
     unit = root / "usr/lib/systemd/user/mcp-interposer-ship.service"
-    assert unit.exists() and (root / "usr/share/man/man1/mcp-interposer-ship.1").exists()
+    assert "\nExecStart=/usr/bin/mcp-interposer-ship to\n" in unit.read_text()
+    assert (root / "usr/share/man/man1/mcp-interposer-ship.1").exists()
     if shutil.which("groff"):
         page = subprocess.run(["groff", "-man", "-ww", "-Tutf8", root / "usr/share/man/man1/mcp-interposer-ship.1"],
                               capture_output=True, text=True, timeout=60)
@@ -84,7 +85,7 @@ def _(t):
     done = subprocess.run([root / "usr/bin/mcp-interposer", "ship", "to", "nowhere"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "not a URL" in done.stderr, done
     if shutil.which("systemd-analyze"):
-        text = unit.read_text().replace("ExecStart=mcp", f"ExecStart={root}/usr/bin/mcp")
+        text = unit.read_text().replace("ExecStart=", f"ExecStart={root}")
         unit.write_text(text)
         said = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
         wrong = [x for x in said.stderr.splitlines() if "mcp-interposer-ship.service:" in x and "Command 'man" not in x]
@@ -92,6 +93,10 @@ def _(t):
     subprocess.run([*make, "uninstall"], cwd=ROOT, check=True, capture_output=True, timeout=60)
     left = [p for p in root.rglob("*") if p.is_file() and "ship" in p.name]
     assert not left, left
+    local = t.folder / "local"
+    subprocess.run([*make, "install", "DESTDIR=", f"PREFIX={local}"], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    text = (local / "share/systemd/user/mcp-interposer-ship.service").read_text()     # where systemd looks, for ~/.local
+    assert f"\nExecStart={local}/bin/mcp-interposer-ship to\n" in text, text
     (root / "usr/bin").mkdir(parents=True, exist_ok=True)
     shutil.copy(PROGRAM, root / "usr/bin/alone")
     done = subprocess.run([root / "usr/bin/alone", "ship", "status"], capture_output=True, text=True, timeout=60,

@@ -21,6 +21,10 @@
 #define QUERY_NOTHING_YET                                                                          \
     "nothing is recorded in %s yet; begin with: mcp-interposer wrap, or: mcp-interposer proxy -- " \
     "SERVER"
+/* The same of a store, with its URL. */
+#define QUERY_NOTHING_IN_STORE                                                                     \
+    "%s has no session that this role may read and that --host and --user select; machines send "  \
+    "theirs with: mcp-interposer ship to"
 
 struct query;
 struct remote_store; /* vault/remote/remote.h */

@@ -124,7 +124,9 @@ static int find_number(struct query *q, int64_t number, int64_t *ret)
     if (st == MI_ESTORE)
         buf_printf(&q->error, "cannot read %s: %s", q->path, remote_error(q->remote));
     if (st == 0 && n > 1) {
-        buf_printf(&q->error, "several vaults have a session %lld; give the beginning of its UID",
+        buf_printf(&q->error,
+                   "several vaults have a session %lld; give the beginning of its UID, which "
+                   "`mcp-interposer sessions` prints, or --host",
                    (long long)number);
         st = MI_EINVAL;
     }
@@ -184,6 +186,6 @@ int query_session(struct query *q, const char *ref, struct query_session *ret)
     if (st == MI_ENOENT && ref != NULL && !is_last(ref))
         buf_printf(&q->error, "no session '%s' in %s; see: mcp-interposer sessions", ref, q->path);
     else if (st == MI_ENOENT)
-        buf_printf(&q->error, QUERY_NOTHING_YET, q->path);
+        buf_printf(&q->error, q->remote != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET, q->path);
     return st;
 }

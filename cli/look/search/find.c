@@ -116,6 +116,7 @@ static bool on_candidate(void *ctx, const struct query_message *m)
         .message = m,
         .session_id = f->session->id.id,
         .session_number = f->session->number,
+        .of_store = query_remote(f->q) != NULL,
         .started_at_us = f->session->started_at_us,
         .uid = f->session->id.uid,
         .server = f->names.p + f->session->name,

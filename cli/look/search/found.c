@@ -66,15 +66,17 @@ static void print_subject(struct out *o, struct slice method, struct slice targe
 static void print_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
-    char where[48], when[CLOCK_TEXT_MAX];
+    char session[32], where[64], when[CLOCK_TEXT_MAX];
     bool to_server = m->direction == ROW_C2S;
     enum call_status status = session_status(m);
     struct slice method = session_method(m), target = session_target(m);
     clock_local_text(f->started_at_us + m->t_us, when);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
-    out_style(o, OUT_BOLD);
-    out_printf(o, "%lld", (long long)f->session_number);
-    out_style(o, OUT_PLAIN);
+    if (f->of_store)
+        snprintf(session, sizeof session, "%.*s", SESSION_UID_SHOWN, f->uid);
+    else
+        snprintf(session, sizeof session, "%lld", (long long)f->session_number);
+    out_words(o, OUT_BOLD, session);
     out_printf(o, " --seq %lld  ", (long long)m->seq);
     out_words(o, OUT_DIM, when);
     out_raw(o, "  ");
@@ -84,8 +86,7 @@ static void print_title(struct out *o, const struct found *f)
     out_printf(o, "  %s  ", out_arrow(o, to_server));
     out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
     if (method.p != NULL || target.p != NULL) {
-        int n = snprintf(where, sizeof where, "%lld --seq %lld", (long long)f->session_number,
-                         (long long)m->seq);
+        int n = snprintf(where, sizeof where, "%s --seq %lld", session, (long long)m->seq);
         size_t used = (size_t)n + strlen(when) + out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
         print_subject(o, method, target, o->columns > used ? o->columns - used : 0);
