@@ -49,11 +49,11 @@ static char operator_of(unsigned char op)
     }
 }
 
-static bool is_key(enum remote_table table, int column, char operator)
+static bool is_key(enum remote_table table, int column, char op)
 {
     for (size_t i = 0; i < MI_COUNT(keys[table]); i++)
         if (keys[table][i].operators != NULL && keys[table][i].column == column)
-            return operator!= '\0' && strchr(keys[table][i].operators, operator) != NULL;
+            return op != '\0' && strchr(keys[table][i].operators, op) != NULL;
     return false;
 }
 
@@ -82,15 +82,15 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
     int n = 0;
     bool one = false, some = false;
     for (int i = 0; i < info->nConstraint && n < COLUMNS_MAX; i++) {
-        char operator= operator_of(info->aConstraint[i].op);
+        char op = operator_of(info->aConstraint[i].op);
         int column = info->aConstraint[i].iColumn;
-        if (!info->aConstraint[i].usable || !is_key(table, column, operator))
+        if (!info->aConstraint[i].usable || !is_key(table, column, op))
             continue;
         text[2 * n] = (char)('a' + column);
-        text[2 * n + 1] = operator;
+        text[2 * n + 1] = op;
         info->aConstraintUsage[i].argvIndex = ++n;
         info->aConstraintUsage[i].omit = 1;
-        one |= operator== PLAN_EQ && column == COLUMN_NUMBER && table != REMOTE_EVENTS;
+        one |= op == PLAN_EQ && column == COLUMN_NUMBER && table != REMOTE_EVENTS;
         some = true;
     }
     text[2 * n] = '\0';

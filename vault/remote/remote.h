@@ -7,7 +7,7 @@
  *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies. A large body is
  *           not part of its row: remote_body().
  *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest.
- * Owns      pages, and the numbers of all sessions that were read: 60 bytes each.
+ * Owns      pages, and the numbers of all sessions that were read: less than 100 bytes each.
  * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
@@ -27,20 +27,13 @@ enum remote_table { REMOTE_SESSIONS, REMOTE_MESSAGES, REMOTE_EVENTS, REMOTE_LEAV
 struct remote_shape {
     const char *name;  /* of the table */
     const char *cells; /* "iitt" */
-    const char
-        *sql; /* columns: a number that is made here, the cells, and what follows from them */
+    const char *sql;   /* columns: a number that is made here, the cells, what follows from them */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
 /* Positions of cells. */
 enum { REMOTE_SESSION_VAULT = 0, REMOTE_SESSION_UID = 1, REMOTE_SESSION_CELLS = 21 };
-enum {
-    REMOTE_MESSAGE_SEQ = 0,
-    REMOTE_MESSAGE_BODY = 8,
-    REMOTE_MESSAGE_CELLS = 18
-};
-enum { REMOTE_EVENT_ID = 0, REMOTE_EVENT_CELLS = 4 };
-enum { REMOTE_LEAF_N = 0, REMOTE_LEAF_CELLS = 2 };
+enum { REMOTE_MESSAGE_SEQ = 0, REMOTE_MESSAGE_BODY = 8, REMOTE_MESSAGE_CELLS = 18 };
 
 struct remote_ask {
     enum remote_table table;

@@ -98,7 +98,7 @@ static int load_next(struct cursor *c)
 {
     struct remote_ask *ask = &c->ask;
     const struct cell *last = page_row(c->page, c->page->n - 1);
-    int64_t key = last[0].number; /* REMOTE_MESSAGE_SEQ, REMOTE_EVENT_ID */
+    int64_t key = last[0].number; /* seq, or id of an event */
     if (c->one || c->page->last || ask->table == REMOTE_LEAVES) {
         drop(c);
         return SQLITE_OK;
@@ -121,12 +121,12 @@ static int load_next(struct cursor *c)
 
 /* ---- conditions ---- */
 
-static void lower(int64_t *to, int64_t v)
+static void lower_to(int64_t *to, int64_t v)
 {
     *to = v < *to ? v : *to;
 }
 
-static void raise(int64_t *from, int64_t v)
+static void raise_to(int64_t *from, int64_t v)
 {
     *from = v > *from ? v : *from;
 }
@@ -172,14 +172,14 @@ struct range {
     int64_t from, to;
 };
 
-static void take_number(struct range *r, char operator, int64_t v)
+static void take_number(struct range *r, char op, int64_t v)
 {
-    if (operator== PLAN_EQ || operator== PLAN_GE)
-        raise(&r->from, v);
-    if (operator== PLAN_EQ || operator== PLAN_LE)
-        lower(&r->to, v);
-    if (operator== PLAN_GT)
-        raise(&r->from, v == INT64_MAX ? v : v + 1);
+    if (op == PLAN_EQ || op == PLAN_GE)
+        raise_to(&r->from, v);
+    if (op == PLAN_EQ || op == PLAN_LE)
+        lower_to(&r->to, v);
+    if (op == PLAN_GT)
+        raise_to(&r->from, v == INT64_MAX ? v : v + 1);
 }
 
 /* One condition; `ids` is the range of the first column, `keys` of an event's id. */
@@ -219,7 +219,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
     c->ask = (struct remote_ask){.table = t->table,
                                  .backwards = (plan & PLAN_BACKWARDS) != 0,
                                  .bodies = (plan & PLAN_BODIES) != 0,
-                                 .rows = (plan & PLAN_ONLY_UID) != 0      ? 1
+                                 .rows = (plan & PLAN_ONLY_UID) != 0   ? 1
                                          : t->table == REMOTE_SESSIONS ? PAGES_SESSIONS
                                                                        : FIRST_ROWS,
                                  .to = INT64_MAX};
