@@ -46,7 +46,7 @@ int session_fail(struct query *q, int status);
 
 /* ---- a session ---- */
 
-/* Characters of a UID that name a session of a store: its time in milliseconds. */
+/* Characters of a UID that name a session where several vaults are read: its time in milliseconds. */
 #define SESSION_UID_SHOWN 10
 
 enum session_state {

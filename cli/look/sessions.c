@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "cli/frame/filter.h"
 #include "cli/frame/record_json.h"
-#include "cli/frame/table.h"
 #include "cli/frame/session.h"
+#include "cli/frame/table.h"
 #include "cli/settings/config.h"
 
 static const struct opt table_of_options[] = {
@@ -42,8 +42,8 @@ static const struct table_column columns[] = {
     {"ENDED", false, 32, -17}, /* client-closed 143 */
 };
 
-/* Of a store, where several vaults have the same numbers. */
-static const struct table_column columns_of_store[] = {
+/* Of several vaults, which have the same numbers. */
+static const struct table_column columns_of_several[] = {
     {"UID", false, 26, 0},     {"STARTED", false, 19, -19}, {"HOST", false, 24, -8},
     {"SERVER", false, 24, -8}, {"CLIENT", false, 24, 4},    {"PROTOCOL", false, 12, 3},
     {"CALLS", true, 12, 1},    {"ERRORS", true, 12, 0},     {"LASTED", true, 10, 2},
@@ -58,7 +58,8 @@ struct listing {
     struct filter filter;
     int64_t left; /* sessions that may still be listed, if limited */
     bool json, limited, failed, live;
-    bool older; /* there are sessions beyond the limit */
+    bool several; /* vaults */
+    bool older;   /* there are sessions beyond the limit */
     int status;
 };
 
@@ -77,14 +78,13 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     char started[CLOCK_TEXT_MAX];
     clock_local_text(s->started_at_us, started);
     int64_t errors = session_errors(&v->summary);
-    bool of_store = query_remote(l->q) != NULL;
-    size_t uid_n = size_min(of_store ? SESSION_UID_SHOWN : 8, s->uid.n);
+    size_t uid_n = size_min(l->several ? SESSION_UID_SHOWN : 8, s->uid.n);
     struct slice uid = {s->uid.p, s->uid_unique > uid_n ? s->uid_unique : uid_n};
-    if (!of_store)
+    if (!l->several)
         table_add_int(t, s->number, OUT_BOLD);
-    table_add(t, uid, of_store ? OUT_BOLD : OUT_DIM);
+    table_add(t, uid, l->several ? OUT_BOLD : OUT_DIM);
     table_add(t, slice_of(started), OUT_PLAIN);
-    if (of_store)
+    if (l->several)
         table_add(t, s->host.p != NULL ? s->host : slice_of("-"), OUT_PLAIN);
     table_add(t, s->name, OUT_CYAN);
     buf_slice_add(&l->text, s->client_name.p != NULL ? s->client_name : slice_of("-"));
@@ -156,11 +156,13 @@ static int list(struct query *q, const struct settings *settings)
     };
     filter_read(&l.filter, settings);
     out_open(&l.out);
-    if (query_remote(q) != NULL)
-        table_open(&l.table, columns_of_store, MI_COUNT(columns_of_store));
+    int st = query_several(q, &l.several);
+    if (l.several)
+        table_open(&l.table, columns_of_several, MI_COUNT(columns_of_several));
     else
         table_open(&l.table, columns, MI_COUNT(columns));
-    int st = query_sessions(q, 0, on_session, &l);
+    if (st == 0)
+        st = query_sessions(q, 0, on_session, &l);
     if (st == 0)
         st = l.status;
     if (st == 0 && !json && l.table.cells_n > 0 && !table_print(&l.table, &l.out))

@@ -80,14 +80,19 @@ static void add_number_or_null(struct reader *r, int64_t v)
         link_arg_text(r->link, NULL);
 }
 
+static void add_filter(struct reader *r)
+{
+    link_arg_text(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
+    link_arg_text(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
+}
+
 /* Sets the arguments. Returns the function. */
 static const char *arguments(struct reader *r, const struct remote_ask *ask)
 {
     link_begin(r->link);
     switch (ask->table) {
     case REMOTE_SESSIONS:
-        link_arg_text(r->link, r->host.n > 0 ? buf_str(&r->host) : NULL);
-        link_arg_text(r->link, r->user.n > 0 ? buf_str(&r->user) : NULL);
+        add_filter(r);
         add_text(r, &r->name, ask->name);
         add_number_or_null(r, ask->number);
         add_text(r, &r->first, ask->first);
@@ -162,6 +167,17 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     }
     for (int i = 0; st == 0 && i < n; i++)
         st = pass_row(r, ask, i, fn, fn_ctx);
+    return st;
+}
+
+static int several(void *ctx, bool *ret)
+{
+    struct reader *r = ctx;
+    link_begin(r->link);
+    add_filter(r);
+    link_arg_int(r->link, 2);
+    int st = call(r, "read_vaults", "");
+    *ret = st == 0 && link_rows(r->link) > 1;
     return st;
 }
 
@@ -284,6 +300,7 @@ struct remote_store reader_store(struct reader *r)
     return (struct remote_store){.ctx = r,
                                  .read = read_rows,
                                  .body = read_body,
+                                 .several = several,
                                  .search = search,
                                  .error = error_of,
                                  .close = close_it};

@@ -41,6 +41,15 @@ LANGUAGE sql STABLE AS $$
     FROM page p
 $$;
 
+-- Vaults with such sessions, at most p_rows.
+CREATE OR REPLACE FUNCTION read_vaults(p_host text, p_user text, p_rows bigint) RETURNS TABLE (vault text)
+LANGUAGE sql STABLE AS $$
+    SELECT v.uid FROM mcp_interposer.vaults v
+    WHERE (p_user IS NULL OR v.os_user ~ p_user)
+        AND EXISTS (SELECT FROM mcp_interposer.sessions s WHERE s.vault = v.uid AND (p_host IS NULL OR s.host ~ p_host))
+    LIMIT p_rows
+$$;
+
 -- Messages with p_from <= seq <= p_to, at most p_rows. With p_bodies: until their bodies have p_bytes. A body of more than
 -- 64 KiB is not among them: it is read with read_body.
 CREATE OR REPLACE FUNCTION read_messages(p_vault text, p_session text, p_from bigint, p_to bigint, p_backwards boolean,

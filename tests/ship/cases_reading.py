@@ -8,11 +8,11 @@ from cluster import Middle
 from fleet import shards, vaults_on
 from vaults import PROGRAM, Vault, environment, texts
 
-REPORTS = """sessions --json
-sessions -n 2 --json
+REPORTS = """sessions
+sessions -n 2
 sessions --json -n 0
-sessions --failed --json
-sessions --server other --json
+sessions --failed
+sessions --server other
 show
 show 1
 show 1 --json
@@ -24,19 +24,19 @@ stats
 stats --by day --json
 stats --by server
 stats --session 2
-search echo --json
+search echo
 search --json -n 0 echo
-search héllo 3 --json
-search -x "text" --json
+search héllo 3
+search -x "text"
 search nothing-has-this
-search hel* -n 0 --json
-search -x "héllo" -n 0 --json
+search hel* -n 0
+search -x "héllo" -n 0
 search "echo 1" "héllo" -n 0 --json
-search HELLO kind:request status:ok --json
-search héllo --session 2 -n 5 --json
-search 😀 -n 3 --json
-search ' ' tool:echo -n 2 --json
-search tool:echo -n 4 --json
+search HELLO kind:request status:ok
+search héllo --session 2 -n 5
+search 😀 -n 3
+search ' ' tool:echo -n 2
+search tool:echo -n 4
 search kind:stderr --json
 check 1
 check --all --json
@@ -166,9 +166,11 @@ def _(t):
     assert [line[3] for line in lines[1:3]] == ["b.example"] * 2 and all(len(line[0]) >= 10 for line in lines[1:]), out
     for line in lines[1:]:
         assert read(t, "boss", ["show", line[0]])[0] == 0, line
-    status, out, _ = read(t, "boss", ["search", "tool:echo", "--host", "b.example", "-n", "0"])
+    status, out, _ = read(t, "boss", ["search", "tool:echo", "-n", "0"])
     found = {line.split()[0] for line in out.splitlines() if not line.startswith(" ")}
-    assert status == 0 and found == {u[:10] for u in uids(two)}, out
+    assert status == 0 and found == {u[:10] for u in uids(one) + uids(two)}, out
+    for line in ("sessions", "search tool:echo -n 0"):      # of one vault, as there
+        assert read(t, "boss", line.split(), "--user", "ben")[1].replace("b.example", "") == here(two, line.split())[1], line
     status, _, error = read(t, "boss", ["sessions", "--host", "none"])
     assert status == 0 and "has no session that this role may read and that --host and --user select" in error, error
     status, out, _ = read(t, "boss", ["show", "1", "--host", "b*"])

@@ -176,9 +176,15 @@ static void close_store(void *ctx)
     ((struct store *)ctx)->closed = true;
 }
 
+static int several(void *ctx, bool *ret)
+{
+    *ret = ((struct store *)ctx)->sessions > 1;
+    return 0;
+}
+
 static struct query *open_store(struct store *s)
 {
-    struct remote_store store = {s, read_store, read_body, search_store, error_of, close_store};
+    struct remote_store store = {s, read_store, read_body, several, search_store, error_of, close_store};
     struct query *q = NULL;
     assert_int_equal(query_open_store(&q, &store, "store"), 0);
     return q;

@@ -1,4 +1,4 @@
-/* body.c - large bodies, which are stored in files of their own, and the words of bodies in a store. */
+/* body.c - large bodies, which are stored in files of their own, and what only a store is asked. */
 #include "vault/query/connection.h"
 
 #include "journal/uid.h"
@@ -58,6 +58,12 @@ static int fail_store(struct query *q, int st)
     buf_printf(&q->error, "cannot read %s: %s", q->path,
                st == MI_ENOENT ? "no such session" : remote_error(q->remote));
     return MI_ESTORE;
+}
+
+int query_several(struct query *q, bool *ret)
+{
+    *ret = false;
+    return q->remote != NULL ? fail_store(q, remote_several(q->remote, ret)) : 0;
 }
 
 int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,

@@ -64,6 +64,11 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
     return st;
 }
 
+int remote_several(struct remote *r, bool *ret)
+{
+    return r->store.several(r->store.ctx, ret);
+}
+
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask of = {0};

@@ -68,6 +68,8 @@ struct remote_store {
     /* Appends at most `max` bytes of the body of a message to `ret`. */
     int (*body)(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
                 struct buf *ret);
+    /* Whether several vaults have sessions here. */
+    int (*several)(void *ctx, bool *ret);
     /* passes on two cells: uid and seq */
     int (*search)(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx);
     const char *(*error)(void *ctx);
@@ -83,6 +85,8 @@ void remote_free(struct remote *r); /* closes the store; NULL is fine */
 
 /* The sessions with this id in their vaults: the number of one, and how many there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
+/* As `several` above. */
+MI_MUST int remote_several(struct remote *r, bool *ret);
 /* As `body` above. MI_ENOENT: the session was not read. */
 MI_MUST int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max,
                         struct buf *ret);

@@ -33,7 +33,8 @@ struct finder {
     int64_t left; /* messages that may still be found; below 0: any number */
     find_fn fn;
     void *ctx;
-    bool ended; /* the limit is reached, or the callback has ended the search */
+    bool several; /* vaults */
+    bool ended;   /* the limit is reached, or the callback has ended the search */
     int status;
 
     struct search *index;    /* owned; NULL: the messages are read */
@@ -116,7 +117,7 @@ static bool on_candidate(void *ctx, const struct query_message *m)
         .message = m,
         .session_id = f->session->id.id,
         .session_number = f->session->number,
-        .of_store = query_remote(f->q) != NULL,
+        .several = f->several,
         .started_at_us = f->session->started_at_us,
         .uid = f->session->id.uid,
         .server = f->names.p + f->session->name,
@@ -312,7 +313,9 @@ static int open_index(struct finder *f)
 
 static void search_all(struct finder *f)
 {
-    set_status(f, query_sessions(f->q, 0, on_session, f));
+    set_status(f, query_several(f->q, &f->several));
+    if (f->status == 0)
+        set_status(f, query_sessions(f->q, 0, on_session, f));
     if (f->status == 0)
         f->status = open_index(f);
     for (size_t i = 0, n; goes_on(f) && i < f->rows_n; i += n) {

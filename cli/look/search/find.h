@@ -12,7 +12,7 @@
 struct found {
     const struct query_message *message;
     int64_t session_id, session_number, started_at_us; /* struct query_session */
-    bool of_store; /* several sessions may have this number */
+    bool several; /* vaults: several sessions may have this number */
     const char *uid, *server;
     struct slice text; /* of the message, as it was searched */
     struct slice at;   /* the match: a part of the text */

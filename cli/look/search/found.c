@@ -72,7 +72,7 @@ static void print_title(struct out *o, const struct found *f)
     struct slice method = session_method(m), target = session_target(m);
     clock_local_text(f->started_at_us + m->t_us, when);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
-    if (f->of_store)
+    if (f->several)
         snprintf(session, sizeof session, "%.*s", SESSION_UID_SHOWN, f->uid);
     else
         snprintf(session, sizeof session, "%lld", (long long)f->session_number);
