@@ -11,13 +11,13 @@
 #define SESSIONS 200
 #define MESSAGES 3000
 #define BODY 30000 /* bytes */
-#define BACK 500 /* an answer comes this many messages after its request */
+#define BACK 500   /* an answer comes this many messages after its request */
 
 struct store {
     int sessions, messages;
     int asked, fails_at; /* fails_at: this call of `read` fails; 0: none */
     int error;
-    int bodies;       /* asked for with bodies */
+    int bodies; /* asked for with bodies */
     bool closed;
 };
 
@@ -184,7 +184,8 @@ static int several(void *ctx, bool *ret)
 
 static struct query *open_store(struct store *s)
 {
-    struct remote_store store = {s, read_store, read_body, several, search_store, error_of, close_store};
+    struct remote_store store = {s,        read_store, read_body, several, search_store,
+                                 error_of, close_store};
     struct query *q = NULL;
     assert_int_equal(query_open_store(&q, &store, "store"), 0);
     return q;
