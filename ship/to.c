@@ -56,8 +56,12 @@ static void save_state(struct shipper *x, const char *error)
                              .tried_at_us = clock_wall_us(),
                              .sent_at_us = x->sent_at_us,
                              .leaves = x->kind->leaves(x->sender)};
-    if (error != NULL)
+    if (error != NULL) {
+        const char *configured = x->settings->ship_url;
         t.error = slice_of(error);
+        t.only_known =
+            x->sent_at_us == 0 && (configured == NULL || strcmp(configured, x->url) != 0);
+    }
     (void)cursors_save_target(x->from, &t); /* only for status */
 }
 
@@ -246,7 +250,8 @@ int run_to(const struct settings *s)
                         .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
     if (x.url == NULL)
         return settings_usage(
-            s, "missing the URL to send to, as an argument or as url in [ship] of the configuration");
+            s,
+            "missing the URL to send to, as an argument or as url in [ship] of the configuration");
     if (choose_kind(&x, &error) < 0) {
         int status = settings_usage(s, "%s", buf_str(&error));
         buf_close(&error);

@@ -76,8 +76,14 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
 {
     sqlite3_stmt *q = unsent_prepare(
         u, &u->save_target,
-        "INSERT OR REPLACE INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
-        " VALUES (?1,?2,nullif(?3,0),?4,?5)");
+        "INSERT INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
+        " SELECT ?1,?2,nullif(?3,0),?4,?5"
+        " WHERE ?6 = 0 OR EXISTS (SELECT 1 FROM ship_targets WHERE target = ?1)"
+        " ON CONFLICT (target) DO UPDATE SET"
+        " tried_at_us = excluded.tried_at_us,"
+        " sent_at_us = ifnull(excluded.sent_at_us, sent_at_us),"
+        " leaves = iif(excluded.error IS NULL, excluded.leaves, max(leaves, excluded.leaves)),"
+        " error = excluded.error");
     if (q == NULL)
         return unsent_fail(u);
     connect_bind(q, 1, t->url);
@@ -85,6 +91,7 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
     sqlite3_bind_int64(q, 3, t->sent_at_us);
     sqlite3_bind_int64(q, 4, t->leaves);
     connect_bind(q, 5, t->error);
+    sqlite3_bind_int(q, 6, t->only_known);
     int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
     sqlite3_reset(q);
     return st;
@@ -92,11 +99,11 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
 
 int cursors_next(struct unsent *u, struct slice url, int64_t after, struct cursor *ret)
 {
-    sqlite3_stmt *q = unsent_prepare(
-        u, &u->next,
-        "SELECT s.id, ifnull(c.seq, 0), ifnull(c.event, 0) FROM sessions s"
-        " LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
-        " WHERE s.id > ?2 AND ifnull(c.complete, 0) = 0 ORDER BY s.id LIMIT 1");
+    sqlite3_stmt *q =
+        unsent_prepare(u, &u->next,
+                       "SELECT s.id, ifnull(c.seq, 0), ifnull(c.event, 0) FROM sessions s"
+                       " LEFT JOIN shipped c ON c.target = ?1 AND c.session_id = s.id"
+                       " WHERE s.id > ?2 AND ifnull(c.complete, 0) = 0 ORDER BY s.id LIMIT 1");
     if (q == NULL)
         return unsent_fail(u);
     connect_bind(q, 1, url);

@@ -25,11 +25,13 @@ struct target_state {
     int64_t tried_at_us, sent_at_us; /* of the last attempt, and of the last success; 0: never */
     int64_t leaves;                  /* of the log, that were sent */
     struct slice error;              /* of the last attempt; {NULL, 0}: none */
+    bool only_known; /* for saving: not if the target is not known yet; it may be a wrong URL */
 };
 
 /* One transaction. */
 int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
                  int64_t now_us);
+/* sent_at_us 0 and, after an error, fewer leaves leave what is known. */
 int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target: the vault no longer knows that it was sent there. One transaction. */
@@ -41,9 +43,10 @@ MI_MUST int cursors_next(struct unsent *u, struct slice url, int64_t after, stru
 
 /* What is missing at a target. */
 struct target_lag {
-    int64_t sessions; /* of which something is missing: messages, events, or the end or a redaction */
+    int64_t
+        sessions; /* of which something is missing: messages, events, or the end or a redaction */
     int64_t messages, events, bytes;
-    int64_t oldest_at_us;                      /* of the oldest message that is missing; 0: none */
+    int64_t oldest_at_us; /* of the oldest message that is missing; 0: none */
 };
 typedef int (*target_fn)(void *ctx, const struct target_state *t, const struct target_lag *lag);
 /* Each target. Changes nothing in the vault; one that does not exist was sent to none. MI_ESTORE, with a sentence in
