@@ -56,12 +56,8 @@ static void save_state(struct shipper *x, const char *error)
                              .tried_at_us = clock_wall_us(),
                              .sent_at_us = x->sent_at_us,
                              .leaves = x->kind->leaves(x->sender)};
-    if (error != NULL) {
-        const char *configured = x->settings->ship_url;
+    if (error != NULL)
         t.error = slice_of(error);
-        t.only_known =
-            x->sent_at_us == 0 && (configured == NULL || strcmp(configured, x->url) != 0);
-    }
     (void)cursors_save_target(x->from, &t); /* only for status */
 }
 

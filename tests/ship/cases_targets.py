@@ -56,7 +56,7 @@ def _(t):
     assert targets(vault) == sorted([url, c.url()])
 
 
-@case("a failed attempt keeps the time of the last success; a URL that never worked is not remembered, unless it is configured")
+@case("a failed attempt keeps the time of the last success")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(2))
@@ -69,12 +69,6 @@ def _(t):
     sent(vault.to(url, "--once"), 1)
     assert before[0][0] and vault.rows(state, url) == before, vault.rows(state, url)
     assert vault.rows("SELECT error IS NOT NULL FROM ship_targets") == [(1,)]
-    wrong = url.replace("laptop", "nobody")
-    sent(vault.to(wrong, "--once"), 3)
-    assert targets(vault) == [url]
-    configure(t, vault, f"[ship]\nurl = {wrong}\n")
-    sent(vault.to(wrong, "--once"), 3)
-    assert targets(vault) == sorted([url, wrong])
 
 
 @case("forget: not while a process sends there; an unknown target is an error that lists the others", store=False)

@@ -77,8 +77,7 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
     sqlite3_stmt *q = unsent_prepare(
         u, &u->save_target,
         "INSERT INTO ship_targets (target, tried_at_us, sent_at_us, leaves, error)"
-        " SELECT ?1,?2,nullif(?3,0),?4,?5"
-        " WHERE ?6 = 0 OR EXISTS (SELECT 1 FROM ship_targets WHERE target = ?1)"
+        " VALUES (?1,?2,nullif(?3,0),?4,?5)"
         " ON CONFLICT (target) DO UPDATE SET"
         " tried_at_us = excluded.tried_at_us,"
         " sent_at_us = ifnull(excluded.sent_at_us, sent_at_us),"
@@ -91,7 +90,6 @@ int cursors_save_target(struct unsent *u, const struct target_state *t)
     sqlite3_bind_int64(q, 3, t->sent_at_us);
     sqlite3_bind_int64(q, 4, t->leaves);
     connect_bind(q, 5, t->error);
-    sqlite3_bind_int(q, 6, t->only_known);
     int st = sqlite3_step(q) == SQLITE_DONE ? 0 : unsent_fail(u);
     sqlite3_reset(q);
     return st;

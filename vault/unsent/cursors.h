@@ -25,7 +25,6 @@ struct target_state {
     int64_t tried_at_us, sent_at_us; /* of the last attempt, and of the last success; 0: never */
     int64_t leaves;                  /* of the log, that were sent */
     struct slice error;              /* of the last attempt; {NULL, 0}: none */
-    bool only_known; /* for saving: not if the target is not known yet; it may be a wrong URL */
 };
 
 /* One transaction. */
