@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 PORT = 5432
-DEADLINE = 180     # a machine may be busy
+DEADLINE = 420     # a machine may be busy, and a shipper waits for up to five minutes after several failures
 
 
 def programs():
