@@ -190,8 +190,8 @@ bool link_is_cut(struct link *l)
     struct pollfd p = {l->c != NULL ? PQsocket(l->c) : -1, POLLIN, 0};
     while (p.fd >= 0 && poll(&p, 1, 0) > 0)
         if (PQconsumeInput(l->c) == 0)
-            return true;
-    return false;
+            break;
+    return l->c != NULL && PQstatus(l->c) != CONNECTION_OK;
 }
 
 void link_disconnect(struct link *l)

@@ -38,7 +38,8 @@ void link_only_reads(struct link *l);
 /* Connects, unless it is connected. */
 MI_MUST int link_connect(struct link *l);
 void link_disconnect(struct link *l);
-bool link_is_cut(struct link *l); /* the server has ended the connection; does not block */
+/* The server has ended the connection: true until link_disconnect(). Does not block. */
+bool link_is_cut(struct link *l);
 const char *link_error(struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */

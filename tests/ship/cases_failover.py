@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
+import time
 
 from cases import ROOT, Skip, case, same, sent
 from cluster import PORT, Cluster, wait_until
@@ -177,6 +178,8 @@ def _(t):
     wait_until(lambda: len(vault.rows("SELECT 1 FROM shipped WHERE complete")) == 3)
     leaves = "SELECT leaves FROM mcp_interposer.vaults"
     assert int(pair.second.psql(leaves)) < int(pair.first.psql(leaves)) == len(vault.rows("SELECT 1 FROM leaves"))
+    # the shipper waits for one second after it has sent something, and then for the vault to change
+    wait_until(lambda: time.time_ns() // 1000 > vault.rows("SELECT max(sent_at_us) FROM ship_targets")[0][0] + 3_000_000)
     pair.fail_over()
     assert count(pair.second) == 26
     wait_until(lambda: not differences(pair.second, vault))

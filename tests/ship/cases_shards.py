@@ -33,7 +33,7 @@ def _(t, f):
         for when in ("before", "after", "cut"):
             vault.record(texts(2, large=1, size=70_000))
             shipper = []
-            middle.interrupt(call, when, kill(lambda shipper=shipper: shipper[0]))
+            middle.interrupt(call, when, kill(shipper))
             shipper.append(vault.follow(through, "--once"))
             assert shipper[0].wait(60) == -signal.SIGKILL, f"{call} was not called"
     sent(vault.to(url, "--once"))

@@ -226,11 +226,12 @@ class Middle:
                 pass
 
 
-def kill(process):
-    """For interrupt(): ends the sender at once."""
+def kill(started):
+    """For interrupt(): ends the sender at once. started: a list to which the process is added when it was started."""
     def do():
-        process().send_signal(signal.SIGKILL)
-        process().wait(DEADLINE)
+        wait_until(lambda: started)     # the sender may call before its parent knows of it
+        started[0].send_signal(signal.SIGKILL)
+        started[0].wait(DEADLINE)
     return do
 
 
