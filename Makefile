@@ -55,10 +55,7 @@ STATIC  := $(BUILD)/static/mcp-interposer
 SHIP    := $(BUILD)/mcp-interposer-ship
 SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
 SHIP_HDR := $(sort $(shell find ship -name '*.h'))
-SHIP_EMBED := ship/postgres/schema.sql|ship/postgres/schema.h|schema_sql \
-           ship/postgres/functions.sql|ship/postgres/schema.h|functions_sql \
-           ship/postgres/views.sql|ship/postgres/schema.h|views_sql \
-           ship/postgres/reading.sql|ship/postgres/schema.h|reading_sql \
+SHIP_EMBED := $(foreach s,begin schema functions views reading,ship/postgres/$s.sql|ship/postgres/schema.h|$s_sql) \
            $(foreach s,router shard share catalogue,ship/shards/$s.sql|ship/shards/sql.h|$s_sql)
 SHIP_EMBED_OBJ := $(foreach e,$(SHIP_EMBED),$(BUILD)/embed/$(lastword $(subst |, ,$e)).o)
 SHIP_OBJ := $(SHIP_SRC:%.c=$(BUILD)/%.o)

@@ -7,23 +7,14 @@
 #include "cli/frame/session.h"
 #include "cli/proxy/bypass.h"
 #include "cli/proxy/commands.h"
-#include "cli/settings/config.h"
+#include "cli/run.h"
 #include "cli/settings/guess.h"
 #include "cli/ship/commands.h"
 #include "cli/table.h"
 #include "cli/version.h"
-#include "journal/file.h"
 #include "redact/sanitizer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-static int print(struct buf *b)
-{
-    bool ok = !b->failed && fwrite(b->p, 1, b->n, stdout) == b->n && fflush(stdout) == 0;
-    buf_close(b);
-    return ok ? EXIT_FINE : EXIT_TROUBLE;
-}
 
 typedef int (*report_fn)(const char *error);
 
@@ -66,13 +57,6 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int help_of(const struct command *c)
-{
-    struct buf b = {0};
-    command_help(&b, c);
-    return print(&b);
-}
-
 static int unknown_verb(const struct command *c, const char *verb)
 {
     char text[LOG_LINE_MAX];
@@ -100,7 +84,7 @@ static int help(const char *name, const char *verb)
     if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
         struct buf b = {0};
         command_help_all(&b, table_of_commands);
-        return print(&b);
+        return run_print(&b);
     }
     const struct command *c = command_find(table_of_commands, name);
     if (c == NULL)
@@ -111,50 +95,19 @@ static int help(const char *name, const char *verb)
             return unknown_verb(c, verb);
         c = v;
     }
-    return help_of(c);
+    return run_help(c);
 }
 
-static int run_command(const struct settings *s)
+static int run_here(const struct settings *s, char **argv)
 {
-    char *journals;
-    int status = settings_journal_dir(s, &journals);
-    if (status != EXIT_FINE)
-        return status;
-    journal_file_dir(journals);
-    free(journals);
-    return s->command->run(s);
+    return session_from(s) != NULL ? ship_command(argv) : s->command->run(s);
 }
 
 /* argv[0]: the command, or its verb; argv[-1] is before it. */
 static int run(const struct command *c, int argc, char **argv)
 {
-    struct settings s;
-    struct buf error = {0};
     int status = c == &command_proxy ? bypass(argc, argv) : EXIT_FINE;
-    if (status != EXIT_FINE)
-        return status;
-    status = EXIT_TROUBLE;
-    switch (settings_read(&s, table_of_commands, c, argc, argv, &error)) {
-    case SETTINGS_READY:
-        status = session_from(&s) != NULL ? ship_command(argv) : run_command(&s);
-        break;
-    case SETTINGS_HELP:
-        status = help_of(c);
-        break;
-    case SETTINGS_BAD_FILE:
-        status = c->run_misconfigured != NULL ? c->run_misconfigured(&s, buf_str(&error))
-                                              : command_usage(c, buf_str(&error));
-        break;
-    case SETTINGS_INVALID:
-        status = command_usage(c, buf_str(&error));
-        break;
-    case SETTINGS_NO_MEMORY:
-        log_error("out of memory");
-        break;
-    }
-    settings_close(&s);
-    buf_close(&error);
-    return status;
+    return status != EXIT_FINE ? status : run_command(c, run_here, argc, argv);
 }
 
 /* argv[0]: the command; argv[1]: the verb. */
@@ -162,7 +115,7 @@ static int run_verb(const struct command *c, int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (verb != NULL && is_help(verb))
-        return help_of(c);
+        return run_help(c);
     const struct command *v = verb != NULL ? command_verb(c, verb) : NULL;
     return v != NULL ? run(v, argc - 1, argv + 1) : unknown_verb(c, verb);
 }
@@ -202,11 +155,11 @@ int main(int argc, char **argv)
     struct buf b = {0};
     if (strcmp(word, "--version") == 0) {
         version_text(&b);
-        return print(&b);
+        return run_print(&b);
     }
     if (strcmp(word, "__complete") == 0) {
         complete(&b, table_of_commands, argc - 2, argv + 2);
-        return print(&b);
+        return run_print(&b);
     }
     if (word[0] == '-')
         return short_form(argc, argv);

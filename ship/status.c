@@ -43,43 +43,50 @@ static void print_json(struct report *r, const struct target_state *t, const str
     out_end_line(&r->out);
 }
 
+/* A line of its own, with what happened then. */
 static void print_time(struct out *o, const char *what, int64_t at_us)
 {
     char text[CLOCK_TEXT_MAX];
     if (at_us == 0)
         return;
     clock_local_text(at_us, text);
-    out_printf(o, "%s%s", what, text);
+    out_printf(o, "  %s%s", what, text);
+    out_end_line(o);
+}
+
+static void print_missing(struct out *o, const struct target_lag *lag)
+{
+    struct buf size = {0};
+    const char *more = lag->sessions == 1 ? "" : "s";
+    units_show_size(&size, lag->bytes);
+    if (lag->sessions == 0)
+        out_raw(o, "  nothing is missing");
+    else if (lag->messages + lag->events == 0)
+        out_printf(o, "  missing: changes of %lld session%s", (long long)lag->sessions, more);
+    else
+        out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
+                   (long long)lag->messages, lag->messages == 1 ? "" : "s", buf_str(&size),
+                   (long long)lag->events, lag->events == 1 ? "" : "s", (long long)lag->sessions,
+                   more);
+    out_end_line(o);
+    print_time(o, "the oldest message of ", lag->oldest_at_us);
+    buf_close(&size);
 }
 
 static void print_text(struct report *r, const struct target_state *t, const struct target_lag *lag)
 {
     struct out *o = &r->out;
-    struct buf size = {0};
     out_text(o, t->url);
     out_end_line(o);
-    if (lag->sessions == 0) {
-        out_raw(o, "  nothing is missing");
-    } else if (lag->messages + lag->events == 0) {
-        out_printf(o, "  missing: changes of %lld session%s", (long long)lag->sessions,
-                   lag->sessions == 1 ? "" : "s");
-    } else {
-        units_show_size(&size, lag->bytes);
-        out_printf(o, "  missing: %lld message%s (%s), %lld event%s, of %lld session%s",
-                   (long long)lag->messages, lag->messages == 1 ? "" : "s", buf_str(&size),
-                   (long long)lag->events, lag->events == 1 ? "" : "s", (long long)lag->sessions,
-                   lag->sessions == 1 ? "" : "s");
-        print_time(o, ", the oldest of ", lag->oldest_at_us);
-    }
-    print_time(o, "; last success ", t->sent_at_us);
-    out_end_line(o);
+    print_missing(o, lag);
+    print_time(o, "last success ", t->sent_at_us);
     if (t->error.p != NULL) {
-        print_time(o, "  ", t->tried_at_us);
-        out_raw(o, ": ");
+        print_time(o, "last attempt ", t->tried_at_us);
+        out_raw(o, "    ");
+        size_t from = o->b.n;
         out_text(o, t->error);
-        out_end_line(o);
+        out_fill_line(o, from, 4);
     }
-    buf_close(&size);
 }
 
 static int on_target(void *ctx, const struct target_state *t, const struct target_lag *lag)

@@ -54,8 +54,9 @@ static void save_state(struct shipper *x, const char *error)
 {
     struct target_state t = {.url = slice_of(x->url),
                              .tried_at_us = clock_wall_us(),
-                             .sent_at_us = x->sent_at_us,
-                             .leaves = x->kind->leaves(x->sender)};
+                             .sent_at_us = x->sent_at_us};
+    if (x->kind->leaves != NULL)
+        t.leaves = x->kind->leaves(x->sender);
     if (error != NULL)
         t.error = slice_of(error);
     (void)cursors_save_target(x->from, &t); /* only for status */
@@ -78,7 +79,8 @@ static bool wait_ms(struct shipper *x, int64_t ms)
 /* Whether it is time to ask the store if it still has everything: it may have failed over to a standby. */
 static bool is_check_due(struct shipper *x)
 {
-    return x->kind->is_cut(x->sender) || clock_mono_us() >= x->state_us;
+    return clock_mono_us() >= x->state_us ||
+           (x->kind->is_cut != NULL && x->kind->is_cut(x->sender));
 }
 
 /* Waits until the vault has changed, or the store is to be asked. */
@@ -114,7 +116,7 @@ static int failed(struct shipper *x, int st)
     x->random = x->random * 1664525u + 1013904223u;
     bool at_once = again && x->failures == 1;
     int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
-    int64_t wanted = x->kind->wait_ms(x->sender);
+    int64_t wanted = x->kind->wait_ms != NULL ? x->kind->wait_ms(x->sender) : 0;
     ms = wanted > ms ? wanted : ms;
     if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2))
         log_warn("%s; trying again", error);
@@ -125,6 +127,12 @@ static int failed(struct shipper *x, int st)
     return EXIT_FINE;
 }
 
+/* What this target will never take; NULL: nothing. */
+static const char *refused_by(const struct shipper *x)
+{
+    return x->kind->refused != NULL ? x->kind->refused(x->sender) : NULL;
+}
+
 static int follow(struct shipper *x)
 {
     int status = EXIT_FINE;
@@ -132,7 +140,7 @@ static int follow(struct shipper *x)
         int64_t sent = 0, version = 0;
         store_orphans(x);
         int st = unsent_version(x->from, &version);
-        if (st == 0 && is_check_due(x))
+        if (st == 0 && x->kind->check != NULL && is_check_due(x))
             st = x->kind->check(x->sender);
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
@@ -144,13 +152,13 @@ static int follow(struct shipper *x)
             log_note("connected again");
         x->sent_at_us = clock_wall_us();
         if (sent > 0 || x->failures > 0 || clock_mono_us() >= x->state_us) {
-            save_state(x, x->kind->refused(x->sender));
+            save_state(x, refused_by(x));
             x->state_us = clock_mono_us() + STATE_US;
         }
         x->failures = 0;
         if (x->once)
-            return x->kind->refused(x->sender) != NULL ? EXIT_FOUND : EXIT_FINE;
-        bool soon = sent > 0 || x->kind->is_unsaved(x->sender);
+            return refused_by(x) != NULL ? EXIT_FOUND : EXIT_FINE;
+        bool soon = sent > 0 || (x->kind->is_unsaved != NULL && x->kind->is_unsaved(x->sender));
         if (!(soon ? wait_ms(x, LINGER_MS) : wait_for_rows(x, version)))
             break;
     }

@@ -17,9 +17,7 @@ static const struct opt init_options[] = {
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
     {0, "shards", "FILE", NULL,
      "spread the store over the databases in FILE, one URL in each line; URL is the router's"},
-    {0, "config", "FILE", NULL, "configuration file"},
-    {'h', "help", NULL, NULL, "show this help"},
-    {0},
+    COMMAND_OPTS,
 };
 
 const struct command ship_init = {

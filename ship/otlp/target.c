@@ -30,35 +30,9 @@ static int send_round(void *x, int64_t *ret_sent)
     return exporter_round(x, ret_sent);
 }
 
-/* A collector cannot be asked what it has. */
-static int check(void *x)
-{
-    (void)x;
-    return 0;
-}
-
-static bool is_cut(void *x)
-{
-    (void)x;
-    return false;
-}
-
-/* For a collector it is an error, and ends the round. */
-static bool is_unsaved(const void *x)
-{
-    (void)x;
-    return false;
-}
-
 static const char *error_of(void *x, int status)
 {
     return exporter_error(x, status);
-}
-
-static int64_t leaves_of(const void *x)
-{
-    (void)x;
-    return 0; /* a collector has no use for the log */
 }
 
 static int64_t wait_of(const void *x)
@@ -72,6 +46,7 @@ static const char *refused_of(void *x)
     return exporter_refused(x);
 }
 
+/* A collector cannot be asked what it has, and has no use for the log. Unsaved cursors end the round with an error. */
 const struct target_kind otlp_target = {
     .form = "otlp+http://HOST:4318",
     .is_url = url_is_otlp,
@@ -79,11 +54,7 @@ const struct target_kind otlp_target = {
     .open = open_collector,
     .close = close_collector,
     .round = send_round,
-    .check = check,
-    .is_cut = is_cut,
-    .is_unsaved = is_unsaved,
     .error = error_of,
-    .leaves = leaves_of,
     .wait_ms = wait_of,
     .refused = refused_of,
 };

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-/* LINK_LOST: try again later. LINK_AGAIN, LINK_DIFFERS: try again at once, a few times at most. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is
- * true, or the time is over. */
+/* LINK_LOST: try again later. LINK_AGAIN, LINK_DIFFERS: try again at once, a few times at most. LINK_REFUSED: it will
+ * never be taken. LINK_STOPPED: `stop` is true, or the time is over. */
 enum {
     LINK_LOST = -101,
     LINK_AGAIN = -102,
@@ -38,15 +38,16 @@ struct target_kind {
     void (*close)(void *x);
     /* Sends everything that is there. *ret_sent: rows. */
     int (*round)(void *x, int64_t *ret_sent);
+    const char *(*error)(void *x, int status);
+    /* The others may be NULL, for a kind to which they do not apply. */
     /* Asks whether the other side still has everything. If not, the next round sends it again. */
     int (*check)(void *x);
-    bool (*is_cut)(void *x); /* its connection was closed: ask now */
-    bool (*is_unsaved)(
-        const void *x); /* the vault's cursors could not be written: another round, soon */
-    const char *(*error)(void *x, int status);
+    bool (*is_cut)(void *x); /* its connection was closed: check now */
+    /* The vault's cursors could not be written: another round, soon. */
+    bool (*is_unsaved)(const void *x);
     int64_t (*leaves)(const void *x); /* of the vault's log that were sent */
-    int64_t (*wait_ms)(
-        const void *x); /* how long the other side wants us to wait; 0: it has not said */
+    /* How long the other side wants us to wait; 0: it has not said. */
+    int64_t (*wait_ms)(const void *x);
     /* What the other side will never take, and why, since it was opened; NULL: nothing. */
     const char *(*refused)(void *x);
 };

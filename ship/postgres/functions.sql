@@ -73,21 +73,6 @@ END $$;
 
 -- ---- devices ----
 
-CREATE OR REPLACE FUNCTION add_device(p_name text, p_role name DEFAULT NULL) RETURNS name
-LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
-DECLARE
-    login name := coalesce(p_role, p_name::name);
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = login) THEN
-        EXECUTE format('CREATE ROLE %I LOGIN', login);
-    END IF;
-    IF NOT pg_has_role(login, 'mcp_interposer_device', 'USAGE') THEN
-        EXECUTE format('GRANT mcp_interposer_device TO %I', login);
-    END IF;
-    INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
-    RETURN login;
-END $$;
-
 -- The device of the login role.
 CREATE OR REPLACE FUNCTION my_device() RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = mcp_interposer, pg_temp AS $$

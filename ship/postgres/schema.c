@@ -2,6 +2,7 @@
 
 void schema_write(struct buf *b)
 {
+    buf_add(b, begin_sql, begin_sql_n);
     buf_add(b, schema_sql, schema_sql_n);
     buf_add(b, functions_sql, functions_sql_n);
     buf_add(b, views_sql, views_sql_n);

@@ -1,9 +1,11 @@
-/* schema.h - the SQL of the central store, as text (schema.sql, functions.sql, views.sql, reading.sql). */
+/* schema.h - the SQL of the central store, as text (begin.sql, schema.sql, functions.sql, views.sql, reading.sql). */
 #ifndef MI_SHIP_POSTGRES_SCHEMA_H
 #define MI_SHIP_POSTGRES_SCHEMA_H
 
 #include "base/buf.h"
 
+extern const char begin_sql[]; /* a router begins with it, too */
+extern const size_t begin_sql_n;
 extern const char schema_sql[];
 extern const size_t schema_sql_n;
 extern const char functions_sql[];

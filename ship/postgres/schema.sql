@@ -1,30 +1,11 @@
--- The central store of mcp-interposer: tables, roles and rights. docs/fleet.md describes it.
--- This text can be run again at any time: it makes what is missing, and changes nothing else.
--- PostgreSQL 15 or later. Run it as the owner of the database, who may create roles, in one transaction.
+-- The central store of mcp-interposer: tables and rights. docs/fleet.md describes it. It is run after begin.sql.
 
 DO $$
 BEGIN
-    IF current_setting('server_version_num')::int < 150000 THEN
-        RAISE EXCEPTION 'PostgreSQL % is too old: 15 or later is needed', current_setting('server_version');
-    END IF;
-    IF getdatabaseencoding() <> 'UTF8' THEN
-        RAISE EXCEPTION 'the database has the encoding %: UTF8 is needed', getdatabaseencoding();
-    END IF;
     IF to_regclass('mcp_interposer.placements') IS NOT NULL THEN
         RAISE EXCEPTION 'this database is the router of several stores: use ship init --shards FILE';
     END IF;
-    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer'));
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_device') THEN
-        CREATE ROLE mcp_interposer_device NOLOGIN;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_reader') THEN
-        CREATE ROLE mcp_interposer_reader NOLOGIN;
-    END IF;
 END $$;
-
-SET LOCAL client_min_messages = warning;
-CREATE SCHEMA IF NOT EXISTS mcp_interposer;
-SET LOCAL search_path = mcp_interposer, pg_temp;
 
 -- One row. `version` is that of this text, `oldest_client` the oldest mcp-interposer-ship that may send.
 CREATE TABLE IF NOT EXISTS store (

@@ -69,19 +69,7 @@ static int64_t leaves_of(const void *x)
     return s->sender.log.n;
 }
 
-static int64_t none(const void *x)
-{
-    (void)x;
-    return 0;
-}
-
 /* A refusal ends the round with an error. */
-static const char *nothing(void *x)
-{
-    (void)x;
-    return NULL;
-}
-
 const struct target_kind postgres_target = {
     .form = "postgresql://ROLE@HOST/DATABASE",
     .is_url = link_is_url,
@@ -94,6 +82,4 @@ const struct target_kind postgres_target = {
     .is_unsaved = is_unsaved,
     .error = error_of,
     .leaves = leaves_of,
-    .wait_ms = none,
-    .refused = nothing,
 };

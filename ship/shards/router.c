@@ -231,6 +231,7 @@ static int write_functions(struct router *r)
 
 static void write_schema(struct buf *b)
 {
+    buf_add(b, begin_sql, begin_sql_n);
     buf_add(b, router_sql, router_sql_n);
     buf_add(b, share_sql, share_sql_n);
 }
@@ -373,6 +374,7 @@ static int make(struct router *r)
     int st = link_new(&r->to, r->plan->url, never);
     if (st < 0)
         return st;
+    link_if_denied(r->to, ": the router must be made by a superuser");
     st = link_connect(r->to);
     if (st < 0)
         return fail_router(r, st);

@@ -1,7 +1,7 @@
 -- The router of a central store that is spread over several databases, the shards: it has no recordings, but knows on
 -- which shard each vault is, and has functions of the same names and arguments as a shard, which run there. docs/fleet.md
 -- describes it. Text that `ship init --shards` adds makes those functions, from the catalogue of the first shard.
--- This text can be run again at any time. Run it as a superuser, because the language of PL/Proxy is not trusted.
+-- This text is run after begin.sql (ship/postgres), as a superuser, because the language of PL/Proxy is not trusted.
 --
 -- A shard is reached as the login role of the session: the connection string has its name (get_cluster_partitions).
 -- Not used: the roles that PL/Proxy has by itself. Its default is the current role, which is the owner in a function with
@@ -20,24 +20,11 @@ BEGIN
         RAISE EXCEPTION 'PL/Proxy is not installed on this server: install it (Debian: postgresql-%-plproxy)',
             current_setting('server_version_num')::int / 10000;
     END IF;
-    IF getdatabaseencoding() <> 'UTF8' THEN
-        RAISE EXCEPTION 'the database has the encoding %: UTF8 is needed', getdatabaseencoding();
-    END IF;
-    PERFORM pg_advisory_xact_lock(hashtext('mcp_interposer'));
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_device') THEN
-        CREATE ROLE mcp_interposer_device NOLOGIN;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_interposer_reader') THEN
-        CREATE ROLE mcp_interposer_reader NOLOGIN;
-    END IF;
 END $$;
 
-SET LOCAL client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS plproxy;
 CREATE SCHEMA IF NOT EXISTS plproxy;                -- PL/Proxy calls functions of this name
 CREATE SCHEMA IF NOT EXISTS mcp_interposer_shards;  -- the functions in PL/Proxy, which nobody else may run
-CREATE SCHEMA IF NOT EXISTS mcp_interposer;
-SET LOCAL search_path = mcp_interposer, pg_temp;
 
 -- One row. `version` and `oldest_client` are those of the shards; `cluster` changes when the list of shards does.
 CREATE TABLE IF NOT EXISTS store (
@@ -76,21 +63,6 @@ CREATE TABLE IF NOT EXISTS placements (
 );
 
 -- ---- administration ----
-
-CREATE OR REPLACE FUNCTION add_device(p_name text, p_role name DEFAULT NULL) RETURNS name
-LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$
-DECLARE
-    login name := coalesce(p_role, p_name::name);
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = login) THEN
-        EXECUTE format('CREATE ROLE %I LOGIN', login);
-    END IF;
-    IF NOT pg_has_role(login, 'mcp_interposer_device', 'USAGE') THEN
-        EXECUTE format('GRANT mcp_interposer_device TO %I', login);
-    END IF;
-    INSERT INTO devices (name, role) VALUES (p_name, login) ON CONFLICT (name) DO UPDATE SET role = excluded.role;
-    RETURN login;
-END $$;
 
 CREATE OR REPLACE FUNCTION add_reader(p_role name, p_devices text[]) RETURNS void
 LANGUAGE plpgsql SET search_path = mcp_interposer, pg_temp AS $$

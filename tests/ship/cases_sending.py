@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from cases import Skip, case, same, sent
-from cluster import Middle, kill, wait_until
+from cluster import DEADLINE, Middle, kill, wait_until
 from vaults import SHIP, Vault, differences, lines, texts
 
 CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_sessions", "put_piece", "put_messages", "put_events",
@@ -52,19 +52,24 @@ def _(t):
     assert shipper.wait(60) == 0
 
 
-@case("the shipper is killed at every call, before and after it")
-def _(t):
-    url, vault = t.device(), Vault(t.folder)
-    middle = Middle(t.cluster, t.folder / "m")
+def killed_at_every_call(t, cluster, vault):
+    """Shippers to this cluster, each of which is killed at another call; after the last of them, not everything is sent."""
+    middle = Middle(cluster, t.folder / "m")
     t.cleanups.append(middle.close)
-    through = t.cluster.url("laptop", middle.folder)
+    through = cluster.url("laptop", middle.folder)
     for call in CALLS:
         for when in ("before", "after", "cut"):
             vault.record(texts(3, large=1, size=70_000))
             shipper = []
             middle.interrupt(call, when, kill(shipper))
             shipper.append(vault.follow(through, "--once"))
-            assert shipper[0].wait(60) == -signal.SIGKILL, f"{call} was not called"
+            assert shipper[0].wait(DEADLINE) == -signal.SIGKILL, f"{call} was not called"
+
+
+@case("the shipper is killed at every call, before and after it")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    killed_at_every_call(t, t.cluster, vault)
     sent(vault.to(url, "--once"))
     same(t, vault)
 

@@ -2,8 +2,8 @@
 import signal
 
 from cases import same, sent
-from cases_sending import CALLS
-from cluster import Middle, kill, wait_until
+from cases_sending import CALLS, killed_at_every_call
+from cluster import wait_until
 from fleet import On, Part, between, shards, vaults_on
 from vaults import Vault, differences, texts
 
@@ -26,16 +26,7 @@ def _(t, f):
 @shards("the shipper is killed at every call through the router, before and after it")
 def _(t, f):
     url, vault = f.device("laptop"), Vault(t.folder)
-    middle = Middle(f.router, t.folder / "m")
-    t.cleanups.append(middle.close)
-    through = f.router.url("laptop", middle.folder)
-    for call in CALLS:
-        for when in ("before", "after", "cut"):
-            vault.record(texts(2, large=1, size=70_000))
-            shipper = []
-            middle.interrupt(call, when, kill(shipper))
-            shipper.append(vault.follow(through, "--once"))
-            assert shipper[0].wait(60) == -signal.SIGKILL, f"{call} was not called"
+    killed_at_every_call(t, f.router, vault)
     sent(vault.to(url, "--once"))
     same(On(f), vault)
 
