@@ -75,7 +75,7 @@ def _(t):
     nothing_is_left(t)
 
 
-@case("demo-fleet: what is missing, doubled or different is found")
+@case("demo-fleet: what is missing, duplicated or different is found")
 def _(t):
     url, demo = t.device("ada-laptop"), Demo(Centre(t.folder, print))
     demo.centre.clusters["db1"] = t.cluster
@@ -99,7 +99,7 @@ def _(t):
         try:
             prove()
         except Failed as e:
-            assert "is missing, doubled or different" in str(e)
+            assert "is missing, duplicated or different" in str(e)
         else:
             raise AssertionError(f"not found: {change}")
         t.cluster.psql("TRUNCATE mcp_interposer.messages; INSERT INTO mcp_interposer.messages SELECT * FROM kept; DROP TABLE kept")

@@ -292,13 +292,13 @@ def _(t):
     def run(start):
         """The command that begins so, as the account of the server, with folders in the place of hosts."""
         command = next(c for c in commands if c.startswith(start))
-        command = command.replace("/var/lib/postgresql/15", str(second)).replace("db1.example", str(first.folder))
+        command = command.replace("/srv/fleet", str(second)).replace("db1.example", str(first.folder))
         first.run("/bin/sh", "-ec", f"PATH={first.bin}:$PATH; {command} >{second}/said 2>&1")
     run("pg_basebackup")
-    with (second / "main/postgresql.conf").open("a") as f:
+    with (second / "data/postgresql.conf").open("a") as f:
         f.write(f"unix_socket_directories = '{second}'\n")
-    t.cleanups.append(lambda: first.run("pg_ctl", "-D", second / "main", "-m", "immediate", "stop"))
-    run("pg_ctl -D /var/lib/postgresql/15/main -l")
+    t.cleanups.append(lambda: first.run("pg_ctl", "-D", second / "data", "-m", "immediate", "stop"))
+    run("pg_ctl -D /srv/fleet/data -l")
     url = next(c for c in commands if "ship to" in c).split()[-1].replace("/fleet", "/postgres")
     for host, folder in (("db1.example", first.folder), ("db2.example", second)):
         url = url.replace(host, str(folder).replace("/", "%2F"))
@@ -308,7 +308,7 @@ def _(t):
     same_at(first, vault)
     first.stop("immediate")
     t.cleanups.pop(0)
-    run("pg_ctl -D /var/lib/postgresql/15/main -w promote")
+    run("pg_ctl -D /srv/fleet/data -w promote")
     vault.record(texts(5))
     sent(vault.to(url, "--once"))
     first.folder = second           # psql

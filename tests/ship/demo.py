@@ -52,7 +52,7 @@ class Demo:
         self.centre.close()
 
     def arrived(self, laptop=None):
-        """Messages at the centre, of all or of one."""
+        """Messages in the store, of all or of one."""
         where = f" WHERE session_uid IN (SELECT uid FROM mcp_interposer.sessions WHERE vault = '{laptop.vault.name()}')" if laptop else ""
         return self.centre.sum("SELECT count(*) FROM mcp_interposer.messages" + where)
 
@@ -81,7 +81,7 @@ class Demo:
             self.centre.device(f"{name}-laptop")
 
     def record(self):
-        title("Two laptops record and send, each from its own vault")
+        title("Two machines record and send, each from its own vault")
         for name in ("ada", "ben"):
             self.laptops.append(Laptop(self.centre.root, name))
             self.laptops[-1].thread.start()
@@ -102,17 +102,17 @@ class Demo:
             self.wait_for_more(ada)
         self.centre.interrupt(self.wait_for_more)
         self.wait_for_more()
-        say("The store receives again. Nothing was done on the laptops.")
+        say("The store receives again. Nothing was done on the machines.")
 
     def finish(self):
         for laptop in self.laptops:
             laptop.stop()
         started = time.monotonic()
         self.wait(lambda: not any(differences(self.centre, x.vault) for x in self.laptops))
-        say(f"The laptops stop recording. {time.monotonic() - started:.1f} s later everything has arrived.")
+        say(f"The machines stop recording. {time.monotonic() - started:.1f} s later everything has arrived.")
 
     def show(self):
-        title("The sessions of both, from the centre")
+        title("The sessions of both, from the store")
         self.centre.reader("maria")
         say("mcp-interposer sessions --from postgresql://maria@" + self.centre.hosts + "/fleet\n")
         command = [PROGRAM, "sessions", "--limit", "0", "--from", self.centre.url("maria")]
@@ -121,7 +121,7 @@ class Demo:
 
     def prove(self):
         title("The proof: each vault, row by row, with the store")
-        say("laptop      sessions  messages  events  in the log  missing  doubled  different")
+        say("machine     sessions  messages  events  in the log  missing  duplicated  different")
         total = wrong = 0
         for laptop in self.laptops:
             ours, theirs = here(laptop.vault), there(self.centre, laptop.vault)
@@ -129,14 +129,14 @@ class Demo:
             missing = len(ours.keys() - theirs.keys())
             more = len(theirs.keys() - ours.keys())
             differ = len(differences(self.centre, laptop.vault)) if not missing and not more else 0
-            say(f"{laptop.name + '-laptop':12}{kinds[0]:8,}{kinds[1]:10,}{kinds[2]:8,}{kinds[3]:12,}{missing:9}{more:9}{differ:11}")
+            say(f"{laptop.name + '-laptop':12}{kinds[0]:8,}{kinds[1]:10,}{kinds[2]:8,}{kinds[3]:12,}{missing:9}{more:12}{differ:11}")
             total += kinds[1]
             wrong += missing + more + differ
         stored = self.arrived()
         keys = self.centre.sum("SELECT count(DISTINCT (session_uid, seq)) FROM mcp_interposer.messages")
-        say(f"\nAll messages at the centre: {number(stored)}, with {number(keys)} different keys.")
+        say(f"\nMessages in the store: {number(stored)}, with {number(keys)} different keys.")
         if wrong or stored != total or keys != total or not total:
-            raise Failed("something is missing, doubled or different")
+            raise Failed("something is missing, duplicated or different")
         return total
 
 
@@ -152,7 +152,7 @@ def run(centre):
         total = demo.prove()
     finally:
         demo.close()
-    say(f"\nSuccess: {number(total)} messages of 2 laptops, each of them exactly once, in {time.monotonic() - started:.0f} s.")
+    say(f"\nSuccess: {number(total)} messages of 2 machines, each of them exactly once, in {time.monotonic() - started:.0f} s.")
     say("docs/fleet.md says how to set this up.")
 
 
