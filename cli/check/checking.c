@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/check/recheck.h"
+#include "cli/frame/session.h"
 #include "vault/cassette/file.h"
 #include "wire/json/text.h"
 
@@ -47,17 +48,12 @@ static void add_detail(void *ctx, const struct finding_info *info, struct buf *b
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct checking *c = ctx;
-    struct slice body = m->body;
-    if (m->is_large) {
-        buf_clear(&c->body);
-        bool asked = (size_t)m->body_length <= BODY_MAX && c->q != NULL;
-        int st = asked ? query_body(c->q, c->uid, m, BODY_MAX, &c->body) : MI_EIO;
-        body = st == 0 ? buf_slice(&c->body) : (struct slice){0};
-        if (st == MI_ESTORE || st == MI_ENOMEM) { /* the body may have a finding */
-            c->status = st;
-            return false;
-        }
-    }
+    struct slice body = {0};
+    const char *error;
+    if (!m->is_large || (c->q != NULL && (size_t)m->body_length <= BODY_MAX))
+        c->status = session_body(c->q, c->uid, m, BODY_MAX, &c->body, &body, &error);
+    if (c->status < 0) /* the body may have a finding */
+        return false;
     c->message = m;
     c->text = body;
     if (recheck_message(&c->recheck, m, body, &c->broken) < 0 ||

@@ -44,9 +44,9 @@ int export_end(struct export *x)
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error)
 {
-    struct slice body = session_body(x->q, x->s->uid, m, max, &x->body, ret_error);
-    if (x->body.failed) /* without the body the file would be incomplete */
-        x->status = MI_ENOMEM;
+    struct slice body;
+    int st = session_body(x->q, x->s->uid, m, max, &x->body, &body, ret_error);
+    x->status = x->status == 0 ? st : x->status;
     return body;
 }
 

@@ -43,11 +43,12 @@ const struct call *export_call(const struct export *x, const struct query_messag
 /* Whether the message belongs to a call that is selected, or to none and matches the filter. */
 bool export_takes(const struct export *x, const struct query_message *m);
 bool export_takes_event(const struct export *x, const struct query_event *e);
-/* The body of a message; of a large one at most `max` bytes. {NULL, 0}: none was recorded, or it cannot be read
- * and *ret_error is the reason. Valid until the next call. */
+/* The body of a message; of a large one at most `max` bytes. {NULL, 0}: none was recorded, or its file cannot be read
+ * and *ret_error is the reason, or the vault cannot be read: then x->status is set, and export_flush() returns false.
+ * Valid until the next call. */
 struct slice export_body(struct export *x, const struct query_message *m, size_t max,
                          const char **ret_error);
-/* Writes x->b to the file when it has grown large. false: writing failed (x->status). */
+/* Writes x->b to the file when it has grown large. false: the export has failed (x->status). */
 bool export_flush(struct export *x);
 int export_end(struct export *x); /* writes the rest */
 

@@ -107,18 +107,20 @@ int session_fail(struct query *q, int status)
     return EXIT_TROUBLE;
 }
 
-struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
-                          size_t max, struct buf *b, const char **ret_error)
+int session_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
+                 struct buf *b, struct slice *ret, const char **ret_error)
 {
+    *ret = m->body;
     *ret_error = NULL;
     if (!m->is_large)
-        return m->body;
+        return 0;
     buf_clear(b);
     int st = query_body(q, uid, m, max, b);
-    if (st == 0)
-        return buf_slice(b);
-    *ret_error = st == MI_ENOMEM ? "out of memory" : query_error(q);
-    return (struct slice){0};
+    *ret = st == 0 ? buf_slice(b) : (struct slice){0};
+    if (st != MI_EIO)
+        return st;
+    *ret_error = query_error(q);
+    return 0;
 }
 
 int session_look(struct query *q, const struct query_session *s, bool waiting,

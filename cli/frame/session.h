@@ -84,10 +84,11 @@ bool session_has_failed(const struct query_session *s, const struct session_view
 
 /* ---- a message ---- */
 
-/* The body; of a large one at most `max` bytes, read into b. {NULL, 0}: it cannot be read, and *ret_error is the
- * reason. */
-struct slice session_body(struct query *q, struct slice uid, const struct query_message *m,
-                          size_t max, struct buf *b, const char **ret_error);
+/* The body; of a large one at most `max` bytes, read into b. If its file cannot be read, which is a property of the
+ * recording, *ret is {NULL, 0} and *ret_error the reason; else *ret_error is NULL. 0, or MI_ESTORE or MI_ENOMEM: the
+ * command must end with this error, as its output would be incomplete. */
+MI_MUST int session_body(struct query *q, struct slice uid, const struct query_message *m,
+                         size_t max, struct buf *b, struct slice *ret, const char **ret_error);
 bool session_is_answer(const struct query_message *m); /* a result or an error */
 /* query_status() of an answer, CALL_REFUSED of a refused message, CALL_UNKNOWN of any other. */
 enum call_status session_status(const struct query_message *m);

@@ -48,6 +48,7 @@ struct showing {
     struct buf token; /* owned; its progress token as JSON text; empty: none */
     struct buf body;  /* owned; a large body */
     int64_t closed;   /* seq of the message that closed the call; 0: none yet */
+    int status;       /* an error that ends the reading */
 };
 
 /* ---- --json ---- */
@@ -55,10 +56,13 @@ struct showing {
 static bool json_message(void *ctx, const struct query_message *m)
 {
     struct showing *s = ctx;
+    struct slice body;
     const char *error;
     if (!filter_message(&s->filter, s->session.started_at_us, m))
         return true;
-    struct slice body = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &error);
+    s->status = session_body(s->q, s->session.uid, m, SIZE_MAX, &s->body, &body, &error);
+    if (s->status < 0)
+        return false;
     record_json_message(&s->out.b, &s->session, m, body, error);
     out_end_line(&s->out);
     return !out_ended(&s->out);
@@ -81,8 +85,8 @@ static bool text_message(void *ctx, const struct query_message *m)
     struct showing *s = ctx;
     if (!filter_message(&s->filter, s->session.started_at_us, m))
         return true;
-    timeline_message(&s->timeline, m);
-    return !out_ended(&s->out);
+    s->status = timeline_message(&s->timeline, m);
+    return s->status == 0 && !out_ended(&s->out);
 }
 
 static bool text_event(void *ctx, const struct query_event *e)
@@ -228,6 +232,7 @@ static int print_session(struct showing *s, const struct settings *settings)
         pager_open(&pager, &s->out);
     timeline_open(&s->timeline, &s->out, s->q, &s->session, &s->view, bodies);
     int st = s->seq > 0 ? show_call(s) : show_all(s);
+    st = st == 0 ? s->status : st;
     timeline_close(&s->timeline);
     buf_close(&s->token);
     buf_close(&s->body);

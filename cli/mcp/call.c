@@ -63,7 +63,10 @@ static int add_message(struct reading *r, const char *part, const struct query_m
     struct tool_call *c = r->c;
     const char *error;
     char at[CLOCK_TEXT_MAX];
-    struct slice body = session_body(c->q, r->session.uid, m, BODY_MAX, &r->large, &error);
+    struct slice body;
+    int st = session_body(c->q, r->session.uid, m, BODY_MAX, &r->large, &body, &error);
+    if (st < 0)
+        return st;
     clock_utc_text(r->session.started_at_us + m->t_us, at);
     json_out_object(&c->j, part);
     json_out_int(&c->j, "seq", m->seq);

@@ -91,8 +91,9 @@ static bool add_brief(void *ctx, const struct query_message *m)
 {
     struct listing *l = ctx;
     const char *error;
-    struct slice body =
-        session_body(call_of(l)->q, l->session->uid, m, LARGE_HEAD, &l->large, &error);
+    struct slice body;
+    l->error =
+        session_body(call_of(l)->q, l->session->uid, m, LARGE_HEAD, &l->large, &body, &error);
     if (body.p != NULL)
         preview_add(&l->brief, m, body, SHOWN_BRIEF);
     return false;
@@ -107,6 +108,7 @@ static int add_body(struct listing *l, const char *name, int64_t seq)
         return 0;
     int st = query_timeline(c->q, l->session->id, seq, seq, add_brief, NULL, l);
     struct slice brief = buf_slice(&l->brief);
+    st = st == 0 ? l->error : st;
     if (st < 0 || brief.n == 0)
         return st;
     shown_member(&c->j, name, brief, SHOWN_BRIEF);

@@ -14,13 +14,15 @@ static bool takes_session(void *ctx, const struct query_session *s)
     return !u->filtered || question_matches_session(&u->question, s);
 }
 
-/* MI_ENOMEM, or 0. */
+/* 0, or the error of session_body(). */
 static int has_text(struct ui *u, const struct query_message *m, bool *ret)
 {
     const char *error;
-    struct slice at, uid = ui_session(u)->uid;
-    struct slice body = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &error);
-    int st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
+    struct slice at, body, uid = ui_session(u)->uid;
+    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    if (st < 0)
+        return st;
+    st = search_terms_find(&u->question.terms, search_text(m->kind, body, &u->searched), &at);
     *ret = st == 0;
     return st == MI_ENOENT ? 0 : st;
 }

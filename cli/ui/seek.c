@@ -18,18 +18,21 @@ void seek_begin(struct ui *u, enum seek_what what, bool forward)
         u->seek.at = u->listing.last;
 }
 
-static bool contains(struct ui *u, const struct query_message *m)
+/* 0, or the error of session_body(). */
+static int contains(struct ui *u, const struct query_message *m, bool *ret)
 {
-    struct slice needle = slice_of(u->search);
+    struct slice body, uid = ui_session(u)->uid, needle = slice_of(u->search);
     const char *error;
-    if (m->method.p != NULL && find_next(m->method, 0, needle) != FIND_NONE)
-        return true;
-    if (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE)
-        return true;
-    struct slice body =
-        session_body(u->q, ui_session(u)->uid, m, SEARCH_TEXT_MAX, &u->large, &error);
+    *ret = (m->method.p != NULL && find_next(m->method, 0, needle) != FIND_NONE) ||
+           (m->target.p != NULL && find_next(m->target, 0, needle) != FIND_NONE);
+    if (*ret)
+        return 0;
+    int st = session_body(u->q, uid, m, SEARCH_TEXT_MAX, &u->large, &body, &error);
+    if (st < 0)
+        return st;
     struct slice text = search_text(m->kind, body, &u->searched);
-    return text.p != NULL && find_next(text, 0, needle) != FIND_NONE;
+    *ret = text.p != NULL && find_next(text, 0, needle) != FIND_NONE;
+    return 0;
 }
 
 static bool is_failed(const struct query_message *m)
@@ -40,6 +43,7 @@ static bool is_failed(const struct query_message *m)
 struct looking {
     struct ui *u;
     int64_t found; /* seq of the row; 0: none yet */
+    int status;    /* an error that ends the reading */
 };
 
 /* Rows on the wrong side of the start are left for the end of the search. */
@@ -61,9 +65,13 @@ static bool on_message(void *ctx, const struct query_message *m)
         seq = m->request_seq;
     if (seq <= 0 || !is_candidate(u, seq))
         return true;
-    bool hit = u->seek.what == SEEK_TEXT ? contains(u, m) : is_failed(m);
+    bool hit = false;
+    if (u->seek.what == SEEK_TEXT)
+        l->status = contains(u, m, &hit);
+    else
+        hit = is_failed(m);
     if (!hit)
-        return true;
+        return l->status == 0;
     /* Backwards, the end of an earlier call may come before that of a later one. */
     bool better = l->found == 0 || (u->seek.forward ? seq < l->found : seq > l->found);
     l->found = better ? seq : l->found;
@@ -102,6 +110,7 @@ int seek_step(struct ui *u)
     int st =
         query_rows(u->q, ui_session(u)->id, from, to, k->forward ? QUERY_FORWARD : QUERY_BACKWARD,
                    k->what == SEEK_TEXT, on_message, &l);
+    st = st == 0 ? l.status : st;
     k->at = k->forward ? to + 1 : from - 1;
     if (st == 0 && l.found != 0)
         finish(u, l.found);

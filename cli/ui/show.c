@@ -64,11 +64,14 @@ static int add_message(struct ui *u, int64_t seq)
     struct shown *s = &u->shown;
     struct query_message *m;
     size_t i = s->subject.messages_n;
-    const char *error = NULL;
+    struct slice body;
+    const char *error;
     int st = i < SHOWN_MESSAGES ? keep_row(u, seq, &m) : MI_ENOENT;
     if (st < 0)
         return st == MI_ENOENT ? 0 : st;
-    struct slice body = session_body(u->q, ui_session(u)->uid, m, BODY_MAX, &s->large[i], &error);
+    st = session_body(u->q, ui_session(u)->uid, m, BODY_MAX, &s->large[i], &body, &error);
+    if (st < 0)
+        return st;
     if (m->is_large && m->body_length > (int64_t)BODY_MAX) {
         body = (struct slice){0};
         error = "it is larger than 64 MiB; `show --seq` prints it";

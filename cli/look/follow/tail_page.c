@@ -48,24 +48,29 @@ static int keep_line(struct tail_page *p, int64_t t_us, size_t from)
     return 0;
 }
 
-static void json_message(struct tail_page *p, const struct query_message *m)
+static int json_message(struct tail_page *p, const struct query_message *m)
 {
+    struct slice body;
     const char *error;
-    struct slice body = session_body(p->q, p->of->uid, m, SIZE_MAX, &p->text, &error);
+    int st = session_body(p->q, p->of->uid, m, SIZE_MAX, &p->text, &body, &error);
+    if (st < 0)
+        return st;
     record_json_message(&p->page.b, p->of, m, body, error);
     buf_addc(&p->page.b, '\n');
+    return 0;
 }
 
 int tail_page_message(struct tail_page *p, const struct query_message *m)
 {
     size_t from = p->page.b.n;
+    int st;
     if (p->json) {
-        json_message(p, m);
+        st = json_message(p, m);
     } else {
         timeline_measure(&p->timeline, m);
-        timeline_message(&p->timeline, m);
+        st = timeline_message(&p->timeline, m);
     }
-    return keep_line(p, m->t_us, from);
+    return st == 0 ? keep_line(p, m->t_us, from) : st;
 }
 
 int tail_page_event(struct tail_page *p, const struct query_event *e)

@@ -88,14 +88,9 @@ static bool on_session(void *ctx, const struct query_session *x)
 /* Empty if the file of the body cannot be read. */
 static struct slice text_of(struct finder *f, const struct query_message *m)
 {
-    struct slice body = m->body;
-    if (m->is_large) {
-        buf_clear(&f->large);
-        int st = query_body(f->q, slice_of(f->session->id.uid), m, SIZE_MAX, &f->large);
-        body = st == 0 ? buf_slice(&f->large) : (struct slice){0};
-        if (st != MI_EIO)
-            set_status(f, st);
-    }
+    struct slice body, uid = slice_of(f->session->id.uid);
+    const char *error;
+    set_status(f, session_body(f->q, uid, m, SIZE_MAX, &f->large, &body, &error));
     return search_text(m->kind, body, &f->text);
 }
 

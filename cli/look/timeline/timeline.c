@@ -285,11 +285,11 @@ static void add_detail(struct timeline *t, const struct query_message *m, struct
 }
 
 /* The body. When only its preview is shown on a terminal, the head of a large one. */
-static struct slice body_of(struct timeline *t, const struct query_message *m,
-                            const char **ret_error)
+static int body_of(struct timeline *t, const struct query_message *m, struct slice *ret,
+                   const char **ret_error)
 {
     bool head = t->bodies == BODIES_SHORT && !is_piped(t);
-    return session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body,
+    return session_body(t->q, t->session->uid, m, head ? LARGE_HEAD : SIZE_MAX, &t->body, ret,
                         ret_error);
 }
 
@@ -350,14 +350,17 @@ static void padded_columns(struct timeline *t, const struct query_message *m)
     }
 }
 
-void timeline_message(struct timeline *t, const struct query_message *m)
+int timeline_message(struct timeline *t, const struct query_message *m)
 {
     struct out *o = t->out;
     const struct layout *l = &t->layout;
     bool to_server = m->direction == ROW_C2S;
     const char *error;
-    struct slice body = body_of(t, m, &error);
+    struct slice body;
     enum out_style style;
+    int st = body_of(t, m, &body, &error);
+    if (st < 0)
+        return st;
     struct slice what = slice_of(message_word(m, &style));
     begin_line(t, m->seq, m->t_us, out_arrow(o, to_server), to_server ? OUT_CYAN : OUT_GREEN);
     add_cell(t, what, what.n > l->what ? what.n : l->what, false, style);
@@ -369,7 +372,7 @@ void timeline_message(struct timeline *t, const struct query_message *m)
             out_text(o, body);
         }
         out_end_line(o);
-        return;
+        return 0;
     }
     if (l->level == LAYOUT_PACKED)
         packed_columns(t, m);
@@ -379,6 +382,7 @@ void timeline_message(struct timeline *t, const struct query_message *m)
     out_end_line(o);
     if (t->bodies != BODIES_SHORT)
         print_body(t, body);
+    return 0;
 }
 
 /* ---- an event ---- */

@@ -7,7 +7,7 @@
  *           On a terminal a line is truncated to its width, and a narrow one has fewer columns
  *           (cli/look/timeline/layout.h). In a pipe nothing is truncated.
  * Owns      scratch buffers; timeline_close() frees them.
- * Errors    those of the output. If a large body cannot be read, its line gives the reason.
+ * Errors    those of the output. If the file of a large body cannot be read, its line gives the reason.
  * Blocks    as the output does, and on the vault for a large body. */
 #ifndef MI_CLI_LOOK_TIMELINE_TIMELINE_H
 #define MI_CLI_LOOK_TIMELINE_TIMELINE_H
@@ -43,7 +43,8 @@ void timeline_of_many(struct timeline *t);
 void timeline_measure(struct timeline *t, const struct query_message *m);
 
 void timeline_columns(struct timeline *t); /* the line with the column titles */
-void timeline_message(struct timeline *t, const struct query_message *m);
+/* MI_ESTORE or MI_ENOMEM: the body cannot be read (session_body()), and nothing is printed. */
+MI_MUST int timeline_message(struct timeline *t, const struct query_message *m);
 void timeline_event(struct timeline *t, const struct query_event *e);
 
 #endif
