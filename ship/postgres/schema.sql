@@ -1,4 +1,4 @@
--- The central store of mcp-interposer: tables and rights. docs/fleet.md describes it. It is run after begin.sql.
+-- The central store of mcp-interposer: tables and rights. docs/fleet-schema.md describes it. It is run after begin.sql.
 
 DO $$
 BEGIN

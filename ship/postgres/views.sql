@@ -1,4 +1,4 @@
--- Views for dashboards: calls, findings, and lists of tools, of the whole fleet. docs/fleet.md describes their columns; the
+-- Views for dashboards: calls, findings, and lists of tools, of the whole fleet. docs/fleet-schema.md describes their columns; the
 -- queries in examples/dashboards use them. They have the rights of their reader.
 -- Each has the column session_uid: `session_uid >= mcp_interposer.uid_at(time)` reads only the partitions from that time on.
 

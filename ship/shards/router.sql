@@ -1,6 +1,6 @@
 -- The router of a central store that is spread over several databases, the shards: it has no recordings, but knows on
--- which shard each vault is, and has functions of the same names and arguments as a shard, which run there. docs/fleet.md
--- describes it. Text that `ship init --shards` adds makes those functions, from the catalogue of the first shard.
+-- which shard each vault is, and has functions of the same names and arguments as a shard, which run there.
+-- docs/fleet-admin.md describes it. Text that `ship init --shards` adds makes those functions, from the catalogue of the first shard.
 -- This text is run after begin.sql (ship/postgres), as a superuser, because the language of PL/Proxy is not trusted.
 --
 -- A shard is reached as the login role of the session: the connection string has its name (get_cluster_partitions).

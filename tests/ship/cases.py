@@ -20,6 +20,11 @@ def case(name, store=True):
     return add
 
 
+def page(name):
+    """A page of the documentation."""
+    return (ROOT / "docs" / name).read_text()
+
+
 def same(t, vault):
     said = differences(t.cluster, vault)
     assert not said, said

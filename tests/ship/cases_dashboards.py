@@ -232,6 +232,6 @@ def _(t):
     for path in Path(FOLDER / "metabase").glob("*.sql"):
         months = read(metabase(path.read_text(), since="date '2100-01-01'"), "reads_a")
         assert not months, (path, months)
-    # docs/fleet.md: how to select
+    # docs/fleet-schema.md: how to select
     assert len(read("SELECT count(*) FROM mcp_interposer.invocations WHERE session_uid >= mcp_interposer.uid_at(now()) "
                     "AND session_uid < mcp_interposer.uid_at(now() + interval '1 hour')", "reads_a")) <= 2

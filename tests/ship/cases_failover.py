@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from cases import ROOT, Skip, case, same, sent
+from cases import Skip, case, page, same, sent
 from cluster import PORT, Cluster, wait_until
 from fleet import has_plproxy
 from vaults import SHIP, Vault, differences, lines, texts
@@ -277,10 +277,10 @@ def _(t):
     assert len(status) == 2 and url, status
 
 
-@case("docs/fleet.md: the commands for a standby, and for its promotion")
+@case("docs/fleet-admin.md: the commands for a standby, and for its promotion")
 def _(t):
-    page = (ROOT / "docs/fleet.md").read_text().split("\n## Failover")[1].split("\n## ")[0]
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.S) for line in block.splitlines()]
+    section = page("fleet-admin.md").split("\n## Failover")[1].split("\n## ")[0]
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", section, re.S) for line in block.splitlines()]
     first, second = Cluster(t.folder / "a"), t.folder / "b"
     t.cleanups.append(lambda: first.stop("immediate"))
     subprocess.run([SHIP, "init", "--device", "laptop-7", first.url()], check=True, capture_output=True, timeout=120)

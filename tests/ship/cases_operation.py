@@ -1,4 +1,4 @@
-"""What an administrator does, with the commands of docs/fleet.md: pgbouncer, passwords, backup, retention."""
+"""What an administrator does, with the commands of docs/fleet-admin.md: pgbouncer, passwords, backup, retention."""
 import os
 import re
 import shutil
@@ -7,19 +7,17 @@ import subprocess
 import time
 from pathlib import Path
 
-from cases import ROOT, Skip, case, same, sent
+from cases import Skip, case, page, same, sent
 from cases_setup import certificate
 from cluster import wait_until
 from pooler import PROGRAM as PGBOUNCER
 from pooler import Pooler
 from vaults import Vault, differences, environment, texts
 
-DOCUMENT = ROOT / "docs/fleet.md"
-
 
 def block(kind, *words):
     """The only block of this kind with these words."""
-    found = [x for x in re.findall(rf"```{kind}\n(.*?)```", DOCUMENT.read_text(), re.S) if all(w in x for w in words)]
+    found = [x for x in re.findall(rf"```{kind}\n(.*?)```", page("fleet-admin.md"), re.S) if all(w in x for w in words)]
     assert len(found) == 1, (words, found)
     return found[0]
 

@@ -163,7 +163,7 @@ def _(t):
         assert "permission denied" in psql("SELECT * FROM mcp_interposer.read_search('', '~', 0, '''a''', 1)", role, check=False)
     said = plan(t, "reads_all", first)
     assert "_words_idx" in said and len(set(re.findall(r"messages_(\d+_\d+)", said))) == 1, said
-    # docs/fleet.md: the operator is not leakproof
+    # docs/fleet-schema.md: the operator is not leakproof
     assert "_words_idx" not in plan(t, "reads_a", first)
     psql("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF")
     t.cleanups.append(lambda: psql("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) NOT LEAKPROOF"))

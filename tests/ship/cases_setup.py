@@ -1,12 +1,13 @@
 """Cases of tests/ship/run: TLS, installing, URLs."""
 import os
+import re
 import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
-from cases import ROOT, Skip, case, sent
+from cases import ROOT, Skip, case, page, sent
 from cluster import Cluster
 from vaults import PROGRAM, SHIP, Vault, texts
 
@@ -30,6 +31,7 @@ def _(t):
     certificate(t.folder, "authority")
     certificate(t.folder, "stranger")
     certificate(t.folder, "localhost", "authority")
+    rules = re.search(r"```\n(# team_a.*?)```", page("fleet-admin.md"), re.S)[1]
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -41,7 +43,7 @@ def _(t):
             if cluster.user:
                 os.chown(cluster.folder / name, cluster.user.pw_uid, cluster.user.pw_gid)
         with (cluster.folder / "data/pg_hba.conf").open("w") as f:
-            f.write("local all admin trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n")
+            f.write("local all admin trust\n" + rules.replace("fleet", "postgres"))
         return {"listen_addresses": "127.0.0.1", "port": port, "ssl": "on", "ssl_cert_file": cluster.folder / "localhost.crt",
                 "ssl_key_file": cluster.folder / "localhost.key"}
     cluster = Cluster(t.folder / "pg", more=settings)
@@ -66,6 +68,18 @@ def _(t):
     assert count() == "0"
     said = sent(vault.to(f"{url}&sslrootcert={t.folder}/authority.crt", "--once"))
     assert count() == "8" and "sesame" not in said
+    # the documented pg_hba.conf: who gets in
+    roles = "CREATE ROLE team_a LOGIN; CREATE ROLE nobody LOGIN; SELECT mcp_interposer.add_reader('team_a', ARRAY['laptop'])"
+    subprocess.run([*psql, roles + "; ALTER ROLE admin PASSWORD 'w'; ALTER ROLE team_a PASSWORD 'w'; ALTER ROLE nobody PASSWORD 'w'"],
+                   check=True, capture_output=True, timeout=60)
+
+    def login(role):
+        done = subprocess.run([cluster.bin / "psql", "-X", "-q", "-A", "-t", "-c", "SELECT session_user", "-d", url.replace("laptop", role) +
+                               f"&sslmode=verify-full&sslrootcert={t.folder}/authority.crt"],
+                              env=os.environ | {"PGPASSWORD": "w"}, capture_output=True, text=True, timeout=60)
+        return done.stdout.strip() or done.stderr
+    assert login("team_a") == "team_a" and login("admin") == "admin", login("team_a")
+    assert "no pg_hba.conf entry" in login("nobody"), login("nobody")
 
 
 @case("make install: the program, its manual and a unit that systemd accepts")

@@ -1,11 +1,11 @@
-"""Cases of tests/ship/run: several shards behind a router: their list, rights, readers, docs/fleet.md."""
+"""Cases of tests/ship/run: several shards behind a router: their list, rights, readers, docs/fleet-admin.md."""
 import os
 import re
 import shutil
 import socket
 import subprocess
 
-from cases import ROOT, Skip, same, sent
+from cases import Skip, page, same, sent
 from cases_reading import REPORTS, here, read, recorded
 from cases_setup import certificate
 from cluster import Cluster
@@ -217,11 +217,11 @@ def _(t, f):
     assert re.search(r"shard 1 .*|the router and 3 shards are ready", f.init())
 
 
-@shards("docs/fleet.md: its commands and SQL make a fleet")
+@shards("docs/fleet-admin.md: its commands and SQL make a fleet")
 def _(t, f):
     for c in (f.router, *f.shards):
         c.psql("DROP SCHEMA IF EXISTS mcp_interposer, mcp_interposer_shards, plproxy CASCADE")
-    section = (ROOT / "docs/fleet.md").read_text().split("## Several servers\n")[1].split("\n## ")[0]
+    section = page("fleet-admin.md").split("## Several servers\n")[1].split("\n## ")[0]
     script = re.search(r"```sh\n(.*?)```", section, re.S)[1]
     for n, s in enumerate(f.shards, 1):
         script = script.replace(f"postgresql://admin@shard{n}.example/fleet", s.url())
@@ -249,7 +249,7 @@ def _(t, f):
 def _(t, f):
     if not shutil.which("openssl"):
         raise Skip("openssl is not installed")
-    rules = re.search(r"```\n# pg_hba.conf of a shard.*?\n(.*?)```", (ROOT / "docs/fleet.md").read_text(), re.S)[1]
+    rules = re.search(r"```\n# pg_hba.conf of a shard.*?\n(.*?)```", page("fleet-admin.md"), re.S)[1]
     assert rules.count("hostssl fleet ") == 2 and rules.count("10.0.0.5/32") == 2
     certificate(t.folder, "authority")
     certificate(t.folder, "routers")

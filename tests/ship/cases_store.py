@@ -1,9 +1,9 @@
-"""Cases of tests/ship/run: the schema: rights, versions, and the SQL of docs/fleet.md."""
+"""Cases of tests/ship/run: the schema: rights, versions, and the SQL of docs/fleet-admin.md and docs/fleet-schema.md."""
 import re
 import subprocess
 import time
 
-from cases import ROOT, case, same, sent
+from cases import case, page, same, sent
 from vaults import SHIP, Vault, texts
 
 
@@ -97,16 +97,17 @@ def _(t):
     same(t, vault)
 
 
-@case("docs/fleet.md: its SQL works, and a month that was removed is not sent again")
+@case("docs/fleet-admin.md, docs/fleet-schema.md: their SQL works, and a month that was removed is not sent again")
 def _(t):
     url, vault = t.device("laptop-7"), Vault(t.folder)
     t.device("laptop-8")
     vault.record(texts(3))
     sent(vault.to(url, "--once"))
     month = time.strftime("%Y_%m", time.gmtime())
-    text = re.sub(r"## Several servers\n.*?\n## ", "## ", (ROOT / "docs/fleet.md").read_text(), flags=re.S)     # cases_shards_admin.py
+    text = re.sub(r"## Several servers\n.*?(?=\n## |\Z)", "", page("fleet-admin.md"), flags=re.S)     # cases_shards_admin.py
+    text += page("fleet-schema.md")
     blocks = re.findall(r"```postgresql\n(.*?)```", text, re.S)
-    assert len(blocks) >= 3
+    assert len(blocks) >= 3 and any("SELECT target" in b for b in blocks)
     t.cleanups.append(lambda: t.cluster.psql("DROP OWNED BY team_a; DROP ROLE team_a"))
     for block in reversed(blocks):      # the query, then the removal
         for sql in filter(str.strip, block.replace("2026_01", month).split(";\n")):

@@ -5,7 +5,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-from cases import ROOT, Skip, case
+from cases import ROOT, Skip, case, page
 from cluster import wait_until
 from machine import HOME, Machine, Unable
 from vaults import SERVER, SHIP, environment, lines, texts
@@ -116,7 +116,7 @@ def _(t):
     record(machine, 3, f"--vault {elsewhere}")
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user start {UNIT}").returncode == 0
     wait_until(lambda: state(machine)["ExecMainStatus"] == "3")
-    text = (ROOT / "docs/fleet.md").read_text()
+    text = page("fleet.md")
     drop_in = text[text.index("[Service]\nReadWritePaths="):].split("```")[0].replace("/srv/vault", elsewhere)
     machine.put(f"{HOME}/.config/systemd/user/{UNIT}.service.d/more.conf", drop_in)
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user restart {UNIT}").returncode == 0

@@ -153,7 +153,7 @@ def run(centre):
     finally:
         demo.close()
     say(f"\nSuccess: {number(total)} messages of 2 machines, each of them exactly once, in {time.monotonic() - started:.0f} s.")
-    say("docs/fleet.md says how to set this up.")
+    say("docs/fleet.md and docs/fleet-admin.md say how to set this up.")
 
 
 def choose(root, options):

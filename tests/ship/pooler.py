@@ -6,7 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from cases import ROOT
+from cases import page
 from cluster import DEADLINE, wait_until
 
 PROGRAM = "/usr/sbin/pgbouncer"
@@ -19,9 +19,8 @@ def free_port():
 
 
 def documented():
-    """pgbouncer.ini of docs/fleet.md."""
-    text = (ROOT / "docs/fleet.md").read_text()
-    return re.search(r"```ini\n(\[databases\].*?)```", text, re.S).group(1)
+    """pgbouncer.ini of docs/fleet-admin.md."""
+    return re.search(r"```ini\n(\[databases\].*?)```", page("fleet-admin.md"), re.S).group(1)
 
 
 class Pooler:
