@@ -121,7 +121,7 @@ class Demo:
 
     def prove(self):
         title("The proof: each vault, row by row, with the store")
-        say("machine     sessions  messages  events  in the log  missing  duplicated  different")
+        say("machine     sessions  messages  events  in log  missing  duplicated  different")
         total = wrong = 0
         for laptop in self.laptops:
             ours, theirs = here(laptop.vault), there(self.centre, laptop.vault)
@@ -129,7 +129,7 @@ class Demo:
             missing = len(ours.keys() - theirs.keys())
             more = len(theirs.keys() - ours.keys())
             differ = len(differences(self.centre, laptop.vault)) if not missing and not more else 0
-            say(f"{laptop.name + '-laptop':12}{kinds[0]:8,}{kinds[1]:10,}{kinds[2]:8,}{kinds[3]:12,}{missing:9}{more:12}{differ:11}")
+            say(f"{laptop.name + '-laptop':12}{kinds[0]:8,}{kinds[1]:10,}{kinds[2]:8,}{kinds[3]:8,}{missing:9}{more:12}{differ:11}")
             total += kinds[1]
             wrong += missing + more + differ
         stored = self.arrived()
