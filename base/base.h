@@ -69,4 +69,12 @@ static inline size_t size_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* As strcmp(): by bytes, and a beginning comes before what it begins. */
+static inline int slice_cmp(struct slice a, struct slice b)
+{
+    size_t n = size_min(a.n, b.n);
+    int order = n > 0 ? memcmp(a.p, b.p, n) : 0;
+    return order != 0 ? order : (a.n > b.n) - (a.n < b.n);
+}
+
 #endif

@@ -139,16 +139,10 @@ static int check_signature(struct bundle *b, const struct note *n, const struct 
 
 /* ---- redactions ----------------------------------------------------------------------------- */
 
-static int compare_names(struct slice a, struct slice b)
-{
-    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 static int by_record(const void *a, const void *b)
 {
     const struct bundle_line *x = a, *y = b;
-    int c = compare_names(x->record, y->record);
+    int c = slice_cmp(x->record, y->record);
     return c != 0 ? c : (x->leaf > y->leaf) - (x->leaf < y->leaf);
 }
 
@@ -183,7 +177,7 @@ static int read_lines(struct bundle *b, const struct bundle_leaf *l, struct json
         struct bundle_line *line = &b->line[b->line_n];
         *line = (struct bundle_line){.leaf = l->n, .at_us = l->leaf.at_us};
         if (bundle_read_line(v, line) < 0 ||
-            (b->line_n > first && compare_names(line[-1].record, line->record) >= 0))
+            (b->line_n > first && slice_cmp(line[-1].record, line->record) >= 0))
             return refuse_form(why, MI_EINVAL, "the list of redacted records of leaf", l->n);
         struct slice raw = json_string_raw(v);
         digest_add(&sum, raw.p, raw.n);
@@ -227,7 +221,7 @@ static size_t find_lines(const struct bundle *b, struct slice record,
     size_t low = 0, high = b->line_n, n = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_names(b->line[middle].record, record) < 0)
+        if (slice_cmp(b->line[middle].record, record) < 0)
             low = middle + 1;
         else
             high = middle;

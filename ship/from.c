@@ -4,16 +4,10 @@
 #include "base/log.h"
 #include "ship/postgres/reader.h"
 
-/* A signal ends the program, as it ends every command that reads. */
-static bool never(void)
-{
-    return false;
-}
-
 static int open_store(const struct settings *s, const char *url, struct query **ret)
 {
     struct reader *r;
-    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"), never);
+    int st = reader_open(&r, url, settings_text(s, "host"), settings_text(s, "user"));
     if (st == 0) {
         struct remote_store store = reader_store(r);
         st = query_open_store(ret, &store, url);

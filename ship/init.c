@@ -9,11 +9,6 @@
 
 #include <stdio.h>
 
-static bool never(void)
-{
-    return false;
-}
-
 static int print_sql(struct buf *sql)
 {
     bool ok = !sql->failed && fwrite(sql->p, 1, sql->n, stdout) == sql->n && fflush(stdout) == 0;
@@ -25,7 +20,7 @@ static int print_sql(struct buf *sql)
 static int make(const char *url, const char *device, struct buf *sql)
 {
     struct link *l = NULL;
-    int st = sql->failed ? MI_ENOMEM : link_new(&l, url, never);
+    int st = sql->failed ? MI_ENOMEM : link_new(&l, url, NULL);
     if (st == 0) {
         link_if_denied(l, "; use the URL of a role that may create roles, and schemas in this "
                           "database");

@@ -60,9 +60,7 @@ static int by_value(const void *a, const void *b)
 static int compare_keys(const struct tally_group *x, const struct tally_group *y,
                         const struct intern *keys)
 {
-    struct slice s = intern_text(keys, x->key), t = intern_text(keys, y->key);
-    int order = memcmp(s.p, t.p, size_min(s.n, t.n));
-    return order != 0 ? order : s.n < t.n ? -1 : s.n > t.n;
+    return slice_cmp(intern_text(keys, x->key), intern_text(keys, y->key));
 }
 
 static int last_key(const void *a, const void *b, void *keys)

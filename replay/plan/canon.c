@@ -151,11 +151,10 @@ static int by_key(const void *x, const void *y, void *ctx)
 {
     const struct member *a = x, *b = y;
     const char *text = ctx;
-    int order = memcmp(text + a->at, text + b->at, size_min(a->key_n, b->key_n));
+    int order = slice_cmp((struct slice){text + a->at, a->key_n},
+                          (struct slice){text + b->at, b->key_n});
     if (order != 0)
         return order;
-    if (a->key_n != b->key_n)
-        return a->key_n < b->key_n ? -1 : 1;
     return a->at < b->at ? -1 : 1; /* duplicate keys keep their order */
 }
 

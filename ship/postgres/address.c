@@ -2,11 +2,10 @@
 
 #include <libpq-fe.h>
 
-/* What is not in the URL. */
-static const char *const defaults[][2] = {
+const char *const address_defaults[ADDRESS_DEFAULTS][2] = {
     {"sslmode", "verify-full"}, {"target_session_attrs", "read-write"},
-    {"connect_timeout", "10"},  {"application_name", "mcp-interposer-router"},
-    {"keepalives_idle", "30"},  {"tcp_user_timeout", "60000"},
+    {"connect_timeout", "10"},  {"keepalives_idle", "30"},
+    {"tcp_user_timeout", "60000"},
 };
 
 static void add(struct buf *b, const char *name, const char *value)
@@ -41,9 +40,11 @@ int address_write(const char *url, struct buf *ret, struct buf *error)
     for (const PQconninfoOption *i = o; st == 0 && i->keyword != NULL; i++)
         if (i->val != NULL && strcmp(i->keyword, "user") != 0 && strstr(i->keyword, "pass") == NULL)
             add(ret, i->keyword, i->val);
-    for (size_t i = 0; st == 0 && i < MI_COUNT(defaults); i++)
-        if (value_of(o, defaults[i][0]) == NULL)
-            add(ret, defaults[i][0], defaults[i][1]);
+    for (size_t i = 0; st == 0 && i < ADDRESS_DEFAULTS; i++)
+        if (value_of(o, address_defaults[i][0]) == NULL)
+            add(ret, address_defaults[i][0], address_defaults[i][1]);
+    if (st == 0 && value_of(o, "application_name") == NULL)
+        add(ret, "application_name", "mcp-interposer-router");
     PQconninfoFree(o);
     return st == 0 && ret->failed ? MI_ENOMEM : st;
 }

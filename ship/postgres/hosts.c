@@ -1,8 +1,10 @@
 #include "ship/postgres/hosts.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <netdb.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+
+#define TIMEOUT_MAX_S 3600 /* also for 0, which means for ever */
 
 static int count(const char *list)
 {
@@ -12,23 +14,63 @@ static int count(const char *list)
     return n;
 }
 
-/* The i-th of a list; a list of one is for all. false: it is too long. */
-static bool item(const char *list, int i, char ret[PATH_MAX])
+/* The i-th of a list; a list of one is for all. */
+static struct slice item(const char *list, int i)
 {
-    ret[0] = '\0';
     if (list == NULL)
-        return true;
-    for (i = count(list) > 1 ? i : 0; i > 0 && list != NULL; i--) {
-        list = strchr(list, ',');
-        list += list != NULL;
+        return (struct slice){0};
+    for (i = count(list) > 1 ? i : 0; i > 0 && *list != '\0'; i--) {
+        list += strcspn(list, ",");
+        list += *list != '\0';
     }
-    size_t n = list != NULL ? strcspn(list, ",") : 0;
-    if (n >= PATH_MAX)
-        return false;
-    if (n > 0)
-        memcpy(ret, list, n);
-    ret[n] = '\0';
-    return true;
+    return (struct slice){list, strcspn(list, ",")};
+}
+
+static size_t add_text(struct hosts *h, struct slice text)
+{
+    size_t at = h->text.n;
+    buf_slice_add(&h->text, text);
+    buf_addc(&h->text, '\0');
+    return at;
+}
+
+static void add(struct hosts *h, struct slice name, struct slice address, struct slice port)
+{
+    if (h->n == HOSTS_MAX)
+        return;
+    h->list[h->n].name = add_text(h, name);
+    h->list[h->n].address = add_text(h, address);
+    h->list[h->n++].port = add_text(h, port);
+}
+
+/* Each address of a name. false: it has none, or it is not a name of the network. */
+static bool add_addresses(struct hosts *h, struct slice name, struct slice port)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    struct buf text = {0};
+    int before = h->n;
+    buf_slice_add(&text, name);
+    bool is_name = name.n > 0 && name.p[0] != '/' && name.p[0] != '@';
+    if (is_name && getaddrinfo(buf_str(&text), NULL, &wanted, &found) == 0)
+        for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) {
+            char address[NI_MAXHOST];
+            if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof address, NULL, 0,
+                            NI_NUMERICHOST) == 0)
+                add(h, name, slice_of(address), port);
+        }
+    if (found != NULL)
+        freeaddrinfo(found);
+    buf_close(&text);
+    return h->n > before;
+}
+
+static const char *value_of(const struct hosts *h, const char *keyword)
+{
+    for (const PQconninfoOption *o = h->all; o->keyword != NULL; o++)
+        if (strcmp(o->keyword, keyword) == 0)
+            return o->val;
+    return NULL;
 }
 
 int hosts_open(struct hosts *h, PGconn *c)
@@ -36,40 +78,38 @@ int hosts_open(struct hosts *h, PGconn *c)
     *h = (struct hosts){.all = PQconninfo(c)};
     if (h->all == NULL)
         return MI_ENOMEM;
-    for (const PQconninfoOption *o = h->all; o->keyword != NULL; o++) {
-        if (strcmp(o->keyword, "host") == 0)
-            h->host = o->val;
-        if (strcmp(o->keyword, "hostaddr") == 0)
-            h->address = o->val;
-        if (strcmp(o->keyword, "port") == 0)
-            h->port = o->val;
-        if (strcmp(o->keyword, "connect_timeout") == 0 && o->val != NULL)
-            h->timeout_us = strtoll(o->val, NULL, 10) * 1000000;
+    const char *names = value_of(h, "host"), *addresses = value_of(h, "hostaddr");
+    const char *ports = value_of(h, "port"), *timeout = value_of(h, "connect_timeout");
+    for (int i = 0; i < count(addresses != NULL ? addresses : names); i++) {
+        struct slice name = item(names, i), address = item(addresses, i), port = item(ports, i);
+        if (address.n > 0 || !add_addresses(h, name, port))
+            add(h, name, address, port);
     }
-    h->n = count(h->address != NULL ? h->address : h->host);
-    if (h->timeout_us <= 0 || h->timeout_us > INT64_C(3600000000)) /* 0 is for ever */
-        h->timeout_us = INT64_C(3600000000);
-    return 0;
+    int64_t timeout_s = timeout != NULL ? strtoll(timeout, NULL, 10) : 0;
+    if (timeout_s <= 0 || timeout_s > TIMEOUT_MAX_S)
+        timeout_s = TIMEOUT_MAX_S;
+    h->timeout_us = timeout_s * 1000000;
+    return h->text.failed ? MI_ENOMEM : 0;
 }
 
 void hosts_close(struct hosts *h)
 {
     PQconninfoFree(h->all);
+    buf_close(&h->text);
     *h = (struct hosts){0};
 }
 
 PGconn *hosts_start(const struct hosts *h, int i)
 {
     const char *names[HOSTS_OPTIONS + 1] = {NULL}, *values[HOSTS_OPTIONS + 1] = {NULL};
-    char host[PATH_MAX], address[PATH_MAX], port[PATH_MAX];
+    const char *text = h->text.p;
+    const struct host *x = &h->list[i];
     int n = 0;
-    if (!item(h->host, i, host) || !item(h->address, i, address) || !item(h->port, i, port))
-        return NULL;
     for (const PQconninfoOption *o = h->all; o->keyword != NULL && n < HOSTS_OPTIONS; o++) {
         names[n] = o->keyword;
-        values[n++] = strcmp(o->keyword, "host") == 0       ? host
-                      : strcmp(o->keyword, "hostaddr") == 0 ? address
-                      : strcmp(o->keyword, "port") == 0     ? port
+        values[n++] = strcmp(o->keyword, "host") == 0       ? text + x->name
+                      : strcmp(o->keyword, "hostaddr") == 0 ? text + x->address
+                      : strcmp(o->keyword, "port") == 0     ? text + x->port
                                                             : o->val;
     }
     return PQconnectStartParams(names, values, 0);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "ship/postgres/address.h"
 #include "ship/postgres/hosts.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct link {
     PGconn *c;   /* owned; NULL: not connected */
     PGresult *r; /* owned; of the last call */
     bool (*stop)(void);
-    bool only_reads;
+    bool only_reads, ended; /* ended: the last error was that the connection ended */
     const char *if_denied; /* borrowed; NULL: nothing */
     int64_t until_us;
     struct buf error; /* owned */
@@ -61,6 +62,7 @@ int link_check_url(const char *url, struct buf *error)
 
 static int fail(struct link *l, int status, const char *text)
 {
+    l->ended = status == LINK_LOST;
     if (text == NULL || text[0] == '\0')
         text = "the connection has ended";
     size_t n = strlen(text);
@@ -86,7 +88,9 @@ static int no_answer(struct link *l)
     const char *host = PQhost(l->c);
     snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
              host != NULL ? host : "");
-    return fail(l, LINK_LOST, text);
+    int st = fail(l, LINK_LOST, text);
+    l->ended = false;
+    return st;
 }
 
 /* Until the socket is ready. LINK_LOST: not before until_us. */
@@ -94,7 +98,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
         int64_t now = clock_mono_us();
-        if (l->stop() || (l->until_us != 0 && now >= l->until_us))
+        if ((l->stop != NULL && l->stop()) || (l->until_us != 0 && now >= l->until_us))
             return LINK_STOPPED;
         if (now >= until_us)
             return no_answer(l);
@@ -163,16 +167,18 @@ static int connect_any(struct link *l, const struct hosts *h)
 
 int link_connect(struct link *l)
 {
-    static const char *const names[] = {
-        "sslmode",         "target_session_attrs", "connect_timeout", "application_name",
-        "keepalives_idle", "tcp_user_timeout",     "dbname",          NULL};
-    const char *values[] = {"verify-full", l->only_reads ? "any" : "read-write",
-                            "10",          "mcp-interposer-ship",
-                            "30",          "60000",
-                            l->url,        NULL};
+    const char *names[ADDRESS_DEFAULTS + 4] = {NULL}, *values[ADDRESS_DEFAULTS + 4] = {NULL};
+    /* What follows dbname, the URL cannot change. */
+    const char *const more[][2] = {
+        {"application_name", "mcp-interposer-ship"}, {"dbname", l->url}, {"client_encoding", "UTF8"}};
     struct hosts hosts;
     if (l->c != NULL)
         return 0;
+    for (size_t i = 0; i < ADDRESS_DEFAULTS + MI_COUNT(more); i++) {
+        const char *const *o = i < ADDRESS_DEFAULTS ? address_defaults[i] : more[i - ADDRESS_DEFAULTS];
+        names[i] = o[0];
+        values[i] = l->only_reads && strcmp(o[0], "target_session_attrs") == 0 ? "any" : o[1];
+    }
     l->c = PQconnectStartParams(names, values, 1);
     if (l->c == NULL)
         return MI_ENOMEM;
@@ -192,6 +198,11 @@ bool link_is_cut(struct link *l)
         if (PQconsumeInput(l->c) == 0)
             break;
     return l->c != NULL && PQstatus(l->c) != CONNECTION_OK;
+}
+
+bool link_has_ended(const struct link *l)
+{
+    return l->ended;
 }
 
 void link_disconnect(struct link *l)
@@ -270,7 +281,11 @@ static int result_status(struct link *l)
     const char *text = PQresultErrorField(l->r, PG_DIAG_MESSAGE_PRIMARY);
     int st = status_of(state);
     fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
-    if (state != NULL && (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0))
+    /* 57P01: the server stops; 08006: a router has lost a shard. Other errors of the server would come again. */
+    l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
+    bool no_schema = state != NULL && (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0 ||
+                                       strcmp(state, "42P01") == 0);
+    if (no_schema)
         buf_adds(&l->error,
                  "; run `mcp-interposer ship init` on the database, or use the version of "
                  "mcp-interposer-ship that made its schema");
@@ -346,10 +361,9 @@ static void add(struct link *l, Oid type, const char *value, size_t length, int 
 
 void link_arg_int(struct link *l, int64_t v)
 {
-    if (l->n < LINK_ARGUMENTS) {
-        snprintf(l->number[l->n], sizeof l->number[0], "%lld", (long long)v);
-        add(l, 0, l->number[l->n], 0, 0);
-    }
+    char *number = l->number[l->n < LINK_ARGUMENTS ? l->n : 0];
+    snprintf(number, sizeof l->number[0], "%lld", (long long)v);
+    add(l, 0, number, 0, 0);
 }
 
 void link_arg_text(struct link *l, const char *v)
@@ -371,16 +385,25 @@ void link_arg_array(struct link *l, struct array *a)
 
 int link_select(struct link *l, const char *function, const char *more)
 {
-    char sql[512];
-    int st, at = snprintf(sql, sizeof sql, "SELECT * FROM mcp_interposer.%s(", function);
+    struct buf sql = {0};
+    int st;
     if (!ready(l, &st))
         return st;
+    buf_printf(&sql, "SELECT * FROM mcp_interposer.%s(", function);
     for (int i = 0; i < l->n; i++)
-        at += snprintf(sql + at, sizeof sql - (size_t)at, "%s$%d", i > 0 ? "," : "", i + 1);
-    snprintf(sql + at, sizeof sql - (size_t)at, ")%s", more);
+        buf_printf(&sql, "%s$%d", i > 0 ? "," : "", i + 1);
+    buf_printf(&sql, ")%s", more);
+    const char *text = buf_str(&sql);
+    if (sql.failed) {
+        buf_close(&sql);
+        return MI_ENOMEM;
+    }
     bool sent =
-        PQsendQueryParams(l->c, sql, l->n, l->type, l->value, l->length, l->form, 0) == 1;
-    return finish(l, sent, clock_mono_us() + LINK_REPLY_S * INT64_C(1000000));
+        PQsendQueryParams(l->c, text, l->n, l->type, l->value, l->length, l->form, 0) == 1;
+    buf_close(&sql);
+    /* A device sends batches of about the same size; what a person asks may take long, and is ended by a signal. */
+    int64_t until_us = clock_mono_us() + LINK_REPLY_S * INT64_C(1000000);
+    return finish(l, sent, l->only_reads ? INT64_MAX : until_us);
 }
 
 int link_call(struct link *l, const char *function)
@@ -407,14 +430,19 @@ int link_columns(const struct link *l)
     return PQnfields(l->r);
 }
 
+static bool has(const struct link *l, int row, int column)
+{
+    return row < PQntuples(l->r) && column < PQnfields(l->r);
+}
+
 const char *link_text(const struct link *l, int row, int column)
 {
-    return PQgetvalue(l->r, row, column);
+    return has(l, row, column) ? PQgetvalue(l->r, row, column) : "";
 }
 
 struct slice link_slice(const struct link *l, int row, int column)
 {
-    if (PQgetisnull(l->r, row, column))
+    if (!has(l, row, column) || PQgetisnull(l->r, row, column))
         return (struct slice){0};
     return (struct slice){PQgetvalue(l->r, row, column), (size_t)PQgetlength(l->r, row, column)};
 }
@@ -424,17 +452,35 @@ int64_t link_int(const struct link *l, int row, int column)
     return strtoll(link_text(l, row, column), NULL, 10);
 }
 
-/* A bytea is written as \x and hexadecimal digits. */
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int link_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret)
+{
+    struct slice text = link_slice(l, row, column);
+    size_t n = text.n / 2;
+    if (text.n % 2 != 0 || n < 1 || text.p[0] != '\\' || text.p[1] != 'x' || n - 1 > max)
+        return MI_EINVAL;
+    if (!buf_reserve(ret, n))
+        return MI_ENOMEM;
+    for (size_t i = 1; i < n; i++) {
+        int high = digit(text.p[2 * i]), low = digit(text.p[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return MI_EINVAL;
+        ret->p[ret->n + i - 1] = (char)(high << 4 | low);
+    }
+    ret->n += n - 1;
+    return 0;
+}
+
 bool link_hash(const struct link *l, int row, int column, uint8_t ret[32])
 {
-    const char *p = link_text(l, row, column);
-    if (strlen(p) != 66)
-        return false;
-    for (int i = 0; i < 32; i++) {
-        unsigned byte;
-        if (sscanf(p + 2 + 2 * i, "%2x", &byte) != 1)
-            return false;
-        ret[i] = (uint8_t)byte;
-    }
-    return true;
+    struct buf bytes = {0};
+    bool is_hash = link_bytes(l, row, column, 32, &bytes) == 0 && bytes.n == 32;
+    if (is_hash)
+        memcpy(ret, bytes.p, 32);
+    buf_close(&bytes);
+    return is_hash;
 }

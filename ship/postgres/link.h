@@ -1,15 +1,17 @@
 /* link.h - a connection to PostgreSQL, and calls of functions of the schema mcp_interposer.
  *
  * Rules     TLS is verified (sslmode=verify-full) unless the URL says otherwise, or leads to a Unix socket. Of several
- *           hosts the one that can be written is used; one that does not answer has connect_timeout seconds, 10 unless
- *           the URL says otherwise. Passwords come from ~/.pgpass or a service file: a URL with a
- *           password is refused, because it would be seen in `ps` and kept in the vault.
+ *           hosts, and of several addresses of a host, the one that can be written is used; one that does not answer has
+ *           connect_timeout seconds, 10 unless the URL says otherwise. Passwords come from ~/.pgpass or a service file: a
+ *           URL with a password is refused, because it would be seen in `ps` and kept in the vault. Texts are UTF-8.
  * Owns      the connection, and the result of the last call.
- * Errors    LINK_LOST: try again later, with a new connection. LINK_AGAIN: what was sent does not fit what is there; ask
- *           for the watermarks, and send again. LINK_DIFFERS: a record is not the one that was stored; read the vault's
- *           log again, which may state that it was redacted, and send again. LINK_REFUSED: it will never be taken. LINK_STOPPED: `stop` is true, or
- *           the time is over. Each but the last with a sentence in link_error(). MI_ENOMEM.
- * Blocks    on the network: until the reply, LINK_REPLY_S, or link_until(). */
+ * Errors    those of ship/outbox/target.h, each but LINK_STOPPED with a sentence in link_error(), and MI_ENOMEM.
+ *           LINK_AGAIN: what was sent does not fit what is there; ask for the watermarks, and send again. LINK_DIFFERS: a
+ *           record is not the one that was stored; read the vault's log again, which may state that it was redacted, and
+ *           send again.
+ * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each address. A call:
+ *           LINK_REPLY_S at most; without a limit after link_only_reads(), and in link_run(). All but the look-up: until
+ *           link_until(), or until `stop` is true. */
 #ifndef MI_SHIP_POSTGRES_LINK_H
 #define MI_SHIP_POSTGRES_LINK_H
 
@@ -26,7 +28,7 @@ MI_MUST int link_check_url(const char *url, struct buf *error);
 /* Whether it looks like a URL or connection string of PostgreSQL. */
 bool link_is_url(const char *url);
 
-/* stop: asked several times a second while waiting. MI_ENOMEM. */
+/* stop: asked several times a second while waiting; NULL: nothing stops it. MI_ENOMEM. */
 MI_MUST int link_new(struct link **ret, const char *url, bool (*stop)(void));
 void link_free(struct link *l); /* NULL is fine */
 /* No call waits beyond this time (clock_mono_us()); 0: none. */
@@ -41,6 +43,8 @@ void link_disconnect(struct link *l);
 /* The server has ended the connection: true until link_disconnect(). Does not block. */
 bool link_is_cut(struct link *l);
 const char *link_error(struct link *l);
+/* After LINK_LOST: the connection ended. false: it did not, and the same call would probably fail again. */
+bool link_has_ended(const struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */
 void link_begin(struct link *l);
@@ -55,12 +59,14 @@ MI_MUST int link_select(struct link *l, const char *function, const char *more);
 /* Runs statements as one transaction, however long that takes. */
 MI_MUST int link_run(struct link *l, const char *sql);
 
-/* The result. */
+/* The result. A row or column that it does not have is "", 0 or NULL. */
 int link_rows(const struct link *l);
 int link_columns(const struct link *l);
 int64_t link_int(const struct link *l, int row, int column);
 struct slice link_slice(const struct link *l, int row, int column); /* {NULL, 0}: NULL */
 const char *link_text(const struct link *l, int row, int column);
+/* Appends a bytea of at most `max` bytes. MI_EINVAL: it is longer, or something else. MI_ENOMEM. */
+MI_MUST int link_bytes(const struct link *l, int row, int column, size_t max, struct buf *ret);
 /* 32 bytes. false: something else. */
 MI_MUST bool link_hash(const struct link *l, int row, int column, uint8_t ret[32]);
 

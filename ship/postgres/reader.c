@@ -1,9 +1,12 @@
 #include "ship/postgres/reader.h"
 
+#include "journal/uid.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #define PIECE (INT64_C(16) << 20) /* of a body in one reading */
+#define UNASKED "the store sent rows that were not asked for"
 
 struct reader {
     struct link *link;                              /* owned */
@@ -12,7 +15,8 @@ struct reader {
     struct buf error;                               /* owned; empty: that of the link */
 };
 
-void reader_pattern(struct buf *b, const char *glob)
+/* The regular expression of PostgreSQL for a name or a glob. */
+static void add_pattern(struct buf *b, const char *glob)
 {
     buf_addc(b, '^');
     for (; *glob != '\0'; glob++) {
@@ -34,14 +38,15 @@ void reader_pattern(struct buf *b, const char *glob)
 
 /* ---- calls ---- */
 
-static int status_of(struct reader *r, int st)
+static int status_of(int st)
 {
-    if (st == 0 || st == MI_ENOMEM)
-        return st;
-    if (st == LINK_STOPPED) {
-        buf_clear(&r->error);
-        buf_adds(&r->error, "interrupted");
-    }
+    return st == 0 || st == MI_ENOMEM ? st : MI_ESTORE;
+}
+
+static int fail(struct reader *r, const char *why)
+{
+    buf_clear(&r->error);
+    buf_adds(&r->error, why);
     return MI_ESTORE;
 }
 
@@ -116,28 +121,65 @@ static const char *arguments(struct reader *r, const struct remote_ask *ask)
     }
 }
 
-/* Calls a function; with a lost connection once more. */
-static int call(struct reader *r, const char *function, const char *more)
+static int select_rows(struct reader *r, const char *function, const char *more)
+{
+    int st = link_connect(r->link);
+    return st == 0 ? link_select(r->link, function, more) : st;
+}
+
+/* Calls a function whose rows have so many columns; if the connection ends, once more. */
+static int call(struct reader *r, const char *function, const char *more, size_t columns)
 {
     buf_clear(&r->error);
-    int st = link_connect(r->link);
-    if (st == 0)
-        st = link_select(r->link, function, more);
-    if (st == LINK_LOST) {
-        st = link_connect(r->link);
-        if (st == 0)
-            st = link_select(r->link, function, more);
-    }
-    return status_of(r, st);
+    int st = select_rows(r, function, more);
+    if (st == LINK_LOST && link_has_ended(r->link))
+        st = select_rows(r, function, more);
+    if (st == 0 && (size_t)link_columns(r->link) != columns)
+        return fail(r, "the store has functions of another version; run `mcp-interposer ship init` "
+                       "on it");
+    return status_of(st);
 }
 
 /* ---- rows ---- */
+
+/* Whether a uid is one that was asked for, and follows the row before. */
+static bool is_next_uid(const struct remote_ask *ask, struct slice uid, struct slice before)
+{
+    bool asked = uid.n == UID_LEN && (ask->first.p == NULL || slice_cmp(uid, ask->first) >= 0) &&
+                 (ask->before.p == NULL || slice_cmp(uid, ask->before) < 0);
+    int order = before.p != NULL ? slice_cmp(uid, before) : 0;
+    return asked && (before.p == NULL || (ask->backwards ? order < 0 : order > 0));
+}
+
+/* The same for a seq, an id of an event or a number of a leaf. before: NULL: it is the first row. */
+static bool is_next_key(const struct remote_ask *ask, int64_t key, const int64_t *before)
+{
+    bool asked = ask->table == REMOTE_LEAVES || (key >= ask->from && key <= ask->to);
+    return asked && (before == NULL || (ask->backwards ? key < *before : key > *before));
+}
+
+/* SQLite does not compare them again, and the next page begins after the last row. */
+static bool is_wanted(struct reader *r, const struct remote_ask *ask, int row)
+{
+    if (row >= ask->rows)
+        return false;
+    if (ask->table == REMOTE_SESSIONS) {
+        struct slice before = {0};
+        if (row > 0)
+            before = link_slice(r->link, row - 1, REMOTE_SESSION_UID);
+        return is_next_uid(ask, link_slice(r->link, row, REMOTE_SESSION_UID), before);
+    }
+    int64_t before = row > 0 ? link_int(r->link, row - 1, 0) : 0;
+    return is_next_key(ask, link_int(r->link, row, 0), row > 0 ? &before : NULL);
+}
 
 static int pass_row(struct reader *r, const struct remote_ask *ask, int row, remote_row_fn fn,
                     void *fn_ctx)
 {
     const char *type = remote_shape[ask->table].cells;
     struct cell cell[REMOTE_SESSION_CELLS];
+    if (!is_wanted(r, ask, row))
+        return fail(r, UNASKED);
     for (int i = 0; type[i] != '\0'; i++) {
         struct slice v = link_slice(r->link, row, i);
         cell[i] = (struct cell){.type = CELL_NULL};
@@ -157,15 +199,8 @@ static int read_rows(void *ctx, const struct remote_ask *ask, remote_row_fn fn, 
     const char *function = arguments(r, ask);
     snprintf(more, sizeof more, " ORDER BY %s%s LIMIT %lld", key[ask->table],
              ask->backwards ? " DESC" : "", (long long)ask->rows);
-    int st = call(r, function, more);
-    int n = st == 0 ? link_rows(r->link) : 0;
-    if (n > 0 && link_columns(r->link) != (int)strlen(remote_shape[ask->table].cells)) {
-        buf_adds(
-            &r->error,
-            "the store has functions of another version; run `mcp-interposer ship init` on it");
-        return MI_ESTORE;
-    }
-    for (int i = 0; st == 0 && i < n; i++)
+    int st = call(r, function, more, strlen(remote_shape[ask->table].cells));
+    for (int i = 0; st == 0 && i < link_rows(r->link); i++)
         st = pass_row(r, ask, i, fn, fn_ctx);
     return st;
 }
@@ -176,71 +211,80 @@ static int several(void *ctx, bool *ret)
     link_begin(r->link);
     add_filter(r);
     link_arg_int(r->link, 2);
-    int st = call(r, "read_vaults", "");
+    int st = call(r, "read_vaults", "", 1);
     *ret = st == 0 && link_rows(r->link) > 1;
     return st;
+}
+
+/* ---- the search ---- */
+
+struct place {
+    struct slice uid;
+    int64_t seq;
+};
+
+static bool is_before(struct place a, struct place b)
+{
+    int order = slice_cmp(a.uid, b.uid);
+    return order < 0 || (order == 0 && a.seq < b.seq);
 }
 
 static int search(void *ctx, const struct remote_words *ask, remote_row_fn fn, void *fn_ctx)
 {
     struct reader *r = ctx;
+    struct place last = {ask->last, ask->before};
     link_begin(r->link);
     add_text(r, &r->first, ask->first);
     add_text(r, &r->before, ask->last);
     link_arg_int(r->link, ask->before);
     link_arg_text(r->link, ask->match);
     link_arg_int(r->link, ask->rows);
-    int st = call(r, "read_search", " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5");
+    int st =
+        call(r, "read_search", " ORDER BY session_uid COLLATE \"C\" DESC, seq DESC LIMIT $5", 2);
     for (int i = 0; st == 0 && i < link_rows(r->link); i++) {
-        const struct cell cell[] = {{.type = CELL_TEXT, .text = link_slice(r->link, i, 0)},
-                                    {.type = CELL_INT, .number = link_int(r->link, i, 1)}};
+        struct place at = {link_slice(r->link, i, 0), link_int(r->link, i, 1)};
+        if (at.uid.n != UID_LEN || !is_before(at, last) || slice_cmp(at.uid, ask->first) < 0 ||
+            i >= ask->rows)
+            return fail(r, UNASKED);
+        const struct cell cell[] = {{.type = CELL_TEXT, .text = at.uid},
+                                    {.type = CELL_INT, .number = at.seq}};
         st = fn(fn_ctx, cell);
+        last = at;
     }
     return st;
 }
 
-static int digit(char c)
-{
-    return c >= 'a' ? c - 'a' + 10 : c - '0';
-}
+/* ---- bodies ---- */
 
-/* A bytea is written as \x and hexadecimal digits. */
-static int add_bytes(struct slice text, struct buf *ret)
+/* At most n bytes from `at` on. */
+static int read_piece(struct reader *r, size_t at, size_t n, struct buf *ret)
 {
-    size_t n = text.n >= 2 ? (text.n - 2) / 2 : 0;
-    if (!buf_reserve(ret, n))
-        return MI_ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        ret->p[ret->n + i] = (char)(digit(text.p[2 + 2 * i]) << 4 | digit(text.p[3 + 2 * i]));
-    ret->n += n;
-    return 0;
+    link_arg_int(r->link, (int64_t)at);
+    link_arg_int(r->link, (int64_t)n);
+    int st = call(r, "read_body", "", 1);
+    if (st < 0)
+        return st;
+    if (link_slice(r->link, 0, 0).p == NULL)
+        return fail(r, "the store does not have this body");
+    st = link_bytes(r->link, 0, 0, n, ret);
+    return st == MI_EINVAL ? fail(r, "the store sent a body that is not what was asked for") : st;
 }
 
 static int read_body(void *ctx, struct slice vault, struct slice session, int64_t seq, size_t max,
                      struct buf *ret)
 {
     struct reader *r = ctx;
-    size_t begin = ret->n;
-    for (;;) {
-        size_t at = ret->n - begin;
-        size_t n = size_min(max - at, (size_t)PIECE);
+    size_t begin = ret->n, got = 1;
+    int st = 0;
+    while (st == 0 && got > 0 && ret->n - begin < max) {
+        size_t at = ret->n - begin, n = size_min(max - at, (size_t)PIECE);
         link_begin(r->link);
         add_session(r, vault, session);
         link_arg_int(r->link, seq);
-        link_arg_int(r->link, (int64_t)at);
-        link_arg_int(r->link, (int64_t)n);
-        int st = n > 0 ? call(r, "read_body", "") : 0;
-        if (st < 0 || n == 0)
-            return st;
-        struct slice piece = link_rows(r->link) > 0 ? link_slice(r->link, 0, 0) : (struct slice){0};
-        if (piece.p == NULL) {
-            buf_adds(&r->error, "the store does not have this body");
-            return MI_ESTORE;
-        }
-        st = add_bytes(piece, ret);
-        if (st < 0 || ret->n - begin - at < n)
-            return st;
+        st = read_piece(r, at, n, ret);
+        got = ret->n - begin - at < n ? 0 : n; /* a shorter one is the last */
     }
+    return st;
 }
 
 /* ---- opening ---- */
@@ -255,18 +299,17 @@ static const char *error_of(void *ctx)
     return reader_error(ctx);
 }
 
-int reader_open(struct reader **ret, const char *url, const char *host, const char *user,
-                bool (*stop)(void))
+int reader_open(struct reader **ret, const char *url, const char *host, const char *user)
 {
     struct reader *r = calloc(1, sizeof *r);
     *ret = NULL;
     if (r == NULL)
         return MI_ENOMEM;
     if (host != NULL)
-        reader_pattern(&r->host, host);
+        add_pattern(&r->host, host);
     if (user != NULL)
-        reader_pattern(&r->user, user);
-    if (r->host.failed || r->user.failed || link_new(&r->link, url, stop) < 0) {
+        add_pattern(&r->user, user);
+    if (r->host.failed || r->user.failed || link_new(&r->link, url, NULL) < 0) {
         reader_close(r);
         return MI_ENOMEM;
     }
@@ -275,7 +318,7 @@ int reader_open(struct reader **ret, const char *url, const char *host, const ch
     link_if_denied(r->link, "; this role needs the right to read, which an administrator of the "
                             "store gives: GRANT mcp_interposer_reader, or "
                             "mcp_interposer.add_reader()");
-    return status_of(r, link_connect(r->link));
+    return status_of(link_connect(r->link));
 }
 
 void reader_close(struct reader *r)

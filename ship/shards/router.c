@@ -33,11 +33,6 @@ struct router {
     struct buf *error;
 };
 
-static bool never(void)
-{
-    return false;
-}
-
 /* ---- errors ---- */
 
 static int fail_at(struct router *r, size_t i, int st, const char *why)
@@ -82,7 +77,7 @@ static int open_shard(struct router *r, size_t i)
         st = fail_at(r, i, st, buf_str(&why));
     buf_close(&why);
     if (st == 0)
-        st = link_new(&r->shard[i], url, never);
+        st = link_new(&r->shard[i], url, NULL);
     if (st < 0)
         return st;
     st = link_connect(r->shard[i]);
@@ -371,7 +366,7 @@ static int add_device(struct router *r)
 
 static int make(struct router *r)
 {
-    int st = link_new(&r->to, r->plan->url, never);
+    int st = link_new(&r->to, r->plan->url, NULL);
     if (st < 0)
         return st;
     link_if_denied(r->to, ": the router must be made by a superuser");

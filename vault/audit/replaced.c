@@ -49,12 +49,6 @@ static struct slice name_of(const struct replaced *r, const struct replaced_row 
     return (struct slice){buf_slice(&r->names).p + x->at, x->n};
 }
 
-static int compare(struct slice a, struct slice b)
-{
-    int c = memcmp(a.p, b.p, size_min(a.n, b.n));
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 /* The rows of a record: *ret_n of them. */
 static size_t find(const struct replaced *r, const char *record, size_t *ret_n)
 {
@@ -62,7 +56,7 @@ static size_t find(const struct replaced *r, const char *record, size_t *ret_n)
     size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(name_of(r, &r->row[middle]), wanted) < 0)
+        if (slice_cmp(name_of(r, &r->row[middle]), wanted) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -103,7 +97,7 @@ static int by_leaf(const void *a, const void *b, void *ctx)
     const struct replaced *r = ctx;
     const struct replaced_row *x = &r->row[*(const size_t *)a], *y = &r->row[*(const size_t *)b];
     int c = (x->leaf > y->leaf) - (x->leaf < y->leaf);
-    return c != 0 ? c : compare(name_of(r, x), name_of(r, y));
+    return c != 0 ? c : slice_cmp(name_of(r, x), name_of(r, y));
 }
 
 static void add_line(struct digest_sum *sum, const struct replaced *r, const struct replaced_row *x)

@@ -105,8 +105,8 @@ static int compare_words(const void *a, const void *b, void *ctx)
 {
     const char *text = ctx;
     const struct search_word *x = a, *y = b;
-    int d = memcmp(text + x->word, text + y->word, size_min(x->len, y->len));
-    return d != 0 ? d : (x->len > y->len) - (x->len < y->len);
+    return slice_cmp((struct slice){text + x->word, x->len},
+                     (struct slice){text + y->word, y->len});
 }
 
 void search_list_to_keys(struct search_list *l)
