@@ -1,6 +1,8 @@
 """What all cases of tests/ship/run share. They are in cases_*.py, each file about one subject."""
+import signal
 from pathlib import Path
 
+from cluster import DEADLINE
 from vaults import differences
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -11,10 +13,10 @@ class Skip(Exception):
     pass
 
 
-def case(name, store=True):
-    """store: it needs the cluster, with an empty store."""
+def case(name, needs="store"):
+    """needs: `store`, the cluster with an empty store; `server`, PostgreSQL, for clusters of its own; None."""
     def add(function):
-        function.store = store
+        function.needs = needs
         CASES.append((name, function))
         return function
     return add
@@ -25,8 +27,15 @@ def page(name):
     return (ROOT / "docs" / name).read_text()
 
 
-def same(t, vault):
-    said = differences(t.cluster, vault)
+def end(shipper):
+    """Ends one of Vault.follow(), which runs, without an error."""
+    assert shipper.poll() is None, shipper.said.read_text()
+    shipper.send_signal(signal.SIGTERM)
+    assert shipper.wait(DEADLINE) == 0, shipper.said.read_text()
+
+
+def same(cluster, vault):
+    said = differences(cluster, vault)
     assert not said, said
 
 

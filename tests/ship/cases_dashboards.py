@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from cases import ROOT, case, sent
+from cluster import DEADLINE
 from vaults import PROGRAM, Vault
 
 FOLDER = ROOT / "examples/dashboards"
@@ -55,7 +56,7 @@ def talk(vault, name, tools, version, calls):
             if i < len(words) - 1 or w.get("params", {}).get("name") != "slow":     # the last one may be left unanswered
                 p.stdout.readline()
         p.stdin.close()
-        p.wait(60)
+        p.wait(DEADLINE)
 
 
 def fleet(t):
@@ -74,7 +75,7 @@ def fleet(t):
         {"format": "mcp-interposer-cassette", "version": 1, "name": "steady", "started_at_us": time.time_ns() // 1000},
         {"t": 1, "dir": "c2s", "msg": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ok"}}},
         {"t": 2, "dir": "s2c", "msg": {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}}}, {"end": True, "messages": 2})))
-    subprocess.run([PROGRAM, "import", "--vault", a.path, file], check=True, capture_output=True, env=a.env, timeout=60)
+    subprocess.run([PROGRAM, "import", "--vault", a.path, file], check=True, capture_output=True, env=a.env, timeout=DEADLINE)
     for vault, device in ((a, "laptop-a"), (b, "laptop-b")):
         sent(vault.to(t.device(device), "--once"))
         t.cluster.psql(f"UPDATE mcp_interposer.sessions SET host = '{device}' WHERE vault = '{vault.name()}'")
@@ -123,7 +124,7 @@ def rows(t, sql, role="reads_all"):
 
 
 def figures(t, name, role="reads_all", **given):
-    """The rows of the two forms of a query, which must be equal, without the column of the time."""
+    """The rows of the query for Grafana, and of the one for Metabase."""
     there = {"calls-over-time": "calls-by-day"}.get(name, name)
     a = rows(t, grafana((FOLDER / f"grafana/{name}.sql").read_text()), role)
     b = rows(t, metabase((FOLDER / f"metabase/{there}.sql").read_text(), **given), role)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cases import ROOT, Skip, case, sent
 from centre import Centre
+from cluster import DEADLINE, wait_until
 from demo import Demo, Failed, Laptop
 from fleet import has_plproxy
 from vaults import BUILD, Vault, texts
@@ -17,10 +18,12 @@ def start(t, *options):
     (t.folder / "tmp").mkdir()
     (t.folder / "tmp").chmod(0o755)
     env = os.environ | {"TEST_BUILD": str(BUILD), "TMPDIR": str(t.folder / "tmp")}
-    demo = subprocess.Popen([ROOT / "scripts/demo-fleet", *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, start_new_session=True)
-    t.cleanups.append(lambda: demo.poll() is None and os.killpg(demo.pid, signal.SIGTERM) or demo.wait(60))
-    return demo
+    said = t.folder / "demo.said"
+    with said.open("w") as out:
+        demo = subprocess.Popen([ROOT / "scripts/demo-fleet", *options], env=env, stdout=out, stderr=subprocess.STDOUT,
+                                start_new_session=True)
+    t.cleanups.append(lambda: demo.poll() is None and os.killpg(demo.pid, signal.SIGTERM) or demo.wait(DEADLINE))
+    return demo, said
 
 
 def nothing_is_left(t):
@@ -34,8 +37,9 @@ def nothing_is_left(t):
 
 
 def succeeds(t, *options):
-    demo = start(t, *options)
-    said = demo.communicate(timeout=170)[0]
+    demo, path = start(t, *options)
+    demo.wait(3 * DEADLINE)     # it waits several times
+    said = path.read_text()
     assert demo.returncode == 0 and "\nSuccess: " in said, said
     # `sessions` fits a terminal, and this is none
     wide = [line for line in said.splitlines() if len(line) > 80 and "-client 1.0  2025" not in line and not line.startswith("UID ")]
@@ -44,18 +48,18 @@ def succeeds(t, *options):
     return said
 
 
-@case("demo-fleet: a shipper and the server are killed, and nothing is missing")
+@case("demo-fleet: a shipper and the server are killed, and nothing is missing", needs="server")
 def _(t):
     said = succeeds(t)
     assert "ada-client" in said and "ben-client" in said, said
 
 
-@case("demo-fleet --failover: a standby that lacks something is promoted, and nothing is missing")
+@case("demo-fleet --failover: a standby that lacks something is promoted, and nothing is missing", needs="server")
 def _(t):
     assert "it lacks " in succeeds(t, "--failover")
 
 
-@case("demo-fleet --shards 3: a shard and the router are killed, and nothing is missing")
+@case("demo-fleet --shards 3: a shard and the router are killed, and nothing is missing", needs="server")
 def _(t):
     if not has_plproxy():
         raise Skip("PL/Proxy is not installed (scripts/setup --check)")
@@ -63,14 +67,13 @@ def _(t):
     assert "The shard db" in said and "The router is killed" in said, said
 
 
-@case("demo-fleet: after Ctrl-C nothing is left")
+@case("demo-fleet: after Ctrl-C nothing is left", needs="server")
 def _(t):
-    demo = start(t)
-    for line in demo.stdout:
-        if "have arrived" in line:
-            break
+    demo, path = start(t)
+    wait_until(lambda: "have arrived" in path.read_text())
     os.killpg(demo.pid, signal.SIGINT)          # the terminal signals all processes
-    said = demo.communicate(timeout=100)[0]
+    demo.wait(DEADLINE)
+    said = path.read_text()
     assert demo.returncode == 1 and "interrupted" in said, (demo.returncode, said)
     nothing_is_left(t)
 
@@ -106,8 +109,8 @@ def _(t):
     assert prove() == 8
 
 
-@case("demo-fleet: a wrong option")
+@case("demo-fleet: a wrong option", needs=None)
 def _(t):
     for options in (["--what"], ["--shards"], ["--shards", "0"], ["--shards", "x"], ["--shards", "3", "--failover"]):
-        done = subprocess.run([ROOT / "scripts/demo-fleet", *options], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([ROOT / "scripts/demo-fleet", *options], capture_output=True, text=True, timeout=DEADLINE)
         assert done.returncode == 2 and "usage: " in done.stderr, done

@@ -1,12 +1,9 @@
 """Months: partitions that are made, moved and dropped."""
 import shutil
-import signal
 import subprocess
-import threading
-import time
 
-from cases import Skip, case, same, sent
-from cluster import wait_until
+from cases import Skip, case, end, same, sent
+from cluster import DEADLINE, wait_until
 from vaults import Vault, differences, texts
 
 # Adds the seconds in a file to the clock.
@@ -54,11 +51,11 @@ def _(t):
     assert t.cluster.psql(other) != "0\t0" and not has(t, 0)
     t.init()
     assert t.cluster.psql(other) == "0\t0" and has(t, 0)
-    same(t, vault)
+    same(t.cluster, vault)
     vault.record(texts(2))
     sent(vault.to(url, "--once"))
     assert t.cluster.psql(other) == "0\t0"
-    same(t, vault)
+    same(t.cluster, vault)
 
 
 @case("months: a shipper that runs for weeks makes the next ones")
@@ -68,7 +65,7 @@ def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))
     (t.folder / "later.c").write_text(LATER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "later.so", t.folder / "later.c"], check=True, timeout=60)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "later.so", t.folder / "later.c"], check=True, timeout=DEADLINE)
     (t.folder / "seconds").write_text("0")
     plain = dict(vault.env)
     vault.env |= {"LD_PRELOAD": str(t.folder / "later.so"), "LATER": str(t.folder / "seconds")}
@@ -81,8 +78,7 @@ def _(t):
     vault.record(texts(1))
     wait_until(lambda: has(t, 2))
     wait_until(lambda: not differences(t.cluster, vault))
-    shipper.send_signal(signal.SIGTERM)
-    assert shipper.wait(60) == 0, shipper.stderr.read()
+    end(shipper)
 
 
 @case("months: a long query delays no shipper, and its month is made later")
@@ -90,17 +86,19 @@ def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1))
     drop(t, 2)
-    query = threading.Thread(target=t.cluster.psql, args=(
-        "BEGIN; SELECT count(*) FROM mcp_interposer.messages; SELECT pg_sleep(20); COMMIT",))
-    query.start()
-    wait_until(lambda: t.cluster.psql("SELECT count(*) FROM pg_stat_activity WHERE query ~ 'pg_slee[p]'") == "1")
-    start = time.monotonic()
+    query = subprocess.Popen([t.cluster.bin / "psql", "-X", "-q", "-d", t.cluster.url(), "-c",
+                              "BEGIN; SELECT count(*) FROM mcp_interposer.messages; SELECT pg_sleep(36000)"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    sleeps = "pg_stat_activity WHERE query ~ 'pg_slee[p]'"
+    stop = f"SELECT pg_terminate_backend(pid) FROM {sleeps}"
+    t.cleanups.append(lambda: t.cluster.psql(stop))
+    wait_until(lambda: t.cluster.psql(f"SELECT count(*) FROM {sleeps}") == "1")
     sent(vault.to(url, "--once"))
     sent(vault.to(url, "--once"))
-    assert time.monotonic() - start < 15
-    assert query.is_alive() and not has(t, 2)
-    same(t, vault)
-    query.join(60)
+    assert query.poll() is None and not has(t, 2)
+    same(t.cluster, vault)
+    t.cluster.psql(stop)
+    query.wait(DEADLINE)
     sent(vault.to(url, "--once"))
     assert not has(t, 2), "it tries every ten minutes"
     t.cluster.psql("UPDATE mcp_interposer.store SET partitions_at = now() - interval '11 minutes'")
@@ -108,16 +106,14 @@ def _(t):
     assert has(t, 2)
 
 
-@case("months: of one that was dropped nothing comes back, and nothing is called lost")
+@case("months: nothing of a dropped month is sent again, and no gap is reported")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(["tell", "sesame-opens", "sesame-" + "large" * 20_000])
     vault.record(texts(1))
     sent(vault.to(url, "--once"))
     drop(t, 0)
-    config = t.folder / "rules.ini"
-    config.write_text("[redact]\npattern.word = [s]esame-[a-z]+\n")
-    assert vault.command("redact", "--apply", "--all", "--config", config).returncode in (0, 1)
+    vault.redact("[s]esame-[a-z]+")
     sent(vault.to(url, "--once"))
     rows = "SELECT count(*) FROM mcp_interposer.{}"
     assert [t.cluster.psql(rows.format(x)) for x in ("messages", "events", "pieces")] == ["0", "0", "0"]

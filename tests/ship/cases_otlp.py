@@ -1,7 +1,6 @@
 """Cases of tests/ship/run: an OpenTelemetry collector."""
 import json
 import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
@@ -10,11 +9,11 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
-from cases import Skip, case, sent
+from cases import Skip, case, end, sent
 from cases_setup import certificate
-from cluster import wait_until
+from cluster import DEADLINE, wait_until
 from collector import Collector, attributes, seqs
-from vaults import PROGRAM, SHIP, Vault, environment, lines, texts
+from vaults import PATIENT, PROGRAM, SHIP, Vault, environment, lines, texts
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 ODD = """
@@ -52,7 +51,7 @@ def call(i, name, **params):
 def odd(vault, messages, *options):
     text = lines([]) + "".join(json.dumps(m) + "\n" for m in messages)
     subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--name", "odd", *options, "--", sys.executable, "-c", ODD], input=text,
-                   stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=120, check=True)
+                   stdout=subprocess.DEVNULL, text=True, env=vault.env, timeout=DEADLINE, check=True)
 
 
 def missing(vault):
@@ -61,7 +60,7 @@ def missing(vault):
     return status["missing_messages"], status["missing_events"], status["error"], done.returncode
 
 
-@case("a collector: every call once, with the same ids when all is sent again", store=False)
+@case("a collector: every call once, with the same ids when all is sent again", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(700))        # more than one batch
@@ -84,7 +83,7 @@ def _(t):
     assert sorted(map(json.dumps, exported)) == sorted(map(json.dumps, c.spans())), "export has other spans"
 
 
-@case("a collector: names, parents, errors; no arguments and no results", store=False)
+@case("a collector: names, parents, errors; no arguments and no results", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     odd(vault, [call(1, "fine", _meta={"traceparent": PARENT}), call(2, "broken"), call(3, "error"), call(4, "never"),
@@ -111,7 +110,7 @@ def _(t):
     assert "message" not in error["status"]
 
 
-@case("a collector: a call is sent when it is closed, or its session has ended; a restart continues", store=False)
+@case("a collector: a call is sent when it is closed, or its session has ended; a restart continues", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     live = subprocess.Popen([PROGRAM, "proxy", "--vault", vault.path, "--name", "live", "--", sys.executable, "-c", ODD],
@@ -131,8 +130,7 @@ def _(t):
     say(call(2, "fine"))
     wait_until(lambda: "tools/call fine" in [s["name"] for s in c.spans()] and
                vault.rows("SELECT max(seq) FROM shipped") == vault.rows("SELECT max(seq) FROM messages"))
-    shipper.send_signal(signal.SIGTERM)
-    assert shipper.wait(60) == 0
+    end(shipper)
     assert "tools/call never" not in [s["name"] for s in c.spans()]
     say(call(3, "broken"))
     wait_until(lambda: vault.rows("SELECT count(*) FROM messages WHERE kind = 'result'") == [(3,)])
@@ -140,9 +138,9 @@ def _(t):
     t.cleanups.append(shipper.kill)
     wait_until(lambda: "tools/call broken" in [s["name"] for s in c.spans()])
     shipper.kill()
-    shipper.wait(60)
+    shipper.wait(DEADLINE)
     live.stdin.close()
-    live.wait(60)
+    live.wait(DEADLINE)
     sent(vault.to(c.url(), "--once"))
     spans = {s["name"]: s for s in c.spans()}
     assert seqs(c.spans(), once=False) == calls(vault)        # the kill may have come before its cursor was saved
@@ -150,7 +148,7 @@ def _(t):
     assert missing(vault)[0] == 0
 
 
-@case("a collector: logs for events and findings, in the trace of their call", store=False)
+@case("a collector: logs for events and findings, in the trace of their call", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     odd(vault, [call(1, "broken", _meta={"traceparent": PARENT}), call(2, "broken"), {"jsonrpc": "2.0", "id": 3, "method": "unheard/of"}])
@@ -171,14 +169,12 @@ def _(t):
     assert all("spanId" not in x and len(x["traceId"]) == 32 for x in events if x["eventName"] == "mcp_interposer.exit")
     assert "SECRET" not in json.dumps(logs)
     # a finding that is added later, before and after the message was sent
-    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
     add = ("UPDATE messages SET finding = CASE WHEN finding IS NULL THEN 'crlf' ELSE finding || ',crlf' END WHERE session_id = 1 AND seq = ?",
            "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', ?)")
     for seq in (2, 3):
-        db.execute(add[0], (seq,))
-        db.execute(add[1], (json.dumps({"seq": seq, "finding": "crlf"}),))
-    db.execute("UPDATE shipped SET complete = 0")
-    db.commit()
+        vault.change(add[0], seq)
+        vault.change(add[1], json.dumps({"seq": seq, "finding": "crlf"}))
+    vault.change("UPDATE shipped SET complete = 0")
     n = len(logs)
     sent(vault.to(c.url(), "--once"))
     crlf = sorted(int(attributes(x)["mcp_interposer.seq"]) for x in c.logs()[n:])
@@ -186,10 +182,9 @@ def _(t):
     again = collector(t)
     sent(vault.to(again.url(), "--once"))
     assert len(again.logs()) == n + 2, "a finding twice, or not at all"
-    db.close()
 
 
-@case("a collector: durations as a histogram with delta temporality, whose intervals do not overlap", store=False)
+@case("a collector: durations as a histogram with delta temporality, whose intervals do not overlap", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(700))
@@ -221,14 +216,14 @@ def node():
     """Installs the packages of this folder, as the suites of tests/support/npm.sh do."""
     here = Path(__file__).resolve().parent
     done = subprocess.run(["bash", "-c", ". ../support/npm.sh; need_node ship && npm_ci && echo installed"], cwd=here, capture_output=True,
-                          text=True, timeout=400)
+                          text=True, timeout=DEADLINE)
     if done.stdout.startswith("skip"):
         raise Skip(done.stdout.splitlines()[0])
     assert done.stdout.endswith("installed\n"), done
     return here
 
 
-@case("a collector: every request is decoded with the official .proto files", store=False)
+@case("a collector: every request is decoded with the official .proto files", needs=None)
 def _(t):
     here, c, vault = node(), collector(t), Vault(t.folder)
     odd(vault, [call(1, "fine", _meta={"traceparent": PARENT, "tracestate": "a=b"}), call(2, "broken"), call(3, "error"), call(4, "never"),
@@ -237,7 +232,7 @@ def _(t):
     vault.record(texts(20))
     sent(vault.to(c.url(), "--once"))
     done = subprocess.run(["node", here / "decode.cjs"], input="".join(json.dumps({"path": r["path"], "data": r["data"]}) + "\n"
-                                                                      for r in c.requests), capture_output=True, text=True, timeout=120)
+                                                                      for r in c.requests), capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     decoded = [json.loads(line) for line in done.stdout.splitlines()]
     assert [d["path"] for d in decoded] == c.paths() and set(c.paths()) == {"/v1/traces", "/v1/logs", "/v1/metrics"}
@@ -245,10 +240,10 @@ def _(t):
     assert sorted(n for n in names if not n.startswith("mcp")) == sorted(s["name"] for s in c.spans())
     assert names.count("mcp_interposer.finding") + names.count("mcp_interposer.exit") > 2 and "mcp.client.operation.duration" in names
     broken = json.dumps({"path": "/v1/traces", "data": {"resourceSpans": [{"scopeSpans": [{"spans": [{"kind": "CLIENT"}]}]}]}})
-    assert subprocess.run(["node", here / "decode.cjs"], input=broken, capture_output=True, text=True, timeout=120).returncode != 0
+    assert subprocess.run(["node", here / "decode.cjs"], input=broken, capture_output=True, text=True, timeout=DEADLINE).returncode != 0
 
 
-@case("a collector that takes spans only: a warning, and the spans arrive", store=False)
+@case("a collector that takes spans only: a warning, and the spans arrive", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(1100))
@@ -260,7 +255,7 @@ def _(t):
     assert [c.paths().count(f"/v1/{p}") for p in ("logs", "metrics")] == [1, 1]
 
 
-@case("a collector that is busy: the same batch later, after Retry-After", store=False)
+@case("a collector that is busy: the same batch later, after Retry-After", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(3))
@@ -270,7 +265,7 @@ def _(t):
             answer = (503, {"Retry-After": formatdate(time.time() + 5, usegmt=True)}, b"")
         c.answers = [answer]
         start, n = time.monotonic(), len(c.requests)
-        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        said = sent(vault.to(c.url(), "--once", *PATIENT))
         assert time.monotonic() - start >= least, f"{answer}: too early"
         assert f"HTTP {answer if isinstance(answer, int) else answer[0]}" in said, said
         assert c.requests[n]["data"] == c.requests[n + 1]["data"], "another batch"
@@ -282,13 +277,13 @@ def _(t):
     assert missing(vault)[0] > 0 and "HTTP 503" in missing(vault)[2]
     start = time.monotonic()
     done = vault.to(c.url(), "--once", "--deadline", "2s")
-    assert done.returncode == 3 and 1.5 < time.monotonic() - start < 20, done
+    assert done.returncode == 3 and 1.5 < time.monotonic() - start < DEADLINE, done
     c.answers = []
     sent(vault.to(c.url(), "--once"))
     assert seqs(c.spans()) == calls(vault) and missing(vault) == (0, 0, None, 0)
 
 
-@case("a collector that refuses a batch: reported, counted, not sent again, and the next one is sent", store=False)
+@case("a collector that refuses a batch: reported, counted, not sent again, and the next one is sent", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(700))
@@ -310,7 +305,7 @@ def _(t):
         assert len([r for r in c.requests[n:] if r["path"] == "/v1/traces"]) == 1, status
 
 
-@case("a collector that takes a part: a warning with its message, and no second time", store=False)
+@case("a collector that takes a part: a warning with its message, and no second time", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(3))
@@ -323,14 +318,14 @@ def _(t):
     assert seqs(c.spans()) == calls(vault)
 
 
-@case("a collector that refuses this client: it ends with 1, and nothing is lost", store=False)
+@case("a collector that refuses this client: it ends with 1, and nothing is lost", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(3))
     for status, word in ((401, "OTEL_EXPORTER_OTLP_HEADERS"), (403, "OTEL_EXPORTER_OTLP_HEADERS"), (404, "check the URL"),
                          (307, "redirections")):
         c.answers = [(status, {"Location": "http://127.0.0.1:1/"} if status == 307 else {}, b"{}")]
-        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"), status=1)
+        said = sent(vault.to(c.url(), "--once", *PATIENT), status=1)
         assert f"HTTP {status}" in said and word in said, said
         assert missing(vault)[0] == 8
     assert not c.spans()
@@ -338,7 +333,7 @@ def _(t):
     assert seqs(c.spans()) == calls(vault)
 
 
-@case("a collector that cuts off, is slow, says 100 Continue, or never ends its answer", store=False)
+@case("a collector that cuts off, is slow, says 100 Continue, or never ends its answer", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
 
@@ -373,7 +368,7 @@ def _(t):
     for answer in (cut, closed, slow, goes_on, endless):
         vault.record(texts(2))
         c.answers = [answer]
-        sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        sent(vault.to(c.url(), "--once", *PATIENT))
         assert not c.answers and seqs(c.spans()) == calls(vault), answer
     nobody = socket.create_server(("127.0.0.1", 0))
     t.cleanups.append(nobody.close)
@@ -381,22 +376,23 @@ def _(t):
     url = f"otlp+http://127.0.0.1:{nobody.getsockname()[1]}"
     start = time.monotonic()
     assert vault.to(url, "--once", "--deadline", "2s").returncode == 3
-    assert time.monotonic() - start < 20, "the deadline was not kept"
+    assert time.monotonic() - start < DEADLINE, "the deadline was not kept"
     nobody.close()
     assert "127.0.0.1" in sent(vault.to(url, "--once"), status=3)
 
 
-@case("a collector: headers and certificates from the environment; nothing secret in the vault, in ps and on stderr", store=False)
+@case("a collector: headers and certificates from the environment; nothing secret in the vault and on stderr", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(2))
     vault.env["OTEL_EXPORTER_OTLP_HEADERS"] = "Authorization=Bearer%20s3cr3t-0123, x-scope = a%2Cb"
     c.answers = [503]
-    said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+    said = sent(vault.to(c.url(), "--once", *PATIENT))
     headers = {k.lower(): v for k, v in c.requests[-1]["headers"].items()}
     assert headers["authorization"] == "Bearer s3cr3t-0123" and headers["x-scope"] == "a,b", headers
     assert headers["content-type"] == "application/json" and headers["user-agent"].startswith("mcp-interposer-ship/")
-    assert "s3cr3t" not in said and b"s3cr3t" not in (vault.path / "interposer.db").read_bytes()
+    files = [p for p in vault.path.rglob("*") if p.is_file()]
+    assert "s3cr3t" not in said and files and not any(b"s3cr3t" in p.read_bytes() for p in files)
     for bad in ("nothing", "a b=c", "a=b%0d%0aX:y"):
         vault.env["OTEL_EXPORTER_OTLP_HEADERS"] = f"x=y,{bad}"
         said = sent(vault.to(c.url(), "--once"), status=3)
@@ -410,22 +406,23 @@ def _(t):
     said = sent(vault.to(tls.url("localhost"), "--once"), status=3)
     assert "certificate" in said and not tls.requests, said
     vault.env["OTEL_EXPORTER_OTLP_CERTIFICATE"] = str(t.folder / "authority.crt")
-    assert "certificate" in sent(vault.to(tls.url("127.0.0.1"), "--once"), status=3).replace("SSL", "certificate")
+    said = sent(vault.to(tls.url("127.0.0.1"), "--once"), status=3)     # the certificate has another name
+    assert "subject name" in said and "'127.0.0.1'" in said, said
     assert not tls.requests
     sent(vault.to(tls.url("localhost"), "--once"))
     assert seqs(tls.spans()) == calls(vault)
 
 
-@case("a collector: URLs that cannot be right, and both forms in the error", store=False)
+@case("a collector: invalid URLs are rejected, and the error names both forms", needs=None)
 def _(t):
     for url, word in (("mysql://db", "postgresql://ROLE@HOST/DATABASE or otlp+http://HOST:4318"), ("otlp://h", "otlp+http://HOST"),
                       ("otlp+http://", "no host"), ("otlp+http://me:secret@h", "OTEL_EXPORTER_OTLP_HEADERS"),
                       ("otlp+https://h/?key=secret", "no ? or #"), ("otlp+http://h/a b", "a space")):
-        done = subprocess.run([SHIP, "to", "--once", url], capture_output=True, text=True, env=environment(t.folder), timeout=60)
+        done = subprocess.run([SHIP, "to", "--once", url], capture_output=True, text=True, env=environment(t.folder), timeout=DEADLINE)
         assert done.returncode == 2 and word in done.stderr and "secret" not in done.stderr, (url, done)
 
 
-@case("a collector: prune keeps what was not sent there", store=False)
+@case("a collector: prune keeps what was not sent there", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(3))
@@ -439,15 +436,12 @@ def _(t):
     assert prune() == [(1,), (2,)], "what was not sent was removed"
     sent(vault.to(c.url(), "--once"))
     assert prune() == [(1,), (2,)], "sent less than an hour ago"
-    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
-    db.execute("UPDATE shipped SET at_us = at_us - 3700000000")
-    db.commit()
-    db.close()
+    vault.change("UPDATE shipped SET at_us = at_us - 3700000000")
     assert prune() == [(2,)] and vault.rows("SELECT session_id FROM shipped") == [(2,)]
     assert missing(vault) == (0, 0, None, 0)
 
 
-@case("a collector: a vault whose cursors cannot be written gets them later, and nothing is sent again", store=False)
+@case("a collector: a vault whose cursors cannot be written gets them later, and nothing is sent again", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(5))
@@ -457,11 +451,11 @@ def _(t):
     db.execute("BEGIN IMMEDIATE")
     assert "locked" in sent(vault.to(c.url(), "--once"), status=3)
     n = len(c.spans())
-    shipper = vault.follow(c.url(), "--once", "--deadline", "120s")
+    shipper = vault.follow(c.url(), "--once", *PATIENT)
     t.cleanups.append(shipper.kill)
-    wait_until(lambda: "locked" in shipper.stderr.readline())
+    wait_until(lambda: "locked" in shipper.said.read_text())
     assert len(c.spans()) == n + 6
     db.execute("ROLLBACK")
     db.close()
-    assert shipper.wait(60) == 0 and len(c.spans()) == n + 6, "sent again by the same process"
+    assert shipper.wait(DEADLINE) == 0 and len(c.spans()) == n + 6, "sent again by the same process"
     assert seqs(c.spans(), once=False) == calls(vault) and missing(vault) == (0, 0, None, 0)

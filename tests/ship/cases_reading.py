@@ -4,9 +4,9 @@ import shlex
 import subprocess
 
 from cases import case, sent
-from cluster import Middle
+from cluster import DEADLINE, Middle
 from fleet import shards, vaults_on
-from vaults import PROGRAM, Vault, environment, texts
+from vaults import PROGRAM, Vault, environment, exchange, texts
 
 REPORTS = """sessions
 sessions -n 2
@@ -56,7 +56,7 @@ export 01""".splitlines()
 def read(t, role, words, *options):
     """What a command prints of the store: status, stdout, stderr."""
     done = subprocess.run([PROGRAM, *words, "--from", t.cluster.url(role), *options], capture_output=True, text=True,
-                          env=environment(t.folder), timeout=120)
+                          env=environment(t.folder), timeout=DEADLINE)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -103,11 +103,8 @@ def _(t):
     with_reader(t)
     live = vault.live()
     t.cleanups.append(live.kill)
-    live.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    live.stdin.flush()
-    live.stdout.readline()
-    (t.folder / "rules.ini").write_text("[redact]\npattern.word = [h]éllo\n")
-    vault.command("redact", "--apply", "1", "--config", t.folder / "rules.ini")
+    exchange(live, '{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    vault.redact("[h]éllo", "1", busy=True)
     assert vault.rows("SELECT 1 FROM leaves WHERE leaf LIKE '%redact%'"), "nothing was redacted"
     sent(vault.to(url, "--once"))
     for line in ("show 1 --json", "show live --json", "search echo --json -n 0", "stats --json"):
@@ -201,7 +198,8 @@ def _(t):
     t.cluster.psql("DROP SCHEMA mcp_interposer CASCADE")
     status, _, error = read(t, "boss", ["sessions"])
     assert status == 3 and "ship init" in error, error
-    done = subprocess.run([PROGRAM, "sessions", "--host", "x"], capture_output=True, text=True, env=environment(t.folder))
+    done = subprocess.run([PROGRAM, "sessions", "--host", "x"], capture_output=True, text=True, env=environment(t.folder),
+                          timeout=DEADLINE)
     assert done.returncode == 2 and "--host and --user need --from" in done.stderr, done.stderr
 
 
@@ -230,7 +228,7 @@ def _(t, f):
     url = f.router.url("reads_all")
 
     def read(*words):
-        done = subprocess.run([PROGRAM, *words, "--from", url], capture_output=True, text=True, env=environment(t.folder), timeout=120)
+        done = subprocess.run([PROGRAM, *words, "--from", url], capture_output=True, text=True, env=environment(t.folder), timeout=DEADLINE)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

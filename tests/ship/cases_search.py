@@ -7,7 +7,8 @@ import sys
 import textwrap
 
 from cases import case, sent
-from vaults import BUILD, PROGRAM, SHIP, Vault, request, texts
+from cluster import DEADLINE
+from vaults import BUILD, PROGRAM, Vault, request, texts
 
 TSQUERY = BUILD / "ship-suite/tsquery"      # tests/ship/tsquery.c
 SERVER = textwrap.dedent("""
@@ -31,13 +32,13 @@ def record(vault, said):
              "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}}
     lines = [json.dumps(m, ensure_ascii=i % 4 < 2) for i, m in enumerate([first, *(request(i + 1, t) for i, t in enumerate(said))])]
     subprocess.run([PROGRAM, "proxy", "--vault", vault.path, "--", sys.executable, "-c", SERVER], input="\n".join(lines) + "\n",
-                   text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=vault.env, timeout=120, check=True)
+                   text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=vault.env, timeout=DEADLINE, check=True)
 
 
 def local(vault, terms):
     """What `search` finds in the vault: {(uid, seq)}. None: it does not take these terms."""
     done = subprocess.run([PROGRAM, "search", "--json", "-n", "0", "--vault", vault.path, *terms], capture_output=True, text=True,
-                          env=vault.env, timeout=60)
+                          env=vault.env, timeout=DEADLINE)
     assert done.returncode in (0, 1, 2), done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     return None if done.returncode == 2 else {(r["uid"], r["seq"]) for r in rows}
@@ -45,7 +46,7 @@ def local(vault, terms):
 
 def tsquery(terms):
     """None: there is none, every message is a candidate."""
-    done = subprocess.run([TSQUERY, *(a for a in terms if a != "--")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TSQUERY, *(a for a in terms if a != "--")], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode in (0, 1), done
     return done.stdout if done.returncode == 0 else None
 
@@ -117,9 +118,7 @@ def _(t):
     record(vault, ["plain", "sesame opens", "sesame " + "z " * 60_000, "other"])
     sent(vault.to(url, "--once"))
     assert candidates(t, ["'sesame'", "'open':*"])[0] >= local(vault, ["sesame"]) != set()
-    (t.folder / "rules.ini").write_text("[redact]\npattern.word = [s]esame( opens)?\n")
-    done = vault.command("redact", "--apply", "--all", "--config", t.folder / "rules.ini")
-    assert done.returncode in (0, 1), done.stderr
+    vault.redact("[s]esame( opens)?")
     sent(vault.to(url, "--once"))
     assert candidates(t, ["'sesame'", "'open':*"]) == [set(), set()]
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages WHERE words::text ~ 'sesame|opens'") == "0"

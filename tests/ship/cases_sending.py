@@ -6,25 +6,40 @@ import signal
 import subprocess
 import time
 
-from cases import Skip, case, same, sent
-from cluster import DEADLINE, Middle, kill, wait_until
-from vaults import SHIP, Vault, differences, lines, texts
+from cases import Skip, case, end, same, sent
+from cluster import CALLS, DEADLINE, Middle, kill, wait_until
+from vaults import PATIENT, SHIP, Vault, differences, exchange, lines, texts
 
-CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_sessions", "put_piece", "put_messages", "put_events",
-         "put_handled")
+MOMENTS = [(call, when) for call in CALLS for when in ("before", "after", "cut")]      # of Middle.interrupt()
 
 
-@case("everything arrives once, and again is nothing new")
+def record_for(call, vault):
+    """What makes a shipper use this one of CALLS."""
+    vault.record([*texts(2, large=1, size=70_000), "sesame-opens"])
+    if call == "put_replaced":
+        vault.redact("[s]esame-[a-z]+")
+    if call == "put_checkpoints":
+        vault.checkpoint()
+
+
+def everything_is_there(cluster, vault):
+    same(cluster, vault)
+    for table in ("replaced", "checkpoints"):
+        there = cluster.psql(f"SELECT count(*) FROM mcp_interposer.{table}").split("\n")
+        assert sum(map(int, there)) == len(vault.rows(f"SELECT 1 FROM {table}")), table
+
+
+@case("every message is stored once, and sending again writes nothing")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(40, large=2))
     vault.record(texts(1200))        # more than two batches of rows
     vault.record(texts(400, large=400, size=30_000))        # and of bytes
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
     before = t.cluster.psql("SELECT sum(xmin::text::bigint) FROM mcp_interposer.messages")
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
     assert before == t.cluster.psql("SELECT sum(xmin::text::bigint) FROM mcp_interposer.messages"), "rows were written again"
     status = json.loads(vault.command("ship", "status", "--json").stdout)
     assert status["missing_messages"] == 0 and status["error"] is None, status
@@ -40,16 +55,13 @@ def _(t):
     t.cleanups.append(live.kill)
     count = "SELECT count(*) FROM mcp_interposer.messages m JOIN mcp_interposer.sessions s ON s.uid = m.session_uid WHERE s.name = 'live'"
     for n, line in enumerate(lines(texts(5)).splitlines(), 1):
-        live.stdin.write(line + "\n")
-        live.stdin.flush()
-        live.stdout.readline()
+        exchange(live, line)
         wait_until(lambda n=n: t.cluster.psql(count) == str(2 * n))
     live.stdin.close()
-    live.wait(60)
+    live.wait(DEADLINE)
     wait_until(lambda: t.cluster.psql("SELECT end_reason FROM mcp_interposer.sessions WHERE name = 'live'") == "client-closed")
     wait_until(lambda: not differences(t.cluster, vault))
-    shipper.send_signal(signal.SIGTERM)
-    assert shipper.wait(60) == 0
+    end(shipper)
 
 
 def killed_at_every_call(t, cluster, vault):
@@ -57,13 +69,12 @@ def killed_at_every_call(t, cluster, vault):
     middle = Middle(cluster, t.folder / "m")
     t.cleanups.append(middle.close)
     through = cluster.url("laptop", middle.folder)
-    for call in CALLS:
-        for when in ("before", "after", "cut"):
-            vault.record(texts(3, large=1, size=70_000))
-            shipper = []
-            middle.interrupt(call, when, kill(shipper))
-            shipper.append(vault.follow(through, "--once"))
-            assert shipper[0].wait(DEADLINE) == -signal.SIGKILL, f"{call} was not called"
+    for call, when in MOMENTS:
+        record_for(call, vault)
+        shipper = []
+        middle.interrupt(call, when, kill(shipper))
+        shipper.append(vault.follow(through, "--once"))
+        assert shipper[0].wait(DEADLINE) == -signal.SIGKILL, f"{call} was not called"
 
 
 @case("the shipper is killed at every call, before and after it")
@@ -71,23 +82,26 @@ def _(t):
     url, vault = t.device(), Vault(t.folder)
     killed_at_every_call(t, t.cluster, vault)
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    everything_is_there(t.cluster, vault)
+
+
+def cut_off_at(moments, middle, vault, url, cluster):
+    """A shipper to `url` for each of MOMENTS, whose connection through `middle` ends then."""
+    for call, when in moments:
+        record_for(call, vault)
+        middle.interrupt(call, when)
+        sent(vault.to(url, "--once", *PATIENT))
+        assert not middle.plan, f"{call} was not called"
+        same(cluster, vault)
+    everything_is_there(cluster, vault)
 
 
 @case("a connection that ends before, after and within an answer: sent again")
 def _(t):
     t.device()
-    middle = Middle(t.cluster, t.folder / "m")
+    middle, vault = Middle(t.cluster, t.folder / "m"), Vault(t.folder)
     t.cleanups.append(middle.close)
-    through = t.cluster.url("laptop", middle.folder)
-    vault = Vault(t.folder)
-    for call in CALLS:
-        for when in ("before", "after", "cut"):
-            vault.record(texts(2, large=1, size=70_000))
-            middle.interrupt(call, when)
-            sent(vault.to(through, "--once", "--deadline", "60s"))
-            assert not middle.plan, f"{call} was not called"
-            same(t, vault)
+    cut_off_at(MOMENTS, middle, vault, t.cluster.url("laptop", middle.folder), t.cluster)
 
 
 @case("a shipper that is killed at random while a session goes on")
@@ -97,9 +111,7 @@ def _(t):
     live = vault.live()
     t.cleanups.append(live.kill)
     for line in lines(texts(60)).splitlines():
-        live.stdin.write(line + "\n")
-        live.stdin.flush()
-        live.stdout.readline()
+        exchange(live, line)
         if dice.random() < 0.5:
             shipper = vault.follow(url)
             try:
@@ -107,28 +119,36 @@ def _(t):
             except subprocess.TimeoutExpired:
                 pass
             shipper.kill()
-            shipper.wait(60)
+            shipper.wait(DEADLINE)
     live.stdin.close()
-    live.wait(60)
+    live.wait(DEADLINE)
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
 @case("the server crashes and starts again while it receives")
 def _(t):
-    url, vault = t.device(), Vault(t.folder)
+    t.device()
+    vault = Vault(t.folder)
     for n in range(3):
         vault.record(texts(300))
-    shipper = vault.follow(url)
-    t.cleanups.append(shipper.kill)
-    for n in range(3):
-        vault.record(texts(20))
-        time.sleep(0.1)
+    middle, crashes = Middle(t.cluster, t.folder / "m"), []
+    t.cleanups.append(middle.close)
+
+    def crash():
         t.cluster.stop("immediate")
         t.cluster.start()
+        crashes.append(1)
+    middle.interrupt("put_messages", "during", crash)
+    shipper = vault.follow(t.cluster.url("laptop", middle.folder))
+    t.cleanups.append(shipper.kill)
+    for n in range(1, 4):
+        wait_until(lambda n=n: len(crashes) == n)
+        middle.interrupt("put_messages", "during", crash)
+        vault.record(texts(20))
+    wait_until(lambda: len(crashes) == 4)
     wait_until(lambda: not differences(t.cluster, vault))
-    shipper.send_signal(signal.SIGTERM)
-    assert shipper.wait(60) == 0
+    end(shipper)
 
 
 @case("the store lost its last transactions: they are sent again")
@@ -143,10 +163,10 @@ def _(t):
                    f"UPDATE mcp_interposer.sessions SET seq = 20, event = 1, row_hash = 0, ended_at_us = NULL")
     assert differences(t.cluster, vault)
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
-@case("a read-only server: nothing is lost, the reason is said")
+@case("a read-only server: nothing is lost, and the error is reported")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(3))
@@ -158,7 +178,7 @@ def _(t):
     assert vault.command("ship", "status").returncode == 1
     t.cluster.psql("ALTER ROLE laptop RESET default_transaction_read_only")
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
 @case("a full disk at the store: nothing is lost")
@@ -186,10 +206,10 @@ def _(t):
     for table in tables:
         t.cluster.psql(f"ALTER TABLE {table} SET TABLESPACE pg_default")
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
-@case("two shippers of one vault: the second says who sends")
+@case("a second shipper of a vault exits and names the first")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(2))
@@ -218,8 +238,7 @@ def _(t):
     wait_until(quiet)
     assert vault.rows(written)[0][1] == 2
     for s in shippers:
-        s.send_signal(signal.SIGTERM)
-        assert s.wait(60) == 0
+        end(s)
 
 
 @case("twenty vaults at once")
@@ -229,11 +248,11 @@ def _(t):
         (t.folder / f"h{n}").mkdir()
         vaults.append((Vault(t.folder / f"h{n}"), t.device(f"device-{n}")))
         vaults[-1][0].record(texts(20))
-    running = [v.follow(url, "--once", "--deadline", "100s") for v, url in vaults]
+    running = [v.follow(url, "--once", *PATIENT) for v, url in vaults]
     for r in running:
-        assert r.wait(120) == 0, r.stderr.read()
+        assert r.wait(DEADLINE) == 0, r.said.read_text()
     for v, _ in vaults:
-        same(t, v)
+        same(t.cluster, v)
 
 
 @case("minimal: no bodies leave the machine, and an option cannot change that")
@@ -244,7 +263,7 @@ def _(t):
     config.write_text(f"[ship]\nurl = {url}\nlevel = minimal\n")
     sent(vault.to(url, "--once", "--config", str(config), "--level", "full"), 2)
     done = subprocess.run([SHIP, "to", "--once", "--vault", vault.path, "--config", config], capture_output=True, text=True,
-                          env=vault.env, timeout=60)
+                          env=vault.env, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     assert t.cluster.psql("SELECT count(body), count(*), max(size) > 2000000 FROM mcp_interposer.messages") == "0\t8\tt"
     row = "SELECT shipped_level, json_array_length(command::json), redact_rules IS NULL FROM mcp_interposer.sessions"

@@ -1,21 +1,20 @@
 """Cases of tests/ship/run: sending to several shards behind a router."""
-import signal
 
-from cases import same, sent
-from cases_sending import CALLS, killed_at_every_call
+from cases import end, same, sent
+from cases_sending import MOMENTS, cut_off_at, everything_is_there, killed_at_every_call
 from cluster import wait_until
-from fleet import On, Part, between, shards, vaults_on
+from fleet import Part, between, shards, vaults_on
 from vaults import Vault, differences, texts
 
 
-@shards("everything arrives once, a vault on one shard, and again is nothing new")
+@shards("every message is stored once, each vault on one shard, and sending again writes nothing")
 def _(t, f):
     url = f.device("laptop")
     found = vaults_on(t, f, url, (1, 2, 3))
     found[2].record(texts(1200, large=2))
     for vault in found.values():
         sent(vault.to(url, "--once"))
-        same(On(f), vault)
+        same(f, vault)
     written = "SELECT sum(xmin::text::bigint) FROM mcp_interposer.messages"
     before = f.psql(written)
     for vault in found.values():
@@ -28,7 +27,7 @@ def _(t, f):
     url, vault = f.device("laptop"), Vault(t.folder)
     killed_at_every_call(t, f.router, vault)
     sent(vault.to(url, "--once"))
-    same(On(f), vault)
+    everything_is_there(f, vault)
 
 
 @shards("the router is cut off from the shard at every call: sent again")
@@ -39,13 +38,7 @@ def _(t, f):
     vault.record(texts(1))
     sent(vault.to(url, "--once"))
     middle = middles[f.shard_of(vault) - 1]
-    for call in CALLS:
-        for when in ("before", "after", "cut") if call == "put_messages" else ("after",):
-            vault.record(texts(2, large=1, size=70_000))
-            middle.interrupt(call, when)
-            sent(vault.to(url, "--once", "--deadline", "60s"))
-            assert not middle.plan, f"{call} was not called"
-            same(On(f), vault)
+    cut_off_at([m for m in MOMENTS if "put_messages" in m or "after" in m], middle, vault, url, f)
 
 
 @shards("one of them is killed and restarted under load: the others go on, and nothing is lost")
@@ -67,10 +60,9 @@ def _(t, f):
         f.shards[1].start()
         wait_until(lambda: not differences(f, found[2]))
     for s in shippers.values():
-        s.send_signal(signal.SIGTERM)
-        assert s.wait(60) == 0
+        end(s)
     for vault in found.values():
-        same(On(f), vault)
+        same(f, vault)
 
 
 @shards("a fourth is added: nothing moves, new vaults use it, and devices are on it")
@@ -82,11 +74,11 @@ def _(t, f):
         vault.record(texts(2))
         sent(vault.to(url, "--once"))
         assert f.shard_of(vault) == n
-        same(On(f), vault)
+        same(f, vault)
     (t.folder / "new").mkdir()
     t.folder /= "new"
     found = vaults_on(t, f, url, (4,))
-    same(On(f), found[4])
+    same(f, found[4])
     # a full shard is closed for new vaults, and keeps its own
     f.router.psql("UPDATE mcp_interposer.shards SET accepts = false WHERE n <> 2")
     for n in range(5):
@@ -100,7 +92,7 @@ def _(t, f):
     assert "no shard accepts new vaults" in sent(vault.to(url, "--once"), 3)
     old[1].record(texts(2))
     sent(old[1].to(url, "--once"))
-    same(On(f), old[1])
+    same(f, old[1])
 
 
 @shards("init while vaults are sent: it succeeds, and the shippers go on")
@@ -118,11 +110,10 @@ def _(t, f):
     for vault in vaults:
         wait_until(lambda vault=vault: not differences(f, vault))
     for s in shippers:
-        s.send_signal(signal.SIGTERM)
-        assert s.wait(60) == 0, s.stderr.read()
+        end(s)
 
 
-@shards("their errors reach the shipper as from one store")
+@shards("errors of a shard are reported to the shipper with its number")
 def _(t, f):
     url = f.device("laptop")
     vault = vaults_on(t, f, url, (1,))[1]
@@ -142,7 +133,7 @@ def _(t, f):
     assert "shard 1: " in said and "read-only" in said, said
     f.shards[0].psql("ALTER ROLE laptop RESET default_transaction_read_only")
     sent(vault.to(url, "--once"))
-    same(On(f), vault)
+    same(f, vault)
     # a role that a shard does not know
     f.router.psql("SELECT mcp_interposer.add_device('stranger')")
     other = Vault(t.folder, "other")
@@ -151,4 +142,4 @@ def _(t, f):
     assert 'role "stranger" does not exist' in said and "shard " in said, said
     f.init()        # makes it there
     sent(other.to(f.router.url("stranger"), "--once"))
-    same(On(f), other)
+    same(f, other)

@@ -4,6 +4,7 @@ import subprocess
 import time
 
 from cases import case, page, same, sent
+from cluster import DEADLINE
 from vaults import SHIP, Vault, texts
 
 
@@ -73,7 +74,7 @@ def _(t):
     sent(vault.to(url, "--once"))
     t.cluster.psql("UPDATE mcp_interposer.store SET version = 7, oldest_client = 2")
     assert "install a newer" in sent(vault.to(url, "--once"), 1)
-    done = subprocess.run([SHIP, "init", t.cluster.url()], capture_output=True, text=True, env=vault.env, timeout=60)
+    done = subprocess.run([SHIP, "init", t.cluster.url()], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
     assert done.returncode == 3 and "version 7, which is newer" in done.stderr, done.stderr
     t.cluster.psql("UPDATE mcp_interposer.store SET oldest_client = 1")
     sent(vault.to(url, "--once"))
@@ -87,14 +88,14 @@ def _(t):
     vault.record(texts(2))
     sent(vault.to(url, "--once"))
     t.init()
-    same(t, vault)
-    sql = subprocess.run([SHIP, "init", "--print"], capture_output=True, text=True, env=vault.env, timeout=60).stdout
+    same(t.cluster, vault)
+    sql = subprocess.run([SHIP, "init", "--print"], capture_output=True, text=True, env=vault.env, timeout=DEADLINE).stdout
     t.cluster.psql("DROP SCHEMA mcp_interposer CASCADE")
     subprocess.run([t.cluster.bin / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", t.cluster.url()], input=sql, text=True,
-                   check=True, capture_output=True, timeout=60)
+                   check=True, capture_output=True, timeout=DEADLINE)
     t.device()
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
 @case("docs/fleet-admin.md, docs/fleet-schema.md: their SQL works, and a month that was removed is not sent again")

@@ -6,9 +6,9 @@ import textwrap
 from pathlib import Path
 
 from cases import ROOT, Skip, case, page
-from cluster import wait_until
+from cluster import DEADLINE, wait_until
 from machine import HOME, Machine, Unable
-from vaults import SERVER, SHIP, environment, lines, texts
+from vaults import SERVER, SHIP, lines, texts
 
 UNIT = "mcp-interposer-ship"
 VAULT = f"{HOME}/.local/state/mcp-interposer"
@@ -45,7 +45,7 @@ def boot(t):
     if not Path("/usr/bin/python3").exists():
         raise Skip("no Python that every user can run")
     make = ["make", "-s", f"BUILD={os.path.relpath(Path(SHIP).parent, ROOT)}", f"DESTDIR={tree}", "PREFIX=/usr", "install"]
-    subprocess.run(make, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run(make, cwd=ROOT, check=True, capture_output=True, timeout=DEADLINE)
     # the socket of the cluster is below the same folder
     root = t.cluster.folder.parent
     try:
@@ -112,7 +112,7 @@ def _(t):
     machine = boot(t)
     elsewhere = f"{HOME}/vault"
     machine.put(f"{HOME}/.config/systemd/user/{UNIT}.service.d/vault.conf",
-                f"[Service]\nEnvironment=MCP_INTERPOSER_VAULT={elsewhere}\n")
+                f"[Service]\nEnvironment=MCP_INTERPOSER_VAULT={elsewhere}\nStandardError=append:/dev/shm/said\n")
     record(machine, 3, f"--vault {elsewhere}")
     assert machine.user(f"systemctl --user daemon-reload && systemctl --user start {UNIT}").returncode == 0
     wait_until(lambda: state(machine)["ExecMainStatus"] == "3")
@@ -126,9 +126,8 @@ def _(t):
     t.cluster.psql("UPDATE mcp_interposer.vaults SET device = (SELECT id FROM mcp_interposer.devices WHERE name = 'other')")
     machine.user(f"systemctl --user restart {UNIT}")
     wait_until(lambda: state(machine) == {"ActiveState": "failed", "SubState": "failed", "ExecMainStatus": "1", "NRestarts": "0"})
-    said = machine.user(f"systemctl --user status {UNIT}").stdout
-    assert "another device" in said or "exit-code" in said, said
+    said = machine.user("cat /dev/shm/said").stdout
+    assert "another device" in said, said
     # systemd's own opinion
     done = machine.user(f"systemd-analyze --user security {UNIT} | tail -n 1")
     assert "OK" in done.stdout, done.stdout
-    assert subprocess.run([SHIP, "--version"], env=environment(t.folder), capture_output=True, timeout=60).returncode == 0

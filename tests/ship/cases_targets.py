@@ -2,13 +2,11 @@
 import json
 import os
 import pty
-import signal
-import sqlite3
 import subprocess
 
-from cases import case, sent
+from cases import case, end, sent
 from cases_otlp import calls, collector
-from cluster import wait_until
+from cluster import DEADLINE, wait_until
 from collector import seqs
 from vaults import PROGRAM, Vault, texts
 
@@ -35,10 +33,7 @@ def _(t):
     sent(vault.to(c.url(), "--once"))
     vault.record(texts(2))
     assert "missing" in vault.command("ship", "status").stdout
-    db = sqlite3.connect(vault.path / "interposer.db")
-    with db:
-        db.execute("UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
-    db.close()
+    vault.change("UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
     said = json.loads([x for x in vault.command("doctor", "--json").stdout.splitlines() if url in x][0])
     assert said["check"] == "shipping" and "ship forget URL" in said["remedy"], said
     said = forget(vault, url, "--yes")
@@ -71,7 +66,7 @@ def _(t):
     assert vault.rows("SELECT error IS NOT NULL FROM ship_targets") == [(1,)]
 
 
-@case("forget: not while a process sends there; an unknown target is an error that lists the others", store=False)
+@case("forget: not while a process sends there; an unknown target is an error that lists the others", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     said = forget(vault, c.url(), "--yes")
@@ -90,14 +85,13 @@ def _(t):
     said = forget(vault, c.url(), "--yes")
     assert said.returncode == 3 and f"process {shipper.pid} sends this vault to {c.url()}" in said.stderr, said
     assert targets(vault) == [c.url()]
-    shipper.terminate()
-    assert shipper.wait(60) == 0
+    end(shipper)
     configure(t, vault, f"[ship]\nurl = {c.url()}\n")
     said = forget(vault, c.url(), "--yes")
     assert said.returncode == 0 and "still the url in [ship]" in said.stderr and targets(vault) == [], said
 
 
-@case("a vault in which nothing is recorded yet: it waits for the first recording", store=False)
+@case("a vault in which nothing is recorded yet: it waits for the first recording", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     assert "nothing is recorded" in sent(vault.to(c.url(), "--once"))
@@ -106,12 +100,11 @@ def _(t):
             vault.path.mkdir(mode=0o700)
         shipper = vault.follow(c.url())
         t.cleanups.append(shipper.kill)
-        assert "waiting for the first recording" in shipper.stderr.readline()
+        wait_until(lambda: "waiting for the first recording" in shipper.said.read_text())
         if folder:
             vault.record(texts(2))
             wait_until(lambda: vault.path.joinpath("ship.lock").exists() and seqs(c.spans()) == calls(vault))
-        shipper.send_signal(signal.SIGTERM)
-        assert shipper.wait(60) == 0
+        end(shipper)
 
 
 def answer(vault, url, text):
@@ -119,14 +112,14 @@ def answer(vault, url, text):
     mine, theirs = pty.openpty()
     os.write(mine, text)
     done = subprocess.run([PROGRAM, "ship", "forget", url, "--vault", vault.path], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE,
-                          text=True, env=vault.env, timeout=60)
+                          text=True, env=vault.env, timeout=DEADLINE)
     os.close(theirs)
     asked = os.read(mine, 65536).decode()
     os.close(mine)
     return done, asked
 
 
-@case("forget: asks on a terminal, and needs --yes elsewhere", store=False)
+@case("forget: asks on a terminal, and needs --yes elsewhere", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(2))

@@ -1,10 +1,10 @@
 """Cases of tests/ship/run: vaults that were copied, changed, redacted, pruned."""
 import json
 import shutil
-import sqlite3
 import subprocess
 
 from cases import case, same, sent
+from cluster import DEADLINE
 from vaults import SHIP, Vault, texts
 
 
@@ -20,7 +20,7 @@ def _(t):
     copy.record(texts(5))
     sent(vault.to(url, "--once"))
     assert "another copy" in sent(copy.to(url, "--once"), 1)
-    same(t, vault)
+    same(t.cluster, vault)
     # and of another device at once
     assert "another device" in sent(copy.to(t.device("other"), "--once"), 1)
 
@@ -35,11 +35,8 @@ def _(t):
     old = Vault(t.folder, "old")
     said = sent(old.to(url, "--once"), 1)
     assert "rolled back" in said, said
-    same(t, vault)
-    db = sqlite3.connect(vault.path / "interposer.db")
-    db.execute("UPDATE leaves SET leaf = replace(leaf, 'client-closed', 'client-clOsed') WHERE n = 2")
-    db.commit()
-    db.close()
+    same(t.cluster, vault)
+    vault.change("UPDATE leaves SET leaf = replace(leaf, 'client-closed', 'client-clOsed') WHERE n = 2")
     assert "was changed" in sent(vault.to(url, "--once"), 1)
 
 
@@ -48,43 +45,35 @@ def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(5))
     sent(vault.to(url, "--once"))
-    db = sqlite3.connect(vault.path / "interposer.db")
-    db.execute("UPDATE messages SET commitment = zeroblob(32) WHERE seq = 4")
-    db.commit()
-    db.close()
+    vault.change("UPDATE messages SET commitment = zeroblob(32) WHERE seq = 4")
     t.cluster.psql("UPDATE mcp_interposer.sessions SET seq = 2")
     assert "differs" in sent(vault.to(url, "--once"), 1)
 
 
-@case("a redaction travels, and replaces the text at the store")
+@case("a redaction in the vault replaces the text in the store")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(["tell", "sesame-opens", "sesame-large " + "z" * 100_000, "other"])
     vault.record(["more sesame-text"])
     sent(vault.to(url, "--once"))
     assert "sesame" in t.cluster.psql("SELECT string_agg(body, ' ') FROM mcp_interposer.messages")
-    (t.folder / "rules.ini").write_text("[redact]\npattern.word = [s]esame-[a-z]+\n")
-    done = vault.command("redact", "--apply", "--all", "--config", t.folder / "rules.ini")
-    assert done.returncode in (0, 1), done.stderr
+    vault.redact("[s]esame-[a-z]+")
     assert not vault.rows("SELECT 1 FROM messages WHERE body LIKE '%sesame-opens%'"), "the vault was not redacted"
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
     assert "sesame-" not in t.cluster.psql("SELECT string_agg(body, ' ') FROM mcp_interposer.messages")
     assert int(t.cluster.psql("SELECT count(*) FROM mcp_interposer.replaced")) == len(vault.rows("SELECT 1 FROM replaced"))
 
 
-@case("a session with a uid of any time finds a partition")
+@case("a session with a UID from 1970 is stored in the default partition")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(2))
-    db = sqlite3.connect(vault.path / "interposer.db")
-    db.execute("DROP TABLE leaves")
-    db.execute("CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT")
-    db.execute("INSERT INTO leaves VALUES (0, '{\"type\":\"begin\",\"version\":1,\"vault\":\"01M7YSNFPE4WHD7A4MYSYTND3Q\","
-               "\"at_us\":1795256140000000,\"after\":0}')")
-    db.execute("UPDATE sessions SET uid = '00' || substr(uid, 3)")      # 1970: the clock was set back
-    db.commit()
-    db.close()
+    vault.change("DROP TABLE leaves")
+    vault.change("CREATE TABLE leaves (n INTEGER PRIMARY KEY, leaf TEXT NOT NULL) STRICT")
+    vault.change("INSERT INTO leaves VALUES (0, '{\"type\":\"begin\",\"version\":1,\"vault\":\"01M7YSNFPE4WHD7A4MYSYTND3Q\","
+                 "\"at_us\":1795256140000000,\"after\":0}')")
+    vault.change("UPDATE sessions SET uid = '00' || substr(uid, 3)")        # 1970: the clock was set back
     sent(vault.to(url, "--once"))
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages_other") == "6"
 
@@ -117,19 +106,16 @@ def _(t):
     done = vault.command(*prune)
     assert "2 sessions are kept" in done.stderr, done
     assert len(vault.rows("SELECT 1 FROM sessions")) == 3
-    done = subprocess.run([SHIP, "to", "--once", "--vault", vault.path], capture_output=True, text=True, env=vault.env, timeout=60)
+    done = subprocess.run([SHIP, "to", "--once", "--vault", vault.path], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     assert "2 sessions are kept" in vault.command(*prune).stderr        # the store may lose its last second
-    db = sqlite3.connect(vault.path / "interposer.db")
-    db.execute("UPDATE shipped SET at_us = at_us - 3600000000 WHERE session_id = 1")
-    db.commit()
-    db.close()
+    vault.change("UPDATE shipped SET at_us = at_us - 3600000000 WHERE session_id = 1")
     assert "1 sessions are kept" in vault.command(*prune).stderr
     assert vault.rows("SELECT id FROM sessions") == [(2,), (3,)]
     assert vault.rows("SELECT session_id FROM shipped") == [(2,), (3,)]
     assert vault.command(*prune, "--unsent").returncode == 0
     assert vault.rows("SELECT id FROM sessions") == [(3,)]
-    done = subprocess.run([SHIP, "to", "--once", "--vault", vault.path], capture_output=True, text=True, env=vault.env, timeout=60)
+    done = subprocess.run([SHIP, "to", "--once", "--vault", vault.path], capture_output=True, text=True, env=vault.env, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     assert t.cluster.psql("SELECT count(*), count(*) FILTER (WHERE id = -1) FROM mcp_interposer.events") == "6\t0"
     assert t.cluster.psql("SELECT count(*) FROM mcp_interposer.messages") == "12"

@@ -1,9 +1,8 @@
 """The central store of scripts/demo-fleet: one server, one with a standby, or several behind a router."""
-import subprocess
 import time
 
 from cluster import Cluster, wait_until
-from vaults import SHIP
+from vaults import init
 
 
 class Centre:
@@ -26,7 +25,7 @@ class Centre:
         self.say("db1. No TCP port, and not the server of the system.")
 
     def init(self, *options):
-        subprocess.run([SHIP, "init", *options, self.entrance().url()], check=True, capture_output=True, timeout=120)
+        init(self.root, self.entrance().url(), *options)
 
     def device(self, name):
         self.init("--device", name)

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from cluster import Cluster, Middle, wait_until
-from vaults import SHIP
+from vaults import init
 
 SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "wal_keep_size": "128MB", "max_connections": 120, "autovacuum_naptime": "10s"}
 BALLAST = "ballast"
@@ -55,7 +55,7 @@ class Place:
     def crash(self, seconds):
         self.cluster.stop("immediate")
         time.sleep(seconds)
-        wait_until(self.revive, 120)
+        wait_until(self.revive)
 
     def fill(self, seconds):
         """A full disk. The server may end, because it cannot write its log."""
@@ -73,7 +73,7 @@ class Place:
                 except OSError:
                     time.sleep(0.1)
         ballast.unlink()
-        wait_until(self.revive, 120)
+        wait_until(self.revive)
 
     def revive(self):
         if not self.cluster.runs():
@@ -88,13 +88,14 @@ class Pair:
     """A primary and an asynchronous standby."""
 
     def __init__(self, root, name="", megabytes=1500):
+        self.root = root
         self.places = [Place(root, name + side, megabytes) for side in "ab"]
         self.first = 0          # the place of the primary
 
     def make(self, devices):
         self.make_empty()
         for options in [[], *(["--device", d] for d in devices)]:
-            subprocess.run([SHIP, "init", *options, self.primary.cluster.url()], check=True, capture_output=True, timeout=120)
+            init(self.root, self.primary.cluster.url(), *options)
 
     def make_empty(self):
         self.primary.put(Cluster(self.primary.folder(), more=lambda _: SMALL))
@@ -155,6 +156,7 @@ class Shards:
     meanwhile; PL/Proxy then makes another one, which the shipper does not see."""
 
     def __init__(self, root, n):
+        self.root = root
         self.router = Place(root, "r", 300)
         self.pairs = [Pair(root, f"s{i + 1}", 800) for i in range(n)]
         self.file = root / "shards"
@@ -165,8 +167,7 @@ class Shards:
             pair.make_empty()
         self.file.write_text("".join(pair.url("admin") + "\n" for pair in self.pairs))
         for options in [[], *(["--device", d] for d in devices)]:
-            subprocess.run([SHIP, "init", "--shards", self.file, *options, self.router.cluster.url()], check=True,
-                           capture_output=True, timeout=120)
+            init(self.root, self.router.cluster.url(), "--shards", self.file, *options)
 
     def url(self, role):
         return self.router.cluster.url(role, self.router.middle.folder)

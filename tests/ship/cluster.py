@@ -1,4 +1,5 @@
 """A private PostgreSQL cluster with a Unix socket, and a proxy in front of it that interrupts at a chosen call."""
+import functools
 import glob
 import os
 import pwd
@@ -14,12 +15,32 @@ from pathlib import Path
 PORT = 5432
 DEADLINE = 420     # a machine may be busy, and a shipper waits for up to five minutes after several failures
 
+# Functions of the store that a shipper calls.
+CALLS = ("hello", "vault_state", "watermarks", "put_leaves", "put_checkpoints", "put_sessions", "put_piece", "put_messages",
+         "put_events", "put_replaced", "put_handled")
+
 
 def programs():
     """The newest server programs of this machine; None: there are none."""
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), key=lambda p: int(p.split("/")[4]))
     path = found[-1] if found else shutil.which("initdb")
     return Path(path).resolve().parent if path else None
+
+
+@functools.cache
+def version():
+    """As the server prints it."""
+    said = subprocess.run([programs() / "postgres", "--version"], capture_output=True, text=True, check=True, timeout=DEADLINE).stdout
+    return said.split()[2]
+
+
+def no_server():
+    """Why there can be no cluster on this machine; empty: there can be."""
+    if not programs():
+        return "no PostgreSQL server is installed (scripts/setup --check)"
+    if int(re.match(r"\d+", version())[0]) < 15:
+        return f"PostgreSQL 15 or later is needed, and {version()} is installed"
+    return ""
 
 
 def account():
@@ -32,6 +53,13 @@ def account():
         except KeyError:
             continue
     return None
+
+
+def free_port():
+    """Of TCP, on this machine, at this moment."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 class Cluster:
@@ -55,31 +83,39 @@ class Cluster:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
         self.start()
 
-    def run(self, program, *args):
-        def drop():
+    def drop(self):
+        """For preexec_fn: takes the account of the server."""
+        if self.user:
             os.setgid(self.user.pw_gid)
             os.setuid(self.user.pw_uid)
-        done = subprocess.run([self.bin / program, *map(str, args)], preexec_fn=drop if self.user else None, cwd="/",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, text=True)
+
+    def run(self, program, *args):
+        done = subprocess.run([self.bin / program, *map(str, args)], preexec_fn=self.drop, cwd="/", stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=DEADLINE, text=True)
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout}")
+
+    def control(self, *words):
+        """pg_ctl, which waits until it is done."""
+        self.run("pg_ctl", "-D", self.folder / "data", "-w", "-t", DEADLINE - 20, *words)
 
     def start(self):
         # pg_ctl's output must not be our pipe: the server would keep it open
         with open(self.folder / "ctl", "w") as out:
-            def drop():
-                if self.user:
-                    os.setgid(self.user.pw_gid)
-                    os.setuid(self.user.pw_uid)
-            done = subprocess.run([self.bin / "pg_ctl", "-D", self.folder / "data", "-w", "-t", "60", "-l",
-                                   self.folder / "data/server.log", "start"], preexec_fn=drop, cwd="/", stdout=out,
-                                  stderr=out, stdin=subprocess.DEVNULL, timeout=120)
+            done = subprocess.run([self.bin / "pg_ctl", "-D", self.folder / "data", "-w", "-t", str(DEADLINE - 20), "-l",
+                                   self.folder / "data/server.log", "start"], preexec_fn=self.drop, cwd="/", stdout=out,
+                                  stderr=out, stdin=subprocess.DEVNULL, timeout=DEADLINE)
         if done.returncode:
             raise RuntimeError("cannot start: " + (self.folder / "ctl").read_text() +
                                (self.folder / "data/server.log").read_text()[-2000:])
 
+    def start_again(self):
+        """A case that failed may have left it stopped."""
+        if not self.runs():
+            self.start()
+
     def stop(self, mode="fast"):
-        self.run("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
+        self.control("-m", mode, "stop")
 
     def runs(self):
         try:
@@ -92,7 +128,7 @@ class Cluster:
         return self.psql("SELECT 1", check=False).strip() == "1"
 
     def promote(self):
-        self.run("pg_ctl", "-D", self.folder / "data", "-w", "promote")
+        self.control("promote")
 
     def receives(self):
         """Whether it is a standby, and connected."""
@@ -110,7 +146,7 @@ class Cluster:
     def psql(self, sql, role="admin", check=True, database="postgres"):
         """The rows, as tab-separated lines; with check=False stdout and stderr."""
         done = subprocess.run([self.bin / "psql", "-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d",
-                               self.url(role, database=database), "-c", sql], capture_output=True, text=True, timeout=120)
+                               self.url(role, database=database), "-c", sql], capture_output=True, text=True, timeout=DEADLINE)
         if not check:
             return done.stdout + done.stderr
         if done.returncode:

@@ -10,7 +10,7 @@ class Collector:
     handler that answers by itself and returns whether it took the data."""
 
     def __init__(self, certificate=None):
-        self.requests, self.answers, self.by_path, self.lock = [], [], {}, threading.Lock()
+        self._requests, self.answers, self.by_path, self.lock = [], [], {}, threading.Lock()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -50,7 +50,13 @@ class Collector:
                 status, headers, text = answer if isinstance(answer, tuple) else (answer, (), b"{}")
                 kept["taken"] = status == 200
                 handler.answer(status, headers, text)
-            self.requests.append(kept)
+            self._requests.append(kept)
+
+    @property
+    def requests(self):
+        """Those that were answered. Waits for one that is being answered: its sender may know the answer already."""
+        with self.lock:
+            return list(self._requests)
 
     def url(self, host="127.0.0.1"):
         return f"otlp+{self.scheme}://{host}:{self.server.server_port}"
@@ -76,7 +82,6 @@ class Collector:
 
     def spans(self, taken=True):
         return [s for _, s in self.items("/v1/traces", "resourceSpans", "scopeSpans", "spans", taken)]
-
 
     def logs(self):
         return [s for _, s in self.items("/v1/logs", "resourceLogs", "scopeLogs", "logRecords")]

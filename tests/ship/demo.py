@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from centre import Centre, Shards, Standby
-from cluster import programs
+from cluster import DEADLINE, no_server, version
 from recorder import Ended, Recorder
 from vaults import PROGRAM, differences, here, there
 
@@ -56,7 +56,7 @@ class Demo:
         where = f" WHERE session_uid IN (SELECT uid FROM mcp_interposer.sessions WHERE vault = '{laptop.vault.name()}')" if laptop else ""
         return self.centre.sum("SELECT count(*) FROM mcp_interposer.messages" + where)
 
-    def wait(self, what, seconds=120):
+    def wait(self, what, seconds=DEADLINE):
         end = time.monotonic() + seconds
         while not what():
             for laptop in self.laptops:
@@ -72,10 +72,9 @@ class Demo:
     # ---- the parts ----
 
     def make_store(self):
-        version = subprocess.run([programs() / "postgres", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
-        if int(version.split(".")[0]) < 15:
-            raise Failed(f"PostgreSQL 15 or later is needed, and {version} is installed")
-        title("A store: a private PostgreSQL " + version)
+        if why := no_server():
+            raise Failed(why)
+        title("A store: a private PostgreSQL " + version())
         self.centre.make()
         for name in ("ada", "ben"):
             self.centre.device(f"{name}-laptop")
@@ -116,7 +115,7 @@ class Demo:
         self.centre.reader("maria")
         say("mcp-interposer sessions --from postgresql://maria@" + self.centre.hosts + "/fleet\n")
         command = [PROGRAM, "sessions", "--limit", "0", "--from", self.centre.url("maria")]
-        if subprocess.run(command, env=self.laptops[0].vault.env, timeout=60).returncode:
+        if subprocess.run(command, env=self.laptops[0].vault.env, timeout=DEADLINE).returncode:
             raise Failed("the sessions cannot be read")
 
     def prove(self):

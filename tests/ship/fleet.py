@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from cases import Skip, case, sent
-from cluster import PORT, Cluster, Middle
+from cluster import DEADLINE, PORT, Cluster, Middle
 from vaults import SHIP, Vault, environment, texts
 
 SETTINGS = {"shared_buffers": "16MB", "max_connections": 40}
@@ -26,6 +26,7 @@ def _cluster(root, name):
     if name not in _clusters:
         _clusters[name] = Cluster(root / name, more=lambda c: SETTINGS)
     c = _clusters[name]
+    c.start_again()
     c.psql("DROP SCHEMA IF EXISTS mcp_interposer CASCADE; DROP SCHEMA IF EXISTS mcp_interposer_shards CASCADE;"
            "DROP SCHEMA IF EXISTS plproxy CASCADE")
     return c
@@ -51,7 +52,7 @@ class Fleet:
 
     def try_init(self, *options):
         return subprocess.run([SHIP, "init", "--shards", self.file, *options, self.router.url()], env=environment(self.folder),
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=DEADLINE)
 
     def init(self, *options):
         done = self.try_init(*options)
@@ -86,22 +87,16 @@ class Part:
     psql = Fleet.psql
 
 
-def shards(name):
-    """A case that gets a fleet with three shards, too."""
+def shards(name, needs="server"):
+    """A case that gets a fleet with three shards. needs: as of case()."""
     def add(function):
         @functools.wraps(function)
         def run(t):
             if not has_plproxy():
                 raise Skip("PL/Proxy is not installed (scripts/setup --check)")
             function(t, Fleet(t.folder.parent, t.folder))
-        return case("shards: " + name)(run)
+        return case("shards: " + name, needs)(run)
     return add
-
-
-class On:
-    """For same()."""
-    def __init__(self, f):
-        self.cluster = f
 
 
 def between(t, shard, name):

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from cluster import DEADLINE
+
 USER = "tester"
 HOME = f"/home/{USER}"
 # $0: a folder of the test, which stays visible under its own name; $1: a tree that is laid over the machine's files.
@@ -67,11 +69,13 @@ class Machine:
             self.close()
             raise
 
-    def wait(self, what, seconds=60):
+    def wait(self, what, seconds=DEADLINE):
         end = time.monotonic() + seconds
         while not (found := what()):
-            if self.process.poll() is not None or time.monotonic() > end:
+            if self.process.poll() is not None:
                 raise Unable("systemd does not start here: " + self.log.read_text()[-1000:])
+            if time.monotonic() > end:
+                raise RuntimeError("systemd does not answer: " + self.log.read_text()[-1000:])
             time.sleep(0.1)
         return found
 
@@ -83,7 +87,7 @@ class Machine:
 
     def run(self, *words, **more):
         return subprocess.run(["nsenter", "-t", self.leader, "-m", "-p", "-C", "-u", "-i", "-r", "-w", *map(str, words)],
-                              capture_output=True, text=True, timeout=120, **more)
+                              capture_output=True, text=True, timeout=DEADLINE, **more)
 
     def check(self, *words, **more):
         done = self.run(*words, **more)
@@ -105,7 +109,7 @@ class Machine:
 
     def close(self):
         self.process.send_signal(signal.SIGKILL)     # --kill-child: and all that runs in it
-        self.process.wait(60)
+        self.process.wait(DEADLINE)
         end = time.monotonic() + 60
         while self.group.exists() and time.monotonic() < end:
             for path, _, _ in os.walk(self.group, topdown=False):

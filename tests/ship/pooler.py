@@ -7,15 +7,9 @@ import subprocess
 from pathlib import Path
 
 from cases import page
-from cluster import DEADLINE, wait_until
+from cluster import DEADLINE, free_port, wait_until
 
 PROGRAM = "/usr/sbin/pgbouncer"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def documented():
@@ -46,12 +40,8 @@ class Pooler:
         self.start()
 
     def start(self):
-        def drop():
-            if self.cluster.user:
-                os.setgid(self.cluster.user.pw_gid)
-                os.setuid(self.cluster.user.pw_uid)
-        self.process = subprocess.Popen([PROGRAM, self.config], preexec_fn=drop, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([PROGRAM, self.config], preexec_fn=self.cluster.drop, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(self.answers)
 
     def answers(self):

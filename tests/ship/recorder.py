@@ -7,6 +7,7 @@ import threading
 import time
 
 from cases import ROOT
+from cluster import DEADLINE
 from vaults import PROGRAM, Vault
 
 
@@ -39,7 +40,7 @@ class Recorder:
         raise NotImplementedError
 
     def record(self):
-        while not self.ending:
+        while not self.ending and not self.error:
             try:
                 self.session(self.length())
             except (OSError, ValueError, Ended) as e:
@@ -47,7 +48,10 @@ class Recorder:
                     self.error = None if self.ending else e
                     return
             finally:
-                self.end_session()
+                try:
+                    self.end_session()
+                except subprocess.SubprocessError as e:
+                    self.error = self.error or e
 
     def session(self, calls):
         self.proxy = subprocess.Popen([PROGRAM, "proxy", "--vault", self.vault.path, "--name", "mail", *self.options, "--",
@@ -67,7 +71,7 @@ class Recorder:
             self.proxy.stdin.close()
         except OSError:
             pass                # it was killed
-        self.proxy.wait(60)
+        self.proxy.wait(DEADLINE)
         self.proxy.stdout.close()
 
     def ask(self, method, params):
@@ -83,23 +87,24 @@ class Recorder:
 
     def kill_shipper(self):
         self.shipper.kill()
-        self.shipper.wait(60)
-        self.shipper.stderr.close()
+        self.shipper.wait(DEADLINE)
 
     def check(self):
         if self.error:
             raise Ended(f"{self.name}: {self.error}")
         if self.shipper and self.shipper.poll() is not None:
-            raise Ended(f"the shipper of {self.name} has ended: {self.shipper.stderr.read()}")
+            raise Ended(f"the shipper of {self.name} has ended: {self.shipper.said.read_text()}")
 
     def stop(self):
         self.ending = True
         if self.thread.is_alive():
-            self.thread.join(60)
+            self.thread.join(DEADLINE)
+            if self.thread.is_alive():
+                raise Ended(f"{self.name} does not stop")
 
     def close(self):
         self.ending = True
         for process in (self.proxy, self.shipper):
             if process and process.poll() is None:
                 process.kill()
-                process.wait(60)
+                process.wait(DEADLINE)

@@ -7,9 +7,12 @@ import sys
 import textwrap
 from pathlib import Path
 
+from cluster import DEADLINE
+
 BUILD = Path(os.environ.get("TEST_BUILD", "build")).resolve()
 PROGRAM = os.environ.get("MCP_INTERPOSER", str(BUILD / "mcp-interposer"))
 SHIP = str(BUILD / "mcp-interposer-ship")
+PATIENT = ("--deadline", f"{DEADLINE - 20}s")       # of a shipper that must succeed, and end before the case gives up
 SERVER = textwrap.dedent("""
     import json, sys
     for line in sys.stdin:
@@ -32,6 +35,13 @@ def lines(texts):
                    for m in [first, *(request(i + 1, t) for i, t in enumerate(texts))])
 
 
+def exchange(live, *lines):
+    """Says each line to a session of Vault.live(), and reads the answer to it."""
+    for line in lines:
+        print(line, file=live.stdin, flush=True)
+        assert live.stdout.readline(), "the session has ended"
+
+
 def texts(n, large=0, size=2_500_000):
     return [f"héllo \U0001f600 {i} " + ("y" * size if i < large else "") for i in range(n)]
 
@@ -41,6 +51,14 @@ def environment(folder):
             not k.lower().endswith("_proxy")} | {"HOME": str(folder)}
 
 
+def init(folder, url, *options):
+    """ship init, which must succeed. folder: the home of its user."""
+    done = subprocess.run([SHIP, "init", *options, url], env=environment(folder), capture_output=True, text=True, timeout=DEADLINE)
+    if done.returncode:
+        raise RuntimeError(f"ship init: {done.stderr}")
+    return done.stderr
+
+
 class Vault:
     def __init__(self, folder, name="v"):
         self.home, self.path = Path(folder), Path(folder) / name
@@ -48,7 +66,7 @@ class Vault:
 
     def record(self, said, *options):
         subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", sys.executable, "-c", SERVER],
-                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=120, check=True)
+                       input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=DEADLINE, check=True)
 
     def live(self):
         """A session that goes on: its stdin and stdout are pipes."""
@@ -57,18 +75,46 @@ class Vault:
 
     def command(self, *args):
         return subprocess.run([PROGRAM, *map(str, args), "--vault", self.path], capture_output=True, text=True, env=self.env,
-                              timeout=120)
+                              timeout=DEADLINE)
 
     def to(self, url, *options):
         return subprocess.run([SHIP, "to", "--vault", self.path, *options, url], capture_output=True, text=True, env=self.env,
-                              timeout=180)
+                              timeout=DEADLINE)
 
     def follow(self, url, *options):
-        return subprocess.Popen([SHIP, "to", "--vault", self.path, *options, url], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE, text=True, env=self.env)
+        """A shipper that runs. Its stderr is in the file `said`, whose end is printed if the case fails."""
+        n = len(list(self.home.glob(f"{self.path.name}-*.said")))
+        said = self.home / f"{self.path.name}-{n}.said"
+        with said.open("x") as out:
+            shipper = subprocess.Popen([SHIP, "to", "--vault", self.path, *options, url], stdout=subprocess.DEVNULL, stderr=out,
+                                       env=self.env)
+        shipper.said = said
+        return shipper
+
+    def redact(self, pattern, *which, busy=False):
+        """Redacts these sessions, or all. busy: another program may read, and then the old text remains in the write-ahead log."""
+        rules = self.home / f"{self.path.name}.rules.ini"
+        rules.write_text(f"[redact]\npattern.word = {pattern}\n")
+        done = self.command("redact", "--apply", *(which or ["--all"]), "--config", rules)
+        if done.returncode not in (0, 1) and not (busy and "run this again" in done.stderr):
+            raise RuntimeError(f"redact: {done.stderr}")
+
+    def checkpoint(self):
+        """Signs the log, with a key of its own."""
+        if not (self.home / "audit.key").exists():
+            assert self.command("audit", "key", "new", "--audit-key", self.home / "audit.key").returncode == 0
+        done = self.command("audit", "checkpoint", "--audit-key", self.home / "audit.key")
+        assert done.returncode == 0, done.stderr
+
+    def change(self, sql, *args):
+        """Writes to the database, as no program of ours does."""
+        db = sqlite3.connect(self.path / "interposer.db", timeout=DEADLINE)
+        with db:
+            db.execute(sql, args)
+        db.close()
 
     def rows(self, sql, *args):
-        db = sqlite3.connect(f"file:{self.path}/interposer.db?mode=ro", uri=True, timeout=30)
+        db = sqlite3.connect(f"file:{self.path}/interposer.db?mode=ro", uri=True, timeout=DEADLINE)
         try:
             return db.execute(sql, args).fetchall()
         finally:
@@ -91,7 +137,7 @@ def here(vault):
     """What the vault has: {(table, uid, number): row}."""
     lite = {"hex": "hex", "more": ")", "body": "body"}
     found = {}
-    db = sqlite3.connect(f"file:{vault.path}/interposer.db?mode=ro", uri=True, timeout=30)
+    db = sqlite3.connect(f"file:{vault.path}/interposer.db?mode=ro", uri=True, timeout=DEADLINE)
     for uid, number in db.execute("SELECT uid, id FROM sessions").fetchall():
         for row in db.execute(f"SELECT {SESSION.format(**lite)} FROM sessions WHERE id = ?", (number,)):
             found["session", uid, 0] = row
