@@ -109,7 +109,7 @@ void page_drop(struct page *p)
 
 /* ---- sessions ---- */
 
-int pages_number(struct remote *r, const struct cell *session, int64_t *ret)
+int pages_id(struct remote *r, const struct cell *session, int64_t *ret)
 {
     uint32_t place, vault;
     if (intern_add(&r->vaults, session[REMOTE_SESSION_VAULT].text, &vault) < 0 ||
@@ -121,11 +121,11 @@ int pages_number(struct remote *r, const struct cell *session, int64_t *ret)
     return 0;
 }
 
-bool pages_of(const struct remote *r, int64_t number, struct remote_ask *ask)
+bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask)
 {
-    if (number < 1 || (uint64_t)number > r->uids.n)
+    if (id < 1 || (uint64_t)id > r->uids.n)
         return false;
-    uint32_t place = (uint32_t)(number - 1);
+    uint32_t place = (uint32_t)(id - 1);
     ask->session = intern_text(&r->uids, place);
     ask->vault = intern_text(&r->vaults, r->vault[place]);
     return true;
@@ -141,10 +141,10 @@ static bool find_uid(const struct page *p, struct slice uid, size_t *ret)
     return false;
 }
 
-int pages_session(struct remote *r, int64_t number, struct page **ret, size_t *ret_row)
+int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row)
 {
     struct remote_ask ask = {.table = REMOTE_SESSIONS, .rows = 1};
-    if (!pages_of(r, number, &ask))
+    if (!pages_of(r, id, &ask))
         return MI_ENOENT;
     ask.first = ask.session;
     struct page *const pages[] = {r->sessions[0], r->sessions[1], r->session};

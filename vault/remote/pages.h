@@ -27,21 +27,21 @@ struct page {
 };
 
 struct block {
-    int64_t session, first; /* a number, and a seq */
+    int64_t session, first; /* an id, and a seq */
     uint64_t used;          /* when it was used last, in look-ups */
     struct page *page;      /* held; NULL: the block is free */
 };
 
 /* A page that has all messages of a session with from <= seq <= to. */
 struct kept {
-    int64_t session, from, to; /* a number, and seqs */
+    int64_t session, from, to; /* an id, and seqs */
     bool backwards, bodies;    /* of its page */
     struct page *page;         /* held; NULL: free */
 };
 
 struct remote {
     struct remote_store store;
-    struct intern uids;   /* owned; the number of a session is its place + 1 */
+    struct intern uids;   /* owned; the id of a session is its place + 1 */
     struct intern vaults; /* owned */
     uint32_t *vault;      /* owned; of each uid, in vaults */
     size_t vault_cap;
@@ -61,12 +61,12 @@ static inline const struct cell *page_row(const struct page *p, size_t i)
     return &p->cell[i * p->width];
 }
 
-/* The session's number, which it gets now if it has none. MI_ENOMEM. */
-MI_MUST int pages_number(struct remote *r, const struct cell *session, int64_t *ret);
-/* Completes the ask for a session with this number: its uid and vault. false: there is none. */
-MI_MUST bool pages_of(const struct remote *r, int64_t number, struct remote_ask *ask);
+/* The session's id, which it gets now if it has none. MI_ENOMEM. */
+MI_MUST int pages_id(struct remote *r, const struct cell *session, int64_t *ret);
+/* Completes the ask for the session with this id: its uid and vault. false: there is none. */
+MI_MUST bool pages_of(const struct remote *r, int64_t id, struct remote_ask *ask);
 /* One row; the page is held for the caller. MI_ENOENT. */
-MI_MUST int pages_session(struct remote *r, int64_t number, struct page **ret, size_t *ret_row);
+MI_MUST int pages_session(struct remote *r, int64_t id, struct page **ret, size_t *ret_row);
 MI_MUST int pages_message(struct remote *r, int64_t session, int64_t seq, struct page **ret,
                           size_t *ret_row);
 /* A page with the next older or the next newer session, without a row if there is none. MI_ENOENT: ask the store. */

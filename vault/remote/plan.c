@@ -11,7 +11,7 @@ struct key {
 
 /* Positions of columns in `sql` of remote_shape: one more than those of the cells. */
 enum {
-    COLUMN_NUMBER = 0,
+    COLUMN_ID = 0,
     SESSION_UID = 2,
     SESSION_NUMBER = 3,
     SESSION_NAME = 4,
@@ -22,12 +22,12 @@ enum {
 enum { MESSAGE_BODY = 1 + REMOTE_MESSAGE_BODY };
 
 static const struct key keys[REMOTE_TABLES][4] = {
-    [REMOTE_SESSIONS] = {{COLUMN_NUMBER, "=gl"},
+    [REMOTE_SESSIONS] = {{COLUMN_ID, "=gl"},
                          {SESSION_UID, "g><"},
                          {SESSION_NAME, "="},
                          {SESSION_NUMBER, "="}},
-    [REMOTE_MESSAGES] = {{COLUMN_NUMBER, "=gl"}},
-    [REMOTE_EVENTS] = {{COLUMN_NUMBER, "="}, {EVENT_ID, "=g>l"}},
+    [REMOTE_MESSAGES] = {{COLUMN_ID, "=gl"}},
+    [REMOTE_EVENTS] = {{COLUMN_ID, "="}, {EVENT_ID, "=g>l"}},
     [REMOTE_LEAVES] = {{LEAF, "g<"}},
 };
 
@@ -66,9 +66,9 @@ static bool is_ordered(enum remote_table table, const sqlite3_index_info *info)
     bool backwards = info->aOrderBy[0].desc != 0;
     switch (table) {
     case REMOTE_SESSIONS:
-        return column == SESSION_UID || (column == COLUMN_NUMBER && backwards);
+        return column == SESSION_UID || (column == COLUMN_ID && backwards);
     case REMOTE_MESSAGES:
-        return column == COLUMN_NUMBER;
+        return column == COLUMN_ID;
     case REMOTE_EVENTS:
         return column == EVENT_ID;
     default:
@@ -90,12 +90,12 @@ int plan_best(enum remote_table table, sqlite3_index_info *info)
         text[2 * n + 1] = op;
         info->aConstraintUsage[i].argvIndex = ++n;
         info->aConstraintUsage[i].omit = 1;
-        one |= op == PLAN_EQ && column == COLUMN_NUMBER && table != REMOTE_EVENTS;
+        one |= op == PLAN_EQ && column == COLUMN_ID && table != REMOTE_EVENTS;
         some = true;
     }
     text[2 * n] = '\0';
-    /* Events are read of one session only. */
-    if (table == REMOTE_EVENTS && strchr(text, 'a') == NULL)
+    /* They are read of one session only. */
+    if ((table == REMOTE_EVENTS || table == REMOTE_MESSAGES) && strchr(text, 'a') == NULL)
         return SQLITE_CONSTRAINT;
     info->idxStr = sqlite3_mprintf("%s", text);
     if (info->idxStr == NULL)

@@ -44,7 +44,7 @@ void remote_free(struct remote *r)
 }
 
 /* 0: it was not read. */
-static int64_t number_of(const struct remote *r, struct slice uid)
+static int64_t id_of(const struct remote *r, struct slice uid)
 {
     uint32_t place;
     return intern_find(&r->uids, uid, &place) ? (int64_t)place + 1 : 0;
@@ -60,7 +60,7 @@ int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret
         return st;
     *ret_n = (int)p->n;
     if (p->n > 0)
-        st = pages_number(r, page_row(p, 0), ret_id);
+        st = pages_id(r, page_row(p, 0), ret_id);
     page_drop(p);
     return st;
 }
@@ -73,7 +73,7 @@ int remote_several(struct remote *r, bool *ret)
 int remote_body(struct remote *r, struct slice uid, int64_t seq, size_t max, struct buf *ret)
 {
     struct remote_ask of = {0};
-    if (!pages_of(r, number_of(r, uid), &of))
+    if (!pages_of(r, id_of(r, uid), &of))
         return MI_ENOENT;
     return r->store.body(r->store.ctx, of.vault, of.session, seq, max, ret);
 }

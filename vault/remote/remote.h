@@ -1,13 +1,15 @@
 /* remote.h - a store of many vaults as the tables of one: sessions, messages, events and leaves as virtual tables of
  * SQLite, so that the statements of vault/query read a store as they read a vault.
  *
- * Rules     A session's uid is its key in a store. Here it also gets a number, in the order in which sessions are first
- *           read, as its `id`; the column `number` is its id in its vault. Sessions are newest first by their uid: a
+ * Rules     A session's uid is its key in a store. Here it also gets an id, in the order in which sessions are first
+ *           read, as its `id`; its id in its vault is its number here. Sessions are newest first by their uid: a
  *           statement for sessions with an id below N gets those that are older than session N.
  *           Rows are asked for in pages of at most REMOTE_ROWS rows and about REMOTE_BYTES of bodies. A large body is
  *           not part of its row: remote_body().
- *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest.
- * Owns      pages, and the numbers of all sessions that were read: less than 100 bytes each.
+ *           What may be asked is one range of the key and one order (struct remote_ask); SQLite does the rest. Messages and
+ *           events are those of one session: a statement without their id, or their session, is an error.
+ * Owns      pages, and the ids of all sessions that were read: less than 100 bytes each.
+ * Lifetime  texts that `read` and `search` pass on are borrowed for the call; the store is used until remote_free().
  * Errors    those of `read`: SQLite returns SQLITE_ERROR with the sentence of `error`.
  * Blocks    on `read`. */
 #ifndef MI_VAULT_REMOTE_REMOTE_H
@@ -27,7 +29,7 @@ enum remote_table { REMOTE_SESSIONS, REMOTE_MESSAGES, REMOTE_EVENTS, REMOTE_LEAV
 struct remote_shape {
     const char *name;  /* of the table */
     const char *cells; /* "iitt" */
-    const char *sql;   /* columns: a number that is made here, the cells, what follows from them */
+    const char *sql;   /* columns: an id that is made here, the cells, what follows from them */
 };
 extern const struct remote_shape remote_shape[REMOTE_TABLES];
 
@@ -83,7 +85,7 @@ struct remote;
 MI_MUST int remote_open(struct remote **ret, sqlite3 *db, const struct remote_store *store);
 void remote_free(struct remote *r); /* closes the store; NULL is fine */
 
-/* The sessions with this id in their vaults: the number of one, and how many there are, at most 2. */
+/* The sessions with this id in their vaults: the id of one, and how many there are, at most 2. */
 MI_MUST int remote_by_number(struct remote *r, int64_t number, int64_t *ret_id, int *ret_n);
 /* As `several` above. */
 MI_MUST int remote_several(struct remote *r, bool *ret);

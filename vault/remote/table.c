@@ -2,6 +2,7 @@
 
 #include "vault/store/schema.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define FIRST_ROWS 1024 /* of the first page: most sessions are one page, without bodies */
@@ -15,8 +16,8 @@ struct table {
 struct cursor {
     sqlite3_vtab_cursor base;
     struct remote_ask ask;          /* of the next page */
-    int64_t session;                /* number; messages and events */
-    int64_t number;                 /* one row with this number is wanted; 0: a range */
+    int64_t session;                /* id; messages and events */
+    int64_t id;                     /* one row with this id is wanted; 0: a range */
     bool none;                      /* a condition that no row meets */
     struct buf first, before, name; /* owned; the texts of ask */
     struct page *page;              /* held; NULL: the end */
@@ -131,12 +132,13 @@ static void raise_to(int64_t *from, int64_t v)
     *from = v > *from ? v : *from;
 }
 
-/* id of sessions. A range with one number is that session; else, what is older than the session above the range. */
+/* id of sessions. A range with one id is that session; else, what is older than the session above the range. */
 static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
 {
     struct remote_ask above = {0};
+    assert(c->none || from == to || from <= 1); /* no statement asks for what is newer than a session */
     if (from == to) {
-        c->number = to;
+        c->id = to;
         c->none |= to < 1;
     } else if (to != INT64_MAX && pages_of(remote_of(c), to + 1, &above)) {
         buf_slice_add(&c->before, above.session);
@@ -145,14 +147,16 @@ static void limit_sessions(struct cursor *c, int64_t from, int64_t to)
     }
 }
 
-/* id of messages: the number of their session and their seq. */
+/* id of messages: that of their session and their seq. All are of one session. */
 static void limit_messages(struct cursor *c, int64_t from, int64_t to)
 {
+    c->none |= to < from;
+    assert(c->none || to >> SCHEMA_SEQ_BITS == from >> SCHEMA_SEQ_BITS);
     c->session = from >> SCHEMA_SEQ_BITS;
     c->ask.from = from & SCHEMA_SEQ_MAX;
-    c->ask.to = to >> SCHEMA_SEQ_BITS == c->session ? to & SCHEMA_SEQ_MAX : SCHEMA_SEQ_MAX;
+    c->ask.to = to & SCHEMA_SEQ_MAX;
     if (from == to && !c->ask.bodies)
-        c->number = from;
+        c->id = from;
     int64_t width = c->ask.to - c->ask.from;
     if (width < REMOTE_ROWS)
         c->ask.rows = width + 1;
@@ -224,7 +228,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
                                                                        : FIRST_ROWS,
                                  .to = INT64_MAX};
     c->none = c->one = false;
-    c->session = c->number = 0;
+    c->session = c->id = 0;
     for (int i = 0; i < argc; i++)
         take(c, text + 2 * i, argv[i], &ids, &keys);
     if (t->table == REMOTE_SESSIONS) {
@@ -236,11 +240,11 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
         c->ask.from = keys.from;
         c->ask.to = keys.to;
     }
-    c->one = c->number != 0;
+    c->one = c->id != 0;
     if (!c->one || c->none)
         return load(c);
     int st = t->table == REMOTE_SESSIONS
-                 ? pages_session(t->remote, c->number, &c->page, &c->row)
+                 ? pages_session(t->remote, c->id, &c->page, &c->row)
                  : pages_message(t->remote, c->session, c->ask.from, &c->page, &c->row);
     return st == 0 || st == MI_ENOENT ? SQLITE_OK : fail(c, st);
 }
@@ -265,13 +269,13 @@ static int eof(sqlite3_vtab_cursor *base)
 static int row_id(struct cursor *c, sqlite3_int64 *ret)
 {
     const struct cell *row = page_row(c->page, c->row);
-    int64_t number = c->session;
+    int64_t id = c->session;
     int st = 0;
     if (c->ask.table == REMOTE_SESSIONS)
-        st = pages_number(remote_of(c), row, &number);
+        st = pages_id(remote_of(c), row, &id);
     else if (c->ask.table == REMOTE_MESSAGES)
-        number = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
-    *ret = number;
+        id = schema_message_id(c->session, (uint64_t)row[REMOTE_MESSAGE_SEQ].number);
+    *ret = id;
     return st < 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
