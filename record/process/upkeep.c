@@ -77,7 +77,7 @@ static int64_t prune_some(struct upkeep *u, const char *vault)
     u->prune = NULL;
     if (st == 0)
         checkpoint(u);
-    return DAY_US;
+    return st == MI_EBUSY ? UPKEEP_QUIET_US : DAY_US;
 }
 
 static void close_dead(struct upkeep *u, const char *vault)

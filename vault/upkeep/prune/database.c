@@ -37,6 +37,38 @@ int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t
     return rc == SQLITE_DONE ? 0 : MI_ESTORE;
 }
 
+#define SENT_US ((int64_t)3600 * 1000000)
+
+static int prepare_sent(struct prune *p)
+{
+    static const char sql[] =
+        "SELECT 1 FROM shipped s JOIN ship_targets t ON t.target = s.target"
+        " WHERE s.target = ?1 AND session_id = ?2 AND complete AND at_us + ?3 <= t.sent_at_us";
+    bool has;
+    if (schema_has_table(p->db, "shipped", &has) < 0 ||
+        (has && sqlite3_prepare_v2(p->db, sql, -1, &p->sent, NULL) != SQLITE_OK))
+        return MI_ESTORE;
+    return 0;
+}
+
+int prune_is_sent(struct prune *p, int64_t id, bool *ret)
+{
+    *ret = p->rule.target == NULL;
+    if (*ret)
+        return 0;
+    if (p->sent == NULL && prepare_sent(p) < 0)
+        return MI_ESTORE;
+    if (p->sent == NULL) /* nothing was ever sent */
+        return 0;
+    sqlite3_bind_text(p->sent, 1, p->rule.target, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(p->sent, 2, id);
+    sqlite3_bind_int64(p->sent, 3, SENT_US);
+    int rc = sqlite3_step(p->sent);
+    sqlite3_reset(p->sent);
+    *ret = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+}
+
 int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
 {
     sqlite3_stmt *q = NULL;

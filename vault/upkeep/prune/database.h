@@ -15,6 +15,10 @@ int prune_fail(struct prune *p, struct buf *error);
 MI_MUST int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret);
 /* Runs a statement; a and b are bound to ?1 and ?2. *ret_n (NULL is fine): the number of changed rows. */
 MI_MUST int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n);
+/* Whether the session may be removed: without a target, or if the target still had all of it an hour after it was sent.
+ * After a failover the target may lack what it had received just before, and a shipper then changes the rows of
+ * `shipped`. */
+MI_MUST int prune_is_sent(struct prune *p, int64_t id, bool *ret);
 /* The uid of a session; "": it has no row. */
 MI_MUST int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1]);
 

@@ -5,7 +5,6 @@
 #include "base/os/file.h"
 #include "base/search.h"
 #include "journal/uid.h"
-#include "vault/store/schema.h"
 #include "vault/upkeep/prune/database.h"
 
 #include <ctype.h>
@@ -94,41 +93,14 @@ static int body_file_bytes(struct prune *p, int64_t id, int64_t *ret)
     return rc == SQLITE_OK ? 0 : MI_ESTORE;
 }
 
-#define SENT_US ((int64_t)3600 * 1000000)
-
-/* Whether the target still had all of the session an hour after it was sent: after a failover, the target may lack what
- * it had received just before, and a shipper then changes the rows of `shipped`. */
-static int is_sent(struct prune *p, int64_t id, bool *ret)
-{
-    static const char sql[] =
-        "SELECT 1 FROM shipped s JOIN ship_targets t ON t.target = s.target"
-        " WHERE s.target = ?1 AND session_id = ?2 AND complete AND at_us + ?3 <= t.sent_at_us";
-    sqlite3_stmt *q = NULL;
-    bool has;
-    *ret = false;
-    if (schema_has_table(p->db, "shipped", &has) < 0)
-        return MI_ESTORE;
-    if (!has)
-        return 0;
-    if (sqlite3_prepare_v2(p->db, sql, -1, &q, NULL) != SQLITE_OK)
-        return MI_ESTORE;
-    sqlite3_bind_text(q, 1, p->rule.target, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(q, 2, id);
-    sqlite3_bind_int64(q, 3, SENT_US);
-    int rc = sqlite3_step(q);
-    sqlite3_finalize(q);
-    *ret = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
-}
-
-/* Plans the removal of a session, unless it has to be sent first. *ret: it was planned. */
+/* Plans the removal of a session, unless it has to be sent first. *ret: it may be removed. */
 static int plan_session(struct prune *p, int64_t id, bool *ret)
 {
-    bool sent = true;
-    int st = p->rule.target != NULL ? is_sent(p, id, &sent) : 0;
-    *ret = st == 0 && sent;
-    p->plan.unsent += !sent;
-    return st < 0 || !sent ? st : add_session(p, id) ? 0 : MI_ENOMEM;
+    int st = prune_is_sent(p, id, ret);
+    if (st < 0)
+        return st;
+    p->plan.unsent += !*ret;
+    return !*ret || add_session(p, id) ? 0 : MI_ENOMEM;
 }
 
 static int plan_sessions(struct prune *p)

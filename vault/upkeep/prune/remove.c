@@ -46,6 +46,7 @@ void prune_close(struct prune *p)
 {
     if (p == NULL)
         return;
+    sqlite3_finalize(p->sent);
     sqlite3_close(p->db);
     vault_dir_close(&p->dir);
     close_files(&p->bodies);
@@ -120,13 +121,27 @@ static int remove_more(struct prune *p, int64_t id)
     return 0;
 }
 
+/* It was redacted, or sent again, after the plan was made. */
+static int keep(struct prune *p, int64_t id, struct buf *error)
+{
+    (void)sqlite3_exec(p->db, "ROLLBACK", NULL, NULL, NULL);
+    buf_printf(error, "session %lld was changed meanwhile, and must be sent first; run it again",
+               (long long)id);
+    return MI_EBUSY;
+}
+
 /* Removes the messages first: the session's row is kept until all of them are removed. */
 static int remove_rows(struct prune *p, int64_t id, bool *ret_removed, struct buf *error)
 {
     int64_t n = 0;
+    bool sent;
     *ret_removed = false;
     if (sqlite3_exec(p->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK ||
-        (!p->stated && state_removal(p, id) < 0) ||
+        prune_is_sent(p, id, &sent) < 0)
+        return roll_back(p, error);
+    if (!sent)
+        return keep(p, id, error);
+    if ((!p->stated && state_removal(p, id) < 0) ||
         prune_change(
             p,
             "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id BETWEEN ?1 << 36"

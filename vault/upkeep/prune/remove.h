@@ -47,8 +47,8 @@ void prune_close(struct prune *p); /* NULL is fine */
 const struct prune_report *prune_plan(const struct prune *p);
 size_t prune_sessions(const struct prune *p, const int64_t **ret_ids); /* oldest first */
 
-/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later. *ret_done: it was the
- * last step. */
+/* One step. 0, or an error as above; MI_EFULL: the database is locked, call again later; MI_EBUSY: a session is not one
+ * that was sent any more, make another plan. *ret_done: it was the last step. */
 MI_MUST int prune_step(struct prune *p, bool *ret_done, struct buf *error);
 const struct prune_report *prune_done(const struct prune *p); /* what was removed so far */
 /* Whether no other connection has written to the database since the last call. */

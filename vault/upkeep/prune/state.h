@@ -17,6 +17,7 @@ struct prune_files {
 
 struct prune {
     sqlite3 *db;          /* owned */
+    sqlite3_stmt *sent;   /* owned; prune_is_sent(); NULL: not prepared */
     struct vault_dir dir; /* owned */
     struct retention rule;
     int64_t now_us;

@@ -1,0 +1,130 @@
+"""What a round has done, and what it has not: after failures of the vault, of the store and of prune."""
+import json
+import os
+import pty
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+
+from cases import Skip, case, same, sent
+from cases_otlp import call, calls, collector, odd
+from cluster import wait_until
+from collector import attributes, seqs
+from vaults import PROGRAM, SHIP, Vault, texts
+
+# SQL_FAIL="N TEXT": the Nth use of a statement with this text fails. SQL_LOG: a file for what is executed.
+BAD_SQL = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+const char *sqlite3_sql(sqlite3_stmt *);
+static int fails(const char *sql)
+{
+    static int n;
+    const char *plan = getenv("SQL_FAIL"), *text = plan != NULL ? strchr(plan, ' ') : NULL;
+    return text != NULL && strstr(sql, text + 1) != NULL && ++n == atoi(plan);
+}
+static void note(const char *sql)
+{
+    FILE *f = getenv("SQL_LOG") != NULL ? fopen(getenv("SQL_LOG"), "a") : NULL;
+    if (f != NULL) {
+        fprintf(f, "%s\\n", sql);
+        fclose(f);
+    }
+}
+int sqlite3_step(sqlite3_stmt *q)
+{
+    int (*next)(sqlite3_stmt *) = (int (*)(sqlite3_stmt *))dlsym(RTLD_NEXT, "sqlite3_step");
+    const char *sql = q != NULL ? sqlite3_sql(q) : NULL;
+    note(sql != NULL ? sql : "");
+    return sql != NULL && fails(sql) ? 10 : next(q);        /* SQLITE_IOERR */
+}
+int sqlite3_exec(sqlite3 *db, const char *sql, void *fn, void *ctx, char **error)
+{
+    int (*next)(sqlite3 *, const char *, void *, void *, char **) = dlsym(RTLD_NEXT, "sqlite3_exec");
+    note(sql);
+    return next(db, sql, fn, ctx, error);
+}
+int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int n, sqlite3_stmt **q, const char **rest)
+{
+    int (*next)(sqlite3 *, const char *, int, sqlite3_stmt **, const char **) = dlsym(RTLD_NEXT, "sqlite3_prepare_v2");
+    char plan[200];
+    snprintf(plan, sizeof plan, "%s", getenv("SQL_FAIL") != NULL ? getenv("SQL_FAIL") : "");
+    if (strncmp(plan, "prepare ", 8) == 0 && strstr(sql, plan + 8) != NULL) {
+        unsetenv("SQL_FAIL");
+        return 10;
+    }
+    return next(db, sql, n, q, rest);
+}
+"""
+
+
+def bad_sql(t, vault, **how):
+    """From now on, the programs of this vault have this SQLite."""
+    if not shutil.which("cc"):
+        raise Skip("needs a compiler")
+    if not (t.folder / "sql.so").exists():
+        (t.folder / "sql.c").write_text(BAD_SQL)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "sql.so", t.folder / "sql.c", "-ldl"], check=True, timeout=60)
+    vault.env |= {"LD_PRELOAD": str(t.folder / "sql.so"), **how}
+
+
+def write(vault, *statements):
+    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
+    for sql in statements:
+        db.execute(sql)
+    db.commit()
+    db.close()
+
+
+def end(shipper):
+    assert shipper.poll() is None, shipper.stderr.read()
+    shipper.send_signal(signal.SIGTERM)
+    assert shipper.wait(60) == 0
+
+
+def configure(t, vault, url):
+    vault.env["XDG_CONFIG_HOME"] = str(t.folder)
+    (t.folder / "mcp-interposer").mkdir(exist_ok=True)
+    (t.folder / "mcp-interposer/config.ini").write_text(f"[ship]\nurl = {url}\n[redact]\npattern.word = [s]esame-[a-z]+\n")
+
+
+def unsent(vault):
+    """How many sessions prune keeps."""
+    done = vault.command("prune", "--keep-last", "1", "--dry-run", "--json")
+    return json.loads(done.stdout.splitlines()[-1])["unsent"]
+
+
+@case("prune asks again before it removes: a session that was redacted meanwhile is kept", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    for text in ("one", "sesame-opens " + "x" * 80_000, "three"):
+        vault.record([text])
+    configure(t, vault, c.url())
+    sent(vault.to(c.url(), "--once"))
+    write(vault, "UPDATE shipped SET at_us = at_us - 3700000000")
+    uid = vault.rows("SELECT uid FROM sessions WHERE id = 2")[0][0]
+    mine, theirs = pty.openpty()
+    prune = subprocess.Popen([PROGRAM, "prune", "--keep-last", "1", "--vault", vault.path], stdin=theirs, stderr=theirs,
+                             stdout=subprocess.PIPE, text=True, env=vault.env)
+    t.cleanups.append(prune.kill)
+    os.close(theirs)
+    asked = b""
+    while b"Remove all this?" not in asked:
+        asked += os.read(mine, 65536)
+    assert vault.command("redact", "--apply", "2").returncode in (0, 1)
+    os.write(mine, b"y\n")
+    assert prune.wait(60) == 3, prune.stdout.read()
+    assert b"session 2 was changed meanwhile" in os.read(mine, 65536)
+    os.close(mine)
+    assert vault.rows("SELECT id FROM sessions") == [(2,), (3,)]
+    assert not vault.rows("SELECT 1 FROM leaves WHERE leaf LIKE '{\"type\":\"prune\"%' AND leaf LIKE ?", f"%{uid}%")
+    assert vault.rows("SELECT count(*) FROM messages WHERE session_id = 2") == [(4,)]
+    assert (vault.path / "Bodies" / uid).stat().st_size > 80_000
+    assert unsent(vault) == 1
