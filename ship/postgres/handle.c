@@ -141,6 +141,15 @@ static int send_again(struct sender *s, const struct redaction *r)
     return st;
 }
 
+void sender_hold_back(struct sender *s, const struct stated *t)
+{
+    for (size_t i = 0; t != NULL && i < t->n; i++) {
+        struct shipped_session *x = progress_find(&s->sessions, slice_of(t->redaction[i].uid));
+        if (x != NULL)
+            x->complete = x->saved = false;
+    }
+}
+
 int sender_redacted(struct sender *s, const struct stated *t)
 {
     int st = 0;

@@ -69,8 +69,10 @@ static int send_all(struct sender *s)
         st = sender_stated(s, &stated);
     if (st == 0)
         st = sender_replaced(s, stated);
-    if (st == 0)
+    if (st == 0) {
         st = sender_sessions(s);
+        sender_hold_back(s, stated);
+    }
     if (st == 0 && fresh) /* what the store has lost must not be pruned while it is sent again */
         save(s);
     if (st == 0)

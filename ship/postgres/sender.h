@@ -78,6 +78,8 @@ MI_MUST int sender_words(struct sender *s, const struct shipped_session *x, cons
 struct stated; /* by the leaves that are not handled */
 MI_MUST int sender_stated(struct sender *s, struct stated **ret);
 MI_MUST int sender_replaced(struct sender *s, const struct stated *t);
+/* Sessions with a redaction that has not arrived are not complete, whatever the rows say. */
+void sender_hold_back(struct sender *s, const struct stated *t);
 MI_MUST int sender_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* NULL is fine */

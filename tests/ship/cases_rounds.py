@@ -128,3 +128,26 @@ def _(t):
     assert vault.rows("SELECT count(*) FROM messages WHERE session_id = 2") == [(4,)]
     assert (vault.path / "Bodies" / uid).stat().st_size > 80_000
     assert unsent(vault) == 1
+
+
+@case("a session is not complete until its redaction has arrived")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(["tell", "sesame-opens"])
+    configure(t, vault, url)
+    sent(vault.to(url, "--once"))
+    assert vault.command("ship", "status").returncode == 0
+    t.cluster.psql("CREATE FUNCTION mcp_interposer.full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+                   "$$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'no space'; END $$;"
+                   "CREATE TRIGGER full_disk BEFORE UPDATE ON mcp_interposer.messages FOR EACH ROW "
+                   "EXECUTE FUNCTION mcp_interposer.full_disk()")
+    assert vault.command("redact", "--apply", "--all").returncode in (0, 1)
+    for _ in range(3):
+        assert "no space" in sent(vault.to(url, "--once"), 3)
+        assert vault.rows("SELECT complete FROM shipped") == [(0,)]
+        assert vault.command("ship", "status").returncode == 1
+    t.cluster.psql("DROP TRIGGER full_disk ON mcp_interposer.messages")
+    sent(vault.to(url, "--once"))
+    assert vault.rows("SELECT complete FROM shipped") == [(1,)]
+    assert vault.command("ship", "status").returncode == 0
+    same(t, vault)
