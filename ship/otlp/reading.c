@@ -60,6 +60,7 @@ static void add_durations(struct reading *r)
 /* false: the round ends. The position is advanced first: what is in the batch is not read again. */
 static bool added(struct reading *r)
 {
+    r->missed |= r->status < 0;
     r->w->saved = false;
     if (r->status == 0 && batch_is_full(r->x)) {
         add_durations(r);
@@ -150,14 +151,18 @@ int reading_session(struct exporter *x, const struct cursor *at)
             return MI_ENOMEM;
         r.w->event = at->event;
         st = at->seq > 0 ? find_open(&r, at->seq) : 0;
-        if (st < 0)
+        if (st < 0) {
             walks_remove(&x->walks, at->session_id);
+            return st;
+        }
     }
-    r.since_us = r.w != NULL ? r.w->t_us : 0;
-    if (st == 0 && !r.w->complete)
+    r.since_us = r.w->t_us;
+    if (!r.w->complete)
         st = read_rows(&r);
     if (st == 0 && !r.w->complete && row.ended_at_us != 0)
         st = end_session(&r);
     add_durations(&r);
+    if (r.missed)
+        walks_remove(&x->walks, at->session_id);
     return st == 0 ? r.status : st;
 }

@@ -1,6 +1,7 @@
 /* reading.h - one session: its rows become items of batches.
  *
- * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. The session is then continued by the next call.
+ * Errors    those of batch_send(), and MI_ESTORE with a sentence in x->error. The next call continues, or reads the session
+ *           again from its saved cursor if an item could not be made: what is in the batch is then sent twice.
  * Blocks    on the vault, and on the network when a batch is full. */
 #ifndef MI_SHIP_OTLP_READING_H
 #define MI_SHIP_OTLP_READING_H
@@ -19,6 +20,7 @@ struct reading {
     const struct otlp_session *s;
     int64_t since_us; /* durations until then were written */
     bool has_added;   /* x->added is that of this session, as new as the messages at hand */
+    bool missed;      /* an item could not be made of what was passed */
     int status;
 };
 

@@ -151,3 +151,29 @@ def _(t):
     assert vault.rows("SELECT complete FROM shipped") == [(1,)]
     assert vault.command("ship", "status").returncode == 0
     same(t, vault)
+
+
+@case("a collector: a look-up that fails loses no span and no log", store=False)
+def _(t):
+    vault = Vault(t.folder)
+    odd(vault, [call(1, "broken"), call(2, "never")])
+    write(vault, "UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf' WHERE session_id = 1 AND seq = 2",
+          "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{\"seq\":2,\"finding\":\"crlf\"}')")
+
+    def found(c):
+        return {(x["eventName"], x["timeUnixNano"], json.dumps(attributes(x), sort_keys=True)) for x in c.logs()}
+    whole = collector(t)
+    sent(vault.to(whole.url(), "--once"))
+    assert seqs(whole.spans()) == calls(vault) and len(found(whole)) > 3
+    failures = 0
+    for n in range(1, 100):
+        c = collector(t)
+        # Q_ROWS, with which a request is looked up; Q_MESSAGES has a LIMIT
+        bad_sql(t, vault, SQL_FAIL=f"{n}  m.request_seq WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id")
+        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        assert seqs(c.spans(), once=False) == calls(vault), (n, said)
+        assert found(c) == found(whole), (n, said)
+        if "trying again" not in said:
+            break
+        failures += 1
+    assert failures > 5, failures
