@@ -167,6 +167,13 @@ static int follow(struct shipper *x)
 
 /* ---- the beginning ---- */
 
+/* Nothing is written to stdout, which may be a pipe that nobody reads any more. */
+static void open_watch(struct shipper *x, const char *vault)
+{
+    watch_open(&x->watch, vault);
+    x->watch.output = -1;
+}
+
 static int ship(struct shipper *x, bool minimal)
 {
     struct target t = {x->url, x->from, minimal, watch_is_stopped, x->until_us};
@@ -175,7 +182,7 @@ static int ship(struct shipper *x, bool minimal)
     if (st < 0) {
         log_error("%s", st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
     } else {
-        watch_open(&x->watch, unsent_vault(x->from));
+        open_watch(x, unsent_vault(x->from));
         status = follow(x);
         watch_close(&x->watch);
         x->kind->close(x->sender);
@@ -206,7 +213,7 @@ static int open_vault(struct shipper *x, const char *vault, struct buf *error)
         log_warn("nothing is recorded in %s yet", vault);
         return st;
     }
-    watch_open(&x->watch, vault); /* only for the signals: there may be no folder to watch */
+    open_watch(x, vault); /* only for the signals: there may be no folder to watch */
     log_note("nothing is recorded in %s yet: waiting for the first recording", vault);
     while (st == MI_ENOENT && wait_ms(x, WATCH_IDLE_MS))
         st = unsent_open(&x->from, vault, error);

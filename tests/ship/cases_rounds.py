@@ -177,3 +177,22 @@ def _(t):
             break
         failures += 1
     assert failures > 5, failures
+
+
+@case("a shipper goes on when nobody reads its output", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(1))
+    read, written = os.pipe()
+    shipper = subprocess.Popen([SHIP, "to", "--vault", vault.path, c.url()], stdout=written, stderr=subprocess.PIPE, text=True,
+                               env=vault.env)
+    t.cleanups.append(shipper.kill)
+    os.close(written)
+    os.close(read)
+    wait_until(lambda: seqs(c.spans()) == calls(vault))
+    try:
+        shipper.wait(5)         # a second after it has sent something, it waits for the vault
+    except subprocess.TimeoutExpired:
+        vault.record(texts(1))
+        wait_until(lambda: seqs(c.spans()) == calls(vault))
+    end(shipper)

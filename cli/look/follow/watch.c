@@ -29,7 +29,7 @@ void watch_open(struct watch *w, const char *vault)
 {
     struct sigaction a = {.sa_handler = on_signal};
     /* The folder, because the log may be deleted and created again. */
-    *w = (struct watch){.fd = changes_open(vault), .input = -1};
+    *w = (struct watch){.fd = changes_open(vault), .input = -1, .output = STDOUT_FILENO};
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
 }
@@ -45,7 +45,7 @@ void watch_close(struct watch *w)
 static enum watch_result wait_for(const struct watch *w, int64_t ms, bool *written)
 {
     struct pollfd p[] = {
-        {STDOUT_FILENO, 0, 0}, {w->input, POLLIN, 0}, {written != NULL ? w->fd : -1, POLLIN, 0}};
+        {w->output, 0, 0}, {w->input, POLLIN, 0}, {written != NULL ? w->fd : -1, POLLIN, 0}};
     sigset_t all, before;
     sigemptyset(&all);
     sigaddset(&all, SIGINT);

@@ -25,7 +25,8 @@ struct watch {
     int looks;       /* polls since the last write */
     int64_t last_us; /* when watch_wait() returned */
     /* Set by the caller after watch_open(): */
-    int input; /* a descriptor whose input ends a wait; -1: none */
+    int input;  /* a descriptor whose input ends a wait; -1: none */
+    int output; /* a descriptor whose reader's end ends a wait: stdout, unless it is set; -1: none */
     /* Not 0 ends a wait: the caller's handler of SIGWINCH sets it. NULL: none. */
     const volatile sig_atomic_t *alarm;
 };
@@ -33,7 +34,7 @@ struct watch {
 enum watch_result {
     WATCH_LOOK,  /* the vault may have changed, or max_ms have passed */
     WATCH_INPUT, /* there is input, or the alarm is set */
-    WATCH_END,   /* a signal arrived, or stdout or the input was closed */
+    WATCH_END,   /* a signal arrived, or the output or the input was closed */
 };
 
 void watch_open(struct watch *w, const char *vault);
