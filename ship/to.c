@@ -138,9 +138,10 @@ static int follow(struct shipper *x)
     int status = EXIT_FINE;
     while (status == EXIT_FINE && !watch_is_stopped()) {
         int64_t sent = 0, version = 0;
+        bool asked = x->failures > 0 || is_check_due(x);
         store_orphans(x);
         int st = unsent_version(x->from, &version);
-        if (st == 0 && x->kind->check != NULL && is_check_due(x))
+        if (st == 0 && x->kind->check != NULL && asked)
             st = x->kind->check(x->sender);
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
@@ -150,8 +151,8 @@ static int follow(struct shipper *x)
         }
         if (x->failures > 0)
             log_note("connected again");
-        x->sent_at_us = clock_wall_us();
-        if (sent > 0 || x->failures > 0 || clock_mono_us() >= x->state_us) {
+        if (sent > 0 || asked) { /* otherwise the store may have lost something since */
+            x->sent_at_us = clock_wall_us();
             save_state(x, refused_by(x));
             x->state_us = clock_mono_us() + STATE_US;
         }

@@ -101,6 +101,31 @@ def unsent(vault):
     return json.loads(done.stdout.splitlines()[-1])["unsent"]
 
 
+@case("a round without a call to the store says nothing about what it has, also after a failure")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    for _ in range(3):
+        vault.record(texts(1))
+    configure(t, vault, url)
+    shipper = vault.follow(url)
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: vault.rows("SELECT 1 FROM ship_targets WHERE sent_at_us IS NOT NULL"))
+    first = vault.rows("SELECT sent_at_us FROM ship_targets")[0][0]
+    hour_after = first + 4_000_000
+    wait_until(lambda: time.time_ns() // 1000 > hour_after)
+    # as if an hour had passed; the write wakes the shipper
+    write(vault, f"UPDATE shipped SET at_us = {hour_after} - 3600000000")
+    time.sleep(3)               # it looks every two seconds
+    t.cluster.stop("immediate")
+    t.cleanups.append(lambda: t.cluster.runs() or t.cluster.start())
+    wait_until(lambda: vault.rows("SELECT 1 FROM ship_targets WHERE error IS NOT NULL"))
+    assert vault.rows("SELECT sent_at_us FROM ship_targets") == [(first,)]
+    assert unsent(vault) == 2
+    t.cluster.start()
+    wait_until(lambda: unsent(vault) == 0)      # it has asked
+    end(shipper)
+
+
 @case("prune asks again before it removes: a session that was redacted meanwhile is kept", store=False)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
