@@ -100,9 +100,8 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
 }
 
 /* EXIT_FINE: try again. */
-static int failed(struct shipper *x, int st)
+static int failed(struct shipper *x, int st, const char *error)
 {
-    const char *error = x->kind->error(x->sender, st);
     bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
     bool again = st == LINK_AGAIN || st == LINK_DIFFERS; /* a few times at most */
     save_state(x, error);
@@ -140,13 +139,15 @@ static int follow(struct shipper *x)
         int64_t sent = 0, version = 0;
         bool asked = x->failures > 0 || is_check_due(x);
         store_orphans(x);
-        int st = unsent_version(x->from, &version);
-        if (st == 0 && x->kind->check != NULL && asked)
-            st = x->kind->check(x->sender);
+        if (unsent_version(x->from, &version) < 0) {
+            status = failed(x, MI_ESTORE, unsent_error(x->from));
+            continue;
+        }
+        int st = x->kind->check != NULL && asked ? x->kind->check(x->sender) : 0;
         if (st == 0)
             st = x->kind->round(x->sender, &sent);
         if (st < 0) {
-            status = failed(x, st);
+            status = failed(x, st, x->kind->error(x->sender, st));
             continue;
         }
         if (x->failures > 0)

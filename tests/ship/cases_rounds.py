@@ -221,3 +221,22 @@ def _(t):
         vault.record(texts(1))
         wait_until(lambda: seqs(c.spans()) == calls(vault))
     end(shipper)
+
+
+@case("an error of the vault is not reported as one of the target")
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    vault.record(texts(1))
+    for url in (c.url(), t.device()):
+        bad_sql(t, vault, SQL_FAIL="1 PRAGMA data_version")
+        said = sent(vault.to(url, "--once"), 3)
+        assert "interposer.db" in said, said
+        assert any("interposer.db" in error for error, in vault.rows("SELECT error FROM ship_targets WHERE target = ?", url))
+        del vault.env["SQL_FAIL"]
+        sent(vault.to(url, "--once"))
+        assert missing_at(vault, url) == (0, None)
+
+
+def missing_at(vault, url):
+    status = [json.loads(x) for x in vault.command("ship", "status", "--json").stdout.splitlines()]
+    return next((s["missing_messages"], s["error"]) for s in status if s["url"] == url)
