@@ -381,10 +381,9 @@ BEGIN
             finding = u.finding, salt = u.salt, commitment = u.commitment, body_offset = u.body_offset, words = u.words
         FROM unnest(p_seq, p_method, p_target, p_body, p_redactions, p_finding, p_salt, p_commitment, p_offset, p_words)
             AS u (seq, method, target, body, redactions, finding, salt, commitment, body_offset, words)
-        WHERE m.session_uid = p_session AND m.seq = u.seq AND (
-            m.commitment IS NULL AND u.commitment IS NULL AND u.redactions > m.redactions
-            OR m.commitment IS DISTINCT FROM u.commitment AND was_replaced(p_session, 'message ' || u.seq, m.commitment)
-                AND NOT was_replaced(p_session, 'message ' || u.seq, u.commitment));
+        WHERE m.session_uid = p_session AND m.seq = u.seq AND m.commitment IS DISTINCT FROM u.commitment
+            AND was_replaced(p_session, 'message ' || u.seq, m.commitment)
+            AND NOT was_replaced(p_session, 'message ' || u.seq, u.commitment);
     UPDATE messages m SET finding = u.finding
         FROM unnest(p_seq, p_finding, p_commitment) AS u (seq, finding, commitment)
         WHERE m.session_uid = p_session AND m.seq = u.seq AND m.commitment IS NOT DISTINCT FROM u.commitment

@@ -9,10 +9,11 @@ import subprocess
 import time
 
 from cases import Skip, case, same, sent
+from cases_hostile import OWN, Thief
 from cases_otlp import call, calls, collector, odd
 from cluster import wait_until
 from collector import attributes, seqs
-from vaults import PROGRAM, SHIP, Vault, texts
+from vaults import PROGRAM, SHIP, Vault, lines, texts
 
 # SQL_FAIL="N TEXT": the Nth use of a statement with this text fails. SQL_LOG: a file for what is executed.
 BAD_SQL = """
@@ -240,3 +241,23 @@ def _(t):
 def missing_at(vault, url):
     status = [json.loads(x) for x in vault.command("ship", "status", "--json").stdout.splitlines()]
     return next((s["missing_messages"], s["error"]) for s in status if s["url"] == url)
+
+
+def add_finding(vault, seq, more=""):
+    write(vault, f"UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf'{more} WHERE session_id = 1 AND seq = {seq}",
+          "INSERT INTO events (session_id, t_us, kind, detail) "
+          f"VALUES (1, 9999999, 'finding-added', '{{\"seq\":{seq},\"finding\":\"crlf\"}}')")
+
+
+@case("a message without a commitment keeps its large body when it is sent again")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(1, large=1, size=90_000))
+    write(vault, "UPDATE messages SET salt = NULL, commitment = NULL", "UPDATE events SET salt = NULL, commitment = NULL")
+    sent(vault.to(url, "--once"))
+    seq = vault.rows("SELECT min(seq) FROM messages WHERE body_length IS NOT NULL")[0][0]
+    row = f"SELECT length(body) > 90000, finding LIKE '%crlf' FROM mcp_interposer.messages WHERE seq = {seq}"
+    assert t.cluster.psql(row).split("\t") in (["t", ""], ["t", "f"])
+    add_finding(vault, seq, ", redactions = redactions + 1")
+    sent(vault.to(url, "--once"))
+    assert t.cluster.psql(row) == "t\tt", t.cluster.psql(row)
