@@ -295,7 +295,8 @@ BEGIN
             excluded.protocol_version, excluded.ended_at_us, excluded.end_reason, excluded.exit_status, excluded.end_salt,
             excluded.end_commitment, excluded.records, excluded.tree, excluded.row_hash, excluded.revision,
             CASE WHEN sessions.shipped_level = 'minimal' THEN 'minimal' ELSE excluded.shipped_level END)
-        WHERE sessions.revision <= excluded.revision;
+        WHERE sessions.vault = p_vault  -- another device may have inserted it since it was checked
+            AND sessions.revision <= excluded.revision;
 END $$;
 
 -- ---- messages and events ----

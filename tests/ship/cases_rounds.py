@@ -261,3 +261,28 @@ def _(t):
     add_finding(vault, seq, ", redactions = redactions + 1")
     sent(vault.to(url, "--once"))
     assert t.cluster.psql(row) == "t\tt", t.cluster.psql(row)
+
+
+@case("a uid that another device inserts at the same moment stays that device's")
+def _(t):
+    url, vault, thief = t.device(), Vault(t.folder), Thief(t)
+    vault.record(texts(1))
+    uid = vault.rows("SELECT uid FROM sessions")[0][0]
+    first = subprocess.Popen([t.cluster.bin / "psql", "-X", "-q", "-d", t.cluster.url("thief")], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    t.cleanups.append(first.kill)
+    columns = ", ".join(f"'{{{x}}}'" for x in ("1", uid, "n", "[]", *["NULL"] * 5, "1", *["NULL"] * 3, "1", "h", "full", "1",
+                                               *["NULL"] * 7, "1"))
+    head, calls_n = t.cluster.psql(f"SELECT encode(head, 'hex'), calls FROM mcp_interposer.vaults WHERE uid = '{OWN}'").split()
+    print(f"BEGIN; SELECT mcp_interposer.put_sessions('{OWN}', '\\x{head}', {calls_n}, 0, 'full', {columns});\n\\echo open",
+          file=first.stdin, flush=True)
+    while "open" not in first.stdout.readline():
+        pass
+    second = vault.follow(url, "--once")
+    t.cleanups.append(second.kill)
+    wait_until(lambda: t.cluster.psql("SELECT 1 FROM pg_stat_activity WHERE usename = 'laptop' AND wait_event_type = 'Lock'"))
+    print("COMMIT;", file=first.stdin, flush=True)
+    first.stdin.close()
+    assert first.wait(60) == 0 and second.wait(60) == 1, second.stderr.read()
+    assert "not of this vault" in second.stderr.read()
+    assert t.cluster.psql("SELECT vault, row_hash, client_name, ended_at_us FROM mcp_interposer.sessions") == f"{OWN}\t1\t\t"
