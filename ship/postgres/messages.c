@@ -190,9 +190,10 @@ static int on_event(void *ctx, const struct cell *cell)
     for (int i = 0; i < EVENT_COLUMNS; i++)
         array_cell(&b->s->array[i], &cell[i]);
     b->last = cell[EVENT_ID].number;
-    int64_t seq = unsent_finding_seq(b->s->from, cell);
-    if (seq <= 0)
-        return 0;
+    int64_t seq;
+    int st = unsent_finding_seq(b->s->from, cell, &seq);
+    if (st < 0 || seq <= 0)
+        return st;
     if (!GROW(b->seq, b->n, b->cap))
         return MI_ENOMEM;
     b->seq[b->n++] = seq;

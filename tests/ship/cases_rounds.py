@@ -249,6 +249,22 @@ def add_finding(vault, seq, more=""):
           f"VALUES (1, 9999999, 'finding-added', '{{\"seq\":{seq},\"finding\":\"crlf\"}}')")
 
 
+@case("a finding that was added is not passed over because the vault cannot say to what")
+def _(t):
+    url, vault = t.device(), Vault(t.folder)
+    vault.record(texts(2))
+    sent(vault.to(url, "--once"))
+    add_finding(vault, 3)
+    bad_sql(t, vault, SQL_FAIL="prepare json_extract(?1, '$.seq')")
+    assert "interposer.db" in sent(vault.to(url, "--once"), 3)
+    del vault.env["SQL_FAIL"]
+    sent(vault.to(url, "--once"))
+    same(t, vault)
+    write(vault, "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{')")
+    sent(vault.to(url, "--once"))
+    same(t, vault)
+
+
 @case("a message without a commitment keeps its large body when it is sent again")
 def _(t):
     url, vault = t.device(), Vault(t.folder)

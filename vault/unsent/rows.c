@@ -131,19 +131,21 @@ int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
     return st;
 }
 
-int64_t unsent_finding_seq(struct unsent *u, const struct cell *event)
+int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
 {
-    int64_t seq = 0;
+    *ret_seq = 0;
     if (event[EVENT_KIND].type != CELL_TEXT || !slice_is(event[EVENT_KIND].text, "finding-added"))
         return 0;
-    sqlite3_stmt *q = unsent_prepare(u, &u->finding, "SELECT json_extract(?1, '$.seq')");
+    sqlite3_stmt *q = unsent_prepare(
+        u, &u->finding, "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, '$.seq') END");
     if (q == NULL)
-        return 0;
+        return unsent_fail(u);
     connect_bind(q, 1, event[EVENT_DETAIL].text);
-    if (sqlite3_step(q) == SQLITE_ROW)
-        seq = sqlite3_column_int64(q, 0);
+    int rc = sqlite3_step(q), st = rc == SQLITE_ROW ? 0 : unsent_fail(u);
+    if (rc == SQLITE_ROW)
+        *ret_seq = sqlite3_column_int64(q, 0);
     sqlite3_reset(q);
-    return seq;
+    return st;
 }
 
 int unsent_version(struct unsent *u, int64_t *ret)

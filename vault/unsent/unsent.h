@@ -71,7 +71,7 @@ MI_MUST int unsent_read(struct unsent *u, enum unsent_rows what, const int64_t k
 /* The place of a session in this vault: MI_ENOENT, it is not there. */
 MI_MUST int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret);
 /* The seq of the message that an event `finding-added` is about; 0: another event. */
-int64_t unsent_finding_seq(struct unsent *u, const struct cell *event);
+MI_MUST int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq);
 /* Whether the file of the session's large bodies has this range. It lacks what a power failure has taken. */
 MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, int64_t length,
                             bool *ret);
