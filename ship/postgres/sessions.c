@@ -48,7 +48,7 @@ static int on_session(void *ctx, const struct cell *cell)
     s->newest = x->id > s->newest ? x->id : s->newest;
     bool same = x->known && x->row_hash == hash;
     x->complete = same && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;
-    x->saved = false;
+    x->saved &= !x->complete;
     if (same)
         return 0;
     for (int i = 0; i < SESSION_COLUMNS; i++)

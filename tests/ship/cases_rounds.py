@@ -265,6 +265,31 @@ def _(t):
     same(t, vault)
 
 
+@case("a session that goes on costs a write of the vault only when something of it was sent")
+def _(t):
+    url, vault, log = t.device(), Vault(t.folder), t.folder / "sql.log"
+    live = vault.live()
+    t.cleanups.append(live.kill)
+    print(lines(["one"]), end="", file=live.stdin, flush=True)
+    bad_sql(t, vault, SQL_LOG=str(log))
+    shipper = vault.follow(url)
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: vault.rows("SELECT 1 FROM shipped WHERE seq = 4"))
+
+    def count(text):
+        return log.read_text().count(text)
+    for number in range(4):
+        rounds = count("FROM sessions s WHERE id BETWEEN")
+        write(vault, "UPDATE ship_targets SET tried_at_us = tried_at_us + 1")
+        wait_until(lambda n=rounds: count("FROM sessions s WHERE id BETWEEN") > n)
+        if number == 1:         # the first may be the one after a second
+            writes = count("BEGIN IMMEDIATE")
+    assert count("BEGIN IMMEDIATE") == writes > 0
+    end(shipper)
+    live.stdin.close()
+    live.wait(60)
+
+
 @case("a message without a commitment keeps its large body when it is sent again")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
