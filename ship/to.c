@@ -19,6 +19,7 @@
 /* How often the store is asked whether it has lost something, and the vault is told that nothing was new. Each write to
  * the vault wakes the shippers to other targets. */
 #define STATE_US INT64_C(600000000)
+#define UNSAVED_US INT64_C(60000000) /* the same, while the vault cannot be written */
 
 static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
 
@@ -50,6 +51,7 @@ static void store_orphans(struct shipper *x)
     buf_close(&error);
 }
 
+/* For `ship status` and `prune`. */
 static void save_state(struct shipper *x, const char *error)
 {
     struct target_state t = {.url = slice_of(x->url),
@@ -59,7 +61,8 @@ static void save_state(struct shipper *x, const char *error)
         t.leaves = x->kind->leaves(x->sender);
     if (error != NULL)
         t.error = slice_of(error);
-    (void)cursors_save_target(x->from, &t); /* only for status */
+    bool saved = cursors_save_target(x->from, &t) == 0;
+    x->state_us = clock_mono_us() + (saved ? STATE_US : UNSAVED_US);
 }
 
 /* false: the end. */
@@ -155,7 +158,6 @@ static int follow(struct shipper *x)
         if (sent > 0 || asked) { /* otherwise the store may have lost something since */
             x->sent_at_us = clock_wall_us();
             save_state(x, refused_by(x));
-            x->state_us = clock_mono_us() + STATE_US;
         }
         x->failures = 0;
         if (x->once)

@@ -28,10 +28,10 @@ struct target_state {
 };
 
 /* One transaction. */
-int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
-                 int64_t now_us);
+MI_MUST int cursors_save(struct unsent *u, struct slice url, const struct cursor *c, size_t n,
+                         int64_t now_us);
 /* sent_at_us 0 and, after an error, fewer leaves leave what is known. */
-int cursors_save_target(struct unsent *u, const struct target_state *t);
+MI_MUST int cursors_save_target(struct unsent *u, const struct target_state *t);
 
 /* Removes the rows of a target: the vault no longer knows that it was sent there. One transaction. */
 MI_MUST int cursors_forget(struct unsent *u, struct slice url);
