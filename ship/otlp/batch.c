@@ -87,11 +87,12 @@ static void refuse(struct exporter *x, enum otlp_signal signal, int64_t n, bool 
 static void taken(struct exporter *x, enum otlp_signal signal, int status, struct slice text,
                   int64_t rejected)
 {
+    const int64_t n = (int64_t)x->part[signal].n;
     if (rejected == 0 && text.n == 0)
         return;
     describe(x, signal, status, text);
     if (rejected > 0)
-        refuse(x, signal, rejected, true);
+        refuse(x, signal, rejected < n ? rejected : n, true);
     else
         log_warn("%s", buf_str(&x->error));
 }

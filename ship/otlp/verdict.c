@@ -44,7 +44,7 @@ static int64_t count_of(struct json_value v)
         return 0;
     memcpy(text, digits.p, digits.n);
     int64_t n = strtoll(text, NULL, 10);
-    return n > 0 ? n : 0;
+    return n <= 0 ? 0 : n < VERDICT_COUNT_MAX ? n : VERDICT_COUNT_MAX;
 }
 
 static void add_text(struct buf *b, struct json_value v)

@@ -19,6 +19,7 @@ enum verdict verdict_of(int status, enum otlp_signal signal);
 /* How long to wait, by Retry-After: 0: it was not sent. An hour at most. */
 int64_t verdict_wait_ms(int64_t retry_after_s);
 
+#define VERDICT_COUNT_MAX 1000000 /* of a signal: more than a batch has */
 /* What the body of an answer says. text: appended; empty: nothing. *ret_rejected: of the items, how many were not taken. A body
  * that is not JSON says nothing. */
 void verdict_read(struct slice body, struct buf *text, int64_t *ret_rejected);

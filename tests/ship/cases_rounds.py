@@ -327,3 +327,14 @@ def _(t):
     assert first.wait(60) == 0 and second.wait(60) == 1, second.stderr.read()
     assert "not of this vault" in second.stderr.read()
     assert t.cluster.psql("SELECT vault, row_hash, client_name, ended_at_us FROM mcp_interposer.sessions") == f"{OWN}\t1\t\t"
+
+
+@case("a collector that says it has rejected more than there is: what was sent is counted", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+    most = 2 ** 63 - 1
+    for _ in range(2):
+        vault.record(texts(2))
+        c.answers = [(200, (), json.dumps({"partialSuccess": {"rejectedSpans": str(most), "rejectedLogRecords": most}}).encode())]
+        said = sent(vault.to(c.url(), "--once"), 1)
+        assert "3 spans of a batch were not taken, 3 items in all" in said, said

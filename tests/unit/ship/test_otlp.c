@@ -142,6 +142,9 @@ static void test_an_answer_may_say_what_was_not_taken(void **state)
         {"{\"partialSuccess\":{\"rejectedLogRecords\":4}}", "", 4},
         {"{\"partialSuccess\":{\"rejectedDataPoints\":\"5\"}}", "", 5},
         {"{\"partialSuccess\":{\"rejectedSpans\":-1,\"errorMessage\":7}}", "", 0},
+        {"{\"partialSuccess\":{\"rejectedSpans\":\"9223372036854775807\","
+         "\"rejectedLogRecords\":9223372036854775807}}",
+         "", 2 * VERDICT_COUNT_MAX},
         {"{\"partialSuccess\":{\"rejectedSpans\":true,\"errorMessage\":\"w\"}}", "w", 0},
         {"{\"code\":3,\"message\":\"bad\"}", "bad", 0},
     };
