@@ -3,6 +3,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#define TIME_LEN 10 /* characters of the time */
+
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 int uid_make(int64_t wall_us, char *ret)
@@ -11,10 +13,10 @@ int uid_make(int64_t wall_us, char *ret)
     if (getentropy(r, sizeof r) != 0)
         return MI_EIO;
     uint64_t ms = (uint64_t)(wall_us / 1000);
-    for (int i = 9; i >= 0; i--, ms >>= 5)
+    for (int i = TIME_LEN - 1; i >= 0; i--, ms >>= 5)
         ret[i] = digits[ms & 31];
     for (int i = 0; i < 16; i++)
-        ret[10 + i] = digits[r[i] & 31];
+        ret[TIME_LEN + i] = digits[r[i] & 31];
     ret[UID_LEN] = '\0';
     return 0;
 }
@@ -27,4 +29,12 @@ bool uid_is_valid(struct slice text)
         if (memchr(digits, text.p[i], sizeof digits - 1) == NULL)
             return false;
     return true;
+}
+
+int64_t uid_time_ms(struct slice uid)
+{
+    int64_t ms = 0;
+    for (size_t i = 0; i < TIME_LEN; i++)
+        ms = ms << 5 | ((const char *)memchr(digits, uid.p[i], sizeof digits - 1) - digits);
+    return ms;
 }

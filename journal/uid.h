@@ -14,5 +14,7 @@
 MI_MUST int uid_make(int64_t wall_us, char *ret);
 /* Whether a text has the form of a uid. */
 bool uid_is_valid(struct slice text);
+/* The time with which a valid uid was made: milliseconds since the epoch. */
+int64_t uid_time_ms(struct slice uid);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/frame/filter.h"
 
 #include "cli/frame/session.h"
+#include "journal/uid.h"
 
 #include <fnmatch.h>
 
@@ -141,6 +142,11 @@ bool filter_event(const struct filter *f, int64_t session_started_at_us,
 bool filter_takes(const struct filter *f, const struct query_session *s)
 {
     return filter_time(f, s->started_at_us) && filter_names(f, s);
+}
+
+bool filter_has_passed(const struct filter *f, const struct query_session *s)
+{
+    return uid_is_valid(s->uid) && 1000 * (uid_time_ms(s->uid) + 1) <= f->since_us;
 }
 
 bool filter_may_hold(const struct filter *f, const struct query_session *s)

@@ -55,6 +55,9 @@ MI_MUST int filter_pick(const struct filter *f, const struct settings *s, struct
                         const char *ref, struct query_session *ret);
 /* Whether a session in a list matches: its start is compared with --since and --until. */
 bool filter_takes(const struct filter *f, const struct query_session *s);
+/* Whether this session and all with a lower UID began before --since: in a list that is newest first by UID, none that
+ * follows matches. By the time in the UID: that of the row is what a machine has sent. */
+bool filter_has_passed(const struct filter *f, const struct query_session *s);
 /* Whether the session may have messages within --since and --until: it may have lasted long after its start. */
 bool filter_may_hold(const struct filter *f, const struct query_session *s);
 bool filter_time(const struct filter *f, int64_t at_us);

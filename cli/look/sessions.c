@@ -59,6 +59,7 @@ struct listing {
     int64_t left; /* sessions that may still be listed, if limited */
     bool json, limited, failed, live;
     bool several; /* vaults */
+    bool by_uid;  /* the order of the list is that of UIDs, newest first */
     bool older;   /* there are sessions beyond the limit */
     int status;
 };
@@ -125,6 +126,8 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct session_view v;
+    if (l->by_uid && filter_has_passed(&l->filter, s))
+        return false;
     if (!is_wanted(l, s))
         return true;
     l->older = l->limited && l->left == 0;
@@ -153,6 +156,7 @@ static int list(struct query *q, const struct settings *settings)
         .json = json,
         .failed = settings_on(settings, "failed"),
         .live = settings_on(settings, "live"),
+        .by_uid = query_is_store(q),
     };
     filter_read(&l.filter, settings);
     out_open(&l.out);

@@ -1,8 +1,27 @@
 """Reading commands with `--from`: errors of the store, several vaults, and what the commands ask of it."""
+import re
+
 from cases import case, sent
-from cases_reading import read, recorded, with_reader
+from cases_reading import here, read, recorded, uids, with_reader
 
 EXPORTS = ["cassette", "jsonl", "otlp", "markdown", "html"]
+
+
+def asked(t, words):
+    """The functions of the store that a command calls, and its stdout."""
+    t.cluster.psql("ALTER ROLE boss SET log_statement = 'all'")
+    log = t.cluster.folder / "data/server.log"
+    before = log.stat().st_size
+    status, out, error = read(t, "boss", words)
+    assert status == 0, (words, error)
+    return re.findall(r"mcp_interposer\.(read_\w+)\(", log.read_bytes()[before:].decode()), out
+
+
+def add_old(t, uid, n):
+    """n sessions of 1970, which differ from this one in nothing else."""
+    t.cluster.psql(f"""INSERT INTO mcp_interposer.sessions SELECT (x).* FROM (SELECT jsonb_populate_record(s,
+        jsonb_build_object('uid', lpad(i::text, 26, '0'), 'id', 100 + i, 'started_at_us', 0)) AS x
+        FROM mcp_interposer.sessions s, generate_series(1, {n}) i WHERE s.uid = '{uid}') y""")
 
 
 @case("show and export end with an error if a large body cannot be read")
@@ -17,3 +36,23 @@ def _(t):
         status, _, error = read(t, "boss", words)
         assert status == 3 and "permission denied" in error, (words, status, error)
     assert not file.exists(), "an incomplete file"
+
+
+@case("sessions --since and search do not read sessions that they do not need")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    sent(vault.to(url, "--once"))
+    few = ["sessions", "--json", "--since", "1h"], ["search", "hel*", "-n", "3"]
+    before = [asked(t, words) for words in few]
+    add_old(t, uids(vault)[0], 3000)
+    calls, out = asked(t, few[0])
+    assert out == before[0][1] and calls.count("read_sessions") == 1, (out, calls)
+    calls, out = asked(t, few[1])
+    assert out == before[1][1] == here(vault, few[1])[1], out
+    assert calls.count("read_sessions") == 1 and calls.count("read_search") == 1, calls
+    calls, out = asked(t, ["sessions", "--json", "-n", "0"])
+    assert out.count("\n") == 3003 and calls.count("read_sessions") < 25, (out.count("\n"), calls.count("read_sessions"))
+    t.cluster.psql(f"UPDATE mcp_interposer.sessions SET started_at_us = 7 WHERE uid = '{uids(vault)[2]}'")
+    _, out = asked(t, few[0])       # a time that is not that of the UID does not end the list
+    assert re.findall('"uid":"(\\w+)"', out) == [uids(vault)[1], uids(vault)[0]], out

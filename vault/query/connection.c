@@ -198,6 +198,11 @@ bool query_is_stored(const struct query *q)
     return q->dir_fd >= 0;
 }
 
+bool query_is_store(const struct query *q)
+{
+    return q->remote != NULL;
+}
+
 struct remote *query_remote(struct query *q)
 {
     return q->remote;

@@ -118,6 +118,7 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
 struct remote *query_remote(struct query *q); /* borrowed; NULL: it is a vault */
+bool query_is_store(const struct query *q);   /* false: it is a vault */
 /* Whether sessions of several vaults are read: then several may have the same number. */
 MI_MUST int query_several(struct query *q, bool *ret);
 /* A store of many vaults (vault/remote/remote.h), which is closed with the query, and after an error; `name` is for

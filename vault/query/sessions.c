@@ -8,16 +8,19 @@
 #include <stdlib.h>
 
 #define SESSION_MAX (INT64_MAX >> SCHEMA_SEQ_BITS)
+/* Sessions in the first page, as many as a list shows, and in the largest: four times as many in each, because a
+ * store answers each page with at least one call. */
 #define PAGE_SESSIONS 64
+#define PAGE_SESSIONS_MAX 1024
 
 int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx)
 {
     int64_t to = INT64_MAX;
-    int64_t left = limit > 0 ? limit : INT64_MAX;
+    int64_t left = limit > 0 ? limit : INT64_MAX, rows = PAGE_SESSIONS;
     while (left > 0) {
         struct page_row *page = NULL;
-        int st =
-            page_sessions(q, INT64_MIN, to, left < PAGE_SESSIONS ? left : PAGE_SESSIONS, &page);
+        int st = page_sessions(q, INT64_MIN, to, left < rows ? left : rows, &page);
+        rows = rows < PAGE_SESSIONS_MAX ? 4 * rows : rows;
         if (st < 0)
             return st;
         if (page == NULL)

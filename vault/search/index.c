@@ -18,7 +18,9 @@
 #define BATCH 20000 /* messages added in one transaction */
 #define NAME_MAX_LEN 32
 
-#define STORE_SESSIONS 4096 /* of a store that are searched together */
+/* Sessions of a store that are searched together, by their number: first a few, so that a frequent word is found
+ * soon. */
+static const int64_t store_sessions[] = {64, 1024, 4096};
 
 struct search {
     struct query *q;                      /* borrowed */
@@ -280,8 +282,14 @@ static int fill_file(struct search *s, const struct search_session *session, siz
 
 int64_t search_file_of(const struct search *s, int64_t session_id)
 {
-    bool store = s != NULL && s->remote != NULL;
-    return session_id / (store ? STORE_SESSIONS : SEARCH_SESSIONS);
+    if (s == NULL || s->remote == NULL)
+        return session_id / SEARCH_SESSIONS;
+    int64_t i = 0;
+    while (i < (int64_t)MI_COUNT(store_sessions) && session_id >= store_sessions[i])
+        i++;
+    return i < (int64_t)MI_COUNT(store_sessions)
+               ? i
+               : i + session_id / store_sessions[MI_COUNT(store_sessions) - 1];
 }
 
 int search_file(struct search *s, const struct search_session *session, size_t n,

@@ -39,9 +39,9 @@ struct finder {
 
     struct search *index;    /* owned; NULL: the messages are read */
     struct buf match;        /* owned; the query for the index */
-    struct session_row *row; /* owned; newest first */
+    struct session_row *row; /* owned; the sessions of one file of the index, newest first */
     size_t rows_n, rows_cap;
-    struct buf names;                  /* owned; of servers, NUL-terminated */
+    struct buf names;                  /* owned; of their servers, NUL-terminated */
     struct buf large, text;            /* owned; of the current message */
     struct seq_list candidates;        /* seqs in one session, ascending: messages with the words */
     struct seq_list matching;          /* the same: messages with the fields */
@@ -61,12 +61,11 @@ static void set_status(struct finder *f, int status)
 
 /* ---- sessions ---- */
 
-static bool on_session(void *ctx, const struct query_session *x)
+static void add_session(struct finder *f, const struct query_session *x)
 {
-    struct finder *f = ctx;
     if (!GROW(f->row, f->rows_n, f->rows_cap)) {
         f->status = MI_ENOMEM;
-        return false;
+        return;
     }
     struct session_row *r = &f->row[f->rows_n++];
     *r = (struct session_row){
@@ -80,7 +79,6 @@ static bool on_session(void *ctx, const struct query_session *x)
     buf_slice_add(&f->names, text_head(x->name, SERVER_NAME_MAX));
     buf_addc(&f->names, '\0');
     f->status = f->names.failed ? MI_ENOMEM : 0;
-    return f->status == 0;
 }
 
 /* ---- one message ---- */
@@ -278,8 +276,10 @@ static int ask_index(struct finder *f, const struct session_row *row, size_t n)
     return st;
 }
 
-static void search_group(struct finder *f, const struct session_row *row, size_t n)
+static void search_group(struct finder *f)
 {
+    const struct session_row *row = f->row;
+    size_t n = f->rows_n;
     bool wanted = false;
     for (size_t i = 0; i < n; i++)
         wanted |= row[i].wanted;
@@ -296,6 +296,21 @@ static void search_group(struct finder *f, const struct session_row *row, size_t
             scan_session(f, &row[i]);
 }
 
+/* The sessions of a file are searched before older ones are read: the first match does not wait for the whole list. */
+static bool on_session(void *ctx, const struct query_session *x)
+{
+    struct finder *f = ctx;
+    if (f->rows_n > 0 &&
+        search_file_of(f->index, f->row[0].id.id) != search_file_of(f->index, x->id)) {
+        search_group(f);
+        f->rows_n = 0;
+        buf_clear(&f->names);
+    }
+    if (goes_on(f))
+        add_session(f, x);
+    return goes_on(f);
+}
+
 static int open_index(struct finder *f)
 {
     int st = f->question->terms.n > 0 ? search_open(&f->index, f->q) : 0;
@@ -310,15 +325,11 @@ static void search_all(struct finder *f)
 {
     set_status(f, query_several(f->q, &f->several));
     if (f->status == 0)
-        set_status(f, query_sessions(f->q, 0, on_session, f));
-    if (f->status == 0)
         f->status = open_index(f);
-    for (size_t i = 0, n; goes_on(f) && i < f->rows_n; i += n) {
-        int64_t file = search_file_of(f->index, f->row[i].id.id);
-        for (n = 1; i + n < f->rows_n && search_file_of(f->index, f->row[i + n].id.id) == file; n++)
-            continue;
-        search_group(f, &f->row[i], n);
-    }
+    if (f->status == 0)
+        set_status(f, query_sessions(f->q, 0, on_session, f));
+    if (goes_on(f))
+        search_group(f);
     if (f->shown_us != 0)
         fprintf(stderr, "\r\033[K");
 }

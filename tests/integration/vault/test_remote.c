@@ -32,9 +32,21 @@ static void test_remote_sessions_are_newest_first(void **state)
     struct query *q = open_store(&s);
     assert_int_equal(query_sessions(q, 0, on_session, &l), 0);
     assert_int_equal(l.n, SESSIONS);
-    assert_int_equal(s.asked, 5); /* four pages of 64, and the end: no call for a session */
+    assert_int_equal(s.asked, 6); /* far fewer than sessions */
     query_close(q);
     assert_true(s.closed);
+}
+
+static void test_remote_many_sessions_are_read_in_pages_that_grow(void **state)
+{
+    (void)state;
+    struct store s = {.sessions = 4000};
+    struct listed l = {.expected = s.sessions - 1};
+    struct query *q = open_store(&s);
+    assert_int_equal(query_sessions(q, 0, on_session, &l), 0);
+    assert_int_equal(l.n, s.sessions);
+    assert_true(s.asked < 32); /* half of those that pages of 64 need */
+    query_close(q);
 }
 
 /* A page that ends with session 1, the first that was read. */
@@ -373,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remote_sessions_are_newest_first),
+        cmocka_unit_test(test_remote_many_sessions_are_read_in_pages_that_grow),
         cmocka_unit_test(test_remote_sessions_go_on_after_one_that_was_read_before),
         cmocka_unit_test(test_remote_session_is_found_by_each_reference),
         cmocka_unit_test(test_remote_timeline_has_each_message_and_its_request),
