@@ -31,7 +31,7 @@ def _(t):
     vault.record([f"{i} " + "é" * 30_000 for i in range(60)])      # more than a page of bodies
     vault.env["PGCLIENTENCODING"] = "LATIN1"
     sent(vault.to(t.device(), "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
     with_reader(t)
     done = subprocess.run([PROGRAM, "show", "1", "--json", "--from", t.cluster.url("boss")], capture_output=True, text=True,
                           env=vault.env, timeout=DEADLINE)
@@ -151,4 +151,4 @@ def _(t):
     done = subprocess.run([*alone, SHIP, "to", "--vault", vault.path, "--once", url], capture_output=True, text=True,
                           env=environment(t.folder) | {"PATH": os.environ["PATH"]}, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
-    same(t, vault)
+    same(t.cluster, vault)

@@ -3,17 +3,15 @@ import json
 import os
 import pty
 import shutil
-import signal
-import sqlite3
 import subprocess
 import time
 
-from cases import Skip, case, same, sent
+from cases import Skip, case, end, same, sent
 from cases_hostile import OWN, Thief
 from cases_otlp import call, calls, collector, odd
-from cluster import wait_until
+from cluster import DEADLINE, wait_until
 from collector import attributes, seqs
-from vaults import PROGRAM, SHIP, Vault, lines, texts
+from vaults import PATIENT, PROGRAM, SHIP, Vault, lines, texts
 
 # SQL_FAIL="N TEXT": the Nth use of a statement with this text fails. SQL_LOG: a file for what is executed.
 BAD_SQL = """
@@ -72,22 +70,8 @@ def bad_sql(t, vault, **how):
         raise Skip("needs a compiler")
     if not (t.folder / "sql.so").exists():
         (t.folder / "sql.c").write_text(BAD_SQL)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "sql.so", t.folder / "sql.c", "-ldl"], check=True, timeout=60)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", t.folder / "sql.so", t.folder / "sql.c", "-ldl"], check=True, timeout=DEADLINE)
     vault.env |= {"LD_PRELOAD": str(t.folder / "sql.so"), **how}
-
-
-def write(vault, *statements):
-    db = sqlite3.connect(vault.path / "interposer.db", timeout=30)
-    for sql in statements:
-        db.execute(sql)
-    db.commit()
-    db.close()
-
-
-def end(shipper):
-    assert shipper.poll() is None, shipper.stderr.read()
-    shipper.send_signal(signal.SIGTERM)
-    assert shipper.wait(60) == 0
 
 
 def configure(t, vault, url):
@@ -115,7 +99,7 @@ def _(t):
     hour_after = first + 4_000_000
     wait_until(lambda: time.time_ns() // 1000 > hour_after)
     # as if an hour had passed; the write wakes the shipper
-    write(vault, f"UPDATE shipped SET at_us = {hour_after} - 3600000000")
+    vault.change(f"UPDATE shipped SET at_us = {hour_after} - 3600000000")
     time.sleep(3)               # it looks every two seconds
     t.cluster.stop("immediate")
     t.cleanups.append(lambda: t.cluster.runs() or t.cluster.start())
@@ -127,14 +111,14 @@ def _(t):
     end(shipper)
 
 
-@case("prune asks again before it removes: a session that was redacted meanwhile is kept", store=False)
+@case("prune asks again before it removes: a session that was redacted meanwhile is kept", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     for text in ("one", "sesame-opens " + "x" * 80_000, "three"):
         vault.record([text])
     configure(t, vault, c.url())
     sent(vault.to(c.url(), "--once"))
-    write(vault, "UPDATE shipped SET at_us = at_us - 3700000000")
+    vault.change("UPDATE shipped SET at_us = at_us - 3700000000")
     uid = vault.rows("SELECT uid FROM sessions WHERE id = 2")[0][0]
     mine, theirs = pty.openpty()
     prune = subprocess.Popen([PROGRAM, "prune", "--keep-last", "1", "--vault", vault.path], stdin=theirs, stderr=theirs,
@@ -146,7 +130,7 @@ def _(t):
         asked += os.read(mine, 65536)
     assert vault.command("redact", "--apply", "2").returncode in (0, 1)
     os.write(mine, b"y\n")
-    assert prune.wait(60) == 3, prune.stdout.read()
+    assert prune.wait(DEADLINE) == 3, prune.stdout.read()
     assert b"session 2 was changed meanwhile" in os.read(mine, 65536)
     os.close(mine)
     assert vault.rows("SELECT id FROM sessions") == [(2,), (3,)]
@@ -176,15 +160,15 @@ def _(t):
     sent(vault.to(url, "--once"))
     assert vault.rows("SELECT complete FROM shipped") == [(1,)]
     assert vault.command("ship", "status").returncode == 0
-    same(t, vault)
+    same(t.cluster, vault)
 
 
-@case("a collector: a look-up that fails loses no span and no log", store=False)
+@case("a collector: a look-up that fails loses no span and no log", needs=None)
 def _(t):
     vault = Vault(t.folder)
     odd(vault, [call(1, "broken"), call(2, "never")])
-    write(vault, "UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf' WHERE session_id = 1 AND seq = 2",
-          "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{\"seq\":2,\"finding\":\"crlf\"}')")
+    vault.change("UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf' WHERE session_id = 1 AND seq = 2")
+    vault.change("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{\"seq\":2,\"finding\":\"crlf\"}')")
 
     def found(c):
         return {(x["eventName"], x["timeUnixNano"], json.dumps(attributes(x), sort_keys=True)) for x in c.logs()}
@@ -196,7 +180,7 @@ def _(t):
         c = collector(t)
         # Q_ROWS, with which a request is looked up; Q_MESSAGES has a LIMIT
         bad_sql(t, vault, SQL_FAIL=f"{n}  m.request_seq WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id")
-        said = sent(vault.to(c.url(), "--once", "--deadline", "60s"))
+        said = sent(vault.to(c.url(), "--once", *PATIENT))
         assert seqs(c.spans(), once=False) == calls(vault), (n, said)
         assert found(c) == found(whole), (n, said)
         if "trying again" not in said:
@@ -205,13 +189,15 @@ def _(t):
     assert failures > 5, failures
 
 
-@case("a shipper goes on when nobody reads its output", store=False)
+@case("a shipper goes on when nobody reads its output", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     vault.record(texts(1))
     read, written = os.pipe()
-    shipper = subprocess.Popen([SHIP, "to", "--vault", vault.path, c.url()], stdout=written, stderr=subprocess.PIPE, text=True,
-                               env=vault.env)
+    said = t.folder / "shipper.said"
+    with said.open("w") as out:
+        shipper = subprocess.Popen([SHIP, "to", "--vault", vault.path, c.url()], stdout=written, stderr=out, env=vault.env)
+    shipper.said = said
     t.cleanups.append(shipper.kill)
     os.close(written)
     os.close(read)
@@ -244,9 +230,9 @@ def missing_at(vault, url):
 
 
 def add_finding(vault, seq, more=""):
-    write(vault, f"UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf'{more} WHERE session_id = 1 AND seq = {seq}",
-          "INSERT INTO events (session_id, t_us, kind, detail) "
-          f"VALUES (1, 9999999, 'finding-added', '{{\"seq\":{seq},\"finding\":\"crlf\"}}')")
+    vault.change(f"UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf'{more} WHERE session_id = 1 AND seq = {seq}")
+    vault.change("INSERT INTO events (session_id, t_us, kind, detail) "
+                 f"VALUES (1, 9999999, 'finding-added', '{{\"seq\":{seq},\"finding\":\"crlf\"}}')")
 
 
 @case("a finding that was added is not passed over because the vault cannot say to what")
@@ -259,10 +245,10 @@ def _(t):
     assert "interposer.db" in sent(vault.to(url, "--once"), 3)
     del vault.env["SQL_FAIL"]
     sent(vault.to(url, "--once"))
-    same(t, vault)
-    write(vault, "INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{')")
+    same(t.cluster, vault)
+    vault.change("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{')")
     sent(vault.to(url, "--once"))
-    same(t, vault)
+    same(t.cluster, vault)
 
 
 @case("a session that goes on costs a write of the vault only when something of it was sent")
@@ -280,21 +266,22 @@ def _(t):
         return log.read_text().count(text)
     for number in range(4):
         rounds = count("FROM sessions s WHERE id BETWEEN")
-        write(vault, "UPDATE ship_targets SET tried_at_us = tried_at_us + 1")
+        vault.change("UPDATE ship_targets SET tried_at_us = tried_at_us + 1")
         wait_until(lambda n=rounds: count("FROM sessions s WHERE id BETWEEN") > n)
         if number == 1:         # the first may be the one after a second
             writes = count("BEGIN IMMEDIATE")
     assert count("BEGIN IMMEDIATE") == writes > 0
     end(shipper)
     live.stdin.close()
-    live.wait(60)
+    live.wait(DEADLINE)
 
 
 @case("a message without a commitment keeps its large body when it is sent again")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(texts(1, large=1, size=90_000))
-    write(vault, "UPDATE messages SET salt = NULL, commitment = NULL", "UPDATE events SET salt = NULL, commitment = NULL")
+    for table in ("messages", "events"):
+        vault.change(f"UPDATE {table} SET salt = NULL, commitment = NULL")
     sent(vault.to(url, "--once"))
     seq = vault.rows("SELECT min(seq) FROM messages WHERE body_length IS NOT NULL")[0][0]
     row = f"SELECT length(body) > 90000, finding LIKE '%crlf' FROM mcp_interposer.messages WHERE seq = {seq}"
@@ -324,12 +311,12 @@ def _(t):
     wait_until(lambda: t.cluster.psql("SELECT 1 FROM pg_stat_activity WHERE usename = 'laptop' AND wait_event_type = 'Lock'"))
     print("COMMIT;", file=first.stdin, flush=True)
     first.stdin.close()
-    assert first.wait(60) == 0 and second.wait(60) == 1, second.stderr.read()
-    assert "not of this vault" in second.stderr.read()
+    assert first.wait(DEADLINE) == 0 and second.wait(DEADLINE) == 1, second.said.read_text()
+    assert "not of this vault" in second.said.read_text()
     assert t.cluster.psql("SELECT vault, row_hash, client_name, ended_at_us FROM mcp_interposer.sessions") == f"{OWN}\t1\t\t"
 
 
-@case("a collector that says it has rejected more than there is: what was sent is counted", store=False)
+@case("a collector that says it has rejected more than there is: what was sent is counted", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
     most = 2 ** 63 - 1

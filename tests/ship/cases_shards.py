@@ -1,5 +1,4 @@
 """Cases of tests/ship/run: sending to several shards behind a router."""
-
 from cases import end, same, sent
 from cases_sending import MOMENTS, cut_off_at, everything_is_there, killed_at_every_call
 from cluster import wait_until
@@ -34,11 +33,9 @@ def _(t, f):
 def _(t, f):
     middles = [between(t, s, f"m-{n}") for n, s in enumerate(f.shards)]
     f.write(*(s.url(folder=m.folder) for s, m in zip(f.shards, middles)))
-    url, vault = f.device("laptop"), Vault(t.folder)
-    vault.record(texts(1))
-    sent(vault.to(url, "--once"))
-    middle = middles[f.shard_of(vault) - 1]
-    cut_off_at([m for m in MOMENTS if "put_messages" in m or "after" in m], middle, vault, url, f)
+    url = f.device("laptop")
+    found = vaults_on(t, f, url, (1, 2, 3))
+    cut_off_at(MOMENTS, [(vault, url, middles[n - 1]) for n, vault in found.items()], f)
 
 
 @shards("one of them is killed and restarted under load: the others go on, and nothing is lost")

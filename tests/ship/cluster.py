@@ -12,6 +12,8 @@ import threading
 import time
 from pathlib import Path
 
+for name in [n for n in os.environ if n.startswith("PG")]:      # the user's own settings
+    del os.environ[name]
 PORT = 5432
 DEADLINE = 420     # a machine may be busy, and a shipper waits for up to five minutes after several failures
 
@@ -43,6 +45,7 @@ def no_server():
     return ""
 
 
+@functools.cache
 def account():
     """PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
@@ -53,6 +56,37 @@ def account():
         except KeyError:
             continue
     return None
+
+
+def drop():
+    """For preexec_fn: takes the account of the server."""
+    if user := account():
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
+
+
+def run(program, *args):
+    """One of the server's programs, with its account."""
+    account()       # not first between fork and exec
+    done = subprocess.run([programs() / program, *map(str, args)], preexec_fn=drop, cwd="/", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=DEADLINE, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{program}: {done.stdout}")
+
+
+def make_folder(path):
+    """One that the server can write to."""
+    path.mkdir(mode=0o755)
+    if user := account():
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+def make_data(path):
+    """The files of a new cluster: a copy of the folder CLUSTER_TEMPLATE in the environment, which is faster, or made by initdb."""
+    if template := os.environ.get("CLUSTER_TEMPLATE"):
+        subprocess.run(["cp", "-a", template, path], check=True, timeout=DEADLINE)
+    else:
+        run("initdb", "-D", path, "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 
 
 def free_port():
@@ -67,15 +101,12 @@ class Cluster:
         """durable: with fsync. more: settings, made when the folder exists. standby_of: a cluster that it follows,
         asynchronously, until promote()."""
         self.folder, self.bin, self.user = Path(folder), programs(), account()
-        self.folder.mkdir(mode=0o755)
-        if self.user:
-            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+        make_folder(self.folder)
         if standby_of:
             self.run("pg_basebackup", "-d", standby_of.url(), "-D", self.folder / "data", "-R", "-X", "stream", "-c", "fast",
                      "--no-sync")
         else:
-            self.run("initdb", "-D", self.folder / "data", "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C",
-                     "--no-sync")
+            make_data(self.folder / "data")
         options = {"listen_addresses": "", "unix_socket_directories": self.folder, "port": PORT, "max_connections": 60,
                    "fsync": "on" if durable else "off", "log_min_messages": "warning", "shared_buffers": "32MB",
                    "restart_after_crash": "on"} | (more(self) if more else {})
@@ -83,17 +114,7 @@ class Cluster:
             f.writelines(f"{k} = '{v}'\n" for k, v in options.items())
         self.start()
 
-    def drop(self):
-        """For preexec_fn: takes the account of the server."""
-        if self.user:
-            os.setgid(self.user.pw_gid)
-            os.setuid(self.user.pw_uid)
-
-    def run(self, program, *args):
-        done = subprocess.run([self.bin / program, *map(str, args)], preexec_fn=self.drop, cwd="/", stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=DEADLINE, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{program}: {done.stdout}")
+    run = staticmethod(run)
 
     def control(self, *words):
         """pg_ctl, which waits until it is done."""
@@ -103,7 +124,7 @@ class Cluster:
         # pg_ctl's output must not be our pipe: the server would keep it open
         with open(self.folder / "ctl", "w") as out:
             done = subprocess.run([self.bin / "pg_ctl", "-D", self.folder / "data", "-w", "-t", str(DEADLINE - 20), "-l",
-                                   self.folder / "data/server.log", "start"], preexec_fn=self.drop, cwd="/", stdout=out,
+                                   self.folder / "data/server.log", "start"], preexec_fn=drop, cwd="/", stdout=out,
                                   stderr=out, stdin=subprocess.DEVNULL, timeout=DEADLINE)
         if done.returncode:
             raise RuntimeError("cannot start: " + (self.folder / "ctl").read_text() +

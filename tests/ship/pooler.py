@@ -1,5 +1,4 @@
 """A private pgbouncer in front of a cluster."""
-import os
 import re
 import signal
 import socket
@@ -7,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from cases import page
-from cluster import DEADLINE, free_port, wait_until
+from cluster import DEADLINE, drop, free_port, make_folder, wait_until
 
 PROGRAM = "/usr/sbin/pgbouncer"
 
@@ -22,9 +21,7 @@ class Pooler:
 
     def __init__(self, cluster, folder, **settings):
         self.cluster, self.folder, self.port = cluster, Path(folder), free_port()
-        self.folder.mkdir()
-        if cluster.user:
-            os.chown(self.folder, cluster.user.pw_uid, cluster.user.pw_gid)
+        make_folder(self.folder)
         said = {"listen_addr": "127.0.0.1", "listen_port": self.port, "unix_socket_dir": self.folder,
                 "auth_file": self.folder / "users", "logfile": self.folder / "log"} | settings
         text = documented().replace("host=db.example", f"host={cluster.folder} port=5432").replace("dbname=fleet", "dbname=postgres")
@@ -40,7 +37,7 @@ class Pooler:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen([PROGRAM, self.config], preexec_fn=self.cluster.drop, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([PROGRAM, self.config], preexec_fn=drop, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(self.answers)
 

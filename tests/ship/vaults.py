@@ -101,9 +101,10 @@ class Vault:
 
     def checkpoint(self):
         """Signs the log, with a key of its own."""
-        if not (self.home / "audit.key").exists():
-            assert self.command("audit", "key", "new", "--audit-key", self.home / "audit.key").returncode == 0
-        done = self.command("audit", "checkpoint", "--audit-key", self.home / "audit.key")
+        key = self.home / f"{self.path.name}.key"
+        if not key.exists():
+            assert self.command("audit", "key", "new", "--audit-key", key).returncode == 0
+        done = self.command("audit", "checkpoint", "--audit-key", key)
         assert done.returncode == 0, done.stderr
 
     def change(self, sql, *args):
