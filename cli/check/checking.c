@@ -82,29 +82,17 @@ int checking_file(struct check_report *r, const struct filter *f, const char *pa
 {
     struct checking c = {.report = r, .filter = f};
     recheck_open(&c.recheck);
-    check_add_recording(r, path, 0);
+    check_add_recording(r, slice_of(path), 0, 0);
     return end(&c, cassette_read(path, on_header, on_message, &c, error));
 }
 
 int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                     const char *ref, struct buf *error)
+                     const struct query_session *s)
 {
-    struct checking c = {.report = r, .q = q, .filter = f};
-    struct query_session s;
-    struct buf uid = {0};
+    struct checking c = {
+        .report = r, .q = q, .uid = s->uid, .filter = f, .started_at_us = s->started_at_us};
     recheck_open(&c.recheck);
-    int st = query_session(q, ref, &s);
-    if (st == 0) {
-        buf_slice_add(&uid, s.uid); /* its text is lost with the next call */
-        c.uid = buf_slice(&uid);
-        check_add_recording(r, uid.failed ? "" : buf_str(&uid), s.number);
-        check_set_server(r, s.name);
-        c.started_at_us = s.started_at_us;
-        st = query_timeline(q, s.id, 1, INT64_MAX, on_message, NULL, &c);
-    }
-    st = st == 0 ? c.status : st;
-    if (st < 0)
-        buf_adds(error, query_error(q));
-    buf_close(&uid);
-    return end(&c, st);
+    check_add_recording(r, s->uid, s->number, session_uid_head(s, SESSION_UID_SHOWN).n);
+    check_set_server(r, s->name);
+    return end(&c, query_timeline(q, s->id, 1, INT64_MAX, on_message, NULL, &c));
 }

@@ -2,7 +2,8 @@
  *
  * The filter selects the messages whose findings are reported; all of them are checked.
  * Owns      nothing beyond a call.
- * Errors    MI_ENOMEM; with a sentence in `error` those of vault/query/reader.h, or of vault/cassette/file.h for a file.
+ * Errors    MI_ENOMEM; those of vault/query/reader.h; for a file those of vault/cassette/file.h, with a sentence in
+ *           `error`.
  * Blocks    on the vault or the file. */
 #ifndef MI_CLI_CHECK_CHECKING_H
 #define MI_CLI_CHECK_CHECKING_H
@@ -10,9 +11,8 @@
 #include "cli/check/findings.h"
 #include "cli/frame/filter.h"
 
-/* ref: as for query_session(). */
 MI_MUST int checking_session(struct check_report *r, const struct filter *f, struct query *q,
-                             const char *ref, struct buf *error);
+                             const struct query_session *s);
 MI_MUST int checking_file(struct check_report *r, const struct filter *f, const char *path,
                           struct buf *error);
 

@@ -1,6 +1,7 @@
 /* command.c - `mcp-interposer check [SESSION|FILE…]`: checks recordings, for the CI of a server. */
 #include "cli/check/commands.h"
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cli/check/checking.h"
@@ -50,31 +51,47 @@ static const char about[] =
     "3 failure.\n";
 /* clang-format on */
 
+static int check_file(struct check_report *report, const struct filter *filter, const char *path)
+{
+    struct buf error = {0};
+    int st = checking_file(report, filter, path, &error);
+    if (st < 0)
+        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+    buf_close(&error);
+    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
+}
+
+/* Opens the vault for the first session. */
+static int open_vault(const struct settings *s, struct check_report *report, struct query **q)
+{
+    int status = *q == NULL ? session_vault_open(s, q) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
+    int st = query_several(*q, &report->several);
+    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
+}
+
 static int check_one(const struct settings *s, struct check_report *report,
                      const struct filter *filter, const char *ref, struct query **q)
 {
-    struct buf error = {0};
-    int st, status = EXIT_FINE;
-    if (!recording_is_file(ref) && *q == NULL)
-        status = session_vault_open(s, q);
+    struct query_session x;
+    if (recording_is_file(ref))
+        return check_file(report, filter, ref);
+    int status = open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    if (recording_is_file(ref))
-        st = checking_file(report, filter, ref, &error);
-    else
-        st = checking_session(report, filter, *q, ref, &error);
-    if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
-        status = EXIT_TROUBLE;
-    }
-    buf_close(&error);
-    return status;
+    int st = query_session(*q, ref, &x);
+    if (st == 0)
+        st = checking_session(report, filter, *q, &x);
+    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
 /* The sessions that match the filter options. */
 struct selection {
     struct filter filter;
-    struct buf uids; /* owned; each ends with a NUL; newest first */
+    int64_t *id; /* owned; newest first */
+    size_t n, cap;
+    int status;
 };
 
 static bool is_narrowed(const struct filter *f)
@@ -86,35 +103,34 @@ static bool is_narrowed(const struct filter *f)
 static bool on_session(void *ctx, const struct query_session *s)
 {
     struct selection *w = ctx;
-    if (filter_may_hold(&w->filter, s)) {
-        buf_slice_add(&w->uids, s->uid);
-        buf_addc(&w->uids, '\0');
-    }
-    return !w->uids.failed;
+    if (!filter_may_hold(&w->filter, s))
+        return true;
+    w->status = GROW(w->id, w->n, w->cap) ? 0 : MI_ENOMEM;
+    if (w->status == 0)
+        w->id[w->n++] = s->id;
+    return w->status == 0;
 }
 
-/* It is an error if no session matches. */
+/* Oldest first. It is an error if no session matches. */
 static int check_all(const struct settings *s, struct check_report *report, struct selection *w,
                      struct query **q)
 {
-    int status = session_vault_open(s, q);
+    struct query_session x;
+    int status = open_vault(s, report, q);
     if (status != EXIT_FINE)
         return status;
-    if (query_sessions(*q, 0, on_session, w) < 0 || w->uids.failed) {
-        log_error("%s", w->uids.failed ? "out of memory" : query_error(*q));
-        return EXIT_TROUBLE;
-    }
-    if (w->uids.n == 0) {
+    int st = query_sessions(*q, 0, on_session, w);
+    st = st == 0 ? w->status : st;
+    if (st == 0 && w->n == 0) {
         log_error("no matching session in %s; see: mcp-interposer sessions", query_vault(*q));
         return EXIT_TROUBLE;
     }
-    /* oldest first */
-    for (size_t at = w->uids.n; status == EXIT_FINE && at > 0;) {
-        for (at--; at > 0 && w->uids.p[at - 1] != '\0';)
-            at--;
-        status = check_one(s, report, &w->filter, w->uids.p + at, q);
+    for (size_t i = w->n; st == 0 && i-- > 0;) {
+        st = query_session_by_id(*q, w->id[i], &x);
+        if (st == 0)
+            st = checking_session(report, &w->filter, *q, &x);
     }
-    return status;
+    return st < 0 ? session_fail(*q, st) : EXIT_FINE;
 }
 
 static int check_operands(const struct settings *s, struct check_report *report, struct query **q)
@@ -130,7 +146,7 @@ static int check_operands(const struct settings *s, struct check_report *report,
         status = check_all(s, report, &w, q);
     for (int i = 0; !all && status == EXIT_FINE && (i < s->operands_n || i == 0); i++)
         status = check_one(s, report, &w.filter, s->operands[i], q);
-    buf_close(&w.uids);
+    free(w.id);
     return status;
 }
 

@@ -96,7 +96,8 @@ static struct check_text store(struct check_report *r, struct slice s)
     return t;
 }
 
-void check_add_recording(struct check_report *r, const char *name, int64_t session_id)
+void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,
+                         size_t uid_shown)
 {
     struct check_recording *more = realloc(r->recordings, (r->n + 1) * sizeof *more);
     if (more == NULL) {
@@ -104,8 +105,8 @@ void check_add_recording(struct check_report *r, const char *name, int64_t sessi
         return;
     }
     r->recordings = more;
-    r->recordings[r->n++] =
-        (struct check_recording){.name = store(r, slice_of(name)), .session_id = session_id};
+    r->recordings[r->n++] = (struct check_recording){
+        .name = store(r, name), .session_id = session_id, .uid_shown = uid_shown};
 }
 
 void check_set_server(struct check_report *r, struct slice name)

@@ -28,6 +28,7 @@ struct check_recording {
     struct check_text name; /* a file, or the uid of a session */
     struct check_text server;
     int64_t session_id;             /* 0: a file */
+    size_t uid_shown;               /* characters of the uid that name the session */
     struct check_finding *findings; /* owned */
     size_t n, cap, not_listed;
     size_t count[3], failing; /* count: by severity */
@@ -44,6 +45,7 @@ struct check_report {
     findings ignored_findings; /* neither listed nor counted */
     breaches ignored_rules;
     bool of_client, of_server; /* whose messages are checked */
+    bool several;              /* vaults are read: numbers do not name their sessions */
     size_t failing;
     size_t columns; /* of the terminal that shows the text; 0: each finding is one line */
     bool failed;    /* out of memory */
@@ -56,7 +58,8 @@ bool check_fail_on(struct check_report *r, const char *list, struct buf *error);
 /* A list like "crlf,unknown-method": names of findings to ignore. False: as above. */
 bool check_ignore(struct check_report *r, const char *list, struct buf *error);
 /* Starts a recording. The server's name is set later, when the header has been read. */
-void check_add_recording(struct check_report *r, const char *name, int64_t session_id);
+void check_add_recording(struct check_report *r, struct slice name, int64_t session_id,
+                         size_t uid_shown);
 void check_set_server(struct check_report *r, struct slice name);
 /* Appends details of a finding of the current message, as visible text. */
 typedef void (*check_detail_fn)(void *ctx, const struct finding_info *info, struct buf *b);

@@ -35,10 +35,13 @@ static void add_finding(const struct check_report *r, const struct check_finding
 static void add_title(const struct check_report *r, const struct check_recording *x, struct buf *b)
 {
     struct buf line = {0};
+    struct slice name = check_slice(r, x->name);
     if (x->session_id != 0)
-        buf_printf(&line, "session %lld", (long long)x->session_id);
+        buf_adds(&line, "session ");
+    if (x->session_id == 0 || r->several)
+        text_visible(&line, x->session_id == 0 ? name : text_head(name, x->uid_shown));
     else
-        text_visible(&line, check_slice(r, x->name));
+        buf_int(&line, x->session_id);
     if (x->server.n > 0) {
         buf_adds(&line, " (");
         text_visible(&line, check_slice(r, x->server));

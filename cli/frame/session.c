@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/os/process.h"
+#include "base/text.h"
 #include "record/process/orphans.h"
 
 #include <errno.h>
@@ -121,6 +122,12 @@ int session_body(struct query *q, struct slice uid, const struct query_message *
         return st;
     *ret_error = query_error(q);
     return 0;
+}
+
+struct slice session_uid_head(const struct query_session *s, size_t min)
+{
+    size_t n = s->uid_unique > min ? s->uid_unique : min;
+    return text_head(s->uid, n);
 }
 
 int session_look(struct query *q, const struct query_session *s, bool waiting,

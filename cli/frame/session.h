@@ -48,6 +48,8 @@ int session_fail(struct query *q, int status);
 
 /* Characters of a UID that name a session where several vaults are read: its time in milliseconds. */
 #define SESSION_UID_SHOWN 10
+/* The beginning of its UID that names a session: `min` characters, or as many as no other session has. */
+struct slice session_uid_head(const struct query_session *s, size_t min);
 
 enum session_state {
     SESSION_ENDED,

@@ -79,8 +79,7 @@ static void add_row(struct listing *l, const struct query_session *s, const stru
     char started[CLOCK_TEXT_MAX];
     clock_local_text(s->started_at_us, started);
     int64_t errors = session_errors(&v->summary);
-    size_t uid_n = size_min(l->several ? SESSION_UID_SHOWN : 8, s->uid.n);
-    struct slice uid = {s->uid.p, s->uid_unique > uid_n ? s->uid_unique : uid_n};
+    struct slice uid = session_uid_head(s, l->several ? SESSION_UID_SHOWN : 8);
     if (!l->several)
         table_add_int(t, s->number, OUT_BOLD);
     table_add(t, uid, l->several ? OUT_BOLD : OUT_DIM);

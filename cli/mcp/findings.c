@@ -3,8 +3,6 @@
 
 #include "cli/check/checking.h"
 
-#include <stdio.h>
-
 struct listing {
     struct rows rows;
     struct check_report options; /* of_client and of_server */
@@ -69,7 +67,6 @@ static bool on_session(void *ctx, const struct query_session *s)
 {
     struct listing *l = ctx;
     struct rows *r = &l->rows;
-    char ref[24];
     if ((r->first.session != 0 && s->id > r->first.session) || !filter_may_hold(&r->c->filter, s))
         return true;
     if (rows_is_late(r, s->id, 0) || !tool_goes_on(r->c))
@@ -78,8 +75,7 @@ static bool on_session(void *ctx, const struct query_session *s)
     check_open(&report);
     report.of_client = l->options.of_client;
     report.of_server = l->options.of_server;
-    snprintf(ref, sizeof ref, "%lld", (long long)s->id);
-    l->status = checking_session(&report, &r->c->filter, r->c->q, ref, &r->c->error);
+    l->status = checking_session(&report, &r->c->filter, r->c->q, s);
     l->checked++;
     if (l->status == 0 && check_failed(&report))
         l->status = MI_ENOMEM;

@@ -3,6 +3,7 @@ import re
 
 from cases import case, sent
 from cases_reading import here, read, recorded, uids, with_reader
+from vaults import Vault, texts
 
 EXPORTS = ["cassette", "jsonl", "otlp", "markdown", "html"]
 
@@ -56,3 +57,46 @@ def _(t):
     t.cluster.psql(f"UPDATE mcp_interposer.sessions SET started_at_us = 7 WHERE uid = '{uids(vault)[2]}'")
     _, out = asked(t, few[0])       # a time that is not that of the UID does not end the list
     assert re.findall('"uid":"(\\w+)"', out) == [uids(vault)[1], uids(vault)[0]], out
+
+
+def two_vaults(t):
+    """Of two machines, with one session each."""
+    found = []
+    for name in ("a", "b"):
+        (t.folder / name).mkdir()
+        vault = Vault(t.folder / name)
+        vault.record(texts(2))
+        sent(vault.to(t.device("laptop-" + name), "--once"))
+        found.append(vault)
+    with_reader(t)
+    return found
+
+
+def rename(t, old, new):
+    t.cluster.psql("SET session_replication_role = replica; " +       # without the checks of foreign keys
+                   "".join(f"UPDATE mcp_interposer.{table} SET {column} = E'{new}' WHERE {column} = '{old}';" for table, column in
+                           (("sessions", "uid"), ("messages", "session_uid"), ("events", "session_uid"))))
+
+
+@case("sessions of one millisecond have different names in check, search and sessions")
+def _(t):
+    old = [uids(vault)[0] for vault in two_vaults(t)]
+    new = [old[0][:13] + last + old[0][14:] for last in "89"]
+    for names in zip(old, new):
+        rename(t, *names)
+    heads = {u[:14] for u in new}
+    words = {"sessions": "sessions", "search": "search tool:echo -n 0", "check": "check --all"}
+    found = {name: read(t, "boss", line.split())[1] for name, line in words.items()}
+    for name, out in found.items():
+        named = re.findall(r"\b01[0-9A-Z]+\b", out)
+        assert set(named) == heads, (name, out)
+    assert all(f"session {head} (echo): 6 messages" in found["check"] for head in heads), found["check"]
+
+
+@case("check --all asks for each session once")
+def _(t):
+    url, vault = t.device(), recorded(t)
+    with_reader(t)
+    sent(vault.to(url, "--once"))
+    calls, _ = asked(t, ["check", "--all", "--fail-on", "none"])
+    assert calls.count("read_sessions") == 2, calls     # the list, and its end

@@ -18,7 +18,8 @@ struct session_row {
     struct search_session id;
     bool wanted;
     int64_t number, started_at_us;
-    size_t name; /* in names */
+    size_t uid_shown; /* characters of its uid that name it */
+    size_t name;      /* in names */
 };
 
 /* Message numbers of one session. */
@@ -72,6 +73,7 @@ static void add_session(struct finder *f, const struct query_session *x)
         .id.id = x->id,
         .number = x->number,
         .started_at_us = x->started_at_us,
+        .uid_shown = session_uid_head(x, SESSION_UID_SHOWN).n,
         .name = f->names.n,
         .wanted = question_matches_session(f->question, x),
     };
@@ -113,6 +115,7 @@ static bool on_candidate(void *ctx, const struct query_message *m)
         .several = f->several,
         .started_at_us = f->session->started_at_us,
         .uid = f->session->id.uid,
+        .uid_shown = f->session->uid_shown,
         .server = f->names.p + f->session->name,
         .text = text,
         .at = at,

@@ -14,6 +14,7 @@ struct found {
     int64_t session_id, session_number, started_at_us; /* struct query_session */
     bool several; /* vaults: several sessions may have this number */
     const char *uid, *server;
+    size_t uid_shown;  /* characters of the uid that name the session */
     struct slice text; /* of the message, as it was searched */
     struct slice at;   /* the match: a part of the text */
 };

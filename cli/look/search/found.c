@@ -66,18 +66,21 @@ static void print_subject(struct out *o, struct slice method, struct slice targe
 static void print_title(struct out *o, const struct found *f)
 {
     const struct query_message *m = f->message;
-    char session[32], where[64], when[CLOCK_TEXT_MAX];
+    char number[32], seq[32], when[CLOCK_TEXT_MAX];
     bool to_server = m->direction == ROW_C2S;
     enum call_status status = session_status(m);
     struct slice method = session_method(m), target = session_target(m);
     clock_local_text(f->started_at_us + m->t_us, when);
     const char *what = status != CALL_UNKNOWN ? call_status_name(status) : row_kind_name(m->kind);
+    snprintf(number, sizeof number, "%lld", (long long)f->session_number);
+    snprintf(seq, sizeof seq, " --seq %lld", (long long)m->seq);
+    struct slice session = slice_of(number);
     if (f->several)
-        snprintf(session, sizeof session, "%.*s", SESSION_UID_SHOWN, f->uid);
-    else
-        snprintf(session, sizeof session, "%lld", (long long)f->session_number);
-    out_words(o, OUT_BOLD, session);
-    out_printf(o, " --seq %lld  ", (long long)m->seq);
+        session = text_head(slice_of(f->uid), f->uid_shown);
+    out_style(o, OUT_BOLD);
+    out_text(o, session);
+    out_style(o, OUT_PLAIN);
+    out_printf(o, "%s  ", seq);
     out_words(o, OUT_DIM, when);
     out_raw(o, "  ");
     out_style(o, OUT_CYAN);
@@ -86,8 +89,8 @@ static void print_title(struct out *o, const struct found *f)
     out_printf(o, "  %s  ", out_arrow(o, to_server));
     out_words(o, status != CALL_UNKNOWN ? session_status_style(status) : OUT_PLAIN, what);
     if (method.p != NULL || target.p != NULL) {
-        int n = snprintf(where, sizeof where, "%s --seq %lld", session, (long long)m->seq);
-        size_t used = (size_t)n + strlen(when) + out_width(o, slice_of(f->server)) +
+        size_t used = out_width(o, session) + strlen(seq) + strlen(when) +
+                      out_width(o, slice_of(f->server)) +
                       out_width(o, slice_of(out_arrow(o, to_server))) + strlen(what) + 8;
         print_subject(o, method, target, o->columns > used ? o->columns - used : 0);
     }

@@ -32,7 +32,7 @@ static void open_with(struct check_report *r, const char *fail_on, const char *i
     check_open(r);
     assert_true(check_fail_on(r, fail_on, &error));
     assert_true(check_ignore(r, ignore, &error));
-    check_add_recording(r, "uid", 12);
+    check_add_recording(r, slice_of("uid"), 12, 3);
     check_set_server(r, slice_of("files"));
     buf_close(&error);
 }
@@ -188,7 +188,7 @@ static void test_findings_json_and_sarif_reports_are_valid_json(void **state)
     struct json_scan scan;
     open_with(&r, "error", "");
     add(&r, true, "crlf,not-json", RULE(RULE_UNKNOWN_METHOD), "crlf");
-    check_add_recording(&r, "a b#\xc3\xa9/c.jsonl", 0);
+    check_add_recording(&r, slice_of("a b#\xc3\xa9/c.jsonl"), 0, 0);
     add(&r, true, "bom", 0, NULL);
     check_json(&r, &b);
     assert_int_equal(json_scan(buf_slice(&b), NULL, NULL, &scan), 0);
@@ -210,7 +210,7 @@ static void test_findings_junit_report_groups_by_name(void **state)
     add(&r, true, "crlf", 0, "crlf");
     add(&r, true, "crlf", 0, NULL);
     add(&r, true, "bom", 0, NULL);
-    check_add_recording(&r, "quiet", 13);
+    check_add_recording(&r, slice_of("quiet"), 13, 5);
     check_junit(&r, &b);
     const char *text = buf_str(&b);
     assert_non_null(strstr(text, "name=\"uid\" tests=\"2\" failures=\"1\""));
