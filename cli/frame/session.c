@@ -47,9 +47,22 @@ int session_vault_read(const struct settings *s, const char *path, struct query 
 
 static session_store_fn open_store;
 
+static bool is_flag(const struct settings *s, const char *name)
+{
+    return opt_source(&s->set, name) == OPT_FLAG;
+}
+
 const char *session_from(const struct settings *s)
 {
-    return settings_has(s, "from") ? settings_text(s, "from") : NULL;
+    if (!settings_has(s, "from") || (is_flag(s, "vault") && !is_flag(s, "from")))
+        return NULL;
+    return settings_text(s, "from");
+}
+
+/* --host or --user, without a store. If --vault precedes a store, those of the environment are meant for the store. */
+static bool narrows_vault(const struct settings *s, const char *name)
+{
+    return settings_text(s, name) != NULL && (settings_text(s, "from") == NULL || is_flag(s, name));
 }
 
 void session_set_store(session_store_fn open)
@@ -61,8 +74,7 @@ int session_vault_open(const struct settings *s, struct query **ret)
 {
     if (session_from(s) != NULL && open_store != NULL)
         return open_store(s, ret);
-    if (settings_has(s, "from") &&
-        (settings_text(s, "host") != NULL || settings_text(s, "user") != NULL))
+    if (settings_has(s, "from") && (narrows_vault(s, "host") || narrows_vault(s, "user")))
         return settings_usage(s, "--host and --user need --from");
     char *path = settings_vault(s);
     if (path == NULL)

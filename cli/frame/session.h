@@ -20,7 +20,8 @@
         0, "user", "NAME", NULL, "with --from: only sessions of this user; may be a glob"          \
     }
 
-/* The URL of --from; NULL: the command reads a vault. */
+/* The URL of --from; NULL: the command reads a vault. The flag --vault precedes a URL of the environment or of the
+ * configuration file. */
 const char *session_from(const struct settings *s);
 /* How this program opens the store that --from names; it returns what session_vault_open() returns. Only
  * mcp-interposer-ship can, so mcp-interposer runs it for such a command (cli/ship/commands.h). */

@@ -1,9 +1,11 @@
 """Reading commands with `--from`: errors of the store, several vaults, and what the commands ask of it."""
 import re
+import subprocess
 
 from cases import case, sent
 from cases_reading import here, read, recorded, uids, with_reader
-from vaults import Vault, texts
+from cluster import DEADLINE
+from vaults import PROGRAM, Vault, environment, texts
 
 EXPORTS = ["cassette", "jsonl", "otlp", "markdown", "html"]
 
@@ -100,3 +102,27 @@ def _(t):
     sent(vault.to(url, "--once"))
     calls, _ = asked(t, ["check", "--all", "--fail-on", "none"])
     assert calls.count("read_sessions") == 2, calls     # the list, and its end
+
+
+@case("--vault on the command line precedes a store of the environment or of the configuration, --from does not")
+def _(t):
+    vault = recorded(t)         # it is sent nowhere
+    with_reader(t)
+    (t.folder / "config.ini").write_text(f"from = {t.cluster.url('boss')}\n")
+    of_file = ["--config", t.folder / "config.ini"]
+    of_environment = {"MCP_INTERPOSER_FROM": t.cluster.url("boss"), "MCP_INTERPOSER_HOST": "nowhere"}
+
+    def run(*words, **more):
+        return subprocess.run([PROGRAM, "sessions", *words], capture_output=True, text=True, timeout=DEADLINE,
+                              env=environment(t.folder) | more)
+    listed = vault.command("sessions").stdout
+    assert len(listed.splitlines()) == 4, listed
+    for words, more in (of_file, {}), ([], of_environment):
+        done = run(*words, **more)
+        assert done.returncode == 0 and "has no session that this role may read" in done.stderr, (done.stdout, done.stderr)
+        done = run(*words, "--vault", vault.path, **more)
+        assert (done.returncode, done.stdout, done.stderr) == (0, listed, ""), (done.stdout, done.stderr)
+        done = run(*words, "--vault", vault.path, "--host", "x", **more)
+        assert done.returncode == 2 and "--host and --user need --from" in done.stderr, done.stderr
+        done = run(*words, "--vault", vault.path, "--from", t.cluster.url("boss"), **more)
+        assert done.returncode == 2 and "--from and --vault: give one of them" in done.stderr, done.stderr
