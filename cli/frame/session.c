@@ -97,8 +97,7 @@ bool session_nothing_recorded(struct query *q)
 void session_none(struct query *q, const char *what)
 {
     if (session_nothing_recorded(q))
-        log_warn(query_remote(q) != NULL ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET,
-                 query_vault(q));
+        log_warn(query_is_store(q) ? QUERY_NOTHING_IN_STORE : QUERY_NOTHING_YET, query_vault(q));
     else
         log_warn("%s in %s", what, query_vault(q));
 }

@@ -1,7 +1,8 @@
-/* body.c - large bodies, which are stored in files of their own, and what only a store is asked. */
+/* body.c - large bodies, which are stored in files of their own. */
 #include "vault/query/connection.h"
 
 #include "journal/uid.h"
+#include "vault/query/store.h"
 #include "vault/store/dir.h"
 
 #include <ctype.h>
@@ -49,34 +50,11 @@ static int read_part(int fd, int64_t offset, size_t n, struct buf *b)
     return 0;
 }
 
-/* Keeps the error of a store for query_error(). */
-static int fail_store(struct query *q, int st)
-{
-    if (st >= 0 || st == MI_ENOMEM)
-        return st;
-    buf_clear(&q->error);
-    buf_printf(&q->error, "cannot read %s: %s", q->path,
-               st == MI_ENOENT ? "no such session" : remote_error(q->remote));
-    return MI_ESTORE;
-}
-
-int query_several(struct query *q, bool *ret)
-{
-    *ret = false;
-    return q->remote != NULL ? fail_store(q, remote_several(q->remote, ret)) : 0;
-}
-
-int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
-                       bool (*fn)(void *ctx, struct slice uid, int64_t seq), void *ctx)
-{
-    return fail_store(q, remote_search(q->remote, first, last, match, fn, ctx));
-}
-
 int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                struct buf *b)
 {
     if (q->remote != NULL)
-        return fail_store(q, remote_body(q->remote, uid, m->seq, max, b));
+        return query_store_body(q, uid, m->seq, max, b);
     if (!is_uid(uid)) /* it becomes a file name */
         return fail_body(q, uid, "not a session UID");
     char name[UID_LEN + 1] = {0};

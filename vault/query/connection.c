@@ -1,5 +1,6 @@
 #include "vault/query/connection.h"
 
+#include "vault/query/store.h"
 #include "vault/store/dir.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
@@ -14,12 +15,10 @@
 
 int query_fail(struct query *q)
 {
-    buf_clear(&q->error);
+    if (q->remote != NULL)
+        return query_store_fail(q, sqlite3_errmsg(q->db));
     bool changed = !q->shared && (sqlite3_errcode(q->db) & 0xFF) == SQLITE_BUSY;
-    if (q->remote != NULL) {
-        buf_printf(&q->error, "cannot read %s: %s", q->path, sqlite3_errmsg(q->db));
-        return MI_ESTORE;
-    }
+    buf_clear(&q->error);
     buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path,
                changed ? "it was changed meanwhile; run the command again" : sqlite3_errmsg(q->db));
     return MI_ESTORE;
@@ -196,16 +195,6 @@ int query_open_store(struct query **ret, const struct remote_store *store, const
 bool query_is_stored(const struct query *q)
 {
     return q->dir_fd >= 0;
-}
-
-bool query_is_store(const struct query *q)
-{
-    return q->remote != NULL;
-}
-
-struct remote *query_remote(struct query *q)
-{
-    return q->remote;
 }
 
 void query_close(struct query *q)

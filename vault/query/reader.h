@@ -117,7 +117,6 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-struct remote *query_remote(struct query *q); /* borrowed; NULL: it is a vault */
 bool query_is_store(const struct query *q);   /* false: it is a vault */
 /* Whether sessions of several vaults are read: then several may have the same number. */
 MI_MUST int query_several(struct query *q, bool *ret);
@@ -201,11 +200,6 @@ MI_MUST int query_seal(struct query *q, struct slice uid, struct query_seal *ret
  * not a regular file. MI_ESTORE: the store cannot be read. */
 MI_MUST int query_body(struct query *q, struct slice uid, const struct query_message *m, size_t max,
                        struct buf *b);
-
-/* The messages of a store that match `match`, in the sessions from `first` to `last`, newest first (remote_search()). */
-MI_MUST int query_store_search(struct query *q, struct slice first, struct slice last,
-                               const char *match,
-                               bool (*fn)(void *ctx, struct slice uid, int64_t seq), void *ctx);
 
 /* ---- for readers that wait for new rows ---- */
 

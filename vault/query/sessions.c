@@ -2,6 +2,7 @@
 #include "journal/uid.h"
 #include "vault/query/connection.h"
 #include "vault/query/page.h"
+#include "vault/query/store.h"
 #include "vault/store/schema.h"
 
 #include <ctype.h>
@@ -115,25 +116,11 @@ static int newest(struct query *q, int64_t *ret)
     return st == 0 && *ret == 0 ? query_number(q, Q_NEWEST, 0, ret) : st;
 }
 
-/* In a store, several sessions may have this number. *ret 0: there is none. */
+/* *ret 0: there is none. */
 static int find_number(struct query *q, int64_t number, int64_t *ret)
 {
-    int n = 0, st = 0;
     *ret = number;
-    if (q->remote == NULL)
-        return 0;
-    *ret = 0;
-    st = remote_by_number(q->remote, number, ret, &n);
-    if (st == MI_ESTORE)
-        buf_printf(&q->error, "cannot read %s: %s", q->path, remote_error(q->remote));
-    if (st == 0 && n > 1) {
-        buf_printf(&q->error,
-                   "several vaults have a session %lld; give the beginning of its UID, which "
-                   "`mcp-interposer sessions` prints, or --host",
-                   (long long)number);
-        st = MI_EINVAL;
-    }
-    return st;
+    return q->remote != NULL ? query_store_number(q, number, ret) : 0;
 }
 
 static int load_session(struct query *q, int64_t id, struct query_session *ret)

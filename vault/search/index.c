@@ -1,7 +1,6 @@
-#include "vault/search/index.h"
+#include "vault/search/kind.h"
 
 #include "base/os/file.h"
-#include "vault/remote/remote.h"
 #include "vault/store/connect.h"
 #include "vault/store/dir.h"
 #include "vault/store/schema.h"
@@ -18,25 +17,12 @@
 #define BATCH 20000 /* messages added in one transaction */
 #define NAME_MAX_LEN 32
 
-/* Sessions of a store that are searched together, by their number: first a few, so that a frequent word is found
- * soon. */
-static const int64_t store_sessions[] = {64, 1024, 4096};
-
-struct search {
-    struct query *q;                      /* borrowed */
-    struct remote *remote;                /* borrowed; NULL: a vault */
-    const struct search_session *session; /* borrowed; of a store: the last search_file() */
-    size_t sessions_n;
-    char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
-    int dir_fd;        /* owned; -1 */
-    int64_t number;    /* of the open file */
-    sqlite3 *db;       /* owned; NULL: none */
-    sqlite3_stmt *add; /* owned */
-    struct buf text;   /* owned; of a message */
-    struct buf large;  /* owned; a large body */
-};
-
 /* ---- a file ---- */
+
+static int64_t file_of(int64_t session_id)
+{
+    return session_id / SEARCH_SESSIONS;
+}
 
 static void close_file(struct search *s)
 {
@@ -268,7 +254,7 @@ static int check_sessions(struct search *s, const struct search_session *session
 static int fill_file(struct search *s, const struct search_session *session, size_t n,
                      struct adding *a)
 {
-    int st = open_file(s, session[0].id / SEARCH_SESSIONS);
+    int st = open_file(s, file_of(session[0].id));
     if (st == 0 && s->add == NULL &&
         sqlite3_prepare_v3(s->db, "INSERT INTO words (rowid, text) VALUES (?1, ?2)", -1,
                            SQLITE_PREPARE_PERSISTENT, &s->add, NULL) != SQLITE_OK)
@@ -280,32 +266,16 @@ static int fill_file(struct search *s, const struct search_session *session, siz
     return st;
 }
 
-int64_t search_file_of(const struct search *s, int64_t session_id)
-{
-    if (s == NULL || s->remote == NULL)
-        return session_id / SEARCH_SESSIONS;
-    int64_t i = 0;
-    while (i < (int64_t)MI_COUNT(store_sessions) && session_id >= store_sessions[i])
-        i++;
-    return i < (int64_t)MI_COUNT(store_sessions)
-               ? i
-               : i + session_id / store_sessions[MI_COUNT(store_sessions) - 1];
-}
-
-int search_file(struct search *s, const struct search_session *session, size_t n,
-                void (*on_read)(void *ctx), void *ctx)
+static int update(struct search *s, const struct search_session *session, size_t n,
+                  void (*on_read)(void *ctx), void *ctx)
 {
     struct adding a = {.s = s, .on_read = on_read, .ctx = ctx};
-    s->session = session;
-    s->sessions_n = n;
-    if (s->remote != NULL)
-        return 0;
     if (s->path == NULL)
         return MI_EIO;
     int st = fill_file(s, session, n, &a);
     if (st == MI_EIO) { /* invalid or broken */
         close_file(s);
-        remove_file(s->dir_fd, session[0].id / SEARCH_SESSIONS);
+        remove_file(s->dir_fd, file_of(session[0].id));
         st = fill_file(s, session, n, &a);
     }
     return st;
@@ -313,44 +283,10 @@ int search_file(struct search *s, const struct search_session *session, size_t n
 
 /* ---- searching ---- */
 
-bool search_query(const struct search *s, const struct search_terms *t, struct buf *b)
+static int ask_file(struct search *s, const struct search_session *session, size_t n,
+                    const char *query, search_fn fn, void *ctx)
 {
-    return s->remote != NULL ? search_terms_tsquery(t, b) : search_terms_query(t, b);
-}
-
-/* The sessions that a store has found are in the order of those that are searched, which may be fewer. */
-struct passing {
-    const struct search *s;
-    size_t at; /* sessions before it have passed */
-    search_fn fn;
-    void *ctx;
-};
-
-static bool on_store_found(void *ctx, struct slice uid, int64_t seq)
-{
-    struct passing *p = ctx;
-    const struct search *s = p->s;
-    while (p->at < s->sessions_n && !slice_is(uid, s->session[p->at].uid)) {
-        size_t n = strlen(s->session[p->at].uid);
-        int order = memcmp(s->session[p->at].uid, uid.p, size_min(n, uid.n));
-        if (order < 0)
-            return true; /* not among the sessions */
-        p->at++;
-    }
-    return p->at < s->sessions_n && p->fn(p->ctx, s->session[p->at].id, seq);
-}
-
-static int ask_store(struct search *s, const char *query, search_fn fn, void *ctx)
-{
-    struct passing p = {.s = s, .fn = fn, .ctx = ctx};
-    return query_store_search(s->q, slice_of(s->session[s->sessions_n - 1].uid),
-                              slice_of(s->session[0].uid), query, on_store_found, &p);
-}
-
-int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx)
-{
-    if (s->remote != NULL)
-        return ask_store(s, query, fn, ctx);
+    (void)session, (void)n; /* the file has no others */
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(
         s->db, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC", -1, &st, NULL);
@@ -370,27 +306,36 @@ int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx
     return MI_EIO;
 }
 
+static const struct search_kind files = {file_of, search_terms_query, update, ask_file};
+
 /* ---- the folder ---- */
+
+/* Without the folder, search_file() fails. */
+static int open_folder(struct search *s)
+{
+    struct buf path = {0};
+    s->dir_fd = vault_dir_sub(query_dir_fd(s->q), VAULT_SEARCH, true);
+    if (s->dir_fd < 0)
+        return 0;
+    buf_printf(&path, "%s/" VAULT_SEARCH, query_vault(s->q));
+    s->path = path.failed ? NULL : strdup(buf_str(&path));
+    buf_close(&path);
+    return s->path != NULL ? 0 : MI_ENOMEM;
+}
 
 int search_open(struct search **ret, struct query *q)
 {
+    bool store = query_is_store(q);
     struct search *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
-    s->q = q;
-    s->remote = query_remote(q);
-    s->dir_fd = s->remote == NULL ? vault_dir_sub(query_dir_fd(q), VAULT_SEARCH, true) : -1;
-    struct buf path = {0};
-    buf_printf(&path, "%s/" VAULT_SEARCH, query_vault(q));
-    s->path = s->dir_fd >= 0 ? strdup(buf_str(&path)) : NULL;
-    bool failed = path.failed || (s->dir_fd >= 0 && s->path == NULL);
-    buf_close(&path);
-    if (failed) {
+    *s = (struct search){.kind = store ? &search_store : &files, .q = q, .dir_fd = -1};
+    int st = store ? 0 : open_folder(s);
+    if (st == 0)
+        *ret = s;
+    else
         search_close(s);
-        return MI_ENOMEM;
-    }
-    *ret = s;
-    return 0;
+    return st;
 }
 
 void search_close(struct search *s)
@@ -420,7 +365,7 @@ int search_forget(const char *vault, int64_t session_id)
     if (s.dir_fd < 0)
         return errno == ENOENT ? 0 : MI_EIO;
     char name[NAME_MAX_LEN];
-    int64_t number = session_id / SEARCH_SESSIONS;
+    int64_t number = file_of(session_id);
     file_name(number, name);
     s.path = path;
     if (faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -432,4 +377,28 @@ int search_forget(const char *vault, int64_t session_id)
     bool deleted = faccessat(s.dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     close(s.dir_fd);
     return deleted ? 0 : MI_EIO;
+}
+
+/* ---- either kind ---- */
+
+int64_t search_file_of(const struct search *s, int64_t session_id)
+{
+    return s != NULL ? s->kind->file_of(session_id) : file_of(session_id);
+}
+
+bool search_query(const struct search *s, const struct search_terms *t, struct buf *b)
+{
+    return s->kind->query(t, b);
+}
+
+int search_file(struct search *s, const struct search_session *session, size_t n,
+                void (*on_read)(void *ctx), void *ctx)
+{
+    return s->kind->update(s, session, n, on_read, ctx);
+}
+
+int search_words_of(struct search *s, const struct search_session *session, size_t n,
+                    const char *query, search_fn fn, void *ctx)
+{
+    return s->kind->ask(s, session, n, query, fn, ctx);
 }

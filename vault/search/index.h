@@ -1,4 +1,4 @@
-/* index.h - the index of words: VAULT/Search/NNNN.db, or that of a store (vault/remote/remote.h).
+/* index.h - the index of words: VAULT/Search/NNNN.db, or that of a store, which it keeps itself.
  *
  * Each file indexes the sessions 64 N to 64 N + 63 in a contentless FTS5 table without positions: it finds the
  * messages that contain all given words. The caller verifies every result in the database. A file that is missing,
@@ -9,7 +9,8 @@
  *           to another session, invalidates the file.
  * Owns      a connection to one file at a time.
  * Errors    MI_EIO if a file is broken or cannot be written: read the messages instead.
- * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file. */
+ * Blocks    on the disk, and up to SEARCH_WAIT_MS while another process adds to the same file; of a store, on the
+ *           network. */
 #ifndef MI_VAULT_SEARCH_INDEX_H
 #define MI_VAULT_SEARCH_INDEX_H
 
@@ -37,15 +38,16 @@ int64_t search_file_of(const struct search *s, int64_t session_id);
  * no such query. */
 bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
-/* Updates the index file of these sessions, which must be all sessions of the file; a store has its index already. on_read, if not NULL, is called for
- * each message that is indexed. 0; MI_EIO: no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
+/* Updates the index file of these sessions, which must be all sessions of the file, newest first; a store has its index
+ * already. on_read, if not NULL, is called for each message that is indexed. 0; MI_EIO: no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
 MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
                         void (*on_read)(void *ctx), void *ctx);
 /* Returns false to stop. */
 typedef bool (*search_fn)(void *ctx, int64_t session_id, int64_t seq);
-/* The messages in the file of the last search_file() that match the query, newest first. 0, MI_EIO (the file was broken
- * and is deleted), MI_ESTORE (see query_error()) or MI_ENOMEM. */
-MI_MUST int search_words_of(struct search *s, const char *query, search_fn fn, void *ctx);
+/* The messages that match the query, newest first, in the sessions of the last search_file(), which are given again.
+ * 0, MI_EIO (the file was broken and is deleted), MI_ESTORE (see query_error()) or MI_ENOMEM. */
+MI_MUST int search_words_of(struct search *s, const struct search_session *session, size_t n,
+                            const char *query, search_fn fn, void *ctx);
 
 /* Deletes the index file of this session and overwrites its content. 0 or MI_EIO. */
 int search_forget(const char *vault, int64_t session_id);

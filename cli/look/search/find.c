@@ -272,7 +272,7 @@ static int ask_index(struct finder *f, const struct session_row *row, size_t n)
         ids[i] = row[i].id;
     int st = search_file(f->index, ids, n, show_progress, f);
     if (st == 0)
-        st = search_words_of(f->index, buf_str(&f->match), on_indexed, &g);
+        st = search_words_of(f->index, ids, n, buf_str(&f->match), on_indexed, &g);
     if (st == 0)
         finish_session(&g);
     free(ids);

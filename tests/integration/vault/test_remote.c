@@ -310,11 +310,11 @@ static void test_remote_words_are_found_in_the_sessions_that_are_searched(void *
     assert_true(search_query(index, &terms, &match));
     assert_int_equal(search_file(index, group, 9, NULL, NULL), 0);
     struct matches m = {.q = q};
-    assert_int_equal(search_words_of(index, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_words_of(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 9 * 450);
     int asked = s.asked;
     m = (struct matches){.q = q, .ends_after = 5};
-    assert_int_equal(search_words_of(index, buf_str(&match), on_match, &m), 0);
+    assert_int_equal(search_words_of(index, group, 9, buf_str(&match), on_match, &m), 0);
     assert_int_equal(m.n, 5);
     assert_true(s.asked - asked < 20);
     buf_close(&match);

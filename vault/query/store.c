@@ -1,0 +1,55 @@
+/* store.c - what only a store of many vaults is asked, and its errors. */
+#include "vault/query/store.h"
+
+#include "vault/query/connection.h"
+
+int query_store_fail(struct query *q, const char *why)
+{
+    buf_clear(&q->error);
+    buf_printf(&q->error, "cannot read %s: %s", q->path, why);
+    return MI_ESTORE;
+}
+
+/* Keeps the error of a store for query_error(). */
+static int checked(struct query *q, int st)
+{
+    if (st >= 0 || st == MI_ENOMEM)
+        return st;
+    return query_store_fail(q, st == MI_ENOENT ? "no such session" : remote_error(q->remote));
+}
+
+bool query_is_store(const struct query *q)
+{
+    return q->remote != NULL;
+}
+
+int query_several(struct query *q, bool *ret)
+{
+    *ret = false;
+    return q->remote != NULL ? checked(q, remote_several(q->remote, ret)) : 0;
+}
+
+int query_store_number(struct query *q, int64_t number, int64_t *ret)
+{
+    int n = 0;
+    *ret = 0;
+    int st = checked(q, remote_by_number(q->remote, number, ret, &n));
+    if (st < 0 || n <= 1)
+        return st;
+    buf_printf(&q->error,
+               "several vaults have a session %lld; give the beginning of its UID, which "
+               "`mcp-interposer sessions` prints, or --host",
+               (long long)number);
+    return MI_EINVAL;
+}
+
+int query_store_body(struct query *q, struct slice uid, int64_t seq, size_t max, struct buf *b)
+{
+    return checked(q, remote_body(q->remote, uid, seq, max, b));
+}
+
+int query_store_search(struct query *q, struct slice first, struct slice last, const char *match,
+                       remote_found_fn fn, void *ctx)
+{
+    return checked(q, remote_search(q->remote, first, last, match, fn, ctx));
+}

@@ -1,0 +1,33 @@
+/* kind.h - the two kinds of an index: files in a vault (index.c), and what a store has itself (store.c). */
+#ifndef MI_VAULT_SEARCH_KIND_H
+#define MI_VAULT_SEARCH_KIND_H
+
+#include "vault/search/index.h"
+
+#include <sqlite3.h>
+
+/* The functions of index.h. */
+struct search_kind {
+    int64_t (*file_of)(int64_t session_id);
+    bool (*query)(const struct search_terms *t, struct buf *b);
+    int (*update)(struct search *s, const struct search_session *session, size_t n,
+                  void (*on_read)(void *ctx), void *ctx);
+    int (*ask)(struct search *s, const struct search_session *session, size_t n, const char *query,
+               search_fn fn, void *ctx);
+};
+extern const struct search_kind search_store;
+
+struct search {
+    const struct search_kind *kind;
+    struct query *q; /* borrowed */
+    /* the files of a vault: */
+    char *path;        /* owned; VAULT/Search; NULL: it cannot be opened or created */
+    int dir_fd;        /* owned; -1 */
+    int64_t number;    /* of the open file */
+    sqlite3 *db;       /* owned; NULL: none */
+    sqlite3_stmt *add; /* owned */
+    struct buf text;   /* owned; of a message */
+    struct buf large;  /* owned; a large body */
+};
+
+#endif

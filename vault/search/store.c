@@ -1,0 +1,54 @@
+/* store.c - a store finds words itself; its sessions are searched in groups. */
+#include "vault/search/kind.h"
+
+#include "vault/query/store.h"
+
+/* The groups end before these numbers: the first have few sessions, so that a frequent word is found soon. */
+static const int64_t first_groups[] = {64, 1024};
+#define GROUP 4096 /* sessions in each of the others */
+
+static int64_t group_of(int64_t session_id)
+{
+    int64_t i = 0;
+    while (i < (int64_t)MI_COUNT(first_groups) && session_id >= first_groups[i])
+        i++;
+    return i + session_id / GROUP;
+}
+
+static int update(struct search *s, const struct search_session *session, size_t n,
+                  void (*on_read)(void *ctx), void *ctx)
+{
+    (void)s, (void)session, (void)n, (void)on_read, (void)ctx;
+    return 0; /* the machines send the words with their messages */
+}
+
+/* The sessions that the store has found are in the order of those that are searched, which may be fewer. */
+struct passing {
+    const struct search_session *session;
+    size_t n, at; /* at: sessions before it have passed */
+    search_fn fn;
+    void *ctx;
+};
+
+static bool on_found(void *ctx, struct slice uid, int64_t seq)
+{
+    struct passing *p = ctx;
+    while (p->at < p->n && !slice_is(uid, p->session[p->at].uid)) {
+        size_t n = strlen(p->session[p->at].uid);
+        int order = memcmp(p->session[p->at].uid, uid.p, size_min(n, uid.n));
+        if (order < 0)
+            return true; /* not among the sessions */
+        p->at++;
+    }
+    return p->at < p->n && p->fn(p->ctx, p->session[p->at].id, seq);
+}
+
+static int ask(struct search *s, const struct search_session *session, size_t n, const char *query,
+               search_fn fn, void *ctx)
+{
+    struct passing p = {.session = session, .n = n, .fn = fn, .ctx = ctx};
+    return query_store_search(s->q, slice_of(session[n - 1].uid), slice_of(session[0].uid), query,
+                              on_found, &p);
+}
+
+const struct search_kind search_store = {group_of, search_terms_tsquery, update, ask};
