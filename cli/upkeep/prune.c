@@ -316,10 +316,10 @@ static int prune(struct query *q, const struct retention *rule, enum mode mode, 
         st = prune_text(q, p, mode, some, &o, &kept, &error);
     }
     if (st == 0 && prune_plan(p)->unsent > 0)
-        log_warn("%lld sessions are kept because they were not sent to %s an hour ago: see "
-                 "`mcp-interposer ship status`; "
-                 "--unsent removes them, too",
-                 (long long)prune_plan(p)->unsent, rule->target);
+        log_warn("%lld session%s kept: not sent to %s, or less than an hour ago; see "
+                 "`mcp-interposer ship status`; --unsent removes them, too",
+                 (long long)prune_plan(p)->unsent, prune_plan(p)->unsent == 1 ? "" : "s",
+                 rule->target);
     prune_close(p);
     int status = out_close(&o);
     if (st < 0) {

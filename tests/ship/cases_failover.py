@@ -187,7 +187,7 @@ def _(t):
 
     def kept():
         done = vault.command("prune", "--keep-last", "1", "--dry-run")
-        return "2 sessions are kept" in done.stderr
+        return "2 sessions kept" in done.stderr
     pair.second.stop_receiving()
     sent(vault.to(pair.url, "--once"))
     assert kept()

@@ -325,3 +325,21 @@ def _(t):
         c.answers = [(200, (), json.dumps({"partialSuccess": {"rejectedSpans": str(most), "rejectedLogRecords": most}}).encode())]
         said = sent(vault.to(c.url(), "--once"), 1)
         assert "3 spans of a batch were not taken, 3 items in all" in said, said
+
+
+@case("doctor: what is missing for days, in the right number", store=False)
+def _(t):
+    c, vault = collector(t), Vault(t.folder)
+
+    def doctor():
+        return next(x["text"] for x in map(json.loads, vault.command("doctor", "--json").stdout.splitlines()) if x["check"] == "shipping")
+    vault.record(texts(1))
+    sent(vault.to(c.url(), "--once"))
+    assert doctor() == f"0 messages to be sent to {c.url()}"
+    write(vault, "UPDATE shipped SET complete = 0, seq = seq - 1")
+    assert doctor() == f"1 message to be sent to {c.url()}"
+    write(vault, "UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
+    assert doctor() == f"1 message of 1 session not sent to {c.url()}; the last attempt: no error"
+    vault.record(texts(1))
+    write(vault, "UPDATE ship_targets SET error = 'it is full'")
+    assert doctor() == f"5 messages of 2 sessions not sent to {c.url()}; the last attempt: it is full"
