@@ -127,6 +127,9 @@ int run_init(const struct settings *s)
         status = settings_usage(s, "missing the URL of the database");
     else if (device != NULL && (device[0] == '\0' || strlen(device) > 63))
         status = settings_usage(s, "--device: use a name of 1 to 63 bytes");
+    else if (device != NULL && only_print)
+        status = settings_usage(s, "--device: not with --print; run SELECT "
+                                   "mcp_interposer.add_device('NAME')");
     else if (url != NULL && !only_print && link_check_url(url, &error) < 0)
         status = settings_usage(s, "%s", buf_str(&error));
     else if (shards != NULL)

@@ -12,8 +12,8 @@ static int run(const struct settings *s)
 
 static const struct opt init_options[] = {
     {0, "print", NULL, NULL,
-     "print the SQL, for an administrator who runs it with psql; no URL is needed; with --shards: "
-     "that of the router, made from what the shards have"},
+     "print the SQL, for an administrator who runs it with psql; no URL is needed; not with "
+     "--device; with --shards: that of the router, made from what the shards have"},
     {0, "device", "NAME", NULL, "add a device: a login role that may only send its own recordings"},
     {0, "shards", "FILE", NULL,
      "spread the store over the databases in FILE, one URL in each line; URL is the router's"},
@@ -32,7 +32,7 @@ const struct command ship_init = {
              "from the URL.\n"
              "With --shards, URL is a database with PL/Proxy, for a superuser: devices and\n"
              "readers connect to it, and it passes their calls on. A line that is added to\n"
-             "FILE adds a database; none can be removed.\n",
+             "FILE adds a database; lines cannot be removed or reordered.\n",
     .table = init_options,
     .operands_max = 1,
     .run = run,
@@ -106,9 +106,10 @@ const struct command ship_forget = {
     .name = "ship forget",
     .summary = "forget a target that is no longer used",
     .usage = "[OPTIONS] URL",
-    .about = "URL is that of a target, as `ship status` prints it. What was sent stays there,\n"
-             "but `ship status`, `doctor` and `prune` do not count the target any more. If\n"
-             "the vault is sent there again, a store is asked what it has; a collector gets\n"
+    .about = "URL is that of a target, as `ship status` prints it. What was sent stays there.\n"
+             "`ship status` and `doctor` do not count the target any more. While it is the url\n"
+             "in [ship], `prune` removes nothing until the vault was sent there again. If the\n"
+             "vault is sent there again, a store is asked what it has; a collector gets\n"
              "everything a second time. It asks on the terminal, and requires --yes where it\n"
              "cannot. A target to which a process sends this vault is not forgotten.\n"
              "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",

@@ -343,3 +343,11 @@ def _(t):
     vault.record(texts(1))
     write(vault, "UPDATE ship_targets SET error = 'it is full'")
     assert doctor() == f"5 messages of 2 sessions not sent to {c.url()}; the last attempt: it is full"
+
+
+@case("init --print does not add a device, and says how to", store=False)
+def _(t):
+    for more in ((), ("--shards", t.folder / "none")):
+        done = subprocess.run([SHIP, "init", "--print", "--device", "laptop", *more], capture_output=True, text=True, timeout=60,
+                              env=Vault(t.folder).env)
+        assert (done.returncode, done.stdout) == (2, "") and "SELECT mcp_interposer.add_device('NAME')" in done.stderr, done.stderr
