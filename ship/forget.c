@@ -36,7 +36,7 @@ static int find(struct unsent *u, const char *url)
     if (st < 0)
         log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
     else if (!x.found && x.others.n == 0)
-        log_error("%s was sent to no target", unsent_vault(u));
+        log_error("%s has not been sent to any target yet", unsent_vault(u));
     else if (!x.found)
         log_error("this vault was not sent to %s; it was sent to: %s", url, buf_str(&x.others));
     buf_close(&x.others);

@@ -115,7 +115,7 @@ int run_status(const struct settings *s)
         log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
         status = EXIT_TROUBLE;
     } else if (r.targets == 0) {
-        log_warn("%s was sent to no target yet", vault);
+        log_warn("%s has not been sent to any target yet", vault);
     }
     buf_close(&error);
     free(vault);

@@ -99,7 +99,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the vault %s belongs to another device', p_vault);
     END IF;
     IF v.head <> p_head OR v.calls <> p_calls + 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'MI002', MESSAGE = 'the store is not as it was when it was asked what it has';
+        RAISE EXCEPTION USING ERRCODE = 'MI002', MESSAGE = 'the store has changed since its state was read';
     END IF;
     RETURN me;
 END $$;
@@ -152,7 +152,7 @@ DECLARE
     owner bigint;
 BEGIN
     IF p_vault !~ '^[0-9A-HJKMNP-TV-Z]{26}$' THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'not the name of a vault';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid vault name';
     END IF;
     INSERT INTO vaults (uid, device, host, os_user) VALUES (p_vault, me, p_host, p_user) ON CONFLICT (uid) DO NOTHING;
     SELECT v.device INTO owner FROM vaults v WHERE v.uid = p_vault;
@@ -264,7 +264,7 @@ BEGIN
     END IF;
     SELECT s.uid INTO other FROM sessions s WHERE s.uid = ANY (p_uid) AND s.vault <> p_vault LIMIT 1;
     IF other IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('the session %s is here from another vault', other);
+        RAISE EXCEPTION USING ERRCODE = 'MI005', MESSAGE = format('session %s was stored from another vault', other);
     END IF;
     SELECT s.uid INTO other FROM sessions s JOIN unnest(p_uid, p_commitment) AS u (uid, commitment) USING (uid)
         WHERE s.commitment IS DISTINCT FROM u.commitment AND NOT EXISTS (

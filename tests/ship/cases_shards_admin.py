@@ -115,7 +115,7 @@ def _(t, f):
     for first in ("SELECT 1", "SELECT 1 FROM mcp_interposer.hello(1)", "SET ROLE mcp_interposer_device"):
         assert "belongs to another device" in says(f"{first}; {calls[0]}"), first
     assert "permission denied" in says("SET SESSION AUTHORIZATION laptop")
-    assert "not the name of a vault" in says("SELECT mcp_interposer.vault_state('x', '', '')")
+    assert "invalid vault name" in says("SELECT mcp_interposer.vault_state('x', '', '')")
     assert f.router.psql("SELECT count(*) FROM mcp_interposer.placements") == before
     same(f, vault)
     f.router.psql("DROP ROLE IF EXISTS nobody_special; CREATE ROLE nobody_special LOGIN")

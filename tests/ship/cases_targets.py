@@ -73,7 +73,7 @@ def _(t):
     assert said.returncode == 3 and "cannot open vault" in said.stderr, said
     vault.record(texts(2))
     said = forget(vault, c.url(), "--yes")
-    assert said.returncode == 3 and "was sent to no target" in said.stderr, said
+    assert said.returncode == 3 and "has not been sent to any target" in said.stderr, said
     sent(vault.to(c.url(), "--once"))
     other = c.url() + "/team"
     said = forget(vault, other, "--yes")
