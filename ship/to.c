@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/frame/session.h"
 #include "cli/look/follow/watch.h"
+#include "record/process/orphans.h"
 #include "ship/otlp/target.h"
 #include "ship/outbox/backoff.h"
 #include "ship/postgres/target.h"
@@ -24,7 +24,6 @@
 static const struct target_kind *const kinds[] = {&postgres_target, &otlp_target};
 
 struct shipper {
-    const struct settings *settings;
     const struct target_kind *kind;
     void *sender; /* of this kind */
     struct unsent *from;
@@ -41,14 +40,10 @@ struct shipper {
 /* Messages of killed sessions that are still in memory. */
 static void store_orphans(struct shipper *x)
 {
-    struct query *q;
     if (clock_mono_us() < x->orphans_us)
         return;
     x->orphans_us = clock_mono_us() + ORPHANS_US;
-    struct buf error = {0};
-    if (session_vault_read(x->settings, unsent_vault(x->from), &q, &error) == 0)
-        query_close(q);
-    buf_close(&error);
+    orphans_store(unsent_vault(x->from), NULL, NULL);
 }
 
 /* For `ship status` and `prune`. */
@@ -259,8 +254,7 @@ static int choose_kind(struct shipper *x, struct buf *error)
 int run_to(const struct settings *s)
 {
     struct buf error = {0};
-    struct shipper x = {.settings = s,
-                        .url = s->operands_n > 0 ? s->operands[0] : settings_text(s, "url"),
+    struct shipper x = {.url = s->operands_n > 0 ? s->operands[0] : settings_text(s, "url"),
                         .once = settings_on(s, "once"),
                         .random = (uint32_t)clock_mono_us() ^ (uint32_t)clock_wall_us()};
     if (x.url == NULL)
