@@ -6,7 +6,6 @@
 #include "cli/frame/out.h"
 #include "vault/unsent/cursors.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 /* ---- the targets of the vault ---- */
@@ -34,7 +33,7 @@ static int find(struct unsent *u, const char *url)
     struct buf error = {0};
     int st = cursors_read(unsent_vault(u), on_target, &x, &error);
     if (st < 0)
-        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
+        (void)command_fail(st, &error);
     else if (!x.found && x.others.n == 0)
         log_error("%s has not been sent to any target yet", unsent_vault(u));
     else if (!x.found)
@@ -45,18 +44,6 @@ static int find(struct unsent *u, const char *url)
 }
 
 /* ---- the command ---- */
-
-/* Until unsent_close(), no shipper can begin to send there. */
-static int lock(struct unsent *u, const char *url)
-{
-    pid_t holder = 0;
-    int st = unsent_lock(u, slice_of(url), &holder);
-    if (st == MI_EBUSY)
-        log_error("process %d sends this vault to %s: stop it first", (int)holder, url);
-    else if (st < 0)
-        log_error("cannot lock %s/ship.lock: %s", unsent_vault(u), strerror(errno));
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
-}
 
 static int forget(const struct settings *s, struct unsent *u, struct out *o, const char *url)
 {
@@ -79,21 +66,26 @@ static int forget(const struct settings *s, struct unsent *u, struct out *o, con
     return EXIT_FINE;
 }
 
+static int forget_locked(const struct settings *s, struct unsent *u, const char *url)
+{
+    struct out o;
+    out_open(&o);
+    int status = forget(s, u, &o, url), printed = out_close(&o);
+    return printed != EXIT_FINE ? printed : status;
+}
+
 static int run_at(const struct settings *s, const char *vault, const char *url)
 {
     struct unsent *u = NULL;
-    struct out o;
     struct buf error = {0};
     int st = unsent_open(&u, vault, &error), status = EXIT_TROUBLE;
-    if (st < 0)
-        log_error("%s", st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
-    else if (find(u, url) == EXIT_FINE)
-        status = lock(u, url);
-    if (st == 0 && status == EXIT_FINE) {
-        out_open(&o);
-        status = forget(s, u, &o, url);
-        int printed = out_close(&o);
-        status = printed != EXIT_FINE ? printed : status;
+    if (st < 0) {
+        status = command_fail(st, &error);
+    } else if (find(u, url) == EXIT_FINE) {
+        if (unsent_lock(u, url) < 0) /* until unsent_close(), no shipper can begin to send there */
+            log_error("%s", unsent_error(u));
+        else
+            status = forget_locked(s, u, url);
     }
     unsent_close(u);
     buf_close(&error);

@@ -48,17 +48,11 @@ static int make(const char *url, const char *device, struct buf *sql)
 
 /* ---- several databases ---- */
 
-static int shards_failed(int st, struct buf *error)
-{
-    log_error("%s", st == MI_ENOMEM || error->failed ? "out of memory" : buf_str(error));
-    return EXIT_TROUBLE;
-}
-
 static int print_router(const struct router_plan *plan)
 {
     struct buf sql = {0}, error = {0};
     int st = router_print(plan, &sql, &error);
-    int status = st < 0 ? shards_failed(st, &error) : print_sql(&sql);
+    int status = st < 0 ? command_fail(st, &error) : print_sql(&sql);
     buf_close(&sql);
     buf_close(&error);
     return status;
@@ -69,7 +63,7 @@ static int make_router(const struct router_plan *plan)
     struct buf error = {0};
     int st = router_make(plan, &error), status = EXIT_FINE;
     if (st < 0)
-        status = shards_failed(st, &error);
+        status = command_fail(st, &error);
     else if (plan->device != NULL)
         log_note("the router and %zu shards are ready, and the role %s is a device; set its "
                  "password with psql on the router: \\password \"%s\"",

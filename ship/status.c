@@ -112,8 +112,7 @@ int run_status(const struct settings *s)
     int st = cursors_read(vault, on_target, &r, &error);
     int status = out_close(&r.out);
     if (st < 0) {
-        log_error("%s", error.n > 0 ? buf_str(&error) : "out of memory");
-        status = EXIT_TROUBLE;
+        status = command_fail(st, &error);
     } else if (r.targets == 0) {
         log_warn("%s has not been sent to any target yet", vault);
     }

@@ -10,7 +10,6 @@
 #include "ship/postgres/target.h"
 #include "vault/unsent/cursors.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -179,7 +178,7 @@ static int ship(struct shipper *x, bool minimal)
     struct buf error = {0};
     int st = x->kind->open(&x->sender, &t, &error), status = EXIT_TROUBLE;
     if (st < 0) {
-        log_error("%s", st == MI_ENOMEM || error.n == 0 ? "out of memory" : buf_str(&error));
+        status = command_fail(st, &error);
     } else {
         open_watch(x, unsent_vault(x->from));
         status = follow(x);
@@ -188,18 +187,6 @@ static int ship(struct shipper *x, bool minimal)
     }
     buf_close(&error);
     return status;
-}
-
-/* Takes the lock. EXIT_FINE, or EXIT_TROUBLE after a message. */
-static int lock(struct unsent *u, const char *url)
-{
-    pid_t holder = 0;
-    int st = unsent_lock(u, slice_of(url), &holder);
-    if (st == MI_EBUSY)
-        log_error("process %d sends this vault to this target already", (int)holder);
-    else if (st < 0)
-        log_error("cannot lock %s/ship.lock: %s", unsent_vault(u), strerror(errno));
-    return st < 0 ? EXIT_TROUBLE : EXIT_FINE;
 }
 
 /* Waits for the first recording, unless --once is given. MI_ENOENT: there is none. */
@@ -227,10 +214,11 @@ static int run_at(struct shipper *x, const char *vault, bool minimal)
     if (st == MI_ENOENT) {
         status = EXIT_FINE;
     } else if (st < 0) {
-        log_error("%s", st == MI_ENOMEM ? "out of memory" : buf_str(&error));
+        status = command_fail(st, &error);
     } else {
-        status = lock(x->from, x->url);
-        if (status == EXIT_FINE)
+        if (unsent_lock(x->from, x->url) < 0)
+            log_error("%s", unsent_error(x->from));
+        else
             status = ship(x, minimal);
         unsent_close(x->from);
     }

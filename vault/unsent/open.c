@@ -10,10 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LOCK "ship.lock"
+
 int unsent_fail(struct unsent *u)
 {
     buf_clear(&u->error);
-    buf_printf(&u->error, "cannot read %s/" VAULT_DB ": %s", u->dir.path, sqlite3_errmsg(u->db));
+    buf_printf(&u->error, "cannot use %s/" VAULT_DB ": %s", u->dir.path, sqlite3_errmsg(u->db));
     return MI_ESTORE;
 }
 
@@ -96,6 +98,8 @@ void unsent_close(struct unsent *u)
     free(u);
 }
 
+/* ---- the lock ---- */
+
 /* A byte of the file for each target: the lock of the byte names its holder. */
 static off_t lock_byte(struct slice target)
 {
@@ -105,21 +109,31 @@ static off_t lock_byte(struct slice target)
     return (off_t)(h & 0x7FFFFFFF);
 }
 
-int unsent_lock(struct unsent *u, struct slice target, pid_t *ret_holder)
+static int cannot_lock(struct unsent *u)
 {
-    struct flock l = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = lock_byte(target), .l_len = 1};
+    buf_clear(&u->error);
+    buf_printf(&u->error, "cannot lock %s/" LOCK ": %s", u->dir.path, strerror(errno));
+    return MI_EIO;
+}
+
+int unsent_lock(struct unsent *u, const char *target)
+{
+    struct flock l = {.l_type = F_WRLCK,
+                      .l_whence = SEEK_SET,
+                      .l_start = lock_byte(slice_of(target)),
+                      .l_len = 1};
     if (u->lock_fd < 0)
-        u->lock_fd = vault_dir_file(u->dir.fd, "ship.lock", O_RDWR | O_CREAT);
+        u->lock_fd = vault_dir_file(u->dir.fd, LOCK, O_RDWR | O_CREAT);
     if (u->lock_fd < 0)
-        return MI_EIO;
+        return cannot_lock(u);
     if (fcntl(u->lock_fd, F_SETLK, &l) == 0)
         return 0;
     if (errno != EACCES && errno != EAGAIN)
-        return MI_EIO;
-    *ret_holder = 0;
-    if (fcntl(u->lock_fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK)
-        *ret_holder = l.l_pid;
+        return cannot_lock(u);
+    bool held = fcntl(u->lock_fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+    buf_clear(&u->error);
+    buf_printf(&u->error, "process %d sends this vault to %s; stop it first",
+               held ? (int)l.l_pid : 0, target);
     return MI_EBUSY;
 }
 

@@ -14,8 +14,6 @@
 #include "journal/uid.h"
 #include "vault/store/cell.h"
 
-#include <sys/types.h>
-
 #define UNSENT_ROWS 1000
 #define UNSENT_BYTES ((size_t)4 << 20)
 #define UNSENT_WAIT_MS 5000
@@ -78,9 +76,9 @@ MI_MUST int unsent_has_body(struct unsent *u, const char *uid, int64_t offset, i
 /* Appends `length` bytes from `offset` on of the session's large bodies. */
 MI_MUST int unsent_body(struct unsent *u, const char *uid, int64_t offset, size_t length,
                         struct buf *ret);
-/* Makes this process the only one that sends this vault to this target, until unsent_close(). MI_EBUSY: *ret_holder is
- * the process that does. MI_EIO: see errno. */
-MI_MUST int unsent_lock(struct unsent *u, struct slice target, pid_t *ret_holder);
+/* Makes this process the only one that sends this vault to this target, until unsent_close(). MI_EBUSY: another process
+ * does; MI_EIO. Both with a sentence. */
+MI_MUST int unsent_lock(struct unsent *u, const char *target);
 /* A number that changes when another connection has changed the database. */
 MI_MUST int unsent_version(struct unsent *u, int64_t *ret);
 
