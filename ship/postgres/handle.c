@@ -133,8 +133,7 @@ static int send_again(struct sender *s, const struct redaction *r)
     for (int64_t from = 0; st == 0 && n > 0; from += n)
         st = sender_read(s, UNSENT_REPLACED, x->id, r->leaf, from, on_replaced, &k, &n);
     for (size_t i = 0; st == 0 && i < k.n; i++)
-        if (k.seq[i] <= x->seq)
-            st = sender_messages(s, x, k.seq[i], k.seq[i]);
+        st = sender_message_again(s, x, k.seq[i]);
     if (st == 0 && k.events)
         st = sender_events(s, x, 1, x->event);
     free(k.seq);

@@ -153,21 +153,19 @@ static int send_batch(struct sender *s, struct shipped_session *x, int64_t from,
     return st;
 }
 
-int sender_messages(struct sender *s, struct shipped_session *x, int64_t from, int64_t to)
+int sender_message_again(struct sender *s, struct shipped_session *x, int64_t seq)
+{
+    int64_t n = 0, last;
+    return seq <= x->seq ? send_batch(s, x, seq, seq, &n, &last) : 0;
+}
+
+int sender_messages(struct sender *s, struct shipped_session *x)
 {
     int64_t n = 1;
     int st = 0;
-    if (from <= x->seq) { /* again, because they have changed */
-        while (st == 0 && from <= to) {
-            int64_t seq;
-            st = send_batch(s, x, from, from, &n, &seq);
-            from++;
-        }
-        return st;
-    }
     while (st == 0 && n > 0) {
         int64_t before = x->seq;
-        st = send_batch(s, x, before + 1, to, &n, &x->seq);
+        st = send_batch(s, x, before + 1, INT64_MAX, &n, &x->seq);
         if (st == 0 && n > 0 && x->seq <= before)
             st = sender_refuse(s, "the store does not say that it has the messages of session %s",
                                x->uid);
@@ -209,8 +207,7 @@ static int send_events(struct sender *s, struct shipped_session *x, int64_t from
     sender_arrays(s, event_types, EVENT_COLUMNS);
     int st = sender_read(s, UNSENT_EVENTS, x->id, from, to, on_event, &b, ret_n);
     for (size_t i = 0; st == 0 && i < b.n; i++)
-        if (b.seq[i] <= x->seq)
-            st = sender_messages(s, x, b.seq[i], b.seq[i]);
+        st = sender_message_again(s, x, b.seq[i]);
     if (st == 0 && b.n > 0) {
         b.n = 0;
         sender_arrays(s, event_types, EVENT_COLUMNS);

@@ -45,7 +45,7 @@ static int send_rows(struct sender *s)
         if (x->complete || x->id == 0)
             continue;
         int64_t seq = x->seq, event = x->event;
-        st = sender_messages(s, x, x->seq + 1, INT64_MAX);
+        st = sender_messages(s, x);
         if (st == 0)
             st = sender_events(s, x, x->event + 1, INT64_MAX);
         x->complete = st == 0 && x->ended && x->seq >= x->last_seq && x->event >= x->last_event;

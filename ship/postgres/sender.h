@@ -67,8 +67,11 @@ MI_MUST int sender_compare(struct sender *s, bool *ret_same); /* with what the s
 MI_MUST int sender_leaves(struct sender *s);                  /* the new leaves and checkpoints */
 /* sessions.c */
 MI_MUST int sender_sessions(struct sender *s);
-/* messages.c: those with from <= seq <= to, and events likewise; advance the watermark */
-MI_MUST int sender_messages(struct sender *s, struct shipped_session *x, int64_t from, int64_t to);
+/* messages.c: those after the watermark, which advances */
+MI_MUST int sender_messages(struct sender *s, struct shipped_session *x);
+/* One that has changed, if it was sent. */
+MI_MUST int sender_message_again(struct sender *s, struct shipped_session *x, int64_t seq);
+/* Those with from <= id <= to; advances the watermark. */
 MI_MUST int sender_events(struct sender *s, struct shipped_session *x, int64_t from, int64_t to);
 /* words.c: adds the words of a message to the array SENDER_WORDS, when its body is in its array. large: its body is in a
  * file, and will be sent. */
