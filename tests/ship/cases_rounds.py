@@ -11,7 +11,7 @@ from cases_hostile import OWN, Thief
 from cases_otlp import call, calls, collector, odd
 from cluster import DEADLINE, wait_until
 from collector import attributes, seqs
-from vaults import PATIENT, PROGRAM, SHIP, Vault, lines, texts
+from vaults import PATIENT, PROGRAM, SHIP, Vault, exchange, lines, texts
 
 # SQL_FAIL="N TEXT": the Nth use of a statement with this text fails. SQL_LOG: a file for what is executed.
 BAD_SQL = """
@@ -77,7 +77,14 @@ def bad_sql(t, vault, **how):
 def configure(t, vault, url):
     vault.env["XDG_CONFIG_HOME"] = str(t.folder)
     (t.folder / "mcp-interposer").mkdir(exist_ok=True)
-    (t.folder / "mcp-interposer/config.ini").write_text(f"[ship]\nurl = {url}\n[redact]\npattern.word = [s]esame-[a-z]+\n")
+    (t.folder / "mcp-interposer/config.ini").write_text(f"[ship]\nurl = {url}\n")
+
+
+def add_finding(vault, seq, more=""):
+    """Of session 1."""
+    vault.change(f"UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf'{more} WHERE session_id = 1 AND seq = ?", seq)
+    vault.change("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', ?)",
+                 json.dumps({"seq": seq, "finding": "crlf"}))
 
 
 def unsent(vault):
@@ -102,7 +109,6 @@ def _(t):
     vault.change(f"UPDATE shipped SET at_us = {hour_after} - 3600000000")
     time.sleep(3)               # it looks every two seconds
     t.cluster.stop("immediate")
-    t.cleanups.append(lambda: t.cluster.runs() or t.cluster.start())
     wait_until(lambda: vault.rows("SELECT 1 FROM ship_targets WHERE error IS NOT NULL"))
     assert vault.rows("SELECT sent_at_us FROM ship_targets") == [(first,)]
     assert unsent(vault) == 2
@@ -128,7 +134,7 @@ def _(t):
     asked = b""
     while b"Remove all this?" not in asked:
         asked += os.read(mine, 65536)
-    assert vault.command("redact", "--apply", "2").returncode in (0, 1)
+    vault.redact("[s]esame-[a-z]+", "2")
     os.write(mine, b"y\n")
     assert prune.wait(DEADLINE) == 3, prune.stdout.read()
     assert b"session 2 was changed meanwhile" in os.read(mine, 65536)
@@ -144,14 +150,13 @@ def _(t):
 def _(t):
     url, vault = t.device(), Vault(t.folder)
     vault.record(["tell", "sesame-opens"])
-    configure(t, vault, url)
     sent(vault.to(url, "--once"))
     assert vault.command("ship", "status").returncode == 0
     t.cluster.psql("CREATE FUNCTION mcp_interposer.full_disk() RETURNS trigger LANGUAGE plpgsql AS "
                    "$$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'no space'; END $$;"
                    "CREATE TRIGGER full_disk BEFORE UPDATE ON mcp_interposer.messages FOR EACH ROW "
                    "EXECUTE FUNCTION mcp_interposer.full_disk()")
-    assert vault.command("redact", "--apply", "--all").returncode in (0, 1)
+    vault.redact("[s]esame-[a-z]+")
     for _ in range(3):
         assert "no space" in sent(vault.to(url, "--once"), 3)
         assert vault.rows("SELECT complete FROM shipped") == [(0,)]
@@ -167,8 +172,7 @@ def _(t):
 def _(t):
     vault = Vault(t.folder)
     odd(vault, [call(1, "broken"), call(2, "never")])
-    vault.change("UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf' WHERE session_id = 1 AND seq = 2")
-    vault.change("INSERT INTO events (session_id, t_us, kind, detail) VALUES (1, 9999999, 'finding-added', '{\"seq\":2,\"finding\":\"crlf\"}')")
+    add_finding(vault, 2)
 
     def found(c):
         return {(x["eventName"], x["timeUnixNano"], json.dumps(attributes(x), sort_keys=True)) for x in c.logs()}
@@ -229,12 +233,6 @@ def missing_at(vault, url):
     return next((s["missing_messages"], s["error"]) for s in status if s["url"] == url)
 
 
-def add_finding(vault, seq, more=""):
-    vault.change(f"UPDATE messages SET finding = ifnull(finding || ',', '') || 'crlf'{more} WHERE session_id = 1 AND seq = {seq}")
-    vault.change("INSERT INTO events (session_id, t_us, kind, detail) "
-                 f"VALUES (1, 9999999, 'finding-added', '{{\"seq\":{seq},\"finding\":\"crlf\"}}')")
-
-
 @case("a finding that was added is not passed over because the vault cannot say to what")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
@@ -256,7 +254,7 @@ def _(t):
     url, vault, log = t.device(), Vault(t.folder), t.folder / "sql.log"
     live = vault.live()
     t.cleanups.append(live.kill)
-    print(lines(["one"]), end="", file=live.stdin, flush=True)
+    exchange(live, *lines(["one"]).splitlines())
     bad_sql(t, vault, SQL_LOG=str(log))
     shipper = vault.follow(url)
     t.cleanups.append(shipper.kill)
@@ -311,7 +309,7 @@ def _(t):
     wait_until(lambda: t.cluster.psql("SELECT 1 FROM pg_stat_activity WHERE usename = 'laptop' AND wait_event_type = 'Lock'"))
     print("COMMIT;", file=first.stdin, flush=True)
     first.stdin.close()
-    assert first.wait(DEADLINE) == 0 and second.wait(DEADLINE) == 1, second.said.read_text()
+    assert first.wait(DEADLINE) == 0 and second.wait(DEADLINE) == 1
     assert "not of this vault" in second.said.read_text()
     assert t.cluster.psql("SELECT vault, row_hash, client_name, ended_at_us FROM mcp_interposer.sessions") == f"{OWN}\t1\t\t"
 
@@ -327,7 +325,7 @@ def _(t):
         assert "3 spans of a batch were not taken, 3 items in all" in said, said
 
 
-@case("doctor: what is missing for days, in the right number", store=False)
+@case("doctor: what is missing for days, in the right number", needs=None)
 def _(t):
     c, vault = collector(t), Vault(t.folder)
 
@@ -336,18 +334,18 @@ def _(t):
     vault.record(texts(1))
     sent(vault.to(c.url(), "--once"))
     assert doctor() == f"0 messages to be sent to {c.url()}"
-    write(vault, "UPDATE shipped SET complete = 0, seq = seq - 1")
+    vault.change("UPDATE shipped SET complete = 0, seq = seq - 1")
     assert doctor() == f"1 message to be sent to {c.url()}"
-    write(vault, "UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
+    vault.change("UPDATE ship_targets SET sent_at_us = sent_at_us - 4 * 86400 * 1000000")
     assert doctor() == f"1 message of 1 session not sent to {c.url()}; the last attempt: no error"
     vault.record(texts(1))
-    write(vault, "UPDATE ship_targets SET error = 'it is full'")
+    vault.change("UPDATE ship_targets SET error = 'it is full'")
     assert doctor() == f"5 messages of 2 sessions not sent to {c.url()}; the last attempt: it is full"
 
 
-@case("init --print does not add a device, and says how to", store=False)
+@case("init --print does not add a device, and says how to", needs=None)
 def _(t):
     for more in ((), ("--shards", t.folder / "none")):
-        done = subprocess.run([SHIP, "init", "--print", "--device", "laptop", *more], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([SHIP, "init", "--print", "--device", "laptop", *more], capture_output=True, text=True, timeout=DEADLINE,
                               env=Vault(t.folder).env)
         assert (done.returncode, done.stdout) == (2, "") and "SELECT mcp_interposer.add_device('NAME')" in done.stderr, done.stderr
