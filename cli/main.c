@@ -57,28 +57,6 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int unknown_verb(const struct command *c, const char *verb)
-{
-    char text[LOG_LINE_MAX];
-    struct buf verbs = {0};
-    struct nearest n = nearest_to(verb != NULL ? verb : "");
-    for (size_t i = 0; c->verbs[i] != NULL; i++) {
-        const char *name = strchr(c->verbs[i]->name, ' ') + 1;
-        nearest_try(&n, name);
-        buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
-    }
-    if (verb == NULL)
-        snprintf(text, sizeof text, "%s: missing what to do: %s", c->name, buf_str(&verbs));
-    else if (n.best != NULL)
-        snprintf(text, sizeof text, "unknown command '%s %s'; did you mean '%s %s'?", c->name, verb,
-                 c->name, n.best);
-    else
-        snprintf(text, sizeof text, "unknown command '%s %s'; expected one of: %s", c->name, verb,
-                 buf_str(&verbs));
-    buf_close(&verbs);
-    return command_usage(c, text);
-}
-
 static int help(const char *name, const char *verb)
 {
     if (name == NULL || strcmp(name, "help") == 0 || is_help(name)) {
@@ -92,7 +70,7 @@ static int help(const char *name, const char *verb)
     if (c->verbs != NULL && verb != NULL) {
         const struct command *v = command_verb(c, verb);
         if (v == NULL)
-            return unknown_verb(c, verb);
+            return run_unknown_verb(c, verb);
         c = v;
     }
     return run_help(c);
@@ -100,7 +78,8 @@ static int help(const char *name, const char *verb)
 
 static int run_here(const struct settings *s, char **argv)
 {
-    return session_from(s) != NULL ? ship_command(argv) : s->command->run(s);
+    bool elsewhere = s->command->run == NULL || session_from(s) != NULL;
+    return elsewhere ? ship_command(argv) : s->command->run(s);
 }
 
 /* argv[0]: the command, or its verb; argv[-1] is before it. */
@@ -117,7 +96,7 @@ static int run_verb(const struct command *c, int argc, char **argv)
     if (verb != NULL && is_help(verb))
         return run_help(c);
     const struct command *v = verb != NULL ? command_verb(c, verb) : NULL;
-    return v != NULL ? run(v, argc - 1, argv + 1) : unknown_verb(c, verb);
+    return v != NULL ? run(v, argc - 1, argv + 1) : run_unknown_verb(c, verb);
 }
 
 /* `mcp-interposer [OPTIONS] -- SERVER…`. The `--` is required: `mcp-interposer --vault v sessions` must not start a
@@ -166,7 +145,5 @@ int main(int argc, char **argv)
     const struct command *c = command_find(table_of_commands, word);
     if (c == NULL)
         return unknown_command(word, usage_for_client);
-    if (c == &command_ship)
-        return ship_program(argc, argv);
     return c->verbs != NULL ? run_verb(c, argc - 1, argv + 1) : run(c, argc - 1, argv + 1);
 }

@@ -1,15 +1,19 @@
 #include "cli/run.h"
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/table.h"
 #include "journal/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 int run_print(struct buf *b)
 {
     bool ok = !b->failed && fwrite(b->p, 1, b->n, stdout) == b->n && fflush(stdout) == 0;
+    if (!ok)
+        log_error("cannot write to stdout: %s", strerror(b->failed ? ENOMEM : errno));
     buf_close(b);
     return ok ? EXIT_FINE : EXIT_TROUBLE;
 }
@@ -19,6 +23,28 @@ int run_help(const struct command *c)
     struct buf b = {0};
     command_help(&b, c);
     return run_print(&b);
+}
+
+int run_unknown_verb(const struct command *c, const char *verb)
+{
+    char text[LOG_LINE_MAX];
+    struct buf verbs = {0};
+    struct nearest n = nearest_to(verb != NULL ? verb : "");
+    for (size_t i = 0; c->verbs[i] != NULL; i++) {
+        const char *name = strchr(c->verbs[i]->name, ' ') + 1;
+        nearest_try(&n, name);
+        buf_printf(&verbs, "%s%s", i > 0 ? ", " : "", name);
+    }
+    if (verb == NULL)
+        snprintf(text, sizeof text, "%s: missing what to do: %s", c->name, buf_str(&verbs));
+    else if (n.best != NULL)
+        snprintf(text, sizeof text, "unknown command '%s %s'; did you mean '%s %s'?", c->name, verb,
+                 c->name, n.best);
+    else
+        snprintf(text, sizeof text, "unknown command '%s %s'; expected one of: %s", c->name, verb,
+                 buf_str(&verbs));
+    buf_close(&verbs);
+    return command_usage(c, text);
 }
 
 static int with_journals(const struct settings *s, run_fn run, char **argv)

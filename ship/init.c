@@ -3,19 +3,10 @@
 
 #include "base/log.h"
 #include "cli/frame/input.h"
+#include "cli/run.h"
 #include "ship/postgres/link.h"
 #include "ship/postgres/schema.h"
 #include "ship/shards/router.h"
-
-#include <stdio.h>
-
-static int print_sql(struct buf *sql)
-{
-    bool ok = !sql->failed && fwrite(sql->p, 1, sql->n, stdout) == sql->n && fflush(stdout) == 0;
-    if (!ok)
-        log_error("cannot write the SQL to stdout");
-    return ok ? EXIT_FINE : EXIT_TROUBLE;
-}
 
 static int make(const char *url, const char *device, struct buf *sql)
 {
@@ -52,7 +43,7 @@ static int print_router(const struct router_plan *plan)
 {
     struct buf sql = {0}, error = {0};
     int st = router_print(plan, &sql, &error);
-    int status = st < 0 ? command_fail(st, &error) : print_sql(&sql);
+    int status = st < 0 ? command_fail(st, &error) : run_print(&sql);
     buf_close(&sql);
     buf_close(&error);
     return status;
@@ -105,7 +96,7 @@ static int init_one(const char *url, const char *device, bool only_print)
     buf_adds(&sql, "BEGIN;\n");
     schema_write(&sql);
     buf_adds(&sql, "COMMIT;\n");
-    int status = only_print ? print_sql(&sql) : make(url, device, &sql);
+    int status = only_print ? run_print(&sql) : make(url, device, &sql);
     buf_close(&sql);
     return status;
 }

@@ -12,8 +12,6 @@
 #include "redact/sanitizer.h"
 #include "ship/commands.h"
 
-#include <stdio.h>
-
 static const struct {
     const struct command *command;
     int (*run)(const struct settings *s); /* NULL: that of the command */
@@ -59,10 +57,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < MI_COUNT(commands); i++)
         if (commands[i].command == c)
             return run_command(c, run, argc - 1, argv + 1);
-    if (word[0] == '\0')
-        log_error("ship: missing what to do: init, to, status or forget");
-    else
-        log_error("unknown command '%s': use init, to, status or forget", word);
-    fputs("try: mcp-interposer ship --help\n", stderr);
-    return EXIT_USAGE;
+    return run_unknown_verb(&command_ship, argc > 1 ? word : NULL);
 }

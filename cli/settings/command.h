@@ -48,7 +48,7 @@ struct command {
     const struct opt *table;              /* ends with COMMAND_OPTS */
     int operands_max;                     /* ignored with server_command */
     bool server_command;                  /* a server's command line follows the options */
-    int (*run)(const struct settings *s); /* the exit status */
+    int (*run)(const struct settings *s); /* the exit status; NULL: mcp-interposer-ship runs it */
     /* Runs with an invalid configuration file, of which `error` says what is wrong. NULL: that is a usage error. */
     int (*run_misconfigured)(const struct settings *s, const char *error);
     /* The verbs of a command such as `audit key`, ended by NULL. Each is a command named "COMMAND VERB", with options,

@@ -1,13 +1,6 @@
 /* command.c - `mcp-interposer ship`: sends recordings to a central store. */
 #include "cli/ship/commands.h"
 
-/* Never called: cli/main.c starts mcp-interposer-ship, which has its own functions for these commands. */
-static int run(const struct settings *s)
-{
-    (void)s;
-    return EXIT_TROUBLE;
-}
-
 /* ---- init ---- */
 
 static const struct opt init_options[] = {
@@ -35,7 +28,6 @@ const struct command ship_init = {
              "FILE adds a database; lines cannot be removed or reordered.\n",
     .table = init_options,
     .operands_max = 1,
-    .run = run,
 };
 
 /* ---- to ---- */
@@ -72,7 +64,6 @@ const struct command ship_to = {
              "everything was sent.\n",
     .table = to_options,
     .operands_max = 1,
-    .run = run,
 };
 
 /* ---- status ---- */
@@ -91,7 +82,6 @@ const struct command ship_status = {
              "error. It reads the vault only, and does not ask the targets.\n"
              "Exit status: 0 nothing is missing, 1 something is.\n",
     .table = status_options,
-    .run = run,
 };
 
 /* ---- forget ---- */
@@ -115,7 +105,6 @@ const struct command ship_forget = {
              "Exit status: 0 it was forgotten; 1 the answer was not yes; 3 failure.\n",
     .table = forget_options,
     .operands_max = 1,
-    .run = run,
 };
 
 /* In the order of the help. */

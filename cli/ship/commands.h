@@ -13,10 +13,9 @@ extern const struct command ship_to;
 extern const struct command ship_status;
 extern const struct command ship_forget;
 
-/* Runs mcp-interposer-ship with argv[2…] in place of this process. It is beside this program, or in PATH. Returns an exit
- * status if that fails. */
-int ship_program(int argc, char **argv);
-/* The same for a command with --from: argv[0…] are its words, and argv[-1] is free for the program. */
+/* Runs mcp-interposer-ship in place of this process, for a command without run(), or one with --from. It is beside this
+ * program, or in PATH. argv[0…] are the words of the command, and argv[-1] is free for the program. Returns an exit status
+ * if that fails. */
 int ship_command(char **argv);
 
 #endif

@@ -349,3 +349,16 @@ def _(t):
         done = subprocess.run([SHIP, "init", "--print", "--device", "laptop", *more], capture_output=True, text=True, timeout=DEADLINE,
                               env=Vault(t.folder).env)
         assert (done.returncode, done.stdout) == (2, "") and "SELECT mcp_interposer.add_device('NAME')" in done.stderr, done.stderr
+
+
+@case("ship: a verb that is wrong or missing, in both programs", needs=None)
+def _(t):
+    env = Vault(t.folder).env
+    for words, said in ((["too"], "did you mean 'ship to'?"), ([], "missing what to do: init, to, status, forget"),
+                        (["nothing"], "expected one of: init, to, status, forget")):
+        for program in ([PROGRAM, "ship"], [SHIP]):
+            done = subprocess.run([*program, *words], capture_output=True, text=True, timeout=DEADLINE, env=env)
+            assert done.returncode == 2 and said in done.stderr, (program, words, done)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([SHIP, "init", "--print"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE, env=env)
+    assert done.returncode == 3 and "cannot write to stdout" in done.stderr, done
