@@ -31,6 +31,7 @@ struct shipper {
     bool once;
     int64_t until_us; /* 0: no deadline */
     int failures;     /* in a row */
+    bool warned;      /* of one of them */
     int64_t sent_at_us, orphans_us;
     int64_t state_us; /* when the next state is to be saved even without news */
     uint32_t random;
@@ -114,8 +115,10 @@ static int failed(struct shipper *x, int st, const char *error)
     int64_t ms = at_once ? 0 : backoff_ms(x->failures, x->random >> 8);
     int64_t wanted = x->kind->wait_ms != NULL ? x->kind->wait_ms(x->sender) : 0;
     ms = wanted > ms ? wanted : ms;
-    if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2))
+    if (!at_once && (x->failures <= 2 || ms >= BACKOFF_MAX_MS / 2)) {
         log_warn("%s; trying again", error);
+        x->warned = true;
+    }
     if (!wait_ms(x, ms) && x->once) {
         log_error("%s", error);
         return EXIT_TROUBLE;
@@ -147,8 +150,9 @@ static int follow(struct shipper *x)
             status = failed(x, st, x->kind->error(x->sender, st));
             continue;
         }
-        if (x->failures > 0)
-            log_note("connected again");
+        if (x->warned)
+            log_note("sending again");
+        x->warned = false;
         if (sent > 0 || asked) { /* otherwise the store may have lost something since */
             x->sent_at_us = clock_wall_us();
             save_state(x, refused_by(x));

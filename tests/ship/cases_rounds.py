@@ -11,7 +11,7 @@ from cases_hostile import OWN, Thief
 from cases_otlp import call, calls, collector, odd
 from cluster import DEADLINE, wait_until
 from collector import attributes, seqs
-from vaults import PATIENT, PROGRAM, SHIP, Vault, exchange, lines, texts
+from vaults import PATIENT, PROGRAM, SHIP, Vault, differences, exchange, lines, texts
 
 # SQL_FAIL="N TEXT": the Nth use of a statement with this text fails. SQL_LOG: a file for what is executed.
 BAD_SQL = """
@@ -362,3 +362,21 @@ def _(t):
     with open("/dev/full", "w") as full:
         done = subprocess.run([SHIP, "init", "--print"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE, env=env)
     assert done.returncode == 3 and "cannot write to stdout" in done.stderr, done
+
+
+@case("a shipper says that it sends again only if it has said that it could not")
+def _(t):
+    url, vault, c = t.device(), Vault(t.folder), collector(t)
+    vault.record(texts(1))
+    c.answers = [503]
+    said = sent(vault.to(c.url(), "--once", *PATIENT))
+    assert "trying again" in said and "sending again" in said, said
+    shipper = vault.follow(url)
+    t.cleanups.append(shipper.kill)
+    wait_until(lambda: not differences(t.cluster, vault))
+    # as if a failover had lost a call: what does not fit is sent again at once
+    t.cluster.psql("UPDATE mcp_interposer.vaults SET calls = calls - 1")
+    vault.record(texts(1))
+    wait_until(lambda: not differences(t.cluster, vault))
+    end(shipper)
+    assert shipper.said.read_text() == ""
