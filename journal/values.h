@@ -55,6 +55,9 @@ enum escalation_cause {
     ESCALATION_CAUSE_UNKNOWN
 };
 
+/* The kind of an event: a finding was added to a message that had been stored. */
+#define EVENT_FINDING_ADDED "finding-added"
+
 /* The words of one enum, by value. The value after the last word is UNKNOWN. */
 struct value_words {
     size_t n;

@@ -1,9 +1,8 @@
 /* logs.c - findings and events. */
 #include "ship/otlp/reading.h"
 
+#include "journal/values.h"
 #include "ship/otlp/lookup.h"
-
-#define FINDING_ADDED "finding-added"
 
 /* ---- findings ---- */
 
@@ -54,7 +53,7 @@ static int log_findings(struct reading *r, const struct query_message *m, struct
 static bool on_added(void *ctx, const struct query_event *e)
 {
     struct reading *r = ctx;
-    if (slice_is(e->kind, FINDING_ADDED) && findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
+    if (slice_is(e->kind, EVENT_FINDING_ADDED) && findings_take(&r->x->added, 0, e->detail) == MI_ENOMEM)
         r->status = MI_ENOMEM;
     return r->status == 0;
 }
@@ -141,7 +140,7 @@ static bool on_call(void *ctx, const struct query_message *m)
 
 int logs_event(struct reading *r, const struct query_event *e)
 {
-    if (slice_is(e->kind, FINDING_ADDED))
+    if (slice_is(e->kind, EVENT_FINDING_ADDED))
         return log_added(r, e);
     struct happened h = {.r = r, .e = e};
     int64_t seq = otlp_event_seq(e);

@@ -22,9 +22,6 @@
 
 #define WRITER_BODY_MAX ((size_t)64 << 10) /* longer bodies are in VAULT/Bodies */
 
-/* The event of writer_add_rules(). */
-#define EVENT_FINDING_ADDED "finding-added"
-
 struct writer;
 
 /* A new session. Borrowed for the call. */

@@ -1,6 +1,7 @@
 /* rows.c - the statements of unsent_read(), and its batches. */
 #include "vault/unsent/state.h"
 
+#include "journal/values.h"
 #include "vault/store/connect.h"
 #include "vault/store/schema.h"
 
@@ -134,7 +135,7 @@ int unsent_session_id(struct unsent *u, struct slice uid, int64_t *ret)
 int unsent_finding_seq(struct unsent *u, const struct cell *event, int64_t *ret_seq)
 {
     *ret_seq = 0;
-    if (event[EVENT_KIND].type != CELL_TEXT || !slice_is(event[EVENT_KIND].text, "finding-added"))
+    if (event[EVENT_KIND].type != CELL_TEXT || !slice_is(event[EVENT_KIND].text, EVENT_FINDING_ADDED))
         return 0;
     sqlite3_stmt *q = unsent_prepare(
         u, &u->finding, "SELECT CASE WHEN json_valid(?1) THEN json_extract(?1, '$.seq') END");
