@@ -10,10 +10,12 @@
 #include "ship/postgres/target.h"
 #include "vault/unsent/cursors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define LINGER_MS 1000 /* after something was sent: what follows soon is sent together */
+#define ERROR_MAX 2048
 #define ORPHANS_US INT64_C(60000000)
 /* How often the store is asked whether it has lost something, and the vault is told that nothing was new. Each write to
  * the vault wakes the shippers to other targets. */
@@ -98,8 +100,10 @@ static bool wait_for_rows(struct shipper *x, int64_t version)
 }
 
 /* EXIT_FINE: try again. */
-static int failed(struct shipper *x, int st, const char *error)
+static int failed(struct shipper *x, int st, const char *sentence)
 {
+    char error[ERROR_MAX]; /* a vault that cannot be written either has another sentence */
+    snprintf(error, sizeof error, "%s", sentence);
     bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
     bool again = st == LINK_AGAIN || st == LINK_DIFFERS; /* a few times at most */
     save_state(x, error);
