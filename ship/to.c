@@ -104,10 +104,10 @@ static int failed(struct shipper *x, int st, const char *sentence)
 {
     char error[ERROR_MAX]; /* a vault that cannot be written either has another sentence */
     snprintf(error, sizeof error, "%s", sentence);
-    bool refused = st == LINK_REFUSED, final = refused || st == LINK_STOPPED || st == MI_ENOMEM;
-    bool again = st == LINK_AGAIN || st == LINK_DIFFERS; /* a few times at most */
+    bool refused = st == TARGET_REFUSED, final = refused || st == TARGET_STOPPED || st == MI_ENOMEM;
+    bool again = st == TARGET_AGAIN || st == TARGET_DIFFERS; /* a few times at most */
     save_state(x, error);
-    if (st == LINK_STOPPED && !x->once)
+    if (st == TARGET_STOPPED && !x->once)
         return EXIT_FINE;
     if (final || (x->once && x->until_us == 0 && !again)) {
         log_error("%s", error);

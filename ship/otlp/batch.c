@@ -113,7 +113,7 @@ static int judge(struct exporter *x, enum otlp_signal signal, const struct post_
         break;
     case VERDICT_LATER:
         x->wait_ms = verdict_wait_ms(a->retry_after_s);
-        st = LINK_LOST;
+        st = TARGET_LOST;
         break;
     case VERDICT_BATCH_REFUSED:
         refuse(x, signal, (int64_t)p->n, false);
@@ -125,7 +125,7 @@ static int judge(struct exporter *x, enum otlp_signal signal, const struct post_
         break;
     case VERDICT_CLIENT_REFUSED:
         buf_adds(&x->error, hint_of(a->status));
-        st = LINK_REFUSED;
+        st = TARGET_REFUSED;
         break;
     }
     buf_close(&text);
@@ -147,7 +147,7 @@ static int send_part(struct exporter *x, enum otlp_signal signal)
     if (p->b.failed || x->text.failed)
         return MI_ENOMEM;
     int st = post_send(x->to, signals[signal].path, buf_slice(&p->b), &answer);
-    if (st == LINK_LOST) {
+    if (st == TARGET_LOST) {
         buf_clear(&x->error);
         buf_adds(&x->error, post_error(x->to));
     }

@@ -47,7 +47,7 @@ void exporter_close(struct exporter *x)
 
 const char *exporter_error(struct exporter *x, int status)
 {
-    if (status == LINK_STOPPED)
+    if (status == TARGET_STOPPED)
         return "not everything was sent before the end";
     return x->error.n > 0 && !x->error.failed && status != MI_ENOMEM ? buf_str(&x->error)
                                                                      : "out of memory";

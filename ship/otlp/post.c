@@ -144,7 +144,7 @@ static int fail(struct post *p, CURLcode code)
     buf_clear(&p->error);
     buf_printf(&p->error, "%s: %s", buf_str(&p->base),
                p->why[0] != '\0' ? p->why : curl_easy_strerror(code));
-    return LINK_LOST;
+    return TARGET_LOST;
 }
 
 int post_send(struct post *p, const char *path, struct slice body, struct post_answer *ret)
@@ -167,7 +167,7 @@ int post_send(struct post *p, const char *path, struct slice body, struct post_a
     if (code == CURLE_OUT_OF_MEMORY || p->answer.failed)
         return MI_ENOMEM;
     if (code != CURLE_OK && !too_long)
-        return is_over(p) ? LINK_STOPPED : fail(p, code);
+        return is_over(p) ? TARGET_STOPPED : fail(p, code);
     curl_easy_getinfo(p->c, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(p->c, CURLINFO_RETRY_AFTER, &wait_s);
     *ret = (struct post_answer){(int)status, wait_s, buf_slice(&p->answer)};

@@ -4,7 +4,7 @@
  *           environment (https_proxy, no_proxy). Headers and certificates come from OTEL_EXPORTER_OTLP_HEADERS,
  *           OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY.
  * Owns      the connection, which is kept for the next request.
- * Errors    LINK_LOST, with a sentence in post_error(): no complete answer came. LINK_STOPPED; MI_ENOMEM.
+ * Errors    TARGET_LOST, with a sentence in post_error(): no complete answer came. TARGET_STOPPED; MI_ENOMEM.
  * Memory    POST_KEPT bytes of an answer are kept, and no more than POST_READ are read.
  * Blocks    on the network: POST_S at most. */
 #ifndef MI_SHIP_OTLP_POST_H

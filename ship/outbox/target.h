@@ -6,14 +6,14 @@
 
 #include "base/buf.h"
 
-/* LINK_LOST: try again later. LINK_AGAIN, LINK_DIFFERS: try again at once, a few times at most. LINK_REFUSED: it will
- * never be taken. LINK_STOPPED: `stop` is true, or the time is over. */
+/* TARGET_LOST: try again later. TARGET_AGAIN, TARGET_DIFFERS: try again at once, a few times at most. TARGET_REFUSED:
+ * it will never be taken. TARGET_STOPPED: `stop` is true, or the time is over. */
 enum {
-    LINK_LOST = -101,
-    LINK_AGAIN = -102,
-    LINK_REFUSED = -103,
-    LINK_STOPPED = -104,
-    LINK_DIFFERS = -105
+    TARGET_LOST = -101,
+    TARGET_AGAIN = -102,
+    TARGET_REFUSED = -103,
+    TARGET_STOPPED = -104,
+    TARGET_DIFFERS = -105
 };
 
 struct unsent;

@@ -62,7 +62,7 @@ int link_check_url(const char *url, struct buf *error)
 
 static int fail(struct link *l, int status, const char *text)
 {
-    l->ended = status == LINK_LOST;
+    l->ended = status == TARGET_LOST;
     if (text == NULL || text[0] == '\0')
         text = "the connection has ended";
     size_t n = strlen(text);
@@ -88,18 +88,18 @@ static int no_answer(struct link *l)
     const char *host = PQhost(l->c);
     snprintf(text, sizeof text, "no answer from the server%s%s", host != NULL ? " at " : "",
              host != NULL ? host : "");
-    int st = fail(l, LINK_LOST, text);
+    int st = fail(l, TARGET_LOST, text);
     l->ended = false;
     return st;
 }
 
-/* Until the socket is ready. LINK_LOST: not before until_us. */
+/* Until the socket is ready. TARGET_LOST: not before until_us. */
 static int wait_socket(struct link *l, short events, int64_t until_us)
 {
     for (;;) {
         int64_t now = clock_mono_us();
         if ((l->stop != NULL && l->stop()) || (l->until_us != 0 && now >= l->until_us))
-            return LINK_STOPPED;
+            return TARGET_STOPPED;
         if (now >= until_us)
             return no_answer(l);
         struct pollfd p = {PQsocket(l->c), events, 0};
@@ -107,7 +107,7 @@ static int wait_socket(struct link *l, short events, int64_t until_us)
         if (n > 0)
             return 0;
         if (n < 0 && errno != EINTR)
-            return fail(l, LINK_LOST, strerror(errno));
+            return fail(l, TARGET_LOST, strerror(errno));
     }
 }
 
@@ -121,10 +121,10 @@ static void on_notice(void *ctx, const char *text)
 /* PQerrorMessage() and what to do. */
 static int fail_connect(struct link *l)
 {
-    (void)fail(l, LINK_LOST, PQerrorMessage(l->c));
+    (void)fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (PQconnectionNeedsPassword(l->c))
         buf_adds(&l->error, ": put the password into ~/.pgpass or a service file");
-    return LINK_LOST;
+    return TARGET_LOST;
 }
 
 /* Until l->c is connected, or has failed. */
@@ -143,7 +143,7 @@ static int connect_one(struct link *l, int64_t timeout_us)
     if (st == 0 && poll_for == PGRES_POLLING_FAILED)
         st = fail_connect(l);
     if (st == 0 && PQsetnonblocking(l->c, 1) != 0)
-        st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+        st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
     return st;
 }
 
@@ -151,15 +151,15 @@ static int connect_one(struct link *l, int64_t timeout_us)
 static int connect_any(struct link *l, const struct hosts *h)
 {
     struct buf errors = {0};
-    int st = LINK_LOST;
-    for (int i = 0; i < h->n && st == LINK_LOST; i++) {
+    int st = TARGET_LOST;
+    for (int i = 0; i < h->n && st == TARGET_LOST; i++) {
         PQfinish(l->c);
         l->c = hosts_start(h, i);
         st = l->c != NULL ? connect_one(l, h->timeout_us) : MI_ENOMEM;
-        if (st == LINK_LOST)
+        if (st == TARGET_LOST)
             buf_printf(&errors, "%s%s", i > 0 ? "; " : "", link_error(l));
     }
-    if (st == LINK_LOST && !errors.failed)
+    if (st == TARGET_LOST && !errors.failed)
         (void)fail(l, st, buf_str(&errors));
     buf_close(&errors);
     return st;
@@ -261,15 +261,15 @@ static int status_of(const char *state)
         const char *state; /* or its class */
         int status;
     } table[] = {
-        {"MI002", LINK_AGAIN}, {"MI004", LINK_AGAIN},
-        {"MI003", LINK_DIFFERS}, {"MI", LINK_REFUSED},  {"42", LINK_REFUSED}, /* no such function, no right */
-        {"3F", LINK_REFUSED},  {"22", LINK_REFUSED},
-        {"23", LINK_REFUSED},  {"P0", LINK_REFUSED},
+        {"MI002", TARGET_AGAIN}, {"MI004", TARGET_AGAIN}, {"MI003", TARGET_DIFFERS},
+        {"MI", TARGET_REFUSED},  {"42", TARGET_REFUSED}, /* no such function, no right */
+        {"3F", TARGET_REFUSED},  {"22", TARGET_REFUSED},  {"23", TARGET_REFUSED},
+        {"P0", TARGET_REFUSED},
     };
     for (size_t i = 0; state != NULL && i < MI_COUNT(table); i++)
         if (strncmp(state, table[i].state, strlen(table[i].state)) == 0)
             return table[i].status;
-    return LINK_LOST;
+    return TARGET_LOST;
 }
 
 static int result_status(struct link *l)
@@ -300,16 +300,16 @@ static int await(struct link *l, int64_t until_us)
     int st = 0, left;
     while (st == 0 && (left = PQflush(l->c)) != 0) {
         if (left < 0)
-            return fail(l, LINK_LOST, PQerrorMessage(l->c));
+            return fail(l, TARGET_LOST, PQerrorMessage(l->c));
         st = wait_socket(l, POLLIN | POLLOUT, until_us);
         if (st == 0 && PQconsumeInput(l->c) == 0)
-            st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+            st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
     }
     while (st == 0) {
         if (PQisBusy(l->c)) {
             st = wait_socket(l, POLLIN, until_us);
             if (st == 0 && PQconsumeInput(l->c) == 0)
-                st = fail(l, LINK_LOST, PQerrorMessage(l->c));
+                st = fail(l, TARGET_LOST, PQerrorMessage(l->c));
             continue;
         }
         PGresult *r = PQgetResult(l->c);
@@ -321,13 +321,13 @@ static int await(struct link *l, int64_t until_us)
         if (status < 0)
             return status;
     }
-    return st == 0 && l->r == NULL ? fail(l, LINK_LOST, PQerrorMessage(l->c)) : st;
+    return st == 0 && l->r == NULL ? fail(l, TARGET_LOST, PQerrorMessage(l->c)) : st;
 }
 
 /* After an error the connection may be in any state. */
 static int finish(struct link *l, bool sent, int64_t until_us)
 {
-    int st = sent ? await(l, until_us) : fail(l, LINK_LOST, PQerrorMessage(l->c));
+    int st = sent ? await(l, until_us) : fail(l, TARGET_LOST, PQerrorMessage(l->c));
     if (st < 0)
         link_disconnect(l);
     return st;
@@ -337,7 +337,7 @@ static bool ready(struct link *l, int *ret)
 {
     PQclear(l->r);
     l->r = NULL;
-    *ret = l->c == NULL ? fail(l, LINK_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
+    *ret = l->c == NULL ? fail(l, TARGET_LOST, "not connected") : l->bad ? MI_ENOMEM : 0;
     return *ret == 0;
 }
 

@@ -5,10 +5,10 @@
  *           connect_timeout seconds, 10 unless the URL says otherwise. Passwords come from ~/.pgpass or a service file: a
  *           URL with a password is refused, because it would be seen in `ps` and kept in the vault. Texts are UTF-8.
  * Owns      the connection, and the result of the last call.
- * Errors    those of ship/outbox/target.h, each but LINK_STOPPED with a sentence in link_error(), and MI_ENOMEM.
- *           LINK_AGAIN: what was sent does not fit what is there; ask for the watermarks, and send again. LINK_DIFFERS: a
- *           record is not the one that was stored; read the vault's log again, which may state that it was redacted, and
- *           send again.
+ * Errors    those of ship/outbox/target.h, each but TARGET_STOPPED with a sentence in link_error(), and MI_ENOMEM.
+ *           TARGET_AGAIN: what was sent does not fit what is there; ask for the watermarks, and send again.
+ *           TARGET_DIFFERS: a record is not the one that was stored; read the vault's log again, which may state that it
+ *           was redacted, and send again.
  * Blocks    on the network. A connection: while a name is looked up, and connect_timeout for each address. A call:
  *           LINK_REPLY_S at most; without a limit after link_only_reads(), and in link_run(). All but the look-up: until
  *           link_until(), or until `stop` is true. */
@@ -43,7 +43,7 @@ void link_disconnect(struct link *l);
 /* The server has ended the connection: true until link_disconnect(). Does not block. */
 bool link_is_cut(struct link *l);
 const char *link_error(struct link *l);
-/* After LINK_LOST: the connection ended. false: it did not, and the same call would probably fail again. */
+/* After TARGET_LOST: the connection ended. false: it did not, and the same call would probably fail again. */
 bool link_has_ended(const struct link *l);
 
 /* Arguments of a call, in order. They are borrowed until link_call(). */

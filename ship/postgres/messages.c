@@ -91,7 +91,7 @@ static int changed(struct sender *s, int64_t seq)
 {
     (void)sender_refuse(s, "the body of message %lld was changed while it was sent",
                         (long long)seq);
-    return LINK_AGAIN;
+    return TARGET_AGAIN;
 }
 
 /* A redaction moves a body, and writes zeros where it was. */

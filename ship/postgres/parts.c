@@ -32,14 +32,14 @@ int sender_refuse(struct sender *s, const char *fmt, ...)
     va_end(ap);
     buf_clear(&s->error);
     buf_adds(&s->error, text);
-    return LINK_REFUSED;
+    return TARGET_REFUSED;
 }
 
 const char *sender_error(struct sender *s, int status)
 {
     if (status == MI_ENOMEM)
         return "out of memory";
-    if (status == LINK_STOPPED)
+    if (status == TARGET_STOPPED)
         return "stopped before everything was sent";
     if (s->error.n > 0)
         return buf_str(&s->error);

@@ -132,7 +132,7 @@ static int call(struct reader *r, const char *function, const char *more, size_t
 {
     buf_clear(&r->error);
     int st = select_rows(r, function, more);
-    if (st == LINK_LOST && link_has_ended(r->link))
+    if (st == TARGET_LOST && link_has_ended(r->link))
         st = select_rows(r, function, more);
     if (st == 0 && (size_t)link_columns(r->link) != columns)
         return fail(r, "the store has functions of another version; run `mcp-interposer ship init` "

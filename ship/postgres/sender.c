@@ -112,15 +112,15 @@ int sender_round(struct sender *s, int64_t *ret_sent)
         begin_again(s);
     int st = send_all(s);
     /* A record that was redacted after the log was read differs: when the log has been read again, it does not. */
-    if (st == LINK_DIFFERS && ++s->differs == DIFFERS_MAX)
-        st = LINK_REFUSED;
-    if (st == 0 || st == LINK_REFUSED)
+    if (st == TARGET_DIFFERS && ++s->differs == DIFFERS_MAX)
+        st = TARGET_REFUSED;
+    if (st == 0 || st == TARGET_REFUSED)
         s->differs = 0;
     /* What does not fit may fit when the watermarks have been read again. The second time, the store changes, or the
      * vault does: later. */
-    if (st == LINK_AGAIN && s->again)
-        st = LINK_LOST;
-    s->again = st == LINK_AGAIN;
+    if (st == TARGET_AGAIN && s->again)
+        st = TARGET_LOST;
+    s->again = st == TARGET_AGAIN;
     if (st < 0)
         begin_again(s);
     *ret_sent = s->sent;

@@ -5,7 +5,7 @@
  *           First the vault's log is compared: one that does not extend what the store has is refused, and nothing of
  *           the vault is taken.
  * Owns      nothing of what it is given.
- * Errors    those of ship/postgres/link.h; MI_ESTORE: the vault, see unsent_error(). LINK_REFUSED: see sender_error().
+ * Errors    those of ship/postgres/link.h; MI_ESTORE: the vault, see unsent_error(). TARGET_REFUSED: see sender_error().
  * Memory    one batch, and a row for each session of the vault.
  * Blocks    as link.h and unsent.h. */
 #ifndef MI_SHIP_POSTGRES_SENDER_H
@@ -29,9 +29,9 @@ struct sender {
     struct slice url;    /* borrowed; the name of the target in the vault */
     bool minimal;        /* bodies are not sent */
     bool ready;          /* connected, and the watermarks were read */
-    bool again;          /* the last round ended with LINK_AGAIN */
+    bool again;          /* the last round ended with TARGET_AGAIN */
     bool unsaved;        /* the vault's cursors could not be written */
-    int differs;         /* rounds in a row that ended with LINK_DIFFERS */
+    int differs;         /* rounds in a row that ended with TARGET_DIFFERS */
     int64_t renew_us;    /* when another connection is made */
     struct progress sessions;
     struct chain log;   /* what the store has of the vault's log */
@@ -87,7 +87,7 @@ MI_MUST int sender_redacted(struct sender *s, const struct stated *t);
 MI_MUST int sender_handled(struct sender *s, struct stated *t);
 void sender_stated_free(struct stated *t); /* NULL is fine */
 
-int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* LINK_REFUSED */
+int sender_refuse(struct sender *s, const char *fmt, ...) MI_FORMAT(2, 3); /* TARGET_REFUSED */
 /* A call that changes something begins with this: vault, head and number of calls are its first arguments. */
 void sender_call(struct sender *s);
 MI_MUST int sender_run(struct sender *s, const char *function); /* and ends with this */
