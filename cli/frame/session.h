@@ -2,7 +2,7 @@
  *
  * Owns      a view owns its summary; session_close() frees it.
  * Errors    those of vault/query/reader.h.
- * Blocks    session_look(), on the vault. */
+ * Blocks    on the vault; with --from, on the network. */
 #ifndef MI_CLI_FRAME_SESSION_H
 #define MI_CLI_FRAME_SESSION_H
 
@@ -28,9 +28,9 @@ const char *session_from(const struct settings *s);
 typedef int (*session_store_fn)(const struct settings *s, struct query **ret);
 void session_set_store(session_store_fn open);
 
-/* Opens the vault of a command for reading, after it has stored the journals of killed sessions, or the store that --from
- * names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault must exist. EXIT_FINE or, after a
- * message on stderr, the status to exit with. */
+/* Opens the vault of a command for reading, after it has stored the journals of killed sessions, or the store that
+ * --from names. A vault that does not exist yet reads as empty (query_open_empty()), but a directory named with --vault
+ * must exist. EXIT_FINE or, after a message on stderr, the status to exit with. */
 MI_MUST int session_vault_open(const struct settings *s, struct query **ret);
 /* The same for the vault at `path`, without a message: MI_EIO, with the reason in `error`, or MI_ENOMEM. */
 MI_MUST int session_vault_read(const struct settings *s, const char *path, struct query **ret,

@@ -1,12 +1,15 @@
-/* reader.h - reads a vault: sessions, their messages and events, large bodies.
+/* reader.h - reads a vault, or a store of many vaults (query_open_store()): sessions, their messages and events, large
+ * bodies.
  *
  * Rules     the vault never changes, and no file is added to it (vault/store/read_only.h). Proxies may write to it
  *           meanwhile.
  *           Rows are copied in pages of about QUERY_PAGE_BYTES and passed on between transactions, so that a
  *           reader that waits, such as for a pager, never prevents a checkpoint.
+ *           Ids of sessions are those of the vault: a newer session has a higher one. Of a store they are numbers
+ *           that are valid as long as the query is open, and their order means nothing.
  * Owns      the connection. Arguments of a callback are borrowed for the call.
  * Errors    MI_ESTORE with one sentence in query_error(); MI_ENOENT: not found.
- * Blocks    on the disk, and up to 2 s on a locked database. */
+ * Blocks    on the disk, and up to 2 s on a locked database; of a store, on the network. */
 #ifndef MI_VAULT_QUERY_READER_H
 #define MI_VAULT_QUERY_READER_H
 
@@ -117,22 +120,22 @@ MI_MUST int query_open(struct query **ret, const char *vault, struct buf *error)
 /* A vault in which nothing is recorded, in memory: every list is empty. For a vault that query_open() does not find.
  * MI_ENOMEM. */
 MI_MUST int query_open_empty(struct query **ret, const char *vault);
-bool query_is_store(const struct query *q);   /* false: it is a vault */
-/* Whether sessions of several vaults are read: then several may have the same number. */
-MI_MUST int query_several(struct query *q, bool *ret);
 /* A store of many vaults (vault/remote/remote.h), which is closed with the query, and after an error; `name` is for
  * messages. MI_ENOMEM. */
 MI_MUST int query_open_store(struct query **ret, const struct remote_store *store,
                              const char *name);
 void query_close(struct query *q);           /* NULL is fine */
-bool query_is_stored(const struct query *q); /* false: query_open_empty() */
+bool query_is_store(const struct query *q);  /* false: it is a vault */
+bool query_is_stored(const struct query *q); /* it is a vault with a directory: query_open() */
+/* Whether sessions of several vaults are read: then several may have the same number. */
+MI_MUST int query_several(struct query *q, bool *ret);
 const char *query_error(struct query *q);
-const char *query_vault(const struct query *q); /* absolute path */
-int query_dir_fd(const struct query *q); /* the vault's directory, borrowed; -1: it is not stored */
+const char *query_vault(const struct query *q); /* absolute path; of a store its name */
+int query_dir_fd(const struct query *q); /* the directory of a vault, borrowed; -1: there is none */
 
 /* ---- sessions ---- */
 
-/* Newest first, at most `limit`; 0: all. */
+/* Newest first, at most `limit`; 0: all. By id; of a store by UID, which is the order of time. */
 MI_MUST int query_sessions(struct query *q, int64_t limit, query_session_fn fn, void *ctx);
 /* The session that `ref` names, by the first of these rules that applies: a number; `last`, as NULL: the newest with a
  * message, else the newest; the name of a server: the same of its sessions; a UID prefix (in any case). *ret is valid
@@ -176,8 +179,8 @@ enum query_order { QUERY_FORWARD, QUERY_BACKWARD };
 MI_MUST int query_rows(struct query *q, int64_t session_id, int64_t from, int64_t to,
                        enum query_order order, bool bodies, query_message_fn fn, void *ctx);
 
-/* The facts of query_facts(), newest first, of messages with seq <= to. failed: only messages that may be failed calls: answers and
- * rejected messages. */
+/* The facts of query_facts(), newest first, of messages with seq <= to. failed: only messages that may be failed calls:
+ * answers and rejected messages. */
 MI_MUST int query_facts_back(struct query *q, int64_t session_id, int64_t to, bool failed,
                              query_message_fn fn, void *ctx);
 /* Events with id <= to, newest first. */
