@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/write_all.h"
+#include "cli/frame/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,23 +35,11 @@ static int lock(int fd)
     return 0;
 }
 
+/* 0, or -1 with errno. */
 static int read_whole(int fd, struct buf *b)
 {
-    for (ssize_t n = 1; n > 0;) {
-        if (b->n > ANCHOR_FILE_MAX) {
-            errno = EFBIG;
-            return -1;
-        }
-        if (!buf_reserve(b, 65536)) {
-            errno = ENOMEM;
-            return -1;
-        }
-        n = pread(fd, b->p + b->n, 65536, (off_t)b->n);
-        if (n < 0)
-            return -1;
-        b->n += (size_t)n;
-    }
-    return 0;
+    errno = input_read_fd(fd, ANCHOR_FILE_MAX, b);
+    return errno == 0 ? 0 : -1;
 }
 
 /* The last note of this vault in a file. 0, MI_ENOENT: none, MI_EINVAL: the file is not one of notes. */

@@ -2,32 +2,10 @@
 
 #include "base/log.h"
 #include "cli/audit/anchor.h"
+#include "cli/frame/input.h"
 #include "evidence/note.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-/* 0, or errno. */
-static int read_file(const char *path, size_t max, struct buf *b)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    ssize_t n = 1;
-    while (n > 0 && b->n <= max) {
-        if (!buf_reserve(b, 65536))
-            break;
-        n = read(fd, b->p + b->n, 65536);
-        if (n > 0)
-            b->n += (size_t)n;
-        else if (n < 0 && errno == EINTR)
-            n = 1;
-    }
-    int e = b->failed ? ENOMEM : b->n > max ? EFBIG : n < 0 ? errno : 0;
-    close(fd);
-    return e;
-}
 
 struct reading {
     struct audit *a;
@@ -77,7 +55,7 @@ static int add_notes(struct reading *r, struct slice text)
 static int add_file(struct reading *r)
 {
     struct buf text = {0};
-    int status = EXIT_FINE, e = read_file(r->path, ANCHOR_FILE_MAX, &text);
+    int status = EXIT_FINE, e = input_read_file(r->path, ANCHOR_FILE_MAX, &text);
     if (e == ENOENT && r->anchor) {
         log_warn("anchor %s: no checkpoint has been copied there", r->path);
     } else if (e != 0) {

@@ -157,9 +157,7 @@ static int add_evidence(struct page *p)
     struct query_seal seal;
     const struct query_session *s = p->x->s;
     json_out_str(&p->j, "evidence", session_evidence_name(s->evidence));
-    if (s->evidence != EVIDENCE_SEALED)
-        return 0;
-    int st = query_seal(p->x->q, s->uid, &seal);
+    int st = query_seal(p->x->q, s, &seal);
     if (st == 0) {
         json_out_int(&p->j, "records", seal.records);
         json_out_str(&p->j, "root", seal.root);

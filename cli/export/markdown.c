@@ -295,7 +295,7 @@ int export_markdown(struct export *x)
 {
     struct note n = {.x = x, .out = {.held = true, .utf8 = true}};
     struct query_seal seal;
-    int st = x->s->evidence == EVIDENCE_SEALED ? query_seal(x->q, x->s->uid, &seal) : MI_ENOENT;
+    int st = query_seal(x->q, x->s, &seal);
     if (st < 0 && st != MI_ENOENT)
         return st;
     add_front_matter(x, st == 0 ? &seal : NULL);

@@ -15,7 +15,7 @@ static int fail(const char *path, const char *why)
     return EXIT_TROUBLE;
 }
 
-static int read_to(int fd, size_t max, struct buf *b)
+int input_read_fd(int fd, size_t max, struct buf *b)
 {
     for (ssize_t n = 1; n != 0;) {
         if (b->n > max)
@@ -30,17 +30,20 @@ static int read_to(int fd, size_t max, struct buf *b)
     return 0;
 }
 
-int input_read(const char *path, size_t max, struct buf *b)
+int input_read_file(const char *path, size_t max, struct buf *b)
 {
-    if (strcmp(path, "-") == 0) {
-        int e = read_to(STDIN_FILENO, max, b);
-        return e == 0 ? EXIT_FINE : fail("stdin", strerror(e));
-    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int e = fd < 0 ? errno : read_to(fd, max, b);
+    int e = fd < 0 ? errno : input_read_fd(fd, max, b);
     if (fd >= 0)
         close(fd);
-    return e == 0 ? EXIT_FINE : fail(path, strerror(e));
+    return e;
+}
+
+int input_read(const char *path, size_t max, struct buf *b)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int e = is_stdin ? input_read_fd(STDIN_FILENO, max, b) : input_read_file(path, max, b);
+    return e == 0 ? EXIT_FINE : fail(is_stdin ? "stdin" : path, strerror(e));
 }
 
 static struct slice trimmed(struct slice s)

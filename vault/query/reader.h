@@ -191,13 +191,13 @@ MI_MUST int query_events_back(struct query *q, int64_t session_id, int64_t to, q
 MI_MUST int query_has_event(struct query *q, int64_t session_id, const char *kind, bool *ret);
 
 /* The last seal of a session, from the log (docs/evidence.md). Reads the log from its end to that leaf: 0.25 s for a
- * million leaves. For a session that is sealed. MI_ENOENT: the log has no seal of it. */
+ * million leaves. MI_ENOENT: the session is not sealed, or the log has no seal of it. */
 #define QUERY_ROOT 65
 struct query_seal {
     int64_t records;
     char root[QUERY_ROOT]; /* hex */
 };
-MI_MUST int query_seal(struct query *q, struct slice uid, struct query_seal *ret);
+MI_MUST int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret);
 
 /* Appends the first `max` bytes of a large body to b. MI_EIO sets query_error(): the file is missing, too short or
  * not a regular file. MI_ESTORE: the store cannot be read. */

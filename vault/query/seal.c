@@ -19,15 +19,17 @@ static int read_seal(struct slice text, struct slice uid, struct query_seal *ret
     return 0;
 }
 
-int query_seal(struct query *q, struct slice uid, struct query_seal *ret)
+int query_seal(struct query *q, const struct query_session *s, struct query_seal *ret)
 {
     sqlite3_stmt *st;
+    if (s->evidence != EVIDENCE_SEALED)
+        return MI_ENOENT;
     int status = query_prepare(q, Q_SEAL, &st);
     if (status < 0)
         return status;
-    connect_bind(st, 1, uid);
+    connect_bind(st, 1, s->uid);
     int rc = sqlite3_step(st);
-    int found = rc == SQLITE_ROW ? read_seal(connect_column(st, 0), uid, ret) : MI_ENOENT;
+    int found = rc == SQLITE_ROW ? read_seal(connect_column(st, 0), s->uid, ret) : MI_ENOENT;
     status = query_done(q, st, rc);
     return status < 0 ? status : found;
 }
