@@ -9,8 +9,8 @@
 #include "vault/audit/audit.h"
 
 /* Adds the notes of all --against and --anchor. An anchor may also have notes of other vaults, and may be missing until
- * something is anchored. A part of a note at the end is left out, with a warning. EXIT_FINE or, after a message on stderr, EXIT_USAGE (a file that is not one of notes) or
- * EXIT_TROUBLE. */
+ * something is anchored. A part of a note at the end is left out, with a warning. EXIT_FINE or, after a message on
+ * stderr, EXIT_USAGE (a file that is not one of notes) or EXIT_TROUBLE. */
 MI_MUST int anchored_add(const struct settings *s, struct audit *a);
 
 #endif

@@ -292,22 +292,21 @@ static const char *verdict(const struct outcome *r)
 static void print_verdict(struct outcome *r, const struct audit_vault *v)
 {
     struct out *o = &r->out;
-    uint64_t n = r->n[AUDIT_TAMPERED] + r->wrong;
+    unsigned long long wrong = r->n[AUDIT_TAMPERED] + r->wrong, open = r->n[AUDIT_INCOMPLETE];
     out_raw(o, "verdict: ");
-    if (n > 0) {
-        out_words(o, OUT_RED, verdict(r));
-        out_printf(o, ": %llu thing%s wrong; something was changed later", (unsigned long long)n,
-                   n == 1 ? " is" : "s are");
-    } else if ((n = r->n[AUDIT_INCOMPLETE]) > 0) {
-        out_words(o, OUT_YELLOW, verdict(r));
-        out_printf(o, ": nothing was changed, but %llu session%s no end", (unsigned long long)n,
-                   n == 1 ? " has" : "s have");
-    } else {
-        out_words(o, OUT_GREEN, verdict(r));
-        out_raw(o, !v->has_log        ? ": but no session has evidence"
-                   : v->anchored == 0 ? ": nothing was changed, as far as can be said without an anchor"
-                                      : ": nothing was changed");
-    }
+    out_words(o, wrong > 0 ? OUT_RED : open > 0 ? OUT_YELLOW : OUT_GREEN, verdict(r));
+    if (wrong > 0)
+        out_printf(o, ": %llu thing%s wrong; something was changed later", wrong,
+                   wrong == 1 ? " is" : "s are");
+    else if (open > 0)
+        out_printf(o, ": nothing was changed, but %llu session%s no end", open,
+                   open == 1 ? " has" : "s have");
+    else if (!v->has_log)
+        out_raw(o, ", but no session has evidence");
+    else if (v->anchored == 0)
+        out_raw(o, ": nothing was changed, as far as can be said without an anchor");
+    else
+        out_raw(o, ": nothing was changed");
     out_end_line(o);
 }
 

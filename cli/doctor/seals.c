@@ -56,7 +56,7 @@ static void report(struct doctor *d, const struct unsealed *x)
     found(d, x->lost,
           "its proxy was killed before its process was recorded, and the journal is gone",
           "none: its records are verified nevertheless, and audit verify calls it incomplete");
-    found(d, x->ended, "it has an end, and the end of a session seals it",
+    found(d, x->ended, "it has ended, but its seal is missing",
           "mcp-interposer audit verify, which says what was changed");
     if (x->elsewhere + x->lost + x->ended == 0 && x->covered > 0)
         doctor_fine(d, "seals", "all sessions that ended are sealed");
@@ -72,9 +72,9 @@ void doctor_seals(struct doctor *d)
         st = query_open(&q, d->vault, &error);
     if (st == 0)
         st = query_sessions(q, 0, on_session, &x);
-    if (st == 0)
+    if (st == 0) /* else the check of the database has reported the error */
         report(d, &x);
-    query_close(q); /* an error was reported by the check of the database */
+    query_close(q);
     running_close(&x.running);
     buf_close(&error);
 }

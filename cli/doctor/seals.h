@@ -2,8 +2,8 @@
  *
  * The end of a session seals it, also the end that another process records for a killed proxy. What is left:
  * a session on another machine or in a container, which cannot be looked at from here; one whose proxy was killed
- * before its process was recorded, and whose journal is gone; and one that has an end, which only a change of the vault explains.
- * A killed proxy of this machine is reported by the check of the proxies.
+ * before its process was recorded, and whose journal is gone; and one that has an end, which only a change of the vault
+ * explains. A killed proxy of this machine is reported by the check of the proxies.
  *
  * Blocks    on the vault. */
 #ifndef MI_CLI_DOCTOR_SEALS_H

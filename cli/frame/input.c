@@ -60,19 +60,15 @@ int input_key(const char *key, struct public_key *ret)
     struct buf b = {0};
     if (key_read_public(slice_of(key), ret) == 0)
         return EXIT_FINE;
-    if (access(key, F_OK) != 0 && strchr(key, '+') == NULL) {
-        log_error("--key: cannot read %s: %s; a verifier key would be NAME+HASH+BASE64", key,
-                  strerror(errno));
-        return EXIT_USAGE;
-    }
-    if (access(key, F_OK) != 0) {
-        log_error("--key: neither a file nor a verifier key: `mcp-interposer audit key show` prints "
-                  "the verifier key, NAME+HASH+BASE64");
+    if (access(key, F_OK) != 0 && (errno == ENOENT || errno == ENAMETOOLONG)) {
+        /* a key is not printed: it may be the private one */
+        log_error("--key: %s is neither a file nor a verifier key (NAME+HASH+BASE64)",
+                  strchr(key, '+') == NULL ? key : "its value");
         return EXIT_USAGE;
     }
     int status = input_read(key, KEY_FILE_MAX, &b);
     if (status == EXIT_FINE && key_read_public(trimmed(buf_slice(&b)), ret) < 0) {
-        log_error("--key: %s has more than a verifier key, NAME+HASH+BASE64, or something else", key);
+        log_error("--key: %s does not contain exactly one verifier key (NAME+HASH+BASE64)", key);
         status = EXIT_USAGE;
     }
     buf_close(&b);

@@ -161,7 +161,7 @@ def _(t):
     change("UPDATE sessions SET host = (SELECT host FROM sessions WHERE name = 'x') WHERE name = 'y'")
     seals("1 session is not sealed: its proxy was killed before its process was recorded, ", "calls it incomplete")
     change("UPDATE sessions SET ended_at_us = started_at_us, end_reason = 'killed' WHERE name = 'y'")
-    seals("1 session is not sealed: it has an end, ", "mcp-interposer audit verify")
+    seals("1 session is not sealed: it has ended, but its seal is missing", "mcp-interposer audit verify")
 
 
 @case("doctor: the recorder of a session, and what confines it")

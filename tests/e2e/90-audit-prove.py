@@ -194,7 +194,9 @@ def _(t):
     eq(r.returncode, 1, "status")
     check(r.stdout.startswith(b"NOT PROVEN  the record"), r.stdout)
     fails(t.run("audit", "check", save(t, bundle)), "missing --key", 2)
-    fails(t.run("audit", "check", save(t, bundle), "--key", "nonsense"), "cannot read nonsense: No such file", 2)
+    fails(t.run("audit", "check", save(t, bundle), "--key", "nonsense"), "--key: nonsense is neither a file nor a verifier key", 2)
+    (t.tmp / "two").write_text(f"{key}\n{key}\n")
+    fails(t.run("audit", "check", save(t, bundle), "--key", t.tmp / "two"), "does not contain exactly one verifier key", 2)
     fails(t.run("audit", "check", t.tmp / "none", "--key", key), "none")
 
 

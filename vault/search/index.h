@@ -39,7 +39,8 @@ int64_t search_file_of(const struct search *s, int64_t session_id);
 bool search_query(const struct search *s, const struct search_terms *t, struct buf *b);
 
 /* Updates the index file of these sessions, which must be all sessions of the file, newest first; a store has its index
- * already. on_read, if not NULL, is called for each message that is indexed. 0; MI_EIO: no index, read the messages; MI_ESTORE (see query_error()), MI_ENOMEM. */
+ * already. on_read, if not NULL, is called for each message that is indexed. 0; MI_EIO: no index, read the messages;
+ * MI_ESTORE (see query_error()), MI_ENOMEM. */
 MI_MUST int search_file(struct search *s, const struct search_session *session, size_t n,
                         void (*on_read)(void *ctx), void *ctx);
 /* Returns false to stop. */
