@@ -108,7 +108,8 @@ def prove(store, vault, folder, minimal=False):
     ours = verifier.verify(vault.path)
     statuses = [s["status"] for s in ours.sessions]
     if ours.verdict == "TAMPERED":
-        problems.append(f"the vault itself: {ours.kinds()}")
+        problems += [f"the log of the vault itself: {w.kind}: {w.text}" for w in ours.log]
+        problems += [f"the vault itself: session {s['uid']}: {s['kind']}: {s['record']}: {s['text']}" for s in ours.sessions if s["kind"]]
     if minimal:
         problems += check_minimal(store, vault)
     else:
