@@ -156,6 +156,65 @@ def _(t):
     once_each(t, 2 * calls.n)
 
 
+def stop_unlocked(t, recorder):
+    """SIGSTOP at a moment when it does not hold the lock of the database."""
+    def stopped():
+        os.kill(recorder, signal.SIGSTOP)
+        db = sqlite3.connect(t.vault / "interposer.db", timeout=0.2, isolation_level=None)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            return True
+        except sqlite3.OperationalError:
+            os.kill(recorder, signal.SIGCONT)
+            return False
+        finally:
+            db.close()
+    wait_until(stopped, 20, "the recorder is stopped without the lock")
+
+
+@case("killed while its recorder lags behind: others do not end the session before all of it is stored")
+def _(t):
+    journals = t.journals
+    p = t.proxy(server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(5)
+    recorder = p.recorder()
+    wait_until(lambda: stored(t) == 2 * calls.n, 10, "the first calls are stored")
+    stop_unlocked(t, recorder)
+    calls.make(50)
+    p.die()
+    eq(t.run("prune", "--vault", t.vault, "--keep-last", "100", "--yes").returncode, 0, "exit status of prune")
+    eq(t.rows("SELECT end_reason FROM sessions"), [(None,)], "end_reason before everything is stored")
+    os.kill(recorder, signal.SIGCONT)
+    none_left(journals)
+    eq(t.rows("SELECT end_reason FROM sessions"), [(b"killed",)], "end_reason")
+    once_each(t, 2 * calls.n)
+    said = t.run("audit", "verify", "--vault", t.vault).stdout.decode()
+    check("TAMPERED" not in said, said)
+
+
+@case("killed, and ended by a process that does not see its journal: what is stored later is sealed, too")
+def _(t):
+    journals = t.journals
+    (t.tmp / "elsewhere").mkdir()
+    p = t.proxy(server=[fake("answer")])
+    calls = Calls(p)
+    calls.make(5)
+    recorder = p.recorder()
+    wait_until(lambda: stored(t) == 2 * calls.n, 10, "the first calls are stored")
+    stop_unlocked(t, recorder)
+    calls.make(50)
+    p.die()
+    eq(t.run("prune", "--vault", t.vault, "--keep-last", "100", "--yes", "--journal-dir", t.tmp / "elsewhere").returncode, 0,
+       "exit status of prune")
+    eq(t.rows("SELECT end_reason FROM sessions"), [(b"killed",)], "end_reason before everything is stored")
+    os.kill(recorder, signal.SIGCONT)
+    none_left(journals)
+    once_each(t, 2 * calls.n)
+    said = t.run("audit", "verify", "--vault", t.vault).stdout.decode()
+    check("TAMPERED" not in said, said)
+
+
 # --- stopped ------------------------------------------------------------------------------------------
 
 class Flood(Calls):

@@ -1,6 +1,8 @@
 #include "vault/store/running.h"
 
 #include "base/grow.h"
+#include "journal/file.h"
+#include "journal/ring.h"
 #include "vault/store/coverage.h"
 #include "vault/store/dir.h"
 #include "vault/store/read_only.h"
@@ -216,15 +218,34 @@ static int seal(sqlite3 *db, int64_t id)
     return st;
 }
 
+/* Whether its recorder has stored records since it was ended, of which no seal is known. */
+static int has_grown(sqlite3 *db, int64_t id, bool *ret)
+{
+    int64_t n = 0;
+    int st = schema_has_table(db, "leaves", ret);
+    if (st == 0 && *ret &&
+        connect_number(db,
+                       "SELECT count(*) FROM journals j JOIN sessions s ON s.id = j.session_id"
+                       " WHERE s.id = ?1 AND s.ended_at_us IS NOT NULL AND j.records > s.records",
+                       id, &n) != SQLITE_OK)
+        st = MI_ESTORE;
+    *ret = n > 0;
+    return st;
+}
+
 static int end_session(sqlite3 *db, int64_t id, bool forget)
 {
+    bool grown = false;
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return MI_ESTORE;
     int st = run_with_id(db,
                          "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
                          " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
                          id);
-    if (st == 0 && sqlite3_changes(db) > 0)
+    bool ended = st == 0 && sqlite3_changes(db) > 0;
+    if (st == 0 && !ended)
+        st = has_grown(db, id, &grown);
+    if (st == 0 && (ended || grown))
         st = seal(db, id);
     if (st == 0 && forget)
         st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
@@ -246,6 +267,22 @@ int running_end(const char *vault, int64_t session_id, bool forget, struct buf *
     return st == MI_ENOENT ? 0 : st;
 }
 
+/* Whether a journal has more of the session: its recorder, or orphans_store() (record/process), stores it, and ends the
+ * session. One that cannot be read will never be stored. */
+static bool has_journal(const char *uid)
+{
+    struct journal_file f;
+    struct ring r;
+    int st = journal_file_open(&f, uid);
+    if (st < 0)
+        return st == MI_EFULL; /* somebody stores it now */
+    bool readable = ring_open(&r, f.fd) == 0;
+    if (readable)
+        ring_close(&r);
+    journal_file_close(&f);
+    return readable;
+}
+
 int running_close_dead_sessions(const char *vault)
 {
     struct running_list l;
@@ -254,7 +291,7 @@ int running_close_dead_sessions(const char *vault)
     for (size_t i = 0; st == 0 && i < l.n; i++) {
         struct process group[GROUP_MAX];
         const struct running_row *row = &l.row[i];
-        if (running_look(row) != RUNNING_EXITED)
+        if (running_look(row) != RUNNING_EXITED || (!row->ended && has_journal(row->uid)))
             continue;
         bool left = running_group(&row->r, group, GROUP_MAX) > 0;
         if (!left || !row->ended)

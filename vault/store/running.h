@@ -48,11 +48,12 @@ bool running_client_exited(const struct running *r);
 /* The live processes of the server's group, at most `max`. 0 also if the group id may have been reused. */
 size_t running_group(const struct running *r, struct process *ret, size_t max);
 
-/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last message. `forget`:
- * also removes the row, because no process of the server is left. 0, MI_ESTORE or MI_ENOMEM. */
+/* Closes the session of a dead proxy, if it is open: end_reason `killed`, at the time of its last message. A session that
+ * is closed already is sealed again if its recorder has stored more of it since. `forget`: also removes the row, because
+ * no process of the server is left. 0, MI_ESTORE or MI_ENOMEM. */
 MI_MUST int running_end(const char *vault, int64_t session_id, bool forget, struct buf *error);
-/* Calls running_end() for every proxy that has exited; the row is kept while processes of its server's group exist.
- * 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
+/* Calls running_end() for every proxy that has exited, unless a journal has more of its session; the row is kept while
+ * processes of its server's group exist. 0, MI_ESTORE or MI_ENOMEM: the next proxy tries again. */
 int running_close_dead_sessions(const char *vault);
 
 #endif
