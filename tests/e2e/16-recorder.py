@@ -172,9 +172,8 @@ def stop_unlocked(t, recorder):
     wait_until(stopped, 20, "the recorder is stopped without the lock")
 
 
-@case("killed while its recorder lags behind: others do not end the session before all of it is stored")
-def _(t):
-    journals = t.journals
+def killed_behind(t):
+    """A proxy is killed while its recorder is stopped and has 100 messages to store. The calls, and the recorder."""
     p = t.proxy(server=[fake("answer")])
     calls = Calls(p)
     calls.make(5)
@@ -183,36 +182,38 @@ def _(t):
     stop_unlocked(t, recorder)
     calls.make(50)
     p.die()
-    eq(t.run("prune", "--vault", t.vault, "--keep-last", "100", "--yes").returncode, 0, "exit status of prune")
-    eq(t.rows("SELECT end_reason FROM sessions"), [(None,)], "end_reason before everything is stored")
+    return calls, recorder
+
+
+def prune(t, *options):
+    """It ends the sessions of dead proxies. Their end_reason."""
+    eq(t.run("prune", "--vault", t.vault, "--keep-last", "100", "--yes", *options).returncode, 0, "exit status of prune")
+    return t.rows("SELECT end_reason FROM sessions")
+
+
+def catches_up(t, recorder, calls):
+    """The recorder goes on: everything is stored, and the evidence is that of everything."""
     os.kill(recorder, signal.SIGCONT)
-    none_left(journals)
+    none_left(t.journals)
     eq(t.rows("SELECT end_reason FROM sessions"), [(b"killed",)], "end_reason")
     once_each(t, 2 * calls.n)
     said = t.run("audit", "verify", "--vault", t.vault).stdout.decode()
     check("TAMPERED" not in said, said)
 
 
+@case("killed while its recorder lags behind: others do not end the session before all of it is stored")
+def _(t):
+    calls, recorder = killed_behind(t)
+    eq(prune(t), [(None,)], "end_reason before everything is stored")
+    catches_up(t, recorder, calls)
+
+
 @case("killed, and ended by a process that does not see its journal: what is stored later is sealed, too")
 def _(t):
-    journals = t.journals
+    calls, recorder = killed_behind(t)
     (t.tmp / "elsewhere").mkdir()
-    p = t.proxy(server=[fake("answer")])
-    calls = Calls(p)
-    calls.make(5)
-    recorder = p.recorder()
-    wait_until(lambda: stored(t) == 2 * calls.n, 10, "the first calls are stored")
-    stop_unlocked(t, recorder)
-    calls.make(50)
-    p.die()
-    eq(t.run("prune", "--vault", t.vault, "--keep-last", "100", "--yes", "--journal-dir", t.tmp / "elsewhere").returncode, 0,
-       "exit status of prune")
-    eq(t.rows("SELECT end_reason FROM sessions"), [(b"killed",)], "end_reason before everything is stored")
-    os.kill(recorder, signal.SIGCONT)
-    none_left(journals)
-    once_each(t, 2 * calls.n)
-    said = t.run("audit", "verify", "--vault", t.vault).stdout.decode()
-    check("TAMPERED" not in said, said)
+    eq(prune(t, "--journal-dir", t.tmp / "elsewhere"), [(b"killed",)], "end_reason before everything is stored")
+    catches_up(t, recorder, calls)
 
 
 # --- stopped ------------------------------------------------------------------------------------------
