@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define RUN_TRIES 20 /* of statements that end in a deadlock, which is found after a second */
 #define SLICE_MS 200 /* how long a wait lasts until `stop` is asked again */
 
 struct link {
@@ -18,7 +19,8 @@ struct link {
     PGconn *c;   /* owned; NULL: not connected */
     PGresult *r; /* owned; of the last call */
     bool (*stop)(void);
-    bool only_reads, ended; /* ended: the last error was that the connection ended */
+    bool only_reads;
+    bool ended, deadlocked; /* the last error: the connection ended, or a deadlock */
     const char *if_denied; /* borrowed; NULL: nothing */
     int64_t until_us;
     struct buf error; /* owned */
@@ -63,6 +65,7 @@ int link_check_url(const char *url, struct buf *error)
 static int fail(struct link *l, int status, const char *text)
 {
     l->ended = status == TARGET_LOST;
+    l->deadlocked = false;
     if (text == NULL || text[0] == '\0')
         text = "the connection has ended";
     size_t n = strlen(text);
@@ -283,6 +286,7 @@ static int result_status(struct link *l)
     fail(l, st, text != NULL ? text : PQresultErrorMessage(l->r));
     /* 57P01: the server stops; 08006: a router has lost a shard. Other errors of the server would come again. */
     l->ended &= state == NULL || strncmp(state, "57P", 3) == 0 || strncmp(state, "08", 2) == 0;
+    l->deadlocked = state != NULL && strcmp(state, "40P01") == 0;
     bool no_schema = state != NULL && (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0 ||
                                        strcmp(state, "42P01") == 0);
     if (no_schema)
@@ -411,11 +415,22 @@ int link_call(struct link *l, const char *function)
     return link_select(l, function, "");
 }
 
-int link_run(struct link *l, const char *sql)
+static int run_once(struct link *l, const char *sql)
 {
     int st;
     link_begin(l);
     return ready(l, &st) ? finish(l, PQsendQuery(l->c, sql) == 1, INT64_MAX) : st;
+}
+
+int link_run(struct link *l, const char *sql)
+{
+    int st = run_once(l, sql);
+    for (int i = 1; st < 0 && l->deadlocked && i < RUN_TRIES; i++) {
+        st = link_connect(l);
+        if (st == 0)
+            st = run_once(l, sql);
+    }
+    return st;
 }
 
 /* ---- results ---- */

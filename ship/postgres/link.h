@@ -56,7 +56,7 @@ void link_arg_array(struct link *l, struct array *a);
 MI_MUST int link_call(struct link *l, const char *function);
 /* The same with more after it: " ORDER BY …". */
 MI_MUST int link_select(struct link *l, const char *function, const char *more);
-/* Runs statements as one transaction, however long that takes. */
+/* Runs statements as one transaction, however long that takes; after a deadlock with others again, several times. */
 MI_MUST int link_run(struct link *l, const char *sql);
 
 /* The result. A row or column that it does not have is "", 0 or NULL. */

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from cases import ROOT, Skip, case, page, sent
-from cluster import DEADLINE, Cluster, free_port
+from cluster import DEADLINE, Cluster, free_port, wait_until
 from vaults import PROGRAM, SHIP, Vault, environment, init, texts
 
 
@@ -132,3 +132,28 @@ def _(t):
     started = time.monotonic()
     sent(vault.to("postgresql://me@127.0.0.1:1/d", "--once", "--deadline", "2s"), 3)
     assert 1.9 < time.monotonic() - started < DEADLINE
+
+
+@case("init: a deadlock with a device that sends is tried again")
+def _(t):
+    t.device()
+    other = subprocess.Popen([t.cluster.bin / "psql", "-X", "-q", "-d", t.cluster.url()], stdin=subprocess.PIPE, text=True)
+    t.cleanups.append(other.kill)
+
+    def say(sql):
+        print(sql, file=other.stdin, flush=True)
+
+    # the locks of a device, in its order; init has a lock on sessions when it wants that on vaults
+    say("SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE mcp_interposer.vaults IN ROW EXCLUSIVE MODE;")
+    held = "SELECT count(*) FROM pg_locks WHERE relation = 'mcp_interposer.vaults'::regclass AND {}"
+    wait_until(lambda: t.cluster.psql(held.format("granted AND mode = 'RowExclusiveLock'")) == "1")
+    url = t.cluster.url() + "&options=-c%20deadlock_timeout%3D5s"
+    init = subprocess.Popen([SHIP, "init", url], stderr=subprocess.PIPE, text=True, env=environment(t.folder))
+    t.cleanups.append(init.kill)
+    wait_until(lambda: t.cluster.psql(held.format("NOT granted")) == "1")
+    say("LOCK TABLE mcp_interposer.sessions IN ROW EXCLUSIVE MODE; COMMIT;")
+    _, said = init.communicate(timeout=DEADLINE)
+    assert init.returncode == 0, said
+    assert "deadlock detected" in (t.cluster.folder / "data/server.log").read_text(), "there was no deadlock"
+    other.stdin.close()
+    assert other.wait(DEADLINE) == 0
