@@ -7,7 +7,7 @@ import threading
 import time
 
 from cases import Skip, case, end, page, same, sent
-from cluster import DEADLINE, PORT, Cluster, wait_until
+from cluster import DEADLINE, PORT, Cluster, serve, wait_until
 from fleet import has_plproxy
 from vaults import Vault, differences, exchange, init, lines, texts
 
@@ -42,15 +42,7 @@ class Pooler:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(folder / f".s.PGSQL.{PORT}"))
         self.listener.listen(50)
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.keep, args=(near,), daemon=True).start()
+        serve(self.listener, self.keep)
 
     def keep(self, near):
         try:

@@ -243,14 +243,3 @@ def _(t, f):
     words = ("search", "héllo", "7", "-n", "0", "--json")
     one = next(iter(found.values()))
     assert len(read(*words).splitlines()) == len(one.command(*words).stdout.splitlines()) * len(listed)
-
-
-@case("search and check end with an error if a large body cannot be read")
-def _(t):
-    url, vault = t.device(), recorded(t)
-    with_reader(t)
-    sent(vault.to(url, "--once"))
-    t.cluster.psql("REVOKE EXECUTE ON FUNCTION mcp_interposer.read_body FROM PUBLIC")
-    for words in (["search", "-n", "0", "yyy*"], ["search", "-n", "0", "-x", "yyyy"], ["check", "1"], ["export", "1", "-F", "cassette"]):
-        status, _, error = read(t, "boss", words)
-        assert status == 3 and "permission denied" in error, (words, status, error)

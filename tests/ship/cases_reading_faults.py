@@ -6,7 +6,7 @@ import threading
 
 from cases import Skip, case, same, sent
 from cases_reading import here, read, with_reader
-from cluster import DEADLINE, PORT
+from cluster import DEADLINE, PORT, serve
 from vaults import PROGRAM, SHIP, Vault, environment, texts
 
 
@@ -101,33 +101,26 @@ def _(t):
     assert t.cluster.psql("SELECT last_value FROM public.asked") == "1"
 
 
-class Relay:
-    """Passes TCP connections on to the socket of a cluster."""
+def copy(a, b):
+    """Until one of them ends."""
+    try:
+        while data := a.recv(1 << 16):
+            b.sendall(data)
+        b.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
 
-    def __init__(self, cluster, address):
-        self.path = str(cluster.folder / f".s.PGSQL.{PORT}")
-        self.listener = socket.create_server(address)
-        threading.Thread(target=self.accept, daemon=True).start()
 
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self.path)
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self.copy, args=(a, b), daemon=True).start()
-
-    @staticmethod
-    def copy(a, b):
-        try:
-            while data := a.recv(1 << 16):
-                b.sendall(data)
-            b.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
+def relay(cluster, address):
+    """Passes TCP connections on to the socket of a cluster, until what it returns is closed."""
+    def connection(near):
+        far = socket.socket(socket.AF_UNIX)
+        far.connect(str(cluster.folder / f".s.PGSQL.{PORT}"))
+        threading.Thread(target=copy, args=(far, near), daemon=True).start()
+        copy(near, far)
+    listener = socket.create_server(address)
+    serve(listener, connection)
+    return listener
 
 
 @case("a name whose first address does not answer: the next one is used")
@@ -138,8 +131,7 @@ def _(t):
     silent = socket.create_server(("127.0.0.2", 0))        # takes connections, and says nothing
     t.cleanups.append(silent.close)
     port = silent.getsockname()[1]
-    relay = Relay(t.cluster, ("127.0.0.3", port))
-    t.cleanups.append(relay.listener.close)
+    t.cleanups.append(relay(t.cluster, ("127.0.0.3", port)).close)
     hosts = t.folder / "hosts"
     hosts.write_text("127.0.0.1 localhost\n127.0.0.2 db.example\n127.0.0.3 db.example\n")
     alone = ["unshare", "--mount", "sh", "-c", f"mount --bind {hosts} /etc/hosts && exec \"$@\"", "sh"]

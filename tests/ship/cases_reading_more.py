@@ -27,7 +27,7 @@ def add_old(t, uid, n):
         FROM mcp_interposer.sessions s, generate_series(1, {n}) i WHERE s.uid = '{uid}') y""")
 
 
-@case("show and export end with an error if a large body cannot be read")
+@case("a command ends with an error if a large body cannot be read")
 def _(t):
     url, vault = t.device(), recorded(t)
     with_reader(t)
@@ -35,7 +35,8 @@ def _(t):
     t.cluster.psql("REVOKE EXECUTE ON FUNCTION mcp_interposer.read_body FROM PUBLIC")
     file = t.folder / "out"
     shows = [["show", "1", *options] for options in ([], ["--json"], ["--bodies"], ["--pretty"])]
-    for words in (*shows, *(["export", "1", "-F", form] for form in EXPORTS), ["export", "1", "-F", "jsonl", "-o", str(file)]):
+    searches = ["search", "-n", "0", "yyy*"], ["search", "-n", "0", "-x", "yyyy"]
+    for words in (*shows, *searches, ["check", "1"], *(["export", "1", "-F", form] for form in EXPORTS), ["export", "1", "-F", "jsonl", "-o", str(file)]):
         status, _, error = read(t, "boss", words)
         assert status == 3 and "permission denied" in error, (words, status, error)
     assert not file.exists(), "an incomplete file"

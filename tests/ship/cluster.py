@@ -175,6 +175,18 @@ class Cluster:
         return done.stdout.strip("\n")
 
 
+def serve(listener, connection):
+    """Calls `connection` in a thread for each connection, until the listener is closed."""
+    def accept():
+        while True:
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=connection, args=(near,), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+
+
 class Middle:
     """Passes connections on to a cluster. interrupt(call, when, do): `do` is called once, when this function is called:
     `before` it reaches the server, `after` the server has answered and the answer is held back, or `cut`: half of the
@@ -190,7 +202,7 @@ class Middle:
         self.listener.bind(str(self.folder / f".s.PGSQL.{PORT}"))
         (self.folder / f".s.PGSQL.{PORT}").chmod(0o777)         # for a router, which has the account of the server
         self.listener.listen(50)
-        threading.Thread(target=self.accept, daemon=True).start()
+        serve(self.listener, self.connection)
 
     def close(self):
         self.listener.close()
@@ -205,14 +217,6 @@ class Middle:
 
     def interrupt(self, call, when, do=lambda: None):
         self.plan = (call.encode(), when, do)
-
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.connection, args=(near,), daemon=True).start()
 
     def take(self, data):
         """The plan, if this is the call that it waits for."""
