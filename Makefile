@@ -312,7 +312,7 @@ kills: $(BIN) fakes ## kill -9 of the proxy and the recorder at random moments u
 
 .PHONY: check
 check: $(BIN) $(if $(SHIP_READY),$(SHIP)) tests ## all tests; ends with "N passed, N failed"
-	@scripts/run-tests $(BUILD) $(SUITES)
+	@scripts/run-tests $(TEST_OPTIONS) $(BUILD) $(SUITES)
 
 SAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 
