@@ -240,7 +240,7 @@ fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
 # Everything that is compiled for tests.
 .PHONY: tests
-tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(TSQUERY) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
+tests: $(if $(SHIP_READY),$(SHIP)) $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(TSQUERY) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit and integration tests only
