@@ -341,7 +341,7 @@ void server_open(struct proxy *p, const sigset_t *mask)
     p->child.on_last_output = on_server_last_output;
     p->child.on_finished = on_server_finished;
     server_state_open(&p->machine, p->cfg->restarts, p->cfg->grace_us,
-                      deadline_of(p->cfg->deadlines, 0, slice_of("initialize"), (struct slice){0}));
+                      deadline_of_repeated_initialize(p->cfg->deadlines));
     ev_init(&p->state_timer, on_state_timer);
     p->state_timer.data = p;
 }

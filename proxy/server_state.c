@@ -294,10 +294,8 @@ void server_state_extend(struct server_machine *s, int64_t now_us)
 void server_state_open(struct server_machine *s, unsigned max_restarts, int64_t grace_us,
                        int64_t initialize_us)
 {
-    *s = (struct server_machine){.max_restarts = max_restarts,
-                                 .grace_us = grace_us,
-                                 .initialize_us =
-                                     initialize_us > 0 ? initialize_us : SERVER_INITIALIZE_US};
+    *s = (struct server_machine){
+        .max_restarts = max_restarts, .grace_us = grace_us, .initialize_us = initialize_us};
 }
 
 /* ---- queries -------------------------------------------------------------------------------- */

@@ -19,7 +19,6 @@
 #define SERVER_RESTARTS_MAX 100     /* upper limit of max_restarts */
 #define SERVER_BACKOFF_US 100000    /* before a restart; doubled for each recent one */
 #define SERVER_BACKOFF_MAX_US 10000000
-#define SERVER_INITIALIZE_US 30000000 /* default deadline of a repeated initialize */
 enum {
     SERVER_EXIT_FOLLOWS_US = 100000, /* in which a server usually exits after it closes a stream */
     SERVER_DRAIN_TICK_US = 100000,   /* interval of the checks that the client still reads */

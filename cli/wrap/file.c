@@ -8,6 +8,7 @@
 #include "cli/wrap/diff.h"
 #include "cli/wrap/edit.h"
 #include "cli/wrap/git.h"
+#include "cli/wrap/limits.h"
 #include "cli/wrap/mcpfile/string.h"
 #include "cli/wrap/remote.h"
 #include "cli/wrap/replace.h"
@@ -103,37 +104,38 @@ static const char *directory(const struct work *k, const char *option, const cha
     return !k->in_git || asked ? path : NULL;
 }
 
+/* An empty value, or none, is left out. */
+static size_t add_option(const char **options, size_t n, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return n;
+    options[n++] = name;
+    options[n++] = value;
+    return n;
+}
+
 static bool add_server(struct work *k, const struct mcpfile_server *s, struct wrap_view *v)
 {
-    const char *vault = directory(k, "vault", k->w->vault);
-    const char *journal_dir = directory(k, "journal-dir", k->w->journal_dir);
-    const char *options[2 * OPT_MANY_MAX + 10];
+    const char *options[2 * OPT_MANY_MAX + 16];
+    struct limits limits = {0};
     size_t n = 0;
     char name[SERVER_NAME_MAX];
     char *const argv[] = {s->name, NULL};
     bool remote = v->state == WRAP_REMOTE;
     char *dir = far_directory(k, remote ? "npx" : buf_str(&v->command));
     server_name(s->name, argv, name);
-    if (name[0] != '-') {
-        options[n++] = "--name";
-        options[n++] = name;
-    }
-    for (const char *const *d = k->w->deadlines; *d != NULL; d++) {
-        options[n++] = "--timeout";
-        options[n++] = *d;
-    }
-    if (vault != NULL) {
-        options[n++] = "--vault";
-        options[n++] = vault;
-    }
-    if (journal_dir != NULL) {
-        options[n++] = "--journal-dir";
-        options[n++] = journal_dir;
-    }
-    if (dir != NULL) {
-        options[n++] = "--path";
-        options[n++] = dir;
-    }
+    if (name[0] != '-')
+        n = add_option(options, n, "--name", name);
+    for (const char *const *d = k->w->deadlines; *d != NULL; d++)
+        n = add_option(options, n, "--timeout", *d);
+    if (k->w->deadlines[0] == NULL)
+        limits_read(&limits, &k->conf, s, k->where->client);
+    n = add_option(options, n, "--timeout", limits.call);
+    n = add_option(options, n, "--timeout", limits.initialize);
+    n = add_option(options, n, "--max-timeout", limits.max_timeout);
+    n = add_option(options, n, "--vault", directory(k, "vault", k->w->vault));
+    n = add_option(options, n, "--journal-dir", directory(k, "journal-dir", k->w->journal_dir));
+    n = add_option(options, n, "--path", dir);
     options[n] = NULL;
     struct wrap_with with = {command(k), options};
     bool added = remote ? remote_add(&k->edits, &k->conf, s, &with)

@@ -143,30 +143,43 @@ static const char *name_of(struct slice raw, char place[NAME_MAX_BYTES])
     return place;
 }
 
-int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
-                    struct slice target)
+/* The most specific rule for this request; NULL: none but that for all requests. */
+static const struct deadline_rule *find_rule(const struct deadlines *d, struct slice method,
+                                             struct slice target)
 {
     char method_place[NAME_MAX_BYTES], tool_place[NAME_MAX_BYTES];
     const struct deadline_rule *best = NULL;
     size_t best_fit = 0;
-    if (d->n > 0) {
-        const char *name = name_of(method, method_place);
-        bool call = name != NULL && strcmp(name, "tools/call") == 0;
-        const char *tool = call ? name_of(target, tool_place) : NULL;
-        for (size_t i = 0; name != NULL && i < d->n; i++) {
-            size_t f = fit(&d->rules[i], name, tool);
-            if (f > 0 && f >= best_fit) {
-                best_fit = f;
-                best = &d->rules[i];
-            }
+    const char *name = d->n > 0 ? name_of(method, method_place) : NULL;
+    bool call = name != NULL && strcmp(name, "tools/call") == 0;
+    const char *tool = call ? name_of(target, tool_place) : NULL;
+    for (size_t i = 0; name != NULL && i < d->n; i++) {
+        size_t f = fit(&d->rules[i], name, tool);
+        if (f > 0 && f >= best_fit) {
+            best_fit = f;
+            best = &d->rules[i];
         }
     }
+    return best;
+}
+
+int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
+                    struct slice target)
+{
+    const struct deadline_rule *best = find_rule(d, method, target);
     if (flags & METHOD_PATIENT)
         return best != NULL && best->kind == FOR_METHOD ? best->us : 0;
     if (best != NULL)
         return best->us;
-    bool longer = d->login && d->default_us > 0 && d->default_us < DEADLINE_LOGIN_US;
-    return longer && json_key_is(method, "initialize") ? DEADLINE_LOGIN_US : d->default_us;
+    int64_t initialize_us = d->login ? DEADLINE_LOGIN_US : DEADLINE_INITIALIZE_US;
+    bool longer = d->default_us > 0 && d->default_us < initialize_us;
+    return longer && json_key_is(method, "initialize") ? initialize_us : d->default_us;
+}
+
+int64_t deadline_of_repeated_initialize(const struct deadlines *d)
+{
+    const struct deadline_rule *rule = find_rule(d, slice_of("initialize"), (struct slice){0});
+    return rule != NULL && rule->us > 0 ? rule->us : DEADLINE_DEFAULT_US;
 }
 
 int64_t deadline_longer_minutes(int64_t us)

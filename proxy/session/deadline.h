@@ -5,8 +5,8 @@
  * The most specific rule wins: a tool by name, a tool by glob, a method by name, the glob with the most
  * characters that are not wildcards, the rule for all; of equal ones the last. 0 means no deadline.
  *
- * Rules     `initialize` of a server that may wait for a login in the browser has DEADLINE_LOGIN_US, unless a rule for
- *           less than all requests matches it, or the rule for all requests allows more.
+ * Rules     `initialize` has DEADLINE_INITIALIZE_US, or DEADLINE_LOGIN_US if the server may wait for a login in the
+ *           browser, unless a rule for less than all requests matches it, or the rule for all requests allows more.
  *           a method that may remain unanswered (mcp-wire.md 6.1: subscriptions/listen, tasks/result,
  *           server/discover) has no deadline unless a rule has exactly the name of the method.
  * Owns      the rules; deadlines_close() frees them.
@@ -19,6 +19,7 @@
 
 #define DEADLINES_MAX 256
 #define DEADLINE_DEFAULT_US 30000000
+#define DEADLINE_INITIALIZE_US 120000000 /* npx, uvx and docker may download the server first */
 #define DEADLINE_LOGIN_US 300000000
 
 struct deadline_rule;
@@ -37,6 +38,9 @@ MI_MUST int deadlines_add(struct deadlines *d, const char *text, struct buf *err
  * escapes not resolved; target may be {NULL, 0}. */
 int64_t deadline_of(const struct deadlines *d, unsigned flags, struct slice method,
                     struct slice target);
+/* The same for the initialize that is repeated to a restarted server: that of a rule that matches it, else
+ * DEADLINE_DEFAULT_US. What the server needs has been downloaded, and the client waits. */
+int64_t deadline_of_repeated_initialize(const struct deadlines *d);
 /* Appends the WHAT of a rule for such a request: `tool:NAME`, or the method. A name that is long, or that a shell would
  * not read as one word, is a word in capitals: users copy the suggestion. */
 void deadline_suggest_rule(struct buf *b, struct slice method, struct slice target);

@@ -223,7 +223,7 @@ row("a crash loop: three restarts with growing delays, an escalation, the end of
     want={1: gone(), 2: gone()}, ends=True, exit=5, escalated=["crash-loop"], after=backed_off)
 
 row("the handshake with the new process has a deadline",
-    options=["--timeout", f"{ms(60)},tool:answer={ms(600)}"],
+    options=["--timeout", f"initialize={ms(60)},tool:answer={ms(600)}"],
     server=["initialize@2=freeze"], play=[tool(1, "signal:9"), Wait(1), tool(2, "answer")],
     want={1: gone(), 2: ok("3.1")}, events="spawn exit restart spawn kill exit restart spawn exit")
 

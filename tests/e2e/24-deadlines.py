@@ -78,17 +78,18 @@ def _(t):
     check(not t.vault.exists(), "a vault was made")
 
 
-@case("a server with a URL may wait for a login: only a rule for initialize shortens its deadline, and the error names the URL")
+@case("initialize has a deadline of its own: a shorter one for everything does not shorten it, and the error names the URL of a server")
 def _(t):
     url = "https://x.example/mcp"
     short = ("--timeout", "1s", "--on-hang", "cancel")
-    p = t.proxy(*short, puppet=(url,))
-    p.client.send(INIT, request(2, "ping"))
-    eq(p.client.recv_json()["id"], 2, "the request that times out")
-    p.server.recv()
-    p.server.send(lib.result(1, {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}))
-    check("result" in p.client.recv_json(), "initialize is answered after the deadline of other requests")
-    for options, puppet, says in ((short, (), "did not answer initialize within "),
+    for puppet in (), (url,):
+        p = t.proxy(*short, puppet=puppet)
+        p.client.send(INIT, request(2, "ping"))
+        eq(p.client.recv_json()["id"], 2, "the request that times out")
+        p.server.recv()
+        p.server.send(lib.result(1, {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}))
+        check("result" in p.client.recv_json(), "initialize is answered after the deadline of other requests")
+    for options, puppet, says in ((("--timeout", "initialize=1s"), (), "did not answer initialize within "),
                                   (("--timeout", "initialize=1s"), (url,),
                                    " s (it may wait for a login in the browser)"),
                                   (("--max-timeout", "1s"), (url,), "raise it with --max-timeout 5m")):

@@ -115,12 +115,17 @@ def servers_of(tree):
     return [pair for place in places for pair in place.items() if isinstance(pair[1], dict)]
 
 
-def expected(tree, program):
+# The time limits in the corpus that `wrap` takes over.
+LIMITS = {("cline.json", "notes"): ["--timeout", "tools/call=59s"],
+          ("goose.yaml", "notes"): ["--timeout", "tools/call=299s", "--timeout", "initialize=299s"]}
+
+
+def expected(tree, program, file):
     """What a client shall read afterwards."""
     tree = json.loads(json.dumps(tree, default=str))
     for name, server in servers_of(tree):
         key = "cmd" if "cmd" in server else "command"
-        words = ["proxy", "--name", name]
+        words = ["proxy", "--name", name, *LIMITS.get((file, name), [])]
         if isinstance(server.get(key), list):
             server[key] = [program, *words, "--", *server[key]]
         elif isinstance(server.get(key), str):
@@ -151,7 +156,7 @@ def _(t):
         eq(stat.S_IMODE(backup.stat().st_mode), 0o600, f"mode of the backup of {path.name}")
         eq([p.name for p in path.parent.glob(path.name + ".*")], [], "files beside it")
         if parse(path, old) is not None:
-            want = expected(parse(path, old), program)
+            want = expected(parse(path, old), program, next(f for f, place in PLACES.items() if t.home / place == path))
             eq(json.loads(json.dumps(parse(path, new), default=str)), want, f"what a client reads in {path.name}")
             servers += sum("command" in s or "cmd" in s for _, s in servers_of(want))
     check(servers >= 28, f"only {servers} servers")
@@ -829,6 +834,26 @@ def _(t):
     eq(path.read_text(), TEXT, "the file")
     r = run(t, "wrap", "--timeout", "tool:build=soon", status=2, stderr=None)
     check(b"--timeout: " in r.stderr and path.read_text() == TEXT, f"{r.stderr!r}")
+
+
+@case("the time limits that a client has for a server become deadlines, unless deadlines are given; the diff shows them")
+def _(t):
+    text = '[mcp_servers.a]\ncommand = "server-a"\nargs = ["x"]\ntool_timeout_sec = 1800\nstartup_timeout_sec = 20\n'
+    path = config(t, ".codex/config.toml", text)
+    r = run(t, "wrap", "--dry-run", status=1)
+    args = '["proxy", "--name", "a", "--timeout", "tools/call=1799s", "--max-timeout", "1799s", "--", "server-a", "x"]'
+    check(f"+args = {args}".encode() in r.stdout, f"{r.stdout!r}")
+    run(t, "wrap")
+    check(args in path.read_text() and path.read_text().endswith(text[text.index("tool_timeout"):]), path.read_text())
+    run(t, "unwrap")
+    eq(path.read_text(), text, "the file")
+    run(t, "wrap", "--timeout", "tool:build=10m")
+    check('["proxy", "--name", "a", "--timeout", "tool:build=10m", "--", "server-a", "x"]' in path.read_text(), path.read_text())
+    run(t, "unwrap")
+    path.unlink()
+    path = config(t, "project/.mcp.json", '{"mcpServers": {"a": {"command": "server-a", "args": ["x"], "timeout": 60000}}}')
+    run(t, "wrap")
+    check('"--timeout", "tools/call=59s"' in path.read_text(), path.read_text())
 
 
 @case("an invalid configuration file: unwrap and wrap --list work, with a warning; wrap does not, because no server would start")

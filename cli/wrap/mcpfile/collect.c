@@ -28,7 +28,8 @@ enum role {
     ROLE_TYPE,
     ROLE_HEADERS,
     ROLE_ENV,
-    ROLE_LOGIN
+    ROLE_LOGIN,
+    ROLE_LIMIT, /* + enum mcpfile_limit */
 };
 
 #define J (1u << MCPFILE_JSON)
@@ -38,7 +39,7 @@ enum role {
 static const struct {
     const char *name;
     unsigned formats;
-    enum role role;
+    int role;
 } members[] = {
     {"command", J | T, ROLE_COMMAND},
     {"cmd", Y, ROLE_COMMAND},
@@ -59,6 +60,10 @@ static const struct {
     {"bearer_token_env_var", T, ROLE_LOGIN},
     {"env_http_headers", T, ROLE_LOGIN},
     {"http_headers", T, ROLE_LOGIN},
+    {"timeout", J | T | Y, ROLE_LIMIT + MCPFILE_TIMEOUT},
+    {"tool_timeout_sec", J | T | Y, ROLE_LIMIT + MCPFILE_TOOL_TIMEOUT_SEC},
+    {"startup_timeout_sec", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_SEC},
+    {"startup_timeout_ms", J | T | Y, ROLE_LIMIT + MCPFILE_STARTUP_TIMEOUT_MS},
 };
 #undef J
 #undef T
@@ -94,7 +99,7 @@ static size_t name_level(struct mcpfile_scan *s, size_t below)
     return 0;
 }
 
-static enum role role_of(struct mcpfile_scan *s, size_t level)
+static int role_of(struct mcpfile_scan *s, size_t level)
 {
     for (size_t i = 0; i < MI_COUNT(members); i++)
         if ((members[i].formats >> s->f->format & 1) != 0 && level_is(s, level, members[i].name))
@@ -106,7 +111,7 @@ bool mcpfile_is_args(struct mcpfile_scan *s)
 {
     if (name_level(s, 1) == 0)
         return false;
-    enum role role = role_of(s, s->depth - 1);
+    int role = role_of(s, s->depth - 1);
     return role == ROLE_ARGS || role == ROLE_COMMAND;
 }
 
@@ -227,7 +232,7 @@ static void note_headers(const struct mcpfile *f, struct mcpfile_server *server,
             server->remote_odd = "a value in its `headers` is not a string";
 }
 
-static void note_member(struct mcpfile_scan *s, size_t level, enum role role,
+static void note_member(struct mcpfile_scan *s, size_t level, int role,
                         const struct mcpfile_value *v)
 {
     struct mcpfile_server *server = find_or_add_server(s, level);
@@ -258,13 +263,16 @@ static void note_member(struct mcpfile_scan *s, size_t level, enum role role,
     case ROLE_LOGIN:
         server->remote_odd = "it has login settings that mcp-remote does not read";
         break;
+    default:
+        server->limit[role - ROLE_LIMIT] = v->token;
+        break;
     }
 }
 
 void mcpfile_collect(struct mcpfile_scan *s, const struct mcpfile_value *v)
 {
     size_t level = name_level(s, 2);
-    enum role role = level > 0 ? role_of(s, level + 1) : ROLE_NONE;
+    int role = level > 0 ? role_of(s, level + 1) : ROLE_NONE;
     if (role == ROLE_HEADERS)
         add_header(s, v);
     else if (role == ROLE_LOGIN && s->f->format == MCPFILE_TOML)

@@ -30,6 +30,15 @@ struct mcpfile_member {
     bool on_line; /* it is on a line of its own; so will be the new member */
 };
 
+/* Members with a time limit; each client has its own (limits.h). */
+enum mcpfile_limit {
+    MCPFILE_TIMEOUT,
+    MCPFILE_TOOL_TIMEOUT_SEC,
+    MCPFILE_STARTUP_TIMEOUT_SEC,
+    MCPFILE_STARTUP_TIMEOUT_MS,
+    MCPFILE_NLIMITS
+};
+
 struct mcpfile_server {
     char *name;    /* owned */
     char *project; /* owned; directory of the project it belongs to; NULL: all projects */
@@ -41,7 +50,8 @@ struct mcpfile_server {
                                    string, and the args are the others */
     size_t first_arg, args_n; /* the strings in args: mcpfile.arg[first_arg…] */
     bool dashes;              /* a YAML list whose strings follow a dash, one on each line */
-    size_t first_header;      /* mcpfile.header[first_header…] */
+    struct span limit[MCPFILE_NLIMITS]; /* values, as written */
+    size_t first_header;                /* mcpfile.header[first_header…] */
     size_t headers_n;
     const char *odd;        /* why it must not be edited; NULL: it may be edited */
     const char *remote_odd; /* why its URL must not be replaced by a command; NULL: it may be */

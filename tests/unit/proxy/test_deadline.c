@@ -48,7 +48,7 @@ static void test_deadline_without_rules_is_30_seconds(void **state)
     deadlines_open(&d);
     check_all(&d, "default",
               (struct asked[]){{"tools/call", "x", 30 * S},
-                               {"initialize", NULL, 30 * S},
+                               {"initialize", NULL, 120 * S},
                                {"no/such-method", NULL, 30 * S},
                                {"subscriptions/listen", NULL, 0},
                                {"tasks/result", NULL, 0},
@@ -57,22 +57,24 @@ static void test_deadline_without_rules_is_30_seconds(void **state)
     deadlines_close(&d);
 }
 
-static void test_deadline_of_initialize_is_longer_if_the_server_may_wait_for_a_login(void **state)
+static void test_deadline_of_initialize_is_longer_than_that_of_other_requests(void **state)
 {
     (void)state;
     static const struct {
         const char *rules;
-        int64_t us; /* of initialize */
+        int64_t us, login_us; /* of initialize; if the server may wait for a login */
+        int64_t repeated_us;
     } rows[] = {
-        {NULL, 300 * S},
-        {"5s", 300 * S},
-        {"tools/call=5s", 300 * S},
-        {"10m", 600 * S},
-        {"0", 0},
-        {"initialize=5s", 5 * S},
-        {"init*=7s", 7 * S},
-        {"initialize=0", 0},
-        {"tool:initialize=5s", 300 * S},
+        {NULL, 120 * S, 300 * S, 30 * S},
+        {"5s", 120 * S, 300 * S, 30 * S},
+        {"tools/call=5s", 120 * S, 300 * S, 30 * S},
+        {"4m", 240 * S, 300 * S, 30 * S},
+        {"10m", 600 * S, 600 * S, 30 * S},
+        {"0", 0, 0, 30 * S},
+        {"initialize=5s", 5 * S, 5 * S, 5 * S},
+        {"init*=7s", 7 * S, 7 * S, 7 * S},
+        {"initialize=0", 0, 0, 30 * S},
+        {"tool:initialize=5s", 120 * S, 300 * S, 30 * S},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct deadlines d;
@@ -80,9 +82,12 @@ static void test_deadline_of_initialize_is_longer_if_the_server_may_wait_for_a_l
         if (rows[i].rules != NULL)
             add(&d, rows[i].rules);
         int64_t ping = deadline(&d, "ping", NULL);
+        assert_int_equal(deadline(&d, "initialize", NULL), rows[i].us);
         d.login = true;
-        check_all(&d, rows[i].rules,
-                  (struct asked[]){{"initialize", NULL, rows[i].us}, {"ping", NULL, ping}, {0}});
+        check_all(
+            &d, rows[i].rules,
+            (struct asked[]){{"initialize", NULL, rows[i].login_us}, {"ping", NULL, ping}, {0}});
+        assert_int_equal(deadline_of_repeated_initialize(&d), rows[i].repeated_us);
         deadlines_close(&d);
     }
 }
@@ -102,7 +107,7 @@ static void test_deadline_option_accepts_several_rules(void **state)
           {"tools/call", "any", 1 * S},
           {"initialize", NULL, 2 * S},
           {"tools/list", NULL, 30 * S}}},
-        {"30s", {{"tools/call", "any", 30 * S}, {"initialize", NULL, 30 * S}}},
+        {"30s", {{"tools/call", "any", 30 * S}, {"initialize", NULL, 120 * S}}},
         {"60s", {{"tools/call", "any", 60 * S}, {"prompts/get", "p", 60 * S}}},
         {"1m", {{"tools/call", "any", 60 * S}, {"tasks/result", "t1", 0}}},
         {"5s", {{"tools/call", "any", 5 * S}, {"tools/list", NULL, 5 * S}}},
@@ -331,7 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deadline_without_rules_is_30_seconds),
-        cmocka_unit_test(test_deadline_of_initialize_is_longer_if_the_server_may_wait_for_a_login),
+        cmocka_unit_test(test_deadline_of_initialize_is_longer_than_that_of_other_requests),
         cmocka_unit_test(test_deadline_option_accepts_several_rules),
         cmocka_unit_test(test_deadline_most_specific_rule_wins_in_any_order),
         cmocka_unit_test(test_deadline_last_of_equal_rules_wins),

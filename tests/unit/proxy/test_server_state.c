@@ -474,14 +474,6 @@ static void test_server_state_initialize_deadline_applies_while_draining(void **
     assert_int_equal(s.state, SERVER_STOPPING);
 }
 
-static void test_server_state_initialize_without_a_deadline_gets_one(void **state)
-{
-    (void)state;
-    struct server_machine s;
-    server_state_open(&s, 3, GRACE, 0);
-    assert_int_equal(s.initialize_us, SERVER_INITIALIZE_US);
-}
-
 static void test_server_state_timeout_is_correct_in_every_state(void **state)
 {
     (void)state;
@@ -553,7 +545,6 @@ int main(void)
         cmocka_unit_test(test_server_state_draining_continues_after_initialize_of_the_new_process),
         cmocka_unit_test(test_server_state_initialize_keeps_its_deadline_after_stdin_is_closed),
         cmocka_unit_test(test_server_state_initialize_deadline_applies_while_draining),
-        cmocka_unit_test(test_server_state_initialize_without_a_deadline_gets_one),
         cmocka_unit_test(test_server_state_timeout_is_correct_in_every_state),
         cmocka_unit_test(test_server_state_queries_are_correct_in_every_state),
         cmocka_unit_test(test_server_state_names_are_complete),

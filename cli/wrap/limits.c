@@ -1,0 +1,77 @@
+#include "cli/wrap/limits.h"
+
+#include "cli/settings/deadlines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_TIMEOUT_US INT64_C(600000000) /* the default of --max-timeout */
+#define LONGEST_US INT64_C(2592000000000) /* 30 days: a longer one means never */
+
+enum meaning { CALLS = 1, START = 2 };
+
+/* NULL: any client; the name of the key says the unit. */
+static const struct {
+    const char *client;
+    enum mcpfile_limit limit;
+    int unit_us;
+    unsigned meaning;
+} rules[] = {
+    {NULL, MCPFILE_TOOL_TIMEOUT_SEC, 1000000, CALLS},
+    {NULL, MCPFILE_STARTUP_TIMEOUT_SEC, 1000000, START},
+    {NULL, MCPFILE_STARTUP_TIMEOUT_MS, 1000, START},
+    {"claude-code", MCPFILE_TIMEOUT, 1000, CALLS},
+    {"copilot", MCPFILE_TIMEOUT, 1000, CALLS},
+    {"gemini", MCPFILE_TIMEOUT, 1000, CALLS | START},
+    {"cline", MCPFILE_TIMEOUT, 1000000, CALLS | START},
+    {"goose", MCPFILE_TIMEOUT, 1000000, CALLS | START},
+    {"opencode", MCPFILE_TIMEOUT, 1000, START},
+};
+
+/* 0: not a positive number. */
+static int64_t limit_us(const struct mcpfile *f, struct span value, int unit_us)
+{
+    char text[32];
+    size_t n = 0;
+    if (value.n >= sizeof text)
+        return 0;
+    for (size_t i = 0; i < value.n; i++)
+        if (f->text.p[value.at + i] != '_') /* TOML: 1_000 */
+            text[n++] = f->text.p[value.at + i];
+    text[n] = '\0';
+    char *end;
+    double us = strtod(text, &end) * unit_us;
+    if (n == 0 || *end != '\0' || !(us > 0))
+        return 0;
+    return us < (double)LONGEST_US ? (int64_t)us : LONGEST_US;
+}
+
+static void write_duration(char *to, size_t size, const char *what, int64_t us)
+{
+    bool whole = us % 1000000 == 0;
+    snprintf(to, size, "%s%lld%s", what, (long long)(us / (whole ? 1000000 : 1000)),
+             whole ? "s" : "ms");
+}
+
+void limits_read(struct limits *ret, const struct mcpfile *f, const struct mcpfile_server *s,
+                 const char *client)
+{
+    *ret = (struct limits){0};
+    int64_t longest_us = 0;
+    int64_t start_us = s->url.key.n > 0 ? DEADLINE_LOGIN_US : DEADLINE_INITIALIZE_US;
+    for (size_t i = 0; i < MI_COUNT(rules); i++) {
+        if (rules[i].client != NULL && strcmp(rules[i].client, client) != 0)
+            continue;
+        int64_t us = limit_us(f, s->limit[rules[i].limit], rules[i].unit_us) - LIMITS_BEFORE_US;
+        if ((rules[i].meaning & CALLS) && us > DEADLINE_DEFAULT_US) {
+            write_duration(ret->call, sizeof ret->call, "tools/call=", us);
+            longest_us = us > longest_us ? us : longest_us;
+        }
+        if ((rules[i].meaning & START) && us > start_us) {
+            write_duration(ret->initialize, sizeof ret->initialize, "initialize=", us);
+            longest_us = us > longest_us ? us : longest_us;
+        }
+    }
+    if (longest_us > MAX_TIMEOUT_US)
+        write_duration(ret->max_timeout, sizeof ret->max_timeout, "", longest_us);
+}
