@@ -7,7 +7,7 @@ static int64_t now_us(clockid_t id)
 {
     struct timespec t;
     if (clock_gettime(id, &t) != 0)
-        return 0; /* cannot happen with these two clocks */
+        return 0; /* cannot happen with these clocks */
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
@@ -19,6 +19,11 @@ int64_t clock_mono_us(void)
 int64_t clock_wall_us(void)
 {
     return now_us(CLOCK_REALTIME);
+}
+
+int64_t clock_thread_us(void)
+{
+    return now_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static struct tm utc(int64_t wall_us)

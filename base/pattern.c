@@ -2,24 +2,68 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 struct pattern {
+    pcre2_general_context *memory; /* NULL: malloc() and free() */
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;
+    uint32_t backreferences; /* the highest number of one; 0: none */
 };
 
 /* \C would split a character. */
 #define BOTH (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C)
-#define ECMA (PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS)
+#define ECMA                                                                                       \
+    (PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS |                  \
+     PCRE2_AUTO_CALLOUT)
 #define OWN (PCRE2_MATCH_INVALID_UTF | PCRE2_USE_OFFSET_LIMIT)
 
-static int refuse(int code, size_t at, struct buf *error)
+/* ---- memory that is counted ------------------------------------------------------------------- */
+
+/* In front of each allocation. Its size keeps the alignment. */
+union block {
+    size_t n; /* with this header */
+    max_align_t align;
+};
+
+static void *take(size_t n, void *quota)
+{
+    union block *b = NULL;
+    size_t all = n + sizeof *b;
+    if (!quota_take(quota, all))
+        return NULL;
+    b = malloc(all);
+    if (b == NULL) {
+        quota_give(quota, all);
+        return NULL;
+    }
+    b->n = all;
+    return b + 1;
+}
+
+static void give(void *p, void *quota)
+{
+    if (p == NULL)
+        return;
+    union block *b = (union block *)p - 1;
+    quota_give(quota, b->n);
+    free(b);
+}
+
+/* ---- compiling ---------------------------------------------------------------------------------- */
+
+static int no_memory(const struct pattern_rules *rules)
+{
+    return rules->quota != NULL && rules->quota->refused ? MI_EFULL : MI_ENOMEM;
+}
+
+static int refuse(const struct pattern_rules *rules, int code, size_t at, struct buf *error)
 {
     PCRE2_UCHAR why[160];
     if (code == PCRE2_ERROR_HEAP_FAILED)
-        return MI_ENOMEM;
+        return no_memory(rules);
     if (error != NULL && pcre2_get_error_message(code, why, sizeof why) > 0)
         buf_printf(error, "%s, at character %zu of the expression", (const char *)why, at + 1);
     return MI_EINVAL;
@@ -30,9 +74,9 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
 {
     int code;
     PCRE2_SIZE at;
-    pcre2_compile_context *cc = pcre2_compile_context_create(NULL);
+    pcre2_compile_context *cc = pcre2_compile_context_create(p->memory);
     if (cc == NULL)
-        return MI_ENOMEM;
+        return no_memory(rules);
     (void)pcre2_set_max_pattern_length(cc, PATTERN_MAX);
     if (rules->ecma)
         (void)pcre2_set_compile_extra_options(cc, PCRE2_EXTRA_ALT_BSUX);
@@ -40,10 +84,11 @@ static int compile(struct pattern *p, const struct pattern_rules *rules, struct 
                             &at, cc);
     pcre2_compile_context_free(cc);
     if (p->code == NULL)
-        return refuse(code, at, error);
+        return refuse(rules, code, at, error);
     if (rules->jit) /* may be forbidden: the limits are the same without it, the search slower */
         (void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
-    return 0;
+    return pcre2_pattern_info(p->code, PCRE2_INFO_BACKREFMAX, &p->backreferences) == 0 ? 0
+                                                                                       : MI_EINVAL;
 }
 
 int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct slice regex,
@@ -52,12 +97,19 @@ int pattern_open(struct pattern **ret, const struct pattern_rules *rules, struct
     struct pattern *p = calloc(1, sizeof *p);
     if (p == NULL)
         return MI_ENOMEM;
-    int st = compile(p, rules, regex, error);
+    int st = 0;
+    if (rules->quota != NULL) {
+        rules->quota->refused = false;
+        p->memory = pcre2_general_context_create(take, give, rules->quota);
+        st = p->memory == NULL ? no_memory(rules) : 0;
+    }
+    if (st == 0)
+        st = compile(p, rules, regex, error);
     if (st < 0)
         goto fail;
-    st = MI_ENOMEM;
-    p->data = pcre2_match_data_create_from_pattern(p->code, NULL);
-    p->context = pcre2_match_context_create(NULL);
+    p->data = pcre2_match_data_create_from_pattern(p->code, p->memory);
+    p->context = pcre2_match_context_create(p->memory);
+    st = no_memory(rules);
     if (p->data == NULL || p->context == NULL)
         goto fail;
     (void)pcre2_set_match_limit(p->context, rules->steps);
@@ -78,8 +130,11 @@ void pattern_close(struct pattern *p)
     pcre2_match_context_free(p->context);
     pcre2_match_data_free(p->data);
     pcre2_code_free(p->code);
+    pcre2_general_context_free(p->memory);
     free(p);
 }
+
+/* ---- searching ---------------------------------------------------------------------------------- */
 
 static enum pattern_result result_of(int rc)
 {
@@ -88,8 +143,30 @@ static enum pattern_result result_of(int rc)
     return rc >= 0 ? PATTERN_YES : PATTERN_GAVE_UP;
 }
 
-enum pattern_result pattern_search(struct pattern *p, struct slice text)
+struct progress {
+    struct work *work;
+    size_t at;   /* offset in the text, at the last item */
+    size_t item; /* steps of an item */
+};
+
+/* PCRE2 calls this before it tries an item of the expression. Its own limit of steps begins anew at each start in the
+ * text. */
+static int on_item(pcre2_callout_block *b, void *ctx)
 {
+    struct progress *r = ctx;
+    size_t now = b->current_position;
+    size_t way = now > r->at ? now - r->at : r->at - now;
+    r->at = now;
+    return work_do(r->work, r->item + way / 8) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+enum pattern_result pattern_search(struct pattern *p, struct slice text, struct work *w)
+{
+    /* a backreference may compare much without moving */
+    struct progress r = {.work = w, .item = 1 + (p->backreferences > 0 ? text.n / 16 : 0)};
+    if (!work_do(w, 20 + text.n / 8))
+        return PATTERN_GAVE_UP;
+    (void)pcre2_set_callout(p->context, on_item, &r);
     return result_of(pcre2_match(p->code, (PCRE2_SPTR)(text.p != NULL ? text.p : ""), text.n, 0, 0,
                                  p->data, p->context));
 }

@@ -89,7 +89,7 @@ static void add_row(struct table *t, const struct tool *tool, struct buf *b)
     struct json_value description = json_get(v, "description");
     table_add(t, tool->name, OUT_PLAIN);
     buf_clear(b);
-    arguments_text(b, tool->input);
+    arguments_text(b, tool->input.text);
     table_add(t, buf_slice(b), OUT_PLAIN);
     buf_clear(b);
     hints_text(b, v);

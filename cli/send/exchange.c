@@ -143,7 +143,7 @@ static int unknown_argument(struct json_value schema, struct slice name)
 
 static int make_typed(const struct exchange *x, const struct tool *t)
 {
-    struct json_value schema = t != NULL ? t->input : (struct json_value){0};
+    struct json_value schema = t != NULL ? t->input.text : (struct json_value){0};
     const struct given_list *words = &x->request->words;
     for (size_t i = 0; t != NULL && !settings_on(x->s, "unchecked") && i < words->n; i++)
         if (typing_is_unknown(schema, words->list[i].name))
@@ -159,7 +159,7 @@ static int change(const struct exchange *x, const struct tool *t)
 {
     struct buf error = {0};
     int st = outgoing_set(&x->request->params, x->sets,
-                          t != NULL ? t->input : (struct json_value){0}, &error);
+                          t != NULL ? t->input.text : (struct json_value){0}, &error);
     int status = EXIT_FINE;
     if (st < 0)
         status = st == MI_ENOMEM ? no_memory() : settings_usage(x->s, "--set: %s", buf_str(&error));
@@ -189,7 +189,8 @@ static int check_arguments(const struct exchange *x, struct tool *t)
     struct schema_fault fault = {0};
     struct json_value params = {JSON_OBJECT, buf_slice(&x->request->params)};
     int status = EXIT_FINE;
-    if (tools_check_arguments(t, json_get(params, "arguments"), &fault) == SCHEMA_FAILS) {
+    if (tools_check_arguments(&x->peer->tools, t, json_get(params, "arguments"), &fault) ==
+        SCHEMA_FAILS) {
         log_error("the arguments do not fit the tool's inputSchema: %s %s; --unchecked sends them "
                   "anyway",
                   fault.pointer.n > 0 ? buf_str(&fault.pointer) : "arguments",

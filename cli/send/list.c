@@ -105,9 +105,9 @@ static void print_tool(struct out *o, const struct tool *t)
     size_t from = o->b.n;
     out_raw(o, json_get(hints, "readOnlyHint").type == JSON_TRUE ? "  read-only" : "");
     add_first_line(o, json_get(v, "description"), from, 4);
-    for (struct json_walk w = json_walk_begin(json_get(t->input, "properties"));
+    for (struct json_walk w = json_walk_begin(json_get(t->input.text, "properties"));
          json_walk_next(&w, &key, &property);)
-        print_argument(o, t->input, key, property);
+        print_argument(o, t->input.text, key, property);
 }
 
 void list_print(struct out *o, const struct tools *t, bool json)

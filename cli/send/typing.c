@@ -39,7 +39,7 @@ static struct schema *open_schema(struct json_value input_schema, struct slice n
     json_out_raw(&j, NULL, property.text);
     json_out_end(&j);
     json_out_end(&j);
-    if (text.failed || schema_open(&s, buf_slice(&text), &why) < 0)
+    if (text.failed || schema_open(&s, buf_slice(&text), NULL, &why) < 0)
         s = NULL;
     buf_close(&text);
     buf_close(&why);

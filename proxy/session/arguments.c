@@ -54,6 +54,15 @@ static bool note_invalid_arguments(struct traffic *t, struct message *x, struct 
     return !reject;
 }
 
+/* The tool's schema or the value exceeds a limit: the message goes on. */
+static void note_not_checked(struct traffic *t, struct slice name, const struct schema_fault *fault)
+{
+    struct buf why = {0};
+    describe(&why, name, fault);
+    log_warn("noted: not compared with its schema: server=%s %s", t->server, buf_str(&why));
+    buf_close(&why);
+}
+
 static void reject_unknown_tool(struct traffic *t, struct message *x)
 {
     struct buf why = {0}, name = {0};
@@ -84,7 +93,9 @@ bool arguments_check_request(struct traffic *t, struct message *x,
     bool forward = true;
     breaches violated = tools_call(&t->tools, &x->m, &tool, &fault);
     x->rules |= violated;
-    if (violated != 0 && tool != NULL) {
+    if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
+        note_not_checked(t, json_string_raw(x->m.name), &fault);
+    } else if (violated != 0 && tool != NULL) {
         forward = note_invalid_arguments(t, x, tool, &fault);
     } else if (violated != 0 && must_reject(t, x)) {
         reject_unknown_tool(t, x);
@@ -100,7 +111,9 @@ static void check_result(struct traffic *t, struct message *x, const struct pend
     struct schema_fault fault = {{0}, {0}};
     breaches violated = tools_result(&t->tools, p->target, &x->m, &tool, &fault);
     x->rules |= violated;
-    if (violated != 0) {
+    if ((violated & RULE(RULE_SCHEMA_NOT_CHECKED)) != 0) {
+        note_not_checked(t, p->target, &fault);
+    } else if (violated != 0) {
         struct buf why = {0};
         describe(&why, p->target, &fault);
         if (!tool->warned)

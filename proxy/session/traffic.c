@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/arguments.h"
 #include "proxy/session/batch.h"
 #include "proxy/session/correlate.h"
 #include "proxy/session/stray.h"
@@ -28,6 +29,7 @@ void traffic_open(struct traffic *t, const struct journal *j, const char *server
     handshake_open(&t->handshake);
     protocol_open(&t->protocol);
     answer_set_aside(t);
+    t->tools.limits.cpu_us = ARGUMENTS_CPU_US;
 }
 
 void traffic_close(struct traffic *t)

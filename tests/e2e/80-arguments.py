@@ -157,6 +157,27 @@ def _(t):
     p.end()
 
 
+# Without limits the first call of each waits from ten seconds to days.
+HOSTILE = {
+    "references": {"allOf": [{"$ref": f"#name{i}"} for i in range(4000)],
+                   "$defs": {f"name{i}": {"$anchor": f"name{i}"} for i in range(4000)}},
+    "repetitions": {"patternProperties": {f"(a{{1,200}}){{1,100}}{i}": {} for i in range(9000)}},
+    "backtracking": {"properties": {"x": {"items": {"pattern": "^(a?a?)*b"}}}},
+}
+
+
+@case("a hostile schema delays no message: what exceeds a limit is not checked, also with reject, and noted once")
+def _(t):
+    p = listed(t.proxy("--check-arguments", "reject", "--timeout", "20s").initialize(),
+               [{"name": name, "inputSchema": schema} for name, schema in HOSTILE.items()])
+    for again in (1, 2):
+        for i, name in enumerate(HOSTILE):
+            passes(p, 10 * again + i, name, {"x": ["a" * 1000 + "!b"] * 100})
+    eq(set(findings(t)), {"tools/call schema-not-checked"}, "findings")
+    check(len(findings(t)) <= len(HOSTILE), "noted once for each tool")
+    p.end()
+
+
 CRASHING = """
 import json, os, sys
 for line in sys.stdin:

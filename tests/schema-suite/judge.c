@@ -25,7 +25,7 @@ static void judge(struct slice line)
     struct slice name = json_get(v, "name").text;
     bool want = json_get(v, "valid").type == JSON_TRUE;
     enum schema_result got = SCHEMA_UNKNOWN;
-    if (schema_open(&s, json_get(v, "schema").text, &why) == 0)
+    if (schema_open(&s, json_get(v, "schema").text, NULL, &why) == 0)
         got = schema_check(s, json_get(v, "data").text, &fault);
     bool right =
         got == (want ? SCHEMA_FITS : SCHEMA_FAILS) && (fault.reason.n > 0) == (got == SCHEMA_FAILS);

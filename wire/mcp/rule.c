@@ -84,6 +84,9 @@ static const struct {
                                          "The result does not match the tool's outputSchema."},
     [RULE_TOOL_CHANGED] = {"tool-changed", SEVERITY_NOTE,
                            "The list of tools differs from the list of the previous session."},
+    [RULE_SCHEMA_NOT_CHECKED] = {"schema-not-checked", SEVERITY_NOTE,
+                                 "The arguments or the result were not compared with the tool's "
+                                 "schema, because that exceeds a limit."},
 };
 
 const char *rule_name(enum rule r)

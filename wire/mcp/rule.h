@@ -49,6 +49,7 @@ enum rule {
     RULE_INVALID_ARGUMENTS,
     RULE_INVALID_STRUCTURED_CONTENT,
     RULE_TOOL_CHANGED,
+    RULE_SCHEMA_NOT_CHECKED,
     RULE_COUNT
 };
 _Static_assert(RULE_COUNT <= 64, "a set of rules is one uint64_t");

@@ -147,7 +147,6 @@ static bool check_names(struct check *c, uint32_t at, const struct place *here)
         inner.v = &name;
         inner.quiet = 1;
         bool good = fits_at(&inner, at, &top);
-        c->steps = inner.steps;
         c->gave_up = inner.gave_up;
         if (good)
             continue;
@@ -233,10 +232,10 @@ static bool check_unique(struct check *c, const struct json_node *k, const struc
         return true;
     for (uint32_t a = v->child; a != 0; a = node(c, a)->next)
         for (uint32_t b = node(c, a)->next; b != 0; b = node(c, b)->next) {
-            struct json_value x = node(c, a)->value, y = node(c, b)->value;
-            if (!schema_work(c, 1 + (x.type == y.type ? size_min(x.text.n, y.text.n) / 16 : 0)))
+            bool same = schema_equal(c, node(c, a)->value, node(c, b)->value);
+            if (c->gave_up)
                 return true;
-            if (json_equal(x, y)) {
+            if (same) {
                 SAY(c, here, "must not contain duplicate items");
                 return false;
             }
@@ -411,11 +410,20 @@ static bool fits(struct check *c, uint32_t rule, const struct place *here)
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault)
 {
     struct json_tree v;
-    if (json_tree_open(&v, value) < 0)
+    int st = value.n <= SCHEMA_VALUE_MAX ? json_tree_open(&v, value) : MI_EFULL;
+    if (st < 0) {
+        if (fault != NULL)
+            buf_adds(&fault->reason, st == MI_EFULL ? "the value is too large" : "out of memory");
         return SCHEMA_UNKNOWN;
-    struct check c = {.s = s, .v = &v, .fault = fault, .steps = SCHEMA_STEPS};
+    }
+    struct work work = work_begin(SCHEMA_STEPS, s->limits->cpu_us);
+    struct check c = {.s = s, .v = &v, .fault = fault, .work = &work};
     struct place top = {0};
     bool good = fits(&c, 0, &top);
     json_tree_close(&v);
+    if (c.gave_up && fault != NULL)
+        buf_adds(&fault->reason,
+                 work.steps < 0 ? "the check takes too long"
+                                : "schemas are nested too deeply, or a pattern is too complex");
     return c.gave_up ? SCHEMA_UNKNOWN : good ? SCHEMA_FITS : SCHEMA_FAILS;
 }

@@ -19,7 +19,7 @@ struct check {
     struct schema_fault *fault; /* NULL: the caller does not need it */
     int quiet; /* > 0: inside anyOf, not and the like, where a failure is not final */
     int depth;
-    int steps;    /* that are left */
+    struct work *work;
     bool gave_up; /* a limit was exceeded: the result is unknown */
 };
 
@@ -28,8 +28,10 @@ static inline const struct json_node *node(const struct check *c, uint32_t at)
     return &c->v->node[at];
 }
 
-/* Counts n steps of work. false: the limit is exceeded, and the result is unknown. */
+/* Counts n steps. false: the limit is exceeded, and the result is unknown. */
 bool schema_work(struct check *c, size_t n);
+/* Are the values equal? Counts the steps; also true if the limit is exceeded. */
+bool schema_equal(struct check *c, struct json_value a, struct json_value b);
 /* Begins the report of a failure: writes the pointer, and returns the buffer for the reason. NULL: not needed. */
 struct buf *schema_begin_fault(struct check *c, const struct place *p);
 #define SAY(c, p, ...)                                                                             \

@@ -2,8 +2,8 @@
 #include "wire/schema/compile.h"
 
 #include "base/grow.h"
-#include "wire/json/pointer.h"
 #include "wire/json/text.h"
+#include "wire/schema/names.h"
 #include "wire/schema/node.h"
 
 #include <stdlib.h>
@@ -59,6 +59,9 @@ static const struct {
     {"definitions", KW_DEFS, INNER_MAP},
 };
 
+/* The steps of compiling a pattern that needs this much memory; 4 to 13 ns each (tests/unit/wire/test_schema_limits.c). */
+#define PATTERN_STEPS(text_n, bytes) (200 + 20 * (text_n) + (bytes) / 2)
+
 static int compile(struct schema *s, uint32_t at);
 
 /* ---- keywords ------------------------------------------------------------------------------- */
@@ -72,17 +75,28 @@ static int add_keyword(struct schema *s, enum keyword word, uint32_t at)
 }
 
 /* No JIT: an expression is compiled once and used only a few times. */
-static const struct pattern_rules regex_rules = {
-    .ecma = true, .steps = 100000, .depth = 1000, .heap_kib = 1024};
+static struct pattern_rules regex_rules(struct schema *s)
+{
+    return (struct pattern_rules){.ecma = true,
+                                  .steps = 100000,
+                                  .depth = 1000,
+                                  .heap_kib = 1024,
+                                  .quota = &s->limits->memory};
+}
 
-/* A pattern that does not compile matches everything. */
+/* A pattern that is invalid matches everything. Compiling one takes time for what it expands to: `(a{99}){99}`. */
 static int compile_pattern(struct schema *s, uint32_t at, struct slice raw)
 {
+    struct pattern_rules rules = regex_rules(s);
     struct buf text = {0};
+    size_t before = s->limits->memory.used;
+    if (s->pattern[at] != NULL)
+        return 0;
     json_unescape(&text, raw);
-    int st = text.failed ? MI_ENOMEM : 0;
-    if (st == 0 && s->pattern[at] == NULL)
-        st = pattern_open(&s->pattern[at], &regex_rules, buf_slice(&text), NULL);
+    int st =
+        text.failed ? MI_ENOMEM : pattern_open(&s->pattern[at], &rules, buf_slice(&text), NULL);
+    if (!work_do(&s->work, PATTERN_STEPS(text.n, s->limits->memory.used - before)))
+        st = MI_EFULL;
     buf_close(&text);
     return st == MI_EINVAL ? 0 : st;
 }
@@ -169,6 +183,8 @@ static int compile(struct schema *s, uint32_t at)
         (type != JSON_OBJECT && type != JSON_TRUE && type != JSON_FALSE))
         return 0;
     struct schema_rule rule = {.never = type == JSON_FALSE};
+    if (!work_do(&s->work, 1 + schema_node(s, at)->count))
+        return MI_EFULL;
     s->rule_of[at] = (uint32_t)s->rules++; /* there are at most as many rules as nodes */
     if (type == JSON_OBJECT && compile_object(s, at, &rule) < 0)
         return MI_ENOMEM;
@@ -186,187 +202,37 @@ static int compile(struct schema *s, uint32_t at)
 
 /* ---- $ref ----------------------------------------------------------------------------------- */
 
-/* The `$id` of a schema, if it defines a base URI; {NULL, 0}: it does not. */
-static struct slice id_of(const struct schema *s, uint32_t at)
-{
-    uint32_t id = json_tree_get(&s->tree, at, "$id");
-    struct slice raw = id != 0 ? json_string_raw(schema_node(s, id)->value) : (struct slice){0};
-    if (id == 0 || raw.n == 0 || *raw.p == '#' ||
-        (s->draft7 && json_tree_get(&s->tree, at, "$ref") != 0))
-        return (struct slice){0};
-    const char *hash = memchr(raw.p, '#', raw.n);
-    return (struct slice){raw.p, hash != NULL ? (size_t)(hash - raw.p) : raw.n};
-}
-
-/* The schema that defines the base URI here: the nearest enclosing one with an `$id`, or the root. */
-static uint32_t base_of(const struct schema *s, uint32_t at)
-{
-    while (at != 0 && id_of(s, at).p == NULL)
-        at = schema_node(s, at)->up;
-    return at;
-}
-
-static bool is_absolute(struct slice uri)
-{
-    const char *colon = uri.n > 0 ? memchr(uri.p, ':', uri.n) : NULL;
-    const char *slash = uri.n > 0 ? memchr(uri.p, '/', uri.n) : NULL;
-    return colon != NULL && (slash == NULL || colon < slash);
-}
-
-/* Resolves a reference against a base URI: the part of RFC 3986 that schemas need. */
-static void resolve(struct buf *b, struct slice base, struct slice ref)
-{
-    buf_clear(b);
-    if (!is_absolute(ref) && base.n > 0) {
-        const char *from = memmem(base.p, base.n, "://", 3);
-        const char *cut = NULL;
-        if (ref.n > 0 && *ref.p == '/' && from != NULL)
-            cut = memchr(from + 3, '/', (size_t)(base.p + base.n - from) - 3);
-        else if ((cut = slice_last(base, '/')) != NULL)
-            cut++;
-        buf_add(b, base.p, cut != NULL ? (size_t)(cut - base.p) : 0);
-    }
-    buf_slice_add(b, ref);
-}
-
-static void address(const struct schema *s, uint32_t at, struct buf *b, int depth)
-{
-    struct slice id = id_of(s, at);
-    struct buf up = {0};
-    if (at != 0 && !is_absolute(id) && depth < 16)
-        address(s, base_of(s, schema_node(s, at)->up), &up, depth + 1);
-    resolve(b, buf_slice(&up), id);
-    buf_close(&up);
-}
-
-/* The schema with this URI in the document. false: none. */
-static bool find_address(const struct schema *s, uint32_t from, struct slice uri, uint32_t *ret)
-{
-    struct buf base = {0}, want = {0}, here = {0};
-    bool found = false;
-    address(s, from, &base, 0);
-    resolve(&want, buf_slice(&base), uri);
-    for (uint32_t at = 0; !found && at < s->tree.n; at++) {
-        if (schema_node(s, at)->value.type != JSON_OBJECT || id_of(s, at).p == NULL)
-            continue;
-        address(s, at, &here, 0);
-        found = slice_eq(buf_slice(&here), buf_slice(&want)) && !here.failed && !want.failed;
-        *ret = at;
-    }
-    buf_close(&base);
-    buf_close(&want);
-    buf_close(&here);
-    return found;
-}
-
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
-/* A token of a JSON Pointer in a URI fragment: %XX first, then ~1 and ~0. */
-static void read_token(struct buf *b, struct slice raw)
-{
-    struct buf decoded = {0};
-    for (size_t i = 0; i < raw.n; i++) {
-        char c = raw.p[i];
-        if (c == '%' && i + 2 < raw.n && hex(raw.p[i + 1]) >= 0 && hex(raw.p[i + 2]) >= 0) {
-            c = (char)(hex(raw.p[i + 1]) << 4 | hex(raw.p[i + 2]));
-            i += 2;
-        }
-        buf_addc(&decoded, c);
-    }
-    buf_clear(b);
-    (void)pointer_unescape(b, buf_slice(&decoded));
-    b->failed |= decoded.failed;
-    buf_close(&decoded);
-}
-
-static uint32_t child_at(const struct schema *s, uint32_t at, struct buf *token)
-{
-    const struct json_node *n = schema_node(s, at);
-    if (n->value.type == JSON_OBJECT)
-        return json_tree_get(&s->tree, at, buf_str(token));
-    if (n->value.type != JSON_ARRAY || token->n == 0 || token->n > 6)
-        return 0;
-    size_t index = strtoul(buf_str(token), NULL, 10);
-    uint32_t c = n->child;
-    for (; c != 0 && index > 0; index--)
-        c = schema_node(s, c)->next;
-    return c;
-}
-
-static bool follow_pointer(const struct schema *s, uint32_t at, struct slice pointer, uint32_t *ret)
-{
-    struct buf token = {0};
-    struct slice raw;
-    bool found = true;
-    while (found && pointer_next(&pointer, &raw)) {
-        read_token(&token, raw);
-        at = token.failed ? 0 : child_at(s, at, &token);
-        found = at != 0;
-    }
-    buf_close(&token);
-    *ret = at;
-    return found;
-}
-
-/* The schema with this anchor: an `$anchor`, or an `$id` that is only a fragment. */
-static bool find_anchor(const struct schema *s, uint32_t base, struct slice name, uint32_t *ret)
-{
-    for (uint32_t at = 0; at < s->tree.n; at++) {
-        const struct json_node *n = schema_node(s, at);
-        struct slice text = json_string_raw(n->value);
-        bool anchor = json_key_is(n->key, "$anchor") && slice_eq(text, name);
-        bool id = json_key_is(n->key, "$id") && text.n == name.n + 1 && *text.p == '#' &&
-                  memcmp(text.p + 1, name.p, name.n) == 0;
-        if ((anchor || id) && base_of(s, n->up) == base) {
-            *ret = n->up;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The target of a reference. false: outside the document, or nonexistent. */
-static bool find_ref(const struct schema *s, uint32_t from, struct slice ref, uint32_t *ret)
-{
-    const char *hash = ref.n > 0 ? memchr(ref.p, '#', ref.n) : NULL;
-    struct slice uri = {ref.p, hash != NULL ? (size_t)(hash - ref.p) : ref.n};
-    struct slice fragment =
-        hash != NULL ? (struct slice){hash + 1, ref.n - uri.n - 1} : (struct slice){"", 0};
-    uint32_t base = base_of(s, from);
-    if (uri.n > 0 && !find_address(s, base, uri, &base))
-        return false;
-    if (fragment.n == 0) {
-        *ret = base;
-        return true;
-    }
-    return *fragment.p == '/' ? follow_pointer(s, base, fragment, ret)
-                              : find_anchor(s, base, fragment, ret);
-}
-
 /* The target of a reference may not be compiled yet, and may contain references itself. */
-static int link_refs(struct schema *s)
+static int link_ref(struct schema *s, struct schema_names *names, size_t i)
 {
-    for (size_t i = 0; i < s->keywords; i++) {
-        uint32_t at, value = s->keyword[i].at;
-        struct slice raw = json_string_raw(schema_node(s, value)->value);
-        struct buf ref = {0};
-        if (s->keyword[i].word != KW_REF || raw.p == NULL)
-            continue;
-        json_unescape(&ref, raw);
-        bool found = !ref.failed && find_ref(s, schema_node(s, value)->up, buf_slice(&ref), &at);
-        int st = ref.failed ? MI_ENOMEM : found ? compile(s, at) : 0;
-        buf_close(&ref);
-        if (st < 0)
-            return st;
-        if (found && s->rule_of[at] != SCHEMA_NO_RULE)
+    uint32_t at, value = s->keyword[i].at;
+    struct buf ref = {0};
+    json_unescape(&ref, json_string_raw(schema_node(s, value)->value));
+    int st = ref.failed ? MI_ENOMEM : 0;
+    if (st == 0 && schema_names_find(names, schema_node(s, value)->up, buf_slice(&ref), &at)) {
+        st = compile(s, at);
+        if (st == 0 && s->rule_of[at] != SCHEMA_NO_RULE)
             s->keyword[i].rule = s->rule_of[at] + 1;
     }
-    return 0;
+    buf_close(&ref);
+    return st;
+}
+
+static int link_refs(struct schema *s)
+{
+    struct schema_names names = {0};
+    int st = 0;
+    for (size_t i = 0; st == 0 && i < s->keywords; i++) {
+        if (s->keyword[i].word != KW_REF ||
+            schema_node(s, s->keyword[i].at)->value.type != JSON_STRING)
+            continue;
+        if (names.tree == NULL)
+            st = schema_names_open(&names, &s->tree, s->draft7);
+        if (st == 0)
+            st = link_ref(s, &names, i);
+    }
+    schema_names_close(&names);
+    return st;
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -376,6 +242,24 @@ static bool is_draft7(const struct schema *s)
     uint32_t at = json_tree_get(&s->tree, 0, "$schema");
     struct slice text = at != 0 ? json_string_raw(schema_node(s, at)->value) : (struct slice){0};
     return text.p != NULL && memmem(text.p, text.n, "draft-0", 7) != NULL;
+}
+
+/* The arrays with an element for each node. */
+static int allocate(struct schema *s)
+{
+    size_t n = s->tree.n, node = sizeof *s->tree.node + sizeof *s->rule + sizeof *s->rule_of +
+                                 sizeof *s->pattern + sizeof *s->keyword;
+    if (!quota_take(&s->limits->memory, s->text_n + n * node))
+        return MI_EFULL;
+    s->taken = s->text_n + n * node;
+    s->rule = calloc(n, sizeof *s->rule);
+    s->rule_of = malloc(n * sizeof *s->rule_of);
+    s->pattern = calloc(n, sizeof *s->pattern);
+    if (s->rule == NULL || s->rule_of == NULL || s->pattern == NULL)
+        return MI_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        s->rule_of[i] = SCHEMA_NO_RULE;
+    return 0;
 }
 
 static int prepare(struct schema *s, struct slice text, struct buf *why)
@@ -388,7 +272,7 @@ static int prepare(struct schema *s, struct slice text, struct buf *why)
     s->text_n = text.n;
     int st = json_tree_open(&s->tree, (struct slice){s->text, text.n});
     if (st < 0) {
-        buf_adds(why, st == MI_EFULL ? "the schema is too large" : "cannot read the schema");
+        buf_adds(why, st == MI_EFULL ? "the schema has too many values" : "cannot read the schema");
         return st;
     }
     enum json_type type = schema_node(s, 0)->value.type;
@@ -397,30 +281,45 @@ static int prepare(struct schema *s, struct slice text, struct buf *why)
         return MI_EINVAL;
     }
     s->draft7 = type == JSON_OBJECT && is_draft7(s);
-    s->rule = calloc(s->tree.n, sizeof *s->rule);
-    s->rule_of = malloc(s->tree.n * sizeof *s->rule_of);
-    s->pattern = calloc(s->tree.n, sizeof(struct pattern *));
-    if (s->rule == NULL || s->rule_of == NULL || s->pattern == NULL)
-        return MI_ENOMEM;
-    for (size_t i = 0; i < s->tree.n; i++)
-        s->rule_of[i] = SCHEMA_NO_RULE;
-    return 0;
+    return allocate(s);
 }
 
-int schema_open(struct schema **ret, struct slice text, struct buf *why)
+/* Which limit was exceeded. */
+static void explain(const struct schema *s, struct buf *why)
+{
+    if (why->n > 0)
+        return;
+    if (s->work.steps < 0)
+        buf_adds(why, "compiling the schema takes too long");
+    else if (s->limits->memory.refused)
+        buf_printf(why, "the schemas and their patterns need more than %zu KiB of memory",
+                   s->limits->memory.max >> 10);
+    else
+        buf_adds(why, "the addresses ($id) in the schema are too long");
+}
+
+int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
+                struct buf *why)
 {
     if (text.n > SCHEMA_TEXT_MAX) {
-        buf_adds(why, "the schema is too large");
+        buf_printf(why, "the schema has more than %zu KiB", SCHEMA_TEXT_MAX >> 10);
         return MI_EFULL;
     }
     struct schema *s = calloc(1, sizeof *s);
     if (s == NULL)
         return MI_ENOMEM;
+    s->limits = limits != NULL ? limits : &s->own;
+    s->limits->memory.refused = false;
+    if (s->limits->memory.max == 0)
+        s->limits->memory.max = SCHEMA_BYTES_MAX;
+    s->work = work_begin(SCHEMA_OPEN_STEPS, s->limits->cpu_us);
     int st = prepare(s, text, why);
     if (st == 0)
         st = compile(s, 0);
     if (st == 0)
         st = link_refs(s);
+    if (st == MI_EFULL)
+        explain(s, why);
     if (st < 0)
         schema_close(s);
     else
@@ -434,6 +333,7 @@ void schema_close(struct schema *s)
         return;
     for (size_t i = 0; s->pattern != NULL && i < s->tree.n; i++)
         pattern_close(s->pattern[i]);
+    quota_give(&s->limits->memory, s->taken);
     free(s->pattern);
     free(s->rule_of);
     free(s->rule);

@@ -9,18 +9,27 @@
  *           $ref, $defs, definitions, $id, $anchor. Of format: date-time, date, uri, email, uuid.
  *           Not supported: $dynamicRef, unevaluated…, content…; these, and a $ref to another document, allow
  *           any value. Nothing is fetched.
- * Limits    SCHEMA_TEXT_MAX bytes, SCHEMA_STEPS steps per check, SCHEMA_DEPTH nested schemas. A check that
- *           exceeds a limit returns SCHEMA_UNKNOWN.
+ * Limits    Of compiling: SCHEMA_TEXT_MAX bytes of text, SCHEMA_BYTES_MAX bytes of memory for all schemas that share
+ *           a quota, SCHEMA_OPEN_STEPS steps. Time and memory are linear in the length of the text; the memory of
+ *           its patterns is counted as well.
+ *           Of a check: SCHEMA_VALUE_MAX bytes of value, SCHEMA_STEPS steps, SCHEMA_DEPTH nested schemas. A check that
+ *           exceeds a limit returns SCHEMA_UNKNOWN. A step of a pattern is a step of the check.
+ * Time      SCHEMA_STEPS are about 5 ms, whatever the schema and the value are. `cpu_us` is a second limit, for a live
+ *           connection; without it the result is the same on every machine.
  * Owns      a copy of its text and everything compiled from it.
- * Blocks    never. Pure. */
+ * Blocks    never. Pure, but for the CPU time of this thread. */
 #ifndef MI_WIRE_SCHEMA_COMPILE_H
 #define MI_WIRE_SCHEMA_COMPILE_H
 
 #include "base/buf.h"
+#include "base/quota.h"
 #include "wire/json/scan.h"
 
 #define SCHEMA_TEXT_MAX ((size_t)1 << 20)
-#define SCHEMA_STEPS 1000000
+#define SCHEMA_BYTES_MAX ((size_t)8 << 20)
+#define SCHEMA_OPEN_STEPS 1000000
+#define SCHEMA_VALUE_MAX ((size_t)2 << 20)
+#define SCHEMA_STEPS 400000
 #define SCHEMA_DEPTH 200
 
 struct schema;
@@ -31,18 +40,28 @@ enum schema_result {
     SCHEMA_UNKNOWN, /* a limit was exceeded (also of a pattern), or out of memory */
 };
 
-/* The first failure, appended to both buffers. The reason never contains text of the value. */
+/* The first failure, appended to both buffers. The reason never contains text of the value. When nothing failed and a
+ * limit was exceeded: which one. */
 struct schema_fault {
     struct buf pointer; /* JSON Pointer into the value, JSON-escaped: "" is the value itself */
     struct buf reason;  /* "must be a string, is a number" */
 };
 void schema_fault_close(struct schema_fault *f);
 
-/* The text must have passed json_scan(). 0, MI_EINVAL or MI_EFULL with the reason in `why`, or MI_ENOMEM. */
-MI_MUST int schema_open(struct schema **ret, struct slice text, struct buf *why);
+/* What the schemas of one owner may use together. */
+struct schema_limits {
+    struct quota memory; /* max is SCHEMA_BYTES_MAX unless it was set */
+    int64_t cpu_us;      /* of one compilation, and of one check; 0: no limit */
+};
+
+/* The text must have passed json_scan(). 0; MI_EINVAL: not a schema; MI_EFULL: a limit was exceeded; both with the
+ * reason in `why`; or MI_ENOMEM. The limits are borrowed and outlive the schema; NULL: its own. */
+MI_MUST int schema_open(struct schema **ret, struct slice text, struct schema_limits *limits,
+                        struct buf *why);
 void schema_close(struct schema *s); /* NULL is fine */
 
-/* The value must have passed json_scan(). fault may be NULL; it is set on SCHEMA_FAILS. */
+/* The value must have passed json_scan(). fault may be NULL; it is set on SCHEMA_FAILS, and on SCHEMA_UNKNOWN with the
+ * limit. */
 enum schema_result schema_check(struct schema *s, struct slice value, struct schema_fault *fault);
 
 #endif

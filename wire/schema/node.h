@@ -6,6 +6,7 @@
 #define MI_WIRE_SCHEMA_NODE_H
 
 #include "base/pattern.h"
+#include "base/work.h"
 #include "wire/json/tree.h"
 #include "wire/schema/compile.h"
 
@@ -79,6 +80,10 @@ struct schema {
     uint32_t *rule_of;        /* of each node; SCHEMA_NO_RULE: not a schema */
     struct pattern **pattern; /* of each node; NULL: not a pattern, or an invalid one */
     struct buf scratch[2];    /* unescaped text */
+    struct schema_limits *limits;
+    struct schema_limits own; /* if the caller has none */
+    size_t taken;             /* of the quota, without patterns */
+    struct work work;         /* while it is compiled */
 };
 
 static inline const struct json_node *schema_node(const struct schema *s, uint32_t at)

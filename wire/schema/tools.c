@@ -8,8 +8,8 @@
 
 static void tool_close(struct tool *t)
 {
-    schema_close(t->in);
-    schema_close(t->out);
+    schema_close(t->input.schema);
+    schema_close(t->output.schema);
     free(t->data);
     *t = (struct tool){0};
 }
@@ -83,8 +83,8 @@ static bool tool_open(struct tool *ret, struct slice name, struct slice text)
     ret->name = (struct slice){ret->data, name.n};
     ret->text = (struct slice){ret->data + name.n + 1, text.n};
     struct json_value v = {JSON_OBJECT, ret->text};
-    ret->input = json_get(v, "inputSchema");
-    ret->output = json_get(v, "outputSchema");
+    ret->input.text = json_get(v, "inputSchema");
+    ret->output.text = json_get(v, "outputSchema");
     return true;
 }
 
@@ -101,6 +101,7 @@ static void sweep(struct tools *t)
         tool_close(&t->tool[i]);
     }
     t->n = kept;
+    t->swept = t->generation;
 }
 
 static void put(struct tools *t, struct slice name, struct slice text)
@@ -108,7 +109,8 @@ static void put(struct tools *t, struct slice name, struct slice text)
     size_t at;
     struct tool new;
     bool known = find(t, name, &at);
-    if (!known && (t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes)) {
+    bool full = t->n == TOOLS_MAX || name.n + text.n > TOOLS_BYTES_MAX - t->bytes;
+    if (!known && full && t->swept != t->generation) {
         sweep(t);
         (void)find(t, name, &at); /* still absent, but its index has changed */
     }
@@ -172,36 +174,55 @@ bool tools_whole(const struct tools *t)
     return t->begun && t->next == 0 && !t->overflow;
 }
 
-/* Compiles a schema once. A schema that does not compile is ignored. */
-static struct schema *compiled(struct schema **s, bool *tried, struct json_value v)
+/* Compiles the schema when it is needed first. A schema that is invalid is ignored. */
+static enum tool_schema_state ready(struct tools *t, struct tool_schema *s,
+                                    struct schema_fault *fault)
 {
     struct buf why = {0};
-    if (!*tried && v.type != JSON_NONE && schema_open(s, v.text, &why) < 0)
-        *s = NULL;
-    *tried = true;
+    if (s->state != TOOL_SCHEMA_NEW)
+        return s->state;
+    int st = s->text.type != JSON_NONE ? schema_open(&s->schema, s->text.text, &t->limits, &why)
+                                       : MI_EINVAL;
+    s->state = st == 0           ? TOOL_SCHEMA_READY
+               : st == MI_EINVAL ? TOOL_SCHEMA_NONE
+                                 : TOOL_SCHEMA_TOO_LARGE;
+    if (s->state == TOOL_SCHEMA_TOO_LARGE && fault != NULL)
+        buf_adds(&fault->reason, st == MI_ENOMEM ? "out of memory" : buf_str(&why));
     buf_close(&why);
-    return *s;
+    return s->state;
 }
 
-enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,
-                                         struct schema_fault *fault)
+enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
+                                         struct json_value arguments, struct schema_fault *fault)
 {
-    struct schema *s = compiled(&t->in, &t->in_tried, t->input);
     struct slice v = arguments.type != JSON_NONE ? arguments.text : (struct slice){"{}", 2};
-    return s != NULL ? schema_check(s, v, fault) : SCHEMA_FITS;
+    enum tool_schema_state state = ready(t, &tool->input, fault);
+    if (state == TOOL_SCHEMA_READY)
+        return schema_check(tool->input.schema, v, fault);
+    return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
 }
 
-static enum schema_result check_result(struct tool *t, struct json_value structured,
-                                       struct schema_fault *fault)
+static enum schema_result check_result(struct tools *t, struct tool *tool,
+                                       struct json_value structured, struct schema_fault *fault)
 {
-    struct schema *s = compiled(&t->out, &t->out_tried, t->output);
-    if (s == NULL)
-        return SCHEMA_FITS;
+    enum tool_schema_state state = ready(t, &tool->output, fault);
+    if (state != TOOL_SCHEMA_READY)
+        return state == TOOL_SCHEMA_NONE ? SCHEMA_FITS : SCHEMA_UNKNOWN;
     if (structured.type != JSON_NONE)
-        return schema_check(s, structured.text, fault);
+        return schema_check(tool->output.schema, structured.text, fault);
     buf_adds(&fault->reason,
              "the tool has an outputSchema, but the result has no structuredContent");
     return SCHEMA_FAILS;
+}
+
+/* The finding of a check. That a tool is not checked is noted once. */
+static breaches verdict(struct tool *tool, enum schema_result result, enum rule failed)
+{
+    if (result != SCHEMA_UNKNOWN)
+        return result == SCHEMA_FAILS ? RULE(failed) : 0;
+    bool noted = tool->not_checked;
+    tool->not_checked = true;
+    return noted ? 0 : RULE(RULE_SCHEMA_NOT_CHECKED);
 }
 
 breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
@@ -213,8 +234,8 @@ breaches tools_call(struct tools *t, const struct rpc *m, struct tool **ret,
     *ret = tools_find(t, json_string_raw(m->name));
     if (*ret == NULL)
         return tools_whole(t) ? RULE(RULE_UNKNOWN_TOOL) : 0;
-    bool fails = tools_check_arguments(*ret, m->arguments, fault) == SCHEMA_FAILS;
-    return fails ? RULE(RULE_INVALID_ARGUMENTS) : 0;
+    enum schema_result result = tools_check_arguments(t, *ret, m->arguments, fault);
+    return verdict(*ret, result, RULE_INVALID_ARGUMENTS);
 }
 
 /* An ordinary result of the tool: not a failure, a task or input_required. */
@@ -230,7 +251,8 @@ breaches tools_result(struct tools *t, struct slice raw, const struct rpc *m, st
                       struct schema_fault *fault)
 {
     *ret = t->begun && is_plain(m) ? tools_find(t, raw) : NULL;
-    if (*ret == NULL || check_result(*ret, m->structured, fault) != SCHEMA_FAILS)
+    if (*ret == NULL)
         return 0;
-    return RULE(RULE_INVALID_STRUCTURED_CONTENT);
+    enum schema_result result = check_result(t, *ret, m->structured, fault);
+    return verdict(*ret, result, RULE_INVALID_STRUCTURED_CONTENT);
 }

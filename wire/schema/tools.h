@@ -5,8 +5,10 @@
  *
  * Owns      a copy of each definition. A schema is compiled when it is first needed.
  * Limits    TOOLS_MAX tools and TOOLS_BYTES_MAX bytes. Tools beyond a limit are unknown, and the list then never
- *           counts as complete.
- * Lifetime  a tool is valid until the next page, tools_forget() or tools_close().
+ *           counts as complete. The compiled schemas of all tools together have the limits of struct schema_limits:
+ *           what exceeds them is not checked, and the first call of that tool has the finding schema-not-checked.
+ * Lifetime  a tool is valid until the next page, tools_forget() or tools_close(). The struct may be moved until a
+ *           schema is compiled: that one refers to the limits.
  * Blocks    never. Pure. */
 #ifndef MI_WIRE_SCHEMA_TOOLS_H
 #define MI_WIRE_SCHEMA_TOOLS_H
@@ -18,21 +20,36 @@
 #define TOOLS_MAX 4096
 #define TOOLS_BYTES_MAX ((size_t)8 << 20)
 
+enum tool_schema_state {
+    TOOL_SCHEMA_NEW, /* not compiled yet */
+    TOOL_SCHEMA_READY,
+    TOOL_SCHEMA_NONE,      /* absent or invalid: any value fits */
+    TOOL_SCHEMA_TOO_LARGE, /* a limit was exceeded: it is unknown whether a value fits */
+};
+
+struct tool_schema {
+    struct json_value text; /* JSON_NONE: absent */
+    enum tool_schema_state state;
+    struct schema *schema; /* owned; NULL unless it is ready */
+};
+
 struct tool {
-    struct slice name;               /* unescaped; followed by a NUL */
-    struct slice text;               /* the whole definition, JSON */
-    struct json_value input, output; /* schemas; JSON_NONE: absent */
-    struct schema *in, *out;         /* owned; NULL: not compiled yet, or invalid */
-    bool in_tried, out_tried;        /* compiling was tried */
-    bool warned;                     /* a warning about its arguments was logged */
-    unsigned generation;             /* of the last list that contained it */
-    char *data;                      /* owned; name and text point into it */
+    struct slice name; /* unescaped; followed by a NUL */
+    struct slice text; /* the whole definition, JSON */
+    struct tool_schema input, output;
+    bool warned;         /* a warning about its arguments was logged */
+    bool not_checked;    /* the finding schema-not-checked was made */
+    unsigned generation; /* of the last list that contained it */
+    char *data;          /* owned; name and text point into it */
 };
 
 struct tools {
-    struct tool *tool; /* owned; sorted by name */
+    struct tool *tool;           /* owned; sorted by name */
+    struct schema_limits limits; /* a live connection sets cpu_us */
     size_t n, cap, bytes;
     unsigned generation;
+    unsigned
+        swept; /* the generation from which older tools were removed last: at most once for each list */
     uint64_t next; /* hash of the cursor of the missing page; 0: none */
     bool begun;    /* at least one page was read */
     bool overflow; /* a limit was exceeded */
@@ -57,7 +74,7 @@ breaches tools_result(struct tools *t, struct slice raw, const struct rpc *resul
                       struct tool **ret, struct schema_fault *fault);
 
 /* SCHEMA_FITS if there is no schema, or no valid one. */
-enum schema_result tools_check_arguments(struct tool *t, struct json_value arguments,
-                                         struct schema_fault *fault);
+enum schema_result tools_check_arguments(struct tools *t, struct tool *tool,
+                                         struct json_value arguments, struct schema_fault *fault);
 
 #endif

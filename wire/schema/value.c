@@ -8,10 +8,17 @@
 
 bool schema_work(struct check *c, size_t n)
 {
-    c->steps -= n > SCHEMA_STEPS ? SCHEMA_STEPS : (int)n;
-    if (c->steps < 0)
+    if (!work_do(c->work, n))
         c->gave_up = true;
     return !c->gave_up;
+}
+
+/* json_equal() searches each member of one object in the other one. */
+bool schema_equal(struct check *c, struct json_value a, struct json_value b)
+{
+    size_t n = a.type == b.type ? size_min(a.text.n, b.text.n) : 0;
+    size_t pairs = a.type >= JSON_ARRAY && n <= JSON_EQUAL_MAX ? n * n / 1024 : 0;
+    return !schema_work(c, 1 + n / 16 + pairs) || json_equal(a, b);
 }
 
 /* ---- reasons of failures ---------------------------------------------------------------------- */
@@ -90,7 +97,7 @@ static bool check_type(struct check *c, const struct json_node *k, const struct 
     if (k->value.type != JSON_STRING && k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (is_type(v, json_string_raw(schema_node(c->s, i)->value)))
+        if (!schema_work(c, 1) || is_type(v, json_string_raw(schema_node(c->s, i)->value)))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -107,8 +114,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
     if (k->value.type != JSON_ARRAY)
         return true;
     for (uint32_t i = k->child; i != 0; i = schema_node(c->s, i)->next)
-        if (!schema_work(c, 1 + size_min(v.text.n, schema_node(c->s, i)->value.text.n) / 16) ||
-            json_equal(v, schema_node(c->s, i)->value))
+        if (schema_equal(c, v, schema_node(c->s, i)->value))
             return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -121,7 +127,7 @@ static bool check_enum(struct check *c, const struct json_node *k, const struct 
 static bool check_const(struct check *c, const struct json_node *k, const struct place *here)
 {
     struct json_value v = node(c, here->at)->value;
-    if (!schema_work(c, 1 + size_min(v.text.n, k->value.text.n) / 16) || json_equal(v, k->value))
+    if (schema_equal(c, v, k->value))
         return true;
     struct buf *b = schema_begin_fault(c, here);
     if (b != NULL) {
@@ -207,9 +213,9 @@ static bool check_format(struct check *c, const struct json_node *k, const struc
 
 bool schema_matches(struct check *c, struct pattern *p, struct slice text)
 {
-    if (p == NULL || !schema_work(c, 20 + text.n / 4))
+    if (p == NULL || c->gave_up)
         return true;
-    switch (pattern_search(p, text)) {
+    switch (pattern_search(p, text, c->work)) {
     case PATTERN_YES:
         return true;
     case PATTERN_NO:

@@ -49,7 +49,8 @@ void schema_notes_find(struct schema_notes *f, struct tools *t, const struct det
         if (m[i].kind != KIND_RESULT || m[i].from_client == m[0].from_client ||
             !read_message(&m[i], &answer))
             continue;
-        if (tools_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) != 0)
+        if ((tools_result(t, json_string_raw(call.name), &answer, &tool, &f->of_result) &
+             RULE(RULE_INVALID_STRUCTURED_CONTENT)) != 0)
             add_note(f, i,
                      answer.structured.type != JSON_NONE ? "/result/structuredContent" : "/result",
                      &f->of_result);

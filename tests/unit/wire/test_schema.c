@@ -29,7 +29,7 @@ static struct schema *compiled(const char *text)
     struct slice s = quoted(text);
     struct schema *schema;
     struct buf why = {0};
-    if (schema_open(&schema, s, &why) < 0)
+    if (schema_open(&schema, s, NULL, &why) < 0)
         fail_msg("%s: %s", text, buf_str(&why));
     free((char *)(uintptr_t)s.p);
     buf_close(&why);
@@ -112,7 +112,7 @@ static void test_schema_invalid_schema_is_rejected(void **state)
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct schema *s;
         struct buf why = {0};
-        assert_int_equal(schema_open(&s, slice_of(rows[i]), &why), MI_EINVAL);
+        assert_int_equal(schema_open(&s, slice_of(rows[i]), NULL, &why), MI_EINVAL);
         assert_string_equal(buf_str(&why), "a schema must be an object, true or false");
         buf_close(&why);
     }

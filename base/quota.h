@@ -1,0 +1,32 @@
+/* quota.h - memory that several users share: together they may have at most `max` bytes.
+ *
+ * Owns      nothing: it only counts. What was taken is given back with the same size.
+ * Errors    quota_take() returns false, and counts nothing, if the bytes would exceed the limit; `refused` is then set,
+ *           so that the user can tell this from a lack of memory.
+ * Blocks    never. */
+#ifndef MI_BASE_QUOTA_H
+#define MI_BASE_QUOTA_H
+
+#include "base/base.h"
+
+struct quota {
+    size_t used, max; /* bytes */
+    bool refused;     /* a request was refused; the user resets it */
+};
+
+static inline bool quota_take(struct quota *q, size_t n)
+{
+    if (n > q->max - q->used) {
+        q->refused = true;
+        return false;
+    }
+    q->used += n;
+    return true;
+}
+
+static inline void quota_give(struct quota *q, size_t n)
+{
+    q->used -= n;
+}
+
+#endif
