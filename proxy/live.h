@@ -65,7 +65,8 @@ MI_MUST int server_process_start(struct proxy *p, struct child_pipes *ret);
 void server_process_connect(struct proxy *p, struct child_pipes pipes);
 /* Appends how the last process ended: a sentence without a full stop. */
 void server_process_end_text(const struct proxy *p, struct buf *b);
-/* The bytes of its outbox that the server has read; exact once its stdin is closed. */
+/* The bytes that the server has read, of the repeated handshake and of its outbox, as pending.written_at counts them;
+ * exact once its stdin is closed. */
 uint64_t server_process_bytes_read(const struct proxy *p);
 
 /* ---- restart.c ---- */

@@ -151,6 +151,28 @@ void relay_read_available(struct relay *r)
         read_turn(r);
 }
 
+/* The peer has closed `out`. */
+static void fail_writing(struct relay *r)
+{
+    outbox_break(r->priority != NULL ? r->priority : r->box);
+    relay_close_out(r);
+    r->calls->write_failed(r);
+}
+
+static bool reader_has_closed(int fd)
+{
+    struct pollfd peer = {.fd = fd, .events = 0};
+    return poll(&peer, 1, 0) == 1 && (peer.revents & POLLERR) != 0;
+}
+
+static void on_closed(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    struct relay *r = w->data;
+    if (reader_has_closed(r->out.fd))
+        fail_writing(r);
+}
+
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 {
     (void)loop, (void)revents;
@@ -165,9 +187,10 @@ void relay_open(struct relay *r, struct ev_loop *loop, const struct relay_calls 
     line_open(&r->lines, max_line);
     ev_init(&r->read_watch, on_readable);
     ev_init(&r->write_watch, on_writable);
+    ev_init(&r->closed_watch, on_closed);
     ev_init(&r->unfinished_timer, on_unfinished);
     r->unfinished_s = RELAY_UNFINISHED_S;
-    r->read_watch.data = r->write_watch.data = r->unfinished_timer.data = r;
+    r->read_watch.data = r->write_watch.data = r->closed_watch.data = r->unfinished_timer.data = r;
 }
 
 void relay_close(struct relay *r)
@@ -189,7 +212,10 @@ void relay_write_to(struct relay *r, struct stream out)
 {
     r->out = out;
     r->unread = 0;
+    r->muted = false;
     ev_io_set(&r->write_watch, out.fd, EV_WRITE);
+    ev_io_set(&r->closed_watch, out.fd,
+              EV_READ); /* the writing end is never readable, but has an error */
 }
 
 void relay_stop_reading(struct relay *r)
@@ -203,9 +229,8 @@ void relay_stop_reading(struct relay *r)
 /* Bytes left in a pipe that its reader has closed. */
 static size_t bytes_never_read(int fd)
 {
-    struct pollfd peer = {.fd = fd, .events = 0};
     int n = 0;
-    if (poll(&peer, 1, 0) != 1 || (peer.revents & POLLERR) == 0 || ioctl(fd, FIONREAD, &n) != 0)
+    if (!reader_has_closed(fd) || ioctl(fd, FIONREAD, &n) != 0)
         return 0;
     return n > 0 ? (size_t)n : 0;
 }
@@ -213,9 +238,22 @@ static size_t bytes_never_read(int fd)
 void relay_close_out(struct relay *r)
 {
     watch(r, &r->write_watch, false);
+    watch(r, &r->closed_watch, false);
     if (r->out.fd >= 0)
         r->unread = bytes_never_read(r->out.fd);
     stream_close(&r->out);
+}
+
+void relay_watch_closing(struct relay *r)
+{
+    watch(r, &r->closed_watch, true);
+}
+
+void relay_mute(struct relay *r)
+{
+    r->muted = true;
+    watch(r, &r->write_watch, false);
+    watch(r, &r->closed_watch, false);
 }
 
 void relay_set_priority(struct relay *r, struct outbox *priority)
@@ -248,7 +286,7 @@ bool relay_is_paused(const struct relay *r)
 
 void relay_flush(struct relay *r)
 {
-    if (r->out.fd < 0)
+    if (r->out.fd < 0 || r->muted)
         return;
     int st = 0;
     if (r->priority != NULL) {
@@ -258,13 +296,10 @@ void relay_flush(struct relay *r)
     }
     if (r->priority == NULL)
         st = r->box->broken ? MI_EIO : outbox_flush(r->box, &r->out);
-    if (st < 0) {
-        outbox_break(r->priority != NULL ? r->priority : r->box);
-        relay_close_out(r);
-        r->calls->write_failed(r);
-    } else {
+    if (st < 0)
+        fail_writing(r);
+    else
         watch(r, &r->write_watch, st == 1);
-    }
     if (r->full && outbox_bytes(r->box) <= RELAY_LOW) {
         r->full = false;
         set_reading(r);

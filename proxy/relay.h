@@ -44,7 +44,9 @@ struct relay {
         *priority; /* borrowed: written before `box`, and instead of it until it is complete */
     bool priority_complete; /* once `priority` is written, `box` follows */
     size_t unread; /* set when `out` is closed: bytes in its pipe that the peer never read */
+    bool muted;    /* nothing more is written, but `out` stays open: relay_mute() */
     ev_io read_watch, write_watch;
+    ev_io closed_watch; /* active after relay_watch_closing(), while `out` is open */
     ev_timer unfinished_timer; /* active while the rest of a line is awaited, until it is reported */
     double unfinished_s;       /* RELAY_UNFINISHED_S; shorter in tests */
     ev_tstamp read_at;         /* time of the last byte, or when reading began */
@@ -63,6 +65,11 @@ void relay_read_from(struct relay *r, struct stream in);
 void relay_write_to(struct relay *r, struct stream out);
 void relay_stop_reading(struct relay *r); /* for good; `closed` is not called */
 void relay_close_out(struct relay *r);    /* the peer sees the end of its input */
+/* `out` is a pipe: that its reader has closed it is noticed at once, not at the next write. */
+void relay_watch_closing(struct relay *r);
+/* Writes nothing more. `out` stays open until relay_close_out(), so that what the peer does not read is counted when the
+ * peer has ended. */
+void relay_mute(struct relay *r);
 /* Writes `priority` first. The outbox follows after relay_end_priority(). */
 void relay_set_priority(struct relay *r, struct outbox *priority);
 void relay_end_priority(struct relay *r);

@@ -14,11 +14,11 @@
 /* ---- requests of the old process ------------------------------------------------------------ */
 
 /* The new process gets a request that the old one did not receive completely, or that is safe to repeat. */
-static bool is_resent(const struct proxy *p, const struct pending *q, bool received)
+static bool is_resent(const struct proxy *p, const struct pending *q, bool was_read)
 {
     if (q->lsp_cancelled)
         return false;
-    if (!received)
+    if (!was_read)
         return q->text.p != NULL;
     return (p->machine.cause != SERVER_CAUSE_HUNG || (q->flags & METHOD_LISTENS)) &&
            handshake_may_repeat(&p->traffic.handshake, q);
@@ -32,19 +32,14 @@ static void settle_requests(struct proxy *p)
     uint64_t read = server_process_bytes_read(p);
     server_process_end_text(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
-        size_t n = why.n;
-        bool received = request_reached_server(q, read);
         next = q->next;
-        q->resent = is_resent(p, q, received);
+        q->resent = is_resent(p, q, request_was_read(q, read));
         if (q->resent) {
             q->written_at = PENDING_NOT_STAGED; /* until it is sent again */
             continue;
         }
-        buf_adds(&why, received ? "; this call may have run, so it is not sent again"
-                                : "; this call did not reach it");
-        answer_for_server(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
-                          why.failed ? "the server exited" : buf_str(&why));
-        why.n = n;
+        answer_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
+                            why.failed ? "the server exited" : buf_str(&why));
     }
     buf_close(&why);
 }
@@ -99,13 +94,26 @@ void restart_prepare(struct proxy *p)
 
 /* ---- the new process ------------------------------------------------------------------------ */
 
+/* What the new process gets before the outbox is written, in bytes. */
+static uint64_t bytes_before_outbox(const struct proxy *p)
+{
+    uint64_t n = p->handshake_box.staged;
+    for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
+        n += q->written_at == PENDING_NOT_STAGED ? q->text.n + 1 : 0;
+    return n;
+}
+
 static void resend_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
     struct buf b = {0};
+    uint64_t before = bytes_before_outbox(p);
+    outbox_follow(&t->out[ROW_C2S], before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
-        if (!q->resent || q->written_us != 0)
+        if (q->written_at != PENDING_NOT_STAGED) {
+            q->written_at += before; /* it is in the outbox */
             continue;
+        }
         buf_clear(&b);
         buf_slice_add(&b, q->text);
         buf_addc(&b, '\n');
@@ -113,7 +121,7 @@ static void resend_requests(struct proxy *p)
             outbox_break(&p->handshake_box);
             break;
         }
-        q->written_at = 0; /* its deadline counts from the writing of the outbox */
+        q->written_at = p->handshake_box.staged;
         char detail[64];
         snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
         journal_event(p->journal, "resent", detail);

@@ -34,7 +34,10 @@ static void stop_client(struct proxy *p)
 
 static void disconnect(struct proxy *p)
 {
-    relay_close_out(&p->relay[ROW_C2S]);
+    if (p->child.reaped)
+        relay_close_out(&p->relay[ROW_C2S]);
+    else
+        relay_mute(&p->relay[ROW_C2S]); /* it is being killed */
     if (server_state_may_restart(&p->machine, clock_mono_us()))
         outbox_reset(&p->traffic.out[ROW_C2S]); /* accepts messages for the next process */
     timers_server_away(&p->traffic.timers, true, recorder_now_us(p->recorder));
@@ -51,11 +54,26 @@ static void reject_requests(struct proxy *p)
         relay_stop_reading(&p->relay[ROW_C2S]);
 }
 
+/* The server closed its stdin and runs: the requests that it has not read get an error. */
+static void reject_unread(struct proxy *p)
+{
+    uint64_t read = server_process_bytes_read(p);
+    struct buf why = {0};
+    buf_printf(&why, "the server %s closed its stdin before it answered", server_name_of(p));
+    for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
+        next = q->next;
+        if (!request_was_read(q, read))
+            answer_server_ended(&p->traffic, q, CALL_SERVER_GONE,
+                                server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
+    }
+    buf_close(&why);
+}
+
 /* The server is not restarted although it should be: the limit is reached, or its initialize cannot be repeated.
  * The reason is added to `why`. */
 static void give_up(struct proxy *p, struct buf *why)
 {
-    const struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
+    struct pending *q = p->traffic.open[ROW_C2S].open.oldest;
     unsigned n = server_state_recent_restarts(&p->machine, clock_mono_us());
     if (p->machine.handshake_lost) {
         log_error(
@@ -70,9 +88,8 @@ static void give_up(struct proxy *p, struct buf *why)
             why,
             "; it was restarted %u time%s within a minute before, so it is not restarted again", n,
             n == 1 ? "" : "s");
-    incidents_crash_loop(
-        &p->incidents, buf_str(why),
-        q != NULL && request_reached_server(q, server_process_bytes_read(p)) ? q : NULL);
+    incidents_crash_loop(&p->incidents, buf_str(why),
+                         q != NULL && request_was_read(q, server_process_bytes_read(p)) ? q : NULL);
 }
 
 static void end_session(struct proxy *p, bool gives_up)
@@ -119,6 +136,8 @@ static void carry_out(struct proxy *p, unsigned todo)
         server_event(p, restart_start(p));
     if (todo & SERVER_DO_REJECT)
         reject_requests(p);
+    if (todo & SERVER_DO_REJECT_UNREAD)
+        reject_unread(p);
     if (todo & SERVER_DO_END_SESSION)
         end_session(p, (todo & SERVER_DO_GIVE_UP) != 0);
     if (todo & SERVER_DO_FINISH)
@@ -229,7 +248,7 @@ void server_client_closed(struct proxy *p)
 
 void server_check_requests(struct proxy *p)
 {
-    if (server_state_rejects(&p->machine) && p->traffic.open[ROW_C2S].open.count > 0)
+    if (server_state_wants_requests(&p->machine) && p->traffic.open[ROW_C2S].open.count > 0)
         server_event(p, SERVER_EV_REQUEST);
 }
 
@@ -328,8 +347,9 @@ static void on_server_finished(struct child *c)
     for (int i = 0; i < LAST_READS && !p->server_stderr.ended; i++)
         relay_read_available(&p->server_stderr); /* often has the reason */
     server_event(p, SERVER_EV_EXITED);           /* a launcher: no other process has its output */
-    bool clean = child_exit_status(c) == 0 && p->traffic.open[ROW_C2S].open.count == 0;
-    server_event(p, clean ? SERVER_EV_FINISHED_CLEAN : SERVER_EV_FINISHED);
+    server_event(p, p->traffic.open[ROW_C2S].open.count > 0 ? SERVER_EV_FINISHED
+                    : child_exit_status(c) != 0             ? SERVER_EV_FINISHED_IDLE
+                                                            : SERVER_EV_FINISHED_CLEAN);
 }
 
 void server_open(struct proxy *p, const sigset_t *mask)

@@ -89,6 +89,7 @@ void server_process_connect(struct proxy *p, struct child_pipes pipes)
     incidents_new_process(&p->incidents);
     p->incidents.base = (struct postmortem_base){0};
     relay_write_to(&p->relay[ROW_C2S], stream_own(pipes.in));
+    relay_watch_closing(&p->relay[ROW_C2S]);
     relay_read_from(&p->relay[ROW_S2C], stream_own(pipes.out));
     relay_read_from(&p->server_stderr, stream_own(pipes.err));
 }
@@ -146,6 +147,9 @@ void server_process_end_text(const struct proxy *p, struct buf *b)
 
 uint64_t server_process_bytes_read(const struct proxy *p)
 {
-    uint64_t taken = outbox_accepted(&p->traffic.out[ROW_C2S]), unread = p->relay[ROW_C2S].unread;
-    return taken > unread ? taken - unread : 0;
+    const struct relay *r = &p->relay[ROW_C2S];
+    if (r->priority != NULL && !r->priority_complete)
+        return 0; /* it has not answered the repeated initialize: it got nothing else */
+    uint64_t taken = outbox_accepted(r->priority != NULL ? r->priority : r->box);
+    return taken > r->unread ? taken - r->unread : 0;
 }

@@ -12,6 +12,7 @@
 #define PREPARE_RESTART SERVER_DO_PREPARE_RESTART
 #define START SERVER_DO_START
 #define REJECT SERVER_DO_REJECT
+#define REJECT_UNREAD SERVER_DO_REJECT_UNREAD
 #define GIVE_UP SERVER_DO_GIVE_UP
 #define END_SESSION SERVER_DO_END_SESSION
 #define FINISH SERVER_DO_FINISH
@@ -46,6 +47,13 @@ struct cell {
 /* The same; a client that awaits answers leads to the state `to`. */
 #define CLIENT_ENDS(to, cause)                                                                     \
     SESSION_ENDS(cause), [SERVER_EV_CLIENT_WAITS] = {to, 0, 0, CLIENT_CLOSED}
+/* The client ends the session, and there is no process. */
+#define CLIENT_ENDS_WITHOUT_PROCESS                                                                \
+    RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},    \
+                  [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},     \
+                  [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, \
+                                                    CLIENT_CLOSED},                                \
+                  [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, SIGNAL}
 /* The client ends the session while the process is being killed or has exited. */
 #define CLIENT_ENDS_WHILE_ENDING                                                                   \
     RECORD_FAILS, [SERVER_EV_CLIENT_CLOSED] = {SERVER_STOPPING, 0, 0, CLIENT_CLOSED},              \
@@ -86,8 +94,14 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                              [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                              [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
                              [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
-                             [SERVER_EV_TIMEOUT] = {SERVER_RUNNING},
+                             [SERVER_EV_TIMEOUT] = {SERVER_NOT_READING, REJECT_UNREAD},
                              CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
+    [SERVER_NOT_READING] = {[SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
+                            [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
+                            [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
+                            [SERVER_EV_SHUTDOWN] = {SERVER_SHUTDOWN},
+                            [SERVER_EV_REQUEST] = {SERVER_NOT_READING, REJECT_UNREAD},
+                            CLIENT_ENDS(SERVER_DRAINING, STOPPED)},
     [SERVER_OUTPUT_CLOSED] = {[SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                               [SERVER_EV_HUNG] = KILL_HUNG(SERVER_KILLED),
                               [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING, STOP},
@@ -102,29 +116,35 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                          [SERVER_EV_CLIENT_WAITS] = {SERVER_STOPPING, STOP, STOPPED,
                                                      CLIENT_CLOSED}},
     [SERVER_DRAINING] = {DRAIN_ENDS},
-    [SERVER_KILLED] = {[SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
+    [SERVER_KILLED] = {[SERVER_EV_EXITED] = {SERVER_KILLED, DISCONNECT},
+                       [SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
+                       [SERVER_EV_FINISHED_IDLE] = {SERVER_BACKOFF, PREPARE_RESTART},
                        [SERVER_EV_FINISHED_CLEAN] = {SERVER_BACKOFF, PREPARE_RESTART},
                        [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING},
                        CLIENT_ENDS_WHILE_ENDING},
     [SERVER_EXITED] = {[SERVER_EV_FINISHED] = {SERVER_BACKOFF, PREPARE_RESTART},
-                       [SERVER_EV_FINISHED_CLEAN] = {SERVER_FLUSHING, END_SESSION},
+                       [SERVER_EV_FINISHED_IDLE] = {SERVER_BACKOFF, PREPARE_RESTART},
+                       [SERVER_EV_FINISHED_CLEAN] = {SERVER_EXITED_IDLE},
                        [SERVER_EV_SHUTDOWN] = {SERVER_STOPPING},
                        CLIENT_ENDS_WHILE_ENDING},
+    [SERVER_EXITED_IDLE] = {[SERVER_EV_REQUEST] = {SERVER_BACKOFF, PREPARE_RESTART},
+                            [SERVER_EV_SHUTDOWN] = {SERVER_FLUSHING, END_SESSION},
+                            [SERVER_EV_TIMEOUT] = {SERVER_FLUSHING, END_SESSION},
+                            CLIENT_ENDS_WITHOUT_PROCESS},
+    [SERVER_CRASHED_IDLE] = {[SERVER_EV_REQUEST] = {SERVER_FLUSHING, GIVE_UP | END_SESSION},
+                             [SERVER_EV_SHUTDOWN] = {SERVER_FLUSHING, GIVE_UP | END_SESSION},
+                             [SERVER_EV_TIMEOUT] = {SERVER_FLUSHING, GIVE_UP | END_SESSION},
+                             CLIENT_ENDS_WITHOUT_PROCESS},
     [SERVER_STOPPING] = {[SERVER_EV_EXITED] = {SERVER_STOPPING, DISCONNECT},
                          [SERVER_EV_LAUNCHER_EXITED] = {SERVER_STOPPING, DISCONNECT},
                          [SERVER_EV_FINISHED] = {SERVER_FLUSHING, END_SESSION},
+                         [SERVER_EV_FINISHED_IDLE] = {SERVER_FLUSHING, END_SESSION},
                          [SERVER_EV_FINISHED_CLEAN] = {SERVER_FLUSHING, END_SESSION},
                          [SERVER_EV_INITIALIZED] = {SERVER_STOPPING, RESUME},
                          [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
                          CLIENT_ENDS_WHILE_ENDING},
-    [SERVER_BACKOFF] =
-        {[SERVER_EV_TIMEOUT] = {SERVER_RESTARTING, START},
-         [SERVER_EV_CLIENT_CLOSED] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},
-         [SERVER_EV_CLIENT_WAITS] = {SERVER_FLUSHING, END_SESSION, 0, CLIENT_CLOSED},
-         [SERVER_EV_CLIENT_NOT_READING] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0,
-                                           CLIENT_CLOSED},
-         [SERVER_EV_SIGNAL] = {SERVER_FLUSHING, STOP_CLIENT | END_SESSION, 0, SIGNAL},
-         RECORD_FAILS},
+    [SERVER_BACKOFF] = {[SERVER_EV_TIMEOUT] = {SERVER_RESTARTING, START},
+                        CLIENT_ENDS_WITHOUT_PROCESS},
     [SERVER_RESTARTING] = {[SERVER_EV_STARTED] = {SERVER_RUNNING, RESUME},
                            [SERVER_EV_START_FAILED] = {SERVER_FLUSHING, END_SESSION,
                                                        SERVER_CAUSE_START_FAILED,
@@ -138,7 +158,7 @@ static const struct cell table[SERVER_NSTATES][SERVER_NEVENTS] = {
                              [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
                              [SERVER_EV_TIMEOUT] = KILL_HUNG(SERVER_KILLED),
                              CLIENT_ENDS(SERVER_INITIALIZING_DRAINING, STOPPED)},
-    [SERVER_INITIALIZING_INPUT_CLOSED] = {[SERVER_EV_INITIALIZED] = {SERVER_RUNNING, RESUME},
+    [SERVER_INITIALIZING_INPUT_CLOSED] = {[SERVER_EV_INITIALIZED] = {SERVER_INPUT_CLOSED, RESUME},
                                           [SERVER_EV_INITIALIZE_CHANGED] = KILL_CHANGED,
                                           [SERVER_EV_OUTPUT_CLOSED] = {SERVER_OUTPUT_CLOSED},
                                           [SERVER_EV_EXITED] = {SERVER_EXITED, DISCONNECT},
@@ -226,6 +246,9 @@ static bool must_kill_now(const struct server_machine *s, int64_t now_us)
 static struct cell look_up(const struct server_machine *s, enum server_event e, int64_t now_us)
 {
     struct cell c = table[s->state][e];
+    if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us) &&
+        (e == SERVER_EV_FINISHED_IDLE || e == SERVER_EV_FINISHED_CLEAN))
+        return (struct cell){SERVER_CRASHED_IDLE, 0, 0, 0};
     if (c.to == SERVER_BACKOFF && !restarts_left(s, now_us))
         return (struct cell){SERVER_FLUSHING, GIVE_UP | END_SESSION, 0, 0};
     if ((s->state == SERVER_INITIALIZING || s->state == SERVER_INITIALIZING_DRAINING) &&
@@ -271,6 +294,9 @@ int64_t server_state_timeout_us(const struct server_machine *s, int64_t now_us)
     case SERVER_OUTPUT_CLOSED:
     case SERVER_INITIALIZING_INPUT_CLOSED:
         return SERVER_EXIT_FOLLOWS_US;
+    case SERVER_EXITED_IDLE:
+    case SERVER_CRASHED_IDLE:
+        return SERVER_REQUEST_FOLLOWS_US;
     case SERVER_DRAINING:
     case SERVER_INITIALIZING_DRAINING:
         return SERVER_DRAIN_TICK_US;
@@ -306,9 +332,11 @@ bool server_state_holds_client(const struct server_machine *s)
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
 }
 
-bool server_state_rejects(const struct server_machine *s)
+bool server_state_wants_requests(const struct server_machine *s)
 {
-    return s->state == SERVER_UNAVAILABLE || s->state == SERVER_REJECTING;
+    return s->state == SERVER_UNAVAILABLE || s->state == SERVER_REJECTING ||
+           s->state == SERVER_NOT_READING || s->state == SERVER_EXITED_IDLE ||
+           s->state == SERVER_CRASHED_IDLE;
 }
 
 bool server_state_is_draining(const struct server_machine *s)
@@ -331,11 +359,14 @@ const char *server_state_name(enum server_state state)
         [SERVER_REJECTING] = "rejecting",
         [SERVER_RUNNING] = "running",
         [SERVER_INPUT_CLOSED] = "input-closed",
+        [SERVER_NOT_READING] = "not-reading",
         [SERVER_OUTPUT_CLOSED] = "output-closed",
         [SERVER_SHUTDOWN] = "shutdown",
         [SERVER_DRAINING] = "draining",
         [SERVER_KILLED] = "killed",
         [SERVER_EXITED] = "exited",
+        [SERVER_EXITED_IDLE] = "exited-idle",
+        [SERVER_CRASHED_IDLE] = "crashed-idle",
         [SERVER_STOPPING] = "stopping",
         [SERVER_BACKOFF] = "backoff",
         [SERVER_RESTARTING] = "restarting",
@@ -361,6 +392,7 @@ const char *server_event_name(enum server_event event)
         [SERVER_EV_EXITED] = "exited",
         [SERVER_EV_LAUNCHER_EXITED] = "launcher-exited",
         [SERVER_EV_FINISHED] = "finished",
+        [SERVER_EV_FINISHED_IDLE] = "finished-idle",
         [SERVER_EV_FINISHED_CLEAN] = "finished-clean",
         [SERVER_EV_HUNG] = "hung",
         [SERVER_EV_SHUTDOWN] = "shutdown",

@@ -20,8 +20,11 @@
 #define SERVER_BACKOFF_US 100000    /* before a restart; doubled for each recent one */
 #define SERVER_BACKOFF_MAX_US 10000000
 enum {
-    SERVER_EXIT_FOLLOWS_US = 100000, /* in which a server usually exits after it closes a stream */
-    SERVER_DRAIN_TICK_US = 100000,   /* interval of the checks that the client still reads */
+    /* Within this time, also on a busy machine, a server that is exiting has exited after it closed a stream. */
+    SERVER_EXIT_FOLLOWS_US = 1000000,
+    /* Within this time a client that has its answer has sent the next request: after an exit the session goes on for it. */
+    SERVER_REQUEST_FOLLOWS_US = 1000000,
+    SERVER_DRAIN_TICK_US = 100000, /* interval of the checks that the client still reads */
 };
 
 enum server_state {
@@ -30,11 +33,14 @@ enum server_state {
     SERVER_REJECTING,     /* the same; each request gets the reason, until the client leaves */
     SERVER_RUNNING,       /* messages are forwarded */
     SERVER_INPUT_CLOSED,  /* RUNNING, but the server closed its stdin and should exit */
+    SERVER_NOT_READING,   /* RUNNING, but the server closed its stdin and did not exit */
     SERVER_OUTPUT_CLOSED, /* the server closed its stdout and should exit, or is killed */
     SERVER_SHUTDOWN,      /* RUNNING, and the client asked the server to shut down */
     SERVER_DRAINING,      /* RUNNING, but the client closed its output and awaits answers */
     SERVER_KILLED,        /* the process is being killed; a restart follows if allowed */
-    SERVER_EXITED,        /* the process exited, its output is read; a restart may follow */
+    SERVER_EXITED,        /* the process exited; its output is being read */
+    SERVER_EXITED_IDLE,   /* it did so with status 0 and no pending request; the next restarts it */
+    SERVER_CRASHED_IDLE,  /* it crashed with no pending request; no restart is possible */
     SERVER_STOPPING,      /* the process is being stopped, or exited; no restart follows */
     SERVER_BACKOFF,       /* no process; the next one is started after a delay */
     SERVER_RESTARTING,    /* the next process is being started */
@@ -56,7 +62,8 @@ enum server_event {
     SERVER_EV_OUTPUT_CLOSED,      /* the server closed its stdout */
     SERVER_EV_EXITED,             /* the process exited */
     SERVER_EV_LAUNCHER_EXITED, /* it exited with status 0, but another process holds its stdout */
-    SERVER_EV_FINISHED,        /* the process exited and its output is read */
+    SERVER_EV_FINISHED,        /* the process exited and its output is read; requests are pending */
+    SERVER_EV_FINISHED_IDLE,   /* the same, with no pending request */
     SERVER_EV_FINISHED_CLEAN,  /* the same, with status 0 and no pending request */
     SERVER_EV_HUNG,            /* a request timed out, and the server sent nothing since */
     SERVER_EV_SHUTDOWN,        /* the client sent `shutdown` or `exit` */
@@ -66,7 +73,7 @@ enum server_event {
     SERVER_EV_ANSWERED,        /* the client awaits no more answers (reported in *DRAINING) */
     SERVER_EV_CLIENT_NOT_READING, /* the client closed its input */
     SERVER_EV_SIGNAL,             /* SIGTERM, SIGINT or SIGHUP */
-    SERVER_EV_REQUEST,            /* a request is pending (reported in UNAVAILABLE, REJECTING) */
+    SERVER_EV_REQUEST,            /* a request is pending (server_state_wants_requests()) */
     SERVER_EV_FLUSHED,            /* the last answers are written (reported in FLUSHING) */
     SERVER_EV_RECORD_FAILED,      /* recording failed with --on-record-error=stop */
     SERVER_EV_TIMEOUT,            /* server_state_timeout_us() has passed */
@@ -83,9 +90,10 @@ enum server_action {
     SERVER_DO_PREPARE_RESTART = 1 << 5, /* answer, or keep, the requests of the old process */
     SERVER_DO_START = 1 << 6,           /* start the next process */
     SERVER_DO_REJECT = 1 << 7,          /* answer pending requests: no server was started */
-    SERVER_DO_GIVE_UP = 1 << 8,         /* report that no restart is possible */
-    SERVER_DO_END_SESSION = 1 << 9,     /* answer pending requests: the server exited */
-    SERVER_DO_FINISH = 1 << 10,         /* leave the loop */
+    SERVER_DO_REJECT_UNREAD = 1 << 8,   /* answer the requests that the server cannot read */
+    SERVER_DO_GIVE_UP = 1 << 9,         /* report that no restart is possible */
+    SERVER_DO_END_SESSION = 1 << 10,    /* answer pending requests: the server exited */
+    SERVER_DO_FINISH = 1 << 11,         /* leave the loop */
 };
 
 /* Why the last process ended. */
@@ -140,8 +148,8 @@ void server_state_extend(struct server_machine *s, int64_t now_us);
 bool server_state_holds_client(const struct server_machine *s);
 /* The client closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
-/* No server was started. */
-bool server_state_rejects(const struct server_machine *s);
+/* Pending requests are to be reported at the end of each turn. */
+bool server_state_wants_requests(const struct server_machine *s);
 /* The process was killed or exited, and a restart follows. */
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us);
 /* The process is being stopped, was killed or exited, and no restart follows. */

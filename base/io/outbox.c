@@ -36,6 +36,13 @@ void outbox_reset(struct outbox *o)
     o->broken = false;
 }
 
+void outbox_follow(struct outbox *o, uint64_t n)
+{
+    o->staged += n;
+    o->released += n;
+    o->written += n;
+}
+
 void outbox_close(struct outbox *o)
 {
     outbox_break(o);

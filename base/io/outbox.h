@@ -44,6 +44,8 @@ void outbox_drop_staged(struct outbox *o); /* drops what has not been released *
 MI_MUST int outbox_flush(struct outbox *o, const struct stream *to);
 void outbox_break(struct outbox *o);
 void outbox_reset(struct outbox *o); /* for a new peer, after outbox_break() */
+/* n bytes from another queue go to the same peer before the bytes of this one; they are counted as written. */
+void outbox_follow(struct outbox *o, uint64_t n);
 
 /* Bytes that the peer has accepted. */
 static inline uint64_t outbox_accepted(const struct outbox *o)

@@ -283,10 +283,18 @@ static int confirm(const struct exchange *x, const struct rpc *m)
 
 /* ---- sending ---- */
 
-/* Reports that there was no answer to the last request. */
-static int no_answer(const struct exchange *x)
+/* The server, or the proxy for it, has not answered a request: EXIT_TROUBLE if that was a part of the handshake. */
+static int status_without_answer(const char *method)
+{
+    return strcmp(method, "initialize") == 0 ? EXIT_TROUBLE : EXIT_FOUND;
+}
+
+/* Reports that there was no answer to the last request, not even one of the proxy. method: of a request that is not the
+ * user's; NULL: it is the user's. */
+static int no_answer(const struct exchange *x, const char *method)
 {
     struct peer *p = x->peer;
+    int status = method != NULL ? status_without_answer(method) : EXIT_FOUND;
     if (p->talk.interrupted || interrupt_came()) {
         peer_cancel(p);
         (void)peer_end(p);
@@ -294,13 +302,28 @@ static int no_answer(const struct exchange *x)
         return EXIT_FOUND;
     }
     if (p->talk.ended) {
-        int status = peer_end(p);
-        log_error("no answer: the server has exited with status %d", status);
-        return EXIT_FOUND;
+        log_error("%s was not answered: the server exited with status %d",
+                  method != NULL ? method : "the request", peer_end(p));
+        return status;
     }
     peer_cancel(p);
-    log_error("no answer within %s; give it longer with --timeout", settings_text(x->s, "timeout"));
-    return EXIT_FOUND;
+    log_error("%s was not answered within %s; give it longer with --timeout",
+              method != NULL ? method : "the request", settings_text(x->s, "timeout"));
+    return status;
+}
+
+/* The answer to a request that is not the user's is an error. */
+static int report_error(const char *method, const struct rpc *answer)
+{
+    struct buf message = {0};
+    bool ours = peer_is_ours(answer);
+    json_unescape(&message, json_string_raw(answer->error_message));
+    if (ours)
+        log_error("%s was not answered: %s", method, buf_str(&message));
+    else
+        log_error("the server rejected %s: %s", method, buf_str(&message));
+    buf_close(&message);
+    return ours ? status_without_answer(method) : EXIT_FOUND;
 }
 
 /* item: the recorded request whose answer is compared; TALK_NONE: none. */
@@ -393,7 +416,7 @@ static int send_request(const struct exchange *x)
         interrupt_hold(false);
         if (x->item == TALK_NONE)
             item = TALK_NONE; /* its answer was not recorded */
-        status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x);
+        status = st < 0 ? fail(x) : answered ? finish(x, item, &answer) : no_answer(x, NULL);
     }
     buf_close(&message);
     return status;
@@ -405,23 +428,28 @@ static int greet(const struct exchange *x)
 {
     struct rpc answer;
     enum peer_greeting greeting;
-    struct buf message = {0};
     bool handshake = x->request == NULL || !slice_is(buf_slice(&x->request->method), "initialize");
     if (!handshake)
         return EXIT_FINE;
     if (peer_greet(x->peer, x->item, x->revision, &greeting, &answer) < 0)
         return fail(x);
     if (greeting == PEER_SILENT)
-        return no_answer(x);
-    if (greeting == PEER_READY)
-        return EXIT_FINE;
-    json_unescape(&message, json_string_raw(answer.error_message));
-    log_error("%s: %s",
-              peer_is_ours(&answer) ? "initialize was not answered"
-                                    : "the server rejected initialize",
-              buf_str(&message));
-    buf_close(&message);
-    return peer_is_ours(&answer) ? EXIT_TROUBLE : EXIT_FOUND;
+        return no_answer(x, "initialize");
+    return greeting == PEER_READY ? EXIT_FINE : report_error("initialize", &answer);
+}
+
+/* A server may reject tools/list, or be slow to answer it: only one that has ended is not asked further. */
+static int ask_tools(const struct exchange *x)
+{
+    struct rpc last = {0};
+    bool answered;
+    if (peer_ask_tools(x->peer, &last, &answered) < 0)
+        return fail(x);
+    if (!answered && (x->peer->talk.ended || x->request == NULL))
+        return no_answer(x, "tools/list");
+    bool failed =
+        answered && (peer_server_ended(&last) || (x->request == NULL && last.kind == RPC_ERROR));
+    return failed ? report_error("tools/list", &last) : EXIT_FINE;
 }
 
 static int list_tools(const struct exchange *x)
@@ -442,11 +470,11 @@ static int converse(const struct exchange *x)
         x->request == NULL || x->request->maybe_tool || outgoing_calls_tool(x->request);
     interrupt_hold(true);
     int status = greet(x);
-    if (status == EXIT_FINE && needs_tools && peer_ask_tools(x->peer) < 0)
-        status = fail(x);
+    if (status == EXIT_FINE && needs_tools)
+        status = ask_tools(x);
     interrupt_hold(false);
-    if (status == EXIT_FINE && (x->peer->talk.ended || interrupt_came()))
-        status = no_answer(x);
+    if (status == EXIT_FINE && interrupt_came())
+        status = no_answer(x, NULL);
     if (status != EXIT_FINE)
         return status;
     if (x->request == NULL)

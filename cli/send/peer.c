@@ -213,10 +213,17 @@ bool peer_is_ours(const struct rpc *answer)
     return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
 }
 
-int peer_ask_tools(struct peer *p)
+bool peer_server_ended(const struct rpc *answer)
+{
+    int64_t code;
+    return peer_is_ours(answer) && json_int(answer->error_code, &code) &&
+           (code == RPC_SERVER_GONE || code == -31000); /* the same in 2026-07-28 */
+}
+
+int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered)
 {
     struct slice meta = p->meta.n > 0 ? buf_slice(&p->meta) : (struct slice){0};
-    return talk_ask_tools(&p->talk, meta, &p->tools);
+    return talk_ask_tools(&p->talk, meta, &p->tools, ret_last, ret_answered);
 }
 
 /* ---- ending ---- */

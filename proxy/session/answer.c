@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "proxy/session/invocation.h"
 #include "proxy/session/request.h"
+#include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
 
 #define SPARE_SIZE ((size_t)16 << 10)
@@ -216,21 +217,51 @@ static void send_and_log(struct traffic *t, const struct pending *p, const struc
     invocation_log_error(t, &v, r->code, r->message, bytes);
 }
 
+static void send_and_close(struct traffic *t, struct pending *p, const struct reply *r,
+                           enum call_status status, findings f)
+{
+    if (!p->cancelled) /* else the client no longer waits */
+        send_and_log(t, p, r, status, f);
+    request_close(t, ROW_C2S, p);
+}
+
 static void answer_and_close(struct traffic *t, struct pending *p, int code, const char *why,
                              const char *cause, enum call_status status, findings f)
 {
     struct reply r = reply_to(t, p, code, why, cause);
-    if (!p->cancelled) /* else the client no longer waits */
-        send_and_log(t, p, &r, status, f);
-    request_close(t, ROW_C2S, p);
+    send_and_close(t, p, &r, status, f);
+}
+
+static int code_for_server(const struct pending *p)
+{
+    return p->modern ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE;
+}
+
+static findings finding_for_server(enum call_status status)
+{
+    return FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE);
 }
 
 void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
                        const char *cause, const char *why)
 {
-    answer_and_close(t, p, p->modern ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE, why, cause,
-                     status,
-                     FINDING(status == CALL_INTERRUPTED ? FIND_INTERRUPTED : FIND_SERVER_GONE));
+    answer_and_close(t, p, code_for_server(p), why, cause, status, finding_for_server(status));
+}
+
+void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
+                         const char *cause, const char *why)
+{
+    bool effects = !(p->flags & METHOD_READS);
+    struct buf text = {0};
+    buf_adds(&text, why);
+    buf_adds(&text, !p->was_read ? "; this request was not read"
+                    : effects    ? "; this call may have run"
+                                 : "");
+    struct reply r = reply_to(t, p, code_for_server(p), text.failed ? why : buf_str(&text), cause);
+    if (effects)
+        r.ran = p->was_read ? REPLY_RAN_MAYBE : REPLY_RAN_NO;
+    send_and_close(t, p, &r, status, finding_for_server(status));
+    buf_close(&text);
 }
 
 void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,

@@ -30,6 +30,10 @@ void answer_error(struct traffic *t, enum row_direction to, struct slice id, uin
  * CALL_SERVER_GONE, or CALL_INTERRUPTED if that is not the server's fault. */
 void answer_for_server(struct traffic *t, struct pending *p, enum call_status status,
                        const char *cause, const char *why);
+/* The same when the server has ended, or closed its stdin, before it answered: `why` says how, and the error adds whether
+ * p->was_read, and whether the call may have run. Only a request with effects may have run. */
+void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
+                         const char *cause, const char *why);
 /* The deadline of a pending request has passed; it is abandoned. */
 void answer_timeout(struct traffic *t, struct pending *p, int64_t timeout_us, const char *cause,
                     const char *why);

@@ -71,12 +71,6 @@ static bool handle_request(struct traffic *t, struct message *x)
     if (!check_request(t, x, &asked))
         return false;
     bool can_reject = x->dir == ROW_C2S && x->batch_seq == 0 && t->validate != VALIDATE_NONE;
-    if (can_reject && t->out[ROW_C2S].broken) {
-        x->m.findings |= FINDING(FIND_SERVER_GONE);
-        answer_reject(t, x, rpc_is_modern(&x->m) ? REPLY_SERVER_GONE_MODERN : RPC_SERVER_GONE,
-                      "the server accepts no more messages: it closed its stdin", "server-closed");
-        return false;
-    }
     int st = request_open(t, x, &p);
     if (st < 0)
         return request_not_added(t, x, st, can_reject);

@@ -59,13 +59,14 @@ static void record_timeout(struct traffic *t, const struct pending *p, int64_t w
 static void answer_others(struct traffic *t, const char *name)
 {
     struct buf why = {0};
-    buf_printf(&why, "the server %s was killed because it hung on %s; this call may have run",
-               t->server, name);
+    buf_printf(&why, "the server %s was killed because it hung on %s", t->server, name);
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
-        if (!(p->flags & METHOD_LISTENS))
-            answer_for_server(t, p, CALL_SERVER_GONE, "server-killed",
-                              why.failed ? "the server hung" : buf_str(&why));
+        if (p->flags & METHOD_LISTENS)
+            continue;
+        p->was_read = true; /* it may read until it has exited */
+        answer_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
+                            why.failed ? "the server hung" : buf_str(&why));
     }
     buf_close(&why);
 }

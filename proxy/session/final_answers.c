@@ -8,15 +8,10 @@
 void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
                         const char *why, uint64_t read)
 {
-    struct buf text = {0};
     for (struct pending *p; (p = t->open[ROW_C2S].open.oldest) != NULL;) {
-        buf_clear(&text);
-        buf_adds(&text, why);
-        buf_adds(&text, request_reached_server(p, read) ? "; this call may have run"
-                                                        : "; this call did not reach it");
-        answer_for_server(t, p, status, cause, text.failed ? why : buf_str(&text));
+        (void)request_was_read(p, read);
+        answer_server_ended(t, p, status, cause, why);
     }
-    buf_close(&text);
 }
 
 void final_answers_end_listens(struct traffic *t)

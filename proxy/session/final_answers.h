@@ -5,8 +5,7 @@
 #include "proxy/session/state.h"
 
 /* The server cannot answer any more: each pending request of the client gets an error. status: that of
- * answer_for_server(). `cause` is a stable word, `why` a sentence. The error adds whether the call may have run;
- * `read`: bytes of the outbox that the server has read. */
+ * answer_server_ended(). `cause` is a stable word, `why` a sentence. `read`: bytes that the server has read. */
 void final_answers_send(struct traffic *t, enum call_status status, const char *cause,
                         const char *why, uint64_t read);
 /* The client ends the session: each of its subscriptions gets the result that ends it. */

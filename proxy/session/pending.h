@@ -30,7 +30,7 @@ struct pending {
     struct pending *prev, *next; /* in its list, by age */
     uint64_t hash;
     uint64_t request_seq;
-    uint64_t written_at; /* total bytes of the outbox after its last byte */
+    uint64_t written_at; /* bytes that the server process gets up to its last byte */
     int64_t t_us;        /* when it was received, since the session's start */
     /* Of timers.h, in the same unit: */
     int64_t written_us;       /* when its last byte was written; 0: not yet */
@@ -47,6 +47,7 @@ struct pending {
     bool waits_for_user;      /* a user may be asked in a browser: only --max-timeout counts */
     bool cancelled;           /* by its sender, or abandoned by us: a late answer is dropped */
     bool timed_out;           /* abandoned because its deadline has passed */
+    bool was_read;            /* by a server process that has ended: request_was_read() */
     bool resent;              /* to a new server process */
     bool lsp_cancelled; /* by $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is forwarded */
     bool process_gone;  /* the server process that sent it has exited: its answer is dropped */

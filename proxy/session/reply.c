@@ -15,6 +15,8 @@ void reply_write(struct buf *b, const struct reply *r)
         json_out_str(&j, "session", r->session);
     if (r->seq != 0)
         json_out_uint(&j, "seq", r->seq);
+    if (r->ran != REPLY_RAN_ABSENT)
+        json_out_bool(&j, "may_have_run", r->ran == REPLY_RAN_MAYBE);
     if (r->timeout_us > 0)
         json_out_int(&j, "timeout_ms", (r->timeout_us + 999) / 1000);
     if (r->reason.p != NULL) {

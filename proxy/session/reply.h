@@ -16,6 +16,13 @@ enum {
     REPLY_TIMEOUT_MODERN = -31001,
 };
 
+/* error.data.may_have_run */
+enum reply_ran {
+    REPLY_RAN_ABSENT, /* the request has no effects, or has been answered for another reason */
+    REPLY_RAN_NO,
+    REPLY_RAN_MAYBE,
+};
+
 struct reply {
     struct slice id; /* JSON text; {NULL, 0}: null */
     int code;
@@ -24,6 +31,7 @@ struct reply {
     struct slice method, target;  /* between the quotes, as written; {NULL, 0}: unknown */
     const char *session;          /* uid; NULL: no session has begun */
     uint64_t seq;                 /* of the message it answers; 0: none */
+    enum reply_ran ran;           /* whether the call may have run */
     int64_t timeout_us;           /* of the deadline that has passed; 0: none */
     struct slice pointer, reason; /* of invalid arguments; {NULL, 0}: none */
 };

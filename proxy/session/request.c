@@ -45,7 +45,8 @@ void request_abandon(struct traffic *t, enum row_direction dir, struct pending *
     pending_cancel(&t->open[dir], p);
 }
 
-bool request_reached_server(const struct pending *p, uint64_t read)
+bool request_was_read(struct pending *p, uint64_t read)
 {
-    return p->written_us != 0 && p->written_at <= read;
+    p->was_read |= p->written_at <= read;
+    return p->was_read;
 }

@@ -15,7 +15,7 @@ void request_pause_deadlines(struct traffic *t, int64_t now_us);
 void request_close(struct traffic *t, enum row_direction dir, struct pending *p);
 /* The request was cancelled by its sender or is abandoned by us: a late answer is dropped. */
 void request_abandon(struct traffic *t, enum row_direction dir, struct pending *p);
-/* Whether the server has read the whole request, given that it has read `read` bytes of its outbox. */
-bool request_reached_server(const struct pending *p, uint64_t read);
+/* Whether a server process has read the whole request. The last one has read `read` bytes: see pending.written_at. */
+bool request_was_read(struct pending *p, uint64_t read);
 
 #endif

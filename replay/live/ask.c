@@ -154,24 +154,23 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
     return st < 0 ? st : await(t, t->next_id, ret, ret_answered);
 }
 
-int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret)
+int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret, struct rpc *ret_last,
+                   bool *ret_answered)
 {
     struct buf cursor = {0};
     uint64_t hash = 0;
-    bool answered = true;
     int st = 0;
-    for (int page = 0; st == 0 && answered && !t->knows_live_tools && page < PAGES_MAX; page++) {
-        struct rpc answer = {0};
-        st = ask_page(t, meta, buf_slice(&cursor), &answer, &answered);
-        answered = answered && answer.kind == RPC_RESULT;
-        if (st < 0 || !answered)
+    *ret_answered = false;
+    for (int page = 0; st == 0 && !t->knows_live_tools && page < PAGES_MAX; page++) {
+        st = ask_page(t, meta, buf_slice(&cursor), ret_last, ret_answered);
+        if (st < 0 || !*ret_answered || ret_last->kind != RPC_RESULT)
             break;
-        st = talk_learn_tools(t, answer.result, true);
+        st = talk_learn_tools(t, ret_last->result, true);
         if (ret != NULL)
-            tools_page(ret, &answer, hash);
-        hash = rpc_id_hash_of(answer.next_cursor);
+            tools_page(ret, ret_last, hash);
+        hash = rpc_id_hash_of(ret_last->next_cursor);
         buf_clear(&cursor);
-        buf_slice_add(&cursor, answer.next_cursor.text);
+        buf_slice_add(&cursor, ret_last->next_cursor.text);
     }
     buf_close(&cursor);
     return st;

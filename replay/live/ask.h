@@ -16,7 +16,9 @@
 MI_MUST int talk_ask(struct talk *t, const struct rpc *request, struct rpc *ret,
                      bool *ret_answered);
 /* Learns the live server's tools. meta: the `_meta` of the requests, JSON; {NULL, 0}: none. ret: gets the definitions,
- * too; NULL: not needed. */
-MI_MUST int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret);
+ * too; NULL: not needed. ret_last: the last answer, an error if the list is incomplete; valid until the next call.
+ * *ret_answered: whether there is one. */
+MI_MUST int talk_ask_tools(struct talk *t, struct slice meta, struct tools *ret,
+                           struct rpc *ret_last, bool *ret_answered);
 
 #endif

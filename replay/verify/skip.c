@@ -43,7 +43,10 @@ static int skip_request(struct verify *v, const struct rpc *m, const struct veri
     }
     const struct talk_tool *found = talk_find_tool(&v->talk, json_string_raw(m->name));
     if ((found == NULL || !found->live) && !v->talk.knows_live_tools) {
-        st = talk_ask_tools(&v->talk, rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL);
+        struct rpc last;
+        bool answered;
+        st = talk_ask_tools(&v->talk, rpc_is_modern(m) ? m->meta.text : (struct slice){0}, NULL,
+                            &last, &answered);
         found = talk_find_tool(&v->talk, json_string_raw(m->name));
     }
     *ret = found != NULL && found->safe ? NULL : &tool;

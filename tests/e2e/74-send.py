@@ -548,10 +548,14 @@ def _(t):
     s = Sent(t, "echo", "text=a", "--timeout", "1s", answers={"tools/call": "hang"}, status=1)
     check("error" in s.out and t.rows("SELECT count(*) FROM events WHERE kind = 'timeout'")[0][0] == 1, s.out)
     s = Sent(t, "echo", "text=a", answers={"tools/call": "exit"}, status=1)
-    check("error" in s.out or "no answer" in s.err, lambda: f"{s.out} {s.err}")
-    for command, status in ((["/no/such/server"], 3), (["true"], 3)):
+    check("exited with status" in s.out and "may have run" in s.out, lambda: f"{s.out} {s.err}")
+    for command, words in ((["/no/such/server"], b"cannot find the server"), (["true"], b"exited with status 0 before it answered; "
+                                                                              b"this request was not read\n")):
         done = t.run("send", "--vault", t.vault, "--list", "--", *command)
-        check(done.returncode == status and b"error: initialize was not answered: " in done.stderr, lambda: repr(done))
+        check(done.returncode == 3 and b"error: initialize was not answered: " in done.stderr and words in done.stderr,
+              lambda: repr(done))
+    s = Sent(t, "--list", answers={"tools/list": "exit"}, status=1)
+    check("error: tools/list was not answered: the server" in s.err, s.err)
     s = Sent(t, "--list", answers={"initialize": {"error": {"code": -5, "message": "go away"}}}, status=1)
     check("rejected initialize: go away" in s.err and s.methods() == ["initialize", "server/discover"], lambda: f"{s.err} {s.methods()}")
 

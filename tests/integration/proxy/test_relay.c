@@ -367,6 +367,43 @@ static void test_relay_closed_counts_bytes_never_read(void **state)
     assert_int_equal(f->r.unread, 5);
 }
 
+static void test_relay_closed_reader_is_noticed_without_a_write(void **state)
+{
+    struct fixture *f = *state;
+    put(f, "one\n", 4);
+    while (outbox_accepted(&f->box) < 4)
+        turn(f);
+    relay_watch_closing(&f->r);
+    turn(f);
+    assert_int_equal(f->log.n, 0); /* what waits in the pipe is not its end */
+    close(f->out_r);
+    f->out_r = -1;
+    turn_until(f, "b");
+    assert_true(f->box.broken);
+    assert_int_equal(f->r.unread, 4);
+}
+
+static void test_relay_muted_writes_nothing_and_counts_what_is_not_read(void **state)
+{
+    struct fixture *f = *state;
+    relay_watch_closing(&f->r);
+    put(f, "one\n", 4);
+    while (outbox_accepted(&f->box) < 4)
+        turn(f);
+    relay_mute(&f->r);
+    put(f, "two\n", 4);
+    while (f->lines < 2)
+        turn(f);
+    close(f->out_r);
+    f->out_r = -1;
+    turn(f);
+    assert_int_equal(f->log.n, 0);
+    assert_false(f->box.broken);
+    relay_close_out(&f->r);
+    assert_int_equal(f->r.unread, 4);
+    assert_int_equal(outbox_accepted(&f->box), 4);
+}
+
 /* Nothing more can be staged: the peer must see the end of the stream. */
 static void test_relay_broken_outbox_closes_the_stream_to_the_peer(void **state)
 {
@@ -607,6 +644,8 @@ int main(void)
         T(test_relay_paced_reads_only_when_told),
         T(test_relay_write_failure_is_reported_once),
         T(test_relay_closed_counts_bytes_never_read),
+        T(test_relay_closed_reader_is_noticed_without_a_write),
+        T(test_relay_muted_writes_nothing_and_counts_what_is_not_read),
         T(test_relay_broken_outbox_closes_the_stream_to_the_peer),
         T(test_relay_slow_peer_gets_the_rest_when_it_reads_again),
         T(test_relay_stopped_reads_and_reports_nothing),

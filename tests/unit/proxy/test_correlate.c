@@ -98,29 +98,45 @@ static void test_correlate_lsp_cancelled_request_is_not_a_hang(void **state)
     }
 }
 
-static void test_final_answers_say_which_calls_reached_the_server(void **state)
+/* The error for this request: what follows "it ended" in its message, and the end of its data. */
+static void expect_end(struct fixture *f, const char *id, const char *how, const char *method,
+                       const char *data)
+{
+    struct buf want = {0};
+    buf_printf(
+        &want,
+        "\"id\":%s,\"error\":{\"code\":-32000,\"message\":\"it ended%s\",\"data\":{\"source\":"
+        "\"mcp-interposer\",\"cause\":\"server-exited\",\"method\":\"%s\",\"session\":\"" FAKE_UID
+        "\"%s",
+        id, how, method, data);
+    if (strstr(buf_str(&f->got[ROW_S2C]), buf_str(&want)) == NULL)
+        fail_msg("%s is not in %s", buf_str(&want), buf_str(&f->got[ROW_S2C]));
+    buf_close(&want);
+}
+
+static void test_final_answers_say_which_requests_were_read_and_which_may_have_run(void **state)
 {
     struct fixture *f = *state;
     struct deadlines rules;
+    const char *unread = "; this request was not read";
     with_deadline(f, &rules, 10000000);
     traffic_say(f, "C " ASK("7", "tools/call"));
+    traffic_say(f, "C " ASK("6", "tools/list"));
     uint64_t read = f->traffic.out[ROW_C2S].staged;
     traffic_say(f, "C " ASK("8", "tools/call"));
+    traffic_say(f, "C " ASK("5", "tools/list"));
     traffic_turn(f);
     (void)expire_next_us(&f->traffic);
     traffic_say(f, "C " ASK("9", "tools/call")); /* not written */
     final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-exited", "it ended", read);
     traffic_turn(f);
-    const char *got = buf_str(&f->got[ROW_S2C]);
-    assert_non_null(strstr(got,
-                           "\"id\":7,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
-                           "may have run\""));
-    assert_non_null(strstr(got,
-                           "\"id\":8,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
-                           "did not reach it\""));
-    assert_non_null(strstr(got,
-                           "\"id\":9,\"error\":{\"code\":-32000,\"message\":\"it ended; this call "
-                           "did not reach it\""));
+    expect_end(f, "7", "; this call may have run", "tools/call",
+               ",\"seq\":1,\"may_have_run\":true}}}");
+    expect_end(f, "6", "", "tools/list", ",\"seq\":2}}}"); /* without effects */
+    expect_end(f, "8", unread, "tools/call", ",\"seq\":3,\"may_have_run\":false}}}");
+    expect_end(f, "5", unread, "tools/list", ",\"seq\":4}}}");
+    expect_end(f, "9", unread, "tools/call",
+               ",\"seq\":5,\"may_have_run\":false}}}"); /* not written */
     traffic_end(f);
     deadlines_close(&rules);
 }
@@ -226,7 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_correlate_shutdown_and_exit_announce_the_end),
         T(test_correlate_lsp_cancelled_request_is_not_a_hang),
-        T(test_final_answers_say_which_calls_reached_the_server),
+        T(test_final_answers_say_which_requests_were_read_and_which_may_have_run),
         T(test_correlate_answer_to_lsp_cancelled_request_is_forwarded),
         T(test_correlate_progress_with_unknown_token_restarts_the_only_timer),
         T(test_correlate_progress_with_unknown_token_ignores_request_with_token),

@@ -26,6 +26,7 @@ static void test_reply_with_all_members_is_written_as_documented(void **state)
         .target = slice_of("caf\\u00e9"),
         .session = "01ARZ3NDEKTSV4RRFFQ69G5FAV",
         .seq = 42,
+        .ran = REPLY_RAN_MAYBE,
     };
     write_reply(&b, &r);
     assert_string_equal(
@@ -34,7 +35,7 @@ static void test_reply_with_all_members_is_written_as_documented(void **state)
         "\"the server s exited with status 1 before it "
         "answered\",\"data\":{\"source\":\"mcp-interposer\","
         "\"cause\":\"server-exited\",\"method\":\"tools\\/call\",\"tool\":\"caf\\u00e9\","
-        "\"session\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"seq\":42}}}");
+        "\"session\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"seq\":42,\"may_have_run\":true}}}");
     buf_close(&b);
 }
 

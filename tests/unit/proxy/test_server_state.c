@@ -31,6 +31,7 @@ struct pair {
 #define PREPARE_RESTART SERVER_DO_PREPARE_RESTART
 #define START SERVER_DO_START
 #define REJECT SERVER_DO_REJECT
+#define REJECT_UNREAD SERVER_DO_REJECT_UNREAD
 #define GIVE_UP SERVER_DO_GIVE_UP
 #define END_SESSION SERVER_DO_END_SESSION
 #define FINISH SERVER_DO_FINISH
@@ -71,12 +72,23 @@ static const struct pair pairs[] = {
     PAIR(INPUT_CLOSED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
     PAIR(INPUT_CLOSED, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
     PAIR(INPUT_CLOSED, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
-    PAIR(INPUT_CLOSED, TIMEOUT, RUNNING, 0, EXIT, NONE),
+    PAIR(INPUT_CLOSED, TIMEOUT, NOT_READING, REJECT_UNREAD, EXIT, NONE),
     PAIR(INPUT_CLOSED, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
     PAIR(INPUT_CLOSED, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
     PAIR(INPUT_CLOSED, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
     PAIR(INPUT_CLOSED, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(INPUT_CLOSED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
+    PAIR(NOT_READING, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
+    PAIR(NOT_READING, EXITED, EXITED, DISCONNECT, EXIT, NONE),
+    PAIR(NOT_READING, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
+    PAIR(NOT_READING, SHUTDOWN, SHUTDOWN, 0, EXIT, NONE),
+    PAIR(NOT_READING, REQUEST, NOT_READING, REJECT_UNREAD, EXIT, NONE),
+    PAIR(NOT_READING, CLIENT_CLOSED, STOPPING, STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(NOT_READING, CLIENT_WAITS, DRAINING, 0, EXIT, CLIENT_CLOSED),
+    PAIR(NOT_READING, CLIENT_NOT_READING, STOPPING, STOP_CLIENT | STOP, STOPPED, CLIENT_CLOSED),
+    PAIR(NOT_READING, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
+    PAIR(NOT_READING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
     PAIR(OUTPUT_CLOSED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
     PAIR(OUTPUT_CLOSED, HUNG, KILLED, DISCONNECT | KILL, HUNG, NONE),
@@ -104,7 +116,9 @@ static const struct pair pairs[] = {
     PAIR(DRAINING, SIGNAL, STOPPING, STOP_CLIENT | STOP | KILL, STOPPED, NONE),
     PAIR(DRAINING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
+    PAIR(KILLED, EXITED, KILLED, DISCONNECT, EXIT, NONE),
     PAIR(KILLED, FINISHED, BACKOFF, PREPARE_RESTART, EXIT, NONE),
+    PAIR(KILLED, FINISHED_IDLE, BACKOFF, PREPARE_RESTART, EXIT, NONE),
     PAIR(KILLED, FINISHED_CLEAN, BACKOFF, PREPARE_RESTART, EXIT, NONE),
     PAIR(KILLED, SHUTDOWN, STOPPING, 0, EXIT, NONE),
     PAIR(KILLED, CLIENT_CLOSED, STOPPING, 0, EXIT, CLIENT_CLOSED),
@@ -114,7 +128,8 @@ static const struct pair pairs[] = {
     PAIR(KILLED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
     PAIR(EXITED, FINISHED, BACKOFF, PREPARE_RESTART, EXIT, NONE),
-    PAIR(EXITED, FINISHED_CLEAN, FLUSHING, END_SESSION, EXIT, EXITED),
+    PAIR(EXITED, FINISHED_IDLE, BACKOFF, PREPARE_RESTART, EXIT, NONE),
+    PAIR(EXITED, FINISHED_CLEAN, EXITED_IDLE, 0, EXIT, NONE),
     PAIR(EXITED, SHUTDOWN, STOPPING, 0, EXIT, NONE),
     PAIR(EXITED, CLIENT_CLOSED, STOPPING, 0, EXIT, CLIENT_CLOSED),
     PAIR(EXITED, CLIENT_WAITS, STOPPING, 0, EXIT, CLIENT_CLOSED),
@@ -122,11 +137,31 @@ static const struct pair pairs[] = {
     PAIR(EXITED, SIGNAL, STOPPING, STOP_CLIENT, EXIT, SIGNAL),
     PAIR(EXITED, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
+    PAIR(EXITED_IDLE, REQUEST, BACKOFF, PREPARE_RESTART, EXIT, NONE),
+    PAIR(EXITED_IDLE, SHUTDOWN, FLUSHING, END_SESSION, EXIT, EXITED),
+    PAIR(EXITED_IDLE, TIMEOUT, FLUSHING, END_SESSION, EXIT, EXITED),
+    PAIR(EXITED_IDLE, CLIENT_CLOSED, FLUSHING, END_SESSION, EXIT, CLIENT_CLOSED),
+    PAIR(EXITED_IDLE, CLIENT_WAITS, FLUSHING, END_SESSION, EXIT, CLIENT_CLOSED),
+    PAIR(EXITED_IDLE, CLIENT_NOT_READING, FLUSHING, STOP_CLIENT | END_SESSION, EXIT, CLIENT_CLOSED),
+    PAIR(EXITED_IDLE, SIGNAL, FLUSHING, STOP_CLIENT | END_SESSION, EXIT, SIGNAL),
+    PAIR(EXITED_IDLE, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
+    PAIR(CRASHED_IDLE, REQUEST, FLUSHING, GIVE_UP | END_SESSION, EXIT, EXITED),
+    PAIR(CRASHED_IDLE, SHUTDOWN, FLUSHING, GIVE_UP | END_SESSION, EXIT, EXITED),
+    PAIR(CRASHED_IDLE, TIMEOUT, FLUSHING, GIVE_UP | END_SESSION, EXIT, EXITED),
+    PAIR(CRASHED_IDLE, CLIENT_CLOSED, FLUSHING, END_SESSION, EXIT, CLIENT_CLOSED),
+    PAIR(CRASHED_IDLE, CLIENT_WAITS, FLUSHING, END_SESSION, EXIT, CLIENT_CLOSED),
+    PAIR(CRASHED_IDLE, CLIENT_NOT_READING, FLUSHING, STOP_CLIENT | END_SESSION, EXIT,
+         CLIENT_CLOSED),
+    PAIR(CRASHED_IDLE, SIGNAL, FLUSHING, STOP_CLIENT | END_SESSION, EXIT, SIGNAL),
+    PAIR(CRASHED_IDLE, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
+
     PAIR(STOPPING, INITIALIZED, STOPPING, RESUME, EXIT, NONE),
     PAIR(STOPPING, INITIALIZE_CHANGED, STOPPING, KILL, CHANGED, NONE),
     PAIR(STOPPING, EXITED, STOPPING, DISCONNECT, EXIT, NONE),
     PAIR(STOPPING, LAUNCHER_EXITED, STOPPING, DISCONNECT, EXIT, NONE),
     PAIR(STOPPING, FINISHED, FLUSHING, END_SESSION, EXIT, EXITED),
+    PAIR(STOPPING, FINISHED_IDLE, FLUSHING, END_SESSION, EXIT, EXITED),
     PAIR(STOPPING, FINISHED_CLEAN, FLUSHING, END_SESSION, EXIT, EXITED),
     PAIR(STOPPING, CLIENT_CLOSED, STOPPING, 0, EXIT, CLIENT_CLOSED),
     PAIR(STOPPING, CLIENT_WAITS, STOPPING, 0, EXIT, CLIENT_CLOSED),
@@ -158,7 +193,7 @@ static const struct pair pairs[] = {
     PAIR(INITIALIZING, SIGNAL, STOPPING, STOP_CLIENT | STOP, STOPPED, SIGNAL),
     PAIR(INITIALIZING, RECORD_FAILED, ENDED, FINISH, EXIT, RECORD_ERROR),
 
-    PAIR(INITIALIZING_INPUT_CLOSED, INITIALIZED, RUNNING, RESUME, EXIT, NONE),
+    PAIR(INITIALIZING_INPUT_CLOSED, INITIALIZED, INPUT_CLOSED, RESUME, EXIT, NONE),
     PAIR(INITIALIZING_INPUT_CLOSED, INITIALIZE_CHANGED, STOPPING, KILL, CHANGED, NONE),
     PAIR(INITIALIZING_INPUT_CLOSED, OUTPUT_CLOSED, OUTPUT_CLOSED, 0, EXIT, NONE),
     PAIR(INITIALIZING_INPUT_CLOSED, EXITED, EXITED, DISCONNECT, EXIT, NONE),
@@ -347,6 +382,26 @@ static void test_server_state_without_restarts_the_first_crash_ends_the_session(
     assert_int_equal(s.state, SERVER_FLUSHING);
 }
 
+/* Whether a client that has its answer sends the next request before or after the exit is noticed: it is answered. */
+static void test_server_state_exit_between_two_requests_waits_for_the_second(void **state)
+{
+    (void)state;
+    for (int restarts_max = 0; restarts_max <= 3; restarts_max += 3)
+        for (int clean = 0; clean <= 1; clean++) {
+            struct server_machine s = machine_in(SERVER_RUNNING);
+            s.max_restarts = (unsigned)restarts_max;
+            happens(&s, SERVER_EV_EXITED, NOW);
+            happens(&s, clean ? SERVER_EV_FINISHED_CLEAN : SERVER_EV_FINISHED_IDLE, NOW);
+            if (clean || restarts_max == 0) {
+                assert_true(server_state_wants_requests(&s));
+                assert_int_equal(server_state_timeout_us(&s, NOW), SERVER_REQUEST_FOLLOWS_US);
+                unsigned todo = server_state_event(&s, SERVER_EV_REQUEST, NOW);
+                assert_int_equal(todo, restarts_max > 0 ? PREPARE_RESTART : GIVE_UP | END_SESSION);
+            }
+            assert_int_equal(s.state, restarts_max > 0 ? SERVER_BACKOFF : SERVER_FLUSHING);
+        }
+}
+
 static void test_server_state_lost_handshake_allows_no_restart(void **state)
 {
     (void)state;
@@ -481,6 +536,8 @@ static void test_server_state_timeout_is_correct_in_every_state(void **state)
         [SERVER_UNAVAILABLE] = GRACE / 2,
         [SERVER_INPUT_CLOSED] = SERVER_EXIT_FOLLOWS_US,
         [SERVER_OUTPUT_CLOSED] = SERVER_EXIT_FOLLOWS_US,
+        [SERVER_EXITED_IDLE] = SERVER_REQUEST_FOLLOWS_US,
+        [SERVER_CRASHED_IDLE] = SERVER_REQUEST_FOLLOWS_US,
         [SERVER_DRAINING] = SERVER_DRAIN_TICK_US,
         [SERVER_BACKOFF] = 700 * MS,
         [SERVER_INITIALIZING] = 5 * S,
@@ -508,8 +565,10 @@ static void test_server_state_queries_are_correct_in_every_state(void **state)
                                                             i == SERVER_INITIALIZING_INPUT_CLOSED);
         assert_int_equal(server_state_is_draining(&s),
                          i == SERVER_DRAINING || i == SERVER_INITIALIZING_DRAINING);
-        assert_int_equal(server_state_rejects(&s),
-                         i == SERVER_UNAVAILABLE || i == SERVER_REJECTING);
+        assert_int_equal(server_state_wants_requests(&s),
+                         i == SERVER_UNAVAILABLE || i == SERVER_REJECTING ||
+                             i == SERVER_NOT_READING || i == SERVER_EXITED_IDLE ||
+                             i == SERVER_CRASHED_IDLE);
         assert_int_equal(server_state_may_restart(&s, NOW),
                          i == SERVER_KILLED || i == SERVER_EXITED);
         assert_int_equal(server_state_is_last(&s, NOW), i == SERVER_STOPPING);
@@ -536,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_server_state_restart_clears_the_cause_of_the_previous_end),
         cmocka_unit_test(test_server_state_restarts_are_limited_within_a_minute),
         cmocka_unit_test(test_server_state_without_restarts_the_first_crash_ends_the_session),
+        cmocka_unit_test(test_server_state_exit_between_two_requests_waits_for_the_second),
         cmocka_unit_test(test_server_state_lost_handshake_allows_no_restart),
         cmocka_unit_test(test_server_state_backoff_doubles_up_to_its_limit),
         cmocka_unit_test(test_server_state_restarts_are_counted_when_the_ring_wraps_around),

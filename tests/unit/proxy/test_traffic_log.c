@@ -86,7 +86,7 @@ static void test_traffic_finished_invocation_is_logged_with_its_status(void **st
     assert_string_equal(logged(f, "status"), "server-gone");
     assert_string_equal(
         logged(f, "error"),
-        "{\"code\":-32000,\"message\":\"it \\\"exited\\\"; this call did not reach it\"}");
+        "{\"code\":-32000,\"message\":\"it \\\"exited\\\"; this request was not read\"}");
     size_t n = logged_lines(f);
     traffic_say(f, "C " NOTE); /* not invocations */
     traffic_say(f, "C bad");

@@ -88,27 +88,6 @@ static void test_final_answers_end_subscriptions_with_a_result(void **state)
     traffic_end(f);
 }
 
-static void test_traffic_server_with_closed_stdin_gets_no_requests(void **state)
-{
-    struct fixture *f = *state;
-    traffic_begin(f, VALIDATE_WIRE, MAX);
-    traffic_say(f, "C " PING("1"));
-    traffic_turn(f);
-    outbox_break(&f->traffic.out[ROW_C2S]);
-    traffic_say(f, "C " CALL("2", "a"));
-    traffic_say(f, "C " NOTE);
-    traffic_say(f, "C {'jsonrpc':'2.0','id':3,'method':'tools/list','params':{'_meta':"
-                   "{'io.modelcontextprotocol/protocolVersion':'2026-07-28'}}}");
-    traffic_say(f, "S " OK("1")); /* it may still answer earlier requests */
-    traffic_turn(f);
-    assert_string_equal(traffic_got(f, ROW_S2C),
-                        "<2 -32000 server-closed><3 -31000 server-closed>" OK("1") "|");
-    assert_string_equal(
-        traffic_no_rules(fake_select(&f->journal, "rpc_id action finding", is_request, 0)),
-        "1|forwarded|-;2|refused|server-gone;3|refused|server-gone");
-    traffic_end(f);
-}
-
 static void test_final_answers_replace_unrecorded_messages(void **state)
 {
     struct fixture *f = *state;
@@ -249,6 +228,33 @@ static void test_traffic_written_at_is_the_end_of_the_request(void **state)
     traffic_end(f);
 }
 
+/* The owner answers it, in the same way whether it came before the server closed its stdin or after that. */
+static void test_traffic_request_to_a_closed_stdin_stays_pending(void **state)
+{
+    struct fixture *f = *state;
+    traffic_begin(f, VALIDATE_WIRE, MAX);
+    traffic_say(f, "C " PING("1"));
+    traffic_turn(f);
+    uint64_t read = f->traffic.out[ROW_C2S].staged;
+    traffic_say(f, "C " CALL("2", "a"));
+    outbox_break(&f->traffic.out[ROW_C2S]);
+    traffic_say(f, "C " CALL("3", "a"));
+    traffic_say(f, "C " NOTE);
+    traffic_say(f, "C {'jsonrpc':'2.0','id':4,'method':'tools/list','params':{'_meta':"
+                   "{'io.modelcontextprotocol/protocolVersion':'2026-07-28'}}}");
+    traffic_say(f, "S " OK("1")); /* it may still answer earlier requests */
+    traffic_turn(f);
+    assert_string_equal(traffic_got(f, ROW_S2C), OK("1") "|");
+    final_answers_send(&f->traffic, CALL_SERVER_GONE, "server-closed", "it ended", read);
+    traffic_turn(f);
+    assert_string_equal(
+        traffic_got(f, ROW_S2C),
+        OK("1") "|<2 -32000 server-closed><3 -32000 server-closed><4 -31000 server-closed>");
+    assert_string_equal(traffic_no_rules(fake_select(&f->journal, "rpc_id action", is_request, 0)),
+                        "1|forwarded;2|forwarded;3|forwarded;4|forwarded");
+    traffic_end(f);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, traffic_set_up, traffic_tear_down)
@@ -256,7 +262,7 @@ int main(void)
         T(test_final_answers_reach_every_pending_request),
         T(test_final_answers_interrupt_calls_when_the_session_ends),
         T(test_final_answers_end_subscriptions_with_a_result),
-        T(test_traffic_server_with_closed_stdin_gets_no_requests),
+        T(test_traffic_request_to_a_closed_stdin_stays_pending),
         T(test_final_answers_replace_unrecorded_messages),
         T(test_final_answers_follow_recorded_messages),
         T(test_final_answers_replace_unrecorded_answers_in_a_batch),
