@@ -240,7 +240,7 @@ fakes: $(filter $(BUILD)/fakes/%,$(HELPER))
 
 # Everything that is compiled for tests.
 .PHONY: tests
-tests: $(if $(SHIP_READY),$(SHIP)) $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(TSQUERY) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
+tests: $(UNIT) $(JSON_JUDGE) $(SCHEMA_JUDGE) $(TSQUERY) $(PARTS) $(FAULTS) $(FAULTS_PRELOAD) $(HELPER)
 
 .PHONY: unit
 unit: $(UNIT) ## unit and integration tests only
@@ -310,8 +310,12 @@ ROUNDS ?= 2000
 kills: $(BIN) fakes ## kill -9 of the proxy and the recorder at random moments under load, ROUNDS (2000) times
 	@MCP_INTERPOSER=$(abspath $(BIN)) TEST_BUILD=$(abspath $(BUILD)) tests/stress/kills.py --rounds $(ROUNDS)
 
+# Everything that `make check` needs.
+.PHONY: check-build
+check-build: $(BIN) $(if $(SHIP_READY),$(SHIP)) tests
+
 .PHONY: check
-check: $(BIN) $(if $(SHIP_READY),$(SHIP)) tests ## all tests; ends with "N passed, N failed"
+check: check-build ## all tests; ends with "N passed, N failed"
 	@scripts/run-tests $(TEST_OPTIONS) $(BUILD) $(SUITES)
 
 SAN_CFLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all

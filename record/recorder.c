@@ -186,12 +186,12 @@ static int wait_until_open(struct recorder *r)
     return MI_ESTORE;
 }
 
-static int cannot_start(struct recorder *r, const char *what)
+static int cannot_start(struct recorder *r, int st, const char *what)
 {
-    const char *why = errno != 0 ? strerror(errno) : "out of memory";
+    const char *why = st != MI_ENOMEM ? strerror(errno) : "out of memory";
+    journal_file_remove(&r->file);
     if (r->cfg.stop_on_error) {
         log_error("cannot %s: %s", what, why);
-        journal_file_remove(&r->file);
         return MI_ESTORE;
     }
     log_warn("cannot %s, continuing without recording: %s", what, why);
@@ -202,14 +202,14 @@ static int cannot_start(struct recorder *r, const char *what)
  * stop_on_error: there they wait for the vault, too. */
 static int start_recording(struct recorder *r)
 {
-    errno = 0;
-    if (make_journal(r) < 0)
-        return cannot_start(r, "make the journal in memory");
+    int st = make_journal(r);
+    if (st < 0)
+        return cannot_start(r, st, "make the journal in memory");
     open_worker(r);
     if (!r->cfg.stop_on_error)
         return 0;
-    return worker_start(&r->worker) < 0 ? cannot_start(r, "start the recorder process")
-                                        : wait_until_open(r);
+    st = worker_start(&r->worker);
+    return st < 0 ? cannot_start(r, st, "start the recorder process") : wait_until_open(r);
 }
 
 int recorder_open(struct recorder **ret, const struct recorder_config *cfg)

@@ -6,13 +6,14 @@
  *           takes half), sync, open, other (truncation, mapping, reading)
  * HOW       once; on (from then until shortly before the end of the session); ever
  * POLICY    pass or stop, as --on-record-error
- * STRIDE    try every STRIDE-th N only, from FIRST on
+ * STRIDE    try every STRIDE-th N only, from FIRST on; 0: a sample of the calls from each place in the code (places.h)
  *
  * No session may crash, leak memory or leave a descriptor open, and each must pass the checks of look.h.
  * Ends with one line, `ok - ...` or `not ok - ...`; exit status 0 or 1. */
 #include "tests/faults/fault.h"
 #include "tests/faults/look.h"
 #include "tests/faults/meant.h"
+#include "tests/faults/places.h"
 #include "tests/faults/play.h"
 #include "tests/faults/recording.h"
 
@@ -101,9 +102,12 @@ static bool try_one(const struct plan *plan, long n, const struct rest *rest)
 static long count_calls(const struct plan *plan)
 {
     fault.at = LONG_MAX;
-    for (int i = 0; i < 2; i++) /* twice: in the first one SQLite allocates memory that it keeps */
+    for (int i = 0; i < 2; i++) { /* twice: in the first one SQLite allocates memory that it keeps */
+        places_watch(plan->stride == 0 && i == 1);
         if (!play_session(plan->vault, plan->stop))
             abort();
+    }
+    places_watch(false);
     long calls = fault.count;
     look_is_reference(plan->vault);
     if (!session_is_right(plan, true) || !meant_said("not a message")) {
@@ -126,7 +130,10 @@ static void try_all(const struct plan *plan)
     if (calls <= 0)
         return;
     struct rest rest = rest_now();
-    for (long n = plan->first; n <= calls; n += plan->stride) {
+    places_choose(2 * (long)fault.how + plan->stop);
+    for (long n = plan->first; n <= calls; n += plan->stride > 0 ? plan->stride : 1) {
+        if (plan->stride == 0 && !places_has(n))
+            continue;
         report->n = n;
         if (!try_one(plan, n, &rest))
             return;
@@ -157,8 +164,8 @@ static void read_plan(struct plan *plan, int argc, char **argv)
     plan->stop = index_of(policies, 2, argv[3]) == 1;
     plan->stride = argc > 4 ? strtol(argv[4], NULL, 10) : 1;
     plan->first = argc > 5 ? strtol(argv[5], NULL, 10) : 1;
-    if (plan->stride < 1 || plan->first < 1) {
-        fprintf(stderr, "session: STRIDE and FIRST must be at least 1\n");
+    if (plan->stride < 0 || plan->first < 1) {
+        fprintf(stderr, "session: STRIDE must be at least 0, FIRST at least 1\n");
         exit(2);
     }
     const char *tmp = getenv("TMPDIR");

@@ -6,10 +6,11 @@ passed=0 failed=0 skipped=0
 
 # expect NAME COMMAND...: the command must succeed; otherwise its output is shown.
 expect() {
-    local name=$1
+    local name=$1 start=${EPOCHREALTIME/[.,]/} ms
     shift
     if "$@" >"$tmp/log" 2>&1; then
-        echo "ok - $name"
+        ms=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+        printf 'ok - %s # %d.%d s\n' "$name" $((ms / 1000)) $((ms % 1000 / 100))
         passed=$((passed + 1))
     else
         echo "not ok - $name"
