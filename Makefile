@@ -51,6 +51,7 @@ OBJ     := $(SRC:%.c=$(BUILD)/%.o)
 BIN     := $(BUILD)/mcp-interposer
 # The same program, without shared libraries.
 STATIC  := $(BUILD)/static/mcp-interposer
+STATIC_OBJ := $(BUILD)/packaging/static/dlopen.o
 # mcp-interposer-ship: the same library, and ship/, which needs libpq and libcurl. `make` alone builds without it.
 SHIP    := $(BUILD)/mcp-interposer-ship
 SHIP_SRC := $(filter-out $(SHIP_PURE),$(sort $(shell find ship -name '*.c')))
@@ -82,6 +83,8 @@ UNIT     := $(UNIT_SRC:tests/%.c=$(BUILD)/%)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ     := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 
+FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
+
 # Seconds that `make fuzz` gives each fuzz target.
 FUZZ_SECONDS ?= 60
 
@@ -108,8 +111,9 @@ ifneq ($(file <$(STAMP)),$(FLAGS_NOW))
 $(shell mkdir -p $(BUILD))
 $(file >$(STAMP),$(FLAGS_NOW))
 endif
+# Once, and not for each object.
+$(shell mkdir -p $(sort $(dir $(OBJ) $(SHIP_OBJ) $(FAULTS_OBJ) $(COMMIT) $(STATIC_OBJ))))
 ifneq ($(file <$(COMMIT)),$(COMMIT_NOW))
-$(shell mkdir -p $(dir $(COMMIT)))
 $(file >$(COMMIT),$(COMMIT_NOW))
 endif
 endif
@@ -119,7 +123,7 @@ $(BIN): $(MAIN) $(LIB)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 # A warning of the linker is an error: it says that a function of libc.a needs shared libraries.
-$(STATIC): $(MAIN) $(BUILD)/packaging/static/dlopen.o $(LIB)
+$(STATIC): $(MAIN) $(STATIC_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) -static-pie -Wl,--wrap=dlopen,--fatal-warnings $(LIBS)
 
@@ -140,7 +144,6 @@ $(LIB): $(LIBOBJ)
 	$(AR) rcsD $@ $^
 
 $(BUILD)/%.o: %.c $(STAMP)
-	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIBRARY_CFLAGS) -MMD -MP -c -o $@ $<
 
 # $1: the file, $2: the header that declares the array, $3: its name
@@ -210,7 +213,6 @@ $(PARTS): $(BUILD)/%: tests/%.c $(LIB) $(STAMP)
 
 # A session in which the N-th call fails. Functions are replaced by --wrap, or by definitions with libc's names.
 FAULTS := $(BUILD)/faults/session
-FAULTS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/faults/*.c))
 FAULTS_WRAP := calloc clock_mono_us free malloc realloc strdup strndup uid_make worker_close worker_kill worker_start \
   worker_wait worker_wake
 $(FAULTS): $(FAULTS_OBJ) $(LIB) $(STAMP)
