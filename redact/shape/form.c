@@ -119,14 +119,19 @@ static size_t run(const struct shape_set *set, struct slice text, size_t i, size
     return n;
 }
 
-/* Does it have no digit, and letters of one case only? Then it is not a token but words separated by dashes. */
+#define WORD_MAX 24 /* letters; longer ones are no words */
+
+/* Does it have no digit, letters of one case only, and none of its words is too long for a word? Then it is not a token
+ * but words separated by dashes. */
 static bool plain_words(struct slice s)
 {
     bool lower = false, upper = false;
+    size_t word = 0;
     for (size_t i = 0; i < s.n; i++) {
         lower = lower || shape_lower(s.p[i]);
         upper = upper || shape_upper(s.p[i]);
-        if (shape_digit(s.p[i]) || (lower && upper))
+        word = shape_alnum(s.p[i]) ? word + 1 : 0;
+        if (shape_digit(s.p[i]) || (lower && upper) || word > WORD_MAX)
             return false;
     }
     return s.n > 0;
@@ -157,7 +162,8 @@ static size_t rest_of_run(const struct shape_set *set, struct slice text, size_t
     return n;
 }
 
-/* Tokens of GitHub and npm: the last six characters are the CRC-32 of the preceding ones. */
+/* Tokens of GitHub and npm: the last six characters are the CRC-32 of the preceding ones. Such a token is no
+ * placeholder, whatever it looks like. */
 static bool has_checksum(struct slice body)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -213,7 +219,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
     bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
-    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || shape_is_example(hit)))
+    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || shape_is_placeholder(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
@@ -317,20 +323,24 @@ static size_t distinct(struct slice s)
     return n;
 }
 
-bool shape_is_example(struct slice s)
+bool shape_is_placeholder(struct slice s)
 {
-    size_t same = 1, up = 1;
+    size_t same = 1;
     s.n = size_min(s.n, 256);
-    for (size_t i = 1; i < s.n; i++) {
+    for (size_t i = 1; i < s.n && same < 10; i++)
         same = s.p[i] == s.p[i - 1] ? same + 1 : 1;
-        up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
-        if (same >= 10 || up >= 10)
-            return true;
-    }
     shape_work += s.n;
-    if (s.n >= 16 && distinct(s) < 7)
+    if (same >= 10 || (s.n >= 16 && distinct(s) < 7))
         return true;
     return shape_contains(s, "example placeholder changeme your_ your- yourtoken yourkey xxxxxx");
+}
+
+bool shape_is_example(struct slice s)
+{
+    size_t up = 1;
+    for (size_t i = 1; i < size_min(s.n, 256) && up < 10; i++)
+        up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
+    return up >= 10 || shape_is_placeholder(s);
 }
 
 bool shape_varied(struct slice s)

@@ -27,7 +27,7 @@ typedef bool (*shape_fn)(struct slice text, size_t at, struct shape_hit *ret);
 enum shape_flag {
     SHAPE_FOLD = 1, /* the anchor is matched without case */
     SHAPE_CRC =
-        2, /* the last six characters are the CRC-32 of those after the prefix, in base 62 */
+        2, /* no placeholder if the last six characters are the CRC-32 of those before, in base 62 */
     SHAPE_EDGELESS = 4,  /* a hit may be in the middle of a word */
     SHAPE_ALONE = 8,     /* not a hit next to + / =: it is then part of longer base64 */
     SHAPE_LOOSE = 16,    /* its function may miss a hit if the text contains escapes */
@@ -101,8 +101,10 @@ void shape_form_begin(void);
 /* Does a token that begins at text[at] have an edge on its left? The last letter of an escape (\n, %3D, a colour) is
  * an edge, too. */
 bool shape_edge_left(struct slice text, size_t at);
-/* Is it an example? True if it contains a word such as "example", repeats letters, is the alphabet, or has few
- * different letters. */
+/* Can it not be a secret? True if it contains a word such as "example", repeats letters, or has few different ones. */
+bool shape_is_placeholder(struct slice s);
+/* Is it a placeholder, or does it contain a part of the alphabet? For shapes that many texts have; what begins like a
+ * token of one provider and has its length is replaced, made up or not. */
 bool shape_is_example(struct slice s);
 /* Does it have at least two kinds of characters (lower, upper, digit, other), and enough different ones? */
 bool shape_varied(struct slice s);

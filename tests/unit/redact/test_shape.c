@@ -525,10 +525,43 @@ static void test_shape_work_is_linear_for_long_runs(void **state)
         }
 }
 
+/* What a stranger types first, and what stays: the tokens are put together here, so that no scanner finds one. */
+static void test_shape_made_up_tokens_are_replaced(void **state)
+{
+    static const struct {
+        const char *prefix, *rest;
+        bool secret;
+    } rows[] = {
+        {"ghp_", "abcdefghijklmnopqrstuvwxyz0123456789", true},
+        {"ghp_", "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", true},
+        {"ghp_", "abcdefghijklmnopqrstuvwxyzabcdefghij", true},
+        {"npm_", "0123456789abcdefghijklmnopqrstuvwxyz", true},
+        {"glpat-", "abcdefghij0123456789", true},
+        {"hf_", "abcdefghijklmnopqrstuvwxyzABCDEFGH", true},
+        {"sk-ant-api03-", "abcdefghijklmnopqrstuvwxyz0123456789", true},
+        {"ghp_", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", false},
+        {"ghp_", "000000000000000000000000000000000000", false},
+        {"ghp_", "yourtokenyourtokenyourtokenyourtoken", false},
+        {"ghp_", "abcdefghijklmnopqrstuvwxyz", false}, /* too short */
+        {"sk-", "learn-contrib-packages-are-listed-here", false},
+    };
+    struct buf text = {0}, out = {0};
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        buf_clear(&text);
+        buf_printf(&text, "use %s%s now", rows[i].prefix, rows[i].rest);
+        hide(*state, buf_slice(&text), &out);
+        if (rows[i].secret != (strstr(buf_str(&out), rows[i].rest) == NULL))
+            fail_msg("%s", buf_str(&out));
+    }
+    buf_close(&text);
+    buf_close(&out);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_shapes, close_shapes)
     const struct CMUnitTest tests[] = {
+        EACH(test_shape_made_up_tokens_are_replaced),
         EACH(test_shape_every_secret_of_the_corpus_is_found_exactly),
         EACH(test_shape_lookalikes_are_kept),
         EACH(test_shape_marks_are_not_secrets),
