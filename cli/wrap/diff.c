@@ -1,5 +1,7 @@
 #include "cli/wrap/diff.h"
 
+#include "redact/sanitizer.h"
+
 #define CONTEXT 3 /* lines around a change */
 
 static size_t line_begin(struct slice text, size_t at)
@@ -29,7 +31,37 @@ static struct slice part(struct slice text, size_t from, size_t to)
     return (struct slice){text.p + from, to - from};
 }
 
-/* Prints the unchanged bytes to a pipe, for `patch`. On a terminal control characters other than tabs are escaped. */
+/* A text without secrets. The sanitizer sees it as a whole: in a list of arguments the name of a secret is on one line,
+ * and the secret on the next. Its lines are read in order. */
+struct clean {
+    struct buf text;
+    size_t line, at; /* the next line: its number, and where it begins */
+    bool aligned;    /* it has the lines of the original; else each line is sanitized alone */
+};
+
+static void clean_open(struct clean *c, struct slice text)
+{
+    *c = (struct clean){{0}, 0, 0, false};
+    c->aligned = redact_append(text, &c->text) == 0 && !c->text.failed &&
+                 lines_in(buf_slice(&c->text)) == lines_in(text);
+}
+
+/* Appends a line, which the original has as `line`, without its end. */
+static int clean_line(struct clean *c, size_t number, struct slice line, struct buf *b)
+{
+    struct slice text = buf_slice(&c->text);
+    if (!c->aligned)
+        return redact_append(line, b);
+    while (c->line < number) {
+        c->at = line_end(text, c->at);
+        c->line++;
+    }
+    size_t end = line_end(text, c->at);
+    buf_add(b, text.p + c->at, end - c->at - (end > c->at && text.p[end - 1] == '\n'));
+    return b->failed ? MI_ENOMEM : 0;
+}
+
+/* On a terminal control characters other than tabs are escaped. */
 static void print_text(struct out *o, struct slice line)
 {
     if (!o->is_terminal) {
@@ -49,22 +81,32 @@ static void print_text(struct out *o, struct slice line)
     }
 }
 
-static void print_lines(struct out *o, char sign, enum out_style style, struct slice text)
+/* The text begins with this line of c. Returns the number of its lines. */
+static size_t print_lines(struct out *o, char sign, enum out_style style, struct clean *c,
+                          size_t number, struct slice text)
 {
-    for (size_t at = 0; at < text.n;) {
+    size_t n = 0;
+    for (size_t at = 0; at < text.n; n++) {
         size_t end = line_end(text, at);
         bool whole = text.p[end - 1] == '\n';
+        struct buf line = {0};
+        if (clean_line(c, number + n, part(text, at, whole ? end - 1 : end), &line) < 0) {
+            buf_clear(&line);
+            buf_adds(&line, "[out of memory]");
+        }
         out_style(o, style);
         out_printf(o, "%c", sign);
-        print_text(o, part(text, at, whole ? end - 1 : end));
+        print_text(o, buf_slice(&line));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
         if (!whole) {
             out_raw(o, "\\ No newline at end of file");
             out_end_line(o);
         }
+        buf_close(&line);
         at = end;
     }
+    return n;
 }
 
 /* The lines of edits that are near each other, with context. */
@@ -104,7 +146,20 @@ static struct hunk hunk_at(struct slice old, const struct edits *e, size_t first
     }
 }
 
-static void print_changes(struct out *o, struct slice old, const struct edits *e,
+/* Both texts without secrets, and the numbers of the lines that are printed next. */
+struct sides {
+    struct clean old_text, new_text;
+    size_t old_line, new_line;
+};
+
+static void print_same(struct out *o, struct sides *s, struct slice text)
+{
+    size_t n = print_lines(o, ' ', OUT_PLAIN, &s->old_text, s->old_line, text);
+    s->old_line += n;
+    s->new_line += n;
+}
+
+static void print_changes(struct out *o, struct sides *s, struct slice old, const struct edits *e,
                           const struct hunk *h)
 {
     size_t at = h->from;
@@ -116,20 +171,24 @@ static void print_changes(struct out *o, struct slice old, const struct edits *e
             to = line_end(old, e->edit[i].at + e->edit[i].del);
         struct buf new = {0};
         edits_apply_part(e, old, from, to, &new);
-        print_lines(o, ' ', OUT_PLAIN, part(old, at, from));
-        print_lines(o, '-', OUT_RED, part(old, from, to));
-        print_lines(o, '+', OUT_GREEN, buf_slice(&new));
+        print_same(o, s, part(old, at, from));
+        s->old_line += print_lines(o, '-', OUT_RED, &s->old_text, s->old_line, part(old, from, to));
+        s->new_line += print_lines(o, '+', OUT_GREEN, &s->new_text, s->new_line, buf_slice(&new));
         buf_close(&new);
         at = to;
     }
-    print_lines(o, ' ', OUT_PLAIN, part(old, at, h->to));
+    print_same(o, s, part(old, at, h->to));
 }
 
 void diff_print(struct out *o, const char *path, struct slice old, const struct edits *e)
 {
-    size_t put_n = 0; /* lines of the new text before the hunk */
-    size_t old_n = 0;
+    struct sides s = {.old_line = 0};
+    struct buf new = {0};
     size_t at = 0;
+    edits_apply_part(e, old, 0, old.n, &new);
+    clean_open(&s.old_text, old);
+    clean_open(&s.new_text, buf_slice(&new));
+    buf_close(&new);
     out_style(o, OUT_BOLD);
     out_raw(o, "--- ");
     out_text(o, slice_of(path));
@@ -140,21 +199,20 @@ void diff_print(struct out *o, const char *path, struct slice old, const struct 
     out_end_line(o);
     for (size_t i = 0; i < e->n;) {
         struct hunk h = hunk_at(old, e, i);
-        struct buf new = {0};
         edits_apply_part(e, old, h.from, h.to, &new);
         size_t between = lines_in(part(old, at, h.from));
-        size_t old_lines = lines_in(part(old, h.from, h.to));
-        size_t new_lines = lines_in(buf_slice(&new));
+        s.old_line += between;
+        s.new_line += between;
         out_style(o, OUT_CYAN);
-        out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", old_n + between + 1, old_lines,
-                   put_n + between + 1, new_lines);
+        out_printf(o, "@@ -%zu,%zu +%zu,%zu @@", s.old_line + 1, lines_in(part(old, h.from, h.to)),
+                   s.new_line + 1, lines_in(buf_slice(&new)));
         out_style(o, OUT_PLAIN);
         out_end_line(o);
-        print_changes(o, old, e, &h);
-        old_n += between + old_lines;
-        put_n += between + new_lines;
+        print_changes(o, &s, old, e, &h);
         at = h.to;
         i = h.beyond;
         buf_close(&new);
     }
+    buf_close(&s.old_text.text);
+    buf_close(&s.new_text.text);
 }

@@ -1,4 +1,5 @@
-/* diff.h - prints edits of a text as a unified diff.
+/* diff.h - prints edits of a text as a unified diff, with `[redacted:RULE]` in place of secrets: it is for people, not for
+ * patch(1).
  *
  * Blocks    never, apart from printing. */
 #ifndef MI_CLI_WRAP_DIFF_H

@@ -182,6 +182,8 @@ static bool has_checksum(struct slice body)
     return true;
 }
 
+static bool is_placeholder(struct slice s);
+
 bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, struct shape_hit *ret)
 {
     const char *f = rule->form;
@@ -219,7 +221,7 @@ bool shape_form(const struct shape_rule *rule, struct slice text, size_t at, str
     struct slice hit = {text.p + from, (end != 0 ? end : i) - from},
                  body = {text.p + head, i - head};
     bool words = !(rule->flags & SHAPE_CAPITALS) && plain_words(from < at ? hit : body);
-    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || shape_is_placeholder(hit)))
+    if (!(rule->flags & SHAPE_CRC && has_checksum(body)) && (words || is_placeholder(hit)))
         return false;
     if (rule->flags & SHAPE_ALONE && ((from > 0 && strchr("+/", text.p[from - 1]) != NULL) ||
                                       (i < text.n && strchr("+/=", text.p[i]) != NULL)))
@@ -323,7 +325,8 @@ static size_t distinct(struct slice s)
     return n;
 }
 
-bool shape_is_placeholder(struct slice s)
+/* Can it not be a secret? It contains a word such as "example", repeats letters, or has few different ones. */
+static bool is_placeholder(struct slice s)
 {
     size_t same = 1;
     s.n = size_min(s.n, 256);
@@ -340,7 +343,7 @@ bool shape_is_example(struct slice s)
     size_t up = 1;
     for (size_t i = 1; i < size_min(s.n, 256) && up < 10; i++)
         up = s.p[i] == s.p[i - 1] + 1 ? up + 1 : 1;
-    return up >= 10 || shape_is_placeholder(s);
+    return up >= 10 || is_placeholder(s);
 }
 
 bool shape_varied(struct slice s)

@@ -101,10 +101,9 @@ void shape_form_begin(void);
 /* Does a token that begins at text[at] have an edge on its left? The last letter of an escape (\n, %3D, a colour) is
  * an edge, too. */
 bool shape_edge_left(struct slice text, size_t at);
-/* Can it not be a secret? True if it contains a word such as "example", repeats letters, or has few different ones. */
-bool shape_is_placeholder(struct slice s);
-/* Is it a placeholder, or does it contain a part of the alphabet? For shapes that many texts have; what begins like a
- * token of one provider and has its length is replaced, made up or not. */
+/* Is it an example? True if it contains a word such as "example" or a part of the alphabet, repeats letters, or has few
+ * different letters. For shapes that many texts have: what begins like a token of one provider and has its length is
+ * replaced, made up or not. */
 bool shape_is_example(struct slice s);
 /* Does it have at least two kinds of characters (lower, upper, digit, other), and enough different ones? */
 bool shape_varied(struct slice s);

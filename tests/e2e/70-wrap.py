@@ -220,9 +220,11 @@ def apply_diff(old, diff):
     return b"".join(out + lines[at:])
 
 
-@case("--dry-run shows a diff that patches the file, and changes nothing")
+@case("--dry-run shows a diff that patches a file without secrets, and changes nothing")
 def _(t):
-    files = settle(t)
+    files = {path: old.replace(b"github_personal_access_token", b"user").replace(b"Authorization", b"Accept") for path, old in settle(t).items()}
+    for path, old in files.items():
+        path.write_bytes(old)
     diff = {p: run(t, "wrap", "--dry-run", "--file", p, status=1).stdout for p in files}
     for path, old in files.items():
         eq(path.read_bytes(), old, f"{path.name} after --dry-run")
@@ -234,6 +236,18 @@ def _(t):
         back = run(t, "unwrap", "--dry-run", "--file", path, status=1).stdout
         eq(apply_diff(path.read_bytes(), back), old, f"the diff back of {path.name}")
     eq(run(t, "wrap", "--dry-run").stdout, b"", "a diff when all is wrapped")
+
+
+@case("--dry-run prints no secrets of the file")
+def _(t):
+    secrets = "ab3-de5-gh7", "Zk9-Lm2-Qp4", "Xy1-Bc6-Nh8"
+    path = config(t, ".claude.json", json.dumps({"mcpServers": {
+        "a": {"command": "a", "args": ["--api-key", secrets[0]], "env": {"A_TOKEN": secrets[1]}},
+        "b": {"url": "https://b", "headers": {"Authorization": f"Bearer {secrets[2]}"}}}}, indent=2))
+    for verb in ("wrap", "unwrap"):
+        diff = run(t, verb, "--dry-run", "--file", path, status=1, stderr=None).stdout.decode()
+        check("[redacted:" in diff and not any(secret in diff for secret in secrets), diff)
+        run(t, "wrap", "--file", path, stderr=None)
 
 
 @case("every state is documented")
