@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "proxy/session/answer.h"
 #include "proxy/session/final_answers.h"
+#include "proxy/session/odd.h"
 #include "proxy/session/request.h"
 #include "wire/mcp/method.h"
 
@@ -300,6 +301,7 @@ void server_own_answer(void *owner, const struct rpc *m)
 
 void server_output_closed(struct proxy *p)
 {
+    odd_output_ended(&p->traffic);
     server_event(p, SERVER_EV_OUTPUT_CLOSED);
     child_output_ended(&p->child);
 }

@@ -31,6 +31,16 @@ static const struct {
     [FIND_LARGE_MESSAGE] =
         {"large-message", SEVERITY_WARNING,
          "The message is larger than 10 MiB: some clients close the connection at that size."},
+    [FIND_CONTROL_CHARACTER] = {"control-character", SEVERITY_ERROR,
+                                "A control character in a string is not escaped."},
+    [FIND_NOT_A_NUMBER] = {"not-a-number", SEVERITY_ERROR,
+                           "NaN, Infinity or -Infinity, which JSON does not have."},
+    [FIND_TRAILING_TEXT] = {"trailing-text", SEVERITY_ERROR,
+                            "Text follows a message on the same line."},
+    [FIND_SEVERAL_LINES] = {"several-lines", SEVERITY_ERROR,
+                            "A message over several lines; they were joined."},
+    [FIND_NULL_RESULT] = {"null-result", SEVERITY_ERROR,
+                          "The result is null, where MCP requires an object."},
     [FIND_NOT_JSONRPC] = {"not-jsonrpc", SEVERITY_ERROR, "JSON, but not a JSON-RPC 2.0 message."},
     [FIND_DUPLICATE_ENVELOPE_KEY] = {"duplicate-envelope-key", SEVERITY_ERROR,
                                      "One of jsonrpc, id, method, params, result, error occurs "

@@ -29,6 +29,12 @@ enum finding {
     FIND_UNFINISHED_LINE,
     FIND_CONTENT_LENGTH,
     FIND_LARGE_MESSAGE,
+    /* repairs of a line of the server */
+    FIND_CONTROL_CHARACTER,
+    FIND_NOT_A_NUMBER,
+    FIND_TRAILING_TEXT,
+    FIND_SEVERAL_LINES,
+    FIND_NULL_RESULT,
     /* the JSON-RPC message */
     FIND_NOT_JSONRPC,
     FIND_DUPLICATE_ENVELOPE_KEY,

@@ -169,7 +169,7 @@ static enum rpc_kind read_call(struct reader *r)
 
 static bool good_error(const struct rpc *m)
 {
-    return m->error.type == JSON_OBJECT && m->error_code.type == JSON_NUMBER &&
+    return m->error.type == JSON_OBJECT && json_is_integer(m->error_code) &&
            m->error_message.type == JSON_STRING;
 }
 
@@ -179,10 +179,8 @@ static enum rpc_kind read_answer(struct rpc *m)
     bool error = m->error.type != JSON_NONE;
     if (result && error && (m->result.type == JSON_NULL || m->error.type == JSON_NULL)) {
         m->findings |= FINDING(FIND_NULL_BESIDE_ANSWER);
-        if (m->error.type == JSON_NULL)
-            error = false;
-        else
-            result = false;
+        result = m->result.type != JSON_NULL;
+        error = m->error.type != JSON_NULL;
     }
     if (m->id.type != JSON_NONE && m->id.type != JSON_NULL && m->id.type != JSON_NUMBER &&
         m->id.type != JSON_STRING)

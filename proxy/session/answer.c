@@ -300,7 +300,7 @@ static void record_rejected(struct traffic *t, const struct message *x, const st
 {
     struct row row = message_row(x, kind, ROW_REFUSED);
     row.request_seq = p->request_seq;
-    journal_append(t->journal, &row);
+    message_append(t, &row);
 }
 
 bool answer_malformed(struct traffic *t, struct message *x)
@@ -314,14 +314,19 @@ bool answer_malformed(struct traffic *t, struct message *x)
     record_rejected(t, x, p, KIND_NOISE);
     buf_printf(&why, "the server's answer is invalid: %s", fault_of_answer(x));
     /* the finding is in the row of the line, not in that of the answer */
-    answer_and_close(t, p, RPC_INTERNAL_ERROR, buf_str(&why), "malformed-answer", CALL_ERROR, 0);
+    answer_refuse(t, p, buf_str(&why), "malformed-answer");
     buf_close(&why);
     return true;
+}
+
+void answer_refuse(struct traffic *t, struct pending *p, const char *why, const char *cause)
+{
+    answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
 }
 
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause)
 {
     record_rejected(t, x, p, row_kind_of(x->m.kind));
-    answer_and_close(t, p, RPC_INTERNAL_ERROR, why, cause, CALL_ERROR, 0);
+    answer_refuse(t, p, why, cause);
 }

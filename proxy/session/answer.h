@@ -23,6 +23,8 @@ void answer_reject_arguments(struct traffic *t, struct message *x, int code, con
 /* Records the server's answer to p as rejected; the client gets an error instead. */
 void answer_reject_answer(struct traffic *t, struct message *x, struct pending *p, const char *why,
                           const char *cause);
+/* Answers p with an error in place of an answer that the caller has recorded. */
+void answer_refuse(struct traffic *t, struct pending *p, const char *why, const char *cause);
 /* Sends an error with this id (JSON text; {NULL, 0}: null); no pending request is closed. */
 void answer_error(struct traffic *t, enum row_direction to, struct slice id, uint64_t seq, int code,
                   const char *why, const char *cause);

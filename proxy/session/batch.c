@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
-#include "proxy/session/answer_id.h"
+#include "proxy/session/answer_repair.h"
 #include "proxy/session/correlate.h"
 #include "wire/json/text.h"
 
@@ -68,12 +68,12 @@ static void correlate_members(struct traffic *t, const struct message *batch, ui
     }
 }
 
-/* The line that is forwarded has the ids of the requests. The members are handled as they arrived: each is repaired,
+/* The line that is forwarded is repaired. The members are handled as they arrived: each is repaired,
  * and gets its finding, when its request is found. */
 static void forward_batch(struct traffic *t, struct message *batch, bool valid)
 {
     struct message sent = *batch;
-    if (!valid || answer_id_restore(t, &sent)) {
+    if (!valid || answer_repair_batch(t, &sent)) {
         uint64_t seq = message_forward(t, &sent, KIND_BATCH);
         if (valid)
             correlate_members(t, batch, seq);

@@ -2,10 +2,11 @@
 
 #include "base/log.h"
 #include "proxy/session/answer.h"
-#include "proxy/session/answer_id.h"
+#include "proxy/session/answer_repair.h"
 #include "proxy/session/arguments.h"
 #include "proxy/session/credentials.h"
 #include "proxy/session/invocation.h"
+#include "proxy/session/odd.h"
 #include "proxy/session/request.h"
 #include "proxy/session/rules.h"
 #include "proxy/session/session_info.h"
@@ -190,12 +191,18 @@ static bool handle_notification(struct traffic *t, struct message *x)
         if (rpc_method_is(&x->m, "notifications/initialized"))
             handshake_initialized(&t->handshake);
         handle_lsp(t, x);
+        t->odd.notified = true;
     }
-    journal_append(t->journal, &row);
+    message_append(t, &row);
     return in_time;
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
+
+/* What answer_repair() may repair or refuse. */
+#define ANSWER_FLAWS                                                                               \
+    (FINDING(FIND_ID_TYPE_CHANGED) | FINDING(FIND_NULL_ID) | FINDING(FIND_NULL_BESIDE_ANSWER) |    \
+     FINDING(FIND_RESULT_NOT_OBJECT))
 
 /* An answer to one of our own requests, which are not in the table. */
 static bool is_own_answer(struct traffic *t, struct message *x, const struct pending *p)
@@ -203,6 +210,8 @@ static bool is_own_answer(struct traffic *t, struct message *x, const struct pen
     if (p != NULL || x->dir == ROW_C2S || !handshake_is_own_id(x->m.id))
         return false;
     x->m.findings |= FINDING(FIND_OWN_REQUEST);
+    if (t->odd.own_pending > 0)
+        t->odd.own_pending--;
     message_record(t, x, row_kind_of(x->m.kind), ROW_SWALLOWED);
     if (t->on_own_answer != NULL)
         t->on_own_answer(t->owner, &x->m);
@@ -221,7 +230,9 @@ static bool handle_stray_answer(struct traffic *t, struct message *x, struct pen
     struct row row =
         message_row(x, row_kind_of(x->m.kind), forward ? ROW_FORWARDED : ROW_SWALLOWED);
     row.request_seq = p != NULL && !forward ? p->request_seq : 0;
-    journal_append(t->journal, &row);
+    message_append(t, &row);
+    if (p == NULL && x->dir == ROW_S2C)
+        odd_quote(t, x->text);
     if (p != NULL)
         request_close(t, other(x->dir), p);
     return forward;
@@ -236,7 +247,9 @@ static uint64_t record_answer(struct traffic *t, const struct message *x, const 
     if (x->dir == ROW_C2S)
         return journal_append(t->journal, &row);
     struct invocation ended = invocation_answered(t, p, x, tool_error);
-    return journal_answer(t->journal, &row, &ended);
+    uint64_t seq = journal_answer(t->journal, &row, &ended);
+    message_recorded(t, seq);
+    return seq;
 }
 
 /* Updates the state of the session from an answer of the server. */
@@ -256,14 +269,15 @@ static void use_answer(struct traffic *t, const struct message *x, const struct 
 static bool handle_answer(struct traffic *t, struct message *x)
 {
     bool type_changed;
-    struct pending *p = pending_find(&t->open[other(x->dir)], x->m.id, &type_changed);
+    struct pending *p = answer_request(t, x->dir, &x->m, &type_changed);
     if (is_own_answer(t, x, p))
         return false;
-    if (type_changed) {
+    if (type_changed)
         x->m.findings |= FINDING(FIND_ID_TYPE_CHANGED);
-        if (!answer_id_restore(t, x))
-            return false;
-    }
+    if ((x->m.findings & ANSWER_FLAWS) != 0 && !answer_repair(t, x, p))
+        return false;
+    if (x->dir == ROW_S2C && x->m.id.type != JSON_NULL)
+        t->odd.notified = false;
     if (p == NULL || p->cancelled)
         return handle_stray_answer(t, x, p);
     if (!rules_check_answer(t, x, p))

@@ -3,17 +3,23 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "proxy/session/answer.h"
+#include "proxy/session/odd.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
 #include "wire/rpc_out.h"
 
 int64_t expire_next_us(struct traffic *t)
 {
-    if (t->timers.unwritten == NULL && t->timers.n == 0)
+    bool none = t->timers.unwritten == NULL && t->timers.n == 0;
+    if (none && !t->odd.waits)
         return -1;
     int64_t now = journal_now_us(t->journal);
+    int64_t line_us = odd_next_us(t, now);
+    if (none)
+        return line_us;
     timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
-    return timers_next(&t->timers, now);
+    int64_t us = timers_next(&t->timers, now);
+    return us < 0 || (line_us >= 0 && line_us < us) ? line_us : us;
 }
 
 /* The task that a tasks/result waits for is cancelled by a method of its own (mcp-wire.md 5.2). */
@@ -89,6 +95,7 @@ static void explain(const struct traffic *t, const struct pending *p, const char
     if (t->unfinished[ROW_S2C] > 0)
         buf_printf(why, " (%zu bytes of a line without a newline were received)",
                    t->unfinished[ROW_S2C]);
+    odd_explain(t, p, why);
 }
 
 /* Whose deadline it was, and how it is raised: a slow tool would have answered. */
@@ -138,6 +145,7 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
 void expire_due(struct traffic *t)
 {
     int64_t now = journal_now_us(t->journal);
+    odd_due(t, now);
     timers_written(&t->timers, outbox_accepted(&t->out[ROW_C2S]), now);
     for (struct pending *p; (p = timers_due(&t->timers, now)) != NULL;)
         expire(t, p, now);

@@ -1,8 +1,11 @@
 #include "proxy/session/message.h"
 
+#include "base/json_out.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "wire/json/text.h"
+
+#include <stdio.h>
 
 #define NAME_SHOWN 80 /* characters of a method or target */
 
@@ -34,11 +37,63 @@ struct row message_row(const struct message *x, enum row_kind kind, enum row_act
     return row;
 }
 
+int message_replace(struct message *x, struct chunk *copy, size_t n)
+{
+    findings found = x->m.findings;
+    message_close(x);
+    x->copy = (struct line){copy->data, n, copy};
+    x->line = &x->copy;
+    x->text = (struct slice){copy->data, n};
+    int st = rpc_read(x->text, &x->m);
+    x->m.findings |= found;
+    return st;
+}
+
+/* The bytes that were replaced, and nothing of what is around them: they are in no other record. */
+static void report_repairs(struct traffic *t, uint64_t seq)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < t->odd.repairs.n; i++) {
+        const struct repair *r = &t->odd.repairs.list[i];
+        char hex[2 * REPAIR_BYTES_MAX + 1] = "";
+        for (size_t k = 0; k < r->bytes_n; k++)
+            snprintf(hex + 2 * k, 3, "%02x", (unsigned)(unsigned char)r->bytes[k]);
+        buf_clear(&b);
+        struct json_out j = json_out_to(&b);
+        json_out_object(&j, NULL);
+        json_out_uint(&j, "seq", seq);
+        json_out_str(&j, "finding", finding_name(r->finding));
+        json_out_uint(&j, "offset", r->at);
+        json_out_uint(&j, "count", r->count);
+        if (r->bytes_n > 0)
+            json_out_str(&j, "bytes", hex);
+        json_out_end(&j);
+        if (!b.failed)
+            journal_event(t->journal, "repaired", buf_str(&b));
+    }
+    buf_close(&b);
+}
+
+void message_recorded(struct traffic *t, uint64_t seq)
+{
+    if (t->odd.repairs.n == 0)
+        return;
+    report_repairs(t, seq);
+    t->odd.repairs.n = 0;
+}
+
+uint64_t message_append(struct traffic *t, const struct row *row)
+{
+    uint64_t seq = journal_append(t->journal, row);
+    message_recorded(t, seq);
+    return seq;
+}
+
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action)
 {
     struct row row = message_row(x, kind, action);
-    return journal_append(t->journal, &row);
+    return message_append(t, &row);
 }
 
 void message_stage(struct traffic *t, const struct message *x)
@@ -85,6 +140,10 @@ uint64_t message_send(struct traffic *t, enum row_direction dir, struct outbox *
     if (m.id.text.p != NULL)
         row.rpc_id = (struct slice){c->data + (m.id.text.p - text.p), m.id.text.n};
     row.method.p = c->data + (m.method.p - text.p);
+    if (dir == ROW_C2S && m.kind == RPC_REQUEST)
+        t->odd.own_pending++;
+    else if (dir == ROW_C2S)
+        t->odd.notified = true;
     uint64_t seq = journal_append(t->journal, &row);
     if (outbox_add(to, c, c->data, text.n + 1) < 0)
         outbox_break(to);

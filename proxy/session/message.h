@@ -27,6 +27,13 @@ void message_close(struct message *x);
 
 /* The row of a message. */
 struct row message_row(const struct message *x, enum row_kind kind, enum row_action action);
+/* Makes n bytes of a new chunk, which it takes, the text of the message, and reads it. Findings are kept. 0, or
+ * MI_EPROTO. */
+MI_MUST int message_replace(struct message *x, struct chunk *copy, size_t n);
+/* Records the row of a message, and its repairs. Returns its seq. */
+uint64_t message_append(struct traffic *t, const struct row *row);
+/* The same for a message that the caller has recorded. */
+void message_recorded(struct traffic *t, uint64_t seq);
 /* Records it without staging it. Returns its seq. */
 uint64_t message_record(struct traffic *t, const struct message *x, enum row_kind kind,
                         enum row_action action);

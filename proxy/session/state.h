@@ -4,13 +4,15 @@
  * names. A module calls only modules above it in this list:
  *
  *   message       a message's row, and its place in the outbox
- *   answer_id     the id of an answer, if its type has changed
  *   request       pending requests with their timers
  *   invocation    finished requests for the log directory
  *   answer        errors and results of our own
+ *   answer_repair the id of an answer, and members that are null
+ *   stray         output of the server that is not a message
+ *   odd           lines of the server that are not valid, but can be read
  *   session_info, credentials, tool_changes, arguments, rules
  *   correlate     a request, a notification, an answer
- *   batch, expire, stray, final_answers
+ *   batch, expire, final_answers
  *   traffic       lines
  *
  * Owns      the outboxes, the tables of pending requests and the copies named below.
@@ -24,6 +26,7 @@
 #include "proxy/session/timers.h"
 #include "redact/sanitizer.h"
 #include "wire/mcp/protocol.h"
+#include "wire/mend.h"
 #include "wire/schema/tools.h"
 
 /* What is rejected: nothing, invalid messages, or also violations of a MUST of MCP. */
@@ -47,6 +50,20 @@ struct previous_tools {
     uint64_t list_seq; /* of the last message of that list; 0: none */
 };
 
+/* Lines of the server that are not valid messages (odd.h). */
+struct odd {
+    bool waits;                 /* for the rest of a message over several lines: */
+    struct mend mend;           /* its repaired text */
+    struct buf lines;           /* owned: its lines as received, each with a newline */
+    findings found;             /* about these lines */
+    int64_t since_us, until_us; /* the first line, and the end of the wait */
+    struct buf quote;   /* owned: the start of the last line that answered nothing, sanitized */
+    uint64_t quoted_at; /* timers.server_messages after that line */
+    size_t own_pending; /* requests of our own without an answer */
+    bool notified;      /* the server got a notification since its last answer with an id */
+    struct repairs repairs; /* of the message being handled; n == 0: none, or they are recorded */
+};
+
 struct traffic {
     const struct journal *journal; /* borrowed */
     const char *server;            /* borrowed; its name in records */
@@ -59,6 +76,7 @@ struct traffic {
     struct timers timers;         /* of the client's requests */
     struct handshake handshake;   /* to repeat to a new server process */
     struct protocol protocol;     /* the rules of MCP */
+    struct odd odd;
     enum check_arguments check_arguments;
     struct tools tools; /* of the newest tools/list */
     struct previous_tools previous_tools;

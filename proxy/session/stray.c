@@ -32,7 +32,7 @@ static const char *hint(findings why)
     return "";
 }
 
-static void noise(struct traffic *t, struct slice text, findings why)
+void stray_noise(struct traffic *t, struct slice text, findings why)
 {
     struct row row = {
         .kind = KIND_NOISE,
@@ -52,8 +52,8 @@ static void noise(struct traffic *t, struct slice text, findings why)
     buf_close(&clean);
 }
 
-/* "received: {…}": a server that logs a message of the client has not sent it. */
-static bool is_echo(struct traffic *t, const struct rpc *m)
+/* "received: {…}" */
+bool stray_is_echo(struct traffic *t, const struct rpc *m)
 {
     bool type_changed;
     struct pending *p = NULL;
@@ -72,7 +72,7 @@ static bool starts_with_message(struct traffic *t, struct slice rest, const stru
     struct rpc m;
     return (several->findings & FINDING(FIND_SEVERAL_VALUES)) != 0 &&
            rpc_read((struct slice){rest.p, several->fault.at}, &m) == 0 && m.kind != RPC_INVALID &&
-           !is_echo(t, &m);
+           !stray_is_echo(t, &m);
 }
 
 /* The message is the first valid one from some `{` to the end of the line. Text that starts like a message is not
@@ -92,9 +92,9 @@ bool stray_split(struct traffic *t, struct message *x)
         if (rpc_read(rest, &m) < 0 && starts_with_message(t, rest, &m))
             return false;
         if (m.fault.kind != JSON_OK || m.kind == RPC_INVALID || m.kind == RPC_BATCH ||
-            is_echo(t, &m))
+            stray_is_echo(t, &m))
             continue;
-        noise(t, (struct slice){x->text.p, (size_t)(p - x->text.p)}, FINDING(FIND_NOT_JSON));
+        stray_noise(t, (struct slice){x->text.p, (size_t)(p - x->text.p)}, FINDING(FIND_NOT_JSON));
         m.findings |= FINDING(FIND_GLUED_TEXT);
         x->text = rest;
         x->m = m;
@@ -108,7 +108,7 @@ void stray_drop(struct traffic *t, const struct message *x)
     findings why = x->m.findings | x->repairs;
     if (slice_begins(x->text, "Content-Length:"))
         why |= FINDING(FIND_CONTENT_LENGTH);
-    noise(t, x->text, why);
+    stray_noise(t, x->text, why);
 }
 
 void stray_stderr(struct traffic *t, const struct line *line, findings found)

@@ -11,7 +11,11 @@
 /* True: the line has log text in front of a message (mcp-wire.md 7.1). The text is recorded as noise, and x becomes
  * the message. */
 bool stray_split(struct traffic *t, struct message *x);
-/* Records a line that is not a message, logs it, and does not forward it. */
+/* Whether m, found within log text, is a message of the client: the server has logged it, and did not send it. */
+bool stray_is_echo(struct traffic *t, const struct rpc *m);
+/* Records text of the server that is not a message, logs it, and does not forward it. */
+void stray_noise(struct traffic *t, struct slice text, findings why);
+/* The same for a line. */
 void stray_drop(struct traffic *t, const struct message *x);
 /* A line of stderr; `found` is noted with it. */
 void stray_stderr(struct traffic *t, const struct line *line, findings found);

@@ -5,7 +5,9 @@
 #include "proxy/session/arguments.h"
 #include "proxy/session/batch.h"
 #include "proxy/session/correlate.h"
+#include "proxy/session/odd.h"
 #include "proxy/session/stray.h"
+#include "wire/lenient.h"
 
 #include <stdio.h>
 
@@ -41,6 +43,7 @@ void traffic_close(struct traffic *t)
     timers_close(&t->timers);
     handshake_close(&t->handshake);
     protocol_close(&t->protocol);
+    odd_close(t);
     tools_close(&t->tools);
     tools_close(&t->previous_tools.tools);
     buf_close(&t->scratch);
@@ -103,9 +106,10 @@ static void valid_line(struct traffic *t, struct message *x)
 static void invalid_server_line(struct traffic *t, struct message *x)
 {
     bool json = x->m.fault.kind == JSON_OK;
-    if (!json && stray_split(t, x))
+    enum odd_result r = !json && stray_split(t, x) ? ODD_MESSAGE : odd_line(t, x);
+    if (r == ODD_MESSAGE)
         handle_message(t, x);
-    else if (!json || !answer_malformed(t, x))
+    else if (r == ODD_NOT_ONE)
         stray_drop(t, x);
 }
 
@@ -113,6 +117,9 @@ static void invalid_client_line(struct traffic *t, struct message *x)
 {
     bool json = x->m.fault.kind == JSON_OK;
     struct buf why = {0};
+    struct lenient place;
+    if (!json)
+        odd_find_id(x, &place);
     if (json)
         buf_printf(&why, "Invalid Request: %s", answer_fault_text(x->m.findings));
     else
@@ -175,6 +182,14 @@ static bool must_refuse(struct traffic *t, const struct message *x)
     return x->dir == ROW_C2S && x->m.kind != RPC_BATCH && !outbox_reserve(&t->out[ROW_C2S]);
 }
 
+/* A request with the id null cannot be answered. Clients that write all members of a notification are understood. */
+static bool lacks_id(const struct traffic *t, const struct message *x)
+{
+    return x->dir == ROW_C2S && (x->m.findings & FINDING(FIND_NULL_ID)) != 0 &&
+           t->validate != VALIDATE_NONE && x->m.kind == RPC_NOTIFICATION &&
+           !slice_begins(x->m.method, "notifications/");
+}
+
 static void any_line(struct traffic *t, enum row_direction dir, struct line *line, findings found)
 {
     found |= finish_line(t, dir);
@@ -185,14 +200,24 @@ static void any_line(struct traffic *t, enum row_direction dir, struct line *lin
         x.text = text; /* else the repairs are only noted, and the line is forwarded unchanged */
     if (line->n > LARGE_MESSAGE)
         x.repairs |= FINDING(FIND_LARGE_MESSAGE);
+    if (t->odd.waits && dir == ROW_S2C) {
+        enum odd_result r = odd_next_line(t, &x);
+        if (r == ODD_MESSAGE)
+            handle_message(t, &x);
+        if (r != ODD_NOT_ONE)
+            return;
+    }
     if (is_blank(text))
         blank_line(t, &x);
     else if (rpc_read(text, &x.m) == 0 && must_refuse(t, &x))
         answer_reject(t, &x, RPC_INTERNAL_ERROR, "out of memory", "out-of-memory");
+    else if (lacks_id(t, &x))
+        answer_reject(t, &x, RPC_INVALID_REQUEST, "Invalid Request: the id of a request is null",
+                      "not-jsonrpc");
     else if (x.m.kind != RPC_INVALID)
         valid_line(t, &x);
     else if (t->validate == VALIDATE_NONE)
-        message_forward(t, &x, KIND_NOISE);
+        odd_forward(t, &x);
     else if (dir == ROW_C2S)
         invalid_client_line(t, &x);
     else
@@ -226,8 +251,10 @@ void traffic_too_long(struct traffic *t, enum row_direction dir, const struct li
              t->server, t->max_message);
     if (dir == ROW_C2S)
         answer_reject(t, &x, RPC_INVALID_REQUEST, buf_str(&why), "too-long");
-    else if (!answer_malformed(t, &x))
+    else if (!answer_malformed(t, &x)) {
         message_record(t, &x, KIND_NOISE, ROW_REFUSED);
+        odd_quote(t, x.text);
+    }
     buf_close(&why);
 }
 

@@ -90,6 +90,7 @@ static enum severity severity_of(struct slice kind)
         {"escalation", SEVERITY_ERROR},
         {"restart", SEVERITY_WARNING},
         {"restart-changed", SEVERITY_ERROR},
+        {"repaired", SEVERITY_WARNING},
         {"tool-changed", SEVERITY_WARNING},
         {"unfinished-line", SEVERITY_WARNING},
         {"gap", SEVERITY_ERROR},

@@ -86,8 +86,8 @@ static void test_traffic_too_deep_message_is_rejected(void **state)
             traffic_rows(f),
             levels == 512
                 ? "1 c2s request forwarded 1 x - - - - -;2 s2c request forwarded 1 x - - - - -"
-                : "1 c2s noise refused - - - - - - too-deep;"
-                  "2 s2c* error forwarded null - - 1 -32700 - -;"
+                : "1 c2s request refused 1 - - - - - too-deep;"
+                  "2 s2c* error forwarded 1 - - 1 -32700 - -;"
                   "3 s2c noise refused - - - - - - too-deep");
         traffic_end(f);
     }

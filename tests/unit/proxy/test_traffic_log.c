@@ -138,7 +138,6 @@ static void test_traffic_logged_result_of_unusual_content_is_readable(void **sta
         const char *result, *text;
     } rows[] = {
         {"{}", "{}"},
-        {"null", "null"},
         {"[1,2]", "[1,2]"},
         {"{'content':{}}", "{\"content\":{}}"},
         {"{'content':['x']}", "{\"content\":[\"x\"]}"},

@@ -159,8 +159,8 @@ static void test_rpc_line_of_each_shape_has_its_kind_and_findings(void **state)
          F(NULL_BESIDE_ANSWER)},
         {"{" J "\"id\":1,\"result\":null,\"error\":{}}", RPC_INVALID,
          F(NULL_BESIDE_ANSWER) | F(MALFORMED_ANSWER)},
-        {"{" J "\"id\":1,\"result\":null,\"error\":null}", RPC_RESULT,
-         F(NULL_BESIDE_ANSWER) | F(RESULT_NOT_OBJECT)},
+        {"{" J "\"id\":1,\"result\":null,\"error\":null}", RPC_INVALID,
+         F(NULL_BESIDE_ANSWER) | F(MALFORMED_ANSWER)},
         {"{" J "\"id\":1,\"result\":7,\"error\":\"no\"}", RPC_INVALID, F(MALFORMED_ANSWER)},
         /* jsonrpc is the string 2.0 */
         {"{\"jsonrpc\":\"2\\u002e0\",\"id\":1,\"method\":\"m\"}", RPC_REQUEST, 0},

@@ -1,0 +1,49 @@
+/* odd.h - lines of the server that the strict reading refused, and that can be read or answered all the same.
+ *
+ * Rules     docs/findings.md. What wire/mend can repair is forwarded, and recorded as it is forwarded. A line that
+ *           cannot be repaired, but has a readable id that is pending (wire/lenient), is answered at once. An
+ *           incomplete line that begins an object waits ODD_WAIT_US for the next one, which may continue it. Every
+ *           other line is noise.
+ * Limits    a message over several lines: the size of --max-message, ODD_WAIT_MAX_US.
+ * Changes   odd, and the requests that it answers.
+ * Blocks    never. */
+#ifndef MI_PROXY_SESSION_ODD_H
+#define MI_PROXY_SESSION_ODD_H
+
+#include "proxy/session/message.h"
+
+#define ODD_WAIT_US 100000
+#define ODD_WAIT_MAX_US 5000000
+
+enum odd_result {
+    ODD_MESSAGE, /* x is a message now: handle it */
+    ODD_DONE,    /* the line is recorded, or waits */
+    ODD_NOT_ONE, /* not handled: the caller goes on */
+};
+
+/* An invalid line of the server. ODD_NOT_ONE: it is noise. */
+enum odd_result odd_line(struct traffic *t, struct message *x);
+/* Any line of the server while another waits. ODD_NOT_ONE: it does not continue that one, which is recorded now. */
+enum odd_result odd_next_line(struct traffic *t, struct message *x);
+/* Forwards an invalid line with --validate none; the request that it answers is closed. */
+void odd_forward(struct traffic *t, struct message *x);
+/* A client's line that is not JSON: sets the id of x->m, if there is one. *place holds it. */
+struct lenient;
+void odd_find_id(struct message *x, struct lenient *place);
+
+/* The output of the server has ended: a line that waits was cut, and its request is answered with the reason of the
+ * end. */
+void odd_output_ended(struct traffic *t);
+/* Microseconds until odd_due() must be called; -1: nothing waits. */
+int64_t odd_next_us(const struct traffic *t, int64_t now_us);
+/* Ends a wait whose time has come. */
+void odd_due(struct traffic *t, int64_t now_us);
+
+/* The server has sent a message, or something that was meant as one, which answered nothing: it is not silent. */
+void odd_quote(struct traffic *t, struct slice text);
+/* Appends such a line, if one came after the request was written. */
+void odd_explain(const struct traffic *t, const struct pending *p, struct buf *why);
+
+void odd_close(struct traffic *t);
+
+#endif

@@ -1,0 +1,298 @@
+#include "wire/lenient.h"
+
+#include "base/text.h"
+
+/* What a token is. The grammar is that of JSON, with any word or string as a key or a value, and commas repeated or
+ * before the end of a container. */
+enum token {
+    TOKEN_NONE, /* the text ends, or inside a string */
+    TOKEN_OPEN,
+    TOKEN_CLOSE,
+    TOKEN_COMMA,
+    TOKEN_COLON,
+    TOKEN_VALUE, /* a string or a word */
+    TOKEN_KEY,   /* the same where a key may stand; an element of an array looks alike */
+};
+
+/* The open containers. */
+struct brackets {
+    int depth;
+    uint64_t is_object[LENIENT_DEPTH_MAX / 64];
+};
+
+static bool brackets_push(struct brackets *b, bool object)
+{
+    if (b->depth == LENIENT_DEPTH_MAX)
+        return false;
+    unsigned i = (unsigned)b->depth++;
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    b->is_object[i / 64] = object ? b->is_object[i / 64] | bit : b->is_object[i / 64] & ~bit;
+    return true;
+}
+
+/* false: another kind of container is open, or none. */
+static bool brackets_pop(struct brackets *b, bool object)
+{
+    if (b->depth == 0)
+        return false;
+    unsigned i = (unsigned)--b->depth;
+    return (b->is_object[i / 64] >> (i % 64) & 1) == (object ? 1 : 0);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'';
+}
+
+/* A byte of a number, a literal or an unquoted key. */
+static bool is_word(char c)
+{
+    return !is_space(c) && !is_quote(c) && memchr("{}[],:", c, 6) == NULL;
+}
+
+static enum token mark(char c)
+{
+    switch (c) {
+    case '{':
+    case '[':
+        return TOKEN_OPEN;
+    case '}':
+    case ']':
+        return TOKEN_CLOSE;
+    case ',':
+        return TOKEN_COMMA;
+    case ':':
+        return TOKEN_COLON;
+    default:
+        return TOKEN_VALUE;
+    }
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+/* A key or value between single quotes, as Python writes a dict; "" if it is longer, or has escapes. */
+static struct slice in_double_quotes(struct slice s, char place[LENIENT_ID_MAX])
+{
+    bool plain =
+        s.n <= LENIENT_ID_MAX && memchr(s.p, '"', s.n) == NULL && memchr(s.p, '\\', s.n) == NULL;
+    if (!plain)
+        return (struct slice){"", 0};
+    memcpy(place, s.p, s.n);
+    place[0] = place[s.n - 1] = '"';
+    return (struct slice){place, s.n};
+}
+
+static void take_id(struct lenient *ret, struct slice value)
+{
+    struct json_scan scan;
+    if (value.p[0] == '\'')
+        value = in_double_quotes(value, ret->place);
+    if (json_scan(value, NULL, NULL, &scan) == 0 &&
+        (scan.type == JSON_NUMBER || scan.type == JSON_STRING))
+        ret->id = (struct json_value){scan.type, scan.root};
+    else
+        ret->id = (struct json_value){0};
+}
+
+/* A member of the outer object. value: a string or a word; {NULL, 0}: a container, or not read. */
+static void take_member(struct lenient *ret, struct slice key, struct slice value)
+{
+    if (key.n > 0 && is_quote(key.p[0]))
+        key = (struct slice){key.p + 1, key.n - 2};
+    if (slice_is(key, "id") && value.p != NULL)
+        take_id(ret, value);
+    ret->is_call |= slice_is(key, "method");
+    ret->is_answer |= slice_is(key, "result") || slice_is(key, "error");
+}
+
+/* ---- from the beginning ------------------------------------------------------------------- */
+
+/* The token at p. Returns one past it. */
+static const char *token_at(const char *p, const char *end, enum token *ret)
+{
+    *ret = mark(*p);
+    if (*ret != TOKEN_VALUE)
+        return p + 1;
+    if (!is_quote(*p)) {
+        while (p < end && is_word(*p))
+            p++;
+        return p;
+    }
+    char quote = *p++;
+    for (; p < end && *p != quote; p++)
+        if (*p == '\\' && p + 1 < end)
+            p++;
+    if (p == end)
+        *ret = TOKEN_NONE;
+    return p < end ? p + 1 : end;
+}
+
+/* Whether b may follow a. */
+static bool may_follow(enum token a, enum token b)
+{
+    switch (b) {
+    case TOKEN_OPEN:
+    case TOKEN_VALUE:
+        return a == TOKEN_OPEN || a == TOKEN_COMMA || a == TOKEN_COLON;
+    case TOKEN_KEY:
+        return a == TOKEN_OPEN || a == TOKEN_COMMA;
+    case TOKEN_CLOSE:
+        return a != TOKEN_COLON;
+    case TOKEN_COMMA:
+        return a != TOKEN_OPEN && a != TOKEN_COLON;
+    case TOKEN_COLON:
+        return a == TOKEN_KEY;
+    case TOKEN_NONE:
+        break;
+    }
+    return false;
+}
+
+/* true: something in the middle does not fit; false: the line has been read to its end. */
+static bool read_forward(struct slice line, struct lenient *ret)
+{
+    const char *p = line.p, *end = line.p + line.n, *from;
+    struct brackets open = {0};
+    enum token before = TOKEN_COLON, t; /* as if the object were a value */
+    struct slice key = {0}, last = {0};
+    for (; p < end; before = t) {
+        if (is_space(*p)) {
+            p++;
+            t = before;
+            continue;
+        }
+        from = p;
+        p = token_at(p, end, &t);
+        if (t == TOKEN_NONE)
+            return false;
+        if (!may_follow(before, t))
+            return true;
+        if (t == TOKEN_VALUE && before != TOKEN_COLON)
+            t = TOKEN_KEY;
+        struct slice text = {from, (size_t)(p - from)};
+        if (open.depth == 1 && t == TOKEN_COLON)
+            key = last;
+        if (open.depth == 1 && before == TOKEN_COLON && (t == TOKEN_VALUE || t == TOKEN_OPEN)) {
+            bool whole = t == TOKEN_VALUE && (p < end || is_quote(*from)); /* 7 may be 78 */
+            take_member(ret, key, whole ? text : (struct slice){0});
+        }
+        last = text;
+        if (t == TOKEN_OPEN && !brackets_push(&open, *from == '{'))
+            return true;
+        if (t == TOKEN_CLOSE && !brackets_pop(&open, *from == '}'))
+            return true;
+        if (open.depth == 0)
+            return false; /* text behind it does not count */
+    }
+    return false;
+}
+
+/* ---- from the end ------------------------------------------------------------------------- */
+
+/* The token that ends before p. Returns its first byte. */
+static const char *token_before(const char *p, const char *begin, enum token *ret)
+{
+    char quote = *--p;
+    *ret = mark(quote);
+    if (*ret != TOKEN_VALUE)
+        return p;
+    if (!is_quote(quote)) {
+        while (p > begin && is_word(p[-1]))
+            p--;
+        return p;
+    }
+    while (p > begin) {
+        if (*--p != quote)
+            continue;
+        const char *slashes = p;
+        while (slashes > begin && slashes[-1] == '\\')
+            slashes--;
+        if ((p - slashes) % 2 == 0)
+            return p;
+        p = slashes;
+    }
+    *ret = TOKEN_NONE;
+    return begin;
+}
+
+static bool is_balanced(struct slice line)
+{
+    ptrdiff_t braces = 0, brackets = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        braces += (line.p[i] == '{') - (line.p[i] == '}');
+        brackets += (line.p[i] == '[') - (line.p[i] == ']');
+    }
+    return braces == 0 && brackets == 0;
+}
+
+/* Reads until something does not fit. */
+static void read_backward(struct slice line, struct lenient *ret)
+{
+    const char *p = line.p + line.n;
+    struct brackets open = {0};
+    enum token after = TOKEN_COMMA, t; /* as if the object were followed by one */
+    struct slice value = {0}, last = {0};
+    for (; p > line.p; after = t) {
+        if (is_space(p[-1])) {
+            p--;
+            t = after;
+            continue;
+        }
+        const char *end = p;
+        p = token_before(p, line.p, &t);
+        if (t == TOKEN_VALUE && after == TOKEN_COLON)
+            t = TOKEN_KEY;
+        if (t == TOKEN_NONE || !may_follow(t, after) || (open.depth == 0 && t != TOKEN_CLOSE))
+            return;
+        struct slice text = {p, (size_t)(end - p)};
+        if (open.depth == 1 && t == TOKEN_COLON)
+            value = last;
+        if (open.depth == 1 && after == TOKEN_KEY) /* what is before the key fits as well */
+            take_member(ret, last, value);
+        last = t == TOKEN_VALUE || t == TOKEN_KEY ? text : (struct slice){0};
+        if (t == TOKEN_CLOSE && !brackets_push(&open, *p == '}'))
+            return;
+        if (t == TOKEN_OPEN && !brackets_pop(&open, *p == '{'))
+            return;
+        if (open.depth == 0)
+            return;
+    }
+}
+
+void lenient_read(struct slice line, struct lenient *ret)
+{
+    ret->id = (struct json_value){0};
+    ret->is_call = ret->is_answer = false;
+    while (line.n > 0 && is_space(line.p[0])) {
+        line.p++;
+        line.n--;
+    }
+    if (line.n == 0 || line.p[0] != '{')
+        return;
+    if (read_forward(line, ret) && ret->id.type == JSON_NONE && is_balanced(line))
+        read_backward(line, ret);
+}
+
+/* ---- excerpts ----------------------------------------------------------------------------- */
+
+void lenient_excerpt(struct slice text, size_t at, struct buf *b)
+{
+    size_t from = at > LENIENT_EXCERPT / 2 ? at - LENIENT_EXCERPT / 2 : 0;
+    size_t to = size_min(text.n, from + LENIENT_EXCERPT);
+    for (int i = 0; i < 3 && from > 0 && from < to && text_utf8_cont(text.p + from); i++)
+        from++;
+    for (int i = 0; i < 3 && to < text.n && to > from && text_utf8_cont(text.p + to); i++)
+        to--;
+    if (from > to)
+        from = to;
+    if (from > 0)
+        buf_adds(b, "…");
+    text_visible(b, (struct slice){text.p + from, to - from});
+    if (to < text.n)
+        buf_adds(b, "…");
+}

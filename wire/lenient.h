@@ -1,0 +1,34 @@
+/* lenient.h - finds the id of a line that is not valid JSON, so that its request can be answered.
+ *
+ * Rules     An object that begins the line is read from both ends, each as far as brackets, commas and colons
+ *           fit: wrong escapes, single quotes, keys without quotes, trailing commas, invalid bytes and unknown
+ *           words do no harm. Only members of this object count, never those of objects inside it. If both ends
+ *           are readable the beginning decides; the end is read only if the brackets of the line are balanced,
+ *           because in a line whose end is lost a nested object may look like the outer one.
+ * Owns      nothing. Slices point into the line or into ret.
+ * Work      linear in the line.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_LENIENT_H
+#define MI_WIRE_LENIENT_H
+
+#include "base/buf.h"
+#include "wire/json/scan.h"
+
+#define LENIENT_DEPTH_MAX 512
+#define LENIENT_ID_MAX 128 /* bytes of an id in single quotes */
+
+struct lenient {
+    struct json_value id; /* valid JSON, a number or a string; type JSON_NONE: not readable */
+    bool is_call;         /* has a member `method` */
+    bool is_answer;       /* has a member `result` or `error` */
+    char place[LENIENT_ID_MAX];
+};
+
+/* ret must stay where it is while ret->id is used. */
+void lenient_read(struct slice line, struct lenient *ret);
+/* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
+ * sanitized. */
+#define LENIENT_EXCERPT 64
+void lenient_excerpt(struct slice text, size_t at, struct buf *b);
+
+#endif

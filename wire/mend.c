@@ -1,0 +1,323 @@
+#include "wire/mend.h"
+
+#include "base/text.h"
+
+/* What may come next. */
+enum expect {
+    EXPECT_ROOT,
+    EXPECT_FIRST_KEY, /* or the end of the object */
+    EXPECT_KEY,
+    EXPECT_COLON,
+    EXPECT_FIRST_VALUE, /* or the end of the array */
+    EXPECT_VALUE,
+    EXPECT_COMMA, /* or the end of the container */
+    EXPECT_STRING /* the rest of a string */,
+    EXPECT_NOTHING, /* the value is complete */
+};
+
+/* ---- repairs ------------------------------------------------------------------------------ */
+
+static struct repair *repair_of(struct repairs *r, enum finding finding, size_t at)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->list[i].finding == finding)
+            return &r->list[i];
+    if (r->n == REPAIRS_MAX)
+        return NULL;
+    r->list[r->n] = (struct repair){.finding = finding, .at = at};
+    return &r->list[r->n++];
+}
+
+void repairs_note(struct repairs *r, enum finding finding, size_t at, struct slice replaced)
+{
+    struct repair *x = repair_of(r, finding, at);
+    if (x == NULL)
+        return;
+    size_t n = size_min(replaced.n, REPAIR_BYTES_MAX - x->bytes_n);
+    if (n > 0)
+        memcpy(x->bytes + x->bytes_n, replaced.p, n);
+    x->bytes_n += n;
+    x->count++;
+}
+
+findings repairs_set(const struct repairs *r)
+{
+    findings set = 0;
+    for (size_t i = 0; i < r->n; i++)
+        set |= FINDING(r->list[i].finding);
+    return set;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* A line while it is read. Functions take a pointer to the next byte and return one past what they have read, or NULL
+ * if the text cannot be repaired. */
+struct part {
+    struct mend *m;
+    const char *begin, *end;
+};
+
+static const char *flawed(struct part *l, const char *p)
+{
+    l->m->flaw_at = l->m->taken + (size_t)(p - l->begin);
+    return NULL;
+}
+
+static void note(struct part *l, enum finding finding, const char *p, size_t n)
+{
+    repairs_note(&l->m->repairs, finding, l->m->taken + (size_t)(p - l->begin),
+                 (struct slice){p, n});
+}
+
+/* The length of the bytes that a decoder replaces with one U+FFFD: the beginning of a character, as far as its bytes
+ * could belong to one (Unicode 16, 3.9, table 3-7), or one byte. They are not a whole character. */
+static size_t invalid_len(const char *p, const char *end)
+{
+    unsigned char a = (unsigned char)p[0];
+    unsigned char low = 0x80, high = 0xBF;
+    if (a < 0xC2 || a > 0xF4)
+        return 1;
+    if (a == 0xE0)
+        low = 0xA0;
+    if (a == 0xED)
+        high = 0x9F;
+    if (a == 0xF0)
+        low = 0x90;
+    if (a == 0xF4)
+        high = 0x8F;
+    size_t n = 1;
+    while (p + n < end && (unsigned char)p[n] >= low && (unsigned char)p[n] <= high) {
+        low = 0x80;
+        high = 0xBF;
+        n++;
+    }
+    return n;
+}
+
+static void add_control(struct buf *b, char c)
+{
+    static const char letters[0x20] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    if (letters[(unsigned char)c] != 0) {
+        buf_addc(b, '\\');
+        buf_addc(b, letters[(unsigned char)c]);
+    } else {
+        buf_printf(b, "\\u%04x", (unsigned)(unsigned char)c);
+    }
+}
+
+/* p points to the backslash. A wrong escape is not repaired: `C:\new` has two readings. */
+static const char *skip_escape(struct part *l, const char *p)
+{
+    static const char hex[] = "0123456789abcdefABCDEF";
+    if (++p == l->end || memchr("\"\\/bfnrtu", *p, 9) == NULL)
+        return flawed(l, p);
+    if (*p++ != 'u')
+        return p;
+    for (int i = 0; i < 4; i++, p++)
+        if (p == l->end || memchr(hex, *p, sizeof hex - 1) == NULL)
+            return flawed(l, p);
+    return p;
+}
+
+/* p points into a string, behind its opening quote. The line may end before the string does. */
+static const char *mend_string(struct part *l, const char *p)
+{
+    struct buf *b = &l->m->text;
+    const char *from = p; /* what follows is not copied yet */
+    while (p < l->end && *p != '"') {
+        unsigned char c = (unsigned char)*p;
+        size_t n = c >= 0x80 ? text_utf8_len(p, (size_t)(l->end - p)) : 1;
+        if (c == '\\') {
+            if ((p = skip_escape(l, p)) == NULL)
+                return NULL;
+        } else if (n > 0 && c >= 0x20) {
+            p += n;
+        } else {
+            buf_add(b, from, (size_t)(p - from));
+            n = n > 0 ? 1 : invalid_len(p, l->end);
+            note(l, c < 0x20 ? FIND_CONTROL_CHARACTER : FIND_INVALID_UTF8, p, n);
+            if (c < 0x20)
+                add_control(b, *p);
+            else
+                buf_adds(b, "\xEF\xBF\xBD");
+            from = p += n;
+        }
+    }
+    bool ended = p < l->end;
+    p += ended;
+    buf_add(b, from, (size_t)(p - from));
+    if (ended)
+        l->m->expect = l->m->is_key ? EXPECT_COLON : EXPECT_COMMA;
+    return p;
+}
+
+/* A number, true, false or null; or a number that JSON does not have. */
+static const char *mend_word(struct part *l, const char *p)
+{
+    static const char *const not_numbers[] = {"NaN", "Infinity", "-Infinity"};
+    struct slice word = {p, 0};
+    while (p < l->end && memchr(" \t\r\n,:[]{}\"", *p, 11) == NULL)
+        p++;
+    word.n = (size_t)(p - word.p);
+    l->m->expect = EXPECT_COMMA;
+    for (size_t i = 0; i < MI_COUNT(not_numbers); i++)
+        if (slice_is(word, not_numbers[i])) {
+            note(l, FIND_NOT_A_NUMBER, word.p, word.n);
+            buf_adds(&l->m->text, "null");
+            return p;
+        }
+    struct json_scan scan;
+    if (json_scan(word, NULL, NULL, &scan) < 0)
+        return flawed(l, word.p + scan.fault.at);
+    buf_slice_add(&l->m->text, word);
+    return p;
+}
+
+static bool in_object(const struct mend *m)
+{
+    unsigned i = (unsigned)m->depth - 1;
+    return m->is_object[i / 64] >> (i % 64) & 1;
+}
+
+static bool open_container(struct mend *m, bool object)
+{
+    if (m->depth == JSON_MAX_DEPTH)
+        return false;
+    unsigned i = (unsigned)m->depth++;
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    m->is_object[i / 64] = object ? m->is_object[i / 64] | bit : m->is_object[i / 64] & ~bit;
+    m->expect = object ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE;
+    return true;
+}
+
+static bool may_close(const struct mend *m, char c)
+{
+    if (m->depth == 0 || in_object(m) != (c == '}'))
+        return false;
+    return m->expect == EXPECT_COMMA ||
+           m->expect == (c == '}' ? EXPECT_FIRST_KEY : EXPECT_FIRST_VALUE);
+}
+
+/* One of {}[],: with p on it. */
+static const char *mend_mark(struct part *l, const char *p)
+{
+    struct mend *m = l->m;
+    switch (*p) {
+    case '{':
+    case '[':
+        if ((m->expect != EXPECT_ROOT && m->expect != EXPECT_VALUE &&
+             m->expect != EXPECT_FIRST_VALUE) ||
+            !open_container(m, *p == '{'))
+            return flawed(l, p);
+        break;
+    case '}':
+    case ']':
+        if (!may_close(m, *p))
+            return flawed(l, p);
+        m->depth--;
+        m->expect = m->depth > 0 ? EXPECT_COMMA : EXPECT_NOTHING;
+        break;
+    case ',':
+        if (m->expect != EXPECT_COMMA)
+            return flawed(l, p);
+        m->expect = in_object(m) ? EXPECT_KEY : EXPECT_VALUE;
+        break;
+    default:
+        if (m->expect != EXPECT_COLON)
+            return flawed(l, p);
+        m->expect = EXPECT_VALUE;
+    }
+    buf_addc(&m->text, *p);
+    return p + 1;
+}
+
+static const char *mend_token(struct part *l, const char *p)
+{
+    struct mend *m = l->m;
+    bool key = m->expect == EXPECT_FIRST_KEY || m->expect == EXPECT_KEY;
+    bool value = m->expect == EXPECT_FIRST_VALUE || m->expect == EXPECT_VALUE;
+    if (memchr("{}[],:", *p, 6) != NULL)
+        return mend_mark(l, p);
+    if (*p == '"' && (key || value)) {
+        m->is_key = key;
+        m->expect = EXPECT_STRING;
+        buf_addc(&m->text, '"');
+        return p + 1;
+    }
+    return value ? mend_word(l, p) : flawed(l, p);
+}
+
+static const char *mend_space(struct part *l, const char *p)
+{
+    const char *from = p;
+    while (p < l->end && (*p == ' ' || *p == '\t' || *p == '\r'))
+        p++;
+    buf_add(&l->m->text, from, (size_t)(p - from));
+    return p;
+}
+
+static void join_line(struct part *l)
+{
+    struct mend *m = l->m;
+    repairs_note(&m->repairs, FIND_SEVERAL_LINES, m->taken, slice_of("\n"));
+    m->taken++;
+    if (m->expect == EXPECT_STRING)
+        buf_adds(&m->text, "\\n");
+}
+
+static void cut_trailing(struct part *l, const char *p)
+{
+    const char *end = l->end;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+        p++;
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+        end--;
+    if (p == end)
+        return;
+    l->m->trailing = (struct slice){p, (size_t)(end - p)};
+    note(l, FIND_TRAILING_TEXT, p, 0);
+}
+
+/* ---- interface ---------------------------------------------------------------------------- */
+
+void mend_open(struct mend *m, size_t max)
+{
+    m->text = (struct buf){.max = max};
+    m->repairs.n = 0;
+    m->trailing = (struct slice){0};
+    m->flaw_at = m->taken = m->lines = 0;
+    m->expect = EXPECT_ROOT;
+    m->depth = 0; /* the bits are written before they are read */
+}
+
+void mend_close(struct mend *m)
+{
+    buf_close(&m->text);
+}
+
+enum mend_result mend_add(struct mend *m, struct slice line)
+{
+    struct part l = {m, line.p, line.p + line.n};
+    if (m->lines++ > 0)
+        join_line(&l);
+    const char *p = line.p;
+    while (p != NULL && p < l.end && m->expect != EXPECT_NOTHING) {
+        if (m->expect == EXPECT_STRING)
+            p = mend_string(&l, p);
+        else if (*p == ' ' || *p == '\t' || *p == '\r')
+            p = mend_space(&l, p);
+        else
+            p = mend_token(&l, p);
+    }
+    if (p != NULL && m->text.failed)
+        p = flawed(&l, l.end);
+    if (p == NULL)
+        return MEND_FLAWED;
+    if (m->expect == EXPECT_NOTHING)
+        cut_trailing(&l, p);
+    m->taken += line.n;
+    return m->expect == EXPECT_NOTHING ? MEND_WHOLE
+           : m->expect == EXPECT_ROOT  ? MEND_FLAWED
+                                       : MEND_MORE;
+}

@@ -1,0 +1,67 @@
+/* mend.h - repairs a line that json_scan() refused, where only one reading of it makes sense.
+ *
+ * Repairs   invalid UTF-8 in a string: each maximal invalid part becomes U+FFFD, as in the decoder of the WHATWG
+ *           standard, in Node and in Python. A control character in a string is escaped. NaN, Infinity and
+ *           -Infinity become null. Text behind the object or array is cut off. A value that continues on the next
+ *           lines is joined: a line end inside a string becomes \n, any other is removed.
+ * Result    only a candidate: the caller passes it to json_scan(), and drops it if that refuses it.
+ * Owns      the repaired text, in at most max bytes.
+ * Work      linear in the input, however many lines it comes in.
+ * Errors    MEND_FLAWED, with the offset, if nothing repairs the text; also when it is longer than max, or out of
+ *           memory.
+ * Blocks    never. Pure. */
+#ifndef MI_WIRE_MEND_H
+#define MI_WIRE_MEND_H
+
+#include "wire/finding.h"
+#include "wire/json/scan.h"
+
+#define REPAIR_BYTES_MAX 32
+#define REPAIRS_MAX 8
+
+/* One kind of repair of a message. */
+struct repair {
+    enum finding finding;
+    size_t
+        at; /* offset of the first place in the text as received, its lines with a newline between them */
+    size_t count;                 /* places */
+    size_t bytes_n;               /* of `bytes` */
+    char bytes[REPAIR_BYTES_MAX]; /* what was replaced, of all places, as far as there is room */
+};
+
+struct repairs {
+    size_t n;
+    struct repair list[REPAIRS_MAX]; /* in the order of their first places */
+};
+
+/* Notes one place. */
+void repairs_note(struct repairs *r, enum finding finding, size_t at, struct slice replaced);
+/* As a set of findings. */
+findings repairs_set(const struct repairs *r);
+
+enum mend_result {
+    MEND_MORE,  /* an object or array has begun: the next line may continue it */
+    MEND_WHOLE, /* the value is complete */
+    MEND_FLAWED
+};
+
+struct mend {
+    struct buf text; /* owned: the value, repaired */
+    struct repairs repairs;
+    struct slice trailing; /* borrowed from the last line: text behind the value; n == 0: none */
+    size_t flaw_at;        /* of MEND_FLAWED: offset in the text as received */
+    size_t taken;          /* bytes of the lines before this one, with their newlines */
+    size_t lines;          /* lines added */
+    unsigned expect;       /* enum expect of mend.c */
+    bool is_key;           /* the string being read is the key of a member */
+    int depth;             /* open containers */
+    uint64_t is_object[(JSON_MAX_DEPTH + 63) / 64]; /* a bit for each open container */
+};
+
+/* max: of the repaired text. */
+void mend_open(struct mend *m, size_t max);
+void mend_close(struct mend *m); /* safe to call twice */
+/* One line, without its newline. Nothing may be added after MEND_WHOLE or MEND_FLAWED. */
+MI_MUST enum mend_result mend_add(struct mend *m, struct slice line);
+
+#endif
