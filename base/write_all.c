@@ -1,6 +1,7 @@
 #include "base/write_all.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 int write_all(int fd, struct slice text)
@@ -9,6 +10,10 @@ int write_all(int fd, struct slice text)
         ssize_t n = write(fd, text.p, text.n);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+            continue;
+        }
         if (n <= 0)
             return MI_EIO;
         text = (struct slice){text.p + n, text.n - (size_t)n};

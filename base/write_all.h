@@ -1,7 +1,9 @@
 /* write_all.h - writes a whole text to a file, after interruptions and short writes, too.
  *
+ * A descriptor that does not block, as the pipes of Node, is waited for.
+ *
  * Errors    MI_EIO, with errno.
- * Blocks    as long as the descriptor does. */
+ * Blocks    until the whole text is written. */
 #ifndef MI_BASE_WRITE_ALL_H
 #define MI_BASE_WRITE_ALL_H
 

@@ -2,16 +2,18 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/write_all.h"
 #include "cli/table.h"
 #include "journal/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int run_print(struct buf *b)
 {
-    bool ok = !b->failed && fwrite(b->p, 1, b->n, stdout) == b->n && fflush(stdout) == 0;
+    bool ok = !b->failed && write_all(STDOUT_FILENO, buf_slice(b)) == 0;
     if (!ok)
         log_error("cannot write to stdout: %s", strerror(b->failed ? ENOMEM : errno));
     buf_close(b);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "cli/settings/command.h"
 
 #include <errno.h>
@@ -45,14 +46,10 @@ void out_open(struct out *o)
 
 void out_flush(struct out *o)
 {
-    size_t done = 0;
-    while (done < o->b.n && !out_ended(o)) {
-        ssize_t n = write(STDOUT_FILENO, o->b.p + done, o->b.n - done);
-        if (n > 0)
-            done += (size_t)n;
-        else if (n < 0 && errno == EPIPE)
+    if (!out_ended(o) && write_all(STDOUT_FILENO, buf_slice(&o->b)) < 0) {
+        if (errno == EPIPE)
             o->closed = true;
-        else if (n < 0 && errno != EINTR)
+        else
             o->error = errno;
     }
     if (o->b.failed && o->error == 0)

@@ -1,6 +1,7 @@
 #include "cli/frame/save.h"
 
 #include "base/log.h"
+#include "base/write_all.h"
 #include "cli/settings/command.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static void open_beside(struct save *s, enum save_access access)
         return;
     failed(s);
     if (s->fd >= 0)
-        return; /* save_close() removes it */
+        return;      /* save_close() removes it */
     free(s->beside); /* the file of that name may belong to another process */
     s->beside = NULL;
 }
@@ -74,17 +75,10 @@ void save_open(struct save *s, const char *path, enum save_access access)
 
 bool save_write(struct save *s, struct slice bytes)
 {
-    while (s->error == 0 && bytes.n > 0) {
-        ssize_t n = write(s->fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            failed(s);
-            break;
-        }
-        s->bytes += (uint64_t)n;
-        bytes = (struct slice){bytes.p + n, bytes.n - (size_t)n};
-    }
+    if (s->error == 0 && write_all(s->fd, bytes) < 0)
+        failed(s);
+    if (s->error == 0)
+        s->bytes += bytes.n;
     return s->error == 0;
 }
 
@@ -98,8 +92,8 @@ int save_close(struct save *s, bool keep)
     if (s->beside != NULL && (!keep || s->error != 0))
         (void)unlink(s->beside);
     if (s->error != 0)
-        log_error("cannot write %s: %s; choose another file", s->path != NULL ? s->path : "the file",
-                  strerror(s->error));
+        log_error("cannot write %s: %s; choose another file",
+                  s->path != NULL ? s->path : "the file", strerror(s->error));
     int status = s->error != 0 ? EXIT_TROUBLE : EXIT_FINE;
     free(s->path);
     free(s->target);

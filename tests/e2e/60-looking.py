@@ -725,6 +725,11 @@ for line in sys.stdin:
             check(not long, f"{args} in {columns}: {long}")
 
 
+def state_of(pid):
+    """S: it sleeps; Z: it has exited."""
+    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+
+
 @case("a closed pipe is not an error; a full disk is")
 def _(t):
     with contextlib.closing(make_vault(t.vault)) as db:
@@ -749,6 +754,28 @@ def _(t):
     with open("/dev/full", "wb") as full:
         r = subprocess.run([lib.PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, env=t.environ())
         eq(r.returncode, 3, "--help to a full disk")
+
+
+@case("a pipe that does not block, as those of Node, gets the whole output")
+def _(t):
+    with contextlib.closing(make_vault(t.vault)) as db:
+        add_session(db, 1)
+        db.execute("BEGIN")
+        for seq in range(1, 3001):
+            add_message(db, 1, seq, method="x" * 50, body="{}")
+        db.execute("COMMIT")
+    for args in (["show", "--json"], ["show"], ["export", "1"]):
+        want = t.run(*args, "--vault", t.vault).stdout
+        check(len(want) > 100_000, f"{args}: {len(want)} bytes are too few")
+        r, w = os.pipe()
+        os.set_blocking(w, False)
+        p = subprocess.Popen([lib.PROGRAM, *args, "--vault", str(t.vault)], stdout=w, stderr=subprocess.PIPE, env=t.environ())
+        os.close(w)
+        lib.wait_until(lambda: state_of(p.pid) in "SZ", 10, "the program to wait for its reader")
+        with open(r, "rb") as file:
+            got = file.read()
+        eq((p.wait(10 * lib.PATIENCE), p.stderr.read()), (0, b""), f"{args}")
+        check(got == want, f"{args}: {len(got)} of {len(want)} bytes")
 
 
 # --- unusual vaults ---------------------------------------------------------------------
