@@ -327,3 +327,9 @@ bool rpc_is_modern(const struct rpc *m)
         return false;
     return json_get(m->meta, META_VERSION).type == JSON_STRING;
 }
+
+bool rpc_is_ours(const struct rpc *answer)
+{
+    struct json_value source = json_get(json_get(answer->error, "data"), "source");
+    return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
+}

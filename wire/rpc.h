@@ -77,5 +77,7 @@ struct rpc_name {
 struct rpc_name rpc_name(const struct rpc *m, struct buf *b);
 /* Does the request have the protocol version in params._meta, as revision 2026-07-28 requires? */
 bool rpc_is_modern(const struct rpc *m);
+/* Whether this answer is an error that the interposer made, not the server: its data has the source. */
+bool rpc_is_ours(const struct rpc *answer);
 
 #endif

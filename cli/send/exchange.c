@@ -316,7 +316,7 @@ static int no_answer(const struct exchange *x, const char *method)
 static int report_error(const char *method, const struct rpc *answer)
 {
     struct buf message = {0};
-    bool ours = peer_is_ours(answer);
+    bool ours = rpc_is_ours(answer);
     json_unescape(&message, json_string_raw(answer->error_message));
     if (ours)
         log_error("%s was not answered: %s", method, buf_str(&message));

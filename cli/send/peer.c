@@ -191,7 +191,7 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
         return p->meta.failed ? talk_no_memory(&p->talk) : 0;
     }
     int st = initialize(p, before, revision, ret, ret_answer);
-    if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || peer_is_ours(ret_answer))
+    if (st < 0 || *ret != PEER_REFUSED || revision != REV_COUNT || rpc_is_ours(ret_answer))
         return st;
     buf_slice_add(&refusal, ret_answer->text); /* the next answer takes its place */
     st = try_modern(p);
@@ -207,16 +207,10 @@ int peer_greet(struct peer *p, uint32_t before, enum revision revision, enum pee
     return st;
 }
 
-bool peer_is_ours(const struct rpc *answer)
-{
-    struct json_value source = json_get(json_get(answer->error, "data"), "source");
-    return answer->kind == RPC_ERROR && json_key_is(json_string_raw(source), "mcp-interposer");
-}
-
 bool peer_server_ended(const struct rpc *answer)
 {
     int64_t code;
-    return peer_is_ours(answer) && json_int(answer->error_code, &code) &&
+    return rpc_is_ours(answer) && json_int(answer->error_code, &code) &&
            (code == RPC_SERVER_GONE || code == -31000); /* the same in 2026-07-28 */
 }
 

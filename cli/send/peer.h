@@ -47,9 +47,7 @@ void peer_initialize(struct buf *b, enum revision revision);
 MI_MUST int peer_ask_tools(struct peer *p, struct rpc *ret_last, bool *ret_answered);
 /* Tells the server that the answer to the last request is no longer wanted. */
 void peer_cancel(struct peer *p);
-/* Whether this answer is an error that the interposer wrote, not the server. */
-bool peer_is_ours(const struct rpc *answer);
-/* The same, and its reason is that the server has ended. */
+/* Whether this answer is an error of the proxy, because the server has ended. */
 bool peer_server_ended(const struct rpc *answer);
 /* Ends the server. Returns the exit status of the proxy, which is that of the server. */
 int peer_end(struct peer *p);

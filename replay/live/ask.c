@@ -126,13 +126,20 @@ static int await(struct talk *t, int64_t id, struct rpc *ret, bool *ret_answered
     }
 }
 
+static int send_line(struct talk *t)
+{
+    int st = live_send(t->server, buf_slice(&t->line));
+    t->sent = live_sent(t->server);
+    return st;
+}
+
 static int send_request(struct talk *t, const struct rpc *m, int64_t *ret_id)
 {
     char id[24];
     int n = snprintf(id, sizeof id, "%lld", (long long)++t->next_id);
     *ret_id = t->next_id;
     int st = talk_rewrite(t, m, (struct slice){id, (size_t)n}, true, &t->line);
-    return st < 0 ? st : live_send(t->server, buf_slice(&t->line));
+    return st < 0 ? st : send_line(t);
 }
 
 static int ask_page(struct talk *t, struct slice meta, struct slice cursor, struct rpc *ret,
@@ -150,7 +157,7 @@ static int ask_page(struct talk *t, struct slice meta, struct slice cursor, stru
     if (cursor.n > 0)
         json_out_raw(&j, "cursor", cursor);
     rpc_out_end(&j);
-    int st = t->line.failed ? talk_no_memory(t) : live_send(t->server, buf_slice(&t->line));
+    int st = t->line.failed ? talk_no_memory(t) : send_line(t);
     return st < 0 ? st : await(t, t->next_id, ret, ret_answered);
 }
 

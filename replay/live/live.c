@@ -13,14 +13,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define POLL_US 5000 /* between two checks for the end of the process */
 
+enum live_end { LIVE_RUNS, LIVE_EXITED, LIVE_CLOSED_STDOUT, LIVE_CLOSED_STDIN };
+
 struct live {
-    pid_t pid;   /* > 0 until reaped */
+    enum live_end end;
+    pid_t pid;         /* > 0 until reaped */
+    int status;        /* of waitpid(2), once reaped */
+    int64_t closed_us; /* when it closed its stdout, or its stdin before it read all; 0: not yet */
+    uint64_t sent;     /* bytes for its stdin */
+    uint64_t unread;   /* of these, the bytes that it cannot read any more */
     pid_t group; /* process group; the pid, valid after it was reaped, too */
     int in, out; /* our ends of its stdin and stdout; -1: closed */
     struct line_reader lines;
@@ -93,10 +101,27 @@ int live_open(struct live **ret, char *const *argv, struct buf *error)
 
 /* ---- lines ---- */
 
+/* The server has closed a stream, and so cannot answer: does it exit? */
+static void begin_end(struct live *l)
+{
+    if (l->closed_us == 0)
+        l->closed_us = clock_mono_us();
+}
+
+static void leave_unread(struct live *l, size_t n)
+{
+    l->unread += n;
+    if (l->unread > 0)
+        begin_end(l);
+}
+
 int live_send(struct live *l, struct slice line)
 {
-    if (l->in < 0)
-        return 0; /* stdin is closed: the request gets no answer */
+    l->sent += line.n + 1;
+    if (l->in < 0) {
+        leave_unread(l, line.n + 1);
+        return 0;
+    }
     if (l->done == l->waiting.n) {
         buf_clear(&l->waiting);
         l->done = 0;
@@ -106,13 +131,24 @@ int live_send(struct live *l, struct slice line)
     return l->waiting.failed ? MI_ENOMEM : 0;
 }
 
+/* The server has closed its stdin. What is left in the pipe, it has not read. */
+static void end_input(struct live *l)
+{
+    int n = 0;
+    size_t left = live_unsent(l);
+    if (ioctl(l->in, FIONREAD, &n) == 0 && n > 0)
+        left += (size_t)n;
+    close_fd(&l->in);
+    leave_unread(l, left);
+}
+
 static void write_some(struct live *l)
 {
     ssize_t n = write(l->in, l->waiting.p + l->done, l->waiting.n - l->done);
     if (n > 0)
         l->done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
-        close_fd(&l->in);
+        end_input(l);
 }
 
 /* false: out of memory. */
@@ -127,7 +163,31 @@ static bool read_some(struct live *l)
         line_filled(&l->lines, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_fd(&l->out);
+        begin_end(l);
     }
+    return true;
+}
+
+static bool is_reaped(struct live *l)
+{
+    if (l->pid > 0 && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
+        l->pid = 0;
+    return l->pid == 0;
+}
+
+/* Whether it is known how the server ended. */
+static bool has_ended(struct live *l)
+{
+    if (l->end != LIVE_RUNS || l->closed_us == 0)
+        return l->end != LIVE_RUNS;
+    if (l->out < 0 && is_reaped(l))
+        l->end = LIVE_EXITED;
+    else if (clock_mono_us() - l->closed_us >= LIVE_EXIT_FOLLOWS_US)
+        l->end = l->out < 0 ? LIVE_CLOSED_STDOUT : LIVE_CLOSED_STDIN;
+    else
+        return false;
+    if (l->in >= 0)
+        end_input(l);
     return true;
 }
 
@@ -150,27 +210,62 @@ enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
             *ret = (struct slice){line.p, line.n};
             return LIVE_LINE;
         }
-        if (l->out < 0)
+        if (has_ended(l))
             return LIVE_ENDED;
-        struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLOUT}};
-        live_watch(l, &p[0].fd, &p[1].fd);
+        bool waits;
+        struct pollfd p[2] = {{.events = POLLIN}, {0}};
+        live_watch(l, &p[0].fd, &p[1].fd, &waits);
+        p[1].events = waits ? POLLOUT : 0;
         int ms = wait_ms(until_us);
-        int n = signals_poll(p, 2, ms, &l->mask);
+        int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
+                             &l->mask);
         if (n < 0 && errno == EINTR)
             return LIVE_INTERRUPTED;
         if (n == 0 && ms == 0)
             return LIVE_TIMEOUT;
-        if (p[1].revents != 0)
+        if (p[1].revents & POLLERR)
+            end_input(l);
+        else if (p[1].revents != 0)
             write_some(l);
         if (p[0].revents != 0 && !read_some(l))
             return LIVE_FAILED;
     }
 }
 
-void live_watch(const struct live *l, int *ret_read, int *ret_write)
+void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits)
 {
     *ret_read = l->out;
-    *ret_write = live_unsent(l) > 0 ? l->in : -1;
+    *ret_write = l->in;
+    *ret_waits = live_unsent(l) > 0;
+}
+
+bool live_is_ending(const struct live *l)
+{
+    return l->closed_us != 0 && l->end == LIVE_RUNS;
+}
+
+void live_end_text(const struct live *l, struct buf *b)
+{
+    if (l->end == LIVE_RUNS) /* LIVE_FAILED */
+        buf_adds(b, "is not read any more");
+    else if (l->end == LIVE_CLOSED_STDIN)
+        buf_adds(b, "closed its stdin");
+    else if (l->end == LIVE_CLOSED_STDOUT)
+        buf_adds(b, "closed its output");
+    else if (WIFSIGNALED(l->status))
+        buf_printf(b, "was killed by signal %d", WTERMSIG(l->status));
+    else
+        buf_printf(b, "exited with status %d", WEXITSTATUS(l->status));
+}
+
+uint64_t live_sent(const struct live *l)
+{
+    return l->sent;
+}
+
+uint64_t live_read(const struct live *l)
+{
+    return l->sent - l->unread;
 }
 
 size_t live_unsent(const struct live *l)
@@ -186,10 +281,10 @@ pid_t live_pid(const struct live *l)
 /* ---- ending ---- */
 
 /* Reads and drops its output, so that it is not blocked by a full pipe. true: it has exited. */
-static bool wait_for_exit(struct live *l, int64_t until_us, int *ret_status)
+static bool wait_for_exit(struct live *l, int64_t until_us)
 {
     for (;;) {
-        if (waitpid(l->pid, ret_status, WNOHANG) == l->pid)
+        if (is_reaped(l))
             return true;
         int64_t now = clock_mono_us();
         if (now >= until_us)
@@ -206,19 +301,19 @@ int live_close(struct live *l, int64_t grace_us)
 {
     if (l == NULL)
         return 0;
-    int status = 0;
-    if (l->pid > 0) {
+    if (l->group > 0) {
         int64_t now = clock_mono_us();
         close_fd(&l->in);
-        bool ended = wait_for_exit(l, now + grace_us / 2, &status);
+        bool ended = wait_for_exit(l, now + grace_us / 2);
         if (!ended) {
             kill(-l->group, SIGTERM);
-            ended = wait_for_exit(l, now + grace_us, &status);
+            ended = wait_for_exit(l, now + grace_us);
         }
         kill(-l->group, SIGKILL); /* and its remaining children */
         if (!ended)
-            (void)waitpid(l->pid, &status, 0);
+            (void)waitpid(l->pid, &l->status, 0);
     }
+    int status = l->status;
     close_fd(&l->in);
     close_fd(&l->out);
     line_close(&l->lines);

@@ -3,7 +3,10 @@
  * Rules     the server runs in a process group of its own, inherits our standard error, and is killed when we exit.
  * Owns      the process and its pipes.
  * Lifetime  a line is valid until the next call.
- * Errors    a server that has exited is LIVE_ENDED, not a failure.
+ * End       LIVE_ENDED is decided by how the server ended, not by which of its ends is noticed first: it has exited and
+ *           its output is read; or it closed its stdout, or its stdin before it read all, and has not exited within
+ *           LIVE_EXIT_FOLLOWS_US.
+ * Errors    a server that has ended is LIVE_ENDED, not a failure.
  * Blocks    live_recv() until the deadline, live_close() for the grace; nothing else. SIGPIPE must be ignored. */
 #ifndef MI_REPLAY_LIVE_LIVE_H
 #define MI_REPLAY_LIVE_LIVE_H
@@ -13,6 +16,7 @@
 #include <sys/types.h>
 
 #define LIVE_LINE_MAX ((size_t)128 << 20)
+#define LIVE_EXIT_FOLLOWS_US 1000000 /* as SERVER_EXIT_FOLLOWS_US of the proxy */
 
 struct live;
 
@@ -20,7 +24,7 @@ enum live_result {
     LIVE_LINE,
     LIVE_TIMEOUT, /* the deadline passed */
     LIVE_INTERRUPTED, /* a signal handler has run, also of a signal that was blocked since live_open() */
-    LIVE_ENDED,       /* the server closed its output, and all of it was read */
+    LIVE_ENDED,       /* the server cannot answer any more: live_end_text() */
     LIVE_FAILED,      /* a line over LIVE_LINE_MAX, or out of memory */
 };
 
@@ -30,9 +34,17 @@ MI_MUST int live_open(struct live **ret, char *const *argv, struct buf *error);
 MI_MUST int live_send(struct live *l, struct slice line);
 /* until_us: by clock_mono_us(); INT64_MAX: no limit. */
 MI_MUST enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret);
-/* For a caller with an event loop: the descriptor to read from, and the one to write to if a line waits; -1: none. When
- * either is ready, call live_recv() with until_us 0 until it returns LIVE_TIMEOUT. */
-void live_watch(const struct live *l, int *ret_read, int *ret_write);
+/* For a caller with an event loop: the descriptor to read from, the one to write to, and whether a line waits to be
+ * written; -1: none. When either is ready, has an error, or a while after LIVE_TIMEOUT if live_is_ending(), call live_recv()
+ * with until_us 0 until it returns LIVE_TIMEOUT. */
+void live_watch(const struct live *l, int *ret_read, int *ret_write, bool *ret_waits);
+/* The server closed a stream; whether it exits is not known yet. */
+bool live_is_ending(const struct live *l);
+/* After LIVE_ENDED or LIVE_FAILED: appends what the server did: "exited with status 1", "was killed by signal 9", "closed its output". */
+void live_end_text(const struct live *l, struct buf *b);
+uint64_t live_sent(const struct live *l); /* bytes of all lines that were given to live_send() */
+/* After LIVE_ENDED: how many of them the server has read. */
+uint64_t live_read(const struct live *l);
 size_t live_unsent(const struct live *l); /* bytes that wait */
 pid_t live_pid(const struct live *l);
 /* Closes the server's stdin, sends SIGTERM after half the grace and SIGKILL at its end. NULL is allowed. Returns the

@@ -57,6 +57,7 @@ struct talk {
     bool ended;            /* the live server has ended */
     bool interrupted;      /* a signal ended the wait for an answer */
     int64_t next_id;       /* of the last request that was sent */
+    uint64_t sent;         /* live_sent() after that */
 
     struct buf text;     /* owned; handles and names */
     struct buf request;  /* owned; the recorded request */

@@ -59,7 +59,7 @@ MI_MUST int conversation_line(struct conversation *s, struct slice line, int64_t
 MI_MUST int conversation_too_long(struct conversation *s, struct slice head, int64_t now_us);
 /* The client has closed its side: delayed messages are sent at once; those that wait for the client are dropped. */
 MI_MUST int conversation_hangup(struct conversation *s, int64_t now_us);
-/* A line of the live server, without its newline; {NULL, 0}: it has closed its output. */
+/* A line of the live server, without its newline; {NULL, 0}: it has ended. */
 MI_MUST int conversation_live_line(struct conversation *s, struct slice line, int64_t now_us);
 /* Sends the messages that are due. */
 MI_MUST int conversation_advance(struct conversation *s, int64_t now_us);

@@ -34,6 +34,7 @@ void forward_close(struct forward *f)
     buf_close(&f->hello);
     buf_close(&f->error);
     buf_close(&f->out);
+    buf_close(&f->over);
     free(f);
 }
 
@@ -58,7 +59,7 @@ int forward_request(struct conversation *s, const struct rpc *live, struct mock_
     if (f->phase == FORWARD_READY)
         return forward_send_pending(s, p, live->text);
     if (f->phase == FORWARD_OVER)
-        return forward_give_up(s, f->over);
+        return forward_give_up(s);
     buf_slice_add(&p->text, live->text);
     if (p->text.failed)
         return MI_ENOMEM;
@@ -244,6 +245,10 @@ int forward_line(struct conversation *s, struct slice line)
 
 int forward_ended(struct conversation *s)
 {
-    return s->forward->phase == FORWARD_OVER ? 0
-                                             : forward_give_up(s, "the live server has exited");
+    struct forward *f = s->forward;
+    if (f->phase == FORWARD_OVER)
+        return 0;
+    buf_adds(&f->over, "the live server ");
+    f->calls->end_text(f->ctx, &f->over);
+    return forward_give_up(s);
 }

@@ -30,6 +30,8 @@ struct forward_calls {
     /* A message between the client and the live server, sanitized with the rules of the recording. NULL: not wanted. 0 or
      * MI_ENOMEM. */
     int (*keep)(void *ctx, bool from_client, struct slice message, int64_t now_us);
+    /* The server has ended: appends what it did, as live_end_text() does. */
+    void (*end_text)(void *ctx, struct buf *b);
 };
 
 struct forward_rules {
@@ -60,7 +62,7 @@ MI_MUST int forward_answer(struct conversation *s, const struct rpc *live);
 
 /* A line of the server, without its newline. */
 MI_MUST int forward_line(struct conversation *s, struct slice line);
-/* It has closed its output. */
+/* It has ended. */
 MI_MUST int forward_ended(struct conversation *s);
 
 #endif

@@ -144,7 +144,7 @@ int forward_ready(struct conversation *s)
 static int refuse(struct conversation *s, struct forward_pending *p)
 {
     struct buf why = {0};
-    buf_printf(&why, "%s; this request was not recorded", s->forward->over);
+    buf_printf(&why, "%s; this request was not recorded", buf_str(&s->forward->over));
     int st = why.failed ? MI_ENOMEM
                         : mock_send_error(s, p->batch, p->id, RPC_SERVER_GONE, buf_str(&why),
                                           "live-server", NULL);
@@ -153,11 +153,10 @@ static int refuse(struct conversation *s, struct forward_pending *p)
     return st < 0 ? st : ended;
 }
 
-int forward_give_up(struct conversation *s, const char *why)
+int forward_give_up(struct conversation *s)
 {
     struct forward *f = s->forward;
     f->phase = FORWARD_OVER;
-    f->over = why;
     int st = 0;
     while (st == 0 && f->pending != NULL)
         st = refuse(s, forward_take(f, f->pending->number));

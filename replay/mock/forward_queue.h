@@ -52,7 +52,7 @@ struct forward {
     struct talk talk; /* owned; the tools of the live server */
     struct buf error; /* owned; of talk */
     struct buf out;   /* owned; scratch */
-    const char *over; /* why it cannot be used; static */
+    struct buf over;  /* owned; why it cannot be used */
 };
 
 /* The text of a number. */
@@ -71,8 +71,8 @@ MI_MUST int forward_send_pending(struct conversation *s, struct forward_pending 
                                  struct slice text);
 /* The server is ready: sends the requests that wait. */
 MI_MUST int forward_ready(struct conversation *s);
-/* The server cannot be used any more: all requests get an error. */
-MI_MUST int forward_give_up(struct conversation *s, const char *why);
+/* The server cannot be used any more, because of forward.over: all requests get an error. */
+MI_MUST int forward_give_up(struct conversation *s);
 /* Takes the oldest request with this number out of the list; NULL: none. */
 struct forward_pending *forward_take(struct forward *f, uint64_t number);
 /* Frees a request that was taken out of the list. */

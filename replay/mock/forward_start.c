@@ -8,6 +8,12 @@
 
 #define TOOL_PAGES_MAX 100
 
+static int give_up(struct conversation *s, const char *why)
+{
+    buf_adds(&s->forward->over, why);
+    return forward_give_up(s);
+}
+
 /* ---- catching up ---- */
 
 static bool may_repeat(const struct forward *f, const struct rpc *m)
@@ -113,6 +119,17 @@ static int greet(struct conversation *s)
     return st;
 }
 
+/* The proxy in front of the server answers for one that has ended. */
+static int not_greeted(struct conversation *s, const struct rpc *answer)
+{
+    struct buf *why = &s->forward->over;
+    if (!rpc_is_ours(answer))
+        return give_up(s, "the live server rejected initialize");
+    buf_adds(why, "the live server did not answer initialize: ");
+    json_unescape(why, json_string_raw(answer->error_message));
+    return forward_give_up(s);
+}
+
 static int greeted(struct conversation *s, const struct rpc *answer)
 {
     struct forward *f = s->forward;
@@ -120,7 +137,7 @@ static int greeted(struct conversation *s, const struct rpc *answer)
     const char *recorded = plan_version(s->plan, false);
     struct slice version = json_string_raw(json_get(answer->result, "protocolVersion"));
     if (answer->kind != RPC_RESULT)
-        return forward_give_up(s, "the live server rejected initialize");
+        return not_greeted(s, answer);
     if (recorded[0] != '\0' && !json_key_is(version, recorded))
         log_warn("the live server uses another revision than the recorded one: recorded=%s "
                  "live=%.*s",
@@ -138,7 +155,7 @@ int forward_start(struct conversation *s, bool modern)
     struct forward *f = s->forward;
     int st = f->calls->start(f->ctx);
     if (st == MI_EIO)
-        return forward_give_up(s, "the live server could not be started");
+        return give_up(s, "the live server could not be started");
     if (st < 0)
         return st;
     if (f->rules.all)

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 
+#define END_TICK_S 0.005 /* between two checks whether a server that closed a stream has exited */
 #define UNSENT_MAX ((size_t)1 << 20) /* bytes for the server at which the client is not read */
 
 /* ---- lines of the server ---- */
@@ -31,17 +32,27 @@ static int read_lines(struct live_side *l)
     return st == 0 ? l->on_line(l->ctx, (struct slice){0}) : st;
 }
 
-static void on_ready(struct ev_loop *loop, ev_io *w, int revents)
+static void read_turn(struct live_side *l)
 {
-    (void)loop, (void)revents;
-    struct live_side *l = w->data;
     int st = read_lines(l);
     l->on_turn(l->ctx, st < 0 ? st : 0);
 }
 
+static void on_ready(struct ev_loop *loop, ev_io *w, int revents)
+{
+    (void)loop, (void)revents;
+    read_turn(w->data);
+}
+
+static void on_end_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+    (void)loop, (void)revents;
+    read_turn(w->data);
+}
+
 static void watch(struct live_side *l, ev_io *w, int fd, int events)
 {
-    if (fd >= 0 && ev_is_active(w))
+    if (fd >= 0 && ev_is_active(w) && w->fd == fd && (w->events & (EV_READ | EV_WRITE)) == events)
         return;
     ev_io_stop(l->loop, w);
     if (fd < 0)
@@ -53,10 +64,16 @@ static void watch(struct live_side *l, ev_io *w, int fd, int events)
 void live_side_settle(struct live_side *l, bool full)
 {
     int in = -1, out = -1;
-    if (l->live != NULL && !l->ended)
-        live_watch(l->live, &in, &out);
+    bool waits = false, runs = l->live != NULL && !l->ended;
+    if (runs)
+        live_watch(l->live, &in, &out, &waits);
     watch(l, &l->read_watch, full ? -1 : in, EV_READ);
-    watch(l, &l->write_watch, out, EV_WRITE);
+    /* never readable: that is how an error is noticed, when the server closes its stdin */
+    watch(l, &l->write_watch, out, waits ? EV_WRITE : EV_READ);
+    if (!runs || full || !live_is_ending(l->live))
+        ev_timer_stop(l->loop, &l->end_timer);
+    else if (!ev_is_active(&l->end_timer))
+        ev_timer_again(l->loop, &l->end_timer);
     if (l->waits && !full) {
         l->waits = false;
         ev_feed_event(l->loop, &l->read_watch, EV_READ);
@@ -86,6 +103,11 @@ static int send(void *ctx, struct slice line)
     return live_send(((struct live_side *)ctx)->live, line);
 }
 
+static void end_text(void *ctx, struct buf *b)
+{
+    live_end_text(((struct live_side *)ctx)->live, b);
+}
+
 static int keep(void *ctx, bool from_client, struct slice message, int64_t now_us)
 {
     const struct live_side_config *cfg = ((struct live_side *)ctx)->cfg;
@@ -95,12 +117,13 @@ static int keep(void *ctx, bool from_client, struct slice message, int64_t now_u
 int live_side_open(struct live_side *l, const struct live_side_config *cfg, struct ev_loop *loop,
                    live_side_line_fn on_line, live_side_turn_fn on_turn, void *ctx)
 {
-    static const struct forward_calls calls = {start, send, keep};
+    static const struct forward_calls calls = {start, send, keep, end_text};
     *l = (struct live_side){
         .cfg = cfg, .loop = loop, .on_line = on_line, .on_turn = on_turn, .ctx = ctx};
     ev_init(&l->read_watch, on_ready);
     ev_init(&l->write_watch, on_ready);
-    l->read_watch.data = l->write_watch.data = l;
+    ev_timer_init(&l->end_timer, on_end_timer, 0., END_TICK_S);
+    l->read_watch.data = l->write_watch.data = l->end_timer.data = l;
     return cfg->argv != NULL ? forward_open(&l->forward, &cfg->rules, &calls, l) : 0;
 }
 

@@ -120,11 +120,22 @@ static int learn(struct verify *v, const struct rpc *request, const struct rpc *
     return st;
 }
 
-static void no_answer(const struct verify *v, struct verify_result *r)
+/* was_sent: false: the server had ended before. */
+static void no_answer(struct verify *v, bool was_sent, struct verify_result *r)
 {
+    bool ended = v->talk.ended;
+    buf_clear(&v->reason);
+    buf_adds(&v->reason, ended ? "the server " : "no answer before the deadline");
+    if (ended) {
+        live_end_text(v->talk.server, &v->reason);
+        buf_adds(&v->reason, " before it answered");
+        buf_adds(&v->reason, !was_sent || live_read(v->talk.server) < v->talk.sent
+                                 ? "; this request was not read"
+                                 : "");
+    }
     r->verdict = VERIFY_SILENT;
-    r->reason = v->talk.ended ? "the server has exited" : "no answer before the deadline";
-    r->remedy = v->talk.ended ? NULL : "give it longer with --timeout";
+    r->reason = buf_str(&v->reason);
+    r->remedy = ended ? NULL : "give it longer with --timeout";
 }
 
 static int exchange(struct verify *v, const struct rpc *request, const struct rpc *recorded,
@@ -132,11 +143,11 @@ static int exchange(struct verify *v, const struct rpc *request, const struct rp
 {
     struct differences d = {.r = r, .all_schema = true};
     struct rpc live;
-    bool answered;
+    bool answered, was_sent = !v->talk.ended;
     int64_t began = clock_mono_us();
     int st = talk_ask(&v->talk, request, &live, &answered);
     if (st == 0 && !answered) {
-        no_answer(v, r);
+        no_answer(v, was_sent, r);
     } else if (st == 0) {
         r->took_us = clock_mono_us() - began;
         st = learn(v, request, recorded, &live);
@@ -224,6 +235,7 @@ int verify_run(const struct verify_config *cfg, struct source *source, verify_fn
     (void)live_close(server, cfg->grace_us);
     talk_close(&v.talk);
     buf_close(&v.shown);
+    buf_close(&v.reason);
     if (st == MI_ENOMEM && error->n == 0)
         buf_adds(error, "out of memory");
     return st;

@@ -62,8 +62,7 @@ static const struct verify_skip *skip_unanswered(const struct talk *t, uint32_t 
                                             "nothing can be compared; record the session again"};
     if (answer == TALK_NONE || t->items[answer].lost)
         return &missing;
-    struct json_value source = json_get(json_get(recorded->error, "data"), "source");
-    return json_key_is(json_string_raw(source), "mcp-interposer") ? &ours : NULL;
+    return rpc_is_ours(recorded) ? &ours : NULL;
 }
 
 /* Did the client send `$/cancelRequest` for this request before its answer (mcp-wire.md 7.5)? 1, 0 or an error. */

@@ -11,7 +11,8 @@ struct verify {
     void *ctx;
     struct talk talk;
     bool initialized; /* an initialize was sent */
-    struct buf shown; /* owned; the live answer with the recorded ids */
+    struct buf shown;  /* owned; the live answer with the recorded ids */
+    struct buf reason; /* owned; why there is no answer */
 };
 
 #endif

@@ -204,7 +204,7 @@ def _(t):
     eq(live.verdicts()[3:5], ["no-answer", "match"], "it goes on with the next one")
     live = Live(t, cassette(t), changed(tools_call__read="exit"), status=1)
     eq(live.verdicts(), ["match"] * 3 + ["no-answer"] * 5, "it cannot go on")
-    check("the server has exited" in live.out, lambda: live.out)
+    check("the server exited with status" in live.out, lambda: live.out)
 
 
 @case("requests that the sanitizer changed are skipped and counted, with a remedy")

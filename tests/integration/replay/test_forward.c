@@ -48,7 +48,13 @@ static int keep(void *ctx, bool from_client, struct slice message, int64_t now_u
     return 0;
 }
 
-static const struct forward_calls calls = {start, send_line, keep};
+static void end_text(void *ctx, struct buf *b)
+{
+    (void)ctx;
+    buf_adds(b, "exited with status 7");
+}
+
+static const struct forward_calls calls = {start, send_line, keep, end_text};
 
 static int setup(void **state)
 {
@@ -205,7 +211,7 @@ static void test_forward_server_that_ends_refuses_what_is_pending(void **state)
     client(&t->play, CALL("10", "read", "{\"n\":10}"));
     assert_int_equal(conversation_live_line(t->play.conversation, (struct slice){0}, NOW), 0);
     assert_non_null(strstr(buf_str(&t->play.said), "\"id\":9,"));
-    server_refused(&t->play, "10", -32000, "has exited");
+    server_refused(&t->play, "10", -32000, "the live server exited with status 7");
     assert_int_equal(conversation_playbacks(t->play.conversation), 0);
 }
 

@@ -42,6 +42,54 @@ static void test_live_lines_go_both_ways_and_the_last_needs_no_newline(void **st
     assert_int_equal(live_close(l, 20 * SECOND), 0);
 }
 
+/* How the server ended is the same whether the line is sent before or after the end can be noticed. */
+static void check_end(const char *script, const char *text, bool unread)
+{
+    for (int late = 0; late <= 1; late++) {
+        struct live *l = begin(script);
+        struct slice line;
+        struct buf said = {0};
+        assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE); /* "ready" */
+        for (int i = 0; late && i < 20; i++)
+            (void)!live_recv(l, clock_mono_us() + 5000, &line);
+        assert_int_equal(live_send(l, slice_of("one")), 0);
+        assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+        live_end_text(l, &said);
+        assert_string_equal(buf_str(&said), text);
+        assert_int_equal(live_read(l), unread ? 0 : live_sent(l));
+        assert_false(live_is_ending(l));
+        buf_close(&said);
+        (void)live_close(l, 200000);
+    }
+}
+
+static void test_live_end_is_how_the_server_ended_not_what_is_noticed_first(void **state)
+{
+    (void)state;
+    check_end("echo ready; exit 3", "exited with status 3", true);
+    check_end("echo ready; read x; exit 0", "exited with status 0", false);
+    check_end("echo ready; exec >&-; read x; exit 4", "exited with status 4", false);
+    check_end("echo ready; exec <&- >&-; exit 5", "exited with status 5", true);
+    check_end("echo ready; kill -9 $$", "was killed by signal 9", true);
+    check_end("echo ready; exec >&-; sleep 1000", "closed its output", true);
+    check_end("echo ready; exec >&-; read x; sleep 1000", "closed its output", false);
+    check_end("echo ready; exec <&-; sleep 1000", "closed its stdin", true);
+}
+
+/* It may answer what it has read. */
+static void test_live_answer_of_a_server_that_closed_its_stdin_is_received(void **state)
+{
+    (void)state;
+    struct live *l = begin("read x; exec <&-; sleep 1.2; echo got $x; sleep 1000");
+    struct slice line;
+    assert_int_equal(live_send(l, slice_of("one")), 0);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_LINE);
+    assert_true(slice_is(line, "got one"));
+    assert_int_equal(live_send(l, slice_of("two")), 0);
+    assert_int_equal(live_recv(l, in_s(20), &line), LIVE_ENDED);
+    (void)live_close(l, 200000);
+}
+
 /* More than the pipes hold, in both directions: must not deadlock. */
 static void test_live_large_lines_do_not_deadlock(void **state)
 {
@@ -131,6 +179,8 @@ int main(void)
     (void)signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live_lines_go_both_ways_and_the_last_needs_no_newline),
+        cmocka_unit_test(test_live_end_is_how_the_server_ended_not_what_is_noticed_first),
+        cmocka_unit_test(test_live_answer_of_a_server_that_closed_its_stdin_is_received),
         cmocka_unit_test(test_live_large_lines_do_not_deadlock),
         cmocka_unit_test(test_live_deadline_passes_and_the_line_may_still_come),
         cmocka_unit_test(test_live_stubborn_server_is_killed_with_its_children),
