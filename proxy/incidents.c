@@ -10,6 +10,11 @@ void incidents_open(struct incidents *t, struct recorder *r)
     t->recorder = r;
 }
 
+void incidents_close(struct incidents *t)
+{
+    stderr_reason_close(&t->reason);
+}
+
 static void keep(struct message_head *h, struct slice text)
 {
     struct slice head = {text.p, size_min(text.n, INCIDENTS_HEAD_MAX)};
@@ -25,6 +30,7 @@ void incidents_message(struct incidents *t, enum row_direction dir, const struct
 void incidents_stderr_line(struct incidents *t, struct slice clean)
 {
     keep(&t->err[t->err_n++ % ESCALATION_LINES_MAX], clean);
+    stderr_reason_line(&t->reason, clean);
 }
 
 static struct slice head(const struct message_head *h)
@@ -34,43 +40,14 @@ static struct slice head(const struct message_head *h)
 
 void incidents_new_process(struct incidents *t)
 {
-    t->err_from = t->err_n;
+    stderr_reason_clear(&t->reason);
 }
 
-static bool is_blank(struct slice s)
+bool incidents_reason(const struct incidents *t, struct buf *b)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
-            return false;
-    return true;
-}
-
-/* "ValueError: …", "Error: …", "panic: …", "fatal error: …". A runtime may print a stack and its version after it. */
-static bool has_error_message(struct slice s)
-{
-    static const char *const words[] = {"rror:", "xception", "panic", "fatal", "FATAL"};
-    for (size_t i = 0; i < MI_COUNT(words); i++)
-        if (memmem(s.p, s.n, words[i], strlen(words[i])) != NULL)
-            return true;
-    return false;
-}
-
-void incidents_last_output(const struct incidents *t, struct buf *b)
-{
-    struct slice best = {0};
     if (recorder_level(t->recorder) == RECORD_MINIMAL)
-        return;
-    for (uint64_t i = t->err_n; i > t->err_from && t->err_n - i < ESCALATION_LINES_MAX; i--) {
-        struct slice line = head(&t->err[(i - 1) % ESCALATION_LINES_MAX]);
-        if (is_blank(line))
-            continue;
-        if (best.p == NULL || has_error_message(line))
-            best = line;
-        if (has_error_message(line))
-            break;
-    }
-    if (best.p != NULL)
-        text_visible(b, best);
+        return false;
+    return stderr_reason_text(&t->reason, b);
 }
 
 /* Fills in the fields that do not depend on the cause. The recorder adds the server, the session and the command. */

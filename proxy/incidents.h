@@ -3,12 +3,13 @@
  * The recorder process writes each incident to a file in VAULT/Escalations, records it as an event, and runs
  * --escalate-command.
  *
- * Owns      the last lines of the server's stderr and the heads of the last messages.
+ * Owns      the last lines of the server's stderr, the reason that they give, and the heads of the last messages.
  * Blocks    never. */
 #ifndef MI_PROXY_INCIDENTS_H
 #define MI_PROXY_INCIDENTS_H
 
 #include "proxy/postmortem.h"
+#include "proxy/session/stderr_reason.h"
 #include "proxy/session/traffic.h"
 #include "record/recorder.h"
 
@@ -24,19 +25,20 @@ struct incidents {
     struct message_head last[2];                   /* [ROW_C2S], [ROW_S2C] */
     struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
     uint64_t err_n;                                /* lines so far */
-    uint64_t err_from;                             /* err_n when the current process was started */
+    struct stderr_reason reason;                   /* of the current process */
     struct postmortem_base base;
 };
 
 void incidents_open(struct incidents *t, struct recorder *r);
+void incidents_close(struct incidents *t);
 /* A message was received. */
 void incidents_message(struct incidents *t, enum row_direction dir, const struct line *line);
 /* The server wrote a line to stderr. The caller has sanitized it, because a secret may span lines. */
 void incidents_stderr_line(struct incidents *t, struct slice clean);
 void incidents_new_process(struct incidents *t);
-/* Appends the stderr line that best explains a crash: the last one with an error message, else the last one.
- * Appends nothing if the server has written no line, or with --record=minimal. */
-void incidents_last_output(const struct incidents *t, struct buf *b);
+/* Appends why the current process ended, from its stderr; nothing if it has written no line, or with --record=minimal.
+ * Returns whether that is an error message, and not only the last line. */
+bool incidents_reason(const struct incidents *t, struct buf *b);
 
 /* Call it before the server gets a signal. Appends a sentence to `why` and records an event `hang`. */
 void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,

@@ -369,6 +369,7 @@ int proxy_run(const struct proxy_config *cfg)
     relay_close(&p.server_stderr);
     stderr_relay_close(&p.stderr_relay);
     traffic_close(&p.traffic);
+    incidents_close(&p.incidents);
     outbox_close(&p.handshake_box);
     buf_close(&p.start_error);
     return p.exit_status;

@@ -96,12 +96,14 @@ void server_process_connect(struct proxy *p, struct child_pipes pipes)
 
 /* ---- how it ended --------------------------------------------------------------------------- */
 
-static void add_last_output(const struct proxy *p, struct buf *b)
+/* Why it ended, as its stderr says. A server that has exited with status 0 may have written nothing but log lines. */
+static void add_reason(const struct proxy *p, int status, struct buf *b)
 {
     struct buf text = {0};
-    incidents_last_output(&p->incidents, &text);
-    if (text.n > 0 && !text.failed)
-        buf_printf(b, "; its last output was \"%s\"", buf_str(&text));
+    bool known = incidents_reason(&p->incidents, &text);
+    if (text.n > 0 && !text.failed && (known || status != 0))
+        buf_printf(b, "; its %s was \"%s\"", known ? "error message" : "last output",
+                   buf_str(&text));
     buf_close(&text);
 }
 
@@ -114,8 +116,7 @@ static void add_exit(const struct proxy *p, struct buf *b)
     else
         buf_printf(b, "the server %s exited with status %d before it answered", p->cfg->name,
                    status);
-    if (status != 0)
-        add_last_output(p, b);
+    add_reason(p, status, b);
 }
 
 void server_process_end_text(const struct proxy *p, struct buf *b)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/frame/session.h"
+#include "proxy/session/stderr_reason.h"
 #include "wire/json/text.h"
 
 #include <stdlib.h>
@@ -118,16 +119,16 @@ static bool on_session(void *ctx, const struct query_session *s)
 /* ---- the last error ---- */
 
 struct last_error {
-    struct buf answer, output; /* owned; the message of an error to the client; a line of stderr */
+    struct buf answer;           /* owned: the message of an error to the client */
+    struct stderr_reason reason; /* from stderr */
 };
 
 static bool on_message(void *ctx, const struct query_message *m)
 {
     struct last_error *e = ctx;
     struct rpc rpc;
-    if (m->kind == KIND_STDERR && m->body.n > 0) {
-        buf_clear(&e->output);
-        buf_slice_add(&e->output, m->body);
+    if (m->kind == KIND_STDERR && m->body.p != NULL) {
+        stderr_reason_line(&e->reason, m->body);
     } else if (m->kind == KIND_ERROR && m->direction == ROW_S2C && m->body.p != NULL &&
                query_status(m) != CALL_INTERRUPTED && rpc_read(m->body, &rpc) == 0) {
         buf_clear(&e->answer);
@@ -140,16 +141,19 @@ static bool on_message(void *ctx, const struct query_message *m)
 static int add_error(struct buf *b, struct query *q, const struct failing_server *server)
 {
     struct last_error e = {.answer = {0}};
+    struct buf reason = {0};
     int64_t from = server->last_seq > ERROR_MESSAGES ? server->last_seq - ERROR_MESSAGES : 1;
     int st = query_timeline(q, server->id, from, server->last_seq, on_message, NULL, &e);
-    struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &e.output);
+    (void)stderr_reason_text(&e.reason, &reason);
+    struct slice text = buf_slice(e.answer.n > 0 ? &e.answer : &reason);
     if (st == 0 && text.n > 0) {
         buf_adds(b, "; the last error was: ");
         buf_slice_add(b, text_head(text, ERROR_MAX));
         buf_adds(b, text.n > ERROR_MAX ? " ..." : "");
     }
     buf_close(&e.answer);
-    buf_close(&e.output);
+    buf_close(&reason);
+    stderr_reason_close(&e.reason);
     return st;
 }
 

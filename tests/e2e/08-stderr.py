@@ -173,4 +173,37 @@ def _(t):
     check(biggest is None or biggest <= 1 << 20, f"a stderr row of {biggest} bytes")
 
 
+# How a server ends, and what its client is told. tests/stderr has more outputs.
+ENDS = [
+    (["node", "-e", "function start() { throw new Error('API_KEY is not set') } start()"], 1, 'its error message was "Error: API_KEY is not set"'),
+    (["node", "-e", "require('./nope')"], 1, "Error: Cannot find module './nope' (MODULE_NOT_FOUND)"),
+    (["python3", "-c", "import os; os.environ['API_KEY']"], 1, "its error message was \"KeyError: 'API_KEY'\""),
+    (["sh", "-c", "nope-mcp; exit 127"], 127, "nope-mcp: not found\""),
+    (["sh", "-c", "echo 'Error: \033[31mred\033[0m \007' >&2; exit 0"], 0, 'its error message was "Error: red \\x07"'),
+    (["sh", "-c", "echo listening >&2; echo stopping >&2; exit 1"], 1, 'its last output was "stopping"'),
+    (["sh", "-c", "echo listening >&2; exit 0"], 0, "exited with status 0 before it answered"),
+]
+
+
+@case("the error for a pending request has the reason of the server, not its last line")
+def _(t):
+    for server, status, want in ENDS:
+        p = t.proxy("--restarts", "0", server=["sh", "-c", 'read x; exec "$@"', "sh", *server])
+        p.client.send(lib.request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}))
+        told = p.client.recv_json(seconds=20)["error"]["message"]
+        check(want in told and told.count("output") == ("last output" in want), lambda: f"{server}: {told}")
+        p.client.close_write()
+        eq(p.wait(), status, f"exit status of {server}")
+
+
+@case("with --record minimal nothing of stderr is in the error")
+def _(t):
+    p = t.proxy("--restarts", "0", "--record", "minimal", server=["sh", "-c", "read x; echo 'Error: API_KEY is not set' >&2; exit 1"])
+    p.client.send(lib.request(1, "tools/list"))
+    told = p.client.recv_json()["error"]["message"]
+    check("API_KEY" not in told and "error message" not in told, told)
+    p.client.close_write()
+    eq(p.wait(), 1, "exit status")
+
+
 lib.main()

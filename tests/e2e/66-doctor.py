@@ -392,7 +392,7 @@ def _(t):
     for _ in range(2):
         session("broken", "sh", "-c", "read x; echo 'Error: no module' >&2; exit 1")
     p = t.proxy("--name", "crashing").initialize()
-    os.write(p.server.err_fd, b"fatal: out of cheese\n")
+    os.write(p.server.err_fd, b"Error: out of cheese\n    at start (/srv/a.js:1:1)\n\nNode.js v20.20.2\n")
     p.server.exit(3)
     p.wait()
     p = t.proxy("--name", "fine").initialize()
@@ -401,7 +401,7 @@ def _(t):
     eq(len(got), 3, f"findings {got}")
     (crashing, see), (broken, _), (nowhere, _) = got
     check(re.fullmatch(r"crashing: in its last session, \S+ ago, the server ended the session \(server-exited 3\); "
-                       r"the last error was: fatal: out of cheese", crashing), crashing)
+                       r"the last error was: Error: out of cheese", crashing), crashing)
     check(see.startswith("see: mcp-interposer show 4; correct the command, "), see)
     check(re.match(r"broken: in its last 2 sessions, the newest \S+ ago, the server answered no request; the last error was: .*no module", broken), broken)
     check(re.match(r"nowhere: in its last session, \S+ ago, the server could not be started; the last error was: cannot find the server '/opt/gone/", nowhere), nowhere)

@@ -1,0 +1,289 @@
+#include "proxy/session/stderr_reason.h"
+
+#include "base/text.h"
+#include "proxy/session/stderr_rule.h"
+
+#define CODE_MAX 64
+
+struct text {
+    size_t n;
+    bool cut; /* there was more */
+    char text[STDERR_REASON_MAX];
+};
+
+enum mode {
+    ANY_LINE,
+    IN_FRAMES,    /* after STDERR_FRAMES */
+    IN_TRACEBACK, /* after STDERR_TRACEBACK */
+    CONTINUED,    /* the next `continues` lines belong to `reason` */
+    NEEDS_CAUSE,  /* "Caused by:" has nothing behind it: the cause is on the next line */
+};
+
+/* What is known after some of the lines. */
+struct reading {
+    enum mode mode;
+    unsigned continues;
+    enum stderr_says says; /* of `reason`, if it has a text */
+    const void *rule;      /* of `reason` */
+    unsigned since;        /* lines after it that are not its details */
+    struct text reason, cause;
+    char code[CODE_MAX]; /* "": none */
+};
+
+/* ---- a line --------------------------------------------------------------------------------- */
+
+/* The length of the escape sequence at p, such as ESC [ 3 1 m; 0: none. */
+static size_t escape_sequence(const char *p, size_t n)
+{
+    size_t i = 2;
+    if (n < 2 || p[0] != '\x1b' || p[1] != '[')
+        return 0;
+    while (i < n && p[i] >= ' ' && p[i] < '@')
+        i++;
+    return i < n ? i + 1 : n;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The line in `place` without escape sequences, without blanks at its ends, and without the frame that Python draws
+ * around a group of exceptions. */
+static struct slice plain_line(struct slice line, char place[STDERR_LINE_READ], bool *ret_indented)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < line.n && n < STDERR_LINE_READ;) {
+        size_t skip = escape_sequence(line.p + i, line.n - i);
+        if (skip == 0)
+            place[n++] = line.p[i++];
+        i += skip;
+    }
+    struct slice s =
+        text_head((struct slice){place, n}, n); /* the last character may be incomplete */
+    while (s.n > 0 && is_blank(s.p[s.n - 1]))
+        s.n--;
+    size_t frame = 0;
+    while (frame < s.n && is_blank(s.p[frame]))
+        frame++;
+    if (frame + 1 < s.n && (s.p[frame] == '|' || s.p[frame] == '+') && s.p[frame + 1] == ' ')
+        s = (struct slice){s.p + frame + 2, s.n - frame - 2};
+    *ret_indented = s.n > 0 && is_blank(s.p[0]);
+    while (s.n > 0 && is_blank(s.p[0]))
+        s = (struct slice){s.p + 1, s.n - 1};
+    return s;
+}
+
+/* ---- what is kept --------------------------------------------------------------------------- */
+
+static void add_text(struct text *t, struct slice s)
+{
+    size_t blank = t->n > 0 && t->n < STDERR_REASON_MAX;
+    if (t->cut)
+        return;
+    if (blank)
+        t->text[t->n++] = ' ';
+    struct slice head = text_head(s, STDERR_REASON_MAX - t->n);
+    memcpy(t->text + t->n, head.p, head.n);
+    t->n += head.n;
+    t->cut = head.n < s.n;
+}
+
+static void set_text(struct text *t, struct slice s)
+{
+    t->n = 0;
+    t->cut = false;
+    add_text(t, s);
+}
+
+static bool is_reason(enum stderr_says says)
+{
+    return says == STDERR_REASON || says == STDERR_REASON_TOP;
+}
+
+static struct slice slice_of_text(const struct text *t)
+{
+    return (struct slice){t->text, t->n};
+}
+
+static bool has_text(struct slice all, struct slice part)
+{
+    return memmem(all.p, all.n, part.p, part.n) != NULL;
+}
+
+static void keep_reason(struct reading *r, struct slice text, enum stderr_says says,
+                        const void *rule)
+{
+    set_text(&r->reason, text);
+    r->says = says;
+    r->rule = rule;
+    r->since = 0;
+    r->cause.n = 0;
+    r->code[0] = '\0';
+    r->continues = is_reason(says) ? stderr_rule_continues(text) : 0;
+    r->mode = r->continues > 0 ? CONTINUED : ANY_LINE;
+}
+
+static void keep_code(struct reading *r, struct slice code)
+{
+    if (!is_reason(r->says) || code.n >= sizeof r->code || r->code[0] != '\0')
+        return;
+    memcpy(r->code, code.p, code.n);
+    r->code[code.n] = '\0';
+}
+
+static void keep_cause(struct reading *r, struct slice cause)
+{
+    while (cause.n > 0 && cause.p[0] == ' ')
+        cause = (struct slice){cause.p + 1, cause.n - 1};
+    r->mode = cause.n > 0 ? ANY_LINE : NEEDS_CAUSE;
+    if (cause.n > 0)
+        set_text(&r->cause, cause);
+}
+
+/* Whether a line that says this is a better reason than the present one. */
+static bool is_better(const struct reading *r, enum stderr_says says, const void *rule)
+{
+    if (r->reason.n == 0)
+        return true;
+    if (says == STDERR_REASON_TOP && r->rule == rule && r->since == 0)
+        return false;
+    if (is_reason(r->says) && is_reason(says))
+        return true;
+    return says >= r->says || (r->since >= STDERR_REASON_LINES && says >= STDERR_OTHER);
+}
+
+static void weigh_line(struct reading *r, struct slice text, enum stderr_says says,
+                       const void *rule)
+{
+    if (is_better(r, says, rule))
+        keep_reason(r, text, says, rule);
+    else if (says == STDERR_OTHER || says == STDERR_MAYBE)
+        r->since++;
+}
+
+/* ---- lines in their order ------------------------------------------------------------------- */
+
+/* Whether the line was used up by what came before it. */
+static bool continue_reading(struct reading *r, struct slice text, enum stderr_says says,
+                             bool indented)
+{
+    enum mode mode = r->mode;
+    if (mode == IN_TRACEBACK && indented)
+        return true;
+    if (mode == IN_FRAMES && !is_reason(says))
+        return true;
+    r->mode = ANY_LINE;
+    if (mode == IN_TRACEBACK && says != STDERR_TRACEBACK) {
+        keep_reason(r, text, STDERR_REASON, NULL);
+        return true;
+    }
+    if (mode == NEEDS_CAUSE && says != STDERR_CAUSE) {
+        set_text(&r->cause, text);
+        return true;
+    }
+    if (mode == CONTINUED && says >= STDERR_OTHER && says != STDERR_REASON) {
+        add_text(&r->reason, text);
+        r->mode = --r->continues > 0 ? CONTINUED : ANY_LINE;
+        return true;
+    }
+    return false;
+}
+
+static void read_line(struct reading *r, struct slice line)
+{
+    char place[STDERR_LINE_READ];
+    const void *rule;
+    bool indented;
+    struct slice text, s = plain_line(line, place, &indented);
+    if (s.n == 0) {
+        if (r->mode == IN_FRAMES)
+            r->mode = ANY_LINE;
+        return;
+    }
+    enum stderr_says says = stderr_rule(s, &text, &rule);
+    if (continue_reading(r, text, says, indented))
+        return;
+    if (says == STDERR_FRAMES)
+        r->mode = IN_FRAMES;
+    else if (says == STDERR_TRACEBACK)
+        r->mode = IN_TRACEBACK;
+    else if (says == STDERR_CODE)
+        keep_code(r, text);
+    else if (says == STDERR_CAUSE && is_reason(r->says))
+        keep_cause(r, text);
+    else
+        weigh_line(r, text, says, rule);
+}
+
+/* ---- the interface -------------------------------------------------------------------------- */
+
+/* Removes the older half. */
+static void forget_old_lines(struct buf *b)
+{
+    const char *half = b->p + b->n / 2;
+    const char *end = memchr(half, '\n', (size_t)(b->p + b->n - half));
+    size_t rest = end != NULL ? (size_t)(b->p + b->n - end - 1) : 0;
+    memmove(b->p, b->p + b->n - rest, rest);
+    b->n = rest;
+}
+
+void stderr_reason_line(struct stderr_reason *r, struct slice line)
+{
+    line.n = size_min(line.n, STDERR_LINE_READ);
+    r->indented = line.n > 0 && is_blank(line.p[0]) ? r->indented + 1 : 0;
+    if (r->indented > STDERR_INDENTED_MAX)
+        return;
+    if (r->lines.n + line.n + 1 > STDERR_REASON_KEPT)
+        forget_old_lines(&r->lines);
+    if (!buf_reserve(&r->lines, line.n + 1)) {
+        r->lines.failed = false; /* there may be memory for the next line */
+        return;
+    }
+    buf_slice_add(&r->lines, line);
+    buf_addc(&r->lines, '\n');
+}
+
+void stderr_reason_clear(struct stderr_reason *r)
+{
+    buf_clear(&r->lines);
+    r->indented = 0;
+}
+
+void stderr_reason_close(struct stderr_reason *r)
+{
+    buf_close(&r->lines);
+}
+
+static void show_text(const struct text *t, struct buf *b)
+{
+    text_visible(b, slice_of_text(t));
+    buf_adds(b, t->cut ? "…" : "");
+}
+
+static bool show_reading(const struct reading *r, struct buf *b)
+{
+    struct slice reason = slice_of_text(&r->reason), cause = slice_of_text(&r->cause);
+    struct slice code = slice_of(r->code);
+    show_text(&r->reason, b);
+    if (code.n > 0 && !has_text(reason, code) && !has_text(cause, code))
+        buf_printf(b, " (%s)", r->code);
+    if (cause.n > 0 && !has_text(reason, cause)) {
+        buf_adds(b, "; caused by: ");
+        show_text(&r->cause, b);
+    }
+    return reason.n > 0 && (is_reason(r->says) || r->says == STDERR_MAYBE);
+}
+
+bool stderr_reason_text(const struct stderr_reason *r, struct buf *b)
+{
+    struct reading reading = {0};
+    struct slice rest = buf_slice(&r->lines);
+    while (rest.n > 0) {
+        const char *end = memchr(rest.p, '\n', rest.n); /* each line has one */
+        size_t n = (size_t)(end - rest.p);
+        read_line(&reading, (struct slice){rest.p, n});
+        rest = (struct slice){end + 1, rest.n - n - 1};
+    }
+    return show_reading(&reading, b);
+}

@@ -1,0 +1,29 @@
+/* stderr_rule.h - what a line of a server's stderr says about its end: a table of the outputs of node, npm, python, uv,
+ * pip, docker, deno, bun, java, go, rust, ruby, php, perl, .NET, shells and others. tests/stderr has samples of them.
+ *
+ * Owns      nothing.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_STDERR_RULE_H
+#define MI_PROXY_SESSION_STDERR_RULE_H
+
+#include "base/buf.h"
+
+enum stderr_says {
+    STDERR_DETAIL,     /* a frame of a stack, a version, a hint, a warning */
+    STDERR_FRAMES,     /* lines of a stack follow, up to an empty line */
+    STDERR_TRACEBACK,  /* indented lines of a stack follow, and then the reason */
+    STDERR_CODE,       /* code: 'NAME' */
+    STDERR_CAUSE,      /* what caused the error before it */
+    STDERR_OTHER,      /* no rule applies */
+    STDERR_MAYBE,      /* has a word such as "error": an error, or a log line about one */
+    STDERR_REASON,     /* the error that ended the program */
+    STDERR_REASON_TOP, /* the same; lines of the same rule that follow are details */
+};
+
+/* The line is without escape sequences and without blanks at its ends, and not empty. *ret_text: the line without
+ * what only introduces or decorates it. *ret_rule: equal for lines of the same rule. */
+enum stderr_says stderr_rule(struct slice line, struct slice *ret_text, const void **ret_rule);
+/* How many of the next lines belong to a reason that ends like this. */
+unsigned stderr_rule_continues(struct slice reason);
+
+#endif
