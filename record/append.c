@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "vault/store/sanitize.h"
 
 /* While messages are lost, changes of the session's metadata are kept, up to this many bytes. */
@@ -238,7 +237,7 @@ static void append_rules(void *owner, uint64_t seq, breaches rules)
 /* Chosen by a peer: any size. */
 static struct slice name(struct slice text)
 {
-    return text.p != NULL ? text_head(text, STORED_NAME_MAX) : text;
+    return text.p != NULL ? redact_cut(text, STORED_NAME_MAX) : text;
 }
 
 static void append_update(void *owner, const struct session_update *u)

@@ -1,6 +1,8 @@
 /* line.c - sanitizes the lines of a stream, where a private key may span lines. */
 #include "redact/sanitizer.h"
 
+#include "base/text.h"
+
 #define WHOLE_BODY 16 /* characters of base64 in a line of a key; its last line may be shorter */
 #define MARK "[redacted:private-key]"
 
@@ -113,4 +115,12 @@ size_t redact_whole_words(struct slice text, size_t max_word)
     while (n > 0 && in_word(text.p[n - 1]))
         n--;
     return text.n - n > max_word ? text.n : n;
+}
+
+struct slice redact_cut(struct slice name, size_t max)
+{
+    struct slice head = text_head(name, max);
+    if (head.n < name.n)
+        head.n = redact_whole_words(head, REDACT_CUT_WORD);
+    return head;
 }

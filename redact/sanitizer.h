@@ -93,6 +93,10 @@ MI_MUST int redact_append(struct slice text, struct buf *b);
 /* The length of a text without its last word, which may be incomplete: half of a secret is not recognized. The full
  * length if that word has more than max_word bytes. */
 size_t redact_whole_words(struct slice text, size_t max_word);
+/* The first `max` bytes of a name that is sanitized afterwards, without the word that is cut at their end, unless it has
+ * more than REDACT_CUT_WORD bytes. */
+#define REDACT_CUT_WORD 1024
+struct slice redact_cut(struct slice name, size_t max);
 /* The length in bytes of the first `chars` characters of a sanitized text. A mark at the end is included
  * completely. */
 size_t redact_head(struct slice text, size_t chars);

@@ -165,7 +165,7 @@ void store_escalate_early(struct store *s, struct ring *r)
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-/* The texts were chosen by a peer, and truncated by the proxy anywhere. */
+/* The texts were chosen by a peer: they may be no UTF-8. */
 static int add_update(struct store *s, const struct session_update *u)
 {
     struct session_update clean = *u;
@@ -176,7 +176,7 @@ static int add_update(struct store *s, const struct session_update *u)
     for (size_t i = 0; i < MI_COUNT(text); i++) {
         if (text[i]->p == NULL)
             continue;
-        text_utf8(&copy[i], text_head(*text[i], STORED_NAME_MAX));
+        text_utf8(&copy[i], redact_cut(*text[i], STORED_NAME_MAX));
         *text[i] = buf_slice(&copy[i]);
         st = copy[i].failed ? MI_ENOMEM : st;
     }

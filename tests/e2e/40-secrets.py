@@ -433,6 +433,29 @@ def _(t):
     expect_none(blobs | all_stderr(run.p), run.needles)
 
 
+@case("names of the client and the server that are cut do not end with a part of a secret")
+def _(t):
+    needles = {}
+
+    def name(before, what):
+        d = corpus.Drawer(f"name {before} {what}")
+        d.inside = True
+        token = "npm_" + d.draw(corpus.ALPHABET["a"], 36)   # shorter, it is none
+        needles.update({n: what for n in d.needles})
+        return ("- " * 4096)[:4096 - before - 1] + " " + token
+    for before in (20, 30, 39):
+        p = t.proxy()
+        info = {side: {"name": name(before, f"{side} name"), "version": name(before, f"{side} version")} for side in ("client", "server")}
+        p.client.send(lib.request(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info["client"]}))
+        p.server.recv()
+        p.server.send(lib.result(1, {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info["server"]}))
+        p.client.recv()
+        p.end()
+    stored = t.rows("SELECT client_name, client_version, server_name, server_version FROM sessions")
+    check(len(stored) == 3 and all(len(text) > 4000 for row in stored for text in row), "the names are stored")
+    expect_none(every_byte(t.vault), needles)
+
+
 @case("a pattern from the configuration")
 def _(t):
     config = t.tmp / "config.ini"

@@ -1,6 +1,7 @@
 #include "vault/cassette/derived.h"
 
 #include "base/text.h"
+#include "redact/sanitizer.h"
 #include "wire/json/text.h"
 
 struct span {
@@ -16,7 +17,7 @@ static struct span resolve(struct buf *b, struct slice raw)
     struct span s = {.made = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, (size_t)CASSETTE_NAME_MAX * 6));
-    text_utf8(b, text_head(buf_slice(&name), CASSETTE_NAME_MAX));
+    text_utf8(b, redact_cut(buf_slice(&name), CASSETTE_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);

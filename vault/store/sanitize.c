@@ -3,8 +3,6 @@
 #include "base/text.h"
 #include "wire/json/text.h"
 
-/* bytes; a longer word at the end of a truncated text is not removed as a possible part of a secret */
-#define TRUNCATED_WORD_MAX 1024
 #define LARGE ((size_t)1 << 20) /* larger buffers are freed after use */
 
 void sanitize_close(struct row_sanitizer *k)
@@ -32,10 +30,7 @@ static struct span resolve(struct buf *b, struct slice raw)
     struct span sp = {.made = true, .from = b->n};
     struct buf name = {0};
     json_unescape(&name, text_head(raw, STORED_NAME_MAX * 6));
-    struct slice head = text_head(buf_slice(&name), STORED_NAME_MAX);
-    if (head.n < name.n)
-        head.n = redact_whole_words(head, TRUNCATED_WORD_MAX);
-    text_utf8(b, head);
+    text_utf8(b, redact_cut(buf_slice(&name), STORED_NAME_MAX));
     if (name.failed)
         b->failed = true;
     buf_close(&name);
@@ -132,7 +127,7 @@ int sanitize_row(struct row_sanitizer *k, const struct row *r, struct sanitized_
     struct slice body = k->level == RECORD_MINIMAL ? (struct slice){0} : r->body;
     if (body.p != NULL &&
         r->findings & FINDING(FIND_TOO_LONG)) /* do not truncate within a secret */
-        body.n = redact_whole_words(body, TRUNCATED_WORD_MAX);
+        body.n = redact_whole_words(body, REDACT_CUT_WORD);
     struct slice method, target;
     int st = rules != NULL ? make_valid(k, r, body, ret) : MI_ENOMEM;
     if (st < 0)
