@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""How a crash and a hang look to the user: in show on a terminal, and in the error for the client."""
+"""How a crash, a hang and a damaged vault look to the user."""
+import shutil
+import sqlite3
+
 import lib
 from contracts import Talk
 from lib import case, check, eq
@@ -39,6 +42,63 @@ def _(t):
     check(line(shown(t, "--bodies"), "post_mortem=").endswith("}"), "all of it with --bodies")
     row = line(shown(t), "timeout     tools/call")
     check("-32001 the server 2-gold" in row, row)
+
+
+def damages(database):
+    """Names of damages, with what makes them and the tables that cannot be read any more."""
+    with sqlite3.connect(database) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page, = db.execute("PRAGMA page_size").fetchone()
+        roots = dict(db.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table'"))
+    db.close()
+
+    def overwrite(at, data):
+        return lambda f: (f.seek(at), f.write(data))
+    yield "header", overwrite(0, b"not a database, but a text"), None
+    yield "schema", overwrite(100, b"\x99" * 200), None
+    yield "truncated", lambda f: f.truncate(2 * page + 100), None
+    for table in ("sessions", "messages", "leaves"):
+        yield table, overwrite((roots[table] - 1) * page, b"\xff" * page), table
+
+
+# What reads which tables.
+READERS = [
+    (["sessions"], {"sessions", "messages"}),
+    (["show", "1"], {"sessions", "messages"}),
+    (["stats"], {"sessions", "messages"}),
+    (["search", "word"], {"sessions", "messages"}),
+    (["audit", "verify"], {"sessions", "messages", "leaves"}),
+    (["prune", "--yes", "--keep-last", "1"], {"sessions", "messages", "leaves"}),
+    (["proxy", "--on-record-error", "stop", "--", "cat"], {"sessions", "leaves"}),
+    (["doctor"], {"sessions", "messages", "leaves"}),
+]
+
+
+@case("a damaged database is reported as one by every command that reads it, and never as `not an error`", limit=120)
+def _(t):
+    for i in range(2):
+        p = t.proxy().initialize()
+        for n in range(30):
+            p.client.send(lib.call(n, arguments={"text": "word " * 200}))
+            p.server.expect(lib.call(n, arguments={"text": "word " * 200}))
+            p.server.send(lib.text_result(n, "x" * 1000))
+            p.client.expect(lib.text_result(n, "x" * 1000))
+        p.end()
+    for name, damage, table in damages(t.vault / "interposer.db"):
+        for command, reads in READERS:
+            if table is not None and table not in reads:
+                continue
+            vault = t.vault.parent / f"{name}-{command[0]}"
+            shutil.copytree(t.vault, vault)
+            with open(vault / "interposer.db", "r+b") as f:
+                damage(f)
+            done = t.run(*command, input=lib.request(1, "initialize") + b"\n",
+                         env={"MCP_INTERPOSER_VAULT": vault})
+            said = done.stdout + done.stderr
+            check(b"disk image is malformed" in said or b"file is not a database" in said or b"is damaged" in said,
+                  lambda: f"{name}: {command}: {said}")
+            check(b"not an error" not in said and b"row available" not in said, lambda: f"{name}: {command}: {said}")
+            check(done.returncode != 0, f"{name}: {command}: exit status {done.returncode}")
 
 
 lib.main()

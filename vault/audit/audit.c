@@ -3,6 +3,7 @@
 #include "vault/audit/audited.h"
 #include "vault/audit/signed.h"
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/running.h"
 #include "vault/store/schema.h"
 
@@ -86,7 +87,7 @@ int audit_open(struct audit **ret, const char *vault, const struct audit_calls *
     a->check.ctx = a;
     if (st == 0 && schema_has_table(a->source.db, "leaves", &a->has_log) < 0) {
         buf_printf(&a->error, "cannot read %s: %s", buf_str(&a->source.file),
-                   sqlite3_errmsg(a->source.db));
+                   failure_text(a->source.db));
         st = MI_ESTORE;
     }
     if (st == 0 && a->has_log)

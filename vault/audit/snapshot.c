@@ -2,6 +2,7 @@
 
 #include "vault/store/commitment.h"
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 #include "vault/store/read_only.h"
 
 #include <errno.h>
@@ -43,13 +44,13 @@ static const char *const sql[SNAPSHOT_COUNT] = {
 
 static int fail(struct snapshot *s)
 {
-    int rc = s->db != NULL ? sqlite3_errcode(s->db) & 0xFF : SQLITE_NOMEM;
+    int rc = failure_code(s->db) & 0xFF;
     if (rc == SQLITE_NOMEM)
         return MI_ENOMEM;
     buf_clear(s->error);
     buf_printf(s->error, "cannot read %s/" VAULT_DB ": %s", s->path,
                !s->shared && rc == SQLITE_BUSY ? "it was changed meanwhile; run the command again"
-                                               : sqlite3_errmsg(s->db));
+                                               : failure_text(s->db));
     return MI_ESTORE;
 }
 

@@ -2,6 +2,7 @@
 
 #include "vault/query/store.h"
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
@@ -16,11 +17,11 @@
 int query_fail(struct query *q)
 {
     if (q->remote != NULL)
-        return query_store_fail(q, sqlite3_errmsg(q->db));
-    bool changed = !q->shared && (sqlite3_errcode(q->db) & 0xFF) == SQLITE_BUSY;
+        return query_store_fail(q, failure_text(q->db));
+    bool changed = !q->shared && (failure_code(q->db) & 0xFF) == SQLITE_BUSY;
     buf_clear(&q->error);
     buf_printf(&q->error, "cannot read %s/" VAULT_DB ": %s", q->path,
-               changed ? "it was changed meanwhile; run the command again" : sqlite3_errmsg(q->db));
+               changed ? "it was changed meanwhile; run the command again" : failure_text(q->db));
     return MI_ESTORE;
 }
 

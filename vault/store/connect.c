@@ -1,6 +1,7 @@
 #include "vault/store/connect.h"
 
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ int connect_number(sqlite3 *db, const char *sql, int64_t arg, int64_t *ret)
         rc = sqlite3_step(q);
     if (rc == SQLITE_ROW)
         *ret = sqlite3_column_int64(q, 0);
+    else if (rc != SQLITE_DONE)
+        (void)failure_keep(db);
     sqlite3_finalize(q);
     return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }

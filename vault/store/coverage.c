@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 
@@ -30,11 +31,11 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int64_t session_id)
 }
 
 /* Runs a statement without result rows. */
-static int finish(sqlite3_stmt *q)
+static int finish(sqlite3 *db, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 /* ---- a session that was begun before -------------------------------------------------------- */
@@ -71,7 +72,7 @@ static int fill_events(struct slots *s, sqlite3 *db, int64_t session_id)
     while ((rc = sqlite3_step(q)) == SQLITE_ROW && sqlite3_column_int64(q, 0) >= (int64_t)s->from)
         fill(s, q, 1, (uint64_t)sqlite3_column_int64(q, 0));
     sqlite3_finalize(q);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 /* Messages have the places that are left, the last message the last one. */
@@ -93,7 +94,7 @@ static int fill_messages(struct slots *s, sqlite3 *db, int64_t session_id)
         fill(s, q, 0, place - 1);
     }
     sqlite3_finalize(q);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 static int load_rest(struct coverage *c, sqlite3 *db)
@@ -110,7 +111,7 @@ static int load_rest(struct coverage *c, sqlite3 *db)
         if (rc == SQLITE_ROW)
             fill(&s, q, 0, 0);
         sqlite3_finalize(q);
-        st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+        st = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(db);
     }
     if (st == 0)
         st = fill_events(&s, db, c->session_id);
@@ -144,7 +145,7 @@ static int load(struct coverage *c, sqlite3 *db, int64_t session_id)
         rc = sqlite3_step(q);
     }
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 int coverage_use(struct coverage *c, sqlite3 *db, int64_t session_id)
@@ -174,7 +175,7 @@ static int set_commitment(sqlite3 *db, int64_t session_id, const struct digest *
 {
     sqlite3_stmt *q = prepare(db, "UPDATE sessions SET commitment = ?2 WHERE id = ?1", session_id);
     connect_bind_blob(q, 2, commitment_bytes(d));
-    return finish(q);
+    return finish(db, q);
 }
 
 int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
@@ -187,7 +188,7 @@ int coverage_open(struct coverage *c, sqlite3 *db, int64_t session_id)
     if (st < 0)
         return st;
     sqlite3_stmt *q = prepare(db, sql, session_id);
-    st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : MI_ESTORE;
+    st = sqlite3_step(q) == SQLITE_ROW && commitment_salt(q, 0, &salt) ? 0 : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of(q, 1, COMMITMENT_SESSION_N, "session", &salt);
         leaf.uid = connect_column(q, 1);
@@ -267,7 +268,7 @@ int coverage_changed(struct coverage *c, sqlite3 *db)
     int rc = connect_number(db, "SELECT ended_at_us IS NOT NULL FROM sessions WHERE id = ?1",
                             c->session_id, &ended);
     if (rc != SQLITE_OK && rc != SQLITE_DONE)
-        return MI_ESTORE;
+        return failure_keep(db);
     c->ended = ended != 0;
     c->changed = c->changed || c->ended;
     return 0;
@@ -303,7 +304,7 @@ static int save_end(struct coverage *c, sqlite3 *db, const struct salt *salt,
         db, "UPDATE sessions SET end_salt = ?2, end_commitment = ?3 WHERE id = ?1", c->session_id);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(commitment));
-    return finish(q);
+    return finish(db, q);
 }
 
 /* The record `end` and the leaf `seal`. */
@@ -320,7 +321,7 @@ static int seal(struct coverage *c, sqlite3 *db)
     bool same = false;
     int64_t n;
     sqlite3_stmt *q = prepare(db, sql, c->session_id);
-    int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : MI_ESTORE;
+    int st = sqlite3_step(q) == SQLITE_ROW ? end_salt(c, q, 2, &salt, &same) : failure_keep(db);
     if (st == 0) {
         leaf.digest = commitment_of(q, 4, COMMITMENT_END_N, "end", &salt);
         leaf.uid = connect_column(q, 0);
@@ -357,11 +358,11 @@ int coverage_save(struct coverage *c, sqlite3 *db)
         return 0;
     if (c->save == NULL &&
         sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &c->save, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     sqlite3_bind_int64(c->save, 1, c->session_id);
     int st = coverage_bind(c, c->save, 2);
     if (st == 0)
-        st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : MI_ESTORE;
+        st = sqlite3_step(c->save) == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_reset(c->save);
     return st == 0 && c->ended ? seal(c, db) : st;
 }

@@ -8,7 +8,7 @@
  * A session that was begun by a program without evidence is not covered: its records get no commitment.
  *
  * Owns      a statement; the connection is the caller's. coverage_close() before it is closed.
- * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM, MI_EIO (no random bytes).
+ * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes).
  * Lifetime  what is remembered of a session holds until coverage_forget(): call it when a transaction was rolled back.
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_COVERAGE_H

@@ -1,6 +1,7 @@
 #include "vault/store/ledger.h"
 
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 
 /* What a leaf states of a session was not sent to other stores yet. */
 static int mark_unsent(sqlite3 *db, struct slice uid)
@@ -18,7 +19,7 @@ static int mark_unsent(sqlite3 *db, struct slice uid)
         rc = sqlite3_step(q);
     }
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
@@ -38,7 +39,7 @@ int ledger_add(sqlite3 *db, const struct leaf *l, int64_t *ret_n)
         *ret_n = sqlite3_column_int64(q, 0);
         rc = sqlite3_step(q);
     }
-    int st = text.failed ? MI_ENOMEM : rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    int st = text.failed ? MI_ENOMEM : rc == SQLITE_DONE ? 0 : failure_keep(db);
     sqlite3_finalize(q);
     buf_close(&text);
     bool changes = l->type == LEAF_SEAL || l->type == LEAF_REDACT;
@@ -58,7 +59,7 @@ int ledger_read(sqlite3 *db, int64_t from, ledger_fn fn, void *ctx)
         if (rc == SQLITE_ROW)
             st = fn(ctx, sqlite3_column_int64(q, 0), connect_column(q, 1));
         else if (rc != SQLITE_DONE)
-            st = MI_ESTORE;
+            st = failure_keep(db);
     }
     sqlite3_finalize(q);
     return st;

@@ -2,7 +2,7 @@
  *
  * Leaves are only added, in the transaction that makes what they state.
  * Owns      nothing; the connection is the caller's.
- * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM.
+ * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM.
  * Blocks    on the database. */
 #ifndef MI_VAULT_STORE_LEDGER_H
 #define MI_VAULT_STORE_LEDGER_H

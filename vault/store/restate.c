@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "vault/store/commitment.h"
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 #include "vault/store/writer.h"
@@ -37,11 +38,11 @@ static sqlite3_stmt *prepare(const struct run *run, const char *sql, int64_t a, 
     return q;
 }
 
-static int finish(sqlite3_stmt *q)
+static int finish(const struct run *run, sqlite3_stmt *q)
 {
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(run->r->db);
 }
 
 /* Reads a row whose first column is the old commitment. *ret_has: the record is covered. */
@@ -51,7 +52,7 @@ static int begin_line(struct run *run, sqlite3_stmt *q, struct line *line, struc
     int rc = sqlite3_step(q);
     *ret_has = rc == SQLITE_ROW && commitment_digest(q, 0, &line->old);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        return MI_ESTORE;
+        return failure_keep(run->r->db);
     return *ret_has ? salts_next(run->r->salts, salt) : 0;
 }
 
@@ -68,13 +69,13 @@ static int replace(struct run *run, const struct line *line, const struct salt *
                               run->r->session_id, run->leaf);
     connect_bind(q, 3, slice_of(line->record));
     connect_bind_blob(q, 4, commitment_bytes(&line->old));
-    int st = finish(q);
+    int st = finish(run, q);
     if (st < 0)
         return st;
     q = prepare(run, update, id, 0);
     connect_bind_blob(q, 2, commitment_salt_bytes(salt));
     connect_bind_blob(q, 3, commitment_bytes(&line->now));
-    return finish(q);
+    return finish(run, q);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static int first_finding(struct run *run, int64_t seq, struct slice *finding)
            commitment_without(finding, connect_column(q, 0)))
         ;
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failure_keep(run->r->db);
 }
 
 static int add_large(struct run *run, struct record *r, int64_t at, int64_t length)
@@ -228,7 +229,7 @@ static int add_leaf(struct run *run)
     int64_t n;
     sqlite3_stmt *q =
         prepare(run, "SELECT uid FROM sessions WHERE id = ?1", run->r->session_id, 0);
-    int st = sqlite3_step(q) == SQLITE_ROW ? 0 : MI_ESTORE;
+    int st = sqlite3_step(q) == SQLITE_ROW ? 0 : failure_keep(run->r->db);
     if (st == 0) {
         leaf.uid = connect_column(q, 0);
         leaf.digest = digest_lines(run);
@@ -251,7 +252,7 @@ int restate_records(const struct restate *r, const struct restated *record, size
     struct run run = {.r = r};
     int st = 0;
     if (connect_number(r->db, "SELECT ifnull(max(n) + 1, 0) FROM leaves", 0, &run.leaf) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(r->db);
     for (size_t i = 0; st == 0 && i < n; i++) {
         if (is_repeated(record, i))
             continue;

@@ -4,7 +4,7 @@
  * the log gets a leaf `redact`. Records that are not covered are left out.
  *
  * Owns      nothing; the connection is the caller's.
- * Errors    MI_ESTORE (see sqlite3_errmsg()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be read).
+ * Errors    MI_ESTORE (see failure_text()), MI_ENOMEM, MI_EIO (no random bytes, or a body cannot be read).
  * Blocks    on the database, and on the file of bodies. */
 #ifndef MI_VAULT_STORE_RESTATE_H
 #define MI_VAULT_STORE_RESTATE_H

@@ -5,6 +5,7 @@
 #include "journal/ring.h"
 #include "vault/store/coverage.h"
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 
@@ -68,8 +69,7 @@ size_t running_group(const struct running *r, struct process *ret, size_t max)
 static int fail(sqlite3 *db, const char *vault, struct buf *error)
 {
     buf_clear(error);
-    buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault,
-               db != NULL ? sqlite3_errmsg(db) : "out of memory");
+    buf_printf(error, "cannot use %s/" VAULT_DB ": %s", vault, failure_text(db));
     return MI_ESTORE;
 }
 
@@ -153,7 +153,7 @@ static int load(sqlite3 *db, struct running_list *l)
     sqlite3_stmt *q = NULL;
     size_t cap = 0;
     int rc = sqlite3_prepare_v2(db, sql, -1, &q, NULL);
-    int st = rc == SQLITE_OK ? 0 : MI_ESTORE;
+    int st = rc == SQLITE_OK ? 0 : failure_keep(db);
     while (st == 0 && l->n < RUNNING_ROWS_MAX && (rc = sqlite3_step(q)) == SQLITE_ROW) {
         if (!GROW(l->row, l->n, cap)) {
             st = MI_ENOMEM;
@@ -162,7 +162,7 @@ static int load(sqlite3 *db, struct running_list *l)
         take_row(q, &l->row[l->n++]);
     }
     if (st == 0 && rc != SQLITE_DONE && rc != SQLITE_ROW)
-        st = MI_ESTORE;
+        st = failure_keep(db);
     sqlite3_finalize(q);
     return st;
 }
@@ -198,7 +198,7 @@ static int run_with_id(sqlite3 *db, const char *sql, int64_t id)
         rc = sqlite3_step(q);
     }
     sqlite3_finalize(q);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(db);
 }
 
 /* The end of a session changes what is known of it: it is sealed. Vaults of older versions have no seals. */
@@ -228,7 +228,7 @@ static int has_grown(sqlite3 *db, int64_t id, bool *ret)
                        "SELECT count(*) FROM journals j JOIN sessions s ON s.id = j.session_id"
                        " WHERE s.id = ?1 AND s.ended_at_us IS NOT NULL AND j.records > s.records",
                        id, &n) != SQLITE_OK)
-        st = MI_ESTORE;
+        st = failure_keep(db);
     *ret = n > 0;
     return st;
 }
@@ -237,7 +237,7 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
 {
     bool grown = false;
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     int st = run_with_id(db,
                          "UPDATE sessions AS s SET end_reason = 'killed', ended_at_us = " LAST_AT
                          " WHERE s.id = ?1 AND s.ended_at_us IS NULL",
@@ -250,7 +250,7 @@ static int end_session(sqlite3 *db, int64_t id, bool forget)
     if (st == 0 && forget)
         st = run_with_id(db, "DELETE FROM running WHERE session_id = ?1", id);
     if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-        st = MI_ESTORE;
+        st = failure_keep(db);
     return st; /* closing the connection rolls back an open transaction */
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "journal/uid.h"
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/ledger.h"
 
 #include <stdio.h>
@@ -226,7 +227,7 @@ static int has_object(sqlite3 *db, const char *type, const char *name, const cha
                               " AND name = ?2 COLLATE NOCASE AND instr(sql, ?3) > 0";
     sqlite3_stmt *q;
     if (sqlite3_prepare_v2(db, sql, -1, &q, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     if (type != NULL)
         connect_bind(q, 1, slice_of(type));
     connect_bind(q, 2, slice_of(name));
@@ -234,7 +235,7 @@ static int has_object(sqlite3 *db, const char *type, const char *name, const cha
     int rc = sqlite3_step(q);
     sqlite3_finalize(q);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        return MI_ESTORE;
+        return failure_keep(db);
     *ret = rc == SQLITE_ROW;
     return 0;
 }
@@ -265,7 +266,7 @@ static int add(sqlite3 *db, size_t i)
     if (has_addition(db, i, &has) < 0)
         return MI_ESTORE;
     if (!has && sqlite3_exec(db, additions[i].create, NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     return 0;
 }
 
@@ -275,7 +276,7 @@ _Static_assert(SCHEMA_SEQ_BITS == 36, "the views say 36");
 
 static int read_version(sqlite3 *db, int64_t *ret)
 {
-    return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : MI_ESTORE;
+    return connect_number(db, "PRAGMA user_version", 0, ret) == SQLITE_OK ? 0 : failure_keep(db);
 }
 
 /* The sessions so far are not covered by evidence. A program that knows no evidence, and had the database open before,
@@ -287,23 +288,23 @@ static int begin_evidence(sqlite3 *db)
     struct leaf leaf = {.type = LEAF_BEGIN, .at_us = now};
     if (connect_number(db, "SELECT ifnull(max(id), 0) FROM sessions", 0, &after) != SQLITE_OK ||
         uid_make(now, uid) < 0)
-        return MI_ESTORE;
+        return failure_keep(db);
     if (sqlite3_exec(db, log_tables, NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     leaf.uid = slice_of(uid);
     leaf.id = after;
     snprintf(sql, sizeof sql,
              "ALTER TABLE sessions ADD COLUMN salt BLOB CHECK (salt IS NOT NULL OR id <= %lld)",
              (long long)after);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     return ledger_add(db, &leaf, &n);
 }
 
 static int upgrade(sqlite3 *db, int64_t version)
 {
     if (sqlite3_exec(db, steps[version], NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     return version + 1 == SCHEMA_EVIDENCE ? begin_evidence(db) : 0;
 }
 
@@ -322,7 +323,7 @@ int schema_ready(sqlite3 *db)
         return 0;
     /* Two proxies may open a new vault at once: the second one finds it upgraded. */
     if (sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(db);
     st = read_version(db, &version);
     if (st == 0 && version > SCHEMA_VERSION)
         st = MI_EINVAL;
@@ -330,9 +331,9 @@ int schema_ready(sqlite3 *db)
         st = upgrade(db, version);
     for (size_t i = 0; st == 0 && i < MI_COUNT(additions); i++)
         st = add(db, i);
-    if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-        return 0;
+    if (st == 0 && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        st = failure_keep(db);
     if (!sqlite3_get_autocommit(db)) /* the first error is reported */
         (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return st < 0 ? st : MI_ESTORE;
+    return st;
 }

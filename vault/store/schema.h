@@ -26,7 +26,7 @@ static inline int64_t schema_message_id(int64_t session_id, uint64_t seq)
     return (int64_t)((uint64_t)session_id << SCHEMA_SEQ_BITS) + (int64_t)seq;
 }
 
-/* Creates or upgrades the schema. 0, MI_ESTORE (see sqlite3_errmsg()) or MI_EINVAL: the database is newer. */
+/* Creates or upgrades the schema. 0, MI_ESTORE (see failure_text()) or MI_EINVAL: the database is newer. */
 MI_MUST int schema_ready(sqlite3 *db);
 /* 0 or MI_ESTORE */
 MI_MUST int schema_has_table(sqlite3 *db, const char *table, bool *ret);

@@ -5,6 +5,7 @@
 #include "evidence/tree.h"
 #include "vault/store/connect.h"
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 #include "vault/store/ledger.h"
 #include "vault/store/schema.h"
 
@@ -15,9 +16,8 @@
 
 static int fail_sql(struct signing *s)
 {
-    int rc = s->db != NULL ? sqlite3_errcode(s->db) & 0xFF : SQLITE_NOMEM;
-    buf_printf(s->error, "cannot sign %s/" VAULT_DB ": %s", s->vault,
-               s->db != NULL ? sqlite3_errmsg(s->db) : "out of memory");
+    int rc = failure_code(s->db) & 0xFF;
+    buf_printf(s->error, "cannot sign %s/" VAULT_DB ": %s", s->vault, failure_text(s->db));
     return rc == SQLITE_BUSY || rc == SQLITE_LOCKED ? MI_EBUSY : MI_ESTORE;
 }
 

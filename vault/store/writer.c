@@ -4,6 +4,7 @@
 #include "redact/sanitizer.h"
 #include "vault/store/checkpoint.h"
 #include "vault/store/commitment.h"
+#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 
 int writer_fail_sql(struct writer *s)
 {
-    s->rc = sqlite3_extended_errcode(s->db);
-    snprintf(s->error, sizeof s->error, "%s", sqlite3_errmsg(s->db));
+    s->rc = failure_code(s->db);
+    snprintf(s->error, sizeof s->error, "%s", failure_text(s->db));
     return MI_ESTORE;
 }
 

@@ -1,5 +1,6 @@
 #include "vault/unsent/cursors.h"
 
+#include "vault/store/failure.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
 #include "vault/unsent/state.h"
@@ -150,7 +151,7 @@ static int read_lag(sqlite3 *db, struct slice url, struct target_lag *ret)
                                    .oldest_at_us = sqlite3_column_int64(q, 3),
                                    .events = sqlite3_column_int64(q, 4)};
     sqlite3_finalize(q);
-    return rc == SQLITE_ROW ? 0 : MI_ESTORE;
+    return rc == SQLITE_ROW ? 0 : failure_keep(db);
 }
 
 static int read_targets(sqlite3 *db, target_fn fn, void *ctx)
@@ -169,7 +170,7 @@ static int read_targets(sqlite3 *db, target_fn fn, void *ctx)
         if (rc == SQLITE_DONE)
             break;
         if (rc != SQLITE_ROW) {
-            st = MI_ESTORE;
+            st = failure_keep(db);
             break;
         }
         struct target_state t = {.url = connect_column(q, 0),
@@ -195,8 +196,7 @@ int cursors_read(const char *vault, target_fn fn, void *ctx, struct buf *error)
     int rc = read_only_open(&db, path, UNSENT_WAIT_MS, NULL);
     int st = rc == SQLITE_OK ? read_targets(db, fn, ctx) : MI_ESTORE;
     if (st == MI_ESTORE)
-        buf_printf(error, "cannot read %s: %s", path,
-                   db != NULL ? sqlite3_errmsg(db) : "out of memory");
+        buf_printf(error, "cannot read %s: %s", path, failure_text(db));
     sqlite3_close(db);
     return st;
 }

@@ -2,6 +2,7 @@
 #include "vault/unsent/state.h"
 
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 int unsent_fail(struct unsent *u)
 {
     buf_clear(&u->error);
-    buf_printf(&u->error, "cannot use %s/" VAULT_DB ": %s", u->dir.path, sqlite3_errmsg(u->db));
+    buf_printf(&u->error, "cannot use %s/" VAULT_DB ": %s", u->dir.path, failure_text(u->db));
     return MI_ESTORE;
 }
 

@@ -19,7 +19,7 @@ struct unsent {
     char body_uid[UID_LEN + 1];
 };
 
-/* Prepares a statement once. NULL: see sqlite3_errmsg(). */
+/* Prepares a statement once. NULL: see failure_text(). */
 sqlite3_stmt *unsent_prepare(struct unsent *u, sqlite3_stmt **q, const char *sql);
 /* Keeps SQLite's message. MI_ESTORE. */
 int unsent_fail(struct unsent *u);

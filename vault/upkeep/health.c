@@ -1,5 +1,6 @@
 #include "vault/upkeep/health.h"
 
+#include "vault/store/failure.h"
 #include "vault/store/ledger.h"
 #include "vault/store/read_only.h"
 #include "vault/store/schema.h"
@@ -14,7 +15,7 @@
 static int fail(sqlite3 *db, struct buf *error)
 {
     buf_clear(error);
-    buf_adds(error, sqlite3_errmsg(db));
+    buf_adds(error, failure_text(db));
     return MI_ESTORE;
 }
 
@@ -123,9 +124,12 @@ int health_signed(const char *vault, int64_t before_us, int64_t *ret_unsigned, s
         st = MI_ENOENT;
     if (st == 0 && sqlite3_prepare_v2(db, last, -1, &q, NULL) != SQLITE_OK)
         st = fail(db, error);
-    if (st == 0 && sqlite3_step(q) == SQLITE_ROW) {
+    int rc = st == 0 ? sqlite3_step(q) : SQLITE_DONE;
+    if (rc == SQLITE_ROW) {
         size = sqlite3_column_int64(q, 0);
         buf_slice_add(note, connect_column(q, 1));
+    } else if (rc != SQLITE_DONE) {
+        st = fail(db, error);
     }
     sqlite3_finalize(q);
     if (st == 0)

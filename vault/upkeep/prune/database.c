@@ -1,6 +1,7 @@
 #include "vault/upkeep/prune/database.h"
 
 #include "vault/store/connect.h"
+#include "vault/store/failure.h"
 #include "vault/store/schema.h"
 
 #include <limits.h>
@@ -8,17 +9,17 @@
 
 int prune_fail(struct prune *p, struct buf *error)
 {
-    int rc = sqlite3_errcode(p->db) & 0xFF;
+    int rc = failure_code(p->db) & 0xFF;
     if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
         return MI_EFULL;
     buf_clear(error);
-    buf_printf(error, "cannot change %s/" VAULT_DB ": %s", p->dir.path, sqlite3_errmsg(p->db));
+    buf_printf(error, "cannot change %s/" VAULT_DB ": %s", p->dir.path, failure_text(p->db));
     return MI_ESTORE;
 }
 
 int prune_number(struct prune *p, const char *sql, int64_t arg, int64_t *ret)
 {
-    return connect_number(p->db, sql, arg, ret) == SQLITE_OK ? 0 : MI_ESTORE;
+    return connect_number(p->db, sql, arg, ret) == SQLITE_OK ? 0 : failure_keep(p->db);
 }
 
 int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t *ret_n)
@@ -34,7 +35,7 @@ int prune_change(struct prune *p, const char *sql, int64_t a, int64_t b, int64_t
     sqlite3_finalize(q);
     if (rc == SQLITE_DONE && ret_n != NULL)
         *ret_n = sqlite3_changes(p->db);
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(p->db);
 }
 
 #define SENT_US ((int64_t)3600 * 1000000)
@@ -47,7 +48,7 @@ static int prepare_sent(struct prune *p)
     bool has;
     if (schema_has_table(p->db, "shipped", &has) < 0 ||
         (has && sqlite3_prepare_v2(p->db, sql, -1, &p->sent, NULL) != SQLITE_OK))
-        return MI_ESTORE;
+        return failure_keep(p->db);
     return 0;
 }
 
@@ -66,7 +67,7 @@ int prune_is_sent(struct prune *p, int64_t id, bool *ret)
     int rc = sqlite3_step(p->sent);
     sqlite3_reset(p->sent);
     *ret = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(p->db);
 }
 
 int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
@@ -83,7 +84,7 @@ int prune_uid(struct prune *p, int64_t id, char ret[UID_LEN + 1])
         snprintf(ret, UID_LEN + 1, "%.*s", (int)size_min(uid.n, UID_LEN), uid.p);
     }
     sqlite3_finalize(q);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failure_keep(p->db);
 }
 
 int prune_connect(struct prune *p, struct buf *error)

@@ -5,6 +5,7 @@
 #include "base/os/file.h"
 #include "base/search.h"
 #include "journal/uid.h"
+#include "vault/store/failure.h"
 #include "vault/upkeep/prune/database.h"
 
 #include <ctype.h>
@@ -90,7 +91,7 @@ static int body_file_bytes(struct prune *p, int64_t id, int64_t *ret)
     }
     int rc = sqlite3_finalize(q);
     close(dir);
-    return rc == SQLITE_OK ? 0 : MI_ESTORE;
+    return rc == SQLITE_OK ? 0 : failure_keep(p->db);
 }
 
 /* Plans the removal of a session, unless it has to be sent first. *ret: it may be removed. */
@@ -109,8 +110,10 @@ static int plan_sessions(struct prune *p)
     int64_t bytes = 0, some = 0, file = 0;
     bool all = p->rule.older_us == 0 && p->rule.max_bytes == 0;
     int st = p->rule.max_bytes > 0 ? vault_bytes(p, &bytes) : 0;
-    if (st < 0 || sqlite3_prepare_v2(p->db, candidates, -1, &q, NULL) != SQLITE_OK)
-        return MI_ESTORE;
+    if (st < 0)
+        return st;
+    if (sqlite3_prepare_v2(p->db, candidates, -1, &q, NULL) != SQLITE_OK)
+        return failure_keep(p->db);
     sqlite3_bind_int64(q, 1, p->rule.keep_last > 0 ? p->rule.keep_last : 1);
     int rc = SQLITE_DONE;
     while (st == 0 && (rc = sqlite3_step(q)) == SQLITE_ROW) {
@@ -131,7 +134,7 @@ static int plan_sessions(struct prune *p)
         }
     }
     sqlite3_finalize(q);
-    return st < 0 ? st : rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return st < 0 ? st : rc == SQLITE_DONE ? 0 : failure_keep(p->db);
 }
 
 static bool is_planned(const struct prune *p, int64_t id)
@@ -147,7 +150,7 @@ static int find_cutoff(struct prune *p, int64_t *ret)
     int64_t cutoff = p->now_us - p->rule.older_us;
     if (sqlite3_prepare_v2(p->db, "SELECT id, started_at_us FROM sessions ORDER BY id", -1, &q,
                            NULL) != SQLITE_OK)
-        return MI_ESTORE;
+        return failure_keep(p->db);
     int rc;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
         int64_t at_us = sqlite3_column_int64(q, 1);
@@ -156,7 +159,7 @@ static int find_cutoff(struct prune *p, int64_t *ret)
     }
     sqlite3_finalize(q);
     *ret = cutoff;
-    return rc == SQLITE_DONE ? 0 : MI_ESTORE;
+    return rc == SQLITE_DONE ? 0 : failure_keep(p->db);
 }
 
 static int count_messages(struct prune *p)

@@ -1,6 +1,7 @@
 #include "vault/upkeep/scrub/error.h"
 
 #include "vault/store/dir.h"
+#include "vault/store/failure.h"
 
 #include <errno.h>
 
@@ -8,7 +9,7 @@ int scrub_fail_sql(struct scrub *s)
 {
     buf_clear(&s->error);
     buf_printf(&s->error, "cannot change %s/" VAULT_DB ": %s", query_vault(s->q),
-               sqlite3_errmsg(s->db));
+               failure_text(s->db));
     return MI_ESTORE;
 }
 
