@@ -48,6 +48,7 @@ const struct value_words escalation_causes = {
         [ESCALATION_CRASH_LOOP] = "crash-loop",
         [ESCALATION_AUTH] = "auth",
         [ESCALATION_RECORD_ERROR] = "record-error",
+        [ESCALATION_CRASH] = "crash",
     },
 };
 

@@ -126,6 +126,18 @@ void incidents_crash_loop(struct incidents *t, const char *happened, const struc
     escalate(t, &e, q);
 }
 
+void incidents_crash(struct incidents *t, const char *happened, const struct pending *q)
+{
+    struct escalation e = {
+        .cause = ESCALATION_CRASH,
+        .action = "not sent again",
+        .happened = slice_of(happened),
+        .done = slice_of("The call got an error. Another process of the server is started, and the "
+                         "session goes on."),
+    };
+    escalate(t, &e, q);
+}
+
 void incidents_record_error(struct incidents *t, const char *happened)
 {
     struct escalation e = {

@@ -45,6 +45,8 @@ void incidents_hang(struct incidents *t, pid_t pid, pid_t group, int stdin_fd,
                     const struct pending *q, int64_t waited_us, bool restarts, struct buf *why);
 /* q: the oldest request that the last process received; NULL: none. */
 void incidents_crash_loop(struct incidents *t, const char *happened, const struct pending *q);
+/* The request was pending when two processes ended, and is not sent again. */
+void incidents_crash(struct incidents *t, const char *happened, const struct pending *q);
 void incidents_record_error(struct incidents *t, const char *happened);
 /* The server answered that credentials are missing or wrong. */
 void incidents_auth(struct incidents *t, const struct pending *q, struct slice answer);

@@ -56,6 +56,7 @@ struct proxy {
     struct outbox handshake_box; /* to a restarted process, before anything else */
     struct buf start_error;      /* owned; why no process could be started */
     size_t start_error_short;    /* its bytes without what is said only once */
+    bool resends;                /* requests wait, or waited, for their turn to be sent again */
 };
 
 /* ---- server_process.c ---- */
@@ -77,6 +78,8 @@ void restart_prepare(struct proxy *p);
 MI_MUST enum server_event restart_start(struct proxy *p);
 /* The new process is initialized: it gets the rest of the handshake, then the requests that were kept. */
 void restart_resume(struct proxy *p);
+/* At the end of a turn, before publishing: the next request that waits for its turn is sent again. */
+void restart_send_next(struct proxy *p);
 
 /* ---- server.c ---- */
 

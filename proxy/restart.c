@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "proxy/session/answer.h"
 #include "proxy/session/request.h"
+#include "proxy/session/resend.h"
 #include "wire/json/text.h"
 #include "wire/rpc_out.h"
 
@@ -13,15 +14,22 @@
 
 /* ---- requests of the old process ------------------------------------------------------------ */
 
-/* The new process gets a request that the old one did not receive completely, or that is safe to repeat. */
-static bool is_resent(const struct proxy *p, const struct pending *q, bool was_read)
+/* Two processes have ended with this request: it gets an error, and a person is told. */
+static void blame(struct proxy *p, struct pending *q, const char *why)
 {
-    if (q->lsp_cancelled)
-        return false;
-    if (!was_read)
-        return q->text.p != NULL;
-    return (p->machine.cause != SERVER_CAUSE_HUNG || (q->flags & METHOD_LISTENS)) &&
-           handshake_may_repeat(&p->traffic.handshake, q);
+    struct buf text = {0}, name = {0};
+    buf_printf(&text,
+               "%s; this request was sent to two processes, and both ended: it is not sent again",
+               why);
+    message_name(&name, q->method, q->target);
+    const char *happened = text.failed ? why : buf_str(&text);
+    log_error("a request ended two server processes: server=%s request=\"%s\"", p->cfg->name,
+              buf_str(&name));
+    incidents_crash(&p->incidents, happened, q);
+    answer_server_ended(&p->traffic, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
+                        happened);
+    buf_close(&text);
+    buf_close(&name);
 }
 
 /* Answers the requests that the new process must not get, and marks the others to be sent again. */
@@ -33,13 +41,17 @@ static void settle_requests(struct proxy *p)
     server_process_end_text(p, &why);
     for (struct pending *q = t->open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
-        q->resent = is_resent(p, q, request_was_read(q, read));
-        if (q->resent) {
+        const char *text = why.failed ? "the server exited" : buf_str(&why);
+        enum resend_result result = resend_settle(q, read, p->machine.cause == SERVER_CAUSE_HUNG,
+                                                  handshake_may_repeat(&t->handshake, q));
+        if (result == RESEND_AGAIN) {
             q->written_at = PENDING_NOT_STAGED; /* until it is sent again */
-            continue;
+            p->resends |= q->resend == RESEND_WAITS;
+        } else if (result == RESEND_ENDED_TWO) {
+            blame(p, q, text);
+        } else {
+            answer_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause), text);
         }
-        answer_server_ended(t, q, CALL_SERVER_GONE, server_cause_name(p->machine.cause),
-                            why.failed ? "the server exited" : buf_str(&why));
     }
     buf_close(&why);
 }
@@ -94,40 +106,65 @@ void restart_prepare(struct proxy *p)
 
 /* ---- the new process ------------------------------------------------------------------------ */
 
+static bool is_sent_now(const struct pending *q, const struct pending *next)
+{
+    return q->written_at == PENDING_NOT_STAGED && resend_is_due(q, next);
+}
+
 /* What the new process gets before the outbox is written, in bytes. */
-static uint64_t bytes_before_outbox(const struct proxy *p)
+static uint64_t bytes_before_outbox(const struct proxy *p, const struct pending *next)
 {
     uint64_t n = p->handshake_box.staged;
     for (const struct pending *q = p->traffic.open[ROW_C2S].open.oldest; q != NULL; q = q->next)
-        n += q->written_at == PENDING_NOT_STAGED ? q->text.n + 1 : 0;
+        n += is_sent_now(q, next) ? q->text.n + 1 : 0;
     return n;
+}
+
+static int resend_request(struct proxy *p, struct pending *q, struct outbox *box)
+{
+    struct buf b = {0};
+    buf_slice_add(&b, q->text);
+    buf_addc(&b, '\n');
+    int st = b.failed ? MI_ENOMEM : outbox_add_copy(box, buf_slice(&b));
+    buf_close(&b);
+    if (st < 0)
+        return st;
+    q->written_at = box->staged;
+    char detail[64];
+    snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
+    journal_event(p->journal, "resent", detail);
+    q->resent = (q->flags & METHOD_LISTENS) != 0;
+    if (q->resend == RESEND_WAITS)
+        q->resend = RESEND_TRIED;
+    return 0;
 }
 
 static void resend_requests(struct proxy *p)
 {
     struct traffic *t = &p->traffic;
-    struct buf b = {0};
-    uint64_t before = bytes_before_outbox(p);
+    const struct pending *next = resend_next(&t->open[ROW_C2S].open);
+    uint64_t before = bytes_before_outbox(p, next);
     outbox_follow(&t->out[ROW_C2S], before);
     for (struct pending *q = t->open[ROW_C2S].open.oldest; q != NULL; q = q->next) {
         if (q->written_at != PENDING_NOT_STAGED) {
             q->written_at += before; /* it is in the outbox */
-            continue;
-        }
-        buf_clear(&b);
-        buf_slice_add(&b, q->text);
-        buf_addc(&b, '\n');
-        if (b.failed || outbox_add_copy(&p->handshake_box, buf_slice(&b)) < 0) {
+        } else if (is_sent_now(q, next) && resend_request(p, q, &p->handshake_box) < 0) {
             outbox_break(&p->handshake_box);
             break;
         }
-        q->written_at = p->handshake_box.staged;
-        char detail[64];
-        snprintf(detail, sizeof detail, "{\"seq\":%llu}", (unsigned long long)q->request_seq);
-        journal_event(p->journal, "resent", detail);
-        q->resent = (q->flags & METHOD_LISTENS) != 0;
     }
-    buf_close(&b);
+    timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
+}
+
+void restart_send_next(struct proxy *p)
+{
+    struct traffic *t = &p->traffic;
+    struct pending *next = p->resends ? resend_next(&t->open[ROW_C2S].open) : NULL;
+    if (next == NULL || !server_state_gets_requests(&p->machine))
+        return;
+    if (resend_request(p, next, &t->out[ROW_C2S]) < 0)
+        outbox_break(&t->out[ROW_C2S]); /* it exits, and what is pending gets errors */
+    timers_staged_again(&t->timers, t->open[ROW_C2S].open.oldest);
 }
 
 void restart_resume(struct proxy *p)

@@ -8,6 +8,7 @@
 #include "proxy/session/final_answers.h"
 #include "proxy/session/odd.h"
 #include "proxy/session/request.h"
+#include "proxy/session/resend.h"
 #include "wire/mcp/method.h"
 
 #include <poll.h>
@@ -63,7 +64,7 @@ static void reject_unread(struct proxy *p)
     buf_printf(&why, "the server %s closed its stdin before it answered", server_name_of(p));
     for (struct pending *q = p->traffic.open[ROW_C2S].open.oldest, *next; q != NULL; q = next) {
         next = q->next;
-        if (!request_was_read(q, read))
+        if (!request_was_read(q, read) || q->written_at > read)
             answer_server_ended(&p->traffic, q, CALL_SERVER_GONE,
                                 server_cause_name(SERVER_CAUSE_CLOSED), buf_str(&why));
     }
@@ -189,6 +190,8 @@ MI_MUST static unsigned decide(struct proxy *p, enum server_event e)
     int64_t now_us = clock_mono_us();
     enum server_state before = p->machine.state;
     p->machine.handshake_lost = p->traffic.handshake.initialize_lost;
+    p->machine.tried =
+        p->resends && resend_is_tried(&p->traffic.open[ROW_C2S].open, server_process_bytes_read(p));
     unsigned todo = server_state_event(&p->machine, e, now_us);
     /* SHUTDOWN may have come in a state that ignores it: each new state gets it again */
     if (p->traffic.client_said_shutdown && p->machine.state != before)

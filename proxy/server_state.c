@@ -185,7 +185,8 @@ unsigned server_state_recent_restarts(const struct server_machine *s, int64_t no
 
 static bool restarts_left(const struct server_machine *s, int64_t now_us)
 {
-    return !s->handshake_lost && server_state_recent_restarts(s, now_us) < s->max_restarts;
+    return !s->handshake_lost &&
+           ((s->tried && s->forgives) || server_state_recent_restarts(s, now_us) < s->max_restarts);
 }
 
 bool server_state_may_restart(const struct server_machine *s, int64_t now_us)
@@ -207,7 +208,10 @@ static void count_restart(struct server_machine *s, int64_t now_us)
         s->backoff_us *= 2;
     if (s->backoff_us > SERVER_BACKOFF_MAX_US)
         s->backoff_us = SERVER_BACKOFF_MAX_US;
-    s->restarts_us[s->restarts++ % SERVER_RESTARTS_MAX] = now_us;
+    bool counts = !(s->tried && s->forgives);
+    s->forgives = counts;
+    if (counts)
+        s->restarts_us[s->restarts++ % SERVER_RESTARTS_MAX] = now_us;
 }
 
 /* ---- one event ------------------------------------------------------------------------------ */
@@ -330,6 +334,11 @@ bool server_state_holds_client(const struct server_machine *s)
 {
     return s->state == SERVER_INPUT_CLOSED || s->state == SERVER_OUTPUT_CLOSED ||
            s->state == SERVER_INITIALIZING_INPUT_CLOSED;
+}
+
+bool server_state_gets_requests(const struct server_machine *s)
+{
+    return s->state == SERVER_RUNNING || s->state == SERVER_DRAINING || s->state == SERVER_SHUTDOWN;
 }
 
 bool server_state_wants_requests(const struct server_machine *s)

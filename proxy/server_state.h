@@ -5,7 +5,8 @@
  * event that matters; other events change nothing.
  *
  * Decided here as well: why the process ended (cause), why the session ends (reason), and whether another
- * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff).
+ * process is started (at most max_restarts within SERVER_RESTARTS_US, after a backoff). One restart after each of them
+ * is not counted: that after a request which was sent again has ended the process, too (session/resend.h).
  *
  * Owns      nothing.
  * Units     microseconds of a monotonic clock, passed in.
@@ -127,6 +128,8 @@ struct server_machine {
     int64_t grace_us;                         /* --grace */
     int64_t initialize_us;                    /* deadline of the repeated initialize */
     bool handshake_lost;                      /* initialize cannot be repeated: no restart */
+    bool tried;                               /* a request that was sent again is pending */
+    bool forgives;                            /* the next restart is not counted if `tried` */
     int64_t initialize_due_us;                /* in INITIALIZING*: when its deadline passes */
     int64_t drain_since_us;                   /* in *DRAINING: when the client closed its output */
     int64_t backoff_us;                       /* of the last restart */
@@ -146,6 +149,8 @@ void server_state_extend(struct server_machine *s, int64_t now_us);
 
 /* Do not read from the client: the server is about to exit, and the restarted server gets the messages. */
 bool server_state_holds_client(const struct server_machine *s);
+/* The process is initialized, and reads. */
+bool server_state_gets_requests(const struct server_machine *s);
 /* The client closed its output and awaits answers. */
 bool server_state_is_draining(const struct server_machine *s);
 /* Pending requests are to be reported at the end of each turn. */

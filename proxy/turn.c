@@ -141,6 +141,7 @@ static void on_turn_end(struct ev_loop *loop, ev_prepare *w, int revents)
     (void)loop, (void)revents;
     struct proxy *p = w->data;
     server_check_requests(p);
+    restart_send_next(p);
     enum recorder_result result = recorder_publish(p->recorder);
     if (result == RECORDER_FAILED) {
         stop_recording(p);

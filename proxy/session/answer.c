@@ -251,7 +251,7 @@ void answer_for_server(struct traffic *t, struct pending *p, enum call_status st
 void answer_server_ended(struct traffic *t, struct pending *p, enum call_status status,
                          const char *cause, const char *why)
 {
-    bool effects = !(p->flags & METHOD_READS);
+    bool effects = !handshake_is_harmless(&t->handshake, p);
     struct buf text = {0};
     buf_adds(&text, why);
     buf_adds(&text, !p->was_read ? "; this request was not read"

@@ -68,8 +68,8 @@ static void answer_others(struct traffic *t, const char *name)
     buf_printf(&why, "the server %s was killed because it hung on %s", t->server, name);
     for (struct pending *p = t->open[ROW_C2S].open.oldest, *next; p != NULL; p = next) {
         next = p->next;
-        if (p->flags & METHOD_LISTENS)
-            continue;
+        if ((p->flags & METHOD_LISTENS) || p->resend == RESEND_WAITS)
+            continue;       /* the process has not got it */
         p->was_read = true; /* it may read until it has exited */
         answer_server_ended(t, p, CALL_SERVER_GONE, "server-killed",
                             why.failed ? "the server hung" : buf_str(&why));
@@ -129,8 +129,8 @@ static void expire(struct traffic *t, struct pending *p, int64_t now_us)
     record_timeout(t, p, waited_us, silent);
     log_warn("a request timed out: server=%s request=\"%s\" waited_s=%.1f silent=%s", t->server,
              buf_str(&name), (double)waited_us / 1e6, silent ? "yes" : "no");
-    bool hung = silent && !p->lsp_cancelled && t->on_hung != NULL &&
-                t->on_hung(t->owner, p, waited_us, &why);
+    bool hung = silent && !p->lsp_cancelled && p->written_at != PENDING_NOT_STAGED &&
+                t->on_hung != NULL && t->on_hung(t->owner, p, waited_us, &why);
     if (!hung && !(p->flags & METHOD_UNCANCELLED) && p->written_at != PENDING_NOT_STAGED)
         cancel_at_server(t, p);
     explain_deadline(t, p, &why);

@@ -150,8 +150,11 @@ void handshake_initialized(struct handshake *h)
 
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p)
 {
-    if (p->text.p == NULL)
-        return false;
+    return p->text.p != NULL && handshake_is_harmless(h, p);
+}
+
+bool handshake_is_harmless(const struct handshake *h, const struct pending *p)
+{
     if (p->flags & METHOD_READS)
         return true;
     return json_key_is(p->method, "tools/call") && p->target.p != NULL &&

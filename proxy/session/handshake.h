@@ -39,6 +39,8 @@ void handshake_initialized(struct handshake *h);
 
 /* Whether this request may be sent to a new process even though the old one has read it. */
 bool handshake_may_repeat(const struct handshake *h, const struct pending *p);
+/* Whether it does not matter if it has run: a method that only reads, or a tool marked readOnlyHint or idempotentHint. */
+bool handshake_is_harmless(const struct handshake *h, const struct pending *p);
 
 /* Writes the initialize for a new process; false: the client has sent none. */
 bool handshake_initialize(struct handshake *h, struct buf *b);

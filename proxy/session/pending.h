@@ -24,6 +24,13 @@
 #define PENDING_NOT_STAGED                                                                         \
     UINT64_MAX /* written_at of a request that is in no outbox until it is resent */
 
+/* A request that may be repeated, after the end of a process that had read it (resend.h). */
+enum pending_resend {
+    RESEND_NONE,  /* no process has ended with it */
+    RESEND_WAITS, /* one has: it waits for its turn to be sent again */
+    RESEND_TRIED, /* it was sent again */
+};
+
 struct pending {
     struct pending *chain;       /* next in the hash bucket of its id */
     struct pending *token_chain; /* next in the hash bucket of its progress token */
@@ -48,7 +55,8 @@ struct pending {
     bool cancelled;           /* by its sender, or abandoned by us: a late answer is dropped */
     bool timed_out;           /* abandoned because its deadline has passed */
     bool was_read;            /* by a server process that has ended: request_was_read() */
-    bool resent;              /* to a new server process */
+    bool resent;              /* a subscription, to a new server process */
+    enum pending_resend resend;
     bool lsp_cancelled; /* by $/cancelRequest of LSP (mcp-wire.md 7.5): its answer is forwarded */
     bool process_gone;  /* the server process that sent it has exited: its answer is dropped */
     /* All slices point into this block. */

@@ -134,9 +134,12 @@ void timers_written(struct timers *t, uint64_t written, int64_t now_us)
         t->written = written;
         t->last_read_us = now;
     }
-    for (; t->unwritten != NULL && t->unwritten->written_at <= written;
+    for (; t->unwritten != NULL &&
+           (t->unwritten->written_at <= written || t->unwritten->written_at == PENDING_NOT_STAGED);
          t->unwritten = t->unwritten->next) {
         struct pending *p = t->unwritten;
+        if (p->written_us != 0 || p->written_at == PENDING_NOT_STAGED)
+            continue; /* see timers_staged_again() */
         p->written_us = now_us > 0 ? now_us : 1;
         p->server_messages = t->server_messages;
         p->started_us = p->first_started_us = now;
@@ -159,6 +162,11 @@ void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us)
             p->started_us = elapsed_us(t, now_us);
         p->written_us = 0;
     }
+}
+
+void timers_staged_again(struct timers *t, struct pending *oldest)
+{
+    t->unwritten = oldest;
 }
 
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us)

@@ -59,6 +59,8 @@ void timers_remove(struct timers *t, struct pending *p);
 void timers_restart(struct timers *t, struct pending *oldest, int64_t now_us);
 /* The server has read `written` bytes in total: starts timers. */
 void timers_written(struct timers *t, uint64_t written, int64_t now_us);
+/* A request that waited was staged, behind others. oldest: of all requests. */
+void timers_staged_again(struct timers *t, struct pending *oldest);
 void timers_progress(struct timers *t, struct pending *p, int64_t now_us);
 /* Pauses all timers for this reason, or ends the reason: they continue when none is left. */
 void timers_pause(struct timers *t, enum timers_why why, bool pause, int64_t now_us);

@@ -18,6 +18,9 @@ static const char *const hints[ESCALATION_CAUSE_UNKNOWN] = {
         "Start the server by hand with the command above and see what it prints. The last lines "
         "of its stderr, if any, are below. Clients pass few environment variables, often only "
         "HOME and PATH: set the others that the server needs in the client's configuration.",
+    [ESCALATION_CRASH] =
+        "The server ended twice while it worked on this call, so the call is probably the reason. "
+        "Send it again by hand, with `mcp-interposer send --seq`, and see what the server prints.",
     [ESCALATION_AUTH] =
         "The server's credentials were rejected. Renew them where the server reads them, often "
         "`env` in the client's configuration, and restart the server. The interposer does not "

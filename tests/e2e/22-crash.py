@@ -129,11 +129,48 @@ row("a cancelled request is not resent", server=["resources/list@1=hang"],
           note("notifications/cancelled", {"requestId": 1}), tool(2, "signal:9"), Wait(2), tool(3, "answer")],
     unanswered=[1], want={2: gone(), 3: ok("2.1")}, not_got=[(2, ("resources/list", None))])
 
-row("a read that crashes every server is resent until the restarts are used up", server=["resources/list=signal:9"],
-    options=["--restarts", "2"], play=[request(1, "resources/list")],
-    want={1: gone(words=["was restarted 2 times"])}, exit=137, ends=True,
-    after=lambda t, s: check("\nmethod: \"resources/list\"\n" in escalations(t.vault)[0][1], "the request in the escalation"),
-    escalated=["crash-loop"], events="spawn exit restart spawn exit restart spawn exit")
+def named(t, s):
+    (_, text), = escalations(t.vault)
+    check("\nmethod: \"resources/list\"\n" in text and "both ended" in text, text)
+
+
+row("a read that crashes two servers gets an error, is not sent a third time, and the session goes on", server=["resources/list=signal:9"],
+    play=[request(1, "resources/list"), Wait(1), tool(2, "answer")],
+    want={1: gone(words=["signal 9", "sent to two processes"]), 2: ok("3.1")}, not_got=[(3, ("resources/list", None))],
+    after=named, escalated=["crash"], records={1: "server-gone", 2: "ok"})
+
+row("the restart after that is not counted: --restarts 1 is enough", server=["resources/list=signal:9"],
+    options=["--restarts", "1"], play=[request(1, "resources/list"), Wait(1), tool(2, "answer")],
+    want={1: gone(words=["sent to two processes"]), 2: ok("3.1")}, escalated=["crash"])
+
+row("--restarts 1: the next crash ends the session", server=["resources/list=signal:9"], options=["--restarts", "1"],
+    play=[request(1, "resources/list"), Wait(1), tool(2, "signal:9")], want={1: gone(), 2: gone(words=["was restarted 1 time"])},
+    exit=137, ends=True, escalated=["crash", "crash-loop"])
+
+row("two reads that crash every server: each gets an error", server=["resources/list=signal:9", "prompts/list=signal:9"],
+    play=[request(1, "resources/list"), Wait(1), request(2, "prompts/list"), Wait(2), tool(3, "answer")],
+    want={1: gone(words=["sent to two processes"]), 2: gone(words=["sent to two processes"]), 3: ok()},
+    escalated=["crash", "crash"])
+
+row("reads that were pending beside the one that crashes the server get their answers: it is known which one it is",
+    server=["prompts/list@1=hang", "tools/list@1=hang", "resources/read=signal:9"],
+    play=[request(1, "prompts/list"), request(2, "tools/list"), Received("tools/list"),
+          request(3, "resources/read", {"uri": "x:y"}), Wait(1, 2, 3), tool(4, "answer")],
+    want={1: ok(), 2: ok(), 3: gone(words=["sent to two processes"]), 4: ok("3.1")}, escalated=["crash"])
+
+for hint in ("readOnlyHint", "idempotentHint"):
+    row(f"a call of a tool marked {hint} that crashes two servers gets an error that does not say that it may have run",
+        server=[f"tool.job={hint}", "job=signal:9"],
+        play=[request("l", "tools/list"), Wait("l"), tool(1, "job"), Wait(1), tool(2, "answer")],
+        want={1: gone(words=["sent to two processes"]), 2: ok("3.1")}, escalated=["crash"],
+        after=lambda t, s: check(b"may have run" not in t.messages("kind = 'error'")[0].body and
+                                 b"may_have_run" not in t.messages("kind = 'error'")[0].body, "may have run"))
+
+row("a read that hangs after it was sent again takes no other with it",
+    options=["--timeout", f"resources/list={ms(D)}"],
+    server=["resources/list@1=hang", "resources/list@2=freeze", "prompts/list@1=signal:9"],
+    play=[request(1, "resources/list"), Received("resources/list"), request(2, "prompts/list"), Wait(1, 2), tool(3, "answer")],
+    want={1: timed_out(D, "hang"), 2: ok(), 3: ok("3.1")}, escalated=["hang"])
 
 # --- the handshake with the new process -----------------------------------------------------------
 

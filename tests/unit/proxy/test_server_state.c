@@ -412,6 +412,30 @@ static void test_server_state_lost_handshake_allows_no_restart(void **state)
     assert_int_equal(server_state_event(&s, SERVER_EV_FINISHED, NOW), GIVE_UP | END_SESSION);
 }
 
+/* The restart after a request that was sent again is not counted; the next one is, also if another was sent again. */
+static void test_server_state_one_restart_for_each_counted_one_is_forgiven(void **state)
+{
+    (void)state;
+    struct server_machine s = machine_in(SERVER_RUNNING);
+    s.max_restarts = 2;
+    s.tried = true;
+    for (unsigned counted = 1; counted <= 2; counted++) {
+        assert_true(restarts(&s, NOW));
+        assert_int_equal(server_state_recent_restarts(&s, NOW), counted);
+        assert_true(restarts(&s, NOW));
+        assert_int_equal(server_state_recent_restarts(&s, NOW), counted);
+    }
+    assert_false(restarts(&s, NOW));
+    s = machine_in(SERVER_RUNNING);
+    s.max_restarts = 1;
+    assert_true(restarts(&s, NOW));
+    assert_false(restarts(&s, NOW)); /* not forgiven without such a request */
+    s = machine_in(SERVER_RUNNING);
+    s.max_restarts = 0;
+    s.tried = true;
+    assert_false(restarts(&s, NOW));
+}
+
 static void test_server_state_backoff_doubles_up_to_its_limit(void **state)
 {
     (void)state;
@@ -598,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_server_state_exit_between_two_requests_waits_for_the_second),
         cmocka_unit_test(test_server_state_lost_handshake_allows_no_restart),
         cmocka_unit_test(test_server_state_backoff_doubles_up_to_its_limit),
+        cmocka_unit_test(test_server_state_one_restart_for_each_counted_one_is_forgiven),
         cmocka_unit_test(test_server_state_restarts_are_counted_when_the_ring_wraps_around),
         cmocka_unit_test(test_server_state_signal_prevents_a_restart),
         cmocka_unit_test(test_server_state_signal_after_half_the_grace_of_draining_kills),

@@ -1,0 +1,53 @@
+#include "proxy/session/resend.h"
+
+#include "wire/mcp/method.h"
+
+static bool is_staged(const struct pending *p)
+{
+    return p->written_at != PENDING_NOT_STAGED;
+}
+
+enum resend_result resend_settle(struct pending *p, uint64_t read, bool hung, bool may_repeat)
+{
+    bool read_now = is_staged(p) && p->written_at <= read; /* by this process */
+    p->was_read |= read_now;
+    if (p->lsp_cancelled)
+        return RESEND_NOT;
+    if (!p->was_read)
+        return p->text.p != NULL ? RESEND_AGAIN : RESEND_NOT;
+    if (p->flags & METHOD_LISTENS)
+        return may_repeat ? RESEND_AGAIN : RESEND_NOT;
+    if (p->resend == RESEND_WAITS && !is_staged(p)) /* this process did not get it */
+        return RESEND_AGAIN;
+    if (hung || !may_repeat)
+        return RESEND_NOT;
+    if (p->resend == RESEND_TRIED && read_now)
+        return RESEND_ENDED_TWO;
+    p->resend = RESEND_WAITS;
+    return RESEND_AGAIN;
+}
+
+bool resend_is_due(const struct pending *p, const struct pending *next)
+{
+    return p->resend != RESEND_WAITS || p == next;
+}
+
+struct pending *resend_next(const struct pending_list *open)
+{
+    struct pending *next = NULL;
+    for (struct pending *p = open->oldest; p != NULL; p = p->next) {
+        if (p->resend == RESEND_TRIED)
+            return NULL;
+        if (next == NULL && p->resend == RESEND_WAITS)
+            next = p;
+    }
+    return next;
+}
+
+bool resend_is_tried(const struct pending_list *open, uint64_t read)
+{
+    for (const struct pending *p = open->oldest; p != NULL; p = p->next)
+        if (p->resend == RESEND_TRIED && p->written_at <= read)
+            return true;
+    return false;
+}
