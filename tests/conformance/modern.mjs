@@ -4,10 +4,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as have from "./fixtures.mjs";
 import { none, strings, text } from "./fixtures.mjs";
+import { stdioOf } from "./stdio.mjs";
 
 const REVISION = "2026-07-28";
 const meta = (key) => `io.modelcontextprotocol/${key}`;
-const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const { input, output } = stdioOf(import.meta.url);
+const say = (message) => output.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 class Refusal extends Error {
   constructor(code, message, data) {
     super(message);
@@ -132,7 +134,7 @@ async function answer({ id, method, params }) {
   say({ id, result: { resultType: "complete", ...result, _meta } });
 }
 
-createInterface({ input: process.stdin }).on("line", async (line) => {
+createInterface({ input }).on("line", async (line) => {
   const message = JSON.parse(line);
   if (message.id === undefined || message.method === undefined) return;
   try {

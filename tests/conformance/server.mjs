@@ -5,6 +5,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import * as is from "@modelcontextprotocol/sdk/types.js";
 import * as have from "./fixtures.mjs";
 import { none, strings, text } from "./fixtures.mjs";
+import { stdioOf } from "./stdio.mjs";
 
 const server = new Server(
   { name: "conformance", version: "1.0.0" },
@@ -96,4 +97,5 @@ server.setRequestHandler(is.GetPromptRequestSchema, ({ params }) => {
 });
 server.setRequestHandler(is.CompleteRequestSchema, ({ params }) => ({ completion: have.completion(params.argument.value) }));
 
-await server.connect(new StdioServerTransport());
+const { input, output } = stdioOf(import.meta.url);
+await server.connect(new StdioServerTransport(input, output));

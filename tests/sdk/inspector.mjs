@@ -48,6 +48,13 @@ const memory = [
   ["prompts/list", ["prompts/list"], 0, null],
 ];
 
+// Without TEST_LONG=1 only these run: each method that calls something, results and errors, each server.
+const SAMPLE = new Set([
+  "everything tools/call with metadata", "everything tools/call with bad arguments", "everything resources/read",
+  "everything prompts/get without its argument", "everything logging/setLevel", "everything tools/list in era auto",
+  "filesystem tools/call of a write", "filesystem resources/list", "memory tools/list",
+]);
+
 function entry(server, packages, dir) {
   const program = `${packages}/server-${server}/dist/index.js`;
   if (server === "filesystem") return { command: node, args: [program, dir] };
@@ -56,7 +63,9 @@ function entry(server, packages, dir) {
 }
 
 export const inspector_cases = Object.entries({ everything, filesystem, memory }).flatMap(([server, list]) =>
-  list.map(([what, args, status, invocation]) => ({ name: `inspector ${server} ${what}`, server, args, status, invocation, hasty: true })),
+  list.map(([what, args, status, invocation]) => ({
+    name: `inspector ${server} ${what}`, server, args, status, invocation, hasty: true, long: !SAMPLE.has(`${server} ${what}`),
+  })),
 );
 
 export async function inspect({ name, server, args, status, invocation }, { packages, dir, env, interposer, vault, again, stored }) {

@@ -1,5 +1,5 @@
 // Plays every scenario twice, with the server directly and through the interposer, and compares the results.
-// Usage: main.mjs [WORD...]: only the cases whose names contain one of the words.
+// Usage: main.mjs [WORD...]: only the cases whose names contain one of the words. TEST_LONG=1: every case of the Inspector.
 
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -310,7 +310,7 @@ const cases = [
   ...[...everything_cases, ...filesystem_cases, ...memory_cases].map((one) => [one, sdkCase]),
   ...crash_cases.map((one) => [one, crashCase]),
   ...inspector_cases.map((one) => [one, inspectorCase]),
-].filter(([one]) => words.length === 0 || words.some((word) => one.name.includes(word)));
+].filter(([one]) => (words.length === 0 ? !one.long || process.env.TEST_LONG : words.some((word) => one.name.includes(word))));
 if (cases.length === 0 && !["docs", "recordings", "remote", "send"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
