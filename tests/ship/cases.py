@@ -1,10 +1,12 @@
 """What all cases of tests/ship/run share. They are in cases_*.py, each file about one subject."""
+import os
 import signal
 from pathlib import Path
 
 from cluster import DEADLINE
 from vaults import differences
 
+LONG = os.environ.get("TEST_LONG") == "1"       # everything, not samples
 ROOT = Path(__file__).resolve().parent.parent.parent
 CASES = []
 

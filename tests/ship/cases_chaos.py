@@ -4,7 +4,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from cases import Skip, case
+from cases import LONG, Skip, case
 from cluster import DEADLINE
 from fleet import has_plproxy
 
@@ -17,7 +17,7 @@ def run(t, *options):
     env = os.environ | {"TMPDIR": str(t.folder / "tmp")}
     path = t.folder / "chaos.said"
     with path.open("w") as out:
-        chaos = subprocess.Popen([HERE / "chaos", "--minutes", "0.4", "--vaults", "4", *options], env=env, stdout=out,
+        chaos = subprocess.Popen([HERE / "chaos", "--minutes", "0.4" if LONG else "0.2", "--vaults", "4", *options], env=env, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
     t.cleanups.append(lambda: chaos.poll() is None and chaos.send_signal(signal.SIGTERM) or chaos.wait(DEADLINE))
     # it starts clusters, waits up to QUIET_SECONDS in the end, and then reports what is missing

@@ -7,11 +7,18 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from cases import Skip, case, end, same, sent
+from cases import LONG, Skip, case, end, same, sent
 from cluster import CALLS, DEADLINE, Middle, kill, wait_until
 from vaults import PATIENT, SHIP, Vault, differences, exchange, lines, texts
 
-MOMENTS = [(call, when) for call in CALLS for when in ("before", "after", "cut")]      # of Middle.interrupt()
+WHEN = ("before", "after", "cut")       # of Middle.interrupt()
+
+
+def moments(n):
+    """Every call, interrupted at every moment; without TEST_LONG=1 at one of them. Three n have all."""
+    if LONG:
+        return [(call, when) for call in CALLS for when in WHEN]
+    return [(call, WHEN[(n + i) % 3]) for i, call in enumerate(CALLS)]
 
 
 def record_for(call, vault):
@@ -67,12 +74,12 @@ def _(t):
     end(shipper)
 
 
-def killed_at_every_call(t, cluster, vault):
+def killed_at_every_call(t, cluster, vault, moments):
     """Shippers to this cluster, each of which is killed at another call; after the last of them, not everything is sent."""
     middle = Middle(cluster, t.folder / "m")
     t.cleanups.append(middle.close)
     through = cluster.url("laptop", middle.folder)
-    for call, when in MOMENTS:
+    for call, when in moments:
         record_for(call, vault)
         shipper = []
         middle.interrupt(call, when, kill(shipper))
@@ -83,13 +90,13 @@ def killed_at_every_call(t, cluster, vault):
 @case("the shipper is killed at every call, before and after it")
 def _(t):
     url, vault = t.device(), Vault(t.folder)
-    killed_at_every_call(t, t.cluster, vault)
+    killed_at_every_call(t, t.cluster, vault, moments(0))
     sent(vault.to(url, "--once"))
     everything_is_there(t.cluster, vault)
 
 
 def cut_off_at(moments, ways, cluster):
-    """A shipper for each of these MOMENTS, whose connection ends then. ways: (Vault, its URL, the Middle in between), which share
+    """A shipper for each of these moments, whose connection ends then. ways: (Vault, its URL, the Middle in between), which share
     the moments, because a shipper waits before it sends again."""
     def run(n):
         vault, url, middle = ways[n]
@@ -113,7 +120,7 @@ def _(t):
         middle = Middle(t.cluster, t.folder / f"m-{n}")
         t.cleanups.append(middle.close)
         ways.append((Vault(t.folder, f"v-{n}"), t.cluster.url("laptop", middle.folder), middle))
-    cut_off_at(MOMENTS, ways, t.cluster)
+    cut_off_at(moments(1), ways, t.cluster)
 
 
 @case("a shipper that is killed at random while a session goes on")

@@ -1,6 +1,6 @@
 """Cases of tests/ship/run: sending to several shards behind a router."""
-from cases import end, same, sent
-from cases_sending import MOMENTS, cut_off_at, everything_is_there, killed_at_every_call
+from cases import LONG, end, same, sent
+from cases_sending import cut_off_at, everything_is_there, killed_at_every_call, moments
 from cluster import wait_until
 from fleet import Part, between, shards, vaults_on
 from vaults import Vault, differences, texts
@@ -24,7 +24,7 @@ def _(t, f):
 @shards("the shipper is killed at every call through the router, before and after it")
 def _(t, f):
     url, vault = f.device("laptop"), Vault(t.folder)
-    killed_at_every_call(t, f.router, vault)
+    killed_at_every_call(t, f.router, vault, moments(2))
     sent(vault.to(url, "--once"))
     everything_is_there(f, vault)
 
@@ -35,7 +35,7 @@ def _(t, f):
     f.write(*(s.url(folder=m.folder) for s, m in zip(f.shards, middles)))
     url = f.device("laptop")
     found = vaults_on(t, f, url, (1, 2, 3))
-    cut_off_at(MOMENTS, [(vault, url, middles[n - 1]) for n, vault in found.items()], f)
+    cut_off_at(moments(0), [(vault, url, middles[n - 1]) for n, vault in found.items()], f)
 
 
 @shards("one of them is killed and restarted under load: the others go on, and nothing is lost")
@@ -44,7 +44,7 @@ def _(t, f):
     found = vaults_on(t, f, url, (1, 2, 3))
     shippers = {n: v.follow(url) for n, v in found.items()}
     t.cleanups += [s.kill for s in shippers.values()]
-    for n in range(3):
+    for n in range(3 if LONG else 1):
         for vault in found.values():
             vault.record(texts(100))
         f.shards[1].stop("immediate")
@@ -100,7 +100,7 @@ def _(t, f):
         vault.record(texts(3))
     shippers = [v.follow(url) for v in vaults]
     t.cleanups += [s.kill for s in shippers]
-    for n in range(8):
+    for n in range(8 if LONG else 3):
         for vault in vaults:
             vault.record(texts(3))
         f.init()

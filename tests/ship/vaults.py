@@ -3,7 +3,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -13,6 +12,7 @@ BUILD = Path(os.environ.get("TEST_BUILD", "build")).resolve()
 PROGRAM = os.environ.get("MCP_INTERPOSER", str(BUILD / "mcp-interposer"))
 SHIP = str(BUILD / "mcp-interposer-ship")
 PATIENT = ("--deadline", f"{DEADLINE - 20}s")       # of a shipper that must succeed, and end before the case gives up
+REPEAT = (str(BUILD / "fakes/repeat"), "each", "text")         # quicker than SERVER, which does the same
 SERVER = textwrap.dedent("""
     import json, sys
     for line in sys.stdin:
@@ -65,12 +65,12 @@ class Vault:
         self.env = environment(self.home)
 
     def record(self, said, *options):
-        subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", sys.executable, "-c", SERVER],
+        subprocess.run([PROGRAM, "proxy", "--vault", self.path, "--name", "echo", *options, "--", *REPEAT],
                        input=lines(said), stdout=subprocess.DEVNULL, text=True, env=self.env, timeout=DEADLINE, check=True)
 
     def live(self):
         """A session that goes on: its stdin and stdout are pipes."""
-        return subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "live", "--", sys.executable, "-c", SERVER],
+        return subprocess.Popen([PROGRAM, "proxy", "--vault", self.path, "--name", "live", "--", *REPEAT],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.env)
 
     def command(self, *args):
