@@ -49,6 +49,7 @@ struct pass {
     unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
     int depth;              /* frames in use; frame[0] contains the root value */
     bool odd;               /* the string read last has an escape for an ordinary letter */
+    struct slice last;      /* the string that was the last value, with its quotes; {NULL, 0}: none */
     struct frame frame[FRAMES];
 };
 
@@ -300,6 +301,7 @@ static const char *value(struct pass *s, struct child *c, const char *p)
     if (*p == '"') {
         s->odd = false;
         behind = read_string(p, s->end, &s->odd);
+        s->last = (struct slice){p, (size_t)(behind - p)};
         string(s, c, p, behind);
         value_ended(s, c->role, p, behind);
         return behind;
@@ -408,6 +410,19 @@ static const char *element(struct pass *s, const char *p)
     return value(s, &c, p);
 }
 
+/* A colon behind a value, which valid JSON does not have: `"a":"password":"…"`. That value is a name, too. */
+static const char *named_value(struct pass *s, const char *p)
+{
+    struct child c = child_of(top(s));
+    char place[KEY_TEXT_MAX];
+    if (s->last.p != NULL) {
+        struct slice raw = read_between(s->last.p, s->last.p + s->last.n, s->end);
+        c.rule = key_find(&s->r->keys, key_text(raw, true, place));
+    }
+    p = read_space(p + 1, s->end);
+    return p < s->end ? value(s, &c, p) : p;
+}
+
 static void walk(struct pass *s)
 {
     const char *p = s->text;
@@ -418,8 +433,10 @@ static void walk(struct pass *s)
         case '\n':
         case '\t':
         case '\r':
-        case ':':
             p++;
+            break;
+        case ':':
+            p = named_value(s, p);
             break;
         case ',':
             f->want_key = f->object;
@@ -465,6 +482,7 @@ void redact_json(struct redact *r, struct slice json, int level, enum zone zone,
     s.pointer_depth = pointer_depth;
     s.depth = 1;
     s.odd = false;
+    s.last = (struct slice){0};
     s.frame[0] = (struct frame){.zone = zone, .flags = flags, .at = json.p};
     if (level == 0 && r->pointers.n > 0)
         s.frame[0].pointers = pointers_to(&r->pointers, pointer_depth);

@@ -12,14 +12,34 @@
 
 /* ---- quotes --------------------------------------------------------------------------------- */
 
+/* The text as it would be stored; n == 0: it is unchanged, and not copied. */
+static int sanitized(struct slice text, struct buf *clean, size_t *ret_n)
+{
+    struct redact *r = redact_present();
+    struct buf first = {0};
+    size_t more = 0;
+    if (r == NULL)
+        return MI_ENOMEM;
+    int st = redact_message(r, text, REDACT_SECRETS, &first, ret_n);
+    if (st == 0)
+        st = redact_text(r, *ret_n > 0 ? buf_slice(&first) : text, clean, &more);
+    if (st == 0 && more == 0) {
+        buf_close(clean);
+        *clean = first;
+    } else {
+        buf_close(&first);
+    }
+    *ret_n += more;
+    return st;
+}
+
 /* Appends the text around an offset. It is sanitized as a whole, since half a secret is not recognized; if a secret is
  * near the offset, nothing is appended. */
 static void add_excerpt(struct buf *b, struct slice text, size_t at)
 {
-    struct redact *r = redact_present();
     struct buf clean = {0}, excerpt = {0};
     size_t n = 0;
-    int st = r != NULL ? redact_text(r, text, &clean, &n) : MI_ENOMEM;
+    int st = sanitized(text, &clean, &n);
     if (st == 0 && n > 0) {
         size_t head = 0, tail = 0; /* bytes that the two texts share */
         size_t shorter = size_min(text.n, clean.n);
@@ -49,10 +69,9 @@ void odd_quote(struct traffic *t, struct slice text)
 {
     struct buf b = {0}, clean = {0};
     size_t n = 0;
-    struct redact *r = redact_present();
     if (text.n > QUOTE_READ)
         text.n = redact_whole_words((struct slice){text.p, QUOTE_READ}, QUOTE_READ);
-    if (r != NULL && redact_text(r, text, &clean, &n) == 0)
+    if (sanitized(text, &clean, &n) == 0)
         lenient_excerpt(n > 0 ? buf_slice(&clean) : text, 0, &b);
     buf_close(&clean);
     buf_close(&t->odd.quote);

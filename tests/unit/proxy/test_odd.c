@@ -487,7 +487,7 @@ static void test_odd_server_that_sends_invalid_lines_is_not_silent(void **state)
         {"S {'jsonrpc':'2.0','id':true,'result':{}}",
          "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{}}"},
         {"S {'result':{'password':'" SECRET "'},'x':'\xe9'}",
-         "{\"result\":{\"password\":\"[redacted:github-token]\"},\"x\":\"\\xe9\"}"},
+         "{\"result\":{\"password\":\"[redacted:password]\"},\"x\":\"\\xe9\"}"},
         {"S " OK("7"), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"},
         {"S " NULL_ERROR,
          "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"m\"}}"},

@@ -258,6 +258,28 @@ static void test_redact_headers_in_options_are_secrets_whatever_their_name(void 
            "[\"-H\",\"X-Mine: y\",\"-H\",\"X-My: " M("header") "\"]");
 }
 
+/* In JSON that is not valid a value may be followed by a colon: then it is taken for a name. */
+static void test_redact_value_in_front_of_a_colon_is_a_name(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"{\"password\":\"password\":\"hunter2Xy\"}",
+         "{\"password\":\"" M("password") "\":\"" M("password") "\"}"},
+        {"{\"a\":1,\"x\":\"p\\u0061ssword\" : \"hunter2Xy\",\"b\":\"c\":\"d\"}",
+         "{\"a\":1,\"x\":\"p\\u0061ssword\" : \"" M("password") "\",\"b\":\"c\":\"d\"}"},
+        {"{\"a\":\"token\":[\"hunter2Xy\"]}", "{\"a\":\"token\":\"" M("token") "\"}"},
+        {"[\"password\":\"hunter2Xy\"]", "[\"password\":\"" M("password") "\"]"},
+        {"\"password\":\"hunter2Xy\"", "\"password\":\"" M("password") "\""},
+        {":\"hunter2Xy\"", NULL},
+        {"{\"a\":::,\"password\":\"hunter2Xy\":", "{\"a\":::,\"password\":\"" M("password") "\":"},
+    };
+    for (size_t i = 0; i < MI_COUNT(rows); i++) {
+        expect(*state, redact_value, rows[i].text, rows[i].want);
+        expect(*state, secrets, rows[i].text, rows[i].want);
+    }
+}
+
 static void test_redact_protocol_fields_are_kept_unchanged(void **state)
 {
     static const char token[] = "glpat-aB3dE5fG7hJ9kL1mN3pQ";
@@ -848,6 +870,7 @@ int main(void)
         EACH(test_redact_lookalikes_are_kept),
         EACH(test_redact_headers_in_options_are_secrets_whatever_their_name),
         EACH(test_redact_protocol_fields_are_kept_unchanged),
+        EACH(test_redact_value_in_front_of_a_colon_is_a_name),
         EACH(test_redact_only_content_of_arguments_is_truncated),
         EACH(test_redact_long_content_truncated_by_its_head_gives_the_same_result),
         EACH(test_redact_long_content_of_escaped_letters_is_counted),
