@@ -49,7 +49,7 @@ struct pass {
     unsigned pointer_depth; /* tokens of the JSON pointer to the root of this text */
     int depth;              /* frames in use; frame[0] contains the root value */
     bool odd;               /* the string read last has an escape for an ordinary letter */
-    struct slice last;      /* the string that was the last value, with its quotes; {NULL, 0}: none */
+    struct slice last; /* the string that was the last value, with its quotes; {NULL, 0}: none */
     struct frame frame[FRAMES];
 };
 

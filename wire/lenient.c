@@ -87,16 +87,17 @@ static struct slice in_double_quotes(struct slice s, char place[LENIENT_ID_MAX])
     return (struct slice){place, s.n};
 }
 
+/* The first valid one counts. */
 static void take_id(struct lenient *ret, struct slice value)
 {
     struct json_scan scan;
+    if (ret->id.type != JSON_NONE)
+        return;
     if (value.p[0] == '\'')
         value = in_double_quotes(value, ret->place);
     if (json_scan(value, NULL, NULL, &scan) == 0 &&
         (scan.type == JSON_NUMBER || scan.type == JSON_STRING))
         ret->id = (struct json_value){scan.type, scan.root};
-    else
-        ret->id = (struct json_value){0};
 }
 
 /* A member of the outer object. value: a string or a word; {NULL, 0}: a container, or not read. */

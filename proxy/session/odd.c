@@ -396,8 +396,15 @@ static enum odd_result read_glued(struct traffic *t, struct message *x)
 enum odd_result odd_line(struct traffic *t, struct message *x)
 {
     if (x->m.fault.kind == JSON_OK) {
+        struct lenient l;
         if (answer_malformed(t, x))
             return ODD_DONE;
+        lenient_read(x->text, &l); /* of two ids, the last was tried: now the first */
+        struct json_value last = x->m.id;
+        x->m.id = l.id;
+        if (answer_malformed(t, x))
+            return ODD_DONE;
+        x->m.id = last;
         if (x->m.is_answer || x->m.is_call)
             odd_quote(t, x->text);
         return ODD_NOT_ONE;

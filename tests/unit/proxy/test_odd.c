@@ -170,6 +170,8 @@ static const struct conversation unreadable[] = {
     UNREADABLE(ANSWER("1", "[1,2,]"), "not-json,malformed-answer"),
     UNREADABLE("{'jsonrpc':'2.0','id':1,'result':{},'result':{}}",
                "duplicate-envelope-key,duplicate-key,malformed-answer"),
+    UNREADABLE("{'jsonrpc':'2.0','id':1,'result':{},'id':2}",
+               "duplicate-envelope-key,duplicate-key,malformed-answer"),
     UNREADABLE("{'jsonrpc':'1.0','id':1,'result':{}}", "not-jsonrpc,malformed-answer"),
     UNREADABLE("{'id':1,'result':{}}", "not-jsonrpc,malformed-answer"),
     UNREADABLE("{'jsonrpc':'2.0','id':1}", "malformed-answer"),

@@ -232,17 +232,21 @@ static void test_redact_headers_in_options_are_secrets_whatever_their_name(void 
         {"[\"--header=X-My-Key: " S1 "\",\"--extraHeaders\",\"x-me=" S1 "\"]",
          "[\"--header=X-My-Key: " M("header") "\",\"--extraHeaders\",\"x-me=" M("header") "\"]"},
         {"[\"--header\",\"Authorization: Bearer " S1 "\",\"-H\",\"Authorization: " S1 "\"]",
-         "[\"--header\",\"Authorization: Bearer " M("authorization") "\",\"-H\",\"Authorization: " M(
-             "authorization") "\"]"},
+         "[\"--header\",\"Authorization: Bearer " M(
+             "authorization") "\",\"-H\",\"Authorization: " M("authorization") "\"]"},
         {"[\"--header\",\"X-Api-Key: " S1 "\",\"--header\",\"Accept: */*\",\"--header\",\"x: y\"]",
-         "[\"--header\",\"X-Api-Key: " M("api-key") "\",\"--header\",\"Accept: */*\",\"--header\",\"x: " M(
-             "header") "\"]"},
+         "[\"--header\",\"X-Api-Key: " M(
+             "api-key") "\",\"--header\",\"Accept: */*\",\"--header\",\"x: " M("header") "\"]"},
         {"[\"--headers\",\"{\\\"X-My-Key\\\":\\\"" S1 "\\\"}\"]",
          "[\"--headers\",\"" M("header") "\"]"},
         {"{\"t\":\"run {\\\"argv\\\":[\\\"--header\\\",\\\"X-Me: " S1 "\\\"]}\"}",
          "{\"t\":\"run {\\\"argv\\\":[\\\"--header\\\",\\\"X-Me: " M("header") "\\\"]}\"}"},
-        {"[\"--header\",\"X-My-Key: ${API_KEY}\",\"--header\",\"X-GitHub-Api-Version: 2022-11-28\"]", NULL},
-        {"[\"--header\",\"User-Agent: me\",\"-H\",\"tcp://10.0.0.1:2375\",\"-H\",\"localhost:8080\"]", NULL},
+        {"[\"--header\",\"X-My-Key: ${API_KEY}\",\"--header\",\"X-GitHub-Api-Version: "
+         "2022-11-28\"]",
+         NULL},
+        {"[\"--header\",\"User-Agent: "
+         "me\",\"-H\",\"tcp://10.0.0.1:2375\",\"-H\",\"localhost:8080\"]",
+         NULL},
         {"[\"--show-headers\",\"x: y\",\"--header\",\"--x: y\",\"header\",\"x: y\"]", NULL},
         {"[\"--header-file\",\"x:y\",\"-h\",\"x: y\",\"--header\",\"file\",\"x: y\"]", NULL},
         {"{\"--header\":\"x: y\"}", NULL},
@@ -671,8 +675,7 @@ static void test_redact_every_key_is_in_the_document(void **state)
 {
     (void)state;
     static char text[64 << 10];
-    const struct key_rule *const lists[] = {key_secrets, key_kept, key_contents,
-                                             key_plain_headers};
+    const struct key_rule *const lists[] = {key_secrets, key_kept, key_contents, key_plain_headers};
     FILE *f = fopen(DOC, "r");
     if (f == NULL)
         fail_msg("cannot open %s; run this test in the top folder", DOC);
