@@ -367,9 +367,12 @@ static enum odd_result read_glued(struct traffic *t, struct message *x)
         mend_open(&m, t->max_message);
         enum mend_result result = mend_add(&m, rest.text);
         size_t flaw_at = result == MEND_FLAWED ? m.flaw_at : rest.text.n;
-        bool readable = result == MEND_WHOLE && !begins_value(m.trailing) &&
-                        rpc_read(buf_slice(&m.text), &rpc) == 0 && rpc.kind != RPC_INVALID &&
-                        rpc.kind != RPC_BATCH && !stray_is_echo(t, &rpc);
+        bool readable = result == MEND_WHOLE && rpc_read(buf_slice(&m.text), &rpc) == 0 &&
+                        rpc.kind != RPC_INVALID && rpc.kind != RPC_BATCH && !stray_is_echo(t, &rpc);
+        if (result == MEND_WHOLE && begins_value(m.trailing)) {
+            mend_close(&m);
+            return ODD_NOT_ONE; /* two values: two parsers would read two things */
+        }
         struct lenient l;
         lenient_read(rest.text, &l);
         bool answers = l.is_answer && request_of(t, &l) != NULL;

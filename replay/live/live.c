@@ -6,6 +6,7 @@
 #include "base/os/signals.h"
 #include "base/os/spawn.h"
 #include "base/text.h"
+#include "replay/live/lines.h"
 #include "wire/line.h"
 
 #include <errno.h>
@@ -29,9 +30,11 @@ struct live {
     int64_t closed_us; /* when it closed its stdout, or its stdin before it read all; 0: not yet */
     uint64_t sent;     /* bytes for its stdin */
     uint64_t unread;   /* of these, the bytes that it cannot read any more */
-    pid_t group; /* process group; the pid, valid after it was reaped, too */
-    int in, out; /* our ends of its stdin and stdout; -1: closed */
+    pid_t group;       /* process group; the pid, valid after it was reaped, too */
+    int in, out;       /* our ends of its stdin and stdout; -1: closed */
     struct line_reader lines;
+    struct lines read;  /* what the lines are */
+    struct slice again; /* a line to be read again; n == 0: none; in `lines` */
     struct buf waiting; /* owned; for its stdin; `done` bytes are written */
     size_t done;
     sigset_t mask; /* of the caller of live_open() */
@@ -86,6 +89,7 @@ int live_open(struct live **ret, char *const *argv, struct buf *error)
     l->in = l->out = -1;
     (void)sigprocmask(SIG_BLOCK, NULL, &l->mask);
     line_open(&l->lines, LIVE_LINE_MAX);
+    l->read.max = LIVE_LINE_MAX;
     if (start(l, argv) < 0 || fcntl(l->in, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(l->out, F_SETFL, O_NONBLOCK) != 0) {
         buf_clear(error);
@@ -197,31 +201,51 @@ static int wait_ms(int64_t until_us)
     return left <= 0 ? 0 : left > 60000000 ? 60000 : (int)((left + 999) / 1000);
 }
 
+/* The next line that was read. LINE_NEED_MORE: none. */
+static enum line_result next_line(struct live *l, struct slice *ret)
+{
+    for (;;) {
+        struct line line = {0};
+        struct slice text = l->again;
+        l->again = (struct slice){0};
+        enum line_result got = text.n > 0 ? LINE_READY : line_next(&l->lines, &line);
+        if (got == LINE_NEED_MORE && l->out < 0)
+            got = line_last(&l->lines, &line);
+        if (got == LINE_NEED_MORE && (l->out < 0 || clock_mono_us() >= l->read.until_us) &&
+            lines_end(&l->read, l->out < 0, ret))
+            return LINE_READY;
+        if (got != LINE_READY)
+            return got;
+        if (text.n == 0)
+            text = (struct slice){line.p, line.n};
+        enum lines_result r = lines_take(&l->read, text, clock_mono_us(), ret);
+        if (r == LINES_AGAIN)
+            l->again = text;
+        if (r != LINES_WAIT)
+            return LINE_READY;
+    }
+}
+
 enum live_result live_recv(struct live *l, int64_t until_us, struct slice *ret)
 {
     for (;;) {
-        struct line line;
-        enum line_result got = line_next(&l->lines, &line);
-        if (got == LINE_NEED_MORE && l->out < 0)
-            got = line_last(&l->lines, &line);
+        enum line_result got = next_line(l, ret);
         if (got == LINE_TOO_LONG)
             return LIVE_FAILED;
-        if (got == LINE_READY) {
-            *ret = (struct slice){line.p, line.n};
+        if (got == LINE_READY)
             return LIVE_LINE;
-        }
         if (has_ended(l))
             return LIVE_ENDED;
-        bool waits;
+        bool waits, for_line = l->read.waits && l->read.until_us < until_us;
         struct pollfd p[2] = {{.events = POLLIN}, {0}};
         live_watch(l, &p[0].fd, &p[1].fd, &waits);
         p[1].events = waits ? POLLOUT : 0;
-        int ms = wait_ms(until_us);
+        int ms = wait_ms(for_line ? l->read.until_us : until_us);
         int n = signals_poll(p, 2, l->closed_us != 0 && ms > POLL_US / 1000 ? POLL_US / 1000 : ms,
                              &l->mask);
         if (n < 0 && errno == EINTR)
             return LIVE_INTERRUPTED;
-        if (n == 0 && ms == 0)
+        if (n == 0 && ms == 0 && !for_line)
             return LIVE_TIMEOUT;
         if (p[1].revents & POLLERR)
             end_input(l);
@@ -317,6 +341,7 @@ int live_close(struct live *l, int64_t grace_us)
     close_fd(&l->in);
     close_fd(&l->out);
     line_close(&l->lines);
+    lines_close(&l->read);
     chunk_rest();
     buf_close(&l->waiting);
     free(l);

@@ -167,8 +167,6 @@ class Side:
         members = [self.s.jsonrpc(), ("id", rid)]
         if self.r.random() < 0.8:
             members.append(("result", self.r.choice(self.s.pool)))
-            if self.r.random() < 0.01:
-                members.append(("error", "null"))
             return self.s.message(members), ("result", None, rid)
         text = '{"code":%s,"message":%s%s}' % (
             self.r.choice(("-32601", "1", "-32000")), self.s.string(),

@@ -150,18 +150,26 @@ def _(t):
 
 # --- two values -----------------------------------------------------------------------------------
 
-for what, line, name in (("two messages", request(1) + request(2), "several-values"),
-                         ("two messages and a space", request(1) + b" " + NOTE, "several-values"),
-                         ("a message and text", request(1) + b" done", "not-json"),
-                         ("a message and a comma", NOTE + b",", "not-json"),
-                         ("a message and a brace", NOTE + b"}", "not-json")):
+for what, line, name, rid in (("two messages", request(1) + request(2), "several-values", 1),
+                              ("two messages and a space", request(1) + b" " + NOTE, "several-values", 1),
+                              ("a message and text", request(1) + b" done", "not-json", 1),
+                              ("a message and a comma", NOTE + b",", "not-json", None),
+                              ("a message and a brace", NOTE + b"}", "not-json", None)):
     @case(f"client: {what} on one line are rejected")
-    def _(t, line=line, name=name):
-        refused(t, t.proxy().initialize(), line, PARSE, None, name)
+    def _(t, line=line, name=name, rid=rid):
+        refused(t, t.proxy().initialize(), line, PARSE, rid, name, ("noise",) if rid is None else ("request",))
 
-    @case(f"server: {what} on one line are dropped")
-    def _(t, line=line, name=name):
-        noise(t, t.proxy().initialize(), line, name)
+    if name == "several-values":
+        @case(f"server: {what} on one line are dropped")
+        def _(t, line=line, name=name):
+            noise(t, t.proxy().initialize(), line, name)
+
+for behind in (b" done", b",", b"}", b"\x00"):
+    @case(f"server: {behind} behind a message is cut off")
+    def _(t, behind=behind):
+        p = t.proxy().initialize()
+        repaired(t, p, NOTE + behind, NOTE, False, "trailing-text")
+        eq(the_row(t, "kind = 'noise'").size, len(behind.strip()), "size of the text")
 
 # --- not JSON -------------------------------------------------------------------------------------
 
@@ -179,7 +187,6 @@ BAD_JSON = {
     "a raw control character": b'{"jsonrpc":"2.0","method":"x\x01"}',
     "a raw tab in a string": b'{"jsonrpc":"2.0","method":"a\tb"}',
     "a raw NUL": b'{"jsonrpc":"2.0","method":"a\x00b"}',
-    "a NUL after the message": NOTE + b"\x00",
     "bad UTF-8": b'{"jsonrpc":"2.0","method":"\xff"}',
     "overlong UTF-8": b'{"jsonrpc":"2.0","method":"\xc0\xaf"}',
     "a UTF-8 surrogate": b'{"jsonrpc":"2.0","method":"\xed\xa0\x80"}',
@@ -189,6 +196,17 @@ BAD_JSON = {
     "two colons": b'{"jsonrpc"::"2.0","method":"x"}',
     "a header": b"Content-Length: 52\r",
 }
+# Those that are repaired from the server, and their findings.
+MENDED = {
+    "NaN": (b'{"jsonrpc":"2.0","method":"x","params":{"a":null}}', "not-a-number"),
+    "a raw control character": (b'{"jsonrpc":"2.0","method":"x\\u0001"}', "control-character"),
+    "a raw tab in a string": (b'{"jsonrpc":"2.0","method":"a\\tb"}', "control-character"),
+    "a raw NUL": (b'{"jsonrpc":"2.0","method":"a\\u0000b"}', "control-character"),
+    "bad UTF-8": ('{"jsonrpc":"2.0","method":"\ufffd"}'.encode(), "invalid-utf8"),
+    "overlong UTF-8": ('{"jsonrpc":"2.0","method":"\ufffd\ufffd"}'.encode(), "invalid-utf8"),
+    "a UTF-8 surrogate": ('{"jsonrpc":"2.0","method":"\ufffd\ufffd\ufffd"}'.encode(), "invalid-utf8"),
+    "cut UTF-8": ('{"jsonrpc":"2.0","method":"\ufffd"}'.encode(), "invalid-utf8"),
+}
 for what, line in BAD_JSON.items():
     name = "invalid-utf8" if "UTF-8" in what else "content-length" if what == "a header" else "not-json"
 
@@ -196,15 +214,22 @@ for what, line in BAD_JSON.items():
     def _(t, line=line, name=name):
         p = t.proxy().initialize()
         p.client.send(line)
-        our_error(p.client.recv(), PARSE, None)
+        rid = 1 if b'"id":1,' in line else None
+        our_error(p.client.recv(), PARSE, rid)
         p.round()
         p.end()
         row = the_row(t, "direction = 'c2s' AND action = 'refused'")
-        eq((row.kind, row.origin), ("noise", "peer"), f"{row}")
+        eq((row.kind, row.origin), ("noise" if rid is None else "request", "peer"), f"{row}")
         found(row, name)
         one_of(row.size, (len(line), len(line) + 1), "size")
         eq(len(t.messages("origin = 'interposer' AND kind = 'error' AND direction = 's2c'")), 1,
            "errors of our own")
+
+    if what in MENDED:
+        @case(f"server: {what} is repaired")
+        def _(t, what=what, line=line):
+            repaired(t, t.proxy().initialize(), line, MENDED[what][0], False, MENDED[what][1])
+        continue
 
     @case(f"server: {what} is noise")
     def _(t, line=line, name=name):
@@ -251,7 +276,7 @@ DEEP = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 511 + b"
 
 @case("client: a message nested 513 levels deep is rejected")
 def _(t):
-    refused(t, t.proxy().initialize(), DEEP, PARSE, None, "too-deep")
+    refused(t, t.proxy().initialize(), DEEP, PARSE, 77, "too-deep", ("request",))
 
 
 @case("client: a message nested 100,000 levels deep is rejected")
@@ -259,7 +284,7 @@ def _(t):
     line = b'{"jsonrpc":"2.0","id":77,"method":"x","params":{"a":' + b"[" * 100000
     p = t.proxy().initialize()
     p.client.send(line)
-    our_error(p.client.recv(), PARSE, None)
+    our_error(p.client.recv(), PARSE, 77)
     p.round()
     p.end()
 
@@ -626,12 +651,13 @@ for what, line in MALFORMED.items():
 for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id":"m","result":{"a":1},"error":null}'),
                    ("a result of null beside the error",
                     b'{"jsonrpc":"2.0","id":"m","result":null,"error":{"code":1,"message":"x"}}')):
-    @case(f"server: {what} is treated as absent")
+    @case(f"server: {what} is removed")
     def _(t, line=line):
         p = t.proxy().initialize()
         p.client.send(lib.call("m", "fine"))
         p.server.recv()
         p.server.send(line)
+        line = line.replace(b',"error":null', b"").replace(b',"result":null', b"")
         p.client.expect(line)
         p.end()
         row = the_row(t, "body = ?", line.decode())
@@ -639,8 +665,7 @@ for what, line in (("an error of null beside the result", b'{"jsonrpc":"2.0","id
         found(row, "null-beside-answer")
 
 
-for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an array", b'{"jsonrpc":"2.0","id":"m","result":[]}'),
-                   ("null", b'{"jsonrpc":"2.0","id":"m","result":null}')):
+for what, line in (("text", b'{"jsonrpc":"2.0","id":"m","result":"ok"}'), ("an array", b'{"jsonrpc":"2.0","id":"m","result":[]}')):
     @case(f"server: a result that is {what} is valid JSON-RPC: forwarded, with a finding")
     def _(t, line=line):
         p = t.proxy().initialize()
@@ -854,10 +879,10 @@ def _(t):
     check(any("bytes=20 " in x and "flush before exit" in x for x in p.own_lines("warn")), f"{p.own_lines()}")
 
 
-@case("server: JSON spread over several lines is dropped, and stderr explains why")
+@case("server: JSON spread over several lines that is no message is dropped, and stderr explains why")
 def _(t):
     p = t.proxy().initialize()
-    p.server.send(*json.dumps({"jsonrpc": "2.0", "method": "notifications/message"}, indent=2).encode().split(b"\n"))
+    p.server.send(*json.dumps({"level": "info", "msg": "notifications/message"}, indent=2).encode().split(b"\n"))
     p.round()
     p.end()
     rows = t.messages("kind = 'noise'")

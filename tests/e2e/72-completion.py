@@ -113,8 +113,8 @@ def _(t):
     eq(bash(t, "sessions", "--since", ""), [], "what nobody can know")
     eq(bash(t, "unknown", ""), [], "an unknown command")
     eq(bash(t, "check", "--fail-on", "warning,no"), ["warning,note", "warning,none", "warning,not-json",
-                                                     "warning,no-newline", "warning,not-jsonrpc",
-                                                     "warning,no-subscription"], "a list")
+                                                     "warning,no-newline", "warning,not-a-number",
+                                                     "warning,not-jsonrpc", "warning,no-subscription"], "a list")
 
 
 @case("bash: paths, sessions, and the server's own command line")

@@ -210,7 +210,7 @@ play_rows("6.8", {
         *line_of(LIST + b"\r", "crlf", "crlf,wrong-direction"),
         *line_of(LIST + LIST, "several-values"),
         *line_of(b'{"a":', "not-json,cut-json"),
-        *line_of(b'{"jsonrpc":"2.0","method":"\xff"}', "invalid-utf8"),
+        *line_of(b'{"jsonrpc":"2.0","method":"\xff"}', "invalid-utf8", "invalid-utf8,unknown-method"),
     ],
     "array line": [
         *[steps for v in (A, C6, D) for steps in (start(v) + [C(ARRAY, "batch")], start(v) + [S(ARRAY, "batch")])],
@@ -220,7 +220,7 @@ play_rows("6.8", {
         [C(b"[" + request("i", "initialize") + b"]", "batch; -")],
     ],
     "`id:null`, fractional, bool, object id": [
-        start(D) + [C(b'{"jsonrpc":"2.0","id":null,"method":"ping"}', "null-id,unknown-method"),
+        start(D) + [C(b'{"jsonrpc":"2.0","id":null,"method":"ping"}', "null-id"),
                     C(request(1.5), "fractional-id"), C(request(True), "not-jsonrpc"), C(request({}), "not-jsonrpc"),
                     S(result(None), "null-id,unknown-answer"), S(result(True), "malformed-answer"),
                     S(request(2.5), "fractional-id")],
@@ -362,12 +362,11 @@ play_rows("7.2", {
     "python-sdk/issues/2433": [start(D) + [C(LIST + b"\r", "crlf"), S(LISTED + b"\r", "crlf")]],
     "typescript-sdk/pull/2790": [[C(b"\xef\xbb\xbf" + start(D)[0][1], "bom"), S(b"\xef\xbb\xbf" + start(D)[1][1], "bom")]],
     "claude-agent-sdk-typescript/issues/137": [start(D) + [C(call(1)), S(text_result(1, "a\u2028b\u2029c\u0085d"))]],
-    "emcee/pull/57": [start(D) + [C(LIST), S(b"{", NOISE + ",cut-json"), S(b'  "jsonrpc": "2.0",', NOISE), S(b'  "id": 1,', NOISE),
-                                  S(b'  "result": {}', NOISE), S(b"}", NOISE)],
-                      start(D) + [S(b'{"jsonrpc":"2.0","method":"x","params":{"text":"two', NOISE + ",cut-json"), S(b'lines"}}', NOISE)]],
+    "emcee/pull/57": [start(D) + [C(LIST), S(b'{\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": {"tools": []}\n}', "several-lines")],
+                      start(D) + [S(b'{"jsonrpc":"2.0","method":"x","params":{"text":"two\nlines"}}', "several-lines,unknown-method")]],
     "python-sdk/issues/2546": [start(D) + [C(b"Content-Length: 2\r", "crlf,not-json,content-length"), C(b"\r", "crlf,blank-line"),
                                            S(b"Content-Length: 2\r", "crlf,not-json,content-length"), S(b"\r", "crlf,blank-line")]],
-    "python-sdk/pull/2302": [start(D) + [C(call(1)), S(text_result(1, "?").replace(b"?", b"\xe9"), "invalid-utf8"), S(text_result(1, "é"))]],
+    "python-sdk/pull/2302": [start(D) + [C(call(1)), S(text_result(1, "?").replace(b"?", b"\xe9"), "invalid-utf8"), S(text_result(1, "é"), "unknown-answer")]],
     "kimi-code/issues/886": [start(D) + [S("café".encode("cp1252"), NOISE), S("{\"a\":\"™\"}".encode("cp1252"), "invalid-utf8")]],
     "python-sdk/issues/2751": [start(D) + [C(request(1, "x", json.loads('{"a":' * 256 + "1" + "}" * 256)), "unknown-method"),
                                            C(b'{"jsonrpc":"2.0","id":2,"method":"x","params":' + b'{"a":' * 512 + b"1" + b"}" * 513, "too-deep"),
@@ -454,6 +453,7 @@ for what, steps in MORE.items():
 # Findings that no conversation above can have, and where they are tested.
 ELSEWHERE = {
     "duplicate-envelope-key": "02-checks", "call-and-answer": "02-checks", "duplicate-key": "02-checks", "null-params": "test_rpc", "array-params": "test_rpc",
+    "control-character": "02-checks", "not-a-number": "02-checks", "trailing-text": "02-checks", "null-result": "test_odd",
     "null-beside-answer": "02-checks", "result-not-object": "02-checks", "no-newline": "02-checks", "unfinished-line": "02-checks",
     "late-progress": "21-slow", "own-request": "22-crash", "cancelled-initialize": "test_traffic", "too-many-open": "test_traffic_limits",
     "body-lost": "test_writer", "server-gone": "22-crash", "interrupted": "17-interrupted", "timeout": "21-slow", "tool-changed": "82-drift",
