@@ -102,6 +102,7 @@ int conversation_begin(struct conversation *s, int64_t now_us)
     if (st < 0)
         return st;
     struct plan_anchor start = {ANCHOR_START, 0};
+    s->reached_mark.live_us = now_us;
     return playback_start_list(s, start, (struct pace_mark){now_us, 0}, (struct slice){0});
 }
 
@@ -228,7 +229,7 @@ static int take_notification(struct conversation *s, const struct rpc *live)
         notification = plan_take_notification(s->plan, buf_slice(&s->key));
         if (notification != PLAN_NONE) {
             struct pace_mark mark = {s->now_us, plan_notification(s->plan, notification)->t_us};
-            st = playback_reach(s, plan_notification(s->plan, notification)->place);
+            st = playback_catch_up(s, plan_notification(s->plan, notification)->place, mark.t_us);
             return st < 0 ? st
                           : playback_start_list(
                                 s, (struct plan_anchor){ANCHOR_NOTIFICATION, notification}, mark,
@@ -298,7 +299,7 @@ static int on_answer(struct conversation *s, const struct rpc *live)
         st = mock_compare_answer(s, &q, &sanitized);
     struct pace_mark mark = {s->now_us, q.answer != 0 ? q.answered_us : 0};
     if (st == 0 && q.answer != 0)
-        st = playback_reach(s, q.answer);
+        st = playback_catch_up(s, q.answer, q.answered_us);
     if (st == 0)
         st = playback_wake_held(s);
     if (st == 0 && p != NULL) {
@@ -400,12 +401,10 @@ int conversation_live_line(struct conversation *s, struct slice line, int64_t no
 
 /* ---- time ---- */
 
-int conversation_advance(struct conversation *s, int64_t now_us)
+static int run_due(struct conversation *s)
 {
-    s->now_us = now_us;
-    s->full = false;
     for (struct due *d; s->ended == CONVERSATION_RUNNING && (d = due_first(&s->heap)) != NULL;) {
-        if (d->at_us > now_us || s->full)
+        if (d->at_us > s->now_us || s->full)
             return 0;
         int st = playback_run(s, (struct playback *)d);
         if (st < 0)
@@ -414,12 +413,20 @@ int conversation_advance(struct conversation *s, int64_t now_us)
     return 0;
 }
 
+int conversation_advance(struct conversation *s, int64_t now_us)
+{
+    s->now_us = now_us;
+    s->full = false;
+    return run_due(s);
+}
+
 int conversation_hangup(struct conversation *s, int64_t now_us)
 {
     s->now_us = now_us;
     s->hung_up = true;
     s->pace.speed = 0;
-    return playback_wake_all(s);
+    int st = playback_wake_all(s);
+    return st < 0 ? st : run_due(s);
 }
 
 int64_t conversation_due(const struct conversation *s)

@@ -24,6 +24,14 @@ int64_t pace_patience(int64_t waited_us, bool cancelled)
     return waited_us + PACE_SLACK_US;
 }
 
+int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us)
+{
+    double wait = (double)(t_us - mark.t_us) / (p->speed > 0 ? p->speed : 1);
+    wait = wait < 0 ? 0 : wait < PACE_LATE_MAX_US ? wait : PACE_LATE_MAX_US;
+    int64_t until = mark.live_us + (int64_t)wait;
+    return (until > due_us ? until : due_us) + PACE_LATE_US;
+}
+
 int pace_read(const char *text, struct pace *ret)
 {
     size_t digits = 0, points = 0;

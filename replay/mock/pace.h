@@ -13,6 +13,8 @@
 #define PACE_GAP_US 3000
 #define PACE_SLACK_US 2000000     /* added to the time that the recorded client waited */
 #define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
+#define PACE_LATE_US 50000        /* how much later than recorded a client may be */
+#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that does not send what it sent in the recording */
 
 struct pace {
     double speed; /* 0: at once; 1: as recorded; 2: twice as fast */
@@ -30,6 +32,8 @@ int64_t pace_due(const struct pace *p, struct pace_mark mark, int64_t t_us, int6
 /* How long a request without a recorded answer waits for its error. cancelled: the client cancelled it after
  * waited_us; else the recording ended waited_us after it. */
 int64_t pace_patience(int64_t waited_us, bool cancelled);
+/* How long a message recorded at t_us, and due at due_us, waits for a client that has last come to this mark. */
+int64_t pace_limit(const struct pace *p, struct pace_mark mark, int64_t t_us, int64_t due_us);
 /* Parses "0", "1", "2.5", up to 1e6. 0 or MI_EINVAL. */
 MI_MUST int pace_read(const char *text, struct pace *ret);
 

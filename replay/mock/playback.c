@@ -101,11 +101,18 @@ int playback_wake_held(struct conversation *s)
     return 0;
 }
 
-int playback_reach(struct conversation *s, uint64_t place)
+/* The client may still come to where the recorded client was before this step. */
+static bool client_may_come(const struct conversation *s, const struct plan_step *step)
+{
+    return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
+}
+
+int playback_reach(struct conversation *s, uint64_t place, int64_t t_us)
 {
     if (place <= s->reached)
         return 0;
     s->reached = place;
+    s->reached_mark = (struct pace_mark){s->now_us, t_us};
     return playback_wake_held(s);
 }
 
@@ -130,17 +137,25 @@ static int catch_up(struct conversation *s, struct playback *p, uint64_t place,
     return playback_run(s, p);
 }
 
+/* Of all playbacks except `before`, which sends its next message after that; NULL: none. */
 static int catch_up_all(struct conversation *s, struct playback *before, uint64_t place)
 {
     int st = 0;
+    int64_t until_us = 0;
     s->catching_up = true;
     for (struct playback *p = s->playbacks, *next; p != NULL && st == 0; p = next) {
         next = p->next;
         if (p != before && (p->exchange == PLAN_NONE || p->stream) && p->questions == 0)
-            st = catch_up(s, p, place, &before->not_before_us);
+            st = catch_up(s, p, place, before != NULL ? &before->not_before_us : &until_us);
     }
     s->catching_up = false;
     return st;
+}
+
+int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us)
+{
+    int st = playback_reach(s, place, t_us);
+    return st < 0 ? st : catch_up_all(s, NULL, place);
 }
 
 int playback_start(struct conversation *s, const struct rpc *live, uint32_t exchange, bool again,
@@ -171,7 +186,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
         s->report->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = playback_reach(s, x->place);
+    int st = playback_reach(s, x->place, x->t_us);
     if (st == 0 && !again)
         st = catch_up_all(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
@@ -252,6 +267,14 @@ static int hold(struct conversation *s, struct playback *p, const struct plan_st
     return lsp_cancelled ? give_error_when_due(s, p) : playback_wait(s, p);
 }
 
+/* Waits for the client until this time. */
+static int hold_until(struct conversation *s, struct playback *p, int64_t until_us)
+{
+    s->held_n += !p->held;
+    p->held = true;
+    return due_put(&s->heap, &p->due, until_us);
+}
+
 /* Whether the client still owes an answer that the recorded client gave before this one, to a question that was asked
  * during the exchange. Which of several concurrent requests caused the question is not recorded. */
 static bool client_owes_answer(const struct conversation *s, const struct playback *p,
@@ -289,7 +312,7 @@ static int answer(struct conversation *s, struct playback *p, const struct plan_
     }
     int st = step_send_answer(s, p, step);
     if (st == 0)
-        st = playback_reach(s, step->place);
+        st = playback_reach(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);
@@ -302,11 +325,8 @@ static int answer_in_turn(struct conversation *s, struct playback *p, const stru
 {
     if (s->catching_up)
         return due_put(&s->heap, &p->due, s->now_us);
-    if (must_wait_for_client(s, p, step)) {
-        s->held_n += !p->held;
-        p->held = true;
-        return due_put(&s->heap, &p->due, p->owed_until_us);
-    }
+    if (must_wait_for_client(s, p, step))
+        return hold_until(s, p, p->owed_until_us);
     int st = p->again ? 0 : catch_up_all(s, p, step->place);
     if (st < 0 || s->ended != CONVERSATION_RUNNING)
         return st;
@@ -356,26 +376,21 @@ int playback_run(struct conversation *s, struct playback *p)
             due = p->not_before_us;
         if (due > s->now_us)
             return due_put(&s->heap, &p->due, due);
+        int64_t limit = pace_limit(&now, s->reached_mark, step->t_us, due);
+        if (client_may_come(s, step) && step->place >= p->catch_up && limit > s->now_us)
+            return hold_until(s, p, limit);
         if (step->kind == PLAN_ANSWER)
             return answer_in_turn(s, p, step);
-        if (s->full)
+        bool end = step->kind == PLAN_END;
+        int st = end && !s->catching_up ? catch_up_all(s, p, step->place) : 0;
+        if (st == 0 && (s->full || (end && s->catching_up)))
             return due_put(&s->heap, &p->due, s->now_us);
-        int st = step_send(s, p, i);
+        if (st == 0)
+            st = step_send(s, p, i);
         if (st < 0)
             return st;
     }
     due_remove(&s->heap, &p->due);
-    return 0;
-}
-
-int playback_wake_all(struct conversation *s)
-{
-    for (struct playback *p = s->playbacks, *next; p != NULL; p = next) {
-        next = p->next;
-        int st = playback_run(s, p);
-        if (st < 0)
-            return st;
-    }
     return 0;
 }
 
@@ -395,7 +410,7 @@ static int wake_idle(struct conversation *s)
         if (has_more(s, p)) {
             unlink_playback(s, p);
             link_playback(s, p, false);
-            st = playback_run(s, p);
+            st = due_put(&s->heap, &p->due, s->now_us);
         } else if (!plan_list_grows(s->plan, p->list)) {
             st = playback_end(s, p);
         }
@@ -405,19 +420,26 @@ static int wake_idle(struct conversation *s)
     return 0;
 }
 
+/* Playbacks are not run here: each may end others. */
+int playback_wake_all(struct conversation *s)
+{
+    int st = 0;
+    for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
+        st = due_put(&s->heap, &p->due, s->now_us);
+    return st;
+}
+
 int playback_wake_grown(struct conversation *s)
 {
     if (s->steps_seen == plan_steps(s->plan) && s->finish_seen == plan_finished(s->plan))
         return 0;
     s->steps_seen = plan_steps(s->plan);
     s->finish_seen = plan_finished(s->plan);
-    for (struct playback *p = s->playbacks, *next; p != NULL; p = next) {
-        next = p->next;
-        int st = p->due.place == 0 && !p->held ? playback_run(s, p) : 0;
-        if (st < 0)
-            return st;
-    }
-    return wake_idle(s);
+    int st = 0;
+    for (struct playback *p = s->playbacks; p != NULL && st == 0; p = p->next)
+        if (p->due.place == 0 && !p->held)
+            st = due_put(&s->heap, &p->due, s->now_us);
+    return st < 0 ? st : wake_idle(s);
 }
 
 /* ---- questions ---- */

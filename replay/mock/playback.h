@@ -11,11 +11,15 @@ MI_MUST int playback_start_list(struct conversation *s, struct plan_anchor list,
 MI_MUST int playback_end(struct conversation *s, struct playback *p);
 /* Sends the steps that are due, and schedules the next one. May end the playback. */
 MI_MUST int playback_run(struct conversation *s, struct playback *p);
+/* All playbacks are due now. */
 MI_MUST int playback_wake_all(struct conversation *s);
 /* Playbacks that wait for the client are due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
-/* The client has reached this place: wakes those that wait for it. */
-MI_MUST int playback_reach(struct conversation *s, uint64_t place);
+/* The client has reached this place, recorded at t_us: wakes those that wait for it. */
+MI_MUST int playback_reach(struct conversation *s, uint64_t place, int64_t t_us);
+/* The client has answered a question, or sent a notification: the same, and sends the unsolicited messages that were
+ * recorded before. */
+MI_MUST int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_grown(struct conversation *s);
 struct playback *playback_find(struct conversation *s, struct json_value id); /* NULL: none */

@@ -3,6 +3,7 @@
 #include "replay/plan/peers.h"
 #include "replay/plan/place.h"
 #include "replay/plan/rewrite.h"
+#include "replay/plan/task.h"
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 #include "wire/mcp/method.h"
@@ -49,6 +50,7 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
         .next_topic = PLAN_NONE,
         .gate = PLAN_NONE,
         .answer = PLAN_NONE,
+        .task = PLAN_NONE,
         .inside = {PLAN_NONE, PLAN_NONE},
         .after = {PLAN_NONE, PLAN_NONE},
         .token_hash = plan_id_hash(p, json_get(rpc->meta, "progressToken")),
@@ -56,7 +58,6 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
         .status = CALL_OPEN,
     };
     p->exchanges_n++;
-    p->reached = m->place;
     st = add_to_topic(p, topic, i);
     if (st < 0)
         return st;
@@ -75,10 +76,9 @@ int plan_client_request(struct plan *p, const struct source_message *m, const st
     if (plan_may_cause_messages(p->topics[topic].method)) {
         plan_activate(p, i);
         plan_stimulus(p, i);
-        plan_set_anchor(p, m->place, ANCHOR_REQUEST, i);
-    } else {
-        p->anchor = (struct plan_anchor){ANCHOR_REQUEST, i};
     }
+    plan_task_requested(p, i, m->place);
+    plan_event(p, m->place, (struct plan_anchor){ANCHOR_REQUEST, i}, !p->topics[topic].reads);
     return st;
 }
 
@@ -130,7 +130,8 @@ int plan_client_note(struct plan *p, const struct source_message *m, const struc
     t->last_notification = i;
     if (t->live_notification == PLAN_NONE)
         t->live_notification = i;
-    plan_set_anchor(p, m->place, ANCHOR_NOTIFICATION, i);
+    plan_event(p, m->place, (struct plan_anchor){ANCHOR_NOTIFICATION, i},
+               !plan_only_informs(t->method));
     return 0;
 }
 
@@ -154,6 +155,7 @@ int plan_client_answer(struct plan *p, const struct source_message *m, struct sl
     p->questions[i].answered_us = m->t_us;
     uint64_t task = task_of_answer(p, body);
     plan_question_answered(p, i, task != 0);
-    plan_set_anchor(p, m->place, ANCHOR_CLIENT_ANSWER, i);
+    plan_task_answered(p, p->questions[i].owner, i, m->place);
+    plan_event(p, m->place, (struct plan_anchor){ANCHOR_CLIENT_ANSWER, i}, !p->questions[i].polls);
     return task != 0 ? map_put(&p->task_map, task, i) : 0;
 }

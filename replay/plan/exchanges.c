@@ -2,6 +2,7 @@
 
 #include "replay/plan/peers.h"
 #include "replay/plan/place.h"
+#include "replay/plan/task.h"
 
 #include <stdlib.h>
 
@@ -31,10 +32,13 @@ void plan_close(struct plan *p)
     free(p->groups);
     free(p->listens);
     free(p->undecided);
+    free(p->tasks);
+    free(p->early);
     map_close(&p->topic_map);
     map_close(&p->group_map);
     map_close(&p->token_map);
     map_close(&p->task_map);
+    map_close(&p->server_task_map);
     buf_close(&p->key);
     free(p);
 }
@@ -78,6 +82,7 @@ int plan_finish(struct plan *p, bool server_ended)
     p->server_ended = server_ended;
     p->unplaced += p->undecided_n;
     p->undecided_n = 0;
+    plan_early_flush(p);
     for (uint32_t i = 0; i < p->exchanges_n; i++)
         if (p->exchanges[i].outcome == PLAN_PENDING)
             p->exchanges[i].end_us = p->last_t_us;
@@ -87,10 +92,10 @@ int plan_finish(struct plan *p, bool server_ended)
     int st = plan_new_step(p, &end, &step);
     if (st < 0)
         return st;
-    if (p->anchor.kind == ANCHOR_REQUEST && p->exchanges[p->anchor.i].outcome == PLAN_PENDING)
-        plan_append_inside(p, p->anchor.i, step);
+    if (p->last.kind == ANCHOR_REQUEST && p->exchanges[p->last.i].outcome == PLAN_PENDING)
+        plan_append_inside(p, p->last.i, step);
     else
-        plan_append(p, plan_list_of(p, p->quiet), step);
+        plan_append(p, plan_list_of(p, p->last_quiet), step);
     return 0;
 }
 

@@ -12,10 +12,14 @@
  * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
  * after the client's answer.
  *
+ * Causes    an event that only reads or informs (plan_only_reads(), plan_only_informs()) causes nothing but log messages:
+ *           how often a client polls depends on the time. No list follows it, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are processed: each
- *           waits until the client has reached the same place in the recording. So does the answer to a request that
+ *           waits until the client has reached the last cause before it. So does the answer to a request that
  *           the client cancelled with `$/cancelRequest` (mcp-wire.md 7.5).
+ * After     an unsolicited step waits for the events after its cause, too, but not for ever: the client may never come
+ *           there.
  * Growth    messages are added in order and steps do not move later: an exchange can be replayed as soon as its outcome is
  *           known.
  * Owns      about 100 bytes per exchange and 40 per step. Bodies stay in the source; a step has the place there.
@@ -67,6 +71,7 @@ struct plan_step {
     uint32_t gate;   /* step of the question whose answer it waits for; PLAN_NONE */
     uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: its step */
     uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
+    uint32_t after;  /* waits for a limited time until the client has reached `place - after`; 0: does not wait */
     uint8_t kind;    /* enum plan_kind */
     bool in_batch;
 };
@@ -78,6 +83,7 @@ struct plan_question {
     int64_t answered_us;
     uint64_t id_hash;
     struct plan_list after; /* unsolicited steps after the answer */
+    bool polls;             /* its answer only informs */
 };
 
 enum plan_outcome {
@@ -101,6 +107,7 @@ struct plan_exchange {
     uint32_t burst;  /* number of the burst of its last stimulus */
     uint32_t order;  /* number of its last stimulus; 0: the server has reacted */
     uint32_t answer; /* step; PLAN_NONE */
+    uint32_t task;   /* of the server, that it created or names (tables.h); PLAN_NONE */
     struct plan_list inside, after;
     uint8_t outcome;          /* enum plan_outcome */
     uint8_t status;           /* enum call_status */
@@ -113,6 +120,7 @@ struct plan_exchange {
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
+    bool reads;                  /* plan_only_reads() */
     uint32_t first, last;        /* exchanges */
     uint32_t first_notification, last_notification,
         live_notification; /* live_notification: the next one expected from the live client */

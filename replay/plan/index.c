@@ -58,6 +58,7 @@ int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint
         .method = {text, method.n},
         .target = {text + method.n, target.n},
         .flags = method_flags(method),
+        .reads = plan_only_reads(method),
         .first = PLAN_NONE,
         .last = PLAN_NONE,
         .first_notification = PLAN_NONE,
@@ -65,6 +66,14 @@ int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint
         .live_notification = PLAN_NONE,
     };
     return 0;
+}
+
+static bool is_one_of(struct slice method, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (slice_is(method, *names))
+            return true;
+    return false;
 }
 
 bool plan_may_cause_messages(struct slice method)
@@ -75,12 +84,30 @@ bool plan_may_cause_messages(struct slice method)
         "logging/setLevel",     "tasks/get",    "resources/templates/list",
         "tasks/list",           "tasks/cancel", "resources/subscribe",
         "tasks/update",         "tasks/result", "resources/unsubscribe",
-        "subscriptions/listen",
+        "subscriptions/listen", NULL,
     };
-    for (size_t i = 0; i < MI_COUNT(quiet); i++)
-        if (slice_is(method, quiet[i]))
-            return false;
-    return true;
+    return !is_one_of(method, quiet);
+}
+
+bool plan_only_reads(struct slice method)
+{
+    static const char *const reads[] = {
+        "ping",         "server/discover", "tools/list",
+        "prompts/list", "prompts/get",     "resources/list",
+        "tasks/get",    "resources/read",  "resources/templates/list",
+        "tasks/list",   "tasks/result",    "completion/complete",
+        NULL,
+    };
+    return is_one_of(method, reads);
+}
+
+bool plan_only_informs(struct slice method)
+{
+    static const char *const informs[] = {
+        "ping", "tasks/get", "tasks/list", "notifications/progress", "notifications/tasks/status",
+        NULL,
+    };
+    return is_one_of(method, informs);
 }
 
 /* ---- groups ---- */

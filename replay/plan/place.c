@@ -31,6 +31,26 @@ void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step)
     plan_append(p, &x->inside, step);
 }
 
+void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    struct plan_step *s = &p->steps[step];
+    uint32_t before = PLAN_NONE;
+    for (uint32_t i = x->inside.first; i != PLAN_NONE && p->steps[i].place < s->place;
+         i = p->steps[i].next)
+        before = i;
+    if (before == PLAN_NONE) {
+        s->next = x->inside.first;
+        x->inside.first = step;
+    } else {
+        s->next = p->steps[before].next;
+        s->gate = p->steps[before].gate;
+        p->steps[before].next = step;
+    }
+    if (s->next == PLAN_NONE)
+        x->inside.last = step;
+}
+
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
 {
     switch (a.kind) {
@@ -47,12 +67,19 @@ struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a)
     }
 }
 
-void plan_set_anchor(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i)
+void plan_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes)
 {
+    bool quiet = event.kind != ANCHOR_REQUEST;
     p->reached = place;
-    p->anchor = (struct plan_anchor){kind, i};
-    if (kind != ANCHOR_REQUEST)
-        p->quiet = p->anchor;
+    p->last = event;
+    if (quiet)
+        p->last_quiet = event;
+    if (!causes)
+        return;
+    p->cause = event;
+    p->cause_place = place;
+    if (quiet)
+        p->cause_quiet = event;
 }
 
 static bool same_anchor(struct plan_anchor a, struct plan_anchor b)
@@ -60,34 +87,94 @@ static bool same_anchor(struct plan_anchor a, struct plan_anchor b)
     return a.kind == b.kind && (a.kind == ANCHOR_START || a.i == b.i);
 }
 
-/* Unsolicited messages follow the last event; late progress follows the outcome of its request. */
-bool plan_list_grows(const struct plan *p, struct plan_anchor a)
-{
-    if (p->finished)
-        return false;
-    return same_anchor(a, p->anchor) || same_anchor(a, p->quiet) ||
-           (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
-}
-
 static bool is_pending(const struct plan *p, uint32_t exchange)
 {
     return exchange != PLAN_NONE && p->exchanges[exchange].outcome == PLAN_PENDING;
 }
 
-void plan_place_note(struct plan *p, uint32_t step)
+struct plan_task plan_task_cause(const struct plan *p, uint32_t task)
 {
-    struct plan_anchor a = p->anchor;
+    struct plan_task t = p->tasks[task];
+    if (t.cause.kind != ANCHOR_REQUEST || is_pending(p, t.cause.i))
+        return t;
+    uint32_t answer = p->exchanges[t.cause.i].answer;
+    t.cause.kind = ANCHOR_OUTCOME;
+    if (answer != PLAN_NONE)
+        t.place = p->steps[answer].place;
+    return t;
+}
+
+static bool is_cause_of_task(const struct plan *p, struct plan_anchor a)
+{
+    uint32_t x = a.kind == ANCHOR_OUTCOME         ? a.i
+                 : a.kind == ANCHOR_CLIENT_ANSWER ? p->questions[a.i].owner
+                                                  : PLAN_NONE;
+    uint32_t task = x != PLAN_NONE ? p->exchanges[x].task : PLAN_NONE;
+    return task != PLAN_NONE && same_anchor(a, plan_task_cause(p, task).cause);
+}
+
+/* Unsolicited messages follow the last cause, the server's exit the last event; messages of a task follow the task's
+ * cause; late progress follows the outcome of its request. */
+bool plan_list_grows(const struct plan *p, struct plan_anchor a)
+{
+    if (p->finished)
+        return false;
+    return same_anchor(a, p->cause) || same_anchor(a, p->cause_quiet) ||
+           same_anchor(a, p->last_quiet) || is_cause_of_task(p, a) ||
+           (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
+}
+
+void plan_append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                             uint32_t step)
+{
+    struct plan_step *s = &p->steps[step];
+    if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
+        s->after = (uint32_t)(s->place - p->reached);
+    plan_append(p, plan_list_of(p, cause), step);
+}
+
+void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place, uint32_t step)
+{
     uint32_t inside = PLAN_NONE;
-    if (a.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[a.i].owner))
-        inside = p->questions[a.i].owner;
-    else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || p->active_n == 0))
-        inside = a.i;
-    else
-        inside = p->active_last;
+    if (cause.kind == ANCHOR_REQUEST)
+        inside = cause.i;
+    else if (cause.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[cause.i].owner))
+        inside = p->questions[cause.i].owner;
     if (inside != PLAN_NONE)
         plan_append_inside(p, inside, step);
     else
-        plan_append(p, plan_list_of(p, a), step);
+        plan_append_unsolicited(p, cause, cause_place, step);
+}
+
+/* The newest active request that may have caused a notification. */
+static uint32_t newest_active(const struct plan *p, bool log)
+{
+    uint32_t i = p->active_last, looked = 0;
+    while (!log && i != PLAN_NONE && p->topics[p->exchanges[i].topic].reads)
+        i = looked++ < CAUSE_LOOK ? p->exchanges[i].active_prev : PLAN_NONE;
+    return i;
+}
+
+/* In revision 2026-07-28 each log message belongs to a request, which may only read. */
+static bool logs_for_request(const struct plan *p)
+{
+    return p->last.kind == ANCHOR_REQUEST && p->version[1][0] != '\0';
+}
+
+void plan_place_note(struct plan *p, uint32_t step, bool log)
+{
+    bool of_last = log && (p->last.kind != ANCHOR_REQUEST || p->exchanges[p->last.i].active ||
+                           logs_for_request(p));
+    struct plan_anchor a = of_last ? p->last : p->cause;
+    uint32_t active = newest_active(p, log);
+    if (a.kind == ANCHOR_CLIENT_ANSWER && is_pending(p, p->questions[a.i].owner))
+        active = p->questions[a.i].owner;
+    else if (a.kind == ANCHOR_REQUEST && (p->exchanges[a.i].active || active == PLAN_NONE))
+        active = a.i;
+    if (active != PLAN_NONE)
+        plan_append_inside(p, active, step);
+    else
+        plan_place_after(p, p->cause, p->cause_place, step);
 }
 
 /* ---- questions ---- */
@@ -126,8 +213,8 @@ static uint32_t find_stimulus(const struct plan *p)
 int plan_place_question(struct plan *p, uint32_t question, bool after_notification)
 {
     struct plan_question *q = &p->questions[question];
-    if (p->active_n == 0 || (after_notification && p->anchor.kind == ANCHOR_NOTIFICATION)) {
-        plan_append(p, plan_list_of(p, p->quiet), q->step);
+    if (p->active_n == 0 || (after_notification && p->cause.kind == ANCHOR_NOTIFICATION)) {
+        plan_append_unsolicited(p, p->cause_quiet, p->cause_place, q->step);
         return 0;
     }
     q->owner = p->active_n == 1 ? p->active_first : find_stimulus(p);
@@ -170,27 +257,12 @@ void plan_question_answered(struct plan *p, uint32_t question, bool with_task)
         plan_stimulus(p, q->owner);
 }
 
-/* Adds a question to the exchange that caused it, at its place among the steps. */
+/* Adds a question to the exchange that caused it. */
 static void decide(struct plan *p, uint32_t question, uint32_t exchange)
 {
     struct plan_question *q = &p->questions[question];
-    struct plan_exchange *x = &p->exchanges[exchange];
-    struct plan_step *step = &p->steps[q->step];
     q->owner = exchange;
-    uint32_t before = PLAN_NONE;
-    for (uint32_t i = x->inside.first; i != PLAN_NONE && p->steps[i].place < step->place;
-         i = p->steps[i].next)
-        before = i;
-    if (before == PLAN_NONE) {
-        step->next = x->inside.first;
-        x->inside.first = q->step;
-    } else {
-        step->next = p->steps[before].next;
-        step->gate = p->steps[before].gate;
-        p->steps[before].next = q->step;
-    }
-    if (step->next == PLAN_NONE)
-        x->inside.last = q->step;
+    plan_insert_inside(p, exchange, q->step);
     if (q->answer != 0)
         set_gates(p, q);
 }

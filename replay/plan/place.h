@@ -7,10 +7,21 @@
 MI_MUST int plan_new_step(struct plan *p, const struct plan_step *step, uint32_t *ret);
 void plan_append(struct plan *p, struct plan_list *list, uint32_t step);
 void plan_append_inside(struct plan *p, uint32_t exchange, uint32_t step);
+/* Adds a step at its place among those inside the exchange. */
+void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
-/* Sets the event that unsolicited messages follow from now on. */
-void plan_set_anchor(struct plan *p, uint64_t place, enum plan_anchor_kind kind, uint32_t i);
-void plan_place_note(struct plan *p, uint32_t step);
+/* An event has happened. `causes`: unsolicited messages follow it from now on. */
+void plan_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
+/* Appends a step to the list that follows the cause. */
+void plan_append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                             uint32_t step);
+/* Places a notification whose cause is this event: inside the pending exchange of the cause, or after the cause. */
+void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                      uint32_t step);
+/* log: a log message, which a request that only reads may cause. */
+void plan_place_note(struct plan *p, uint32_t step, bool log);
+/* The cause of the next message of the task. */
+struct plan_task plan_task_cause(const struct plan *p, uint32_t task);
 MI_MUST int plan_place_question(struct plan *p, uint32_t question, bool after_notification);
 /* with_task: the client answered with a task, which the next requests of the server name. */
 void plan_question_answered(struct plan *p, uint32_t question, bool with_task);

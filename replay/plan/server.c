@@ -3,17 +3,27 @@
 #include "replay/plan/peers.h"
 #include "replay/plan/place.h"
 #include "replay/plan/rewrite.h"
+#include "replay/plan/task.h"
 #include "replay/plan/version.h"
 #include "wire/json/text.h"
 
 #define QUESTIONS_BACK 1024 /* searched for the id in a cancellation */
 
-/* The list of the step began at this place: the step waits for events that were recorded since. */
-static void set_behind(struct plan *p, uint32_t step, uint64_t began)
+/* The list of the step began at this place: the step waits for events that were recorded since. `cause_place`: of the
+ * last event that can have caused it. */
+static void set_behind(struct plan *p, uint32_t step, uint64_t began, uint64_t cause_place)
 {
     struct plan_step *s = &p->steps[step];
-    if (p->reached > began && s->place - p->reached < PLAN_NONE)
-        s->behind = (uint32_t)(s->place - p->reached);
+    if (cause_place > began && s->place - cause_place < PLAN_NONE)
+        s->behind = (uint32_t)(s->place - cause_place);
+    if (p->reached > began && p->reached > cause_place && s->place - p->reached < PLAN_NONE)
+        s->after = (uint32_t)(s->place - p->reached);
+}
+
+/* The place of the last event that can have caused a message of this task; PLAN_NONE: of any kind of message. */
+static uint64_t cause_place(const struct plan *p, uint32_t task)
+{
+    return task != PLAN_NONE ? plan_task_cause(p, task).place : p->cause_place;
 }
 
 static uint32_t find_listen(const struct plan *p, uint64_t hash)
@@ -50,20 +60,20 @@ static int server_progress(struct plan *p, const struct source_message *m, const
     if (st < 0)
         return st;
     if (made_up) { /* some servers invent tokens: sent unchanged */
-        plan_place_note(p, step);
+        plan_place_note(p, step, false);
         return 0;
     }
     if (p->exchanges[*x].outcome == PLAN_PENDING) {
         plan_append_inside(p, *x, step);
     } else {
-        set_behind(p, step, p->exchanges[*x].place);
+        set_behind(p, step, p->exchanges[*x].place, cause_place(p, p->exchanges[*x].task));
         plan_append(p, &p->exchanges[*x].after, step);
     }
     return 0;
 }
 
 static int server_stream(struct plan *p, const struct source_message *m, struct json_value id,
-                         enum plan_kind kind)
+                         uint32_t task, enum plan_kind kind)
 {
     uint32_t x = find_listen(p, plan_id_hash(p, id)), step;
     if (x == PLAN_NONE || p->exchanges[x].outcome != PLAN_PENDING) {
@@ -74,7 +84,7 @@ static int server_stream(struct plan *p, const struct source_message *m, struct 
     if (st < 0)
         return st;
     p->ends_listen = kind == PLAN_UNLISTEN;
-    set_behind(p, step, p->exchanges[x].place);
+    set_behind(p, step, p->exchanges[x].place, p->ends_listen ? p->reached : cause_place(p, task));
     plan_append_inside(p, x, step);
     return 0;
 }
@@ -84,7 +94,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
     uint64_t hash = plan_id_hash(p, rpc->request_id);
     uint32_t step;
     if (find_listen(p, hash) != PLAN_NONE)
-        return server_stream(p, m, rpc->request_id, PLAN_UNLISTEN);
+        return server_stream(p, m, rpc->request_id, PLAN_NONE, PLAN_UNLISTEN);
     for (uint32_t i = p->questions_n, back = 0; i-- > 0 && back < QUESTIONS_BACK; back++) {
         const struct plan_question *q = &p->questions[i];
         if (q->id_hash != hash || q->answer != 0)
@@ -96,7 +106,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
         if (q->owner != PLAN_NONE && p->exchanges[q->owner].outcome == PLAN_PENDING)
             plan_append_inside(p, q->owner, step);
         else
-            plan_place_note(p, step);
+            plan_place_note(p, step, false);
         return 0;
     }
     p->unplaced++;
@@ -104,7 +114,7 @@ static int server_cancels(struct plan *p, const struct source_message *m, const 
 }
 
 /* The pending tasks/result of the task that a message of the server names (revision 2025-11-25). */
-static uint32_t find_task(struct plan *p, const struct rpc *rpc)
+static uint32_t pending_result(struct plan *p, const struct rpc *rpc)
 {
     struct json_value task = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
     if (task.type != JSON_STRING)
@@ -134,17 +144,25 @@ int plan_server_note(struct plan *p, const struct source_message *m, const struc
         return server_progress(p, m, rpc);
     if (rpc_method_is(rpc, "notifications/cancelled"))
         return server_cancels(p, m, rpc);
+    uint64_t hash;
+    uint32_t task = plan_task_named(p, rpc, &hash);
     struct json_value stream = json_get(rpc->meta, META_SUBSCRIPTION);
     if (stream.type != JSON_NONE)
-        return server_stream(p, m, stream, PLAN_STREAM);
+        return server_stream(p, m, stream, task, PLAN_STREAM);
     int st = step_of(p, m, PLAN_NOTE, &step);
     if (st < 0)
         return st;
-    uint32_t task = find_task(p, rpc);
-    if (task != PLAN_NONE)
-        plan_append_inside(p, task, step);
-    else
-        plan_place_note(p, step);
+    uint32_t result = pending_result(p, rpc);
+    if (result != PLAN_NONE) {
+        plan_append_inside(p, result, step);
+    } else if (task != PLAN_NONE) {
+        struct plan_task t = plan_task_cause(p, task);
+        plan_place_after(p, t.cause, t.place, step);
+    } else if (hash != 0 && p->active_n > 0) {
+        return plan_early_add(p, hash, step);
+    } else {
+        plan_place_note(p, step, rpc_method_is(rpc, "notifications/message"));
+    }
     return 0;
 }
 
@@ -153,7 +171,7 @@ int plan_server_stderr(struct plan *p, const struct source_message *m)
     uint32_t step;
     int st = step_of(p, m, PLAN_STDERR, &step);
     if (st == 0)
-        plan_place_note(p, step);
+        plan_place_note(p, step, false);
     return st;
 }
 
@@ -161,9 +179,9 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
 {
     uint32_t step, i = p->questions_n;
     uint64_t hash = plan_id_hash(p, rpc->id);
-    uint32_t task = find_task(p, rpc);
-    if (task == PLAN_NONE)
-        task = find_client_task(p, rpc);
+    uint32_t owner = pending_result(p, rpc);
+    if (owner == PLAN_NONE)
+        owner = find_client_task(p, rpc);
     int st = step_of(p, m, PLAN_QUESTION, &step);
     if (st == 0)
         st = PLAN_ROOM(p, questions);
@@ -171,11 +189,15 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
         return st;
     p->steps[step].link = i;
     p->questions[p->questions_n++] = (struct plan_question){
-        .step = step, .owner = PLAN_NONE, .id_hash = hash, .after = {PLAN_NONE, PLAN_NONE}};
-    if (task == PLAN_NONE)
+        .step = step,
+        .owner = PLAN_NONE,
+        .id_hash = hash,
+        .after = {PLAN_NONE, PLAN_NONE},
+        .polls = plan_only_informs(rpc->method)};
+    if (owner == PLAN_NONE)
         return plan_place_question(p, i, rpc_method_is(rpc, "roots/list"));
-    p->questions[i].owner = task;
-    plan_append_inside(p, task, step);
+    p->questions[i].owner = owner;
+    plan_append_inside(p, owner, step);
     return 0;
 }
 
@@ -196,6 +218,9 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     }
     plan_deactivate(p, i, true);
     struct plan_exchange *x = &p->exchanges[i];
+    st = plan_task_created(p, i, m->kind == RPC_RESULT ? body : (struct slice){0}, m->place);
+    if (st < 0)
+        return st;
     plan_append_inside(p, i, step);
     x->outcome = PLAN_ANSWERED;
     x->status = (uint8_t)m->status;
@@ -203,9 +228,11 @@ int plan_server_answer(struct plan *p, const struct source_message *m, struct sl
     x->answer = step;
     p->ends_listen = plan_is_listen(p, i);
     if (p->ends_listen)
-        set_behind(p, step, x->place);
+        set_behind(p, step, x->place, p->reached);
     else if (x->lsp_cancelled != 0 && m->place - x->lsp_cancelled < PLAN_NONE)
         p->steps[step].behind = (uint32_t)(m->place - x->lsp_cancelled);
-    plan_set_anchor(p, m->place, ANCHOR_OUTCOME, i);
+    plan_event(p, m->place, (struct plan_anchor){ANCHOR_OUTCOME, i}, !p->topics[x->topic].reads);
+    if (p->active_n == 0)
+        plan_early_flush(p);
     return 0;
 }

@@ -11,6 +11,18 @@ struct listen {
     uint32_t exchange;
 };
 
+/* A task of the server (revision 2025-11-25, and the tasks extension). */
+struct plan_task {
+    struct plan_anchor cause; /* of its next message: its creation, a change by the client, or an answer of the client */
+    uint64_t place;           /* of the cause */
+};
+
+/* A message of a task that was sent before the answer that names the task. */
+struct early_note {
+    uint32_t step;
+    uint64_t task_hash;
+};
+
 struct plan {
     const struct canon_rules *rules; /* borrowed */
     struct plan_exchange *exchanges; /* all owned */
@@ -21,17 +33,23 @@ struct plan {
     struct plan_group *groups;
     struct listen *listens;
     uint32_t *undecided; /* questions whose request is not known yet */
+    struct plan_task *tasks;
+    struct early_note *early;
     uint32_t exchanges_n, steps_n, questions_n, notifications_n, topics_n, groups_n, listens_n,
-        undecided_n;
+        undecided_n, tasks_n, early_n;
     size_t exchanges_cap, steps_cap, questions_cap, notifications_cap, topics_cap, groups_cap,
-        listens_cap, undecided_cap;
+        listens_cap, undecided_cap, tasks_cap, early_cap;
     struct map topic_map, group_map;
     struct map token_map; /* the newest exchange with a progress token */
     struct map task_map;  /* the question whose answer named a task of the client */
+    struct map server_task_map;
     struct plan_list start;
-    struct plan_anchor anchor;          /* the last event */
-    struct plan_anchor quiet;           /* the last event that is not a request */
-    uint64_t reached;                   /* place of the last event or request */
+    struct plan_anchor last;            /* the last event */
+    struct plan_anchor last_quiet;      /* the last event that is not a request */
+    struct plan_anchor cause;           /* the last event that can have caused messages */
+    struct plan_anchor cause_quiet;     /* the last of these that is not a request */
+    uint64_t reached;                   /* place of `last` */
+    uint64_t cause_place;               /* place of `cause` */
     uint32_t active_first, active_last; /* active exchanges, oldest first */
     uint32_t active_n;
     uint32_t burst, stimuli; /* numbers given so far */

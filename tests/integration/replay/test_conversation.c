@@ -573,7 +573,7 @@ static void test_conversation_subscription_carries_the_live_id(void **state)
                        SERVER(RESULT("2", "{}")) SERVER(CHANGED("1"))
                            SERVER(RESULT("1", "{" SUBSCRIPTION("1") "}")));
     client(t, LISTEN("\"L\""));
-    pass_all(t);
+    pass_us(t, PACE_GAP_US);
     server_said(t, ACK("\"L\"") "\n");
     client(t, REQUEST("7", "tools/list", "{" MODERN("2026-07-28") "}"));
     pass_all(t);

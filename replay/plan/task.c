@@ -1,0 +1,97 @@
+#include "replay/plan/task.h"
+
+#include "replay/plan/index.h"
+#include "replay/plan/place.h"
+#include "wire/json/text.h"
+#include "wire/meta.h"
+
+static uint32_t find_task(const struct plan *p, uint64_t hash)
+{
+    const uint32_t *i = hash != 0 ? map_get(&p->server_task_map, hash) : NULL;
+    return i != NULL ? *i : PLAN_NONE;
+}
+
+uint32_t plan_task_named(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash)
+{
+    struct json_value id = json_get(json_get(rpc->meta, META_RELATED_TASK), "taskId");
+    if (id.type != JSON_STRING && rpc->kind == RPC_NOTIFICATION)
+        id = json_get(rpc->params, "taskId");
+    *ret_hash = plan_task_hash(p, id);
+    return find_task(p, *ret_hash);
+}
+
+static void set_cause(struct plan *p, uint32_t task, struct plan_anchor cause, uint64_t place)
+{
+    if (task != PLAN_NONE)
+        p->tasks[task] = (struct plan_task){cause, place};
+}
+
+void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place)
+{
+    struct plan_exchange *x = &p->exchanges[exchange];
+    const struct plan_topic *t = &p->topics[x->topic];
+    if (!slice_begins(t->method, "tasks/"))
+        return;
+    x->task = find_task(p, canon_hash(t->target));
+    if (!t->reads)
+        set_cause(p, x->task, (struct plan_anchor){ANCHOR_REQUEST, exchange}, place);
+}
+
+void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place)
+{
+    if (exchange != PLAN_NONE)
+        set_cause(p, p->exchanges[exchange].task,
+                  (struct plan_anchor){ANCHOR_CLIENT_ANSWER, question}, place);
+}
+
+/* The id of the task that this answer creates: in revision 2025-11-25 nested, in the tasks extension flat. */
+static struct json_value id_of_new_task(const struct rpc *answer)
+{
+    struct json_value nested = json_get(json_get(answer->result, "task"), "taskId");
+    bool flat = answer->result_type.type == JSON_STRING &&
+                slice_is(json_string_raw(answer->result_type), "task");
+    return flat ? json_get(answer->result, "taskId") : nested;
+}
+
+int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place)
+{
+    struct rpc rpc;
+    struct plan_exchange *x = &p->exchanges[exchange];
+    if (p->topics[x->topic].reads || answer.p == NULL ||
+        memmem(answer.p, answer.n, "taskId", 6) == NULL || rpc_read(answer, &rpc) < 0)
+        return 0;
+    uint64_t hash = plan_task_hash(p, id_of_new_task(&rpc));
+    if (hash == 0)
+        return 0;
+    int st = PLAN_ROOM(p, tasks);
+    if (st == 0)
+        st = map_put(&p->server_task_map, hash, p->tasks_n);
+    if (st < 0)
+        return st;
+    x->task = p->tasks_n++;
+    set_cause(p, x->task, (struct plan_anchor){ANCHOR_OUTCOME, exchange}, place);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->early_n; i++) {
+        if (p->early[i].task_hash == hash)
+            plan_insert_inside(p, exchange, p->early[i].step);
+        else
+            p->early[kept++] = p->early[i];
+    }
+    p->early_n = kept;
+    return 0;
+}
+
+int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step)
+{
+    int st = PLAN_ROOM(p, early);
+    if (st == 0)
+        p->early[p->early_n++] = (struct early_note){step, task_hash};
+    return st;
+}
+
+void plan_early_flush(struct plan *p)
+{
+    for (uint32_t i = 0; i < p->early_n; i++)
+        plan_place_after(p, p->cause, p->cause_place, p->early[i].step);
+    p->early_n = 0;
+}

@@ -1,0 +1,27 @@
+/* task.h - tasks of the server: which event can have caused a message that names a task.
+ *
+ * Cause     the latest of these: the answer that created the task; a request that changes it (tasks/cancel,
+ *           tasks/update); the client's answer to a question of the server in its tasks/result. Other events do not
+ *           change the task, so its messages need not wait for them.
+ * Early     a server may announce a task before the answer that creates it: the message waits in the plan until an answer
+ *           names the task, or no request is active.
+ * Limits    as in exchanges.h. */
+#ifndef MI_REPLAY_PLAN_TASK_H
+#define MI_REPLAY_PLAN_TASK_H
+
+#include "replay/plan/tables.h"
+
+/* The task that a message of the server names. *ret_hash: 0: it names none. PLAN_NONE: none, or not known. */
+uint32_t plan_task_named(struct plan *p, const struct rpc *rpc, uint64_t *ret_hash);
+/* The client has sent this request, which may name a task. */
+void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place);
+/* The client has answered a question of this exchange. */
+void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
+/* The server has answered the request. Call before the answer is added to the exchange. */
+MI_MUST int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place);
+
+MI_MUST int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step);
+/* Places the early messages whose task was never named. */
+void plan_early_flush(struct plan *p);
+
+#endif
