@@ -13,8 +13,8 @@
 #define PACE_GAP_US 3000
 #define PACE_SLACK_US 2000000     /* added to the time that the recorded client waited */
 #define PACE_OPEN_MAX_US 10000000 /* longest wait for a request that was pending at the end */
-#define PACE_LATE_US 50000        /* how much later than recorded a client may be */
-#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that does not send what it sent in the recording */
+#define PACE_LATE_US 50000        /* how much later than recorded a client may poll */
+#define PACE_LATE_MAX_US 2000000  /* longest wait for a client that may not poll at all */
 
 struct pace {
     double speed; /* 0: at once; 1: as recorded; 2: twice as fast */

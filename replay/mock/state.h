@@ -33,7 +33,7 @@ struct playback {
     bool no_log;           /* the client wants no log messages with its answer (mcp-wire.md 6.4) */
     bool idle;             /* a list without a next step so far */
     bool stream;           /* of a subscription */
-    bool held; /* waits for the client: to reach a place (plan_step.behind, .after), or for its answer */
+    bool held; /* waits for the client: to reach a place (.behind, .after), or for its answer */
     size_t questions;            /* not answered by the client yet */
     const struct fault *fault;   /* NULL: none */
     struct mock_batch *batch;    /* NULL: not in a batch */

@@ -71,7 +71,7 @@ struct plan_step {
     uint32_t gate;   /* step of the question whose answer it waits for; PLAN_NONE */
     uint32_t link;   /* PLAN_QUESTION: index of the question; PLAN_CANCEL: its step */
     uint32_t behind; /* waits until the client has reached `place - behind`; 0: does not wait */
-    uint32_t after;  /* waits for a limited time until the client has reached `place - after`; 0: does not wait */
+    uint32_t after;  /* waits until `place - after`, but not for ever; 0: does not wait */
     uint8_t kind;    /* enum plan_kind */
     bool in_batch;
 };

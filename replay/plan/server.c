@@ -188,12 +188,12 @@ int plan_server_request(struct plan *p, const struct source_message *m, const st
     if (st < 0)
         return st;
     p->steps[step].link = i;
-    p->questions[p->questions_n++] = (struct plan_question){
-        .step = step,
-        .owner = PLAN_NONE,
-        .id_hash = hash,
-        .after = {PLAN_NONE, PLAN_NONE},
-        .polls = plan_only_informs(rpc->method)};
+    p->questions[p->questions_n++] =
+        (struct plan_question){.step = step,
+                               .owner = PLAN_NONE,
+                               .id_hash = hash,
+                               .after = {PLAN_NONE, PLAN_NONE},
+                               .polls = plan_only_informs(rpc->method)};
     if (owner == PLAN_NONE)
         return plan_place_question(p, i, rpc_method_is(rpc, "roots/list"));
     p->questions[i].owner = owner;

@@ -13,7 +13,7 @@ struct listen {
 
 /* A task of the server (revision 2025-11-25, and the tasks extension). */
 struct plan_task {
-    struct plan_anchor cause; /* of its next message: its creation, a change by the client, or an answer of the client */
+    struct plan_anchor cause; /* of its next message (task.h) */
     uint64_t place;           /* of the cause */
 };
 

@@ -18,7 +18,8 @@ void plan_task_requested(struct plan *p, uint32_t exchange, uint64_t place);
 /* The client has answered a question of this exchange. */
 void plan_task_answered(struct plan *p, uint32_t exchange, uint32_t question, uint64_t place);
 /* The server has answered the request. Call before the answer is added to the exchange. */
-MI_MUST int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer, uint64_t place);
+MI_MUST int plan_task_created(struct plan *p, uint32_t exchange, struct slice answer,
+                              uint64_t place);
 
 MI_MUST int plan_early_add(struct plan *p, uint64_t task_hash, uint32_t step);
 /* Places the early messages whose task was never named. */

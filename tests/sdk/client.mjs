@@ -13,9 +13,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 // Deadlines are long: a busy machine, sanitizers and valgrind make everything many times slower.
 const slowness = { asan: 4, valgrind: 10 }[process.env.TEST_UNDER] ?? 1;
 export const deadline = (ms) => 4 * ms * slowness;
-const REQUEST_MS = deadline(30_000); // for each request the client makes
-const UNTIL_MS = deadline(15_000); // for each thing a scenario waits for
-const CLOSE_MS = deadline(15_000); // for the exit of a server after the end of its stdin
+const START_MS = deadline(15_000); // for initialize: npx and Node start the server
+const REQUEST_MS = deadline(7_500); // for each other request the client makes
+const UNTIL_MS = deadline(7_500); // for each thing a scenario waits for; the longest takes 11 s
+const CLOSE_MS = deadline(7_500); // for the exit of a server after the end of its stdin
 
 // The SDK's transport, which also copies the bytes of both pipes. The transport's parsed messages would not
 // allow a comparison byte for byte.
@@ -113,7 +114,7 @@ export class Session {
       const entry = { call: "connect" };
       this.transcript.calls.push(entry);
       try {
-        await this.client.connect(this.transport, { timeout: REQUEST_MS });
+        await this.client.connect(this.transport, { timeout: START_MS });
         entry.result = {
           server: this.client.getServerVersion(),
           capabilities: this.client.getServerCapabilities(),
@@ -204,9 +205,11 @@ export class Session {
     return this.transcript.requests[method] ?? [];
   }
 
-  // Waits for a condition, checked whenever something arrives; fails at the deadline.
-  until(what, fact, ms = UNTIL_MS) {
+  // Waits for a condition, checked whenever something arrives; fails at the deadline, and says what arrived. `seen`
+  // returns what the condition has looked at.
+  until(what, fact, seen = () => undefined, ms = UNTIL_MS) {
     if (fact()) return Promise.resolve();
+    const before = { c2s: this.lines.c2s.length, s2c: this.lines.s2c.length, stderr: this.stderr.length };
     return new Promise((resolve, reject) => {
       const waiter = () => {
         if (!fact()) return;
@@ -216,10 +219,17 @@ export class Session {
       };
       const timer = setTimeout(() => {
         this.waiters.delete(waiter);
-        reject(new Error(`waited ${ms} ms in vain for ${what}`));
+        reject(new Error(`waited ${ms} ms in vain for ${what}; ${this.since(before, seen())}`));
       }, ms);
       this.waiters.add(waiter);
     });
+  }
+
+  since(before, seen) {
+    const last = (way) => this.lines[way].slice(before[way]).slice(-8).map((line) => `\n  ${way} ${line.toString().slice(0, 200)}`);
+    const counts = ["c2s", "s2c"].map((way) => `${this.lines[way].length - before[way]} messages ${way}`);
+    const words = seen === undefined ? "" : `it saw ${JSON.stringify(seen)}; `;
+    return `${words}${counts.join(" and ")} meanwhile, at last${[...last("c2s"), ...last("s2c")].join("")}\n  stderr ${this.stderr.slice(before.stderr).slice(-500)}`;
   }
 
   poke() {

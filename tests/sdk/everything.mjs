@@ -117,11 +117,11 @@ async function resources(s) {
   await subscribe(two);
   await s.call("subscribe without a uri", (c, o) => c.subscribeResource({}, o));
   await s.tool("toggle-subscriber-updates", {});
-  await s.until("two updates", () => updates() === 2);
+  await s.until("two updates", () => updates() === 2, updates);
   await s.tool("toggle-subscriber-updates", {});
   await unsubscribe(one);
   await s.tool("toggle-subscriber-updates", {});
-  await s.until("one more update", () => updates() === 3);
+  await s.until("one more update", () => updates() === 3, updates);
   await s.tool("toggle-subscriber-updates", {});
   await unsubscribe(two);
   await s.tool("toggle-subscriber-updates", {});
@@ -191,7 +191,7 @@ async function sampling(s) {
   await Promise.all(Array.from({ length: 20 }, () => s.tool("trigger-sampling-request", { prompt: "please text" })));
   // Which call caused which question is not recorded: a replay may answer the last call before the last question.
   const answered = () => s.messages("c2s").filter((m) => m.method === undefined).length;
-  await s.until("an answer to every question", () => answered() === s.asked("sampling/createMessage").length);
+  await s.until("an answer to every question", () => answered() === s.asked("sampling/createMessage").length, answered);
 }
 
 async function elicitation(s) {
@@ -239,11 +239,11 @@ async function roots(s) {
     const asked = s.asked("roots/list").length;
     await s.call("roots/list_changed", (c) => c.sendRootsListChanged());
     await s.until("the server asking for the roots", () => s.asked("roots/list").length > asked);
-    await s.until("the server's word on the roots", done);
+    await s.until("the server's word on the roots", done, told);
     await s.tool("get-roots-list", {});
   };
   // The server sends the request a third of a second after the start.
-  await s.until("the first question for the roots", () => told() === 1);
+  await s.until("the first question for the roots", () => told() === 1, told);
   await s.call("tools/list", (c, o) => c.listTools(undefined, o));
   await s.tool("get-roots-list", {});
   await changed([{ uri: "file:///three", name: "Trois" }], () => told() === 2);
@@ -289,7 +289,7 @@ async function progress(s) {
     long(20, 2, { timeout: s.via === "replayed" ? 100 : 5_000 }),
   ]);
   // The last report is later than the answers of the cancelled calls would be.
-  await s.until("the reports of all calls", () => reports() === before + 9 + 3 + 2);
+  await s.until("the reports of all calls", () => reports() === before + 9 + 3 + 2, () => reports() - before);
   for (const { error } of s.transcript.calls) if (error?.data?.timeout) error.data.timeout = "<timeout>";
 }
 
@@ -340,8 +340,9 @@ async function tasks(s) {
   await s.call("page from nowhere", (c, o) => c.experimental.tasks.listTasks("nowhere", o));
 
   const t = (label, make) => s.call(label, (c, o) => make(c.experimental.tasks, o));
-  const statusOf = (id) => s.notified("notifications/tasks/status").filter((n) => n.taskId === id).at(-1)?.status;
-  await s.until("the first task to wait for an answer", () => statusOf(ids[0]) === "input_required");
+  const statuses = (id) => s.notified("notifications/tasks/status").filter((n) => n.taskId === id).map((n) => n.status);
+  const first = () => statuses(ids[0]);
+  await s.until("the first task to wait for an answer", () => first().at(-1) === "input_required", first);
   await t("cancel", (x, o) => x.cancelTask(ids[0], o));
   await t("cancel twice", (x, o) => x.cancelTask(ids[0], o));
   await t("get a cancelled one", (x, o) => x.getTask(ids[0], o));
@@ -352,7 +353,7 @@ async function tasks(s) {
 
   await Promise.all(streams);
   const done = () => s.notified("notifications/tasks/status").filter((n) => n.status === "completed").length;
-  await s.until("all tasks but the cancelled one to be completed", () => done() === 22);
+  await s.until("all tasks but the cancelled one to be completed", () => done() === 22, done);
   await s.until("the cancelled one to be given up", () => /to "failed"[^]*\n}\n/.test(s.stderr) && s.stderr.includes(`Elicitation failed for task ${ids[0]}`));
   await t("result of a completed one", (x, o) => x.getTaskResult(ids[1], undefined, o));
 }

@@ -114,7 +114,7 @@ async function play(one, n, via) {
 
 async function run(session, one, via, n) {
   try {
-    await within(deadline(60_000), `${one.name}, ${via}`, session.run(one.play));
+    await within(deadline(30_000), `${one.name}, ${via}`, session.run(one.play));
   } catch (error) {
     session.failure = error;
   }
