@@ -13,7 +13,7 @@ const supergateway = "node_modules/supergateway/dist/index.js";
 const interposer = resolve(process.env.MCP_INTERPOSER ?? "../../build/mcp-interposer");
 const slowness = process.env.TEST_UNDER ? 4 : 1;
 const PASS_MS = 450_000 * slowness; // all scenarios once
-const END_MS = 60_000 * slowness; // for processes to start and to end
+const END_MS = 30_000 * slowness; // for processes to start and to end
 const IDLE_MS = 10_000; // then the bridge ends a session that no client holds; these clients do not say that they go
 
 // supergateway does not look at the Host header: no server passes this behind it.
@@ -86,10 +86,11 @@ const command = {
 
 // A program that listens on 127.0.0.1 only, and does not outlive us.
 const node = (args, stdio, env) => spawn(process.execPath, ["--import", "./local.mjs", ...args], { env, stdio });
-async function within(ms, what, promise) {
+// `seen` returns what there was to see until then.
+async function within(ms, what, promise, seen) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took more than ${ms} ms`)), ms);
+    timer = setTimeout(() => reject(new Error(`${what} took more than ${ms} ms; it said: ${seen().slice(-2000)}`)), ms);
   });
   try {
     return await Promise.race([promise, late]);
@@ -108,12 +109,12 @@ class Bridge {
     this.process.stderr.setEncoding("utf8").on("data", (text) => (this.words += text));
     const died = this.exited.then(([code]) => Promise.reject(new Error(`the bridge ended with ${code}: ${this.words}`)));
     died.catch(() => {});
-    const [{ port }] = await within(END_MS, "starting the bridge", Promise.race([once(this.process, "message"), died]));
+    const [{ port }] = await within(END_MS, "starting the bridge", Promise.race([once(this.process, "message"), died]), () => this.words);
     return `http://127.0.0.1:${port}/mcp`;
   }
   async close() {
     this.process.stdin.end();
-    await within(END_MS, "the end of the bridge", this.exited);
+    await within(END_MS, "the end of the bridge", this.exited, () => this.words);
   }
 }
 
@@ -132,7 +133,7 @@ async function scenarios(args, dir, env) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (words += text));
   let code;
   try {
-    [code] = await within(PASS_MS, "conformance", once(child, "close"));
+    [code] = await within(PASS_MS, "conformance", once(child, "close"), () => words);
   } finally {
     child.kill("SIGKILL");
   }

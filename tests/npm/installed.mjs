@@ -26,7 +26,7 @@ async function callOnce(command, args, env) {
   const { content } = await client.callTool({ name: "count_words", arguments: { text: "one two three" } }, undefined, { timeout: deadline(10_000) });
   await client.close();
   same(content[0].text, "3 words", "the answer");
-  await until("the end of every process of the session", () => alive(started).length === 0);
+  await until("the end of every process of the session", () => alive(started).length === 0, () => alive(started));
   same(stderr, "", "stderr");
 }
 

@@ -118,7 +118,7 @@ async function endCases(runtime) {
   await test(`launcher (${runtime.name}): a server that crashes again and again is restarted, reported, and nothing remains`, async () => {
     const s = session(runtime, `${runtime.name} crash`, ["sh", "-c", "read -r line; kill -SEGV $$"]);
     s.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...REQUEST[1] })}\n`);
-    await until("the error", () => s.stdout.includes('"error"'));
+    await until("the error", () => s.stdout.includes('"error"'), () => s.seen());
     s.family = family(s.child.pid);
     s.child.stdin.end();
     same(await s.end(), 128 + constants.signals.SIGSEGV, "the end");

@@ -69,8 +69,12 @@ export function environment(more = {}) {
 // null: anything.
 export async function run(command, args, { env = {}, cwd = join(tmp, "home"), input = "", status = 0 } = {}) {
   const child = spawn(command, args, { cwd, env: environment(env), stdio: "pipe" });
-  const late = setTimeout(() => child.kill("SIGKILL"), deadline(15_000));
   const out = { stdout: "", stderr: "" };
+  const ms = deadline(15_000); // npm is slow
+  const late = setTimeout(() => {
+    out.stderr += `\nit did not end within ${ms} ms`;
+    child.kill("SIGKILL");
+  }, ms);
   for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (out[name] += text));
   child.stdin.on("error", () => {}).end(input);
   out.end = await new Promise((done, failed) => child.on("error", failed).on("close", (code, signal) => done(signal ?? code)));
@@ -88,10 +92,10 @@ export function has(text, part) {
   if (!text.includes(part)) throw new Error(`'${part}' is missing in:\n${text}`);
 }
 
-// Waits for a condition, with a deadline.
-export async function until(what, fact, ms = deadline(10_000)) {
+// Waits for a condition, with a deadline. `seen` returns what the condition has looked at.
+export async function until(what, fact, seen, ms = deadline(7_500)) {
   for (const end = Date.now() + ms; !(await fact()); await new Promise((done) => setTimeout(done, 20)))
-    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}`);
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain for ${what}; saw ${JSON.stringify(seen())}`);
 }
 
 // ---- processes

@@ -26,15 +26,19 @@ export class Session {
     this.child.on("exit", (status, signal) => (this.ended = signal ?? status));
   }
 
+  seen() {
+    return { stdout: this.stdout.slice(-1000), stderr: this.stderr.slice(-1000), ended: this.ended };
+  }
+
   // How it ended: a status, or the name of a signal.
   async end() {
-    await until(`the end of ${this.name}`, () => this.ended !== undefined);
+    await until(`the end of ${this.name}`, () => this.ended !== undefined, () => this.seen());
     return this.ended;
   }
 
   async ask(id) {
     this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...REQUEST[id] })}\n`);
-    await until(`the answer ${id} of ${this.name}; stderr ${this.stderr}`, () => this.stdout.includes(`"id": ${id}, "result"`));
+    await until(`the answer ${id} of ${this.name}`, () => this.stdout.includes(`"id": ${id}, "result"`), () => this.seen());
     this.family ??= family(this.child.pid);
   }
 
@@ -47,6 +51,6 @@ export class Session {
   }
 
   async gone() {
-    await until(`the end of every process, after ${this.ended}; ${JSON.stringify(alive(this.family))}`, () => alive(this.family).length === 0);
+    await until(`the end of every process, after ${this.ended}`, () => alive(this.family).length === 0, () => alive(this.family));
   }
 }

@@ -43,7 +43,7 @@ if (mode !== "legacy") {
     return "acknowledged";
   });
   await note("more", async () => (await client.callTool({ name: "more", arguments: {} })).content);
-  await note("changed", () => within(60_000, changed));
+  await note("changed", () => within(30_000, changed));
   await note("tools after", async () => (await client.listTools()).tools.map((t) => t.name).sort());
   await note("closed", async () => {
     await stream?.close();

@@ -2,15 +2,14 @@
 // vault and from cassettes without findings; findings of servers are at most notes; SARIF is valid by its schema, and
 // JUnit is XML.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import Ajv from "ajv";
 import addFormats from "ajv-formats";
-import { deadline } from "./client.mjs";
+import { deadline, execute, outcome } from "./client.mjs";
 import { same } from "./vault.mjs";
 
 const NOT_OF_THE_PROTOCOL = ["tool-error"]; // found only by the proxy
@@ -35,9 +34,8 @@ export async function checkRecordings({ interposer, vault, names, root, test }) 
   const sessions = [];
   const files = [];
   async function run(args, status) {
-    const options = { timeout: deadline(120_000), maxBuffer: 1 << 28 };
-    const done = await promisify(execFile)(interposer, ["check", "--vault", vault.dir, ...args], options).catch((error) => error);
-    if ((done.code ?? 0) !== status) throw new Error(`check ${args.slice(0, 4).join(" ")} … ended with ${done.code}, not ${status}: ${done.stderr}`);
+    const done = await outcome(interposer, ["check", "--vault", vault.dir, ...args], { timeout: deadline(15_000) }); // all sessions
+    if (done.code !== status) throw new Error(`check ${args.slice(0, 4).join(" ")} … ended with ${done.code}, not ${status}: ${done.stderr}`);
     return done.stdout;
   }
   const found = async (operands) =>
@@ -59,7 +57,7 @@ export async function checkRecordings({ interposer, vault, names, root, test }) 
   await test("check: cassettes without their notes have the same, by the rules alone", async () => {
     for (const { uid } of sessions) {
       const file = join(root, `of ${uid}.jsonl`);
-      await promisify(execFile)(interposer, ["export", "--vault", vault.dir, "-o", file, uid], { timeout: deadline(30_000) });
+      await execute(interposer, ["export", "--vault", vault.dir, "-o", file, uid]);
       const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
       await writeFile(file, lines.map((line) => JSON.stringify({ ...JSON.parse(line), finding: undefined }) + "\n").join(""));
       files.push(file);

@@ -5,8 +5,10 @@
 //   lines       the raw bytes of every line, in each direction, in order: the vault must contain them
 //   stderr      the other side's stderr
 
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
+import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
@@ -17,6 +19,7 @@ const START_MS = deadline(15_000); // for initialize: npx and Node start the ser
 const REQUEST_MS = deadline(7_500); // for each other request the client makes
 const UNTIL_MS = deadline(7_500); // for each thing a scenario waits for; the longest takes 11 s
 const CLOSE_MS = deadline(7_500); // for the exit of a server after the end of its stdin
+const COMMAND_MS = deadline(7_500); // for a command of the program
 
 // The SDK's transport, which also copies the bytes of both pipes. The transport's parsed messages would not
 // allow a comparison byte for byte.
@@ -268,6 +271,30 @@ function plain(error) {
 function brief(value, dir) {
   const text = (JSON.stringify(value) ?? "").replaceAll(dir, "<dir>");
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+// Runs a command; its error says what it printed, and whether it took too long.
+export async function execute(file, args, options = {}) {
+  const timeout = options.timeout ?? COMMAND_MS;
+  try {
+    const done = promisify(execFile)(file, args, { maxBuffer: 1 << 28, ...options, timeout });
+    done.child.stdin.end();
+    return await done;
+  } catch (error) {
+    const { killed, code, signal, stdout = "", stderr = "" } = error;
+    const end = killed ? `did not end within ${timeout} ms` : `ended with ${signal ?? code}`;
+    error.message = `${file} ${args.join(" ").slice(0, 200)} ${end}\n  stdout: ${stdout.slice(-1000)}\n  stderr: ${stderr.slice(-1000)}`;
+    throw error;
+  }
+}
+
+// The same for a command that may fail: its output and its status.
+export async function outcome(file, args, options = {}) {
+  const { stdout, stderr, code = 0 } = await execute(file, args, options).catch((error) => {
+    if (typeof error.code !== "number") throw error;
+    return error;
+  });
+  return { stdout, stderr, code };
 }
 
 export async function within(ms, what, promise) {

@@ -133,10 +133,10 @@ export function cli(program, args, env) {
     const child = spawn(node, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"]) child[stream].setEncoding("utf8").on("data", (text) => (output[stream] += text));
-    const ms = deadline(40_000);
+    const ms = deadline(15_000);
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      reject(new Error(`the Inspector did not end within ${ms} ms; stderr: ${output.stderr}`));
+      reject(new Error(`the Inspector did not end within ${ms} ms: ${args.join(" ")}\n  stdout: ${output.stdout.slice(-1000)}\n  stderr: ${output.stderr.slice(-1000)}`));
     }, ms);
     child.on("error", reject);
     child.on("close", (code, signal) => {

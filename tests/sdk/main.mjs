@@ -1,15 +1,13 @@
 // Plays every scenario twice, with the server directly and through the interposer, and compares the results.
 // Usage: main.mjs [WORD...]: only the cases whose names contain one of the words. TEST_LONG=1: every case of the Inspector.
 
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { checkRecordings } from "./check.mjs";
-import { Session, deadline, within } from "./client.mjs";
+import { Session, deadline, execute, within } from "./client.mjs";
 import { crash_cases, troubleOf } from "./crash.mjs";
 import { everything_cases } from "./everything.mjs";
 import { filesystem_cases } from "./filesystem.mjs";
@@ -300,7 +298,7 @@ async function document() {
   await test("docs/ci.md: the snippet for the TypeScript SDK", async () => {
     const argv = [join(here, "../e2e/57-ci.py"), "TypeScript SDK"];
     const env = { ...process.env, MCP_INTERPOSER: interposer };
-    const { stdout } = await promisify(execFile)("python3", argv, { env, timeout: deadline(120_000) }).catch((error) => fail(error.stdout || error.message));
+    const { stdout } = await execute("python3", argv, { env, timeout: deadline(30_000) });
     if (!/^ok - /m.test(stdout)) fail(stdout);
   });
 }
@@ -314,8 +312,8 @@ const cases = [
 if (cases.length === 0 && !["docs", "recordings", "remote", "send"].some((word) => words.includes(word))) fail(`no case has a name that contains ${words.join(" or ")}`);
 
 try {
-  await promisify(execFile)(interposer, ["--version"], { timeout: deadline(10_000) });
-  await promisify(execFile)("sqlite3", ["--version"], { timeout: 10_000 });
+  await execute(interposer, ["--version"]);
+  await execute("sqlite3", ["--version"]);
   let next = 0;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {

@@ -1,12 +1,10 @@
 // Our own server, `mcp`: a session is recorded, and the official clients read the recording.
 
-import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { deadline, within } from "./client.mjs";
+import { deadline, execute, within } from "./client.mjs";
 import { cli } from "./inspector.mjs";
 import { same } from "./vault.mjs";
 
@@ -14,15 +12,21 @@ const TOOLS = ["list_sessions", "list_calls", "get_call", "search", "stats", "fi
 
 // What `play` returns, with a client of this command.
 async function session({ command, args, env }, play) {
-  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, stderr: "ignore" });
+  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, stderr: "pipe" });
   const client = new Client({ name: "test", version: "1" });
-  const options = { timeout: deadline(60_000) };
+  const options = { timeout: deadline(7_500) };
+  let stderr = "";
+  transport.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+  const named = (what, promise) => promise.catch((error) => {
+    error.message = `${what}: ${error.message}\n  stderr: ${stderr.slice(-1000)}`;
+    throw error;
+  });
   client.onerror = (error) => console.log(`# ${error}`);
   try {
-    await client.connect(transport, options);
+    await named("initialize", client.connect(transport, options));
     return await play({
-      list: () => client.listTools(undefined, options),
-      call: (name, args) => client.callTool({ name, arguments: args }, undefined, options),
+      list: () => named("tools/list", client.listTools(undefined, options)),
+      call: (name, args) => named(`${name} ${JSON.stringify(args)}`, client.callTool({ name, arguments: args }, undefined, options)),
       instructions: () => client.getInstructions(),
     });
   } finally {
@@ -41,8 +45,8 @@ export async function checkServer({ interposer, root, settings, packages, test }
 
   await test("mcp: two sessions to read", async () => {
     const args = ["proxy", "--vault", vault, "--name", "everything", "--", process.execPath, `${packages}/server-everything/dist/index.js`];
-    await within(deadline(120_000), "the session", session({ command: interposer, args, env }, ({ call }) => call("echo", { message: "message 0" })));
-    await within(deadline(120_000), "the session", session({ command: interposer, args, env }, async ({ call }) => {
+    await within(deadline(15_000), "the session", session({ command: interposer, args, env }, ({ call }) => call("echo", { message: "message 0" })));
+    await within(deadline(15_000), "the session", session({ command: interposer, args, env }, async ({ call }) => {
       for (let n = 0; n < 5; n++) await call("echo", { message: `message ${n}` });
       await call("get-sum", { a: 19, b: 23 });
       same("a call that fails", (await call("get-sum", { a: "x" })).isError, true);
@@ -51,7 +55,7 @@ export async function checkServer({ interposer, root, settings, packages, test }
 
   const server = { command: interposer, args: ["proxy", "--vault", own, "--name", "mcp", ...strict, "--", interposer, "mcp", "--vault", vault], env };
   await test("mcp: the SDK's client calls every tool, and the results fit their schemas", async () => {
-    await within(deadline(120_000), "the session", session(server, async ({ list, call, instructions }) => {
+    await within(deadline(15_000), "the session", session(server, async ({ list, call, instructions }) => {
       const { tools } = await list(); // from now on the SDK checks structuredContent
       same("the tools", tools.map(({ name }) => name), TOOLS);
       for (const { name, title, outputSchema, annotations } of tools) {
@@ -110,7 +114,7 @@ export async function checkServer({ interposer, root, settings, packages, test }
 
   await test("mcp: `check` has no finding about the server, except the errors that were provoked", async () => {
     const argv = ["check", "--all", "--only", "server", "--json", "--fail-on", "none", "--vault", own];
-    const { stdout } = await promisify(execFile)(interposer, argv, { env: { ...process.env, ...env }, timeout: deadline(60_000) });
+    const { stdout } = await execute(interposer, argv, { env: { ...process.env, ...env } });
     const { recordings } = JSON.parse(stdout);
     const found = recordings.flatMap(({ findings }) => findings.map(({ finding }) => finding)).filter((x) => x !== "invalid-arguments");
     same("recordings", recordings.length >= 1 + inspections.length, true);

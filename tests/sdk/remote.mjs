@@ -1,18 +1,16 @@
 // Servers with a URL: `wrap --remote` runs the official SDK's Streamable HTTP server through mcp-remote, as a client would.
 
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
-import { deadline, within } from "./client.mjs";
+import { deadline, execute, within } from "./client.mjs";
 import { Vault, same } from "./vault.mjs";
 
 const KEY = "key-7f3a91c2";
@@ -52,13 +50,16 @@ function close(http) {
 }
 
 async function connect({ command, args, env, cwd }) {
-  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, cwd, stderr: "ignore" });
+  const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, cwd, stderr: "pipe" });
   const client = new Client({ name: "test", version: "1" });
-  const options = { timeout: deadline(60_000) };
+  const options = { timeout: deadline(15_000) }; // npx starts the server
+  let stderr = "";
+  transport.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
   try {
     await client.connect(transport, options);
   } catch (error) {
     await transport.close();
+    error.message += `\n  stderr: ${stderr.slice(-1000)}`;
     throw error;
   }
   return { client, options };
@@ -84,7 +85,7 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
   const file = join(home, ".claude.json");
   const env = { ...settings, HOME: home, MCP_REMOTE_CONFIG_DIR: join(dir, "auth") };
   const vault = new Vault(join(dir, "vault"));
-  const run = (...args) => promisify(execFile)(interposer, args, { cwd: home, env: { ...process.env, ...env }, timeout: deadline(120_000) });
+  const run = (...args) => execute(interposer, args, { cwd: home, env: { ...process.env, ...env } });
   const seen = [];
   const { http, url } = await listen(seen);
   const silent = createServer(() => {}); // never answers
@@ -121,7 +122,7 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
       const { args } = JSON.parse(await readFile(file, "utf8")).mcpServers.far;
       const { version } = JSON.parse(await readFile(join(cwd, "node_modules/mcp-remote/package.json"), "utf8"));
       same("what is run", args.slice(args.indexOf("--") + 1), ["npx", "-y", `mcp-remote@${version}`, url, "--header", `X-API-Key: ${KEY}`]);
-      result = await within(deadline(120_000), "the session", talk(await wrapped("far", "10m")));
+      result = await within(deadline(30_000), "the session", talk(await wrapped("far", "10m")));
       same("the server", { name: result.name, tools: result.tools.map((t) => t.name) }, { name: "far", tools: ["add"] });
       same("the results", [result.good.content[0].text, result.bad.isError], ["42", true]);
       same("messages without the key", { all: seen.length > 3, without: seen.filter((key) => key !== KEY) }, { all: true, without: [] });
@@ -140,9 +141,9 @@ export async function checkRemote({ interposer, root, settings, cwd, test }) {
     await test("wrap --remote: verify finds the same answers", async () => {
       const { args } = await wrapped("far", "10m");
       const server = args.slice(args.indexOf("--") + 1);
-      const { stdout } = await promisify(execFile)(interposer, ["verify", "--verbose", "--vault", vault.dir, uid ?? "none", "--", ...server], {
-        cwd, env: { ...process.env, ...env }, timeout: deadline(120_000),
-      }).catch((error) => { throw new Error(`${error.stdout}\n${error.stderr}`); });
+      const { stdout } = await execute(interposer, ["verify", "--verbose", "--vault", vault.dir, uid ?? "none", "--", ...server], {
+        cwd, env: { ...process.env, ...env }, timeout: deadline(15_000),
+      });
       if (!/tools\/call add/.test(stdout)) throw new Error(`no call was compared: ${stdout}`);
     });
     await test("wrap --remote: a URL that does not answer is named in the error", async () => {

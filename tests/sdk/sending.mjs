@@ -1,25 +1,24 @@
 // `send`: requests to server-everything, typed and recorded.
 
-import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { deadline } from "./client.mjs";
+import { execute, outcome } from "./client.mjs";
 import { same } from "./vault.mjs";
 
 // test(name, check) as in main.mjs.
-export async function checkSend({ interposer, root, settings, packages, test }) {
+export async function checkSend({ interposer, root, settings, packages, test: tell }) {
   const dir = join(root, "sending");
   await mkdir(dir);
   const env = { ...process.env, ...settings, HOME: dir };
   const server = ["--", process.execPath, `${packages}/server-everything/dist/index.js`];
   const send = async (...args) => {
     const argv = ["send", "--vault", join(dir, "vault"), ...args];
-    const done = promisify(execFile)(interposer, argv, { env, timeout: deadline(60_000) });
-    done.child.stdin.end();
-    const { stdout, stderr, code = 0 } = await done.catch((error) => error);
+    const { stdout, stderr, code } = await outcome(interposer, argv, { env });
+    last = `${argv.slice(3).join(" ").slice(0, 200)} ended with ${code}; stderr: ${stderr}`;
     return { out: stdout, err: stderr, code };
   };
+  let last = ""; // what a failed case says of the last command
+  const test = (name, check) => tell(name, () => check().catch((error) => Promise.reject(new Error(`${error.message}\n${last}`))));
 
   await test("send: --list prints the tools", async () => {
     const { out, code } = await send("--list", ...server);
@@ -53,7 +52,7 @@ export async function checkSend({ interposer, root, settings, packages, test }) 
   await test("send: a recorded request again, changed", async () => {
     const first = await send("get-sum", "a=1", "b=2", ...server);
     const session = /recorded as session (\d+)/.exec(first.err)[1];
-    const shown = await promisify(execFile)(interposer, ["show", session, "--json", "--tool", "get-sum", "--vault", join(dir, "vault")], { env });
+    const shown = await execute(interposer, ["show", session, "--json", "--tool", "get-sum", "--vault", join(dir, "vault")], { env });
     const seq = String(shown.stdout.trim().split("\n").map((line) => JSON.parse(line)).find(({ kind }) => kind === "request").seq);
     same("unchanged", (await send("--seq", seq, "--session", session)).out, "The sum of 1 and 2 is 3.\n\nthe answer is as recorded\n");
     const changed = await send("--seq", seq, "--session", session, "--set", "/arguments/b=5");

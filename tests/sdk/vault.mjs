@@ -1,14 +1,12 @@
 // Compares the vault's record of a session with the bytes on the client's side.
 // The database is read with the sqlite3 program.
 
-import { execFile } from "node:child_process";
 import { open, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isDeepStrictEqual, promisify } from "node:util";
-import { deadline, kindOf } from "./client.mjs";
+import { isDeepStrictEqual } from "node:util";
+import { execute, kindOf } from "./client.mjs";
 import { checkFindings } from "./findings.mjs";
 
-const run = promisify(execFile);
 const BODY_IN_DATABASE = 64 * 1024; // bytes; longer ones are in Bodies/
 const ARGUMENTS_IN_LOG = 4096; // bytes; longer ones are truncated in the log
 const HEAD = 50; // characters
@@ -21,10 +19,7 @@ export class Vault {
   async query(sql) {
     // Other sessions are writing: wait while the last one of them removes the write-ahead log.
     const args = ["-readonly", "-json", "-cmd", ".timeout 10000", join(this.dir, "interposer.db"), sql];
-    const { stdout } = await run("sqlite3", args, {
-      timeout: deadline(30_000),
-      maxBuffer: 1 << 28,
-    });
+    const { stdout } = await execute("sqlite3", args);
     return stdout.trim() === "" ? [] : JSON.parse(stdout);
   }
 
