@@ -107,7 +107,7 @@ static bool client_may_come(const struct conversation *s, const struct plan_step
     return step->after > 0 && s->reached < step->place - step->after && !s->hung_up;
 }
 
-int playback_reach(struct conversation *s, uint64_t place, int64_t t_us)
+static int reach(struct conversation *s, uint64_t place, int64_t t_us)
 {
     if (place <= s->reached)
         return 0;
@@ -154,7 +154,7 @@ static int catch_up_all(struct conversation *s, struct playback *before, uint64_
 
 int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us)
 {
-    int st = playback_reach(s, place, t_us);
+    int st = reach(s, place, t_us);
     return st < 0 ? st : catch_up_all(s, NULL, place);
 }
 
@@ -186,7 +186,7 @@ int playback_start(struct conversation *s, const struct rpc *live, uint32_t exch
         s->report->counts.faults++;
         p->not_before_us += fault->delay_us;
     }
-    int st = playback_reach(s, x->place, x->t_us);
+    int st = reach(s, x->place, x->t_us);
     if (st == 0 && !again)
         st = catch_up_all(s, p, x->place);
     p->mark = (struct pace_mark){p->not_before_us, x->t_us};
@@ -312,7 +312,7 @@ static int answer(struct conversation *s, struct playback *p, const struct plan_
     }
     int st = step_send_answer(s, p, step);
     if (st == 0)
-        st = playback_reach(s, step->place, step->t_us);
+        st = reach(s, step->place, step->t_us);
     if (st == 0 && !p->again && s->ended == CONVERSATION_RUNNING)
         st = playback_start_list(s, (struct plan_anchor){ANCHOR_OUTCOME, p->exchange},
                                  (struct pace_mark){s->now_us, x->end_us}, p->token);

@@ -15,10 +15,8 @@ MI_MUST int playback_run(struct conversation *s, struct playback *p);
 MI_MUST int playback_wake_all(struct conversation *s);
 /* Playbacks that wait for the client are due now. */
 MI_MUST int playback_wake_held(struct conversation *s);
-/* The client has reached this place, recorded at t_us: wakes those that wait for it. */
-MI_MUST int playback_reach(struct conversation *s, uint64_t place, int64_t t_us);
-/* The client has answered a question, or sent a notification: the same, and sends the unsolicited messages that were
- * recorded before. */
+/* The client has answered a question, or sent a notification, that was recorded at this place and time: sends the
+ * unsolicited messages that were recorded before, and wakes playbacks that wait for the client to come there. */
 MI_MUST int playback_catch_up(struct conversation *s, uint64_t place, int64_t t_us);
 /* Wakes playbacks that wait for more steps, if the plan has grown. */
 MI_MUST int playback_wake_grown(struct conversation *s);

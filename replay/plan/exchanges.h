@@ -12,7 +12,7 @@
  * no question are preferred. Without such a stimulus the question belongs to the request whose outcome is the next one
  * after the client's answer.
  *
- * Causes    an event that only reads or informs (plan_only_reads(), plan_only_informs()) causes nothing but log messages:
+ * Causes    an event that only reads or informs (plan_topic.reads, plan_only_informs()) causes nothing but log messages:
  *           how often a client polls depends on the time. No list follows it, unless the server exits there.
  * Gates     a step that was recorded after the client answered a question of the same list waits for that answer.
  * Behind    messages of a subscription and progress of a task continue while other requests are processed: each
@@ -120,7 +120,7 @@ struct plan_exchange {
 struct plan_topic {
     struct slice method, target; /* owned; escapes resolved */
     unsigned flags;              /* METHOD_ flags (wire/mcp/method.h) */
-    bool reads;                  /* plan_only_reads() */
+    bool reads;                  /* its requests only read: a client may poll with them, or leave them out */
     uint32_t first, last;        /* exchanges */
     uint32_t first_notification, last_notification,
         live_notification; /* live_notification: the next one expected from the live client */

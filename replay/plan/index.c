@@ -6,6 +6,29 @@
 
 #include <stdlib.h>
 
+/* ---- methods ---- */
+
+static bool is_one_of(struct slice method, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (slice_is(method, *names))
+            return true;
+    return false;
+}
+
+/* A request that only reads: a client may poll with it, and may leave it out. */
+static bool only_reads(struct slice method)
+{
+    static const char *const reads[] = {
+        "ping",         "server/discover", "tools/list",
+        "prompts/list", "prompts/get",     "resources/list",
+        "tasks/get",    "resources/read",  "resources/templates/list",
+        "tasks/list",   "tasks/result",    "completion/complete",
+        NULL,
+    };
+    return is_one_of(method, reads);
+}
+
 /* ---- topics ---- */
 
 static uint64_t topic_hash(struct slice method, struct slice target)
@@ -58,7 +81,7 @@ int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint
         .method = {text, method.n},
         .target = {text + method.n, target.n},
         .flags = method_flags(method),
-        .reads = plan_only_reads(method),
+        .reads = only_reads(method),
         .first = PLAN_NONE,
         .last = PLAN_NONE,
         .first_notification = PLAN_NONE,
@@ -66,14 +89,6 @@ int plan_topic_of(struct plan *p, struct slice method, struct slice target, uint
         .live_notification = PLAN_NONE,
     };
     return 0;
-}
-
-static bool is_one_of(struct slice method, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (slice_is(method, *names))
-            return true;
-    return false;
 }
 
 bool plan_may_cause_messages(struct slice method)
@@ -87,18 +102,6 @@ bool plan_may_cause_messages(struct slice method)
         "subscriptions/listen", NULL,
     };
     return !is_one_of(method, quiet);
-}
-
-bool plan_only_reads(struct slice method)
-{
-    static const char *const reads[] = {
-        "ping",         "server/discover", "tools/list",
-        "prompts/list", "prompts/get",     "resources/list",
-        "tasks/get",    "resources/read",  "resources/templates/list",
-        "tasks/list",   "tasks/result",    "completion/complete",
-        NULL,
-    };
-    return is_one_of(method, reads);
 }
 
 bool plan_only_informs(struct slice method)

@@ -11,8 +11,6 @@ uint32_t plan_exchange_at(const struct plan *p, uint64_t place); /* PLAN_NONE: n
 uint32_t plan_question_at(const struct plan *p, uint64_t place);
 /* Whether a request of this method may cause messages of the server other than its answer. */
 bool plan_may_cause_messages(struct slice method);
-/* A request that only reads: a client may poll with it, and may leave it out. */
-bool plan_only_reads(struct slice method);
 /* A notification of the client, or its answer to a request of the server, that the server does not react to. */
 bool plan_only_informs(struct slice method);
 bool plan_is_listen(const struct plan *p, uint32_t exchange);

@@ -124,8 +124,9 @@ bool plan_list_grows(const struct plan *p, struct plan_anchor a)
            (a.kind == ANCHOR_OUTCOME && p->exchanges[a.i].token_hash != 0);
 }
 
-void plan_append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                             uint32_t step)
+/* Appends a step to the list that follows the cause. */
+static void append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
+                               uint32_t step)
 {
     struct plan_step *s = &p->steps[step];
     if (p->reached > cause_place && s->place - p->reached < PLAN_NONE)
@@ -143,7 +144,7 @@ void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_p
     if (inside != PLAN_NONE)
         plan_append_inside(p, inside, step);
     else
-        plan_append_unsolicited(p, cause, cause_place, step);
+        append_unsolicited(p, cause, cause_place, step);
 }
 
 /* The newest active request that may have caused a notification. */
@@ -214,7 +215,7 @@ int plan_place_question(struct plan *p, uint32_t question, bool after_notificati
 {
     struct plan_question *q = &p->questions[question];
     if (p->active_n == 0 || (after_notification && p->cause.kind == ANCHOR_NOTIFICATION)) {
-        plan_append_unsolicited(p, p->cause_quiet, p->cause_place, q->step);
+        append_unsolicited(p, p->cause_quiet, p->cause_place, q->step);
         return 0;
     }
     q->owner = p->active_n == 1 ? p->active_first : find_stimulus(p);

@@ -12,9 +12,6 @@ void plan_insert_inside(struct plan *p, uint32_t exchange, uint32_t step);
 struct plan_list *plan_list_of(struct plan *p, struct plan_anchor a);
 /* An event has happened. `causes`: unsolicited messages follow it from now on. */
 void plan_event(struct plan *p, uint64_t place, struct plan_anchor event, bool causes);
-/* Appends a step to the list that follows the cause. */
-void plan_append_unsolicited(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
-                             uint32_t step);
 /* Places a notification whose cause is this event: inside the pending exchange of the cause, or after the cause. */
 void plan_place_after(struct plan *p, struct plan_anchor cause, uint64_t cause_place,
                       uint32_t step);
