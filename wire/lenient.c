@@ -109,6 +109,7 @@ static void take_member(struct lenient *ret, struct slice key, struct slice valu
         take_id(ret, value);
     ret->is_call |= slice_is(key, "method");
     ret->is_answer |= slice_is(key, "result") || slice_is(key, "error");
+    ret->is_jsonrpc |= slice_is(key, "jsonrpc");
 }
 
 /* ---- from the beginning ------------------------------------------------------------------- */
@@ -265,10 +266,15 @@ static void read_backward(struct slice line, struct lenient *ret)
     }
 }
 
+bool lenient_answers(const struct lenient *l)
+{
+    return l->id.type != JSON_NONE && (l->is_answer || (l->is_jsonrpc && !l->is_call));
+}
+
 void lenient_read(struct slice line, struct lenient *ret)
 {
     ret->id = (struct json_value){0};
-    ret->is_call = ret->is_answer = false;
+    ret->is_call = ret->is_answer = ret->is_jsonrpc = false;
     while (line.n > 0 && is_space(line.p[0])) {
         line.p++;
         line.n--;

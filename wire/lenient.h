@@ -21,11 +21,14 @@ struct lenient {
     struct json_value id; /* valid JSON, a number or a string; type JSON_NONE: not readable */
     bool is_call;         /* has a member `method` */
     bool is_answer;       /* has a member `result` or `error` */
+    bool is_jsonrpc;      /* has a member `jsonrpc` */
     char place[LENIENT_ID_MAX];
 };
 
 /* ret must stay where it is while ret->id is used. */
 void lenient_read(struct slice line, struct lenient *ret);
+/* Whether the line was meant as an answer to the request with this id: a line of a log may have an `id`, too. */
+bool lenient_answers(const struct lenient *l);
 /* Appends the text around an offset, at most LENIENT_EXCERPT bytes of it, as one visible line. The text must be
  * sanitized. */
 #define LENIENT_EXCERPT 64

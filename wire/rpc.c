@@ -207,7 +207,8 @@ static enum rpc_kind read_object(struct reader *r)
         return RPC_INVALID;
     if (!slice_is(r->jsonrpc.text, "\"2.0\"") &&
         (r->jsonrpc.type != JSON_STRING || !json_key_is(json_string_raw(r->jsonrpc), "2.0"))) {
-        if (!m->is_call && m->id.type != JSON_NONE)
+        unsigned meant = 1u << ENV_JSONRPC | 1u << ENV_RESULT | 1u << ENV_ERROR;
+        if (!m->is_call && m->id.type != JSON_NONE && (r->seen & meant) != 0)
             m->findings |= FINDING(FIND_MALFORMED_ANSWER);
         return invalid(m, FIND_NOT_JSONRPC);
     }

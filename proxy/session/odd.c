@@ -92,7 +92,7 @@ void odd_explain(const struct traffic *t, const struct pending *p, struct buf *w
 static struct pending *request_of(struct traffic *t, const struct lenient *l)
 {
     bool type_changed;
-    if (l->id.type == JSON_NONE || (l->is_call && !l->is_answer))
+    if (!lenient_answers(l))
         return NULL;
     return pending_find(&t->open[ROW_C2S], l->id, &type_changed);
 }
@@ -190,7 +190,8 @@ static enum odd_result use_repaired(struct traffic *t, struct message *x, struct
         rpc->findings |= of_line;
         x->m = *rpc;
         x->repairs |= repairs_set(&m->repairs);
-        if (rpc->kind == RPC_INVALID && answer_malformed(t, x))
+        bool meant = (rpc->findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) != 0;
+        if (rpc->kind == RPC_INVALID && meant && answer_malformed(t, x))
             return ODD_DONE;
         if (rpc->kind != RPC_INVALID && !log_text)
             return refuse_repair(t, x, &m->repairs);
@@ -400,6 +401,8 @@ enum odd_result odd_line(struct traffic *t, struct message *x)
 {
     if (x->m.fault.kind == JSON_OK) {
         struct lenient l;
+        if ((x->m.findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) == 0)
+            return ODD_NOT_ONE; /* JSON of a log */
         if (answer_malformed(t, x))
             return ODD_DONE;
         lenient_read(x->text, &l); /* of two ids, the last was tried: now the first */

@@ -19,7 +19,7 @@ static struct slice unreadable(struct lines *l, struct slice line)
 {
     struct lenient found;
     lenient_read(line, &found);
-    if (found.id.type == JSON_NONE || (found.is_call && !found.is_answer))
+    if (!lenient_answers(&found))
         return line;
     return error_for(l, found.id.text, "the server's answer is not valid JSON");
 }
@@ -28,7 +28,7 @@ static struct slice unreadable(struct lines *l, struct slice line)
 static struct slice no_message(struct lines *l, const struct rpc *m, struct slice line)
 {
     bool has_id = m->id.type == JSON_NUMBER || m->id.type == JSON_STRING;
-    if (!has_id || (m->is_call && !m->is_answer))
+    if (!has_id || (m->findings & (RPC_AMBIGUOUS | FINDING(FIND_MALFORMED_ANSWER))) == 0)
         return line;
     return error_for(l, m->id.text, "the server's answer is invalid");
 }

@@ -191,6 +191,15 @@ static const struct conversation unreadable[] = {
                 "3 s2c noise refused 1 - - 1 - - several-values,malformed-answer;"
                 "4 s2c* error forwarded 1 - - 1 -32603 - -;"
                 "5 s2c* error forwarded 2 - - 2 -32603 - -"},
+    /* JSON of a log, valid or not */
+    {{"C " PING("1"), "S {'level':30,'id':1,'msg':'m'}", "S {'level':30,'id':1,'dir':'C:\\dir'}",
+      "S {'level':30,'id':1,'msg':'\xe9'}", "S " OK("1")},
+     PING("1") "|",
+     OK("1") "|",
+     ASKED(
+         "1") "2 s2c noise refused - - - - - - not-jsonrpc;3 s2c noise refused - - - - - - "
+              "not-json;4 s2c noise refused - - - - - - invalid-utf8;5 s2c result forwarded 1 - - "
+              "1 - - -"},
     /* the ids of others: of an object inside, of a request, of no request */
     {{"C " PING("1"), "S {'result':{'id':1,},}", "S {'jsonrpc':'2.0','id':1,'method':'ping',}",
       "S {'jsonrpc':'2.0','id':2,'result':{},}", "S " OK("1")},

@@ -83,14 +83,16 @@ static void test_lines_wait_is_over_at_the_end(void **state)
     struct lines l = {.max = MAX};
     struct slice ret;
     assert_false(lines_end(&l, false, &ret));
-    assert_int_equal(lines_take(&l, slice_of("{\"id\":1,"), 7, &ret), LINES_WAIT);
+    assert_int_equal(lines_take(&l, slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,"), 7, &ret),
+                     LINES_WAIT);
     assert_int_equal(l.until_us, 7 + LINES_WAIT_US);
     assert_true(lines_end(&l, false, &ret));
     assert_true(slice_is(ret, ERROR("1", "not valid JSON")));
     assert_false(lines_end(&l, false, &ret));
-    assert_int_equal(lines_take(&l, slice_of("{\"id\":1,"), 7, &ret), LINES_WAIT);
+    assert_int_equal(lines_take(&l, slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,"), 7, &ret),
+                     LINES_WAIT);
     assert_true(lines_end(&l, true, &ret));
-    assert_true(slice_is(ret, "{\"id\":1,\n"));
+    assert_true(slice_is(ret, "{\"jsonrpc\":\"2.0\",\"id\":1,\n"));
     lines_close(&l);
     /* the limit of a message */
     l = (struct lines){.max = 20};

@@ -152,11 +152,14 @@ static void test_lenient_calls_and_answers_are_told_apart(void **state)
         {"{\"id\":1,\"result\":{", false, true},
         {"{\"id\":1,\"method\":\"m", false, false},
         {"{\"params\":{\"a\":\"\"b\"},\"method\":\"m\",\"id\":1}", true, false},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,", false, false},
         {"{\"id\":1,\"x\":2,}", false, false},
     };
     for (size_t i = 0; i < MI_COUNT(rows); i++) {
         struct lenient l;
         free(id_of(rows[i].text, strlen(rows[i].text), &l));
+        bool answers = rows[i].answer || (strstr(rows[i].text, "jsonrpc") != NULL && !l.is_call);
+        assert_int_equal(lenient_answers(&l), l.id.type != JSON_NONE && answers);
         if (l.is_call != rows[i].call || l.is_answer != rows[i].answer)
             fail_msg("%s: call %d, answer %d", rows[i].text, l.is_call, l.is_answer);
     }
