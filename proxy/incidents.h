@@ -26,7 +26,7 @@ struct incidents {
     struct message_head err[ESCALATION_LINES_MAX]; /* a ring; sanitized */
     uint64_t err_n;                                /* lines so far */
     struct stderr_reason reason;                   /* of the current process */
-    struct postmortem_base base;
+    struct process_sample base;
 };
 
 void incidents_open(struct incidents *t, struct recorder *r);

@@ -5,115 +5,17 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#include <unistd.h>
-
 #define BUSY_PERCENT 50 /* of one processor since the base: it is busy and does not wait */
 
-/* ---- the tree ------------------------------------------------------------------------------- */
-
-struct tree {
-    size_t n;
-    bool more;
-    struct process process[POSTMORTEM_MAX];
-    unsigned depth[POSTMORTEM_MAX];
-};
-
-static bool has(const struct tree *t, pid_t pid)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->process[i].pid == pid)
-            return true;
-    return false;
-}
-
-static bool add(struct tree *t, pid_t pid, unsigned depth)
-{
-    if (has(t, pid))
-        return false;
-    if (t->n == POSTMORTEM_MAX) {
-        t->more = true;
-        return false;
-    }
-    if (process_read(pid, &t->process[t->n]) < 0)
-        return false;
-    t->depth[t->n++] = depth;
-    return true;
-}
-
-/* The server, processes of its group that we adopted, and all their descendants. */
-static void gather(struct tree *t, pid_t pid, pid_t group)
-{
-    pid_t kids[POSTMORTEM_MAX];
-    t->n = 0;
-    t->more = false;
-    if (pid > 0)
-        add(t, pid, 0);
-    size_t n = group > 0 ? process_children(getpid(), kids, MI_COUNT(kids)) : 0;
-    for (size_t i = 0; i < n; i++) {
-        struct process p;
-        if (process_read(kids[i], &p) == 0 && p.group == group)
-            add(t, kids[i], 0);
-    }
-    for (size_t at = 0; at < t->n; at++) {
-        n = process_children(t->process[at].pid, kids, MI_COUNT(kids));
-        for (size_t i = 0; i < n; i++)
-            add(t, kids[i], t->depth[at] + 1);
-    }
-}
-
-static int64_t sum_ticks(const struct tree *t)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < t->n; i++)
-        sum += t->process[i].cpu_ticks;
-    return sum;
-}
-
-void postmortem_base_take(struct postmortem_base *b, pid_t pid, pid_t group)
-{
-    struct tree t;
-    gather(&t, pid, group);
-    *b = (struct postmortem_base){.at_us = clock_mono_us(), .cpu_ticks = sum_ticks(&t)};
-}
-
 /* ---- the process that is reported ----------------------------------------------------------- */
-
-/* The only child with the server's stdin and stdout, or the only child if these cannot be read. 0: there is none, or
- * several. */
-static size_t real_server_below(const struct postmortem *pm, size_t of)
-{
-    pid_t server = pm->process[0].p.pid;
-    bool visible = inspect_same_file(server, server, STDIN_FILENO);
-    size_t found = 0, n = 0;
-    for (size_t i = 1; i < pm->n; i++) {
-        pid_t pid = pm->process[i].p.pid;
-        if (pm->process[i].p.parent != pm->process[of].p.pid)
-            continue;
-        if (visible && !(inspect_same_file(server, pid, STDIN_FILENO) &&
-                         inspect_same_file(server, pid, STDOUT_FILENO)))
-            continue;
-        found = i;
-        n++;
-    }
-    return n == 1 ? found : 0;
-}
-
-static size_t find_real_server(const struct postmortem *pm)
-{
-    size_t at = 0;
-    for (size_t next; (next = real_server_below(pm, at)) != 0;)
-        at = next;
-    return at;
-}
 
 static bool is_stuck(const struct postmortem_process *p)
 {
     return strchr("DTt", p->p.state) != NULL;
 }
 
-static size_t choose(const struct postmortem *pm)
+static size_t choose(const struct postmortem *pm, size_t server)
 {
-    size_t server = find_real_server(pm);
     if (is_stuck(&pm->process[server]))
         return server;
     for (size_t i = 0; i < pm->n; i++)
@@ -129,10 +31,10 @@ static size_t choose(const struct postmortem *pm)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_fd,
-                     const struct postmortem_base *base)
+                     const struct process_sample *base)
 {
-    struct tree t;
-    gather(&t, pid, group);
+    struct process_tree t;
+    process_tree_read(&t, pid, group);
     *ret = (struct postmortem){.n = t.n,
                                .more = t.more,
                                .pipes = -1,
@@ -145,14 +47,16 @@ void postmortem_read(struct postmortem *ret, pid_t pid, pid_t group, int stdin_f
         inspect_wait(p->p.pid, &p->wait);
     }
     if (base != NULL && base->at_us != 0) {
-        int64_t ticks = sum_ticks(&t) - base->cpu_ticks;
+        int64_t ticks = -base->cpu_ticks;
+        for (size_t i = 0; i < t.n; i++)
+            ticks += t.process[i].cpu_ticks;
         ret->has_base = true;
         ret->since_us = clock_mono_us() - base->at_us;
         ret->cpu_us = ticks > 0 ? process_ticks_us(ticks) : 0;
     }
     if (ret->n == 0)
         return;
-    ret->chosen = choose(ret);
+    ret->chosen = choose(ret, process_tree_server(&t));
     pid_t chosen = ret->process[ret->chosen].p.pid;
     (void)inspect_count(chosen, POSTMORTEM_FDS, &ret->pipes, &ret->sockets);
 }

@@ -39,7 +39,7 @@ static void stop_recording(struct proxy *p)
 static void take_cpu_base(struct proxy *p)
 {
     const struct timers *t = &p->traffic.timers;
-    struct postmortem_base *base = &p->incidents.base;
+    struct process_sample *base = &p->incidents.base;
     const struct pending *first = t->n > 0 ? t->heap[0] : NULL;
     if (first != NULL && first->written_us != 0 && base->at_us != 0) {
         int64_t request_us = recorder_now_us(p->recorder) - first->written_us;
@@ -47,7 +47,7 @@ static void take_cpu_base(struct proxy *p)
         if (base_us < 2 * request_us)
             return;
     }
-    postmortem_base_take(base, p->child.pid, p->child.group);
+    process_tree_sample(base, p->child.pid, p->child.group);
 }
 
 /* The timer never fires after the next deadline. It may fire before it and is then set again: so most messages do

@@ -2,7 +2,7 @@
  *
  * All of it may be unknown: the system has no such facts, or does not show those of this process.
  *
- * Linux     proc(5): wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
+ * Linux     proc(5): cmdline; wchan, syscall and fd, which need ptrace access to the process; FIONREAD.
  * Blocks    never: nothing is read that waits for the process. */
 #ifndef MI_BASE_OS_INSPECT_H
 #define MI_BASE_OS_INSPECT_H
@@ -22,6 +22,8 @@ struct inspect_wait {
 void inspect_wait(pid_t pid, struct inspect_wait *ret);
 /* Whether a descriptor is the same file in both processes; false if that is unknown. */
 bool inspect_same_file(pid_t a, pid_t b, int fd);
+/* Whether both processes execute the same command: one has forked the other. False if that is unknown. */
+bool inspect_same_command(pid_t a, pid_t b);
 /* Counts descriptors of a process; reads at most `max`. False: unknown. */
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets);
 /* The bytes in the pipe of which fd is the writing end; -1: unknown. */

@@ -21,7 +21,8 @@ struct process {
     pid_t pid, parent, group, session;
     char name[PROCESS_NAME_MAX]; /* chosen by the process: any bytes but NUL */
     char state;
-    int64_t cpu_ticks; /* including children that the process has waited for */
+    int64_t cpu_ticks;    /* including waited_ticks */
+    int64_t waited_ticks; /* of children that the process has waited for */
     int64_t threads;
     uint64_t start_ticks; /* since boot; with pid and boot id it identifies the process */
     int64_t rss_bytes;

@@ -65,17 +65,23 @@ static const struct {
 #endif
 };
 
-static int read_file(pid_t pid, const char *name, char *to, size_t max)
+/* Returns the number of bytes; 0: not readable. */
+static size_t read_whole(pid_t pid, const char *name, char *to, size_t max)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return MI_EIO;
+        return 0;
     ssize_t n = read(fd, to, max - 1);
     close(fd);
     to[n > 0 ? n : 0] = '\0';
-    return n > 0 ? 0 : MI_EIO;
+    return n > 0 ? (size_t)n : 0;
+}
+
+static int read_file(pid_t pid, const char *name, char *to, size_t max)
+{
+    return read_whole(pid, name, to, max) > 0 ? 0 : MI_EIO;
 }
 
 static void read_wchan(pid_t pid, struct inspect_wait *w)
@@ -145,6 +151,14 @@ bool inspect_same_file(pid_t a, pid_t b, int fd)
     char of_a[64], of_b[64];
     return read_link(a, fd, of_a, sizeof of_a) == 0 && read_link(b, fd, of_b, sizeof of_b) == 0 &&
            strcmp(of_a, of_b) == 0;
+}
+
+bool inspect_same_command(pid_t a, pid_t b)
+{
+    char of_a[1024], of_b[1024]; /* zeros separate the words */
+    size_t a_n = read_whole(a, "cmdline", of_a, sizeof of_a);
+    size_t b_n = read_whole(b, "cmdline", of_b, sizeof of_b);
+    return a_n > 0 && a_n == b_n && memcmp(of_a, of_b, a_n) == 0;
 }
 
 bool inspect_count(pid_t pid, int max, int *ret_pipes, int *ret_sockets)

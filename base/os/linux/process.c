@@ -71,6 +71,7 @@ int process_read(pid_t pid, struct process *ret)
     p.group = (pid_t)field[5];
     p.session = (pid_t)field[6];
     p.cpu_ticks = field[14] + field[15] + field[16] + field[17];
+    p.waited_ticks = field[16] + field[17];
     p.threads = field[20];
     p.start_ticks = (uint64_t)field[22];
     p.rss_bytes = field[24] * (int64_t)sysconf(_SC_PAGESIZE);

@@ -76,7 +76,7 @@ static int tear_down(void **state)
 
 /* Reads until `fact` is found or a minute has passed. */
 static bool until(struct fixture *f, bool (*fact)(const struct postmortem *), int stdin_fd,
-                  const struct postmortem_base *base)
+                  const struct process_sample *base)
 {
     for (int64_t end = clock_mono_us() + 60000000; clock_mono_us() < end;) {
         postmortem_read(&f->pm, f->s.pid, f->s.pid, stdin_fd, base);
@@ -211,11 +211,11 @@ static bool burns(const struct postmortem *pm)
 static void test_postmortem_reports_cpu_time_since_the_base(void **state)
 {
     struct fixture *f = *state;
-    struct postmortem_base base;
+    struct process_sample base;
     start(&f->s, compute);
     assert_true(until(f, is_listed, -1, NULL));
     int64_t begin = clock_mono_us();
-    postmortem_base_take(&base, f->s.pid, f->s.pid);
+    process_tree_sample(&base, f->s.pid, f->s.pid);
     assert_true(until(f, burns, -1, &base));
     int64_t passed = clock_mono_us() - begin;
     assert_true(f->pm.cpu_us <= passed + 20000); /* nothing from before the base */
@@ -355,7 +355,7 @@ static void test_postmortem_prefers_a_stopped_process(void **state)
 
 static void run_many(void)
 {
-    for (int i = 0; i < POSTMORTEM_MAX + 8; i++)
+    for (int i = 0; i < PROCESS_TREE_MAX + 8; i++)
         if (fork() == 0)
             wait_for_ever();
     wait_for_ever();
@@ -371,7 +371,7 @@ static void test_postmortem_many_processes_are_limited(void **state)
     struct fixture *f = *state;
     start(&f->s, run_many);
     assert_true(until(f, overflows, -1, NULL));
-    assert_int_equal(f->pm.n, POSTMORTEM_MAX);
+    assert_int_equal(f->pm.n, PROCESS_TREE_MAX);
     assert_json(f, ",\"more\":true}");
     assert_says(f, ", …)");
 }

@@ -1,0 +1,112 @@
+#include "proxy/process_tree.h"
+
+#include "base/clock.h"
+#include "base/os/inspect.h"
+
+#include <unistd.h>
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool has(const struct process_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->process[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void add(struct process_tree *t, pid_t pid, unsigned depth)
+{
+    if (has(t, pid))
+        return;
+    if (t->n == PROCESS_TREE_MAX) {
+        t->more = true;
+        return;
+    }
+    if (process_read(pid, &t->process[t->n]) == 0)
+        t->depth[t->n++] = depth;
+}
+
+/* The server, processes of its group that we adopted, and all their descendants. */
+void process_tree_read(struct process_tree *t, pid_t pid, pid_t group)
+{
+    pid_t kids[PROCESS_TREE_MAX];
+    t->n = 0;
+    t->more = false;
+    if (pid > 0)
+        add(t, pid, 0);
+    size_t n = group > 0 ? process_children(getpid(), kids, MI_COUNT(kids)) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct process p;
+        if (process_read(kids[i], &p) == 0 && p.group == group)
+            add(t, kids[i], 0);
+    }
+    for (size_t at = 0; at < t->n; at++) {
+        n = process_children(t->process[at].pid, kids, MI_COUNT(kids));
+        for (size_t i = 0; i < n; i++)
+            add(t, kids[i], t->depth[at] + 1);
+    }
+}
+
+/* ---- the real server ------------------------------------------------------------------------ */
+
+/* The only child with the server's stdin and stdout, or the only child if these cannot be read. 0: there is none, or
+ * several. */
+static size_t server_below(const struct process_tree *t, size_t of)
+{
+    pid_t server = t->process[0].pid;
+    bool visible = inspect_same_file(server, server, STDIN_FILENO);
+    size_t found = 0, n = 0;
+    for (size_t i = 1; i < t->n; i++) {
+        pid_t pid = t->process[i].pid;
+        if (t->process[i].parent != t->process[of].pid)
+            continue;
+        if (visible && !(inspect_same_file(server, pid, STDIN_FILENO) &&
+                         inspect_same_file(server, pid, STDOUT_FILENO)))
+            continue;
+        found = i;
+        n++;
+    }
+    return n == 1 ? found : 0;
+}
+
+size_t process_tree_server(const struct process_tree *t)
+{
+    size_t at = 0;
+    for (size_t next; (next = server_below(t, at)) != 0;)
+        at = next;
+    return at;
+}
+
+/* ---- CPU time ------------------------------------------------------------------------------- */
+
+/* Marks the real server and the processes that started it. A child with the command of its parent was forked by it to
+ * work, also if it inherits stdin and stdout. Returns the index of the server. */
+static size_t mark_server(const struct process_tree *t, bool marked[PROCESS_TREE_MAX])
+{
+    size_t at = 0;
+    for (size_t next;; at = next) {
+        marked[at] = true;
+        next = server_below(t, at);
+        if (next == 0 || inspect_same_command(t->process[at].pid, t->process[next].pid))
+            return at;
+    }
+}
+
+void process_tree_sample(struct process_sample *s, pid_t pid, pid_t group)
+{
+    struct process_tree t;
+    bool marked[PROCESS_TREE_MAX] = {false};
+    process_tree_read(&t, pid, group);
+    *s = (struct process_sample){.at_us = clock_mono_us()};
+    size_t server = t.n > 0 ? mark_server(&t, marked) : 0;
+    for (size_t i = 0; i < t.n; i++) {
+        const struct process *p = &t.process[i];
+        bool runs = p->state == 'R';
+        s->cpu_ticks += p->cpu_ticks;
+        s->helper_ticks += marked[i] ? p->waited_ticks : p->cpu_ticks;
+        s->runs |= runs;
+        s->helper_runs |= runs && !marked[i];
+        s->server_runs |= runs && i == server;
+    }
+}

@@ -1,0 +1,42 @@
+/* process_tree.h - the processes of a server, and the CPU time that they have used.
+ *
+ * A server is a tree of processes: `npx` and `sh -c` start the real server as their child, and it may have helpers.
+ * The real server is found by following the only child that inherits stdin and stdout.
+ *
+ * Source    base/os/process.h and inspect.h. What is unknown is left out.
+ * Limits    PROCESS_TREE_MAX processes.
+ * Units     ticks of sysconf(_SC_CLK_TCK), usually 10 ms.
+ * Blocks    never.
+ * Cost      measured with three processes: 60 us. */
+#ifndef MI_PROXY_PROCESS_TREE_H
+#define MI_PROXY_PROCESS_TREE_H
+
+#include "base/os/process.h"
+
+#define PROCESS_TREE_MAX 32
+
+struct process_tree {
+    size_t n;
+    bool more;                                /* more than PROCESS_TREE_MAX were found */
+    struct process process[PROCESS_TREE_MAX]; /* parents before their children */
+    unsigned depth[PROCESS_TREE_MAX];         /* 0: started by the proxy, or adopted */
+};
+
+/* What the tree had used, and who ran, at one moment. The helpers: all processes but the real server and those that
+ * started it, and the children that these have waited for. */
+struct process_sample {
+    int64_t at_us;        /* clock_mono_us(); 0: never taken */
+    int64_t cpu_ticks;    /* of all processes */
+    int64_t helper_ticks; /* of the helpers */
+    bool runs;            /* a process runs, or waits for a processor only */
+    bool helper_runs;
+    bool server_runs;
+};
+
+/* pid: the process that the proxy started, 0: none; group: its process group. */
+void process_tree_read(struct process_tree *t, pid_t pid, pid_t group);
+/* Index of the real server. */
+size_t process_tree_server(const struct process_tree *t);
+void process_tree_sample(struct process_sample *s, pid_t pid, pid_t group);
+
+#endif

@@ -1,0 +1,59 @@
+/* liveness.h - what a server is that has sent nothing between a request and its deadline: slow, at work, starting, hung,
+ * or to be asked.
+ *
+ * Rules     a server that was asked and sends any valid message is slow. CPU time of its helpers (process_tree.h) proves
+ *           work until --max-timeout; CPU time of the server itself does not, because a loop uses it, too. Before its
+ *           first answer a server is not asked: it is starting, until --max-timeout, while its processes use CPU time or
+ *           write to stderr. A process that waits for a processor counts as one that uses it: on a busy machine it may
+ *           get none for a while.
+ * Units     microseconds.
+ * Blocks    never. Pure. */
+#ifndef MI_PROXY_SESSION_LIVENESS_H
+#define MI_PROXY_SESSION_LIVENESS_H
+
+#include "base/base.h"
+
+enum on_hang {
+    ON_HANG_KILL,     /* ask, then kill */
+    ON_HANG_KILL_NOW, /* kill without asking */
+    ON_HANG_CANCEL,   /* never kill */
+};
+
+enum liveness {
+    LIVENESS_SLOW,     /* it is not to be killed */
+    LIVENESS_SILENT,   /* nothing is known: it is asked */
+    LIVENESS_AT_WORK,  /* its helpers work */
+    LIVENESS_STARTING, /* it has not answered any request yet, and its processes work */
+    LIVENESS_HUNG,
+};
+
+/* At a deadline. */
+struct liveness_facts {
+    enum on_hang on_hang;
+    bool answered;      /* the process has answered a request with an id */
+    bool last;          /* --max-timeout has passed */
+    int64_t helpers_us; /* CPU time of its helpers since the request was written */
+    bool helper_runs;   /* a helper runs or waits for a processor */
+    int64_t
+        processes_us; /* CPU time of all its processes recently: in about the second half of the time */
+    bool process_runs;
+    bool wrote_stderr; /* recently */
+};
+
+/* When the server was asked and one grace has passed without a message. Times are counted from the question. */
+struct liveness_asked {
+    bool last;
+    int64_t helpers_us;
+    bool helper_runs;
+    int64_t processes_us;
+    bool server_runs;
+};
+
+enum liveness liveness_at_deadline(const struct liveness_facts *f);
+/* LIVENESS_HUNG, LIVENESS_AT_WORK, or LIVENESS_SILENT: the server wanted to run and got no processor; it has another
+ * grace. */
+enum liveness liveness_after_question(const struct liveness_asked *f);
+
+const char *liveness_name(enum liveness l); /* as in events */
+
+#endif

@@ -1,0 +1,150 @@
+/* The CPU time of a server's helpers is told from that of the server and its launchers. */
+#include "proxy/process_tree.h"
+
+#include "tests/support/unit.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_US 30000000
+#define BURN "i=0; while :; do i=$((i+1)); done"
+
+struct fixture {
+    pid_t pid;
+    int in, out; /* our ends of its pipes */
+};
+
+/* A server with pipes on stdin and stdout, in a process group of its own, as child.c starts it. */
+static void start(struct fixture *f, const char *script)
+{
+    int in[2], out[2];
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    f->pid = fork();
+    if (f->pid == 0) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+        execlp("bash", "bash", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    assert_true(f->pid > 0);
+    setpgid(f->pid, f->pid);
+    close(in[0]);
+    close(out[1]);
+    f->in = in[1];
+    f->out = out[0];
+}
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){0};
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    kill(-f->pid, SIGKILL);
+    waitpid(f->pid, NULL, 0);
+    close(f->in);
+    close(f->out);
+    return 0;
+}
+
+/* Waits until the tree has used ten ticks since the first sample. Returns the ticks of its helpers in that time, and the
+ * last sample. */
+static int64_t helper_ticks(struct fixture *f, struct process_sample *ret)
+{
+    struct process_sample first;
+    char c;
+    assert_int_equal(read(f->out, &c, 1), 1); /* it is set up */
+    process_tree_sample(&first, f->pid, f->pid);
+    assert_true(first.at_us > 0);
+    for (int64_t end = clock_mono_us() + LIMIT_US; clock_mono_us() < end;) {
+        process_tree_sample(ret, f->pid, f->pid);
+        if (ret->cpu_ticks - first.cpu_ticks >= 10)
+            return ret->helper_ticks - first.helper_ticks;
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+    fail_msg("no CPU time was used");
+    return -1;
+}
+
+static void test_process_tree_server_that_computes_is_no_helper(void **state)
+{
+    struct process_sample s;
+    start(*state, "echo x; " BURN);
+    assert_int_equal(helper_ticks(*state, &s), 0);
+    assert_false(s.helper_runs);
+    assert_true(s.runs);
+    assert_true(s.server_runs);
+}
+
+static void test_process_tree_server_behind_a_launcher_is_no_helper(void **state)
+{
+    struct process_sample s;
+    start(*state, "sh -c 'echo x; " BURN "'; exit 1");
+    assert_int_equal(helper_ticks(*state, &s), 0);
+    assert_false(s.helper_runs);
+    assert_true(s.server_runs);
+}
+
+static void test_process_tree_child_with_other_pipes_is_a_helper(void **state)
+{
+    struct process_sample s;
+    start(*state, "echo x; sh -c '" BURN "' </dev/null >/dev/null; exit 1");
+    assert_true(helper_ticks(*state, &s) >= 8);
+    assert_true(s.helper_runs);
+    assert_false(s.server_runs);
+}
+
+static void test_process_tree_forked_child_is_a_helper(void **state)
+{
+    struct process_sample s;
+    start(*state, "echo x; ( " BURN " ); exit 1"); /* a copy of the shell, with its pipes */
+    assert_true(helper_ticks(*state, &s) >= 8);
+    assert_true(s.helper_runs);
+}
+
+static void test_process_tree_children_that_have_exited_count(void **state)
+{
+    struct process_sample s;
+    start(*state, "echo x; while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' "
+                  "</dev/null >/dev/null; done");
+    assert_true(helper_ticks(*state, &s) >= 5);
+}
+
+static void test_process_tree_without_a_process(void **state)
+{
+    struct process_sample s;
+    start(*state, "echo x; sleep 60");
+    process_tree_sample(&s, 0, 0);
+    assert_true(s.at_us > 0);
+    assert_int_equal(s.cpu_ticks + s.helper_ticks, 0);
+    assert_false(s.runs);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(test_process_tree_server_that_computes_is_no_helper),
+        T(test_process_tree_server_behind_a_launcher_is_no_helper),
+        T(test_process_tree_child_with_other_pipes_is_a_helper),
+        T(test_process_tree_forked_child_is_a_helper),
+        T(test_process_tree_children_that_have_exited_count),
+        T(test_process_tree_without_a_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
